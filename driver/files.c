@@ -38,8 +38,8 @@ static bool open_special(StcContext *c, const char *path, OutFile *f) {
   fflush(stdout);
   int open_file = open_file_named(path), fd = open_file >= 0 ? dup(open_file) : -1;
   snprintf(f->path, sizeof f->path, "%s", path);
-  f->to = fd >= 0 ? fdopen(fd, "wb") : open_file < 0 ? fopen(path, "wb") : NULL;
-  if (!f->to)
+  f->to = fd >= 0 ? fdopen(fd, "wb") : open_file < 0 ? pipe_create(c, path) : NULL;
+  if (!f->to && !(errno == EINTR && context_stopped(c)))
     context_error(c, "cannot write %s: %s", path, strerror(errno));
   return f->to != NULL;
 }

@@ -1,5 +1,5 @@
-/* driver/files.h: files written whole or not at all (files.c); values of fields (random.c, values.c, npy_descr in
- * declared.c). */
+/* driver/files.h: files written whole or not at all (files.c); what comes and goes by a pipe (pipes.c); values of
+ * fields (random.c, values.c, npy_descr in declared.c). */
 #ifndef STC_DRIVER_FILES_H
 #define STC_DRIVER_FILES_H
 
@@ -41,6 +41,14 @@ int64_t file_length(int fd);
  * back. */
 bool file_reserve(int fd, int64_t n);
 void file_release(const char *path);
+/* Opens a file to be read, "-" the standard input; of a pipe it is waited for what comes until the user wants to stop:
+ * then reading fails, and context_stopped. NULL with errno. */
+FILE *file_open(StcContext *c, const char *path);
+/* Opens a device or a pipe to be written in place; of a pipe it is waited for who reads it, until the user wants to
+ * stop. NULL with errno, then EINTR. */
+FILE *pipe_create(StcContext *c, const char *path);
+/* Does the user of the context want to stop? */
+bool context_stopped(const StcContext *c);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */
 char *file_read(Workspace *w, const char *path, size_t *size);
 

@@ -10,6 +10,7 @@
 #include "passes/passes.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- contexts: context.c */
@@ -22,10 +23,11 @@ struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
   void *user;
-  bool command;          /* the stc command's: messages name its options */
-  bool verbose;          /* -v: context_remark is heard */
-  bool candidates;       /* -Rpass=plan: the remarks of pass plan list candidates */
-  const char *plan_file; /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
+  bool command;                      /* the stc command's: messages name its options */
+  bool verbose;                      /* -v: context_remark is heard */
+  bool candidates;                   /* -Rpass=plan: the remarks of pass plan list candidates */
+  const char *plan_file;             /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
+  const volatile sig_atomic_t *stop; /* set when the user wants to stop; NULL: nobody says so */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`

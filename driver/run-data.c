@@ -152,18 +152,17 @@ static StcStatus put(StcPlan *plan, Place at, const void *data, size_t bytes) {
                            : stc_plan_set(plan, at.field, data, bytes);
 }
 
-/* What one --in says of a place, in new memory (malloc). */
-static StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data) {
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data) {
+  char *room;
   StcStatus s = place_memory(j, plan, at, f, data);
-  if (!s)
-    s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, o->value, *data);
+  if (s || kept_get(j, o, f, *data))
+    return s;
+  s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, o->value, *data);
+  if (!s && !(s = kept_room(j, o, f, &room)) && room)
+    memcpy(room, *data, (size_t)f->bytes);
   if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
     plan_random_points(plan, at.array, strtoull(o->value + 7, NULL, 10), *data);
   return s;
-}
-
-StcStatus give_array(const Job *j, StcPlan *plan, const FieldOption *o, int array, StcFieldInfo *f, void **data) {
-  return read_place(j, plan, o, (Place){-1, -1, array}, f, data);
 }
 
 /* Carries out one --in for a place. */

@@ -20,15 +20,6 @@ static const char *plain_name(Arena *a, const char *path) {
   return number ? arena_printf(a, "%.*s%%d%s", (int)(number - name), name, number + n) : name;
 }
 
-/* Is the name one of those that the other, with a place for the number of a step, comes to? Both without folders. */
-static bool is_of_step(Arena *a, const char *path, const char *name) {
-  int n;
-  const char *number = path_number(path, &n);
-  if (!number || path_number(name, &n) || strncmp(path, name, (size_t)(number - path)) != 0)
-    return false;
-  return strcmp(path_of_step(a, path, strtoll(name + (number - path), NULL, 10)), name) == 0;
-}
-
 /* The name without its folder. */
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
@@ -36,7 +27,8 @@ static const char *base_name(const char *path) { return strrchr(path, '/') ? str
 static bool same_file(Arena *a, const char *x, const char *y) {
   const char *nx = strrchr(x, '/'), *ny = strrchr(y, '/');
   const char *bx = base_name(x), *by = base_name(y);
-  bool same = strcmp(plain_name(a, x), plain_name(a, y)) == 0 || is_of_step(a, bx, by) || is_of_step(a, by, bx);
+  bool same =
+      strcmp(plain_name(a, x), plain_name(a, y)) == 0 || path_is_of_step(a, bx, by) || path_is_of_step(a, by, bx);
   if (!same || path_is_special(x))
     return false;
   return strcmp(x, y) == 0 || same_folder(a, x, nx ? (size_t)(nx - x) + 1 : 0, y, ny ? (size_t)(ny - y) + 1 : 0);
@@ -57,6 +49,17 @@ int names_of_output(Arena *a, const char *option, const char *path, WrittenName 
   else
     return 1;
   return 2;
+}
+
+bool is_written(const Command *c, const char *path) {
+  bool same = false;
+  for (int i = 0; i < c->nout + c->npng; i++) {
+    WrittenName names[2];
+    int n = names_of_output(c->arena, "", i < c->nout ? c->outs[i].value : c->pngs[i - c->nout].value, names);
+    for (int k = 0; k < n; k++)
+      same |= same_file(c->arena, path, names[k].path);
+  }
+  return same;
 }
 
 StcStatus names_check(const Command *c, int n, const WrittenName *names) {

@@ -546,5 +546,7 @@ StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
     if (out->writers[i].steps)
       context_remark(j->c->context, "written: %s, %" PRId64 " time%s", out->writers[i].path, out->writers[i].steps,
                      out->writers[i].steps == 1 ? "" : "s");
+  if (closed && context_stopped(j->c->context))
+    closed = STC_INTERRUPTED;
   return s ? s : closed;
 }

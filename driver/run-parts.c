@@ -73,13 +73,15 @@ enum { STREAM_BLOCK = 1 << 24 };
 
 /* A field that comes in one stream or, from a picture, in rows of `row` points: `points` points of `size` bytes, of
  * which number first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
- * of this rank, what it has of the field (malloc); now: that of one of them. */
+ * of this rank, what it has of the field (malloc); now: that of one of them. sends: other ranks are sent the blocks;
+ * kept: where all of the values are kept, NULL: nowhere. */
 typedef struct Stream {
   const Job *job;
   Place at;
   FILE *from;
   int64_t points, size, row, most, first, end, got;
-  char *block, **memory, *now;
+  char *block, **memory, *now, *kept;
+  bool sends;
 } Stream;
 
 /* Takes what a part has of the block (part_each). */
@@ -129,33 +131,94 @@ static void free_room(const Job *j, Stream *x) {
   free(x->block);
 }
 
-/* Memory, and on rank 0 the file. */
+/* The points of a row of what --in names: of a picture the field's own. */
+static int64_t row_of(const FieldOption *o, const StcFieldInfo *whole) {
+  return is_picture(o->value) && whole->rank == 2 && whole->shape[1] ? whole->shape[1] : 1;
+}
+
+/* Memory, and on rank 0 the file, but for a picture's. */
 static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
-  StcStatus s = make_room(j, at, whole, 1, x);
+  StcStatus s = make_room(j, at, whole, row_of(o, whole), x);
+  x->sends = true;
+  if (!s && !j->net->rank)
+    s = kept_room(j, o, whole, &x->kept);
   if (s || j->net->rank)
     return s;
   context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  if (is_picture(o->value))
+    return STC_OK;
   x->from = npy_stream(j->c->context, o->value, what, whole);
-  return x->from ? STC_OK : STC_INPUT;
+  return x->from ? STC_OK : context_stopped(j->c->context) ? STC_INTERRUPTED : STC_INPUT;
+}
+
+/* Has all parts take what they have of the block, those of other ranks too, if it is for these. */
+static void pass_block(Stream *x) {
+  Net *net = x->job->net;
+  size_t bytes = (size_t)((x->end - x->first) * x->size);
+  if (x->sends) {
+    net->broadcast(net, &(bool){true}, sizeof(bool), 0);
+    net->broadcast(net, x->block, bytes, 0);
+  }
+  if (x->kept)
+    memcpy(x->kept + x->first * x->size, x->block, bytes);
+  take_all(x);
+  x->first = x->end;
+}
+
+/* Where the block that begins at x->first ends. */
+static int64_t block_end(const Stream *x) { return x->points - x->first < x->most ? x->points : x->first + x->most; }
+
+/* Takes a row of a picture (a png_each_row callback). */
+static void take_row(void *user, int64_t y, const void *values) {
+  Stream *x = user;
+  memcpy(x->block + (y * x->row - x->first) * x->size, values, (size_t)(x->row * x->size));
+  x->end = (y + 1) * x->row;
+  if (x->end == block_end(x))
+    pass_block(x);
+}
+
+/* On other ranks than 0: takes the blocks that rank 0 sends, until it says that there are no more. */
+static void receive_blocks(Stream *x) {
+  Net *net = x->job->net;
+  bool more = true;
+  for (; x->first < x->points; x->first = x->end) {
+    x->end = block_end(x);
+    net->broadcast(net, &more, sizeof more, 0);
+    if (!more)
+      return;
+    net->broadcast(net, x->block, (size_t)((x->end - x->first) * x->size), 0);
+    take_all(x);
+  }
+}
+
+/* Passes the blocks of an array that is open. */
+static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
+  bool more = true;
+  while (x->first < x->points && more) {
+    x->end = block_end(x);
+    size_t bytes = (size_t)((x->end - x->first) * x->size), got = fread(x->block, 1, bytes, x->from);
+    x->got += (int64_t)got;
+    more = got == bytes;
+    if (more)
+      pass_block(x);
+  }
+  return npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
 }
 
 /* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
 static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
   Net *net = j->net;
-  bool more = true;
-  for (x->first = 0; x->first < x->points && more; x->first = x->end) {
-    x->end = x->points - x->first < x->most ? x->points : x->first + x->most;
-    size_t bytes = (size_t)((x->end - x->first) * x->size), got = net->rank ? 0 : fread(x->block, 1, bytes, x->from);
-    x->got += (int64_t)got;
-    more = got == bytes;
-    net->broadcast(net, &more, sizeof more, 0);
-    if (more)
-      net->broadcast(net, x->block, bytes, 0);
-    if (more)
-      take_all(x);
-  }
-  return net->rank ? STC_OK : npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  if (net->rank)
+    return receive_blocks(x), STC_OK;
+  StcStatus s = is_picture(o->value) ? png_each_row(j->c->context, o->value, what, whole, take_row, x)
+                                     : pass_array(j, o, whole, x);
+  if (x->first < x->points)
+    net->broadcast(net, &(bool){false}, sizeof(bool), 0);
+  if (x->kept && !s)
+    npy_bools(whole, x->kept);
+  return s;
 }
 
 /* Gives what was read to the parts. */
@@ -193,22 +256,11 @@ static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const
   return s;
 }
 
-/* Takes a row of a picture (a png_each_row callback). */
-static void take_row(void *user, int64_t y, const void *values) {
-  Stream *x = user;
-  memcpy(x->block + (x->end - x->first) * x->size, values, (size_t)(x->row * x->size));
-  x->end = (y + 1) * x->row;
-  if (x->end < x->points && x->end - x->first + x->row <= x->most)
-    return;
-  take_all(x);
-  x->first = x->end;
-}
-
 /* Carries out one --in of a picture, which every rank reads: some rows at a time. */
 static StcStatus give_picture(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
   Stream x;
-  StcStatus s = make_room(j, at, whole, whole->rank == 2 && whole->shape[1] ? whole->shape[1] : 1, &x);
+  StcStatus s = make_room(j, at, whole, row_of(o, whole), &x);
   if (!s)
     s = png_each_row(j->c->context, o->value, what, whole, take_row, &x);
   if (!s)
@@ -227,6 +279,15 @@ static bool is_stream(const Job *j, const FieldOption *o) {
 
 /* ---------------------------------------------------------------- in, whatever it is */
 
+/* Keeps the values of a file for --check, where the run writes it. */
+static StcStatus keep(const Job *j, const FieldOption *o, Place at) {
+  StcFieldInfo f;
+  void *data = NULL;
+  StcStatus s = kept_wanted(j, o) ? read_place(j, j->plan, o, at, &f, &data) : STC_OK;
+  free(data);
+  return s;
+}
+
 /* Carries out one --in for a place on all parts of this rank. */
 static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   StcPlan *p = j->plan;
@@ -242,6 +303,8 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   const char *what = arena_printf(j->c->arena, "field %s", whole.name);
   if (is_file(o->value))
     context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  if (!j->net->rank && (s = keep(j, o, at)))
+    return s;
   if (is_file(o->value) && is_picture(o->value))
     return give_picture(j, o, at, &whole);
   if (is_file(o->value))
@@ -264,7 +327,8 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
   StcFieldInfo f;
   void *data = NULL;
   bool stream = is_stream(j, o);
-  StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f) : give_array(j, j->plan, o, array, &f, &data);
+  StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f)
+                                    : read_place(j, j->plan, o, (Place){-1, -1, array}, &f, &data);
   if (!s && !data && !(data = malloc((size_t)f.bytes + 1)))
     s = computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
   if (stream && !(s = net_agree(net, s, &(int){0})))

@@ -125,6 +125,7 @@ static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lea
 /* What the run starts from, and its files opened. *steps: those to make. */
 static StcStatus start_run(Job *j, int64_t *steps) {
   *steps = j->c->steps;
+  kept_open(j);
   outputs_facts(j);
   bool lean = j->plan->split && j->plan->split->lean;
   bool parts = lean && !j->c->restart;
@@ -270,6 +271,7 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   if (!s)
     s = run_plan(j, written);
   series_free(&j->series);
+  kept_close(j);
   if (j->plan)
     stc_plan_free(j->plan);
   stc_program_free(j->program);
@@ -282,6 +284,7 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
            .series = {.context = c->context}};
   int64_t written = 0;
   bool leads = true;
+  c->context->stop = stop;
   StcStatus s = run_job(&j, &written, &leads);
   if (s == STC_INTERRUPTED && leads && written)
     context_error(c->context, "stopped; the files have what was written until then");

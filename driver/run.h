@@ -6,6 +6,7 @@
  *   run-out.c    fields out, after the last step and while the program runs
  *   run-names.c  no file is written twice
  *   run-check.c  the same run on the reference, compared
+ *   run-kept.c   values for it that cannot be read again
  *   run-ranks.c  several processes, speaking with one voice
  *   run-parts.c  fields in where none of them has the whole grid
  */
@@ -41,6 +42,9 @@ struct Facts; /* data/writer.h */
 typedef struct Net Net;
 typedef struct Voice Voice;
 
+/* Values of one --in for --check: run-kept.c. */
+typedef struct Kept Kept;
+
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
 typedef struct Job {
   const Command *c;
@@ -53,6 +57,7 @@ typedef struct Job {
   const Const *scalars; /* of the program's module; set by ready_check */
   Net *net;             /* NULL: there are no other processes */
   Voice *voice;
+  Kept *kept; /* by --in */
 } Job;
 
 /* run-ranks.c: joins the other processes, if this one was started with any, and checks that they were started with the
@@ -75,8 +80,17 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
 /* Sets what `plan`, which is j->plan or the reference, starts from: all --in, or the checkpoint of --restart, whose
  * series is appended to `series`. *steps: how many steps are to be made then, as --steps and stc_plan_run have it. */
 StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps);
-/* The elements of launch-time array `array` of `plan` as --in says, in new memory (malloc). */
-StcStatus give_array(const Job *j, StcPlan *plan, const FieldOption *o, int array, StcFieldInfo *f, void **data);
+/* What --in says of a place of `plan`, in new memory (malloc), *f its type and shape. */
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data);
+/* run-kept.c: room for what is kept of the job's --in; frees it all. */
+void kept_open(Job *j);
+void kept_close(Job *j);
+/* Does --check need the values of the --in a second time, which cannot be read then? */
+bool kept_wanted(const Job *j, const FieldOption *o);
+/* Room for the values of the --in, to be filled now by who reads them; NULL: they are kept already, or need not be. */
+StcStatus kept_room(const Job *j, const FieldOption *o, const StcFieldInfo *f, char **room);
+/* Fills `data` with values that were kept; false: there are none. */
+bool kept_get(const Job *j, const FieldOption *o, const StcFieldInfo *f, void *data);
 /* Carries out one --in, which names `at`. */
 typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, Place at);
 /* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
@@ -93,6 +107,8 @@ typedef struct WrittenName {
 int names_of_output(Arena *a, const char *option, const char *path, WrittenName *to);
 /* Reports two names that mean one file. */
 StcStatus names_check(const Command *c, int n, const WrittenName *names);
+/* Does the run write the file `path`, as --out or --png names it? */
+bool is_written(const Command *c, const char *path);
 /* What files say of the run, as far as it is known: before there is a plan, without device and schedule. */
 const struct Facts *outputs_facts(Job *j);
 /* Checks what can be known before code is made: params, the values and files of --in by their headers, fields without a

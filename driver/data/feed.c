@@ -328,6 +328,8 @@ StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const S
     return context_error(c, "out of memory"), STC_MEMORY;
   *f = (Feed){.context = c, .nwriters = n, .writers = writers, .nsources = nsources, .sources = sources};
   f->own = stc_context_new(&(StcConfig){.message = keep_message, .user = &f->letters});
+  if (f->own)
+    f->own->stop = f->context->stop;
   pthread_mutex_init(&f->lock, NULL);
   pthread_cond_init(&f->changed, NULL);
   StcStatus s = start(f, plan);

@@ -1,6 +1,8 @@
 /* driver/data/formats.c: the table of file formats, and names that hold the number of a step. */
 #include "driver/data/joint.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -113,4 +115,34 @@ const char *path_of_step(Arena *a, const char *path, int64_t step) {
   const char *number = at[1] == '0' ? arena_printf(a, "%0*lld", width, (long long)step)
                                     : arena_printf(a, "%*lld", width, (long long)step);
   return arena_printf(a, "%.*s%s%s", (int)(at - path), path, number, at + n);
+}
+
+bool path_is_of_step(Arena *a, const char *path, const char *name) {
+  int n;
+  const char *number = path_number(path, &n);
+  if (!number || path_number(name, &n) || strncmp(path, name, (size_t)(number - path)) != 0)
+    return false;
+  return strcmp(path_of_step(a, path, strtoll(name + (number - path), NULL, 10)), name) == 0;
+}
+
+/* Is there a step of the name `pattern`, with a place for its number, whose file is no regular one? */
+static bool is_special_at_a_step(Arena *a, const char *pattern) {
+  const char *slash = strrchr(pattern, '/'), *base = slash ? slash + 1 : pattern;
+  int n, folder = (int)(base - pattern);
+  DIR *d = path_number(base, &n) ? opendir(folder ? arena_strndup(a, pattern, (size_t)folder) : ".") : NULL;
+  bool special = false;
+  for (struct dirent *e; d && !special && (e = readdir(d));)
+    special =
+        path_is_of_step(a, base, e->d_name) && path_is_special(arena_printf(a, "%.*s%s", folder, pattern, e->d_name));
+  if (d)
+    closedir(d);
+  return special;
+}
+
+bool output_is_special(Arena *a, const char *path) {
+  const char *dot = strrchr(path, '.');
+  if (dot && strcmp(dot, ".pvd") == 0 &&
+      is_special_at_a_step(a, arena_printf(a, "%.*s_%%06d.vti", (int)(dot - path), path)))
+    return true;
+  return path_is_special(path) || is_special_at_a_step(a, path);
 }

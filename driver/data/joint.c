@@ -317,7 +317,7 @@ StcStatus joint_step(Joint *x, int64_t step) {
 StcStatus joint_can(const Job *j, Writer *w, bool *can, bool *named) {
   Net *net = j->net;
   *named = false;
-  *can = w->format->joint && !path_is_special(w->path) && (net->size > 1 || !w->format->open);
+  *can = w->format->joint && !output_is_special(j->c->arena, w->path) && (net->size > 1 || !w->format->open);
   net->broadcast(net, can, sizeof *can, 0);
   if (!*can)
     return STC_OK;

@@ -299,6 +299,8 @@ void npy_bools(const StcFieldInfo *f, void *data) {
 
 /* Checks that there are as many bytes of elements as the field has: `got`, and perhaps `more`. */
 static StcStatus check_length(StcContext *c, const char *path, const StcFieldInfo *f, int64_t got, bool more) {
+  if (got < f->bytes && context_stopped(c))
+    return STC_INTERRUPTED;
   if (got < f->bytes)
     return context_error(c, "%s: it has %lld bytes of elements, but its header promises %lld", path, (long long)got,
                          (long long)f->bytes),
@@ -343,13 +345,15 @@ StcStatus npy_check(StcContext *c, const char *path, const char *what, const Stc
 
 /* Opens the file, whose header must be the field's; NULL after a message, with *s. */
 static FILE *open_elements(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, StcStatus *s) {
-  FILE *from = fopen(path, "rb");
+  FILE *from = file_open(c, path);
   *s = from ? STC_OK : STC_IO;
   if (!from)
     return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), NULL;
   NpyHeader *h = calloc(1, sizeof *h);
   const char *wrong = h ? read_header(from, h) : "there is no memory for its header";
-  if (wrong)
+  if (wrong && context_stopped(c))
+    *s = STC_INTERRUPTED;
+  else if (wrong)
     *s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
   if (!*s)
     *s = check_header(c, path, what, f, h);
@@ -410,6 +414,8 @@ StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
 }
 
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at) {
+  if (path_is_special(path))
+    return context_error(c, "cannot write %s: it has become a pipe or a device since the run began", path), false;
   if (!(shared ? file_create_named : file_create)(c, path, out))
     return false;
   write_header(out->to, f);

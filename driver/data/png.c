@@ -191,10 +191,13 @@ static StcStatus read_photo(Photo *p) {
                          "%s: a picture is for a field of two dimensions, of scalars or vectors of three, not for %s",
                          p->path, p->what),
            STC_INPUT;
-  FILE *from = fopen(p->path, "rb");
+  FILE *from = file_open(c, p->path);
   if (!from)
     return context_error(c, "cannot read %s for %s: %s", p->path, p->what, strerror(errno)), STC_IO;
-  if (!decode(from, channels, p))
+  bool whole = decode(from, channels, p);
+  if (!whole && context_stopped(c))
+    p->status = STC_INTERRUPTED;
+  else if (!whole)
     p->status = (context_error(c, "%s: it is no whole PNG", p->path), STC_INPUT);
   fclose(from);
   free(p->values);

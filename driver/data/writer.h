@@ -124,6 +124,10 @@ const Format *format_of(const char *ending);
 const char *path_number(const char *path, int *n);
 /* The name for `step`, in `a`. */
 const char *path_of_step(Arena *a, const char *path, int64_t step);
+/* Is the name one of those that the other, with a place for the number of a step, comes to? Both without folders. */
+bool path_is_of_step(Arena *a, const char *path, const char *name);
+/* Is the output `path`, or the file of one of its steps, there already, and no regular file? */
+bool output_is_special(Arena *a, const char *path);
 
 /* The place of a writer's source in `data` and what of it an array of its own holds: all of a field of scalars or
  * vectors, or one component of a struct, `ncomponents` from `first` on, of type `from`, stored as `type`, which all
