@@ -2,6 +2,7 @@
  * the file, with room for all fields; then each rank writes what its parts own, at its place, and reads what they have.
  * The file is the one that a single process writes, byte for byte. */
 #include "driver/data/hdf5-io.h"
+#include "driver/data/joint.h"
 #include "driver/split/split.h"
 
 #include <errno.h>
@@ -101,9 +102,20 @@ static StcStatus create(const Job *j, Writer *w, const char *part, int64_t step,
   return s;
 }
 
+/* Tells all ranks which file it is that rank 0 has made. */
+static void tell_file(Net *net, const char *part, SharedFile *file) {
+  int fd = net->rank ? -1 : open(part, O_RDONLY | O_CLOEXEC);
+  *file = (SharedFile){0};
+  if (fd >= 0) {
+    shared_file(file, fd, part);
+    close(fd);
+  }
+  net->broadcast(net, file, sizeof *file, 0);
+}
+
 /* Writes what this rank has of all fields. */
-static StcStatus write_fields(const Job *j, const Writer *w, const char *part, const int64_t *places) {
-  int fd = open(part, O_WRONLY | O_CLOEXEC);
+static StcStatus write_fields(const Job *j, const Writer *w, const SharedFile *file, const int64_t *places) {
+  int fd = shared_open(file, j->net);
   StcStatus s = STC_OK;
   for (int i = 0; i < w->nsources && fd >= 0 && !s; i++) {
     Moving m = {.file = {.fd = fd, .at = places[i]}, .writes = true};
@@ -123,6 +135,7 @@ StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
   uint64_t sums[w->nsources];
   int64_t places[w->nsources];
   const char *part = arena_printf(j->c->arena, "%s.part", w->path);
+  SharedFile file;
   StcStatus s = STC_OK;
   w->context = j->c->context;
   memset(places, 0, sizeof places);
@@ -138,7 +151,8 @@ StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
   if ((s = net_agree(net, s, &(int){0})))
     return s;
   net->broadcast(net, places, sizeof places, 0);
-  s = net_agree(net, write_fields(j, w, part, places), &(int){0});
+  tell_file(net, part, &file);
+  s = net_agree(net, write_fields(j, w, &file, places), &(int){0});
   if (net->rank == 0)
     s = checkpoint_end(w, part, s);
   return net_agree(net, s, &(int){0});

@@ -168,7 +168,7 @@ static bool put_in_place(const char *path, const char *part) {
 /* Writes the file `part`. */
 static StcStatus write_content(Writer *w, const char *part, const Content *c) {
   hdf5_take();
-  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t file = hdf5_create(part, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = file >= 0 && put_all(w, file, c);
   StcStatus s = ok ? STC_OK : hdf5_report(w);
   if (file >= 0 && H5Fclose(file) < 0 && !s)

@@ -2,9 +2,14 @@
  * words, attributes. */
 #include "driver/data/hdf5-io.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Elements of a chunk with a checksum of its own. */
 enum { CHUNK = 1 << 17 };
@@ -30,6 +35,23 @@ static herr_t note_reason(hid_t stack, void *user) {
   if (!first_reason[0])
     H5Ewalk2(stack, H5E_WALK_UPWARD, find_reason, user);
   return 0;
+}
+
+/* Is the file one that another process writes by the library, which locks it? */
+static bool is_locked(const char *path) {
+  struct stat st;
+  int fd = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (fd >= 0)
+    close(fd);
+  return locked;
+}
+
+hid_t hdf5_create(const char *part, hid_t properties, hid_t access) {
+  bool locked = is_locked(part);
+  if (!locked)
+    unlink(part);
+  return H5Fcreate(part, locked ? H5F_ACC_TRUNC : H5F_ACC_EXCL, properties, access);
 }
 
 /* The library leaves no work for the end of the process. */

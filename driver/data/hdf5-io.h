@@ -15,6 +15,9 @@ void hdf5_reason(char reason[256]);
 void hdf5_set_reason(const char *reason);
 /* Reports that the writer's file cannot be written, and why. Returns STC_IO. */
 StcStatus hdf5_report(const Writer *w);
+/* Creates the file `part` anew: what is there by that name, which a run that was killed may have left, is replaced, and
+ * never written through, as a link would have it; unless another process writes it: an error. Negative after one. */
+hid_t hdf5_create(const char *part, hid_t properties, hid_t access);
 /* Attributes of a file, group or array: a text; `n` numbers; the params, in a new group. False after an error. */
 bool hdf5_put_text(hid_t of, const char *name, const char *text);
 bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values);

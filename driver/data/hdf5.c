@@ -9,6 +9,7 @@
 #include <hdf5_hl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
@@ -182,7 +183,7 @@ static bool create_file(const Writer *w, Hdf5 *h) {
   H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   hid_t access = access_properties(w, false);
-  h->file = H5Fcreate(h->temporary, H5F_ACC_TRUNC, properties, access);
+  h->file = hdf5_create(h->temporary, properties, access);
   H5Pclose(access);
   H5Pclose(properties);
   return h->file >= 0 && put_facts(h, w->facts);
@@ -315,10 +316,11 @@ static bool reopen_file(Writer *w, Hdf5 *h) {
 
 /* Is there something to go on with: NAME.part, or else NAME, which is called so from now on? */
 static bool find_earlier(const Writer *w, const Hdf5 *h, bool *renamed) {
+  struct stat st;
   *renamed = false;
   if (w->from < 0)
     return false;
-  if (access(h->temporary, F_OK) == 0)
+  if (lstat(h->temporary, &st) == 0 && S_ISREG(st.st_mode))
     return true;
   *renamed = rename(w->path, h->temporary) == 0;
   return *renamed;

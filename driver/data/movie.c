@@ -38,6 +38,7 @@ static const char *find_ffmpeg(Arena *a) {
 static StcStatus start(const Writer *w, Movie *m) {
   int ends[2];
   char size[64];
+  unlink(m->part);
   snprintf(size, sizeof size, "%dx%d", m->width, m->height);
   char *words[] = {(char *)m->ffmpeg,
                    "-loglevel",

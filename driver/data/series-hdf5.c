@@ -92,7 +92,7 @@ StcStatus series_write_hdf5(const Series *s, StcPlan *plan, const char *path) {
   if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
     return context_error(s->context, "the file name is too long: %.60s...", path), STC_IO;
   hdf5_take();
-  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t file = hdf5_create(part, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = file >= 0 && put_all(file, s, plan);
   ok = (file < 0 || H5Fclose(file) >= 0) && ok;
   if (!ok)
