@@ -10,6 +10,19 @@ from running import LONG  # noqa: E402
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 p = subprocess.Popen(sys.argv[2:], stderr=subprocess.PIPE, start_new_session=True)
+
+
+def catches(pid, number):
+    """Has the process a handler for the signal? Before that it would end by it at once."""
+    with open(f"/proc/{pid}/status") as f:
+        mask = next(line for line in f if line.startswith("SigCgt:"))
+    return int(mask.split()[1], 16) >> (number - 1) & 1
+
+
+end = time.monotonic() + LONG
+while p.poll() is None and not catches(p.pid, getattr(signal, sys.argv[1])):
+    assert time.monotonic() < end, "it does not handle the signal"
+    time.sleep(0.02)
 time.sleep(0.7)
 assert p.poll() is None, (p.returncode, p.stderr.read())
 p.send_signal(getattr(signal, sys.argv[1]))
