@@ -6,6 +6,9 @@ from model import EXTENT
 
 TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "u8", "u16", "i32", "i64", "bool"]
 
+# An init of a field, and one of another field that reads the first one about the point.
+CHAIN = r"(?m)^init \w+\((\w)\)(.|\n)*^init \w+\((?!\1)(\w)\).*\b\1\[[^\]]*[1-9]"
+
 # Name of the feature: what is found in the text of a program that has it.
 TEXT = {
     **{f"field of {t}": rf"field \w+ : {t} " for t in TYPES},
@@ -42,6 +45,13 @@ TEXT = {
     "init": r"init \w+\(\w\)",
     "init of an older level": r"init \w+\(\w@",
     "init in pieces": r"init \w+\(\S+\) \{\n",
+    "init of two targets": r"init \w+\(\S+, \S+\)",
+    "init that reads a neighbour": r"(?m)^init .*\b[A-E](@\d)?\[[^\]]*[1-9]",
+    "init that reads an older level": r"(?m)^init [^=]*=.*[A-E]@\d",
+    "init that reads a neighbour of what an init set": CHAIN,
+    "chain of three inits": CHAIN + r"(.|\n)*^init .*\b\3\[[^\]]*[1-9]",
+    "init that looks about a periodic field": r"(?m)^field (\w) [^;]*outside periodic(.|\n)*^init .*\b\1\[[^\]]*[1-9]",
+    "inject that reads a neighbour": r"(?m)^inject .*\b[A-E](@\d)?\[[^\]]*[1-9]",
     "two targets": r"stencil \w+\(\w, \w\)",
     "pieces": r"stencil \w+\([^)]*\) \{\n",
     "named region": r"\) *\[[A-Z]\d*\]",
@@ -131,6 +141,7 @@ RUN = {
     "cut with a shared launch": lambda case, row: any(re.match(r"-fuse=(.*,.*\+|.*\+.*,)", o) for o in row),
     "grid in parts": lambda case, row: any(re.match(r"--split=.*[2-9]", o) for o in row),
     "grid in parts along two dimensions": lambda case, row: any(re.match(r"--split=.*[2-9].*x.*[2-9]", o.split("/")[0]) for o in row),
+    "chain of inits in parts": lambda case, row: re.search(CHAIN, case.tree.text()) is not None and any(re.match(r"--split=.*[2-9]", o) for o in row),
     "periodic grid in parts": lambda case, row: "outside periodic" in case.tree.text() and any(re.match(r"--split=.*[2-9]", o) for o in row),
     "reduction of a grid in parts": lambda case, row: re.search("(?m)^(reduce|until)", case.tree.text()) is not None and any(re.match(r"--split=.*[2-9]", o) for o in row),
     "parts that exchange after several steps": lambda case, row: any(re.match(r"--split=.*/[2-9]", o) for o in row),

@@ -5,12 +5,13 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 import math
 import random
 
+from inits import Inits
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from statements import Statements
 from stops import later, longer
 from tree import List, Node
 
-class Generator(Statements):
+class Generator(Statements, Inits):
     """Makes the case of a seed. points: with probes in every program, and injects in most."""
 
     def __init__(self, seed, points=False):
@@ -602,12 +603,6 @@ class Generator(Statements):
         rule, mix, staggered = r.choice(["", "clamp", "mirror", "periodic", "constant", None, None]), self.mix, r.random() < 0.4
         return [self.field(name, kind, rule, mix, staggered and r.random() < 0.5) for name, kind in zip("ABCDE", kinds)]
 
-    def init_lines(self):
-        """Inits of some of the fields."""
-        for f in list(self.fields.values()):
-            if f.kind != "temp" and self.r.random() < 0.25:
-                yield self.stencil(self.new_name("n"), [f], self.r.random() < 0.5, "init")
-
     def stencil_lines(self):
         r = self.r
         temps, plain = ([f for f in self.fields.values() if f.kind == kind] for kind in ("temp", ""))
@@ -676,12 +671,8 @@ class Generator(Statements):
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += self.field_lines()
-        for f in self.fields.values():
-            f.readable = False
-        inits = list(self.init_lines())
-        for f in self.fields.values():
-            f.readable = f.kind != "temp"
-        lines += inits + list(self.reduction_lines()) + list(self.probe_lines()) + list(self.stencil_lines())
+        lines += list(self.init_lines())
+        lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.stencil_lines())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -771,7 +762,7 @@ class Generator(Statements):
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
-        r, inits = self.r, {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
+        r, inits = self.r, {target.form for i in tree.parts[0].items if i.form.startswith("init") for target in i.parts[0].items}
         found = [(name, f"random:{self.seed}") for name in [name for name, _ in self.arrays] + self.coordinates]
         for f in self.fields.values():
             if f.kind == "temp" or f.name in inits or (f.kind == "past" and r.random() < 0.5):
