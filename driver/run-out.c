@@ -362,17 +362,30 @@ static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
   return gather_ask(plan, from->at.field, from->at.component, &from->info, *data);
 }
 
-/* The source of what pictures show of `whole`: that itself, or a slice. */
-static Source *shown_source(Outputs *out, Source *whole) {
-  Source shown = *whole;
-  picture_narrow(&out->facts.look, &shown.info);
-  if (shown.info.bytes == whole->info.bytes)
-    return whole;
+/* The same of a source for pictures: what they show of the field, and what all ranks see of it. */
+static StcStatus take_shown(const Source *from, StcPlan *plan, void **data) {
+  size_t behind = source_sight(from);
+  if (!*data)
+    *data = malloc(behind + sizeof(Sight));
+  if (!*data)
+    return computer_no_room(plan->w.context, "a picture of", from->info.name, (double)from->info.bytes);
+  return gather_shown(plan, from->at.field, from->at.component, &from->all, &from->info, *data,
+                      (void *)((char *)*data + behind));
+}
+
+/* The source of what pictures show of `whole`. */
+static Source *shown_source(Outputs *out, const Source *whole) {
   for (int i = 0; i < out->nsources; i++)
-    if (memcmp(&out->sources[i].at, &shown.at, sizeof shown.at) == 0 && out->sources[i].info.bytes == shown.info.bytes)
+    if (memcmp(&out->sources[i].at, &whole->at, sizeof whole->at) == 0 && out->sources[i].sampled)
       return &out->sources[i];
-  out->sources[out->nsources] = shown;
-  return &out->sources[out->nsources++];
+  Source *shown = &out->sources[out->nsources++];
+  *shown = *whole;
+  picture_narrow(&out->facts.look, &shown->info);
+  shown->all = shown->info;
+  picture_sample(&shown->info);
+  shown->sampled = true;
+  shown->copy = take_shown;
+  return shown;
 }
 
 /* Has the writer's sources be sent to rank 0: of pictures no more than they show. */
@@ -380,8 +393,9 @@ static void take_from_all(Outputs *out, Writer *w) {
   for (int k = 0; k < w->nsources; k++) {
     Source *from = &out->sources[w->sources[k] - out->sources];
     if (w->format->scalars)
-      w->sources[k] = from = shown_source(out, from);
-    from->copy = take_sent;
+      w->sources[k] = shown_source(out, from);
+    else
+      from->copy = take_sent;
   }
 }
 

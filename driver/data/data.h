@@ -31,6 +31,13 @@ StcStatus png_each_row(StcContext *c, const char *path, const char *what, const 
 /* Would it find a picture of the field's extents and values that fit? Reads the header only. */
 StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 
+/* What is seen of values as a whole: the least and the greatest of the finite ones, INFINITY and -INFINITY where there
+ * are none, and the number of the first point that is NaN, -1: none is. */
+typedef struct Sight {
+  double least, most;
+  int64_t nan;
+} Sight;
+
 /* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its
  * element. */
 typedef struct FieldError {

@@ -105,6 +105,8 @@ static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const vo
 /* The first NaN of a source; -1: none is found. Looking through all of a large field takes as long as some steps of
  * two cores, and a NaN spreads from step to step: in between a glance will do. */
 static int64_t find_nan(const Source *from, const Snapshot *s, const void *data) {
+  if (from->sampled)
+    return ((const Sight *)(const void *)((const char *)data + source_sight(from)))->nan;
   bool look = s->last || s->turn == 0 || glance_finds_nan(&from->info, data, s->turn);
   return look ? first_nan(&from->info, data) : -1;
 }
@@ -387,7 +389,7 @@ StcStatus feed_close(Feed *f, int64_t *steps) {
       *steps += f->writers[i].steps;
   }
   if (f->nan)
-    nan_warn(f->context, &f->nan->info, f->nan_point, f->nan_step);
+    nan_warn(f->context, f->nan->sampled ? &f->nan->all : &f->nan->info, f->nan_point, f->nan_step);
   feed_free(f);
   return status;
 }

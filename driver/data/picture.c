@@ -84,6 +84,14 @@ void picture_narrow(const Look *look, StcFieldInfo *f) {
   f->shape[cut] = 1;
 }
 
+void picture_sample(StcFieldInfo *f) {
+  for (int d = 0; d < f->rank; d++)
+    if (f->shape[d] > MAX_SIDE) {
+      f->bytes = f->bytes / f->shape[d] * MAX_SIDE;
+      f->shape[d] = MAX_SIDE;
+    }
+}
+
 /* Chooses the plane: all of a 2-D field, a slice of a 3-D one, a 1-D one as one row. False if the slice lies outside.
  */
 static bool choose_plane(const Look *look, const StcFieldInfo *f, Picture *p) {
@@ -119,8 +127,13 @@ static double plane_value(const Picture *p, int64_t y, int64_t x) {
   return field_value(p->field, p->data, p->first + y * p->row_stride + x * p->column_stride);
 }
 
-/* Finds the least and the greatest finite value. */
-static void find_limits(Picture *p) {
+/* Finds the least and the greatest finite value: `known` if it is given. */
+static void find_limits(Picture *p, const Sight *known) {
+  if (known) {
+    p->least = known->least;
+    p->most = known->most;
+    return;
+  }
   p->least = INFINITY;
   p->most = -INFINITY;
   for (int64_t i = 0; i < p->rows * p->columns; i++) {
@@ -132,8 +145,9 @@ static void find_limits(Picture *p) {
   }
 }
 
-StcStatus picture_make(StcContext *c, const char *path, const Look *look, const StcFieldInfo *f, const void *data,
+StcStatus picture_make(StcContext *c, const char *path, const Look *look, const Source *from, const void *data,
                        Picture *p) {
+  const StcFieldInfo *f = &from->info;
   *p = (Picture){.look = look, .field = f, .data = data, .least = look->least, .most = look->most};
   if (f->bytes == 0)
     return context_error(c, "field %s has no elements, so there is nothing to show in %s", f->name, path), STC_INPUT;
@@ -143,7 +157,7 @@ StcStatus picture_make(StcContext *c, const char *path, const Look *look, const 
                          (long long)(f->first[look->slice] + f->shape[look->slice] - 1)),
            STC_USAGE;
   if (!look->limited)
-    find_limits(p);
+    find_limits(p, from->sampled ? (const void *)((const char *)data + source_sight(from)) : NULL);
   for (int i = 0; i < PICTURE_COLORS; i++)
     color(&maps[look->map], (double)i / (PICTURE_COLORS - 1), p->colors[i]);
   p->width = p->columns > MAX_SIDE ? MAX_SIDE : (int)p->columns;

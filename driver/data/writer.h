@@ -65,10 +65,12 @@ typedef struct Facts {
 } Facts;
 
 /* What is read from a plan at a step: a field, a component of one (else -1), a launch-time array, or, if `copy` is set,
- * what that function makes *data, which is its own from step to step (malloc). unit: NULL: unknown. */
+ * what that function makes *data, which is its own from step to step (malloc). unit: NULL: unknown. sampled: `info` is
+ * of those values of `all` alone that a picture shows, and behind them *data has what is seen of all (source_sight). */
 typedef struct Source {
   Place at;
-  StcFieldInfo info;
+  StcFieldInfo info, all;
+  bool sampled;
   const char *unit;
   StcStatus (*copy)(const struct Source *s, StcPlan *plan, void **data);
   const void *user;
@@ -179,8 +181,15 @@ typedef struct Picture {
 } Picture;
 /* Makes `f` what a picture of it shows: of three dimensions the slice alone, if that is there. */
 void picture_narrow(const Look *look, StcFieldInfo *f);
-StcStatus picture_make(StcContext *c, const char *path, const Look *look, const StcFieldInfo *f, const void *data,
+/* Makes `f`, which is that, what of it the pixels show: every so many points along a dimension with more of them. */
+void picture_sample(StcFieldInfo *f);
+/* Of the values `data` of a source. */
+StcStatus picture_make(StcContext *c, const char *path, const Look *look, const Source *from, const void *data,
                        Picture *p);
+/* Where a sampled source's data has what is seen of all values: behind its `bytes`. */
+static inline size_t source_sight(const Source *from) {
+  return ((size_t)from->info.bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
 /* Fills line `y` of 3 bytes a pixel; what is not finite is red. */
 void picture_line(const Picture *p, int y, unsigned char *line);
 

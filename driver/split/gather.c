@@ -1,17 +1,26 @@
 /* gather.c: fields whole on rank 0, in the computer's memory, where no rank has the whole grid. Rank 0 asks for one
  * after the other, and the others serve it until it has no more to ask for. Only what is asked for is brought together,
- * and there alone. */
+ * and there alone: of a field for pictures no more values than these have pixels, and the limits of all. */
 #include "driver/split/split.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component, at some of its points; field -1:
- * nothing more. */
+/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component, at some of its points: of those
+ * in `points` as many in each dimension as `count` says, evenly spaced; field -1: nothing more. seen: what is seen of
+ * all `points` is wanted, too. */
 typedef struct Question {
   int field, component;
+  bool seen;
   CellArray points;
+  int64_t count[MAX_RANK];
 } Question;
+
+/* What a part has of it: points of the grid, and the numbers of the samples that are there. */
+typedef struct Answer {
+  CellArray own, samples;
+} Answer;
 
 /* The bytes of a point of what is asked for. */
 static int64_t point_bytes(const StcPlan *p, const Question *q) {
@@ -27,15 +36,38 @@ static int64_t count_points(int rank, const CellArray *a) {
   return n;
 }
 
+/* How many points there are in dimension `d` of those that are asked for. */
+static int64_t extent(const Question *q, int d) { return q->points.hi[d] - q->points.lo[d] + 1; }
+
+/* The number of the first sample in dimension `d` that is not before point `at`; the point of sample `k`. */
+static int64_t first_sample(const Question *q, int d, int64_t at) {
+  int64_t i = at - q->points.lo[d], n = extent(q, d), c = q->count[d];
+  return n == c ? i : (i * c + n - 1) / n;
+}
+static int64_t sample_point(const Question *q, int d, int64_t k) {
+  int64_t n = extent(q, d), c = q->count[d];
+  return q->points.lo[d] + (n == c ? k : k * n / c);
+}
+
 /* What part `part` owns of the points that are asked for; false: nothing. */
-static bool own_points(const StcPlan *p, const PartPlan *part, const Question *q, CellArray *own) {
-  bool any = part_own(p, part, q->field, own);
+static bool find_answer(const StcPlan *p, const PartPlan *part, const Question *q, Answer *a) {
+  bool any = part_own(p, part, q->field, &a->own);
+  a->samples = (CellArray){0};
   for (int d = 0; d < p->split->rank; d++) {
+    CellArray *own = &a->own;
     own->lo[d] = own->lo[d] > q->points.lo[d] ? own->lo[d] : q->points.lo[d];
     own->hi[d] = own->hi[d] < q->points.hi[d] ? own->hi[d] : q->points.hi[d];
-    any &= own->lo[d] <= own->hi[d];
+    any = any && own->lo[d] <= own->hi[d];
+    a->samples.lo[d] = any ? first_sample(q, d, own->lo[d]) : 0;
+    a->samples.hi[d] = any ? first_sample(q, d, own->hi[d] + 1) - 1 : -1;
   }
   return any;
+}
+
+/* The bytes of the samples; behind them, where that is wanted, stands what is seen of the part. */
+static size_t sample_bytes(const StcPlan *p, const Question *q, const Answer *a) {
+  size_t bytes = (size_t)(count_points(p->split->rank, &a->samples) * point_bytes(p, q));
+  return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
 /* Memory for `bytes` bytes of the field (split_room). */
@@ -43,64 +75,156 @@ static char *room(StcPlan *p, int field, int64_t bytes, StcStatus *s) {
   return split_room(p, p->program->declared[field].name, (size_t)bytes, s);
 }
 
-/* The points `own`, which part `part`, which is here, owns, side by side into `to`. */
-static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const CellArray *own, char *to) {
+/* ---------------------------------------------------------------- on the rank that has the part */
+
+/* Values that are looked at (runs_each). */
+typedef struct Seeing {
+  const StcFieldInfo *info;
+  const void *values;
+  Sight sight;
+} Seeing;
+
+static StcStatus see_run(void *user, int64_t from, int64_t to, int64_t n) {
+  Seeing *x = user;
+  Sight *y = &x->sight;
+  for (int64_t k = 0; k < n; k++) {
+    double v = field_value(x->info, x->values, from + k);
+    if (isnan(v) && (y->nan < 0 || to + k < y->nan))
+      y->nan = to + k;
+    if (!isfinite(v))
+      continue;
+    y->least = v < y->least ? v : y->least;
+    y->most = v > y->most ? v : y->most;
+  }
+  return STC_OK;
+}
+
+/* Nothing is seen yet. */
+static const Sight unseen = {INFINITY, -INFINITY, -1};
+
+/* The samples from the part's array `all` of values of `size` bytes at `memory`, side by side into `to`. */
+static void take_samples(const Question *q, const Answer *a, int rank, const CellArray *all, const char *memory,
+                         int64_t size, char *to) {
+  int64_t n = count_points(rank, &a->samples);
+  for (int64_t i = 0; i < n; i++, to += size) {
+    int64_t rest = i, at = 0, stride = 1;
+    for (int d = rank - 1; d >= 0; d--) {
+      int64_t wide = a->samples.hi[d] - a->samples.lo[d] + 1;
+      at += stride * (sample_point(q, d, a->samples.lo[d] + rest % wide) - all->lo[d]);
+      stride *= all->hi[d] - all->lo[d] + 1;
+      rest /= wide;
+    }
+    memcpy(to, memory + at * size, (size_t)size);
+  }
+}
+
+/* Are all points asked for? */
+static bool asks_for_all(const Question *q, int rank) {
+  bool all = true;
+  for (int d = 0; d < rank; d++)
+    all &= q->count[d] == extent(q, d);
+  return all;
+}
+
+/* What part `part`, which is here, has of what is asked for, into `to`. */
+static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const Answer *a, char *to) {
   StcPlan *plan = part->plan;
-  int mine = stc_program_find_field(plan->program, p->program->declared[q->field].name);
+  int mine = stc_program_find_field(plan->program, p->program->declared[q->field].name), rank = p->split->rank;
   StcFieldInfo f;
   StcStatus s = q->component < 0 ? stc_plan_field(plan, mine, &f) : stc_plan_component(plan, mine, q->component, &f);
   char *memory = s ? NULL : room(p, q->field, f.bytes, &s);
   if (!s)
     s = q->component < 0 ? stc_plan_get(plan, mine, memory, (size_t)f.bytes)
                          : stc_plan_get_component(plan, mine, q->component, memory, (size_t)f.bytes);
-  if (!s) {
-    CellArray all = part_array(part, plan->homes[mine].field);
-    Runs r = runs_of(p->split->rank, own->lo, own->hi, &all, own);
+  CellArray all = part_array(part, plan->homes[mine].field);
+  if (!s && asks_for_all(q, rank)) {
+    Runs r = runs_of(rank, a->own.lo, a->own.hi, &all, &a->own);
     runs_each(&r, cells_copy, &(CellCopy){to, memory, point_bytes(p, q)});
+  } else if (!s) {
+    take_samples(q, a, rank, &all, memory, point_bytes(p, q), to);
+  }
+  if (!s && q->seen) {
+    Runs r = runs_of(rank, a->own.lo, a->own.hi, &all, &q->points);
+    Seeing x = {&f, memory, unseen};
+    runs_each(&r, see_run, &x);
+    memcpy(to + sample_bytes(p, q, a), &x.sight, sizeof x.sight);
   }
   free(memory);
   return s;
 }
 
+/* ---------------------------------------------------------------- on rank 0 */
+
+/* Adds what is seen of a part to what is seen of the others. */
+static void add_sight(Sight *to, const char *from) {
+  Sight x;
+  memcpy(&x, from, sizeof x);
+  to->least = x.least < to->least ? x.least : to->least;
+  to->most = x.most > to->most ? x.most : to->most;
+  if (x.nan >= 0 && (to->nan < 0 || x.nan < to->nan))
+    to->nan = x.nan;
+}
+
 /* What part `part` owns to rank 0, and there into the array `data` of all that was asked for. Messages are exchanged
  * whatever has gone wrong. */
-static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q, char *data, StcStatus s) {
+static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q, char *data, Sight *sight,
+                            StcStatus s) {
   Net *net = p->split->net;
-  CellArray own;
+  int rank = p->split->rank;
+  Answer a;
   bool leads = split_leads(p->split);
-  if (!own_points(p, part, q, &own) || (!leads && !part->plan))
+  if (!find_answer(p, part, q, &a) || (!leads && !part->plan))
     return s;
-  int64_t bytes = count_points(p->split->rank, &own) * point_bytes(p, q);
-  char *memory = room(p, q->field, bytes, &s);
+  size_t samples = sample_bytes(p, q, &a), bytes = samples + (q->seen ? sizeof(Sight) : 0);
+  char *memory = room(p, q->field, (int64_t)bytes, &s);
   if (part->plan && !s)
-    s = pack(p, part, q, &own, memory);
+    s = pack(p, part, q, &a, memory);
   if (part->rank != 0 && memory)
-    net_message(net, leads ? part->rank : 0, !leads, memory, (size_t)bytes);
-  if (leads && !s) {
-    Runs r = runs_of(p->split->rank, own.lo, own.hi, &own, &q->points);
+    net_message(net, leads ? part->rank : 0, !leads, memory, bytes);
+  if (leads && !s && count_points(rank, &a.samples)) {
+    CellArray all = {0};
+    for (int d = 0; d < rank; d++)
+      all.hi[d] = q->count[d] - 1;
+    Runs r = runs_of(rank, a.samples.lo, a.samples.hi, &a.samples, &all);
     runs_each(&r, cells_copy, &(CellCopy){data, memory, point_bytes(p, q)});
   }
+  if (leads && !s && q->seen)
+    add_sight(sight, memory + samples);
   free(memory);
   return s;
 }
 
 /* All parts. */
-static StcStatus bring(StcPlan *p, const Question *q, char *data) {
+static StcStatus bring(StcPlan *p, const Question *q, char *data, Sight *sight) {
   const Split *split = p->split;
   StcStatus s = STC_OK;
   for (int i = 0; i < split->nparts; i++)
-    s = bring_part(p, &split->part[i], q, data, s);
+    s = bring_part(p, &split->part[i], q, data, sight, s);
   return split_agree(p, s);
+}
+
+/* Asks all. */
+static StcStatus ask(StcPlan *p, Question *q, const StcFieldInfo *points, const StcFieldInfo *samples, void *data,
+                     Sight *sight) {
+  for (int d = 0; d < points->rank; d++) {
+    q->points.lo[d] = points->first[d];
+    q->points.hi[d] = points->first[d] + points->shape[d] - 1;
+    q->count[d] = samples->shape[d];
+  }
+  p->split->net->broadcast(p->split->net, q, sizeof *q, 0);
+  return bring(p, q, data, sight);
 }
 
 StcStatus gather_ask(StcPlan *p, int field, int component, const StcFieldInfo *points, void *data) {
   Question q = {.field = field, .component = component};
-  for (int d = 0; d < points->rank; d++) {
-    q.points.lo[d] = points->first[d];
-    q.points.hi[d] = points->first[d] + points->shape[d] - 1;
-  }
-  p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
-  return bring(p, &q, data);
+  return ask(p, &q, points, points, data, NULL);
+}
+
+StcStatus gather_shown(StcPlan *p, int field, int component, const StcFieldInfo *points, const StcFieldInfo *samples,
+                       void *data, Sight *sight) {
+  Question q = {.field = field, .component = component, .seen = true};
+  *sight = unseen;
+  return ask(p, &q, points, samples, data, sight);
 }
 
 void gather_end(StcPlan *p) {
@@ -114,6 +238,6 @@ void gather_serve(StcPlan *p) {
     p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
     if (q.field < 0)
       return;
-    bring(p, &q, NULL);
+    bring(p, &q, NULL, NULL);
   }
 }

@@ -297,8 +297,11 @@ typedef struct PartFile {
 /* gather.c, of plans that are lean. On rank 0: declared field `field`, or (component >= 0) a component of it, at those
  * `points` of the whole grid (first and shape), into `data`, which has room for them; and when all is there that is
  * wanted. On the others meanwhile:
- * what they have of it. What goes wrong on one comes back on all. */
+ * what they have of it. What goes wrong on one comes back on all. shown: of those points in each dimension so many as
+ * the shape of `samples` says, evenly spaced, and what is seen of all. */
 StcStatus gather_ask(StcPlan *p, int field, int component, const StcFieldInfo *points, void *data);
+StcStatus gather_shown(StcPlan *p, int field, int component, const StcFieldInfo *points, const StcFieldInfo *samples,
+                       void *data, Sight *sight);
 void gather_end(StcPlan *p);
 void gather_serve(StcPlan *p);
 /* Writes what the part owns of declared field `field` to its places in the file; reads what the part has of it, ghost
