@@ -48,13 +48,19 @@ Const reduce_rows(Opcode op, Type t, const Const *rows, int64_t n);
 /* The same as ops. */
 Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
 
+/* What an init makes of a cell of a part: nothing; a value of cells that the part has; one of cells some of which it
+ * lacks. */
+typedef enum InitMakes { INIT_NOTHING, INIT_VALUE, INIT_GUESS } InitMakes;
 /* What the simulator knows of the ghost cells of a part (Module.part): its place among the parts and the points that it
  * owns; after how many steps parts exchange, and how many were made since; for each field (NULL: of none) and each of
- * its cells the steps that were done when it was exchanged last, -1: it is stale. made: of the run at hand. */
+ * its cells the steps that were done when it was exchanged last, -1: it is stale. made: of the run at hand. init: in a
+ * run of inits, what the one in line `loc` of the program makes of the cell of field `field` at `at`; else NULL. */
 typedef struct Ghosts {
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int64_t every, age, made;
   int64_t **levels;
+  InitMakes (*init)(void *user, Loc loc, int field, const int64_t *at);
+  void *user;
 } Ghosts;
 
 /* Values for a run. */

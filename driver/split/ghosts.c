@@ -1,8 +1,10 @@
 /* ghosts.c: what the simulator knows of each part's ghost cells: for which level they were exchanged last. It goes by
- * the transfers that there are, so one that is missing, or too small, is found when its cells are used. */
+ * the transfers that there are, so one that is missing, or too small, is found when its cells are used. While inits run
+ * it goes by the program as it is written: what of it a part must compute, and which cells it must have for that. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The ghost cells of one part. */
 static StcStatus open_part(StcPlan *p, PartPlan *part) {
@@ -18,9 +20,9 @@ static StcStatus open_part(StcPlan *p, PartPlan *part) {
   q->ghosts = g;
   for (int f = 0; f < q->module->nfields; f++) {
     int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
-    if (q->module->fields[f].exchange != EXCHANGE_STEPS)
+    if (q->module->fields[f].exchange == EXCHANGE_NONE)
       continue;
-    g->levels[f] = malloc((size_t)(n + 1) * sizeof **g->levels);
+    g->levels[f] = calloc((size_t)n + 1, sizeof **g->levels);
     if (!g->levels[f])
       return diag_error(p->w.diags, no_loc(), "no memory on this computer for what is known of ghost cells"),
              STC_MEMORY;
@@ -66,17 +68,134 @@ static StcStatus note_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-void ghosts_exchanged(StcPlan *p) {
+void ghosts_note(const StcPlan *p, const Transfer *t) {
   const Split *s = p->split;
-  for (int i = 0; i < s->ntransfers; i++) {
-    const Transfer *t = &s->transfers[i];
-    const PartPlan *y = &s->part[t->to];
-    CellArray to = {0};
-    if (!y->plan || !y->plan->ghosts)
-      continue;
-    part_cells(y, t->field, to.lo, to.hi);
-    Runs r = runs_of(s->rank, t->lo, t->hi, &to, &to);
-    Noting x = {y->plan->ghosts->levels[t->field], p->done};
-    runs_each(&r, note_run, &x);
+  const PartPlan *y = &s->part[t->to];
+  CellArray to = {0};
+  if (!y->plan || !y->plan->ghosts)
+    return;
+  part_cells(y, t->field, to.lo, to.hi);
+  Runs r = runs_of(s->rank, t->lo, t->hi, &to, &to);
+  Noting x = {y->plan->ghosts->levels[t->field], p->done - s->age};
+  runs_each(&r, note_run, &x);
+}
+
+void ghosts_exchanged(StcPlan *p) {
+  for (int i = 0; i < p->split->ntransfers; i++)
+    ghosts_note(p, &p->split->transfers[i]);
+}
+
+void ghosts_forget(const StcPlan *p, int field) {
+  for (int i = p->split->begin; i < p->split->end; i++) {
+    const StcPlan *q = p->split->part[i].plan;
+    int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[field], q->scalars, shape);
+    for (int64_t k = 0; q->ghosts && q->ghosts->levels[field] && k < n; k++)
+      q->ghosts->levels[field][k] = -1;
   }
+}
+
+/* ---------------------------------------------------------------- inits */
+
+/* What is needed to judge the inits of a part: the program as it is written, for the whole grid, and the values of its
+ * scalars. */
+typedef struct InitJudge {
+  const StcPlan *p;
+  const PartPlan *part;
+  const Module *m;
+  Const *scalars;
+} InitJudge;
+
+/* Is coordinate `x` of dimension `d` among the cells that the part has of its field `mine`? */
+static bool has_cell(const InitJudge *j, int mine, int d, int64_t x) {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  part_cells(j->part, mine, lo, hi);
+  return x >= lo[d] && x <= hi[d];
+}
+
+/* The field of the part's module that is field `g` of the program, or the first component of that. */
+static int field_of_part(const InitJudge *j, int g) {
+  const Module *m = j->part->module;
+  const char *name = j->m->fields[g].name;
+  int record = module_find_record(m, name);
+  return record >= 0 ? m->records[record].first : module_find_field(m, name);
+}
+
+/* Does the part have what the access finds from the cell at `at`? */
+static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
+  const Field *g = &j->m->fields[op->sym];
+  int mine = field_of_part(j, op->sym);
+  bool ring = j->part->module->fields[mine].ring, found = true;
+  for (int d = 0; d < j->p->split->rank; d++) {
+    int64_t y = at[d] + op->off[d], lo = affine_eval(g->box.lo[d], j->scalars, NULL),
+            hi = affine_eval(g->box.hi[d], j->scalars, NULL);
+    if (j->p->split->parts[d] == 1)
+      continue;
+    if (!ring && g->outside == OUTSIDE_CONST && (y < lo || y > hi))
+      return true;
+    if (!ring && g->outside == OUTSIDE_CLAMP)
+      y = y < lo ? lo : y > hi ? hi : y;
+    if (!ring && g->outside == OUTSIDE_MIRROR && lo <= hi)
+      y = eval_map(OP_MIRROR, y, lo, hi);
+    found = found && has_cell(j, mine, d, y);
+  }
+  return found;
+}
+
+/* Is the cell at `at`, brought back into the grid if it is of a ring, in the piece's box? */
+static bool covers(const InitJudge *j, const Piece *piece, bool ring, const int64_t *at) {
+  const Split *s = j->p->split;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t n = s->hi[d] - s->lo[d] + 1, x = at[d];
+    if (ring && s->parts[d] > 1)
+      x = s->lo[d] + ((x - s->lo[d]) % n + n) % n;
+    if (x < affine_eval(piece->box.lo[d], j->scalars, NULL) || x > affine_eval(piece->box.hi[d], j->scalars, NULL))
+      return false;
+  }
+  return true;
+}
+
+/* What the piece makes of the cell at `at` of a target. */
+static InitMakes piece_makes(const InitJudge *j, const Piece *piece, bool ring, const int64_t *at) {
+  if (!covers(j, piece, ring, at))
+    return INIT_NOTHING;
+  for (const Op *op = piece->body->first; op; op = op->next)
+    if (op->code == OP_ACCESS && !finds(j, op, at))
+      return INIT_GUESS;
+  return INIT_VALUE;
+}
+
+/* Is field `field` of the part's module, or what it is a component of, a target of the piece? */
+static bool is_target(const InitJudge *j, const Piece *piece, const char *name) {
+  for (int t = 0; t < piece->ntargets; t++)
+    if (strcmp(j->m->fields[piece->targets[t]].name, name) == 0)
+      return true;
+  return false;
+}
+
+/* Ghosts.init. */
+static InitMakes judge_init(void *user, Loc loc, int field, const int64_t *at) {
+  const InitJudge *j = user;
+  const char *name = declared_name(j->part->module, field);
+  bool ring = j->part->module->fields[field].ring;
+  InitMakes makes = INIT_NOTHING;
+  for (int i = 0; i < j->m->ninits; i++) {
+    const Stencil *st = &j->m->inits[i];
+    for (int k = 0; k < st->npieces && st->loc.line == loc.line && st->loc.col == loc.col && !makes; k++)
+      if (is_target(j, &st->pieces[k], name))
+        makes = piece_makes(j, &st->pieces[k], ring, at);
+  }
+  return makes;
+}
+
+void ghosts_judge_inits(StcPlan *p, PartPlan *part) {
+  const Module *m = p->program->module;
+  InitJudge *j = ARENA_NEW(p->w.arena, InitJudge);
+  *j = (InitJudge){p, part, m, ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1)};
+  for (int i = 0; i < m->nscalars; i++) {
+    int whole = module_find_scalar(p->module, m->scalars[i].name);
+    if (whole >= 0)
+      j->scalars[i] = p->scalars[whole];
+  }
+  part->plan->ghosts->init = judge_init;
+  part->plan->ghosts->user = j;
 }

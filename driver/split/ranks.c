@@ -236,8 +236,12 @@ StcStatus split_refresh(StcPlan *p) {
   StcStatus s = STC_OK;
   for (int f = 0; f < m->nfields && any; f++) {
     const FieldTransfers *t = m->fields[f].exchange == EXCHANGE_NONE ? NULL : field_transfers(p, f);
-    for (int i = 0; t && i < t->n; i++)
+    if (t)
+      ghosts_forget(p, f);
+    for (int i = 0; t && i < t->n; i++) {
       s = refresh(p, &t->list[i], s);
+      ghosts_note(p, &t->list[i]);
+    }
   }
   split->touched = false;
   return s;

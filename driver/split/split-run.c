@@ -188,25 +188,22 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   return b;
 }
 
-/* Runs the inits of all parts. Their ghost cells are computed along; the simulator, which knows how far out those are
- * right that steps read, is not to judge them. */
+/* Runs the inits of all parts. Their ghost cells are computed along. */
 static StcStatus begin_parts(StcPlan *p) {
   Split *split = p->split;
   StcStatus s = STC_OK;
-  ghosts_scattered(p);
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
-    Ghosts *ghosts = q->ghosts;
     q->first = q->done = p->done;
     q->evaluated = true;
-    q->ghosts = NULL;
+    if (q->ghosts)
+      ghosts_judge_inits(p, &split->part[i]);
     s = plan_run_steps(q, 0, true, NULL);
-    q->ghosts = ghosts;
+    if (q->ghosts)
+      q->ghosts->init = NULL;
     if (s && s != STC_INTERRUPTED)
       name_part(p, i);
   }
-  split->age = 0;
-  ghosts_scattered(p);
   return s;
 }
 
@@ -249,6 +246,9 @@ static bool inits_leave_ghosts(const StcPlan *p) {
 static StcStatus begin_lean(StcPlan *p) {
   bool around = !p->inits_done && inits_leave_ghosts(p), begins = p->done == p->first && !p->evaluated;
   StcStatus s = split_agree(p, split_fill_lists(p));
+  p->split->age = p->inits_done ? p->split->age : 0;
+  if (begins)
+    ghosts_scattered(p);
   if (!s && around)
     s = split_agree(p, split_refresh(p));
   if (!s)

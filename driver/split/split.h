@@ -229,6 +229,11 @@ StcStatus ghosts_open(StcPlan *p);
 void ghosts_close(StcPlan *p);
 void ghosts_scattered(StcPlan *p);
 void ghosts_exchanged(StcPlan *p);
+/* Likewise, of one transfer; that all cells of a field of the parts are stale; that a run of inits of a part follows,
+ * which are to be judged until its Ghosts.init is NULL. */
+void ghosts_note(const StcPlan *p, const Transfer *t);
+void ghosts_forget(const StcPlan *p, int field);
+void ghosts_judge_inits(StcPlan *p, PartPlan *part);
 /* net.c: was this process started by a launcher, and with how many in all (0: it does not say)? */
 bool net_launched(int *size, const char **by);
 /* Its rank then, as the launcher says; 0 if it does not. */

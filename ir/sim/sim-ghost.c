@@ -77,17 +77,70 @@ static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, i
   }
 }
 
-/* The cells that are stale before the run. */
+/* Makes those cells of the field stale that are known to be. */
+static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
+  const Field *f = &s->m->fields[field];
+  int64_t at[MAX_RANK];
+  for (int64_t n = 0; n < m->elements; n++) {
+    place_of(s, f, n, at);
+    if (levels[n] < 0 && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL))
+      make_stale(s, m, field, n, s->b->first_step);
+  }
+}
+
+/* The cells that are stale before the run. Inits may look as far as there are cells, and what steps never change stays
+ * what it was when it was exchanged. */
 static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
-  mark_field(s, m, field, levels, g->every - g->age, s->b->first_step - g->age);
+  if (g->init || s->m->fields[field].exchange != EXCHANGE_STEPS)
+    mark_known(s, m, field, levels);
+  else
+    mark_field(s, m, field, levels, g->every - g->age, s->b->first_step - g->age);
 }
 
 /* Those that are after so many steps of it. */
 static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
   (void)levels;
-  mark_field(s, m, field, NULL, g->every - g->age - g->made, 0);
+  if (s->m->fields[field].exchange == EXCHANGE_STEPS)
+    mark_field(s, m, field, NULL, g->every - g->age - g->made, 0);
+}
+
+/* Judges cell `n` of buffer `buffer`, behind a launch of init kernel `k`, which writes it. A ghost cell is stale that
+ * the init should have written and did not, or wrote without all that it reads: what stands in the place of a cell that
+ * is not there is another's value. Of its own points a part must have all. */
+static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
+  int field = s->m->buffers[buffer].field;
+  SimMemory *m = s->memory[buffer];
+  const Field *f = &s->m->fields[field];
+  const SimPage *page = m->pages[n / SIM_PAGE];
+  int64_t at[MAX_RANK];
+  place_of(s, f, n, at);
+  InitMakes makes = s->b->ghosts->init(s->b->ghosts->user, k->loc, field, at);
+  if (is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL)) {
+    bool wrote = page && page->touch[n % SIM_PAGE].wrote == s->launch;
+    if (makes == INIT_GUESS || (makes == INIT_VALUE && !wrote))
+      make_stale(s, m, field, n, s->b->first_step);
+  } else if (makes == INIT_GUESS && !s->faults++) {
+    Str place = {.arena = s->arena};
+    for (int d = 0; d < f->box.rank; d++)
+      str_addf(&place, "%s%lld", d ? ", " : "", (long long)at[d]);
+    diag_error(s->d, k->loc, "kernel '%s': '%s' at [%s] is computed from a cell that its part does not have", k->name,
+               f->name, place.s);
+    s->stop = true;
+  }
+}
+
+void sim_ghosts_init(Sim *s) {
+  for (int j = 0; j < s->nmembers && s->b->ghosts && s->b->ghosts->init; j++) {
+    const SimKernel *k = s->members[j].k;
+    for (int i = 0; i < s->m->nbuffers; i++) {
+      const Buffer *b = &s->m->buffers[i];
+      bool judged = k->writes[i] && b->kind == BUFFER_FIELD && !sim_is_kept(s, i) && s->b->ghosts->levels[b->field];
+      for (int64_t n = 0; judged && n < s->memory[i]->elements; n++)
+        judge_init(s, k->kernel, i, n);
+    }
+  }
 }
 
 /* Notes for later runs which cells are stale whatever the steps are. A ghost cell that the last launch did not write,

@@ -149,6 +149,7 @@ static int launch(Sim *s, const HostOp *op, int n) {
     for (int i = 0; i < s->m->nbuffers; i++)
       if (s->members[k].k->writes[i])
         s->memory[i]->writer = s->members[k].k->kernel;
+  sim_ghosts_init(s);
   return count;
 }
 

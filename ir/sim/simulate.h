@@ -312,11 +312,12 @@ SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
 uint32_t *sim_memory_stale(Sim *s, SimMemory *memory, int64_t i);
 /* In a part: does the store `i` of the thread go to a point that the part does not own? The origin that such a cell has
  * if what is stored to it has the origin `stale`. Marks ghost cells that are stale at the start; those that are after
- * `steps` more; keeps for later runs which are. What is stale about one. */
+ * `steps` more, and behind a launch of inits; keeps for later runs which are. What is stale about one. */
 bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i);
 uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale);
 void sim_ghosts_begin(Sim *s);
 void sim_ghosts_age(Sim *s, int64_t steps);
+void sim_ghosts_init(Sim *s);
 void sim_ghosts_end(Sim *s);
 const char *sim_ghost_text(Sim *s, uint32_t origin);
 /* Was element `i` written? */

@@ -1,5 +1,5 @@
-/* split_test.c: mistakes planted in what parts exchange are found by the simulator, which names field, part, side and
- * level. */
+/* split_test.c: mistakes planted in what parts exchange, or compute by their inits, are found by the simulator, which
+ * names field, part, side and level. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ typedef struct World {
   StcContext *c;
   StcProgram *p;
   StcPlan *plan;
+  Net *net; /* of parts that run inits; NULL: the whole grid does */
 } World;
 
 static int make_world(void **state) {
@@ -41,6 +42,7 @@ static int make_world(void **state) {
 static int free_world(void **state) {
   World *w = *state;
   stc_plan_free(w->plan);
+  net_close(w->net);
   stc_program_free(w->p);
   stc_context_free(w->c);
   free(w);
@@ -123,6 +125,92 @@ static void test_rows_left_out(void **state) {
   must_find(w, "buffer 'U' has no value at [6, 0]");
 }
 
+/* ---------------------------------------------------------------- inits */
+
+/* For parts that run their inits: a chain of two, behind a field that is given. */
+static const char *const chain =
+    "param N = 12, M = 14;\ngrid G = [0 .. N-1, 0 .. M-1], 8;\nfield K : f32 on G input outside clamp;\n"
+    "field B : f32 on G outside mirror;\nfield U : f32 on G outside 0;\n"
+    "init b(B)[6 .. N-1, 0 .. M-1] = K[1,0] + f32(idx(1));\n"
+    "init u(U)[G] = B[-1,0] + B[1,-1] + K;\n"
+    "stencil s(U)[G] = 0.25 * (U[-1,0] + U[0,1]) + K[0,1];\nstencil t(B)[G] = B[0,1];\n";
+
+static int make_chain(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  StcOptions o = {.no_contract = true, .march = "nvptx", .schedule = "overlap", .T = 2};
+  w->c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(w->c, "chain.stn", chain, &o, &w->p), STC_OK);
+  assert_int_equal(net_open_alone(w->c, &w->net), STC_OK);
+  assert_int_equal(plan_new_split(w->p, w->net, "sim", "2x2/2", LEAN_MUST, 0, NULL, &w->plan), STC_OK);
+  for (int part = 0; part < 4; part++) {
+    static const float values[42] = {1};
+    assert_int_equal(stc_plan_part_set(w->plan, part, 0, values, sizeof values), STC_OK);
+  }
+  *state = w;
+  return 0;
+}
+
+/* Leaves out the transfers of all cells of field `name` between two parts. */
+static void drop_of_field(const World *w, const char *name, int from, int to) {
+  const Module *m = w->plan->split->part[0].plan->module;
+  FieldTransfers *t = (FieldTransfers *)field_transfers(w->plan, module_find_field(m, name));
+  Transfer *list = (Transfer *)t->list;
+  int n = t->n;
+  for (int i = 0; i < t->n;)
+    if (list[i].from == from && list[i].to == to)
+      list[i] = list[--t->n];
+    else
+      i++;
+  assert_int_not_equal(t->n, n);
+}
+
+/* A field that was given is not exchanged before inits read it. */
+static void test_given_unexchanged(void **state) {
+  World *w = *state;
+  drop_of_field(w, "K", 2, 0);
+  must_find(w, "of 'K', of part [0, 0], above in dimension 0, was not brought up to date for the level after 0 steps");
+}
+
+/* A field that inits computed is not exchanged behind them. */
+static void test_computed_unexchanged(void **state) {
+  World *w = *state;
+  drop_of_field(w, "U", 1, 0);
+  must_find(w, "of 'U', of part [0, 0], above in dimension 1, was not brought up to date for the level after 0 steps");
+}
+
+/* The program has an init on more points than parts compute: another one reads such a point. */
+static void test_init_left_out(void **state) {
+  World *w = *state;
+  Piece *piece = (Piece *)&w->p->module->inits[0].pieces[0];
+  assert_int_equal(piece->box.lo[0].c, 6);
+  piece->box.lo[0].c = 5;
+  must_find(w, "the ghost cell [5, 6] of 'B', of part [0, 1], below in dimension 1, was not brought up to date");
+}
+
+/* The first access of init `i` in the program. */
+static Op *first_access(const World *w, int i) {
+  const Op *op = w->p->module->inits[i].pieces[0].body->first;
+  while (op->code != OP_ACCESS)
+    op = op->next;
+  return (Op *)op;
+}
+
+/* Inits look further than parts have cells, for ghost cells or for points of their own. */
+static void test_ghosts_guessed(void **state) {
+  World *w = *state;
+  assert_int_equal(first_access(w, 0)->off[0], 1);
+  first_access(w, 0)->off[0] = 5;
+  must_find(w, "of 'B', of part [0, 0], above in dimension 0, was not brought up to date");
+}
+
+static void test_points_guessed(void **state) {
+  World *w = *state;
+  assert_int_equal(first_access(w, 1)->off[0], -1);
+  first_access(w, 1)->off[0] = -5;
+  must_find(w, "'U' at [6, 0] is computed from a cell that its part does not have");
+}
+
 /* Without a word on the cut it is the one with least to exchange: whole rows or planes before all, as long as they are
  * thick; never along a dimension that cannot be cut, nor into more parts than points. */
 static void test_choice(void **state) {
@@ -169,6 +257,12 @@ int main(void) {
       cmocka_unit_test(test_choice),
       cmocka_unit_test_setup_teardown(test_no_memory, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_nothing_planted, make_chain, free_world),
+      cmocka_unit_test_setup_teardown(test_given_unexchanged, make_chain, free_world),
+      cmocka_unit_test_setup_teardown(test_computed_unexchanged, make_chain, free_world),
+      cmocka_unit_test_setup_teardown(test_init_left_out, make_chain, free_world),
+      cmocka_unit_test_setup_teardown(test_ghosts_guessed, make_chain, free_world),
+      cmocka_unit_test_setup_teardown(test_points_guessed, make_chain, free_world),
       cmocka_unit_test_setup_teardown(test_thin_box, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_corner_missing, make_world, free_world),
