@@ -442,16 +442,36 @@ static StcStatus write_sent(const Outputs *out, int64_t step, int64_t every) {
   return net_agree(out->job->net, s, &(int){0});
 }
 
-/* Writes what is due after `step` steps where no rank has the whole grid (`every` as feed_step has it). */
+/* Ends what all ranks write beside the run. All ranks call it. */
+static StcStatus finish_joint(const Outputs *out) {
+  StcStatus s = STC_OK;
+  for (int i = out->nsent; i < out->nwriters; i++) {
+    StcStatus now = out->writers[i].joint ? joint_finish(out->writers[i].joint) : STC_OK;
+    s = s ? s : now;
+  }
+  return s;
+}
+
+/* Writes what is due after `step` steps where no rank has the whole grid (`every` as feed_step has it). What was
+ * written beside the run until now is ended first: files that a checkpoint speaks of, and those of one name, are there.
+ */
 static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
-  StcStatus s = out->nsent ? write_sent(out, step, every) : STC_OK;
+  StcStatus s = finish_joint(out);
+  if (!s && out->nsent)
+    s = write_sent(out, step, every);
   for (int i = out->nsent; i < out->nwriters && !s; i++) {
     Writer *w = &out->writers[i];
     bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
     if (!due || w->written == step)
       continue;
-    s = w->format == &checkpoint_format ? checkpoint_write_parts(out->job, w, step) : joint_step(w->joint, step);
     w->written = step;
+    if (w->format != &checkpoint_format) {
+      s = joint_step(w->joint, step, every > 0);
+      continue;
+    }
+    s = finish_joint(out);
+    if (!s)
+      s = checkpoint_write_parts(out->job, w, step);
     w->steps += !s;
   }
   return s;
@@ -552,7 +572,8 @@ static StcStatus close_joint(const Outputs *out) {
 
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
-  s = write_last(j, s, written);
+  StcStatus behind = out->lean ? finish_joint(out) : STC_OK;
+  s = write_last(j, s ? s : behind, written);
   StcStatus closed = out->lean ? close_joint(out) : STC_OK, fed = out->feed ? feed_close(out->feed, written) : STC_OK;
   out->feed = NULL;
   closed = closed ? closed : fed;

@@ -1,6 +1,7 @@
 /* driver/data/joint.c: files that all ranks write together, where no rank has the whole grid. Rank 0 makes room for a
  * step, and says where what goes; then each rank writes what its parts own, and rank 0 ends the step. What is
- * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. */
+ * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. A step
+ * may end later than the run goes on (joint-beside.c). */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -147,31 +148,34 @@ static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
+bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v, int fd) {
+  int field = x->w->sources[x->parts[array].source]->at.field;
+  Putting p = {&x->pieces[array], v->values, joint_unit(&x->parts[array]), fd};
+  return part_each(x->job->plan, part, field, false, put_run, &p) == STC_OK;
+}
+
 /* Writes what the parts of this rank own of an array that is written as it is. */
 static StcStatus put_array(Joint *x, int array, int fd) {
   const Split *split = x->job->plan->split;
-  int field = x->w->sources[x->parts[array].source]->at.field;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
     Stored v;
     s = stored_get(x, &split->part[i], array, &v);
-    Putting p = {&x->pieces[array], v.values, joint_unit(&x->parts[array]), fd};
-    if (!s && part_each(x->job->plan, &split->part[i], field, false, put_run, &p))
+    if (!s && !put_values(x, &split->part[i], array, &v, fd))
       s = no_write(x);
     stored_free(&v);
   }
   return s;
 }
 
-/* Writes the pieces that this rank has pressed to their places. */
-static StcStatus put_pressed(const Joint *x, int array, int fd) {
+bool put_pressed(const Joint *x, int array, int fd) {
   const Net *net = x->job->net;
   const Pieces *p = &x->pieces[array];
   int64_t first = joint_first(net, p->n, net->rank), end = joint_first(net, p->n, net->rank + 1);
   for (int64_t k = first; k < end; k++)
     if (!file_write_at(fd, p->mine[k - first].bytes, (int64_t)p->size[k], p->place[k]))
-      return no_write(x);
-  return STC_OK;
+      return false;
+  return true;
 }
 
 /* ---------------------------------------------------------------- a step */
@@ -247,8 +251,14 @@ static StcStatus begin_step(Joint *x, int64_t step) {
   return s;
 }
 
-/* Is an array written by offsets? */
+/* Is an array, are all, written by offsets? */
 static bool has_places(const Pieces *p) { return p->n == 0 || p->place[0] >= 0; }
+static bool all_have_places(const Joint *x) {
+  bool all = true;
+  for (int i = 0; i < x->narrays; i++)
+    all &= has_places(&x->pieces[i]);
+  return all;
+}
 
 /* Writes all arrays. */
 static StcStatus put_arrays(Joint *x) {
@@ -261,8 +271,10 @@ static StcStatus put_arrays(Joint *x) {
     const Pieces *p = &x->pieces[i];
     if (!has_places(p))
       s = send_pressed(x, i, s);
+    else if (!s && p->pressed)
+      s = put_pressed(x, i, fd) ? STC_OK : no_write(x);
     else if (!s)
-      s = p->pressed ? put_pressed(x, i, fd) : put_array(x, i, fd);
+      s = put_array(x, i, fd);
   }
   if (fd >= 0 && close(fd) && !s)
     s = no_write(x);
@@ -291,25 +303,53 @@ static void give_up(Joint *x) {
   w->opened = false;
 }
 
-StcStatus joint_step(Joint *x, int64_t step) {
+/* The end of a step that was begun, and came to `s` on all ranks. */
+static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
   Net *net = x->job->net;
+  Turn t = {.x = x, .step = step, .s = s};
+  if (net->rank == 0)
+    s = workspace_guard(&x->w->w, end_guarded, &t);
+  return net_agree(net, s, &(int){0});
+}
+
+/* What follows a step, begun or not, that came to `s`. */
+static StcStatus leave_step(Joint *x, int64_t step, StcStatus s) {
+  forget_pressed(x);
+  if (!s)
+    note_nan(x, step);
+  if (s && x->job->net->rank == 0)
+    give_up(x);
+  x->w->steps += !s;
+  return s;
+}
+
+/* Has a step that was begun be written beside the run. */
+static StcStatus put_beside(Joint *x, int64_t step) {
+  int fd = shared_open(&x->file, x->job->net);
+  StcStatus s = net_agree(x->job->net, fd < 0 ? no_write(x) : beside_start(x, step, fd), &(int){0});
+  if (!s)
+    return STC_OK;
+  beside_wait(x);
+  return leave_step(x, step, end_step(x, step, s));
+}
+
+StcStatus joint_step(Joint *x, int64_t step, bool beside) {
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++)
     if (x->pieces[i].pressed)
       s = joint_press(x, i);
-  if (!s && !(s = begin_step(x, step))) {
-    s = put_arrays(x);
-    Turn t = {.x = x, .step = step, .s = s};
-    if (net->rank == 0)
-      s = workspace_guard(&x->w->w, end_guarded, &t);
-    s = net_agree(net, s, &(int){0});
-  }
-  forget_pressed(x);
-  if (!s)
-    note_nan(x, step);
-  if (s && net->rank == 0)
-    give_up(x);
-  return s;
+  if (s || (s = begin_step(x, step)))
+    return leave_step(x, step, s);
+  return beside && all_have_places(x) ? put_beside(x, step) : leave_step(x, step, end_step(x, step, put_arrays(x)));
+}
+
+StcStatus joint_finish(Joint *x) {
+  if (!x->beside)
+    return STC_OK;
+  int64_t step = x->beside->step;
+  errno = beside_wait(x);
+  StcStatus s = net_agree(x->job->net, errno ? no_write(x) : STC_OK, &(int){0});
+  return leave_step(x, step, end_step(x, step, s));
 }
 
 /* ---------------------------------------------------------------- opening and closing */

@@ -2,6 +2,7 @@
  *
  *   joint.c         opening, steps and closing; values that are written as they are, each rank its own at their places
  *   joint-file.c    one file that all ranks find
+ *   joint-beside.c  a step written by a thread of each rank, while the run goes on
  *   joint-pieces.c  values that are compressed: brought to the rank that does it
  *   press.c         compressing
  *
@@ -13,6 +14,7 @@
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 
 /* How a piece of at most `most` bytes is to stand in a file: filled up with zeros to as many (`filled`), shuffled by
@@ -59,11 +61,30 @@ typedef struct SharedFile {
   char path[4096], name[4096];
 } SharedFile;
 
+/* Values of an array on a part of this rank as the file has them, with ghost cells, in C order (`values`, whose field
+ * is `info` as the plan has it, in `raw`). */
+typedef struct Stored {
+  StcFieldInfo info;
+  void *raw, *room;
+  const char *values;
+} Stored;
+
+/* A step that a thread writes, to `fd`: by array and part here, what is written of it as it is (malloc). wrong: errno
+ * of what has gone wrong, 0: nothing. */
+typedef struct Beside {
+  int64_t step;
+  int fd, wrong;
+  Stored *values;
+  pthread_t thread;
+  bool started;
+} Beside;
+
 /* A writer whose files all ranks write. named: a file has a name while it is written, by which others find it; else
  * they find it among those that rank 0 has open. threads: for pressing. file: that of the step, and on rank 0 `fd`, to
  * which it is open (-1: nobody else writes it), and `temporary`, its name until it is whole (NULL: none). nan_array,
  * nan_point and nan_step: the first NaN: of which array, at which point, after how many steps (nan_array -1: none yet);
- * nan_here: by array, the first one of this step on this rank. */
+ * nan_here: by array, the first one of this step on this rank. beside: the step that is being written beside the run,
+ * on all ranks or on none (NULL). */
 struct Joint {
   const Job *job;
   Writer *w;
@@ -75,6 +96,7 @@ struct Joint {
   SharedFile file;
   int nan_array;
   int64_t nan_point, nan_step, *nan_here;
+  Beside *beside;
 };
 
 /* What a format does on rank 0, between its open and its close. arrays: the writer's arrays, if not writer_parts. lay:
@@ -92,19 +114,20 @@ extern const JointFormat npy_joint, hdf5_joint, vti_joint, pvd_joint;
 /* Room in the arena for the `n` pieces of array number `array`; begin[n] is set. */
 Pieces *joint_pieces(Joint *x, int array, int64_t n);
 
-/* Values of an array on a part of this rank as the file has them, with ghost cells, in C order (`values`, whose field
- * is `info` as the plan has it, in `raw`). */
-typedef struct Stored {
-  StcFieldInfo info;
-  void *raw, *room;
-  const char *values;
-} Stored;
 StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v);
 void stored_free(Stored *v);
 /* The bytes of a point. */
 static inline int64_t joint_unit(const Part *p) { return p->points ? (int64_t)p->bytes / p->points : 0; }
 /* The first piece of rank `r`, of `n` in all. */
 static inline int64_t joint_first(const Net *net, int64_t n, int r) { return n * r / net->size; }
+/* Write what part `part`, which is here, owns of an array that is written as it is, and the pieces that this rank has
+ * pressed, to their places. False: errno says why not. */
+bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v, int fd);
+bool put_pressed(const Joint *x, int array, int fd);
+/* joint-beside.c: takes what this rank has of the step, and has a thread write it to `fd`, which it closes; waits for
+ * that, and gives errno of what went wrong, 0: nothing. */
+StcStatus beside_start(Joint *x, int64_t step, int fd);
+int beside_wait(Joint *x);
 /* Presses the pieces of an array, each rank its own, and lets all know their sizes. All ranks call it. */
 StcStatus joint_press(Joint *x, int array);
 

@@ -12,6 +12,7 @@
  *   checkpoint-parts.c  the same on ranks that have parts
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
  *   joint.h     files that several ranks write together   joint.c joint-file.c joint-pieces.c
+ *               joint-beside.c
  *   press.c     values shuffled and compressed
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
  *   series-hdf5.c  --log FILE.h5
@@ -253,10 +254,12 @@ void nan_warn(StcContext *c, const StcFieldInfo *f, int64_t point, int64_t step)
 
 /* All ranks call these. can: is the writer's format written by all ranks, and do all find its files; *named: only by
  * name? open: fills w->joint, with so many threads of this rank to compress. step: writes one; the first error is that
- * of all. close (which only this rank does, whatever has gone wrong): ends the files. warn: of the first NaN. */
+ * of all; beside: it may end while the run goes on. finish: ends that, before all else of this writer. close (which
+ * only this rank does, whatever has gone wrong): ends the files. warn: of the first NaN. */
 StcStatus joint_can(const Job *j, Writer *w, bool *can, bool *named);
 StcStatus joint_open(const Job *j, Writer *w, bool named, int threads);
-StcStatus joint_step(Joint *x, int64_t step);
+StcStatus joint_step(Joint *x, int64_t step, bool beside);
+StcStatus joint_finish(Joint *x);
 StcStatus joint_close(Joint *x);
 bool joint_warn_of_nan(const Joint *x);
 
