@@ -173,6 +173,16 @@ static void async_wait(Emit *e, int groups) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.cp.async.wait.group", 0, NULL, 1, &n);
 }
 
+/* Waits until the launch ahead has ended and what it wrote can be read, before the kernel touches memory: so this one
+ * may be launched early (programmatic dependent launches; PTX ISA, griddepcontrol). Otherwise it is over at once. */
+static void wait_for_launch_ahead(Emit *e) {
+  static const char text[] = "griddepcontrol.wait;", constraints[] = "~{memory}";
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), NULL, 0, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 1, 0,
+                                       LLVMInlineAsmDialectATT, 0);
+  LLVMBuildCall2(e->entry.b, type, code, NULL, 0, "");
+}
+
 /* Approximations flush subnormal f32 to zero: otherwise each takes two multiplications and a test more, to scale by. */
 static void begin(Emit *e) {
   const Kernel *k = e->k;
@@ -191,6 +201,8 @@ static void begin(Emit *e) {
     emit_string_attribute(e, e->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
   for (int i = 0; i < k->nargs; i++)
     e->args[i] = LLVMGetParam(e->fn, (unsigned)i);
+  if (e->target->info.early_launch)
+    wait_for_launch_ahead(e);
 }
 
 /* The row of `cpu`, NULL if there is none. */
@@ -227,6 +239,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .sector_bytes = 32,
                       .async_copy = atoi(l->cpu + strlen("sm_")) >= 80,
                       .bulk_copy = atoi(l->cpu + strlen("sm_")) >= 90,
+                      .early_launch = atoi(l->cpu + strlen("sm_")) >= 90,
                       .near_warps = NAMED_BARRIERS,
                       .range_guards = true};
 }

@@ -652,6 +652,8 @@ static json_t *target(const Writer *w) {
   set(o, "triple", json_string(target_triple(w->target)));
   set(o, "artifact", json_string(target_suffix(w->target)));
   set(o, "lanes", json_integer(target_info(w->target)->lanes));
+  if (target_info(w->target)->early_launch)
+    set(o, "early_launch", json_true());
   return o;
 }
 

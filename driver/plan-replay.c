@@ -94,8 +94,11 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
   if (!d->kind->record(d))
     return STC_OK;
   StcStatus s = STC_OK;
+  p->recording = true;
+  p->follows = false;
   for (int64_t i = 0; i < runs && !s; i++)
     s = plan_sequence(p, seq);
+  p->recording = p->follows = false;
   bool kept = d->kind->end_record(d, &r->kept);
   *r = (Recording){seq, runs, p->launches - launches, ARENA_ARRAY(p->w.arena, int32_t, n + 1), r->kept, p->recordings};
   p->done = done;

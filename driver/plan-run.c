@@ -46,6 +46,7 @@ static StcStatus start_kernel(StcPlan *p, const Launch *l) {
   if (!s)
     s = d->kind->launch(d, l);
   p->launches += !s;
+  p->follows = p->recording && !l->beside;
   if (!s && p->times)
     s = d->kind->stop(d, &seconds);
   if (p->times) {
@@ -72,7 +73,7 @@ static StcStatus launch_in(StcPlan *p, int named, bool beside, int lane) {
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
-  Launch l = {index, k, {0}, args, beside, lane};
+  Launch l = {index, k, {0}, args, beside, lane, p->recording && p->follows && !beside};
   StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
@@ -128,8 +129,10 @@ static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
     busy += has_blocks(p, op[*count].a);
   bool apart = busy > 1 && kind->fork && !p->times;
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
+  p->follows &= !apart;
   for (int i = 0; i < *count && !s; i++)
     s = launch(p, op[i].a, apart && op[i].beside);
+  p->follows &= !apart;
   return apart && !s ? kind->join(&p->device) : s;
 }
 

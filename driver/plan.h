@@ -100,6 +100,8 @@ struct StcPlan {
   bool inits_done;
   Recording *recordings;
   bool no_replay; /* the device cannot */
+  bool recording; /* launches are being kept, */
+  bool follows;   /* and the last thing kept was a launch with none beside it */
   int64_t first;  /* the number of the first step: what was run before, elsewhere */
   int64_t done;   /* that and the steps run so far */
   int64_t launches;

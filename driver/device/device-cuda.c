@@ -31,6 +31,8 @@ enum {
   ATTR_SHARED_OPTIN = 97,
   ATTR_FLUSHES = 98,
   FUNC_MAX_DYNAMIC_SHARED = 8,
+  LAUNCH_EARLY = 6,        /* an attribute of launches, for "programmatic stream serialization" */
+  EARLY_IN_GRAPHS = 12030, /* the first driver whose graphs keep it */
   JIT_INFO_LOG = 3,
   JIT_INFO_LOG_SIZE = 4,
   JIT_ERROR_LOG = 5,
@@ -52,6 +54,20 @@ typedef struct CuPeerCopy {
   CuPeerSide from, to;
   size_t width, height, depth;
 } CuPeerCopy;
+
+/* CUlaunchAttribute, of those whose value is a number; CUlaunchConfig. */
+typedef struct CuLaunchAttribute {
+  int id;
+  char unused[4];
+  int value;
+  char more[60];
+} CuLaunchAttribute;
+typedef struct CuLaunch {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  CuLaunchAttribute *attributes;
+  unsigned nattributes;
+} CuLaunch;
 
 /* CUipcMemHandle. */
 typedef struct CuKey {
@@ -94,6 +110,8 @@ typedef struct Cuda {
   CuResult (*key_get)(CuKey *key, void *memory);
   CuResult (*key_open)(void **memory, CuKey key, unsigned flags);
   CuResult (*key_close)(void *memory);
+  CuResult (*driver_version)(int *version);
+  CuResult (*launch_with)(const CuLaunch *how, void *f, void **args, void **extra);
   CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
   CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
 } Cuda;
@@ -187,6 +205,12 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
+/* Those of launches that begin early. Where one is missing none does. */
+static const GpuEntry early_entries[] = {
+    {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
+    {"cuLaunchKernelEx", offsetof(CudaState, cu.launch_with)},
+};
+
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(CudaState *s) {
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -202,6 +226,8 @@ static const char *load_library(CudaState *s) {
     s->gpu.call.copy_out_async = NULL;
   if (!gpu_find_entries(library, key_entries, sizeof key_entries / sizeof key_entries[0], s))
     s->cu.key_get = NULL;
+  if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
+    s->cu.launch_with = NULL;
   return NULL;
 }
 
@@ -374,6 +400,21 @@ static StcStatus raise_shared(Device *d, int i) {
                "raising the shared memory of a block");
 }
 
+/* A launch that need not wait for the end of what is ahead of it in the stream. */
+static int launch_early(Device *d, void *f, const unsigned *grid, const unsigned *block, unsigned shared, void *stream,
+                        void **args) {
+  CuLaunchAttribute early = {.id = LAUNCH_EARLY, .value = 1};
+  CuLaunch how = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, stream, &early, 1};
+  return ((CudaState *)d->state)->cu.launch_with(&how, f, args, NULL);
+}
+
+/* May launches of these kernels begin early: do they wait, and can the driver keep it in a graph? */
+static bool may_be_early(const CudaState *s, const Build *b) {
+  int version = 0;
+  return target_info(b->code.target)->early_launch && s->cu.launch_with && s->cu.driver_version(&version) == 0 &&
+         version >= EARLY_IN_GRAPHS;
+}
+
 /* Compiles to PTX, loads it, finds the kernels, makes the events. */
 static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   StcStatus st = build_artifact(p, b);
@@ -381,6 +422,7 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
     st = load_ptx(d, b->bytes);
   if (!st)
     st = gpu_prepare(d, &b->code);
+  ((CudaState *)d->state)->gpu.launch_early = may_be_early(d->state, b) ? launch_early : NULL;
   for (int i = 0; i < b->code.module->nkernels && !st; i++)
     st = raise_shared(d, i);
   return st;

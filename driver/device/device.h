@@ -17,6 +17,7 @@ typedef struct Launch {
   void **args;
   bool beside;
   int lane;
+  bool early; /* right behind another launch in its lane, by kernels that wait (TargetInfo.early_launch) */
 } Launch;
 
 /* Lanes of a device that has marks: what is in one is done in order, and waits for other lanes where it is told to.

@@ -226,8 +226,11 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
   StcStatus st = g->use(d);
   if (st)
     return st;
-  int e = g->call.launch(g->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                         g->dynamic[l->index], stream, args, extra);
+  void *f = g->functions[l->index];
+  unsigned shared = g->dynamic[l->index];
+  int e = l->early && g->launch_early
+              ? g->launch_early(d, f, grid, block, shared, stream, args)
+              : g->call.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream, args, extra);
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 

@@ -76,6 +76,10 @@ typedef struct Gpu {
   void *lanes[LANES];             /* those of lanes but the main one; NULL: not used yet */
   void **functions;               /* of the module's kernels */
   unsigned *dynamic;              /* dynamic shared bytes of each */
+  /* The same as call.launch for one that may begin before the launch ahead of it in the stream has ended; NULL: there
+   * is no such thing, or the kernels do not wait. */
+  int (*launch_early)(Device *d, void *f, const unsigned *grid, const unsigned *block, unsigned shared, void *stream,
+                      void **args);
 } Gpu;
 
 /* Finds the kernels of the code in the module, which is loaded, and makes events and streams for them. */

@@ -11,6 +11,7 @@
  *                           begin with "beside"
  * STC_STANDIN_DEVICES=2     how many devices there are, in place of one
  * STC_STANDIN_GPU=LETTER    which device it is: processes with different letters have different ones
+ * STC_STANDIN_DRIVER=12020  the version of the driver, in place of 13000
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
  *                           time after N that do not
@@ -122,6 +123,11 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   if (attribute == 98)
     *value = flushes();
   return is_device(d) ? SUCCESS : fault("cuDeviceGetAttribute of no device");
+}
+
+int cuDriverGetVersion(int *version) {
+  const char *own = getenv("STC_STANDIN_DRIVER");
+  return *version = own ? atoi(own) : 13000, SUCCESS;
 }
 
 /* Processes that are told so by STC_STANDIN_GPU have another one each. */

@@ -86,6 +86,15 @@ static int count(const char *log, const char *line) {
 /* How many launches there are, those beside others included. */
 static int count_launches(const char *log) { return count(log, "launch ") + count(log, "beside launch "); }
 
+/* How many launches were captured, for all graphs together. */
+static int captured(const char *log) {
+  static const char graph[] = "graph of ";
+  int n = 0;
+  for (const char *s = strstr(log, graph); s; s = strstr(s + 1, graph))
+    n += atoi(s + strlen(graph));
+  return n;
+}
+
 /* The log's launches alone (malloc). */
 static char *launches(const char *log) {
   char *out = calloc(1, strlen(log) + 1), *to = out;
@@ -144,10 +153,22 @@ static void test_same(void **state) {
       assert_int_equal(graphs, 0);
       char *got = run(*state, texts[i], schedules[k], steps, true, &graphs, &replays);
       assert_true(graphs >= 1 && graphs <= 3 && replays > 10);
+      assert_int_equal(count(((World *)*state)->log, "early launch "), captured(((World *)*state)->log) - graphs);
       assert_string_equal(got, want);
       free(got);
       free(want);
     }
+}
+
+/* A driver whose graphs do not keep that launches begin early is not asked to. */
+static void test_old_driver(void **state) {
+  static const int steps[] = {1000, 0};
+  int graphs, replays;
+  setenv("STC_STANDIN_DRIVER", "12020", 1);
+  free(run(*state, plain, "naive", steps, true, &graphs, &replays));
+  unsetenv("STC_STANDIN_DRIVER");
+  assert_int_equal(graphs, 1);
+  assert_int_equal(count(((World *)*state)->log, "early launch "), 0);
 }
 
 /* Tiles that are walked: the kernel for those at edges, and in another stream the one for the others, as branches of a
@@ -173,6 +194,8 @@ static void test_beside(void **state) {
     assert_int_equal(count(got, first), 200);
     assert_int_equal(count(got, second), names[i] ? 200 : 0);
     assert_int_equal(count_launches(got), names[i] ? 400 : 200);
+    assert_int_equal(count(((World *)*state)->log, "early launch "),
+                     names[i] ? 0 : captured(((World *)*state)->log) - graphs);
     free(got);
     free(want);
   }
@@ -413,10 +436,11 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same),       TEST(test_beside),         TEST(test_not),
-                                     TEST(test_often),      TEST(test_cannot),         TEST(test_cards),
-                                     TEST(test_facts),      TEST(test_failure),        TEST(test_threads),
-                                     TEST(test_tune_wrong), TEST(test_tune_assembler), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same),       TEST(test_old_driver), TEST(test_beside),
+                                     TEST(test_not),        TEST(test_often),      TEST(test_cannot),
+                                     TEST(test_cards),      TEST(test_facts),      TEST(test_failure),
+                                     TEST(test_threads),    TEST(test_tune_wrong), TEST(test_tune_assembler),
+                                     TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

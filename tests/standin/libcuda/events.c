@@ -42,6 +42,7 @@ int cuEventRecord(void *event, void *stream) {
   Event *e = event;
   if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
     return fault("cuEventRecord");
+  rt.follows = false;
   e->beside = beside_stream(stream);
   e->front = e->beside ? e->beside->seen : rt.front;
   e->current = rt.current;
@@ -59,6 +60,7 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   Stream *s = beside_stream(stream);
   if (stream == &standin_stream && e->used && !e->beside)
     return call("user waits for an event"), SUCCESS;
+  rt.follows = false;
   if (!wait_captured(stream, e))
     return fault("cuStreamWaitEvent: a captured stream waits for what is not captured");
   if (e->used && (s || is_main(stream) || captor(stream)) && e->current != rt.current)

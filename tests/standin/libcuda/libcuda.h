@@ -30,10 +30,11 @@ enum {
   MAX_NODES = 4096
 };
 
-/* A kernel as the PTX declares it. */
+/* A kernel as the PTX declares it. waits: for the launch ahead, before it touches memory. */
 typedef struct Kernel {
   int module;
   char name[128];
+  bool waits;
   int nargs;
   int size[MAX_ARGS];
   bool pointer[MAX_ARGS];
@@ -103,6 +104,7 @@ extern char contexts[MOST_DEVICES];
  * on; modules: the same of the context that each was loaded in, 0: it is none. */
 typedef struct Runtime {
   bool started, capturing, broken, invalid; /* invalid: what is captured */
+  bool follows;                             /* the last thing captured is a launch that is not beside others */
   Captor captors[MAX_CAPTORS], *origin;
   int current;
   int launches, front; /* front: those that are not beside others */

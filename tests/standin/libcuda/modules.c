@@ -12,6 +12,18 @@ static int type_bytes(const char *t) {
   return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1;
 }
 
+/* Is there a wait for the launch ahead in front of all accesses to memory of the kernel whose body begins there? */
+static bool waits_first(const char *body) {
+  static const char *const accesses[] = {"ld.global", "st.global", "cp.async", "atom."};
+  const char *end = strstr(body, "\n}"), *wait = strstr(body, "griddepcontrol.wait");
+  for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++) {
+    const char *access = strstr(body, accesses[i]);
+    if (access && access < wait)
+      return false;
+  }
+  return wait && wait < end;
+}
+
 /* Reads one kernel from behind ".entry ". False: the stand-in has no place for more. */
 static bool read_kernel(const char *s, int module) {
   int at = 0;
@@ -34,6 +46,7 @@ static bool read_kernel(const char *s, int module) {
   }
   if (max && max < body)
     sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+  k->waits = waits_first(body);
   return true;
 }
 
@@ -122,6 +135,7 @@ static int launch_beside(Stream *s, const Kernel *k, const char *line) {
   if (rt.capturing && !s->capture.in)
     return fault("%s: beside what is captured", k->name);
   s->open = true;
+  rt.follows = false;
   note_capture(s);
   snprintf(beside, sizeof beside, "beside %s", line);
   return keep_launch(beside);
@@ -152,8 +166,34 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   if (is_open())
     return fault("%s: does not wait for what was launched beside others", k->name);
   rt.front++;
+  rt.follows = rt.capturing;
   note_capture(stream);
   if (stream == &standin_stream)
     memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
   return keep_launch(line);
+}
+
+/* CUlaunchAttribute, CUlaunchConfig. */
+typedef struct Attribute {
+  int id, unused, value, more[15];
+} Attribute;
+typedef struct Config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  Attribute *attributes;
+  unsigned n;
+} Config;
+
+/* Launches that begin early alone: kernels must wait, and what is ahead must be a launch in the same capture. */
+int cuLaunchKernelEx(const Config *c, void *f, void **args, void **extra) {
+  const Kernel *k = f;
+  if (c->n != 1 || c->attributes->id != 6 || c->attributes->value != 1)
+    return fault("cuLaunchKernelEx: attributes");
+  if (!k->waits)
+    return fault("%s: launched early, and does not wait", k->name);
+  if (!rt.follows)
+    return fault("%s: launched early behind what is no launch", k->name);
+  call("early launch of %s", k->name);
+  return cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+                        c->stream, args, extra);
 }

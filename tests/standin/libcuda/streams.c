@@ -112,6 +112,7 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
       rt.graphs[g] = (Graph){.used = true};
       rt.captured = &rt.graphs[g];
       rt.capturing = true;
+      rt.follows = false;
       rt.origin = captor(stream);
       rt.origin->capture.in = true;
     }
