@@ -275,7 +275,9 @@ class Code:
         """The grid of blocks of a kernel: x, y, z."""
         number_of, hole = {"x": 1, "y": 1, "z": 1}, 1
         for d in kernel["grid"]:
-            number_of[d["axis"]] = -(-max(affine(d["extent"], self.scalars), 0) // d["tile"])
+            extent = affine(d["extent"], self.scalars)
+            extent = max(extent - d["over"], min(extent, 1)) if "over" in d else extent
+            number_of[d["axis"]] = -(-max(extent, 0) // d["tile"])
             hole *= -(-max(affine(d["without"], self.scalars), 0) // d["tile"]) if "without" in d else 1
         if any("without" in d for d in kernel["grid"]):
             rest = math.prod(number_of.values()) - hole
