@@ -148,10 +148,7 @@ static json_t *strides(const Writer *w, const Box *b) {
 }
 
 /* "none", "clamp" and so on. */
-static const char *outside_name(OutsideRule r) {
-  static const char *const names[] = {"none", "clamp", "mirror", "periodic", "constant"};
-  return names[r];
-}
+static const char *rule_name(OutsideRule r) { return r == OUTSIDE_CONST ? "constant" : outside_name(r); }
 
 /* When a field of a part of a grid is exchanged, into its object `o`. */
 static void set_exchange(const Writer *w, const Field *f, json_t *o) {
@@ -196,7 +193,7 @@ static json_t *field(const Writer *w, int i, bool has_init) {
   set(o, "extents", extents);
   set(o, "strides", strides(w, &f->box));
   set(o, "units", json_string("elements"));
-  set(o, "outside", json_string(outside_name(f->outside)));
+  set(o, "outside", json_string(rule_name(f->outside)));
   if (f->outside == OUTSIDE_CONST)
     set(o, "outside_value", constant(f->outside_value, f->type));
   if (f->past)
@@ -333,13 +330,12 @@ static json_t *buffers(const Writer *w) {
 
 /* Sets in `o` that regions must hold all points that another one's come to by an outside rule. */
 static void set_covered(const Writer *w, json_t *o, const Covered *c) {
-  static const char *const rules[] = {"none", "clamp", "mirror", "periodic", "const"};
   Str s = {.arena = w->arena};
   json_t *x = json_object(), *by = json_array();
   covered_print(&s, w->m, c);
   set(o, "text", json_string(s.s));
   set(x, "region", box(w, &c->need));
-  set(x, "outside", json_string(rules[c->rule]));
+  set(x, "outside", json_string(outside_name(c->rule)));
   set(x, "within", box(w, &c->within));
   for (int i = 0; i < c->n; i++)
     json_array_append_new(by, box(w, &c->by[i]));

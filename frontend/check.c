@@ -317,9 +317,8 @@ static bool is_no_rule(Checker *c, const Decl *d) {
       is_reserved(d->value->name))
     return false;
   check_error(c, NULL, d->value->loc,
-              "'%.60s' is no rule for what is beyond the edges; there are clamp, mirror and periodic, or it is a "
-              "constant, such as 0",
-              d->value->name);
+              "'%.60s' is no rule for what is beyond the edges; there are %s, or it is a constant, such as 0",
+              d->value->name, outside_words(c->arena, " and "));
   return true;
 }
 

@@ -220,14 +220,13 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
     } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
       c->last_leave = loc;
       check_error(c, env, loc,
-                  "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside clamp, mirror, periodic or a "
-                  "constant",
-                  message, 0 - (unsigned long long)r.c, f->name);
+                  "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside %s or a constant", message,
+                  0 - (unsigned long long)r.c, f->name, outside_words(c->arena, ", "));
     }
   }
 }
 
-/* The region of `f`, which is read at `off` through clamp, mirror or periodic, has points wherever c->region has, by
+/* The region of `f`, which is read at `off` through a rule that is no constant, has points wherever c->region has, by
  * its bounds or by launch checks. */
 static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   const Box *grid = &c->m->grid;
@@ -436,7 +435,7 @@ static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
       continue;
     bool lo_in = affine_diff(need.lo[d], f->box.lo[d], &lo) && lo >= 0,
          hi_in = affine_diff(f->box.hi[d], need.hi[d], &hi) && hi >= 0;
-    bool whole = (rule == OUTSIDE_MIRROR || rule == OUTSIDE_PERIODIC) && !(lo_in && hi_in);
+    bool whole = rule != OUTSIDE_CLAMP && rule != OUTSIDE_CONST && !(lo_in && hi_in);
     if (whole || !lo_in)
       need.lo[d] = f->box.lo[d];
     if (whole || !hi_in)

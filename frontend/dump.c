@@ -134,13 +134,13 @@ static void declarations(Dump *d) {
   else
     str_addf(&d->s, " steps %lld", (long long)m->steps);
   place(d, d->c->grid->loc);
-  static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside "};
   for (int i = 0; i < m->nfields; i++) {
     const Field *f = &m->fields[i];
     named(d, "field", f->name, f->type);
     str_add(&d->s, " on ");
     box_print(&d->s, m, &f->box);
-    str_add(&d->s, rules[f->outside]);
+    if (f->outside != OUTSIDE_NONE)
+      str_addf(&d->s, " outside %s", f->outside == OUTSIDE_CONST ? "" : outside_name(f->outside));
     if (f->outside == OUTSIDE_CONST)
       const_print(&d->s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
     str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");

@@ -300,10 +300,12 @@ const OutlineName *outline_name(const Outline *o, const OutlineWord *w) {
 }
 
 const char *outline_reserved(int i) {
-  static const char *const more[] = {"on", "outside", "history", "temp",  "input",  "every",    "over",  "at",
-                                     "in", "up",      "to",      "clamp", "mirror", "periodic", "probe", "inject"};
-  int n = 0;
+  static const char *const more[] = {"on", "outside", "history", "temp", "input", "every", "over",
+                                     "at", "in",      "up",      "to",   "probe", "inject"};
+  int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;
-  return i < n ? reserved_word(i) : i - n < (int)(sizeof more / sizeof *more) ? more[i - n] : NULL;
+  if (i >= n + count)
+    return outside_word(i - n - count);
+  return i < n ? reserved_word(i) : more[i - n];
 }

@@ -257,16 +257,15 @@ static bool region(Parse *p) {
 
 /* outside RULE, after the word. */
 static bool outside(Parse *p, Decl *d) {
-  static const char *const rules[] = {"clamp", "mirror", "periodic"};
-  for (int i = 0; i < 3; i++) {
-    if (parse_is_word(p, rules[i])) {
-      d->outside = (OutsideRule)(OUTSIDE_CLAMP + i);
+  for (int i = 0; outside_word(i); i++) {
+    if (parse_is_word(p, outside_word(i))) {
+      d->outside = outside_find(outside_word(i));
       p->t++;
       return true;
     }
   }
   if (parse_is(p, TOK_SEMI)) {
-    parse_error(p, "'clamp', 'mirror', 'periodic' or a constant after 'outside'");
+    parse_error(p, arena_printf(p->arena, "%s or a constant after 'outside'", outside_words(p->arena, ", ")));
     return false;
   }
   d->outside = OUTSIDE_CONST;

@@ -145,8 +145,7 @@ static int map_coord(const FieldState *f, int k, int64_t *x) {
     return 1;
   if (rule == OUTSIDE_NONE || f->hi[k] < f->lo[k])
     return 2;
-  Opcode code = rule == OUTSIDE_CLAMP ? OP_CLAMP : rule == OUTSIDE_MIRROR ? OP_MIRROR : OP_WRAP;
-  *x = eval_map(code, *x, f->lo[k], f->hi[k]);
+  *x = eval_map(outside_map(rule), *x, f->lo[k], f->hi[k]);
   return 0;
 }
 

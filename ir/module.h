@@ -2,6 +2,7 @@
  *
  *   what a module is made of   scalars and launch-time arrays, composite types, fields, stencils, checks, lists of
  * points and probes, the host part, reductions, buffers, kernels; at the end Module itself composite.c composite types
+ *   outside.c, outside.def     outside rules
  *   module.c                   modules as a whole
  *   module.c                   kernels and buffers
  */
@@ -59,7 +60,13 @@ typedef struct Extent {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Extent;
 
-typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_PERIODIC, OUTSIDE_CONST } OutsideRule;
+/* What an access gives beyond the edges of a field's region: the rows of outside.def. */
+typedef enum OutsideRule {
+#define OUTSIDE(id, ...) OUTSIDE_##id,
+#include "ir/outside.def"
+#undef OUTSIDE
+  OUTSIDE_RULES
+} OutsideRule;
 
 /* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and
  * after every so many steps. */
@@ -392,6 +399,22 @@ typedef struct Module {
   Kernel *kernels;
   Host host;
 } Module;
+
+/* ---------------------------------------------------------------- outside rules: outside.c */
+
+/* The name of a rule; the rule of that name, OUTSIDE_NONE: there is none. */
+const char *outside_name(OutsideRule r);
+OutsideRule outside_find(const char *name);
+/* Rule number `i` of those that a field can name, which are all but a constant: its word, NULL: there are fewer. All of
+ * them with `last` in front of the last one, "clamp, mirror and periodic". */
+const char *outside_word(int i);
+const char *outside_words(Arena *a, const char *last);
+/* The op that brings a coordinate into the region; OP_COUNT: there is none. */
+Opcode outside_map(OutsideRule r);
+/* Does it lead from beyond an edge to a point near that, so that a tile has a cell for it? How far an access at `off`
+ * may lead then: at least *lo, at most *hi; else both are `off`. */
+bool outside_leads(OutsideRule r);
+void outside_reach(OutsideRule r, int64_t off, int64_t *lo, int64_t *hi);
 
 /* ---------------------------------------------------------------- composite types: composite.c */
 

@@ -117,19 +117,20 @@ static void parse_exchange(Parser *p, Field *f) {
   f->whole = whole;
 }
 
+/* Reads the name of an outside rule; `value` is what the message says behind "const". */
+static OutsideRule parse_rule(Parser *p, const char *value) {
+  for (int r = OUTSIDE_NONE + 1; r < OUTSIDE_RULES; r++)
+    if (reader_accept_word(&p->r, outside_name((OutsideRule)r)))
+      return (OutsideRule)r;
+  reader_error(&p->r, p->r.tok.loc, "expected an outside rule: %s or const%s", outside_words(p->arena, ", "), value);
+  return OUTSIDE_NONE;
+}
+
 /* Reads a field's outside rule, after the word. */
 static void parse_outside(Parser *p, Field *f) {
-  if (reader_accept_word(&p->r, "clamp"))
-    f->outside = OUTSIDE_CLAMP;
-  else if (reader_accept_word(&p->r, "mirror"))
-    f->outside = OUTSIDE_MIRROR;
-  else if (reader_accept_word(&p->r, "periodic"))
-    f->outside = OUTSIDE_PERIODIC;
-  else if (reader_accept_word(&p->r, "const")) {
-    f->outside = OUTSIDE_CONST;
+  f->outside = parse_rule(p, " VALUE");
+  if (f->outside == OUTSIDE_CONST)
     f->outside_value = reader_const(&p->r, type_is_scalar(f->type) ? f->type : TY_F64);
-  } else
-    reader_error(&p->r, p->r.tok.loc, "expected an outside rule: clamp, mirror, periodic or const VALUE");
 }
 
 static void parse_field(Parser *p, Loc at) {
@@ -162,15 +163,10 @@ static void parse_field(Parser *p, Loc at) {
 
 /* Reads what is covered by what, after the word. */
 static Covered *parse_covered(Parser *p) {
-  static const char *const rules[] = {"clamp", "mirror", "periodic", "const"};
   Covered *c = ARENA_NEW(p->arena, Covered);
   c->need = c->within = text_box(p);
   if (reader_accept_word(&p->r, "outside")) {
-    for (int i = 0; i < 4 && c->rule == OUTSIDE_NONE; i++)
-      if (reader_accept_word(&p->r, rules[i]))
-        c->rule = (OutsideRule)(OUTSIDE_CLAMP + i);
-    if (c->rule == OUTSIDE_NONE)
-      reader_error(&p->r, p->r.tok.loc, "expected an outside rule: clamp, mirror, periodic or const");
+    c->rule = parse_rule(p, "");
     reader_expect_word(&p->r, "in");
     c->within = text_box(p);
   }

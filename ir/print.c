@@ -209,7 +209,6 @@ static void print_record(Str *s, const Module *m, const Record *r) {
 }
 
 static void print_field(Str *s, const Module *m, const Field *f) {
-  static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside const "};
   static const char *const exchanges[] = {" local", " exchange once", " exchange"};
   str_add(s, "  field ");
   symbol_print(s, f->name);
@@ -217,9 +216,12 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   type_print(s, m, f->type);
   str_add(s, " on ");
   box_print(s, m, &f->box);
-  str_add(s, rules[f->outside]);
-  if (f->outside == OUTSIDE_CONST)
+  if (f->outside != OUTSIDE_NONE)
+    str_addf(s, " outside %s", outside_name(f->outside));
+  if (f->outside == OUTSIDE_CONST) {
+    str_add(s, " ");
     const_print(s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
+  }
   str_add(s, f->input ? " input" : "");
   str_add(s, f->temp ? " temp" : "");
   str_add(s, f->derived ? " derived" : "");
@@ -240,11 +242,10 @@ static void print_field(Str *s, const Module *m, const Field *f) {
 }
 
 void covered_print(Str *s, const Module *m, const Covered *c) {
-  static const char *const rules[] = {"", "clamp", "mirror", "periodic", "const"};
   str_add(s, "covered ");
   box_print(s, m, &c->need);
   if (c->rule != OUTSIDE_NONE) {
-    str_addf(s, " outside %s in ", rules[c->rule]);
+    str_addf(s, " outside %s in ", outside_name(c->rule));
     box_print(s, m, &c->within);
   }
   str_add(s, " by");

@@ -131,7 +131,7 @@ static void check_fields(Verifier *v) {
     verify_box(v, f->loc, &f->box, v->m->grid.rank);
     if (module_find_field(v->m, f->name) != i)
       verify_fail(v, f->loc, "the name is taken by another field");
-    if (f->outside > OUTSIDE_CONST)
+    if (f->outside >= OUTSIDE_RULES)
       verify_fail(v, f->loc, "there is no outside rule number %d", (int)f->outside);
     else if (f->outside == OUTSIDE_CONST &&
              !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
@@ -174,7 +174,7 @@ static void check_part(Verifier *v) {
 static void verify_covered(Verifier *v, Loc at, const Covered *c) {
   if (!c)
     return;
-  if (c->rule > OUTSIDE_CONST)
+  if (c->rule >= OUTSIDE_RULES)
     verify_fail(v, at, "there is no outside rule number %d", (int)c->rule);
   if (c->n < 1 || c->n > MAX_COVERED)
     verify_fail(v, at, "%d boxes, must be 1 to %d", (int)c->n, MAX_COVERED);

@@ -23,24 +23,16 @@ static void add_need(Need *n, int f, const Extent *x) {
   }
 }
 
-/* How far below (above) a point an access at `off` (-off) may lead under `rule`: by the offset; clamp may lead back as
- * far as the point itself, mirror as far to the other side. */
-static int64_t reach_below(OutsideRule rule, int64_t off) {
-  switch (rule) {
-  case OUTSIDE_CLAMP: return larger(-off, 0);
-  case OUTSIDE_MIRROR: return larger(-off, off);
-  default: return -off;
-  }
-}
-
 /* Adds what one access needs: the reader's extent moved by the offset (a stencil_accesses callback). */
 static void need_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Need *n = user;
   Rules rules = access_rules(n->m, &piece->box, field, off);
   Extent x = {{0}, {0}};
   for (int d = 0; d < n->m->grid.rank; d++) {
-    x.lo[d] = n->reader.lo[d] + reach_below(rules.dim[d], off[d]);
-    x.hi[d] = n->reader.hi[d] + reach_below(rules.dim[d], -off[d]);
+    int64_t lo, hi;
+    outside_reach(rules.dim[d], off[d], &lo, &hi);
+    x.lo[d] = n->reader.lo[d] - lo;
+    x.hi[d] = n->reader.hi[d] + hi;
   }
   add_need(n, field, &x);
 }

@@ -38,9 +38,9 @@ static bool access_rows(const Planner *p, const Op *op, int64_t *lo, int64_t *hi
   Rules rules = access_rules(p->s->l->m, &p->piece->box, op->sym, op->off);
   *lo = *hi = 0;
   if (rank > 1)
-    stream_reach(rules.dim[0], op->off[0], lo, hi);
+    outside_reach(rules.dim[0], op->off[0], lo, hi);
   if (rank > 2)
-    stream_reach(rules.dim[1], op->off[1], &down, &up);
+    outside_reach(rules.dim[1], op->off[1], &down, &up);
   return down < 0 || up > 0;
 }
 

@@ -22,18 +22,6 @@ typedef struct Walk {
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
-void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi) {
-  int64_t far = off < 0 ? -off : off;
-  *lo = *hi = off;
-  if (rule == OUTSIDE_CLAMP) {
-    *lo = off < 0 ? off : 0;
-    *hi = off > 0 ? off : 0;
-  } else if (rule == OUTSIDE_MIRROR) {
-    *lo = -far;
-    *hi = far;
-  }
-}
-
 /* ---- version 0 of fields whose points are far from the rows that are walked */
 
 bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
@@ -91,9 +79,9 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
   if (!w)
     return;
   if (rank > 1)
-    stream_reach(rules->dim[0], off[0], &lo, &hi);
+    outside_reach(rules->dim[0], off[0], &lo, &hi);
   if (rank > 2)
-    stream_reach(rules->dim[1], off[1], &down, &up);
+    outside_reach(rules->dim[1], off[1], &down, &up);
   bool across = !s->alone && (down < 0 || up > 0);
   int32_t *lag = &s->lag[k->i];
   if (!k->keeps) {
@@ -109,7 +97,7 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
     w->across = (int32_t)larger(w->across, back);
   Version v = launch_reads(s->l, field, k->i);
   for (int d = 0; d < rank && v.version == 0; d++) {
-    stream_reach(rules->dim[d], off[d], &lo, &hi);
+    outside_reach(rules->dim[d], off[d], &lo, &hi);
     widen(k, d, lo, hi);
     k->moved[v.field] |= off[d] || rules->dim[d] != OUTSIDE_NONE;
     s->wraps[v.field][d] |= rules->dim[d] == OUTSIDE_PERIODIC && !s->l->wraps[d];

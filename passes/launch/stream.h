@@ -85,8 +85,6 @@ int64_t stream_code(const Launch *l);
 /* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a
  * multiple or a divisor of `unroll`. */
 int32_t stream_slots(const Stream *s, int32_t ahead);
-/* How far, in cells of dimension `d`, an access at `off` under `rule` may lead: at least *lo, at most *hi. */
-void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi);
 
 /* What instance `i` reads for an access to `field` at `off` under `rules`: the window, NULL if it is nothing or comes
  * from global memory. */

@@ -49,14 +49,15 @@ static void note_rules(Making *k, const Box *box, const Op *op, WarpUse *u) {
   Rules rules = access_rules(e->m, box, op->sym, op->off);
   for (int d = 0; d < 2; d++) {
     int32_t off = u->off[d], far = off < 0 ? -off : off;
+    int64_t lo, hi;
     e->wraps[d] = e->wraps[d] || rules.dim[d] == OUTSIDE_PERIODIC;
     e->constant = e->constant || rules.dim[d] == OUTSIDE_CONST;
-    if (rules.dim[d] != OUTSIDE_CLAMP && rules.dim[d] != OUTSIDE_MIRROR)
+    if (!outside_leads(rules.dim[d]))
       continue;
-    bool mirror = rules.dim[d] == OUTSIDE_MIRROR;
+    outside_reach(rules.dim[d], off, &lo, &hi);
     u->rule[d] = rules.dim[d];
-    u->lo[d] = mirror ? -far : off < 0 ? off : 0;
-    u->hi[d] = mirror ? far : off > 0 ? off : 0;
+    u->lo[d] = (int32_t)lo;
+    u->hi[d] = (int32_t)hi;
     e->ruled[d] = larger(e->ruled[d], far);
   }
 }

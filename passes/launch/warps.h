@@ -21,7 +21,7 @@
 typedef enum WarpKind { WARP_NOTHING, WARP_INPUT, WARP_OP, WARP_NEW, WARP_OUTSIDE } WarpKind;
 
 /* A use of value number `value`, off[0] rows and off[1] columns away; in dimension d by rule[d] beyond the region where
- * that is clamp or mirror, so that it may as well be lo[d] to hi[d] away. */
+ * that leads to points near it, so that it may as well be lo[d] to hi[d] away. */
 typedef struct WarpUse {
   int32_t value, off[2], lo[2], hi[2];
   OutsideRule rule[2];
@@ -57,8 +57,8 @@ typedef struct WarpField {
  * a step may read on one side and back again. keeps: no value is used so many rows after it was made. below .. right:
  * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
  * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
- * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by clamp or
- * mirror. */
+ * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by such
+ * a rule. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;

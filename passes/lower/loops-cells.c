@@ -65,7 +65,7 @@ static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *r
   Value *to[MAX_RANK], *idx[MAX_RANK];
   int64_t rest[MAX_RANK], by[MAX_RANK];
   for (int d = 0; d < t->rank; d++) {
-    bool leads = rules->dim[d] == OUTSIDE_CLAMP || rules->dim[d] == OUTSIDE_MIRROR;
+    bool leads = outside_leads(rules->dim[d]);
     int64_t last = t->cells[d] - 1 - (d == t->rank - 1 ? t->walk->pad : 0);
     to[d] = leads ? ruled_cell(b, f, 0, last, d, rules->dim[d], at[d], cell[d], off[d]) : cell[d];
     by[d] = leads ? 0 : off[d];

@@ -6,14 +6,10 @@
  * field's region. */
 #include "passes/lower/lower.h"
 
-/* The op that brings a coordinate into a region by `rule`. */
+/* The op that brings a coordinate into a region by `rule`, or keeps it there if that has none. */
 static Opcode map_op(OutsideRule rule) {
-  switch (rule) {
-  case OUTSIDE_CLAMP: return OP_CLAMP;
-  case OUTSIDE_MIRROR: return OP_MIRROR;
-  case OUTSIDE_PERIODIC: return OP_WRAP;
-  default: return OP_GUARD;
-  }
+  Opcode map = outside_map(rule);
+  return map == OP_COUNT ? OP_GUARD : map;
 }
 
 /* x + off as an op of its own. */
@@ -94,7 +90,7 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
   int64_t rest[MAX_RANK];
   for (int d = 0; d < m->grid.rank; d++) {
     OutsideRule rule = rules->dim[d];
-    bool leads = rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR;
+    bool leads = outside_leads(rule);
     idx[d] = leads ? ruled_cell(b, f, -a->pad_lo[d], a->shape[d] - 1 - a->pad_lo[d], d, rule, at[d], cell[d], off[d])
                    : cell[d];
     rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];

@@ -207,7 +207,7 @@ static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, i
   }
   Value *own = own_value(t, b, c, field, v, off);
   for (int d = 0; d < t->rank; d++)
-    if (rules->dim[d] == OUTSIDE_CLAMP || rules->dim[d] == OUTSIDE_MIRROR) {
+    if (outside_leads(rules->dim[d])) {
       Value *ruled = access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
       return inside_or(b, m, field, rules, m->fields[field].outside, c->w, off, own, ruled);
     }

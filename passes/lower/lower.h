@@ -27,12 +27,12 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
                      const int64_t *off, bool guarded);
 
 /* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32,
- * without the pad) holds the point `at` (i64, wrapped): cell + off, or for clamp and mirror the cell that the rule
- * leads to. `off` is within the pads. */
+ * without the pad) holds the point `at` (i64, wrapped): cell + off, or the cell that the rule leads to, if it leads
+ * to one (outside_leads). `off` is within the pads. */
 Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
                     Value *const *at, Value *const *cell, const int64_t *off);
 
-/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside
+/* The cell, in dimension d, that a rule leads to from `cell` + off, whose point is at + off: the cell beside
  * it if the field's region is not left, else the one as far away as the point that the rule gives. A guard keeps cells
  * whose value nobody needs between `first` and `last`. */
 Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at,

@@ -113,12 +113,12 @@ static Value *ruled(const FlowCell *c, int field, int v, const int64_t *off, con
     return cell_beside(c, field, v, to);
   const Field *fl = &f->l->m->fields[field];
   int64_t lo, hi;
-  stream_reach(rules->dim[d], off[d], &lo, &hi);
+  outside_reach(rules->dim[d], off[d], &lo, &hi);
   to[d] = off[d];
   Value *value = ruled(c, field, v, off, rules, d + 1, to);
   if (lo == hi)
     return value;
-  Opcode map = rules->dim[d] == OUTSIDE_CLAMP ? OP_CLAMP : OP_MIRROR;
+  Opcode map = outside_map(rules->dim[d]);
   Value *far = build2(&f->b, OP_SUB, build_map(&f->b, map, c->w[d], off[d], fl->box.lo[d], fl->box.hi[d]), c->w[d]);
   for (to[d] = lo; to[d] <= hi; to[d]++)
     if (to[d] != off[d]) {

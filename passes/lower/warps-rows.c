@@ -59,20 +59,24 @@ Point warps_point(WarpCell *c) {
   return p;
 }
 
+/* As many columns as no offset and no lane has. */
+enum { ENDLESS = 1 << 20 };
+
 /* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
  * first and last cells alone may be that near to an edge. */
 static int led_aside(const WarpCell *c, const WarpUse *u) {
-  int off = u->off[1], step = off < 0 ? -1 : 1, far = off < 0 ? c->i : c->r->k->w.X - 1 - c->i;
-  if (far >= off * step)
+  int off = u->off[1], before = c->i, behind = c->r->k->w.X - 1 - c->i;
+  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 ? ENDLESS : behind;
+  if (off >= lo && off <= hi)
     return off;
-  return u->rule[1] == OUTSIDE_CLAMP ? step * far : 2 * step * far - off;
+  return (int)eval_map(outside_map(u->rule[1]), off, lo, hi);
 }
 
 /* Does rule `rule` lead from row or column `x` (i32), from `off` away in dimension `d`, to the one `to` away? */
 static Value *leads_to(WarpKernel *k, OutsideRule rule, Value *x, int d, int off, int to) {
   const Box *box = warps_region(k->e);
   Value *at = warps_grid(k, x, d, false);
-  Value *led = build_map(&k->b, rule == OUTSIDE_CLAMP ? OP_CLAMP : OP_MIRROR, at, off, box->lo[d], box->hi[d]);
+  Value *led = build_map(&k->b, outside_map(rule), at, off, box->lo[d], box->hi[d]);
   return build2(&k->b, OP_EQ, led, warps_add(k, at, to));
 }
 

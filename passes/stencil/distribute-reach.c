@@ -12,7 +12,7 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   const Field *f = &p->m->fields[field];
   const Box *box = &piece->box, *grid = &p->m->grid;
   int64_t below, above;
-  bool inside = (f->outside != OUTSIDE_CLAMP && f->outside != OUTSIDE_MIRROR) || is_around(p, &f->box, d);
+  bool inside = !outside_leads(f->outside) || is_around(p, &f->box, d);
   *out = 0;
   for (int t = 0; t < piece->ntargets; t++)
     inside |= piece->targets[t] == field;
@@ -31,9 +31,10 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
 static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi,
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
-  int64_t beyond;
-  *lo = larger(0, -op->off[d]);
-  *hi = larger(0, op->off[d]);
+  int64_t beyond, least, most;
+  outside_reach(f->outside, op->off[d], &least, &most);
+  *lo = larger(0, -least);
+  *hi = larger(0, most);
   if (!distance(p, piece, op->sym, d, &beyond)) {
     if (diags)
       diag_error(diags, op->loc,
@@ -42,8 +43,6 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
                  d, declared_name(p->m, op->sym));
     return false;
   }
-  if (f->outside == OUTSIDE_MIRROR)
-    *lo = *hi = larger(*lo, *hi);
   *lo += 2 * beyond;
   *hi += 2 * beyond;
   return true;

@@ -83,7 +83,6 @@ static bool stays(const Field *f, const Box *box, int64_t off, int d) {
 }
 
 bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, Diags *diags) {
-  static const char *const rules[] = {"no rule", "clamp", "mirror", "periodic", "a constant"};
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
     bool periodic = f->outside == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
@@ -100,7 +99,8 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
       diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where a periodic field is computed from what is beyond "
                  "the edge of '%s', which has another rule there (%s): cut another dimension",
-                 d, declared_name(p->m, op->sym), rules[f->outside]);
+                 d, declared_name(p->m, op->sym),
+                 f->outside == OUTSIDE_CONST ? "a constant" : outside_name(f->outside));
     return false;
   }
   return true;

@@ -29,13 +29,13 @@ static bool is_in(const Box *b, const int64_t *p) {
 
 /* Is the point p, brought in by the rule, in some box? */
 static bool is_held(const Covered *c, const int64_t *p) {
-  static const Opcode maps[] = {OP_COUNT, OP_CLAMP, OP_MIRROR, OP_WRAP, OP_COUNT};
+  Opcode map = outside_map(c->rule);
   int64_t q[MAX_RANK];
   for (int d = 0; d < c->need.rank; d++) {
     bool beyond = p[d] < c->within.lo[d].c || p[d] > c->within.hi[d].c;
     if (c->rule == OUTSIDE_CONST && beyond)
       return true;
-    q[d] = maps[c->rule] == OP_COUNT ? p[d] : eval_map(maps[c->rule], p[d], c->within.lo[d].c, c->within.hi[d].c);
+    q[d] = map == OP_COUNT ? p[d] : eval_map(map, p[d], c->within.lo[d].c, c->within.hi[d].c);
   }
   for (int i = 0; i < c->n; i++)
     if (is_in(&c->by[i], q))
@@ -66,7 +66,7 @@ static void test_points(void **state) {
   (void)state;
   uint64_t seed = 1;
   for (int rank = 1; rank <= 3; rank++)
-    for (int rule = OUTSIDE_NONE; rule <= OUTSIDE_CONST; rule++) {
+    for (int rule = OUTSIDE_NONE; rule < OUTSIDE_RULES; rule++) {
       int yes = 0;
       for (int i = 0; i < 4000; i++) {
         Box by[12];

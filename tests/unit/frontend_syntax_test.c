@@ -106,7 +106,7 @@ static const FrontendCase cases[] = {
      "param N = 10;\n"
      "grid G = [0 .. N-1], 4;\n"
      "field A : f32 on G outside;\n",
-     "3:27: error: expected 'clamp', 'mirror', 'periodic' or a constant after 'outside', found ';'\n"},
+     "3:27: error: expected clamp, mirror, periodic or a constant after 'outside', found ';'\n"},
     {"paper_bounds", "G = [0, 9, 0, 9], 4\n", "1:5: error: write the bounds of each dimension as lo .. hi\n"},
     {"recovery",
      GRID1 "stencil s(A)[G] {\n"

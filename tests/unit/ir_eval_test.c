@@ -114,9 +114,29 @@ static void test_maps(void **state) {
   }
 }
 
+/* No rule leads further than outside_reach says, and only those without an op lead beyond the region. */
+static void test_outside_rules(void **state) {
+  (void)state;
+  for (int rule = 0; rule < OUTSIDE_RULES; rule++) {
+    OutsideRule r = (OutsideRule)rule;
+    assert_int_equal(outside_find(outside_name(r)), r);
+    assert_true(outside_map(r) != OP_COUNT || !outside_leads(r));
+    for (int off = -4; off <= 4; off++) {
+      int64_t lo, hi;
+      outside_reach(r, off, &lo, &hi);
+      assert_true(lo <= off && off <= hi && (outside_leads(r) || lo == hi));
+      for (int x = 0; x <= 20 && outside_leads(r); x++) {
+        int64_t by = eval_map(outside_map(r), x + off, 0, 20) - x;
+        assert_true(lo <= by && by <= hi);
+      }
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_integers), TEST(test_floats), TEST(test_min_max), TEST(test_compare), TEST(test_logic), TEST(test_maps),
+      TEST(test_integers), TEST(test_floats), TEST(test_min_max),       TEST(test_compare),
+      TEST(test_logic),    TEST(test_maps),   TEST(test_outside_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
