@@ -10,10 +10,8 @@ static const char FILES[] = "FILE";
 
 /* The values of options that have names, as words with blanks between them; what is made of tables is not in here. */
 static const char *const named_values[][2] = {
-    {"march", "host nvptx amdgpu"},
     {"freal", "f32 f64"},
     {"O", "0 1 2 3"},
-    {"schedule", "auto naive overlap stream"},
     {"fuse", "all none auto"},
     {"edges", "apart along"},
     {"barriers", "neighbours block"},
@@ -31,6 +29,11 @@ static const char *values(Arena *a, const OptionRow *row) {
   for (size_t i = 0; i < sizeof named_values / sizeof named_values[0]; i++)
     if (strcmp(named_values[i][0], row->name) == 0)
       return named_values[i][1];
+  const char *const *arches = target_arches();
+  for (int i = 0; strcmp(row->name, "march") == 0 && arches[i]; i++)
+    str_addf(&s, "%s%s", i ? " " : "", arches[i]);
+  for (int i = FAMILY_AUTO; strcmp(row->name, "schedule") == 0 && i < FAMILIES; i++)
+    str_addf(&s, "%s%s", i > FAMILY_AUTO ? " " : "", family_name((FamilyId)i));
   for (int i = 0; strcmp(row->name, "emit") == 0 && emit_names[i]; i++)
     str_addf(&s, "%s%s", i ? " " : "", emit_names[i]);
   for (int i = 0; strcmp(row->name, "device") == 0 && device_table[i]; i++)

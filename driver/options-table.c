@@ -226,6 +226,13 @@ const CommandRow *command_row(CommandKind kind) {
   return row;
 }
 
+/* The values of -schedule: the rows of families.def. */
+static const char schedules[] = "auto"
+#define FAMILY(id, name, ...) ", " name
+#include "ir/families.def"
+#undef FAMILY
+    ;
+
 /* Where a value goes: a member of Command; with bounds, and what would have been right; with the number of a list. */
 #define TEXT(m) {.kind = SLOT_TEXT, .at = offsetof(Command, m)}
 #define FLAG(m) {.kind = SLOT_FLAG, .at = offsetof(Command, m)}
@@ -326,7 +333,7 @@ const OptionRow option_rows[] = {
     {"D", TAKES_ATTACHED, PROGRAM, BY(set_define), "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, PROGRAM, TEXT(options.real), "-freal=f64", "what the type `real` means, default f32"},
     {"O", TAKES_ATTACHED, PROGRAM, BY(set_level), "-O0 .. -O3", "how much LLVM optimises, default -O3"},
-    {"schedule", TAKES_VALUE, PROGRAM, TEXT(options.schedule), "-schedule=S", "auto, naive, overlap, stream or warps"},
+    {"schedule", TAKES_VALUE, PROGRAM, TEXT(options.schedule), "-schedule=S", schedules},
     {"T", TAKES_VALUE, PROGRAM, NUMBER(options.T, 1, 1 << 20, "a number of time steps from 1 to 1048576"), "-T=N",
      "time steps a tile"},
     {"block", TAKES_VALUE, PROGRAM, SHAPE(options.block, "one to three numbers from 1 to 16777216, such as 8x32"),

@@ -33,6 +33,8 @@ static int place_of(const char *name, int n, const char *const *names) {
   return 0;
 }
 
+bool family_is_plain(FamilyId id) { return id > FAMILY_AUTO && !table[id].tiled; }
+
 FamilyId family_find(const char *name) {
   for (int i = FAMILY_AUTO; i < FAMILIES && name; i++)
     if (strcmp(table[i].name, name) == 0)

@@ -43,6 +43,8 @@ typedef struct Family {
 /* The row of a family; its name (NULL: none). */
 const Family *family_row(FamilyId id);
 const char *family_name(FamilyId id);
+/* Is it a family, and not one of tiles? */
+bool family_is_plain(FamilyId id);
 /* The family of that name, "auto" among them; FAMILY_NONE: there is none (name NULL: nor is one asked for). */
 FamilyId family_find(const char *name);
 /* "naive, overlap and stream". */

@@ -18,7 +18,7 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
  * choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
 
-/* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
+/* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and may its tiles be chosen? */
 bool schedule_depends_on_size(const Schedule *s);
 /* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of walks? */
 bool schedule_size_is_large(const Schedule *s, int rank);

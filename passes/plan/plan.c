@@ -177,12 +177,12 @@ static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
   with.schedule = &want;
   if (!schedule_check(c, m))
     return false;
-  if (!family_row(want.family)->tiled && want.family > FAMILY_AUTO)
+  if (family_is_plain(want.family))
     return plan_tile(c, trial, s);
   if (!plan_cut(c, trial, want.fuse ? want.fuse : "auto"))
     return false;
   suit_grid(c, trial, &want);
-  if (!family_row(want.family)->tiled && want.family > FAMILY_AUTO)
+  if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
   return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
          prefer_warps(c, trial, s) && says_cut(c, trial, s);

@@ -485,6 +485,21 @@ int schedule_levels(PassContext *c, const Module *m) {
   return (int)(T < most ? T : most);
 }
 
+/* Each family's own choice, of which no more than `most` time steps (because of reduction `by` if that is not NULL) are
+ * to be. A family that is not in here is a warning of the compiler. */
+static bool resolve_family(Resolve *r, int64_t most, const Reduction *by) {
+  switch (r->want.family) {
+  case FAMILY_NAIVE: return resolve_naive(r);
+  case FAMILY_OVERLAP: return resolve_overlap(r);
+  case FAMILY_STREAM: remark_fewer(r, most, by); return schedule_stream(r->c, r->m, &r->want, most, r->out);
+  case FAMILY_WARPS: return schedule_warps(r->c, r->m, &r->want, r->m->time_tile > 1 ? r->m->time_tile : most, r->out);
+  case FAMILY_NONE:
+  case FAMILY_AUTO:
+  case FAMILIES: break;
+  }
+  return schedule_error(r, "family number %d has no schedules; this is a mistake in stc", (int)r->want.family);
+}
+
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out) {
   Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out, .where = ""};
   const Reduction *by;
@@ -498,11 +513,5 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   *out = (Schedule){0};
   if (!check_request(&r))
     return false;
-  if (r.want.family == FAMILY_STREAM)
-    remark_fewer(&r, most_levels(m, &by), by);
-  if (r.want.family == FAMILY_STREAM)
-    return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
-  if (r.want.family == FAMILY_WARPS)
-    return schedule_warps(c, m, &r.want, m->time_tile > 1 ? m->time_tile : most_levels(m, &by), out);
-  return r.want.family == FAMILY_NAIVE ? resolve_naive(&r) : resolve_overlap(&r);
+  return resolve_family(&r, most_levels(m, &by), by);
 }
