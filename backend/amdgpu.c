@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers of a word in f32 kernels where arithmetic is packed, whose operands are pairs of registers that follow each
- * other: of what ptxas takes for the same kernel, by geometric mean of 32 walks and 29 overlapped tiles on gfx90a. */
-static const double PACKED_PAIRS = 1.3;
 /* LLVM's number of the calling convention amdgpu_kernel. */
 enum { AMDGPU_KERNEL = 91 };
 
@@ -169,9 +166,9 @@ static TargetInfo info_of(const GfxLimits *l) {
                       .max_threads_per_core = l->lanes == 64 ? 2048 : 1024,
                       .registers_per_core = l->registers_kib << 8,
                       .most_registers = l->registers_kib == 512 ? 512 : 256,
-                      .word_registers = l->registers_kib == 512 ? PACKED_PAIRS
-                                        : l->lanes == 32        ? 1.1
-                                                                : 1,
+                      .words = l->registers_kib == 512 ? WORDS_PACKED
+                               : l->lanes == 32        ? WORDS_WAVE
+                                                       : WORDS_SINGLE,
                       .cores = l->cores,
                       .bandwidth = l->bandwidth,
                       .cache_bandwidth = 2.5 * l->bandwidth,
@@ -215,6 +212,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .approximate = approximate,
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
+                .makes_anew = l->registers_kib < 512,
                 .packs_f32 = l->registers_kib == 512,
                 .twice_first = waits_for_halves(l),
                 .renew = renew,

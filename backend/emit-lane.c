@@ -15,8 +15,8 @@
 
 enum { KEY_LANE = 4000, KEY_ROW, KEY_FIRST, KEY_BASE, KEY_REST, KEY_BOUND, KEY_KEPT };
 /* How far sums are followed; the most that a thread adds to a coordinate; accesses of a loop from which on their
- * pointers are too many; registers of a thread that are few. */
-enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32, FEW_REGISTERS = 256 };
+ * pointers are too many. */
+enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32 };
 
 bool emit_lines_are_waves(const Emit *e) {
   int32_t lanes = e->target->info.lanes;
@@ -158,9 +158,6 @@ static int64_t group_of(int64_t c) {
 
 static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s);
 
-/* Have threads so few registers that offsets are better made anew than kept? */
-static bool has_few_registers(const Emit *e) { return e->target->info.most_registers <= FEW_REGISTERS; }
-
 /* x - start in 0..most as an i32, all the same for all threads; at `p`. */
 static LLVMValueRef bound_of(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef start, int64_t most) {
   ValueKey k = {KEY_BOUND, (uintptr_t)x, (uintptr_t)start, (uintptr_t)most};
@@ -190,7 +187,7 @@ static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) 
   s->c = 0;
   s->most = x.most + c - first;
   s->grouped = row;
-  if (x.lane && !x.own && !row && has_few_registers(e)) {
+  if (x.lane && !x.own && !row && e->target->makes_anew) {
     s->own = x.lane;
     s->below = bound_of(e, p, s->uniform, from, s->most);
     s->last = bound_of(e, p, hi, s->uniform, s->most);
@@ -346,7 +343,7 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *of
   ValueKey k = {KEY_LANE, (uintptr_t)whole, (uintptr_t)LLVMGetInsertBlock(e->here.b), 0};
   out->bytes = value_get(&e->here.seen, k);
   if (!out->bytes) {
-    bool anew = bytes.line && has_few_registers(e) && !(bytes.rows && emit_is_threads(e, coords[rank - 2]));
+    bool anew = bytes.line && e->target->makes_anew && !(bytes.rows && emit_is_threads(e, coords[rank - 2]));
     LLVMValueRef x = anew ? line_anew(e, p, &s[rank - 1], size) : keep(e, whole);
     x = anew && bytes.rows ? LLVMBuildAdd(e->here.b, x, bytes.rows, "") : x;
     out->bytes = LLVMBuildZExt(e->here.b, x, e->i64, "");

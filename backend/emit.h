@@ -363,6 +363,8 @@ struct Target {
   /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
    * of an address. NULL: loads and stores take no offset beside a base. */
   LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
+  /* Are offsets made anew where they are used, and not kept: threads have few registers? */
+  bool makes_anew;
   /* i32 or i64 `x` as the first lane of the wave has it, made at `b`; there with keep_offset. */
   LLVMValueRef (*first_lane)(Emit *e, LLVMBuilderRef b, LLVMValueRef x);
   /* i32 or i64 `x`, the same for all threads, of which LLVM is not to know that it is what the call with another `n`
@@ -387,7 +389,11 @@ typedef struct Arch {
   void (*init)(void);                                 /* registers it with LLVM */
   bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is no such */
 } Arch;
-extern const Arch arch_nvptx, arch_amdgpu, arch_host;
+/* All of them, in the order in which they are listed. */
+#define ARCHES(row) row(nvptx) row(amdgpu) row(host)
+#define ARCH(name) extern const Arch arch_##name;
+ARCHES(ARCH)
+#undef ARCH
 /* The `shuffle` of amdgpu with waves of 64 lanes, with wave shifts, and of 32, with v_permlanex16: amdgpu-lanes.c. */
 LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by);
 LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by);

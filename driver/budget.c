@@ -2,16 +2,9 @@
  * tiles, for a step of hundreds of stencils or, without threads, kernels that are too long for LLVM, whose time grows
  * faster than they do; and then passes of LLVM that take long. Nothing is given up that the options ask for. */
 #include "driver/driver.h"
+#include "passes/plan/tuning.h"
 
 #include <inttypes.h>
-
-/* Stencils of a step, older levels' among them, from which on each has a launch and each point a thread of its own.
- * Ops of all kernels from which on LLVM does only what pays most, and from which on it selects instructions in the
- * quickest way. Targets with threads have another compiler behind LLVM and shorter kernels: they do without from more
- * ops on, and never have the last. Found by compiling steps of up to 10,000 stencils; more than any example takes. */
-enum { LONG_STEP = 256, MANY_OPS = 25000, TOO_MANY_OPS = 50000, MANY_OPS_SIMT = 100000 };
-/* Ops of one kernel without threads that are too many: LLVM takes some 10 s for these. */
-enum { LONG_KERNEL = 20000 };
 
 /* Is everything about tiles left open? */
 static bool is_open(const Schedule *s) {
@@ -28,7 +21,7 @@ static void count_op(void *user, Op *op) {
 }
 
 void budget_schedule(Diags *d, const Module *m, Schedule *want) {
-  if (m->level != LEVEL_SIR || m->nstencils < LONG_STEP || !is_open(want))
+  if (m->level != LEVEL_SIR || m->nstencils < tuning.many_stencils || !is_open(want))
     return;
   want->family = FAMILY_NAIVE;
   diag_remark(d, no_loc(),
@@ -44,7 +37,7 @@ bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want) {
     block_walk(m->kernels[k].body, count_op, &ops);
     most = ops > most ? ops : most;
   }
-  if (most < LONG_KERNEL || !is_open(want))
+  if ((double)most < tuning.long_kernel || !is_open(want))
     return false;
   want->family = FAMILY_NAIVE;
   diag_remark(d, no_loc(),
@@ -58,9 +51,9 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   int64_t ops = 0;
   for (int k = 0; k < m->nkernels; k++)
     block_walk(m->kernels[k].body, count_op, &ops);
-  CodegenQuick quick = ops < (simt ? MANY_OPS_SIMT : MANY_OPS) ? QUICK_NOT
-                       : ops < TOO_MANY_OPS || simt            ? QUICK_PASSES
-                                                               : QUICK_ALL;
+  CodegenQuick quick = (double)ops < (simt ? tuning.many_ops_simt : tuning.many_ops) ? QUICK_NOT
+                       : (double)ops < tuning.too_many_ops || simt                   ? QUICK_PASSES
+                                                                                     : QUICK_ALL;
   if (quick)
     diag_remark(d, no_loc(),
                 "%" PRId64 " operations in %d kernels are compiled in reasonable time by %s; -O3 has all of them", ops,

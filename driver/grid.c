@@ -2,6 +2,7 @@
  * for choices that are to suit them. */
 #include "driver/driver.h"
 #include "passes/plan/asked.h"
+#include "passes/plan/tuning.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -99,10 +100,7 @@ static int64_t rounded(int64_t n) {
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
-/* Points from which on the extents of a grid of rank 3 are not rounded: rows of walks are chosen for them. In rank 2
- * the last one stays odd, from somewhat fewer on, where it is no multiple of WHOLE_ROW: such rows are not whole bulk
- * copies, for which time over warps is taken on grids that are rounded up to as many. */
-static const double MANY_POINTS = 4194304, MANY_RAGGED = 2097152;
+/* Values of 4 bytes in a bulk copy, of which there are whole ones only. */
 enum { WHOLE_ROW = 4 };
 
 /* Points of a grid of such extents. */
@@ -130,7 +128,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
                   int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
   const Schedule *s = &p->schedule;
-  bool simple = !t->simt || s->family == FAMILY_NAIVE;
+  bool simple = !t->simt || family_is_plain(s->family);
   if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;
@@ -138,8 +136,8 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
-  bool exact = rank == MAX_RANK && points_of(size, rank) >= MANY_POINTS;
-  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= MANY_RAGGED;
+  bool exact = rank == MAX_RANK && points_of(size, rank) >= tuning.exact_points;
+  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= tuning.ragged_points;
   for (int d = 0; d < rank && !exact; d++)
     size[d] = rounded(size[d]);
   size[1] += ragged;

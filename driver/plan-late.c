@@ -1,12 +1,9 @@
 /* driver/plan-late.c: sequences of fewer steps than a tile's, whose kernels the device compiles late: only where a run
  * makes enough of what they save, launches of single steps, to be worth it. */
 #include "driver/driver.h"
+#include "passes/plan/tuning.h"
 
 #include <string.h>
-
-/* The gaps between two stops of a run that are looked at; a sequence is worth its compile time if it saves so many
- * launches, and one of so many of all. */
-enum { MOST_GAPS = 4096, LEAST_SAVED = 3, LEAST_PART = 10 };
 
 void plan_close_late(StcPlan *p) {
   if (!p->build || !p->device.kind->compile)
@@ -36,7 +33,7 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
   const Module *m = p->build->code.module;
   int64_t unused[m->host.nseqs + 1], at = p->done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
-  for (int i = 0; i < MOST_GAPS && at < end; i++) {
+  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
     int64_t gap = plan_steps_to_watch(p, at, end - at), due = module_steps_to_reduction(m, at);
     gap = due < gap ? due : gap;
     count_uses(m, NULL, gap, uses);
@@ -66,7 +63,7 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   runs = n > 2 ? count_run(p, steps, uses) : 0;
   for (int i = 0; i < n && runs && !s; i++) {
     int64_t saved = uses[i] * (p->build->code.module->host.seqs[i].steps - 1);
-    if (p->closed[i] && saved >= LEAST_SAVED && saved >= runs / LEAST_PART)
+    if (p->closed[i] && (double)saved >= tuning.fewer_launches && saved >= runs / (int64_t)tuning.fewer_launches_in)
       s = open_sequence(p, i);
   }
   p->compile_seconds += clock_seconds() - start;

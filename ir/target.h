@@ -6,6 +6,9 @@
 
 /* What passes may ask about a target; filled by the backend (or by a test). */
 enum { LANE_ROWS = 16 }; /* rows of a plane that have one base */
+/* As many as on NVIDIA's; more where f32 arithmetic is packed, so that operands are pairs of registers that follow each
+ * other; more on AMD's with waves of 32 lanes. */
+typedef enum WordRegisters { WORDS_SINGLE, WORDS_PACKED, WORDS_WAVE } WordRegisters;
 typedef struct TargetInfo {
   const char *name, *cpu; /* for messages only: no pass may compare them */
   bool simt;           /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
@@ -19,7 +22,7 @@ typedef struct TargetInfo {
   int32_t max_threads_per_core;
   int32_t registers_per_core; /* 32 bit */
   int32_t most_registers;     /* of a thread, 0: 255 */
-  double word_registers;      /* that 32-bit words alive in a thread take, of what they take of NVIDIA's, 0: as many */
+  WordRegisters words;        /* how many registers 32-bit words alive in a thread take */
   int32_t cores;              /* multiprocessors, or CPU cores */
   /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s;
    * additions of f32 and f64 in 1e9/s; what starting a kernel costs, in microseconds. */

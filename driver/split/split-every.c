@@ -2,6 +2,7 @@
  * where what is lost from one exchange to the next, waiting for others, weighs more than the ghost cells that the
  * launches before the last one compute for those behind them. */
 #include "driver/split/split.h"
+#include "passes/plan/tuning.h"
 
 /* At most `most` steps, and whole launches if that is as much as one makes. */
 static int64_t fewer_steps(const StcPlan *p, int64_t most) {
@@ -34,10 +35,6 @@ static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
   return STC_OK;
 }
 
-/* What is lost at an exchange between GPUs, measured on two H200s; the most launches from one to the next. */
-static const double exchange_seconds = 30e-6;
-enum { MOST_LAUNCHES = 8 };
-
 /* The least that a launch on part `i` takes: its device's memory has to give each field, and take it again. */
 static double launch_seconds(const StcPlan *p, int i) {
   const PartPlan *part = &p->split->part[i];
@@ -61,9 +58,6 @@ static int64_t ghosts_a_step(const Split *s, const Module *m, int d) {
   return s->parts[d] < 2 ? 0 : s->parts[d] > 2 || ring ? lo + hi : lo > hi ? lo : hi;
 }
 
-/* Tiles in a row up to which one more is a round of blocks more. */
-enum { FEW_TILES = 4 };
-
 /* How many times as many points as part `i` owns a launch computes that `left` more steps follow before an exchange, if
  * it has others about it. Half a tile more is reckoned for where the rows take one more, of few tiles a whole one. */
 static double grown(const StcPlan *p, int i, int64_t left) {
@@ -76,7 +70,7 @@ static double grown(const StcPlan *p, int i, int64_t left) {
     int64_t own = part->hi[d] - part->lo[d] + 1, tile = k->rank == s->rank && k->tile[d] > 0 ? k->tile[d] : 1;
     int64_t rows = own + left * ghosts_a_step(s, m, d);
     double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile),
-           share = own <= FEW_TILES * tile ? 1 : 0.5;
+           share = (double)own <= tuning.few_tiles * (double)tile ? 1 : 0.5;
     times *= ((double)rows + share * tiles * (double)tile) / (double)own;
   }
   return times;
@@ -88,10 +82,10 @@ static int64_t best_launches(const StcPlan *p, int i, int64_t steps) {
   double launch = launch_seconds(p, i), sum = 0, least = 0;
   bool trimmed = launches_trimmed(p->split->part[i].plan);
   int64_t best = 1;
-  for (int64_t n = 1; n <= MOST_LAUNCHES; n++) {
+  for (int64_t n = 1; (double)n <= tuning.exchanged_launches; n++) {
     sum = trimmed ? sum + launch * grown(p, i, (n - 1) * steps) : (double)n * launch * grown(p, i, n * steps);
-    double each = (sum + exchange_seconds) / (double)n;
-    if (n > 1 && each > 0.995 * least)
+    double each = (sum + tuning.exchange_seconds) / (double)n;
+    if (n > 1 && each > tuning.exchanged_better * least)
       continue;
     best = n;
     least = each;

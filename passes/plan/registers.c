@@ -17,10 +17,16 @@ double registers_wanted(const RegisterNeed *n) {
                     : tuning.point_base + n->live + tuning.point_early * (n->early - n->live);
 }
 
+/* How many registers a word of a thread takes, of what it takes of NVIDIA's. */
+static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
+  if (n->pairs)
+    return 1;
+  return t->words == WORDS_PACKED ? tuning.packed_registers : t->words == WORDS_WAVE ? tuning.wave_registers : 1;
+}
+
 int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
   int32_t limit = registers_limit(t, threads);
-  double times = t->word_registers > 0 && !n->pairs ? t->word_registers : 1, wanted = times * registers_wanted(n),
-         lacking = n->live - limit - tuning.saved_words;
+  double wanted = word_registers(t, n) * registers_wanted(n), lacking = n->live - limit - tuning.saved_words;
   *spilled = lacking > 0 ? (int32_t)lacking : 0;
   return wanted < limit ? (int32_t)wanted : limit;
 }
