@@ -75,7 +75,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if (!(row->commands & c->kind))
     return wrong_command(c, arg, row);
   if (row->takes == TAKES_NOTHING && value)
-    return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
+    return context_error(c->context, "%s: %.*s takes no value", arg, (int)strcspn(arg, "="), arg), STC_USAGE;
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc)
     value = argv[++*i];
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
