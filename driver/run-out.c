@@ -48,6 +48,17 @@ static bool check_field(const Job *j, const char *option, const FieldOption *o, 
   return true;
 }
 
+/* Reports that the step's number stands in the name of a folder. */
+static StcStatus number_in_folder(const Job *j, const char *option, const FieldOption *o) {
+  const char *name = strrchr(o->value, '/') + 1, *dot = strrchr(name, '.');
+  int stem = (int)(dot ? dot - name : (ptrdiff_t)strlen(name));
+  return context_error(j->c->context,
+                       "%s %s=%s: the step's number stands in the name of a folder, and the files of all steps go into "
+                       "one; put it into the name of the file, such as %.*s_%%06d%s",
+                       option, o->field, o->value, stem, name, dot ? dot : ""),
+         STC_USAGE;
+}
+
 /* Checks the name: a place for the step where there is to be a file for each, and none where one file holds all; and
  * that such a file can be written. */
 static StcStatus check_path(const Job *j, const char *option, const FieldOption *o, const Format *f) {
@@ -69,6 +80,8 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
                                    : "%s %s=%s: the name has two places for the step's number",
                          option, o->field, o->value),
            STC_USAGE;
+  if (number && strchr(number, '/'))
+    return number_in_folder(j, option, o);
   if (j->c->restart && f->series && !f->continues && access(o->value, F_OK) == 0)
     return context_error(c,
                          "%s %s=%s: the file is there, and a run that goes on would replace it; give this part of the "
