@@ -25,6 +25,8 @@ static const HostCpu others[] = {
     {"aarch64", "generic", "aarch64-unknown-linux-gnu", "+neon", {"+neon"}},
 };
 
+_Static_assert(sizeof cpus / sizeof *cpus == sizeof others / sizeof *others + 2, "a processor has a row and a name");
+
 /* Bytes that a tile's arrays may take: twice the second-level cache, whose size the C library knows, or 1 MiB where it
  * does not. Larger than the cache, because the halo of a smaller tile was measured to cost more than the misses that
  * the next cache serves. */

@@ -4,8 +4,12 @@
 #include <pthread.h>
 #include <string.h>
 
-static const Arch *const arches[] = {&arch_nvptx, &arch_amdgpu, &arch_host, NULL};
-static const char *const arch_names[] = {"nvptx", "amdgpu", "host", NULL};
+#define ARCH(name) &arch_##name,
+#define NAME(name) #name,
+static const Arch *const arches[] = {ARCHES(ARCH) NULL};
+static const char *const arch_names[] = {ARCHES(NAME) NULL};
+#undef ARCH
+#undef NAME
 
 static void init_all(void) {
   for (int i = 0; arches[i]; i++)
