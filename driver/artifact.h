@@ -21,6 +21,8 @@ const char *comment_name(Arena *a, const char *name);
  * module. Both have the header's functions. Only for the host. */
 StcStatus shared_object_write(StcProgram *p, const char *path);
 StcStatus fortran_text(StcProgram *p, const char **text);
+/* Do its kernels run by blocks of threads, those of a GPU? Once the program has a target (stc_program_arch). */
+bool program_has_threads(const StcProgram *p);
 /* The launcher of a GPU's artifact as C text (header.h). Only for GPUs. */
 StcStatus program_launcher(StcProgram *p, const char **text);
 /* STC_OK if the program is compiled for the host, else an error that says that `what`, a value of -emit=, is for that.

@@ -144,7 +144,7 @@ static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
                          "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"),
            STC_USAGE;
   const char *json = with_ending(c->arena, out, "json"), *header = with_ending(c->arena, out, "h");
-  bool host = strcmp(stc_program_arch(p), "host") == 0;
+  bool host = !program_has_threads(p);
   if (strcmp(json, out) == 0 || (host && strcmp(header, out) == 0))
     return context_error(
                c->context,

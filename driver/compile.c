@@ -588,8 +588,8 @@ static StcStatus header_guarded(void *arg) {
   Module *m = program_kernels(e->p);
   if (!m)
     return STC_INPUT;
-  bool host = strcmp(target_arch(e->p->target), "host") == 0;
-  e->text = host ? header_text(&e->p->w, e->p, m) : launcher_header_text(&e->p->w, e->p, m, e->p->target);
+  bool threads = target_info(e->p->target)->simt;
+  e->text = threads ? launcher_header_text(&e->p->w, e->p, m, e->p->target) : header_text(&e->p->w, e->p, m);
   return STC_OK;
 }
 
@@ -606,12 +606,14 @@ static StcStatus launcher_guarded(void *arg) {
   return STC_OK;
 }
 
+bool program_has_threads(const StcProgram *p) { return target_info(p->target)->simt; }
+
 StcStatus program_launcher(StcProgram *p, const char **text) {
-  const char *bytes, *arch = stc_program_arch(p);
+  const char *bytes;
   *text = NULL;
-  if (!arch)
+  if (!stc_program_arch(p))
     return STC_USAGE;
-  if (strcmp(arch, "host") == 0)
+  if (!program_has_threads(p))
     return context_error(p->w.context, "-emit=launcher is for GPUs, with -march=nvptx or amdgpu; on the host the "
                                        "artifact's header has the same functions"),
            STC_USAGE;
@@ -620,10 +622,9 @@ StcStatus program_launcher(StcProgram *p, const char **text) {
 }
 
 StcStatus program_for_host(StcProgram *p, const char *what) {
-  const char *arch = stc_program_arch(p);
-  if (!arch)
+  if (!stc_program_arch(p))
     return STC_USAGE;
-  if (strcmp(arch, "host") != 0)
+  if (program_has_threads(p))
     return context_error(p->w.context, "-emit=%s is for -march=host; -emit=launcher makes C functions for GPUs", what),
            STC_USAGE;
   return STC_OK;
