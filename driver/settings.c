@@ -130,8 +130,10 @@ static StcStatus check_tiles(const StcProgram *p) {
                          "%s=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
                          option_name(c, "-barriers", "barriers"), o->barriers),
            STC_USAGE;
-  if (!one_of(o->tiles, tiles_name(TILES_EVEN), tiles_name(TILES_FITTED)))
-    return context_error(c, "%s=%s: tiles are even, or fitted to the grid, without a halo at its edges",
+  if (o->tiles && !tiles_find(o->tiles))
+    return context_error(c,
+                         "%s=%s: tiles are even, or fitted to the grid, without a halo at its edges, or in the "
+                         "registers of lanes",
                          option_name(c, "-tiles", "tiles"), o->tiles),
            STC_USAGE;
   for (int d = 0; d < MAX_RANK; d++)

@@ -13,7 +13,7 @@ static const Family table[FAMILIES] = {
 };
 
 static const char *const edges[] = {NULL, "apart", "along"}, *const barriers[] = {NULL, "neighbours", "block"},
-                         *const tiles[] = {NULL, "even", "fitted"};
+                         *const tiles[] = {NULL, "even", "fitted", "lanes"};
 
 const Family *family_row(FamilyId id) { return &table[id]; }
 
@@ -46,7 +46,7 @@ EdgesKind edges_find(const char *name) { return (EdgesKind)place_of(name, 3, edg
 
 BarriersKind barriers_find(const char *name) { return (BarriersKind)place_of(name, 3, barriers); }
 
-TilesKind tiles_find(const char *name) { return (TilesKind)place_of(name, 3, tiles); }
+TilesKind tiles_find(const char *name) { return (TilesKind)place_of(name, 4, tiles); }
 
 const char *family_names(Arena *a) {
   Str s = {.arena = a};
@@ -169,7 +169,7 @@ static void read_value(Reader *r, int i, Schedule *p) {
   case 2: read_shape(r, name, p->elems); break;
   case 3: p->chunk = (int32_t)reader_int(r, 1, MAX_KNOB); break;
   case 4: p->ahead = (int32_t)reader_int(r, 1, MAX_KNOB); break;
-  case 5: p->tiles = (TilesKind)read_kind(r, name, (int)tiles_find(text), tiles[1], tiles[2]); break;
+  case 5: p->tiles = (TilesKind)read_kind(r, name, (int)tiles_find(text), "even, fitted", "lanes"); break;
   case 6: p->edges = (EdgesKind)read_kind(r, name, (int)edges_find(text), edges[1], edges[2]); break;
   case 7: p->barriers = (BarriersKind)read_kind(r, name, (int)barriers_find(text), barriers[1], barriers[2]); break;
   default: p->fuse = reader_expect_kind(r, TOK_STRING, "the cut in quotes, such as \"a+b,c\"");

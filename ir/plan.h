@@ -57,9 +57,10 @@ typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG } EdgesKind;
  * whole blocks. */
 typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK } BarriersKind;
 /* Tiles of walks of planes: each with a halo on both sides (EVEN), or the first and the last of a row without one where
- * they end with the grid, so that there may be fewer of them. OPEN: fitted where that takes fewer. */
-typedef enum TilesKind { TILES_OPEN, TILES_EVEN, TILES_FITTED } TilesKind;
-/* "apart", "along"; "neighbours", "block"; "even", "fitted"; NULL where it is open. */
+ * they end with the grid, so that there may be fewer of them. OPEN: fitted where that takes fewer. Overlapped tiles of
+ * rank 2: in the registers of LANES, which trade cells, or, EVEN and OPEN, in shared memory. */
+typedef enum TilesKind { TILES_OPEN, TILES_EVEN, TILES_FITTED, TILES_LANES } TilesKind;
+/* "apart", "along"; "neighbours", "block"; "even", "fitted", "lanes"; NULL where it is open. */
 const char *edges_name(EdgesKind k);
 const char *barriers_name(BarriersKind k);
 const char *tiles_name(TilesKind k);

@@ -15,31 +15,9 @@
  * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be
  * unrolled over those of
  * the last. */
-#include "passes/lower/lower.h"
+#include "passes/lower/overlap.h"
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
-
-/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth]
- * and near[f][v] are the arrays that hold version v of field f, -1: none. tests: has_tests. */
-typedef struct Tile {
-  Lowering *lo;
-  const Launch *l;
-  const Schedule *s;
-  Kernel *k;
-  Builder b;
-  int rank;
-  Value *l0[MAX_RANK], *g0[MAX_RANK], *step;
-  int32_t **own, **near;
-  bool tests;
-} Tile;
-
-/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell,
- * coordinate, and coordinate with images wrapped. */
-typedef struct Cell {
-  Builder b;
-  int32_t fixed[MAX_RANK];
-  Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK];
-} Cell;
 
 /* What accesses of instance `i` at a cell look at. */
 typedef struct CellUse {
@@ -92,7 +70,10 @@ static void make_arrays(Tile *t) {
   t->near = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   for (int f = 0; f < m->nfields; f++) {
     make_own_arrays(t, f);
-    make_near_arrays(t, f);
+    if (t->lanes)
+      lanes_make_arrays(t, f);
+    else
+      make_near_arrays(t, f);
   }
 }
 
@@ -106,12 +87,13 @@ static void fix_element(const Tile *t, Cell *c, int d, int32_t e) {
   c->g[d] = e ? build2(&c->b, OP_ADD, t->g0[d], build_int(&c->b, TY_I64, e)) : t->g0[d];
 }
 
-/* Opens the loop over the elements in the last dimension. */
-static void open_loop(const Tile *t, Cell *c) {
+/* Opens the loop over the elements in the last dimension; fixes number `n` of them where code is written out for each.
+ */
+static void open_loop(const Tile *t, Cell *c, int32_t n) {
   int d = t->rank - 1;
   Loc loc = c->b.loc;
-  if (t->s->elems[d] == 1) {
-    fix_element(t, c, d, 0);
+  if (t->s->elems[d] == 1 || t->lanes) {
+    fix_element(t, c, d, n);
     return;
   }
   Op *loop =
@@ -124,10 +106,11 @@ static void open_loop(const Tile *t, Cell *c) {
   c->g[d] = build2(&c->b, OP_ADD, t->g0[d], build_convert(&c->b, TY_I64, first));
 }
 
-/* Elements of a thread in all dimensions but the last: how often the code of a cell is written out. */
+/* How often the code of a cell is written out: for the elements of a thread in all dimensions but the last, in which
+ * there is a loop, if not for those of lanes. */
 static int32_t written_out(const Tile *t) {
   int32_t n = 1;
-  for (int d = 0; d < t->rank - 1; d++)
+  for (int d = 0; d < t->rank - !t->lanes; d++)
     n *= t->s->elems[d];
   return n;
 }
@@ -135,18 +118,20 @@ static int32_t written_out(const Tile *t) {
 /* Opens the code of the thread's cells number `n` of written_out. */
 static Cell open_cell(const Tile *t, int32_t n) {
   Cell c = {.b = t->b};
+  int32_t row = t->lanes ? t->s->elems[t->rank - 1] : 1, last = n % row;
+  n /= row;
   for (int d = t->rank - 2; d >= 0; d--) {
     fix_element(t, &c, d, n % t->s->elems[d]);
     n /= t->s->elems[d];
   }
-  open_loop(t, &c);
+  open_loop(t, &c, last);
   for (int d = 0; d < t->rank; d++)
     c.w[d] = t->l->wraps[d] ? build_map(&c.b, OP_WRAP, c.g[d], 0, t->l->wrap_lo[d], t->l->wrap_hi[d]) : c.g[d];
   return c;
 }
 
 /* The private array that holds version `v` of field `f`. */
-static int own_array(const Tile *t, int f, int v) { return t->own[f][v % t->l->use[f].depth]; }
+int own_array(const Tile *t, int f, int v) { return t->own[f][v % t->l->use[f].depth]; }
 
 /* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
 static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
@@ -199,6 +184,8 @@ static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, 
 static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off,
                           const Rules *rules) {
   const Module *m = t->l->m;
+  if (t->lanes)
+    return lanes_access(t, b, c, field, v, off, rules);
   if (!is_own_element(t, c, off)) {
     Value *cell[MAX_RANK];
     for (int d = 0; d < t->rank; d++)
@@ -249,7 +236,7 @@ static Value *old_value(Point *p, Builder *b, int field) {
 static void place_block(Tile *t) {
   const Module *m = t->l->m;
   for (int d = 0; d < t->rank; d++) {
-    int32_t stride = d < t->rank - 1 ? t->s->elems[d] : 1;
+    int32_t stride = d < t->rank - 1 || t->lanes ? t->s->elems[d] : 1;
     t->l0[d] = build_dim(&t->b, OP_THREAD, d);
     if (stride > 1)
       t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
@@ -332,7 +319,7 @@ static void publish(const Tile *t, int i, int32_t n) {
   bool any = false;
   for (int k = 0; k < st->ntargets; k++)
     any = any || t->near[st->targets[k]][launch_version(t->l, st->targets[k], i + 1)] >= 0;
-  if (!any)
+  if (!any || t->lanes)
     return;
   Cell c = open_cell(t, n);
   for (int k = 0; k < st->ntargets; k++) {
@@ -344,6 +331,14 @@ static void publish(const Tile *t, int i, int32_t n) {
       pad[d] = t->k->arrays[array].pad_lo[d];
     build_astore(&c.b, array, v, own_value(t, &c.b, &c, f, v, NULL), t->rank, c.l, pad);
   }
+}
+
+/* The same for cells in the registers of lanes. */
+static void publish_lanes(const Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  Builder b = t->b;
+  for (int k = 0; k < st->ntargets && t->lanes; k++)
+    lanes_publish(t, &b, st->targets[k], launch_version(t->l, st->targets[k], i + 1));
 }
 
 static Value *in_tile(const Tile *t, Cell *c) {
@@ -403,6 +398,11 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
     t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
   t.tests = has_tests(&t);
+  if (s->tiles == TILES_LANES) {
+    t.lanes = ARENA_NEW(lo->out->arena, LaneCells);
+    t.lanes->rows = lanes_new(l);
+    t.k->lanes = s->block[t.rank - 1];
+  }
   make_arrays(&t);
   t.b = builder_at_end(lo->out->arena, t.k->body);
   t.b.loc = t.k->loc;
@@ -411,8 +411,10 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
     load_cached(&t, n);
   for (int i = 0; i < l->n; i++) {
     t.b.loc = l->st[i].loc;
+    lanes_begin(&t);
     for (int32_t n = 0; n < written_out(&t); n++)
       compute(&t, i, n);
+    publish_lanes(&t, i);
     for (int32_t n = 0; n < written_out(&t); n++)
       publish(&t, i, n);
   }
@@ -461,6 +463,7 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
     overlap_seq(lo, 1, &tile[i], &own);
   }
   Schedule rest = tiles ? fewest_elements(step[0], *s) : *s;
+  rest.tiles = tiles ? TILES_OPEN : s->tiles;
   if (!c->sketch || !tiles)
     overlap_seq(lo, groups, step, tiles || groups == 0 || !s->groups ? &rest : s->groups);
   return lowering_finish(lo);

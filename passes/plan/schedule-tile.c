@@ -1,5 +1,6 @@
 /* schedule-tile.c: the overlapped tile of a launch: what a choice of block and elements costs, and the choice where
  * they are left open. */
+#include "passes/launch/lanes.h"
 #include "passes/plan/fuse.h"
 #include "passes/plan/resolve.h"
 
@@ -21,7 +22,7 @@ int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t bytes = 0;
   cells_of(s, r->rank, cells);
   if (r->target->simt)
-    return launch_array_bytes(l, cells);
+    return s->tiles == TILES_LANES ? lanes_bytes(l, s) : launch_array_bytes(l, cells);
   for (int f = 0; f < r->m->nfields; f++)
     bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
   for (int d = 0; d < r->rank; d++)
@@ -260,6 +261,7 @@ void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
 
 void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
   s->T = T;
+  s->tiles = r->want.tiles;
   tile_default_block(r, l, s);
   default_elems(r, l, s);
 }
