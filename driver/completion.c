@@ -15,7 +15,7 @@ static const char *const named_values[][2] = {
     {"fuse", "all none auto"},
     {"edges", "apart along"},
     {"barriers", "neighbours block"},
-    {"tiles", "even fitted"},
+    {"tiles", "even fitted lanes"},
     {"fcheck", "finite bounds"},
     {"time", "kernels"},
     {"types", "f32 f64 f32,f64"},

@@ -47,8 +47,8 @@ static const char *knobs_describe(Arena *a, const Schedule *s, int rank) {
     str_addf(&text, " chunk=%d", (int)s->chunk);
   if (f->knobs & KNOB_AHEAD)
     str_addf(&text, " ahead=%d", (int)s->ahead);
-  if (s->tiles == TILES_FITTED)
-    str_add(&text, " tiles=fitted");
+  if (s->tiles == TILES_FITTED || s->tiles == TILES_LANES)
+    str_addf(&text, " tiles=%s", tiles_name(s->tiles));
   return text.s;
 }
 

@@ -354,7 +354,7 @@ const OptionRow option_rows[] = {
     {"barriers", TAKES_VALUE, PROGRAM, TEXT(options.barriers), "-barriers=WHOSE",
      "stream: of neighbours, the warps that must, or of the whole block"},
     {"tiles", TAKES_VALUE, PROGRAM | MORE, TEXT(options.tiles), "-tiles=HOW",
-     "stream in 3-D: fitted to the grid, without a halo at its edges, or even"},
+     "stream in 3-D: fitted to the grid, no halo at its edges, or even; overlap in 2-D: in lanes"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, FLAG(options.no_contract), "-fno-contract",
      "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",

@@ -44,6 +44,8 @@ static FamilyId family_of(const StcOptions *o) {
   FamilyId asked = family_find(o->schedule);
   if (asked > FAMILY_AUTO)
     return asked;
+  if (tiles_find(o->tiles) == TILES_LANES)
+    return FAMILY_OVERLAP;
   return o->chunk || o->ahead ? FAMILY_STREAM : shaped || o->passes ? FAMILY_NONE : FAMILY_AUTO;
 }
 

@@ -14,21 +14,13 @@ typedef struct Scan {
   int32_t **last;
 } Scan;
 
-int32_t lanes_shared_rows(const LaneRows *x, int32_t R) {
-  return x->reach_lo + x->reach_hi < R ? x->reach_lo + x->reach_hi : R;
-}
-
-int32_t lanes_shared_row(const LaneRows *x, int32_t R, int32_t j) {
-  return j < x->reach_hi ? j : j - R + lanes_shared_rows(x, R);
-}
-
 /* Notes an access (a stencil_accesses callback). */
 static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Scan *s = user;
   Rules rules = access_rules(s->l->m, &piece->box, field, off);
   Version v = launch_reads(s->l, field, s->i);
   int64_t lo, hi;
-  stream_reach(rules.dim[0], off[0], &lo, &hi);
+  outside_reach(rules.dim[0], off[0], &lo, &hi);
   if (v.version == 0 || (lo >= 0 && hi <= 0))
     return;
   LaneRows *r = &s->x->rows[v.field];
@@ -74,12 +66,25 @@ const Lanes *lanes_new(const Launch *l) {
   return x;
 }
 
+/* x in whole lanes of V cells. */
+static int64_t in_lanes(int64_t x, int V) { return (x + V - 1) / V * V; }
+
+int64_t lanes_halo(const Launch *l, int V) { return in_lanes(l->hull.lo[l->m->grid.rank - 1], V); }
+
+int64_t overlap_width(const Launch *l, const Schedule *s, int d) {
+  int64_t cells = (int64_t)s->block[d] * s->elems[d];
+  if (s->tiles != TILES_LANES || d < l->m->grid.rank - 1)
+    return launch_width(l, d, cells);
+  return cells - in_lanes(l->hull.lo[d], s->elems[d]) - in_lanes(l->hull.hi[d], s->elems[d]);
+}
+
 int64_t lanes_bytes(const Launch *l, const Schedule *s) {
   const Lanes *x = lanes_new(l);
   int64_t sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     const LaneRows *r = &x->rows[f];
-    int64_t rows = (int64_t)s->block[0] * lanes_shared_rows(r, s->elems[0]) + r->reach_lo + r->reach_hi,
+    int64_t rows =
+                (int64_t)s->block[0] * shared_lines(r->reach_lo, r->reach_hi, s->elems[0]) + r->reach_lo + r->reach_hi,
             bytes = rows * s->block[1] * s->elems[1] * type_size(l->m->fields[f].type);
     sum += r->arrays * ((bytes + 15) / 16 * 16);
   }

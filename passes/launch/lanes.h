@@ -21,10 +21,12 @@ typedef struct Lanes {
 
 /* What warps of launch `l` trade, in the arena of its module. */
 const Lanes *lanes_new(const Launch *l);
-/* Of `R` rows of a warp, those that others read; where row j, counted from the warp's first, is among them, also that
- * of a warp below or above (j negative, or R and more). */
-int32_t lanes_shared_rows(const LaneRows *x, int32_t R);
-int32_t lanes_shared_row(const LaneRows *x, int32_t R, int32_t j);
+/* Cells in the last dimension between the first of a tile and its first result, V cells a lane: the halo in whole
+ * lanes.
+ */
+int64_t lanes_halo(const Launch *l, int V);
+/* Points that a tile of schedule `s`, in lanes or not, gives out in dimension `d`; <= 0 if none. */
+int64_t overlap_width(const Launch *l, const Schedule *s, int d);
 /* Bytes of shared memory that a block of schedule `s` takes. */
 int64_t lanes_bytes(const Launch *l, const Schedule *s);
 

@@ -14,6 +14,7 @@
  *
  *   what a launch becomes in the families whose tiles are walked:
  *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)
+ *   lanes.h          rows that warps trade where cells stay in registers (lanes.c)
  *   warps.h          levels of an equation in a pipeline of warps (warps.c)
  *
  * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the
@@ -205,6 +206,14 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
 /* Calls fn for each access in the bodies of `st`. */
 typedef void (*AccessFn)(void *user, const Piece *piece, int field, const int64_t *off);
 void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
+
+/* Of `E` lines of a thread or warp, those that others read that reach `lo` lines down and `hi` up: its first ones and
+ * its last ones. In shared memory they follow each other; shared_line says where line j is, counted from the first of
+ * these E, also that of a line of others (j negative, or E and more). */
+static inline int32_t shared_lines(int32_t lo, int32_t hi, int32_t E) { return lo + hi < E ? lo + hi : E; }
+static inline int32_t shared_line(int32_t lo, int32_t hi, int32_t E, int32_t j) {
+  return j < hi ? j : j - E + shared_lines(lo, hi, E);
+}
 
 /* Cells in a row of an array are a multiple of this, so that rows start at vector boundaries. */
 enum { ROW_CELLS = 16 };

@@ -35,14 +35,12 @@ typedef struct Window {
   int32_t reach_lo, reach_hi; /* lines down and up in dimension 1 that are read, rank 3 */
 } Window;
 
-/* Of `E` lines of a thread, those of window `w` that other threads read: its first ones and its last ones. In shared
- * memory they follow each other; stream_shared_line says where line j is, counted from the thread's first, also that of
- * a line of the threads beside (j negative, or E and more). */
+/* Of `E` lines of a thread, those of window `w` that other threads read, and where line j is among them. */
 static inline int32_t stream_shared_lines(const Window *w, int32_t E) {
-  return w->reach_lo + w->reach_hi < E ? w->reach_lo + w->reach_hi : E;
+  return shared_lines(w->reach_lo, w->reach_hi, E);
 }
 static inline int32_t stream_shared_line(const Window *w, int32_t E, int32_t j) {
-  return j < w->reach_hi ? j : j - E + stream_shared_lines(w, E);
+  return shared_line(w->reach_lo, w->reach_hi, E, j);
 }
 
 /* What an instance evaluates before its row is due, of the equations of its main piece. Indexed by the numbers of the

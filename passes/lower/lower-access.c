@@ -4,6 +4,7 @@
  * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access
  * can leave the
  * field's region. */
+#include "passes/launch/stream.h"
 #include "passes/lower/lower.h"
 
 /* The op that brings a coordinate into a region by `rule`, or keeps it there if that has none. */
@@ -53,6 +54,11 @@ static Value *load_or_constant(Builder *b, const Module *m, int field, int buffe
   return test->results[0];
 }
 
+Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
+                     int n) {
+  return build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], affine_add_const(f->box.hi[d], 1 - n));
+}
+
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                      const int64_t *off, bool guarded) {
   const Field *f = &m->fields[field];
@@ -65,11 +71,52 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
       coords[d] = at[d];
       rest[d] = off[d];
     } else {
-      coords[d] = build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], f->box.hi[d]);
+      coords[d] = guarded_place(b, f, rules, at, off, d, 1);
     }
   }
   Value *v = build_load(b, f->type, buffer, m->grid.rank, coords, rest);
   return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
+}
+
+/* The work of access_beside. */
+typedef struct Beside {
+  Builder *b;
+  const Field *f;
+  int rank, field, ver;
+  const Rules *rules;
+  Value *const *at;
+  const int64_t *off;
+  BesideFn fn;
+  void *user;
+} Beside;
+
+/* The access with the offsets to[0 .. d - 1] found. Where a rule leads elsewhere than the offset the value is selected
+ * by how far it leads. */
+static Value *beside_from(const Beside *k, int d, int64_t *to) {
+  if (d >= k->rank || d >= MAX_RANK)
+    return k->fn(k->user, k->field, k->ver, to);
+  Builder *b = k->b;
+  int64_t lo, hi, off = k->off[d];
+  outside_reach(k->rules->dim[d], off, &lo, &hi);
+  to[d] = off;
+  Value *value = beside_from(k, d + 1, to);
+  if (lo == hi)
+    return value;
+  Value *moved = build_map(b, outside_map(k->rules->dim[d]), k->at[d], off, k->f->box.lo[d], k->f->box.hi[d]);
+  Value *far = build2(b, OP_SUB, moved, k->at[d]);
+  for (to[d] = lo; to[d] <= hi; to[d]++)
+    if (to[d] != off) {
+      Value *leads = build2(b, OP_EQ, far, build_int(b, TY_I64, to[d]));
+      value = build3(b, OP_SELECT, leads, beside_from(k, d + 1, to), value);
+    }
+  return value;
+}
+
+Value *access_beside(Builder *b, const Module *m, int field, int ver, const Rules *rules, Value *const *at,
+                     const int64_t *off, BesideFn fn, void *user) {
+  Beside k = {b, &m->fields[field], m->grid.rank, field, ver, rules, at, off, fn, user};
+  int64_t to[MAX_RANK] = {0};
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, beside_from(&k, 0, to), NULL);
 }
 
 Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at,

@@ -130,6 +130,32 @@ int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space,
   return k->narrays - 1;
 }
 
+int vector_cells(Type t, int V) {
+  int n = type_size(t) > 2 ? 16 / (int)type_size(t) : 8;
+  while (n > 1 && V % n)
+    n /= 2;
+  return n > 1 ? n : 1;
+}
+
+/* Are the bounds of the boxes alike in dimension `d`? */
+static bool same_bounds(const Box *x, const Box *y, int d) {
+  return affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
+}
+
+bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
+  const Module *m = l->m;
+  int x = m->grid.rank - 1;
+  Box wrapped = {.lo[0] = l->wrap_lo[x], .hi[0] = l->wrap_hi[x]},
+      row = {.lo[0] = m->grid.lo[x], .hi[0] = m->grid.hi[x]};
+  bool *vectors = ARENA_ARRAY(lo->out->arena, bool, m->nfields + 1),
+       lanes = !l->wraps[x] || same_bounds(&wrapped, &row, 0);
+  for (int f = 0; f < m->nfields && lanes; f++)
+    vectors[f] = (l->use[f].loaded || l->use[f].stored) && vector_cells(m->fields[f].type, V) > 1 &&
+                 same_bounds(&m->fields[f].box, &m->grid, x) &&
+                 kernel_multiple(lo, kernel, box_extent(lo->out->arena, &m->grid, x), V);
+  return vectors;
+}
+
 /* Adds an op to a sequence. */
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 

@@ -216,7 +216,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   if (own && (v > 0 || is_cached(t->l, field)))
     return own_value(t, b, u->cell, field, v, NULL);
   if (v == 0)
-    return access_global(b, p->m, field, load_buffer(t->lo, field), rules, u->cell->w, off, true);
+    return t->lanes ? lanes_load(t, b, u->cell, field, off, rules)
+                    : access_global(b, p->m, field, load_buffer(t->lo, field), rules, u->cell->w, off, true);
   return near_access(t, b, u->cell, field, v, off, rules);
 }
 
@@ -232,6 +233,11 @@ static Value *old_value(Point *p, Builder *b, int field) {
 
 /* ---- code */
 
+/* Cells of the tile before its first result in dimension `d`. */
+static int64_t halo_below(const Tile *t, int d) {
+  return t->lanes && d == t->rank - 1 ? lanes_halo(t->l, t->s->elems[d]) : t->l->hull.lo[d];
+}
+
 /* Computes the place of the block and of the thread's element 0. */
 static void place_block(Tile *t) {
   const Module *m = t->l->m;
@@ -242,7 +248,7 @@ static void place_block(Tile *t) {
       t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
     Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
     Value *start = build2(&t->b, OP_ADD, tile,
-                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -t->l->hull.lo[d])));
+                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -halo_below(t, d))));
     t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
   }
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
@@ -275,8 +281,9 @@ static void load_cached(const Tile *t, int32_t n) {
       continue;
     bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
     set_own(t, &c, f, 0,
-            in_place ? load_in_place(t, &c, f)
-                     : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
+            in_place   ? load_in_place(t, &c, f)
+            : t->lanes ? lanes_load(t, &c.b, &c, f, here, &none)
+                       : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
   }
 }
 
@@ -344,7 +351,7 @@ static void publish_lanes(const Tile *t, int i) {
 static Value *in_tile(const Tile *t, Cell *c) {
   Value *all = NULL;
   for (int d = 0; d < t->rank; d++) {
-    int64_t ends[2] = {t->l->hull.lo[d], t->l->hull.lo[d] + t->k->tile[d]};
+    int64_t ends[2] = {halo_below(t, d), halo_below(t, d) + t->k->tile[d]};
     bool tested[2] = {t->l->hull.lo[d] > 0, t->l->hull.hi[d] > 0};
     for (int end = 0; end < 2; end++)
       if (tested[end]) {
@@ -362,12 +369,41 @@ static bool stored_alike(const Launch *l, int f, int g) {
   return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
 }
 
+/* How many cells of field `f`, from cell `c` on, are stored at once, if this one is the first of so many; 0: it is not.
+ */
+static int stored_at_once(const Tile *t, const Cell *c, int f) {
+  int n = t->lanes && t->lanes->vectors[f] && !partly_written(t->l, f)
+              ? vector_cells(t->l->m->fields[f].type, t->s->elems[t->rank - 1])
+              : 1;
+  return c->fixed[t->rank - 1] % n ? 0 : n;
+}
+
+/* Stores field `f` at cell `c`, and those that are stored with it. */
+static void store_cells(const Tile *t, Builder *b, const Cell *c, int f) {
+  int n = stored_at_once(t, c, f), buffer = store_buffer(t->lo, t->l, f), last = t->l->use[f].versions;
+  Value *x[16];
+  for (int e = 0; e < n; e++) {
+    int64_t on[MAX_RANK] = {0};
+    on[t->rank - 1] = e;
+    x[e] = own_value(t, b, c, f, last, n > 1 ? on : NULL);
+  }
+  if (n > 1)
+    build_vstore(b, buffer, n, x, t->rank, c->g, NULL);
+  else if (n)
+    build_store(b, buffer, x[0], t->rank, c->g, NULL);
+}
+
 /* The final store of all fields that are stored at the same points as field `f`, if `f` is the first of them. */
 static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   const Module *m = t->l->m;
+  int any = 0;
   for (int g = 0; g < f; g++)
     if (stored_alike(t->l, f, g))
       return;
+  for (int g = f; g < m->nfields; g++)
+    any += stored_alike(t->l, f, g) ? stored_at_once(t, c, g) : 0;
+  if (!any)
+    return;
   Value *test = has_value_after(t->l, &c->b, f, c->g);
   if (mine)
     test = build2(&c->b, OP_AND, mine, test);
@@ -375,8 +411,7 @@ static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   in.loc = c->b.loc;
   for (int g = f; g < m->nfields; g++)
     if (stored_alike(t->l, f, g))
-      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions, NULL), t->rank,
-                  c->g, NULL);
+      store_cells(t, &in, c, g);
 }
 
 /* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are
@@ -389,20 +424,31 @@ static void store_tile(const Tile *t, int32_t n) {
       store_like(t, &c, mine, f);
 }
 
-int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+/* Keeps the cells of tile `t`, of kernel `index`, in the registers of lanes, whole ones of which are moved by vectors
+ * if `vector`. */
+static void keep_in_lanes(Tile *t, int index, bool vector) {
+  Arena *a = t->lo->out->arena;
+  int x = t->rank - 1;
+  bool aligned = affine_equal(launch_covers(t->l->m)->lo[x], t->l->m->grid.lo[x]);
+  t->lanes = ARENA_NEW(a, LaneCells);
+  t->lanes->rows = lanes_new(t->l);
+  t->lanes->vectors = vector && aligned ? kernel_vectors(t->lo, t->l, index, t->s->elems[x])
+                                        : ARENA_ARRAY(a, bool, t->l->m->nfields + 1);
+  t->k->lanes = t->s->block[x];
+}
+
+/* Adds the kernel `name` for launch `l`, of which with lanes whole ones are moved by vectors if `vector`. Its index. */
+static int one_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
   for (int d = 0; d < t.rank; d++) {
     t.k->threads[d] = s->block[d];
-    t.k->tile[d] = (int32_t)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    t.k->tile[d] = (int32_t)overlap_width(l, s, d);
     t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
   t.tests = has_tests(&t);
-  if (s->tiles == TILES_LANES) {
-    t.lanes = ARENA_NEW(lo->out->arena, LaneCells);
-    t.lanes->rows = lanes_new(l);
-    t.k->lanes = s->block[t.rank - 1];
-  }
+  if (s->tiles == TILES_LANES)
+    keep_in_lanes(&t, index, vector);
   make_arrays(&t);
   t.b = builder_at_end(lo->out->arena, t.k->body);
   t.b.loc = t.k->loc;
@@ -423,6 +469,13 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
   return index;
 }
 
+int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = one_kernel(lo, l, s, true, name, steps);
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, one_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
+  return index;
+}
+
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
@@ -436,8 +489,10 @@ void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
  * kernel matters less than its compile time. */
 static Schedule fewest_elements(const Launch *l, Schedule s) {
   for (int d = 0; d < l->m->grid.rank; d++) {
-    int32_t least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
-    s.elems[d] = least < s.elems[d] ? least : s.elems[d];
+    int32_t most = s.elems[d], least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
+    for (s.elems[d] = least; s.elems[d] < most && overlap_width(l, &s, d) < 1;)
+      s.elems[d]++;
+    s.elems[d] = s.elems[d] < most ? s.elems[d] : most;
   }
   return s;
 }

@@ -245,33 +245,6 @@ static void walk(Flow *f) {
   f->u = 0;
 }
 
-/* Can field `fl` be moved by vectors if the grid's rows are whole lanes? Then its rows are the grid's, so that each
- * starts at a lane's first cell and none is empty. */
-static bool has_whole_lanes(const Flow *f, int fl) {
-  int x = f->rank - 1;
-  const Box *box = &f->l->m->fields[fl].box, *grid = &f->l->m->grid;
-  return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_equal(box->lo[x], grid->lo[x]) &&
-         affine_equal(box->hi[x], grid->hi[x]);
-}
-
-/* Does a vector of cells wrap to a vector? */
-static bool wraps_lanes(const Flow *f) {
-  int x = f->rank - 1;
-  const Box *grid = &f->l->m->grid;
-  return !f->l->wraps[x] ||
-         (affine_equal(f->l->wrap_lo[x], grid->lo[x]) && affine_equal(f->l->wrap_hi[x], grid->hi[x]));
-}
-
-/* Finds the fields to be moved by vectors in kernel `index`, which is for rows of whole lanes then. */
-static void choose_vectors(Flow *f, int index, bool vector) {
-  const Module *m = f->l->m;
-  Affine row = box_extent(f->lo->out->arena, &m->grid, f->rank - 1);
-  f->vectors = ARENA_ARRAY(f->lo->out->arena, bool, m->nfields + 1);
-  for (int fl = 0; vector && wraps_lanes(f) && fl < m->nfields; fl++)
-    f->vectors[fl] = (f->l->use[fl].loaded || f->l->use[fl].stored) && has_whole_lanes(f, fl) &&
-                     kernel_multiple(f->lo, index, row, f->V);
-}
-
 /* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
 static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
@@ -288,7 +261,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
   f.k->lanes = f.lanes;
-  choose_vectors(&f, index, vector);
+  f.vectors = vector ? kernel_vectors(lo, l, index, f.V) : ARENA_ARRAY(lo->out->arena, bool, l->m->nfields + 1);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);

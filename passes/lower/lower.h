@@ -20,6 +20,11 @@
 Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at,
                  const int64_t *off, Value *v, Value *other);
 
+/* The coordinate in dimension `d` at which `n` cells of `f` in a row can be accessed from at + off on, whether they are
+ * in its region or not. */
+Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
+                     int n);
+
 /* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no
  * rule holds the address is made legal by idx.guard if `guarded`, and taken as it is if not (then the code must run for
  * points of the access's piece only). */
@@ -31,6 +36,13 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
  * to one (outside_leads). `off` is within the pads. */
 Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
                     Value *const *at, Value *const *cell, const int64_t *off);
+
+/* The access to version `ver` of `field` from the point `at` (i64, wrapped) whose value, and that of any cell near by,
+ * is at hand: fn gives the one `to` cells away. A rule that leads to another point leads to one near by, and the value
+ * is chosen among those of all cells that it can lead to. */
+typedef Value *(*BesideFn)(void *user, int field, int ver, const int64_t *to);
+Value *access_beside(Builder *b, const Module *m, int field, int ver, const Rules *rules, Value *const *at,
+                     const int64_t *off, BesideFn fn, void *user);
 
 /* The cell, in dimension d, that a rule leads to from `cell` + off, whose point is at + off: the cell beside
  * it if the field's region is not left, else the one as far away as the point that the rule gives. A guard keeps cells
@@ -113,6 +125,12 @@ int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
 bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of);
 /* Has the module the check that `value` is not negative, whatever else there is? */
 bool lower_has_check(const Module *out, Affine value);
+/* How many elements of type `t` make 16 bytes, or as many as V is a multiple of. */
+int vector_cells(Type t, int V);
+/* The fields of launch `l` whose cells kernel `kernel` moves by vectors, with lanes of V cells each: those whose rows
+ * are the grid's, so that each starts at a lane's first cell and none is empty. The kernel is for rows of whole lanes
+ * then. */
+bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V);
 /* Where the multiples of `kernel` do not hold `other` is launched, which does the same. Does nothing if it has none: it
  * can always be launched. */
 void kernel_instead(Lowering *lo, int kernel, int other);

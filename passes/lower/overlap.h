@@ -9,7 +9,8 @@
 #include "passes/launch/lanes.h"
 #include "passes/lower/lower.h"
 
-/* A value of a cell that was built for an instance: element m of row j of version `v` of `field`, from `delta` lanes on. */
+/* A value of a cell that was built for an instance: element m of row j of version `v` of `field`, from `delta` lanes
+ * on. */
 typedef struct LaneValue {
   int32_t field, v, j, m, delta;
   Value *value;
@@ -20,6 +21,7 @@ enum { LANE_CHAINS = 128 };
 /* Cells in the registers of lanes: what warps trade, and the values that were built, by a hash of what they say. */
 typedef struct LaneCells {
   const Lanes *rows;
+  bool *vectors; /* [field]: global memory is read and written by vectors */
   LaneValue *seen[LANE_CHAINS];
 } LaneCells;
 
@@ -48,9 +50,11 @@ typedef struct Cell {
   Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK];
 } Cell;
 
-/* The value of version `v` of `field` at `off` from cell `c` under `rules`, from a lane beside or the rows at the ends of
- * warps; `c` is of the instance that lanes_begin named. */
+/* The value of version `v` of `field` at `off` from cell `c` under `rules`, from a lane beside or the rows at the ends
+ * of warps; `c` is of the instance that lanes_begin named. */
 Value *lanes_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off, const Rules *rules);
+/* The value of `field` before the launch at `off` from cell `c` under `rules`, from global memory. */
+Value *lanes_load(const Tile *t, Builder *b, const Cell *c, int field, const int64_t *off, const Rules *rules);
 /* Begins another instance: nothing is known of the values of cells. */
 void lanes_begin(const Tile *t);
 /* Makes the arrays for the rows of field `f` that other warps read, one for each version that is read. */

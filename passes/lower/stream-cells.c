@@ -97,35 +97,13 @@ static Value *element(Flow *f, int field, int v, int back, int j, int m) {
 
 /* ---- accesses */
 
-/* The element that is `to` cells away from the cell of `c` in version `v` of `field`. */
-static Value *cell_beside(const FlowCell *c, int field, int v, const int64_t *to) {
+/* The element that is `to` cells away from the cell `user` in version `v` of `field` (a BesideFn). */
+static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
+  const FlowCell *c = user;
   Flow *f = c->f;
   int x = f->rank - 1;
   int back = f->st->lag[c->i] - c->phase - f->st->w[field][v].lag - (int)(f->rank > 1 ? to[0] : 0);
   return element(f, field, v, back, c->j + (int)(f->rank > 2 ? to[1] : 0), c->e + (int)to[x]);
-}
-
-/* The access at `off` under `rules` with the offsets to[0 .. d - 1] found. Where a rule leads elsewhere than `off` the
- * value is selected by how far it leads. */
-static Value *ruled(const FlowCell *c, int field, int v, const int64_t *off, const Rules *rules, int d, int64_t *to) {
-  Flow *f = c->f;
-  if (d >= f->rank || d >= MAX_RANK)
-    return cell_beside(c, field, v, to);
-  const Field *fl = &f->l->m->fields[field];
-  int64_t lo, hi;
-  outside_reach(rules->dim[d], off[d], &lo, &hi);
-  to[d] = off[d];
-  Value *value = ruled(c, field, v, off, rules, d + 1, to);
-  if (lo == hi)
-    return value;
-  Opcode map = outside_map(rules->dim[d]);
-  Value *far = build2(&f->b, OP_SUB, build_map(&f->b, map, c->w[d], off[d], fl->box.lo[d], fl->box.hi[d]), c->w[d]);
-  for (to[d] = lo; to[d] <= hi; to[d]++)
-    if (to[d] != off[d]) {
-      Value *leads = build2(&f->b, OP_EQ, far, build_int(&f->b, TY_I64, to[d]));
-      value = build3(&f->b, OP_SELECT, leads, ruled(c, field, v, off, rules, d + 1, to), value);
-    }
-  return value;
 }
 
 /* Point.access. */
@@ -133,15 +111,13 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   const FlowCell *c = p->user;
   Flow *f = c->f;
   Version from = launch_reads(f->l, field, c->i);
-  int64_t to[MAX_RANK] = {0};
   if (from.version == 0 && f->l->use[from.field].fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (from.version == 0 && stream_far(f->st, c->i, field, off, rules))
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->w[from.field][from.version].direct)
     return flow_own_row(f, from.field, f->st->lag[c->i] - c->phase)[c->j * f->V + c->e];
-  Value *v = ruled(c, from.field, from.version, off, rules, 0, to);
-  return inside_or(b, p->m, from.field, rules, OUTSIDE_CONST, c->w, off, v, NULL);
+  return access_beside(b, p->m, from.field, from.version, rules, c->w, off, cell_beside, p->user);
 }
 
 /* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */

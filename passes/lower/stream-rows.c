@@ -3,12 +3,7 @@
  * for itself, so that no barrier is needed, or, where the target has none, by one step in registers. */
 #include "passes/lower/stream.h"
 
-int flow_vector(const Flow *f, Type t) {
-  int n = type_size(t) > 2 ? 16 / (int)type_size(t) : 8;
-  while (n > 1 && f->V % n)
-    n /= 2;
-  return n > 1 ? n : 1;
-}
+int flow_vector(const Flow *f, Type t) { return vector_cells(t, f->V); }
 
 /* How many elements of field `fl` are moved at once. */
 static int width_of(const Flow *f, int fl) { return f->vectors[fl] ? flow_vector(f, f->l->m->fields[fl].type) : 1; }

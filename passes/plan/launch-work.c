@@ -1,5 +1,6 @@
 /* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
  * from global memory. */
+#include "passes/launch/lanes.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/schedule.h"
 #include "passes/launch/warps.h"
@@ -26,7 +27,7 @@ static double width_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
   if (p->strip)
     return d ? WARP_LANES * p->shape.X - 2 * p->shape.halo : p->rows;
-  int64_t width = p->walk ? stream_width(p->walk, s, d) : launch_width(p->l, d, (int64_t)s->block[d] * s->elems[d]);
+  int64_t width = p->walk ? stream_width(p->walk, s, d) : overlap_width(p->l, s, d);
   return width > 1 ? (double)width : 1;
 }
 

@@ -33,6 +33,8 @@ int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s);
 int64_t tile_point_cost(const Launch *l);
 /* Has the tile points to give out in all dimensions? */
 bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s);
+/* May cells stay in the registers of lanes, if that is asked for: is a row of threads a warp? */
+bool tile_has_lanes(const Resolve *r, const Schedule *s);
 /* Does the schedule run on the target, whatever it is worth? */
 bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s);
 /* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the

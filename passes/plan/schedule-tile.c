@@ -57,15 +57,14 @@ int64_t tile_point_cost(const Launch *l) {
 
 bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s) {
   for (int d = 0; d < r->rank; d++)
-    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+    if (overlap_width(l, s, d) < 1)
       return false;
   return true;
 }
 
 /* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
 static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
-  double cells = (double)s->block[d] * s->elems[d],
-         width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+  double cells = (double)s->block[d] * s->elems[d], width = (double)overlap_width(l, s, d);
   return width > 0 ? cells / width : 1e6 * (1 - width);
 }
 
@@ -84,8 +83,14 @@ static int64_t elements(const Schedule *s, int rank) {
   return n;
 }
 
+bool tile_has_lanes(const Resolve *r, const Schedule *s) {
+  int32_t row = s->block[r->rank - 1];
+  bool can = r->rank == 2 && r->target->simt && r->target->lanes % WARP_LANES == 0;
+  return s->tiles != TILES_LANES || (can && (row == WARP_LANES || row == r->target->lanes));
+}
+
 bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
-  if (l->illegal || !tile_has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+  if (l->illegal || !tile_has_lanes(r, s) || !tile_has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
     return false;
   return !r->target->simt || tile_bytes(r, l, s) <= r->target->max_shared_bytes;
 }
@@ -261,7 +266,7 @@ void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
 
 void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
   s->T = T;
-  s->tiles = r->want.tiles;
+  s->tiles = r->want.tiles == TILES_LANES ? TILES_LANES : TILES_OPEN;
   tile_default_block(r, l, s);
   default_elems(r, l, s);
 }

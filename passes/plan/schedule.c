@@ -1,6 +1,7 @@
 /* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a
  * tile gives out W = B
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
+#include "passes/launch/lanes.h"
 #include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/resolve.h"
@@ -27,8 +28,9 @@ static const char *target_text(Arena *a, const TargetInfo *t) {
 /* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
 static const char *options_text(const Resolve *r, const Schedule *s) {
   Arena *a = r->c->arena;
+  const char *tiles = s->tiles ? arena_printf(a, " -tiles=%s", tiles_name(s->tiles)) : "";
   const char *elems = r->target->simt ? arena_printf(a, " -elems=%s", shape_text(a, s->elems, r->rank)) : "";
-  return arena_printf(a, "-T=%d -block=%s%s", s->T, shape_text(a, s->block, r->rank), elems);
+  return arena_printf(a, "-T=%d -block=%s%s%s", s->T, shape_text(a, s->block, r->rank), elems, tiles);
 }
 
 int64_t most_levels(const Module *m, const Reduction **by) {
@@ -146,6 +148,18 @@ static bool check_knobs(const Resolve *r, const Family *family) {
   if (w->tiles && !(family->knobs & KNOB_TILES))
     return schedule_error(r, "-tiles=%s: the %s schedule has one kind of tiles; leave it out, or use -schedule=stream",
                           tiles_name(w->tiles), family->name);
+  if (w->tiles == TILES_LANES && family->walked)
+    return schedule_error(r,
+                          "-tiles=lanes: tiles of the %s schedule are walked; leave it out, or use -schedule=overlap",
+                          family->name);
+  if (w->tiles == TILES_FITTED && !family->walked)
+    return schedule_error(r, "-tiles=fitted: the %s schedule walks no tiles; leave it out, or use -schedule=stream",
+                          family->name);
+  if (w->tiles == TILES_LANES && (r->rank != 2 || !r->target->simt || r->target->lanes % WARP_LANES))
+    return schedule_error(r,
+                          "-tiles=lanes: cells stay in the registers of lanes in two dimensions, on targets with warps "
+                          "of %d threads; the program has %d, and the target is %s; leave it out",
+                          WARP_LANES, r->rank, target_text(r->c->arena, r->target));
   if (w->barriers && !(family->knobs & KNOB_BARRIERS))
     return schedule_error(
         r, "-barriers=%s: the %s schedule has no barriers to choose; leave it out, or use -schedule=stream",
@@ -286,7 +300,7 @@ static bool check_width(const Resolve *r, const Launch *l) {
   Schedule more, fewer;
   for (int d = 0; d < r->rank; d++) {
     int64_t cells = (int64_t)s->block[d] * s->elems[d], lo = l->hull.lo[d], hi = l->hull.hi[d];
-    if (launch_width(l, d, cells) >= 1)
+    if (overlap_width(l, s, d) >= 1)
       continue;
     bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
     return schedule_error(r,
@@ -297,6 +311,18 @@ static bool check_width(const Resolve *r, const Launch *l) {
                           nearest_text(r, has_more, &more, has_fewer, &fewer));
   }
   return true;
+}
+
+/* Is a row of threads a warp, where cells stay in the registers of its lanes? */
+static bool check_lanes(const Resolve *r) {
+  const Schedule *s = r->out;
+  if (tile_has_lanes(r, s))
+    return true;
+  const char *wave = r->target->lanes > WARP_LANES ? arena_printf(r->c->arena, " or %d", r->target->lanes) : "";
+  return schedule_error(r,
+                        "-block=%s has %d threads in the last dimension; with -tiles=lanes that is a warp of %d%s "
+                        "threads",
+                        shape_text(r->c->arena, s->block, r->rank), s->block[r->rank - 1], WARP_LANES, wave);
 }
 
 /* Does the block fit the shared memory (equation 3)? */
@@ -378,7 +404,7 @@ static bool resolve_launch(Resolve *r) {
   tile_complete(r, l, s);
   if (r->part)
     tile_search(r, l, s);
-  return check_threads(r) && check_width(r, l) && check_shared(r, l);
+  return check_threads(r) && check_lanes(r) && check_width(r, l) && check_shared(r, l);
 }
 
 /* The launch of the group of `k` stencils at number `i` of the `n` stencils at `st`. */
@@ -408,6 +434,7 @@ static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *group
     if (r->want.ngroups > 1) {
       memcpy(part.want.block, r->want.groups[g].block, sizeof part.want.block);
       memcpy(part.want.elems, r->want.groups[g].elems, sizeof part.want.elems);
+      part.want.tiles = r->want.groups[g].tiles;
     }
     part.where = arena_printf(r->c->arena, "launch of %s: ", cut_text(r->c->arena, r->m, k, st + i));
     if (!resolve_launch(&part))
@@ -439,6 +466,8 @@ static bool resolve_overlap(Resolve *r) {
 static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
   if (l->illegal)
     return l->illegal;
+  if (!tile_has_lanes(r, s))
+    return "its rows of threads are not the warps that tiles in lanes have";
   if (!tile_has_width(r, l, s))
     return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo"
                            : "the tile asked for is not larger than the halo";
@@ -508,6 +537,8 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   if (!r.want.family)
     r.want.family = FAMILY_OVERLAP;
   schedule_suit(c, m, most_levels(m, &by), &r.want);
+  if (r.want.family == FAMILY_AUTO && r.want.tiles == TILES_LANES)
+    r.want.family = FAMILY_OVERLAP;
   if (r.want.family == FAMILY_AUTO)
     r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? FAMILY_OVERLAP : FAMILY_STREAM;
   *out = (Schedule){0};

@@ -35,7 +35,8 @@ static int by_time(const void *x, const void *y) {
 /* Are both the same tile? */
 static bool same_tile(const Schedule *a, const Schedule *b) {
   return a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
-         memcmp(a->block, b->block, sizeof a->block) == 0 && memcmp(a->elems, b->elems, sizeof a->elems) == 0;
+         (a->tiles == TILES_LANES) == (b->tiles == TILES_LANES) && memcmp(a->block, b->block, sizeof a->block) == 0 &&
+         memcmp(a->elems, b->elems, sizeof a->elems) == 0;
 }
 
 /* Has one of the `n` candidates at `k` the tile? */

@@ -127,6 +127,8 @@ RUN = {
     "stream": lambda case, row: "-schedule=stream" in row,
     "stream of one thread": lambda case, row: "-schedule=stream" in row and "-march=host" in row,
     "stream of one thread on the host": lambda case, row: "-schedule=stream" in row and row[0] == "--device=host:2",
+    "tiles in lanes": lambda case, row: "-tiles=lanes" in row,
+    "tiles in lanes of several steps": lambda case, row: "-tiles=lanes" in row and tiles(row) > 1,
     "stream of several steps": lambda case, row: "-schedule=stream" in row and tiles(row) > 1,
     "stream in three dimensions": lambda case, row: "-schedule=stream" in row and len(case.sizes) == 3,
     "stream of fitted tiles": lambda case, row: "-tiles=fitted" in row,

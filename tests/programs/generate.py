@@ -710,6 +710,15 @@ class Generator(Statements, Inits):
         warps = r.choice([1, 2, 2, 3, 4])
         return ["-schedule=warps", f"-T={warps * r.choice([1, 1, 2])}", f"-block={warps}x32", f"-elems=1x{r.choice([4, 4, 8, 12])}", f"-ahead={r.choice([2, 3, 4])}"]
 
+    def in_lanes(self):
+        """Options of overlapped tiles whose cells stay in the registers of lanes. Its choices are of their own, too."""
+        r = random.Random(self.seed * 2 + 7)
+        words = ["-schedule=overlap", "-tiles=lanes", f"-block={r.choice([1, 2, 3, 4, 6])}x32", f"-elems={r.choice([1, 2, 3, 5])}x{r.choice([1, 2, 2, 3, 4])}"]
+        words += ["-edges=apart"] if r.random() < 0.5 else []
+        if len(self.names) > 1 and r.random() < 0.3:
+            return words + [f"-fuse={r.choice(['all', 'none'])}"]
+        return words + [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"]
+
     def walked_alone(self):
         """Options of the stream schedule on a target without threads: lines and columns that a tile computes, rows of a walk."""
         r = self.r
@@ -737,6 +746,7 @@ class Generator(Statements, Inits):
             yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
         if (not device or device in ("sim", "cuda")) and rank == 2:
             yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=sm_90"]) + self.over_warps()
+            yield gpu + self.in_lanes()
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])
         if not device and r.random() < 0.7:
