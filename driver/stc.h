@@ -79,7 +79,7 @@ typedef struct StcOptions {
   const char *
       barriers; /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
   const char *tiles; /* stream in three dimensions, in threads: "fitted" to the grid, without a halo at its edges, or
-                        "even"; NULL: stc's choice */
+                        "even"; overlap in two: "lanes", cells stay in registers; NULL: stc's choice */
   const char *fuse;  /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as
                         "gauss+st,dt,pde" */
   int opt_level;     /* 1..4 mean -O0..-O3; 0: -O3 */

@@ -150,10 +150,11 @@ Value *lanes_access(const Tile *t, Builder *b, const Cell *c, int field, int v, 
   return access_beside(b, t->l->m, field, v, rules, c->w, off, cell_beside, &from);
 }
 
-/* ---- values of before the launch */
+/* ---- values of before the launch: as version -1 less the rule by which their row is found, in row j, or where rows
+ * may be images in that of the cell, with the offset as `delta` */
 
-/* Loads the vector with element `m` of the row at `off[0]` from that of cell `c`, and remembers its elements: as
- * version -1 less the rule by which that row is found. The one asked for. */
+/* Loads the vector with the element of `one`, in the row at off[0] from that of cell `c`, and remembers its elements.
+ * The one asked for. */
 static Value *load_vector(const Tile *t, Builder *b, const Cell *c, LaneValue one, const int64_t *off,
                           const Rules *rules) {
   const Field *f = &t->l->m->fields[one.field];
@@ -184,7 +185,8 @@ Value *lanes_load(const Tile *t, Builder *b, const Cell *c, int field, const int
   bool straight = rule == OUTSIDE_NONE || rule == OUTSIDE_CONST;
   if (!t->lanes->vectors[field] || !straight || element < 0 || element >= t->s->elems[1])
     return access_global(b, m, field, load_buffer(t->lo, field), rules, c->w, off, true);
-  LaneValue one = {field, -1 - (int)rules->dim[0], c->fixed[0], element, (int)off[0], NULL, NULL};
+  int row = (int)off[0], own = t->l->wraps[0] ? 0 : row;
+  LaneValue one = {field, -1 - (int)rules->dim[0], c->fixed[0] + own, element, row - own, NULL, NULL};
   Value *v = find_seen(t, &one);
   v = v ? v : load_vector(t, b, c, one, off, rules);
   return inside_or(b, m, field, rules, OUTSIDE_CONST, c->w, off, v, NULL);
