@@ -68,9 +68,9 @@ void space_fill(SearchSpace *s, Arena *a, int rank, bool simt) {
       Candidate own = {.family = row->family,
                        .own = true,
                        .options = arena_printf(a, "-schedule=%s", family_name(row->family))};
-      if (pass == 0)
+      if (pass == 0 && !*row->values[AXIS_TILES])
         ARENA_PUSH(a, s->all, s->n, own);
-      else
+      else if (pass == 1)
         add_row(s, row);
     }
 }
@@ -123,7 +123,17 @@ static int nearest(Arena *a, const char *values, const char *value) {
   return best;
 }
 
+/* Is `row` for the tiles of schedule `schedule`, which may be of a kind that has a row of its own? */
+static bool has_tiles(Arena *a, const PlanAxes *row, const char *schedule) {
+  const char *tiles = schedule_option(a, schedule, "-tiles="),
+             *word = plan_axis_word(a, row->values[AXIS_TILES], 0, true);
+  return strcmp(tiles, word ? word : "") == 0;
+}
+
 void space_place(const SearchSpace *s, Candidate *k) {
+  for (int i = 0; i < s->n && !k->row; i++)
+    if (!s->all[i].own && s->all[i].family == k->family && has_tiles(s->arena, s->all[i].row, k->schedule))
+      k->row = s->all[i].row;
   for (int i = 0; i < s->n && !k->row; i++)
     if (!s->all[i].own && s->all[i].family == k->family)
       k->row = s->all[i].row;

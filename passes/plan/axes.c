@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const PlanAxes rows[] = {
-#define AXES(id, rank, simt, T, block, elems, chunk, ahead) {FAMILY_##id, rank, simt, {T, block, elems, chunk, ahead}},
+#define AXES(id, rank, simt, T, block, elems, chunk, ahead, tiles) \
+  {FAMILY_##id, rank, simt, {T, block, elems, chunk, ahead, tiles}},
 #include "passes/plan/axes.def"
 #undef AXES
 };
@@ -15,13 +16,13 @@ const PlanAxes *plan_axes(int i) { return i < (int)(sizeof rows / sizeof *rows) 
 
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].family == family && rows[i].rank == rank && rows[i].simt == simt)
+    if (rows[i].family == family && rows[i].rank == rank && rows[i].simt == simt && !*rows[i].values[AXIS_TILES])
       return &rows[i];
   return NULL;
 }
 
 const char *plan_axis_option(int axis) {
-  static const char *const names[PLAN_AXES] = {"T", "block", "elems", "chunk", "ahead"};
+  static const char *const names[PLAN_AXES] = {"T", "block", "elems", "chunk", "ahead", "tiles"};
   return names[axis];
 }
 

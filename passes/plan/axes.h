@@ -8,7 +8,7 @@
 #include "ir/plan.h"
 
 /* The knobs, in the order of a row. */
-enum { AXIS_T, AXIS_BLOCK, AXIS_ELEMS, AXIS_CHUNK, AXIS_AHEAD, PLAN_AXES };
+enum { AXIS_T, AXIS_BLOCK, AXIS_ELEMS, AXIS_CHUNK, AXIS_AHEAD, AXIS_TILES, PLAN_AXES };
 
 /* A row of axes.def. */
 typedef struct PlanAxes {
@@ -20,7 +20,7 @@ typedef struct PlanAxes {
 
 /* Row number `i`, NULL: there are fewer. */
 const PlanAxes *plan_axes(int i);
-/* The row of a family, NULL: it has none for such programs. */
+/* The row of a family, that for its usual tiles, NULL: it has none for such programs. */
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
 /* "T", "block" and so on: the option of a knob. */
 const char *plan_axis_option(int axis);
