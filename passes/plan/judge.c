@@ -118,7 +118,7 @@ bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const
   int count = 1;
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS)
+  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS || s->tiles == TILES_LANES)
     return false;
   Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
                                : group_launches(m, n, st, &count)[0];
