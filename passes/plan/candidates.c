@@ -53,15 +53,12 @@ static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, cons
   ARENA_PUSH(q->c->arena, out->all, out->n, k);
 }
 
-/* Are more overlapped tiles looked at, those of the second part of an axis? */
-static bool looks_at_more(const PlanQuery *q) { return q->rank == 2 && plan_counts(q); }
-
 /* Adds the overlapped tiles of launch `l` of T steps. */
 static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   const PlanAxes *axes = plan_axes_of(FAMILY_OVERLAP, q->rank, true);
   const PlanLaunch *of = plan_launch(q, l, false);
   Schedule s = {.family = FAMILY_OVERLAP, .T = T};
-  bool more = looks_at_more(q);
+  bool more = q->rank == 2;
   for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, more, s.block); b++)
     for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, more, s.elems); e++)
       add(q, out, &s, of);
@@ -103,13 +100,10 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         add_rows(q, out, s, axes, of);
 }
 
-/* Points below which nothing is walked. */
-static double few_points(const PlanQuery *q) {
-  return q->rank == MAX_RANK && plan_counts(q) ? tuning.few_planes : tuning.few_points[q->rank - 1];
+/* Is the grid so large that only walks of planes are looked at beside what is taken for any large grid? */
+static bool is_large(const PlanQuery *q) {
+  return q->points >= (q->rank < MAX_RANK ? tuning.large_grid[q->rank - 1] : tuning.many_rounds[q->rank - 1]);
 }
-
-/* Is the grid so large that tiles are those for any large grid? */
-static bool is_large(const PlanQuery *q) { return q->points >= tuning.large_grid[q->rank - 1] && !plan_counts(q); }
 
 /* Adds walk `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
 static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s,
@@ -131,7 +125,7 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
     for (const int32_t *v = of->cells; *v; v++) {
       s.elems[1] = *e;
       s.elems[2] = *v;
-      bool wide = plan_counts(q) && *v * l->words > VECTOR_BYTES / 4;
+      bool wide = *v * l->words > VECTOR_BYTES / 4;
       if (stream_width(l->p, &s, 1) >= 1 && stream_width(l->p, &s, 2) >= 1 && !wide)
         add_chunks(q, out, of, s, l);
     }
@@ -139,21 +133,18 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
 
 /* Adds the walks of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and blocks of
  * the grid's extents than the usual one; the rows of each are those that fill the cores best. On large grids none was
- * measured for f64 that is better than the usual one: these are for people alone. For long equations
- * one shape of blocks was. */
+ * measured for f64 that is better than the usual one, nor three steps of long equations: these are for people alone. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
-  bool small = plan_counts(q) && !q->all;
+  bool small = q->t->async_copy && q->points < tuning.many_rounds[2] && !q->all;
   const PlaneShapes *shapes = small ? &tuning.small_planes : &tuning.large_planes;
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  bool one = !small && !q->all, is_heavy = stream_code(l) > tuning.short_equation * T;
-  if (one && (of->words > 1 || (is_heavy && T > tuning.heavy_levels)))
+  bool heavy = stream_code(l) > tuning.short_equation * T && T > tuning.heavy_levels;
+  if (is_large(q) && !q->all && (of->words > 1 || heavy))
     return;
-  if (one && is_heavy)
-    shapes = &tuning.heavy_planes;
   for (const int32_t *w = shapes->warps; *w; w++)
     for (const int32_t *x = shapes->lanes; *x; x++) {
       s.block[1] = *w * WARP_LANES / *x;
@@ -169,7 +160,7 @@ static void add_naive(const PlanQuery *q, PlanCandidates *out, const Launch *l) 
   Schedule s = {.family = FAMILY_NAIVE, .T = 1, .elems = {1, 1, 1}};
   for (int d = 0; d < MAX_RANK; d++)
     s.block[d] = (int32_t)tuning.tile_block[MAX_RANK - 1][d];
-  if (plan_is_naive(q->m, &q->want, &one) && plan_counts(q) && q->rank == MAX_RANK)
+  if (plan_is_naive(q->m, &q->want, &one) && q->rank == MAX_RANK)
     add(q, out, &s, plan_launch(q, l, false));
 }
 
@@ -183,7 +174,7 @@ static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
     add_naive(q, out, l);
   if (any || q->want.family == FAMILY_OVERLAP)
     add_overlaps(q, out, l, T);
-  bool enough = q->points >= few_points(q), planes = q->rank == MAX_RANK && enough;
+  bool enough = q->points >= tuning.few_points[q->rank - 1], planes = q->rank == MAX_RANK && enough;
   if ((any && (q->all || (enough && !planes))) || (q->want.family == FAMILY_STREAM && !large))
     add_walks(q, out, l, T);
   if (planes && q->want.family != FAMILY_OVERLAP)
@@ -224,7 +215,7 @@ void plan_candidates(const PlanQuery *q, PlanCandidates *out) {
     return;
   if (q->tiled)
     add_levels(q, out, q->tiled);
-  for (int i = 0; plan_axis_numbers(axes->values[AXIS_T], i, looks_at_more(q), T) && !q->tiled; i++)
+  for (int i = 0; plan_axis_numbers(axes->values[AXIS_T], i, q->rank == 2, T) && !q->tiled; i++)
     if (T[0] <= q->most)
       add_levels(q, out, T[0]);
 }

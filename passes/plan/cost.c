@@ -1,119 +1,20 @@
-/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: what it does is
- * counted, the model is told of that as it is of a finished kernel (LaunchLoad), and says how long it takes. */
+/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
+ * counted (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
+ */
 #include "passes/launch/launch.h"
-#include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
 
 #include <math.h>
 
-/* The blocks of tiles that are `width[d]` points wide. */
-static double block_count(const PlanQuery *q, const int64_t *width) {
-  double n = 1;
-  for (int d = 0; d < q->rank; d++)
-    n *= (double)((q->want.size[d] + width[d] - 1) / width[d]);
-  return n;
-}
+/* ---- what tiles of a launch have in common */
 
-/* Threads of a block of `s`; INT64_MAX if the target has not so many. */
-static int64_t threads_of(const PlanQuery *q, const Schedule *s) {
-  int64_t threads = 1;
-  for (int d = 0; d < q->rank; d++) {
-    threads *= s->block[d];
-    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
-      return INT64_MAX;
-  }
-  return threads <= q->t->max_threads ? threads : INT64_MAX;
-}
-
-/* How many times as long as one in f32 takes an addition in f64. */
-static double f64_slower(const TargetInfo *t) {
-  return t->f64_rate > 0 ? t->f32_rate / t->f64_rate : tuning.unknown_f64;
-}
-
-/* ---- overlapped tiles */
-
-/* Operations of launch `l` for a point that are those of roots, quotients and functions, in f32 additions. */
-static double function_ops(const PlanQuery *q, const Launch *l) {
-  double sum = 0, f64 = f64_slower(q->t);
-  for (int i = 0; i < l->n; i++) {
-    const Piece *p = main_piece(q->m->arena, &l->st[i]);
-    for (const Op *op = p->body->first; op; op = op->next)
+/* Does launch `l` compute roots, quotients or functions? */
+static bool has_functions(const PlanQuery *q, const Launch *l) {
+  for (int i = 0; i < l->n; i++)
+    for (const Op *op = main_piece(q->m->arena, &l->st[i])->body->first; op; op = op->next)
       if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
-        sum += op_additions(op) * (op->results[0]->type == TY_F64 ? tuning.function_f64 * f64 : 1);
-  }
-  return sum;
-}
-
-/* Counts overlapped tile `s` of a launch; why it is not to be taken, or NULL. */
-static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, TileCount *n) {
-  const Launch *l = of->l;
-  int64_t width[MAX_RANK];
-  double out = 1;
-  for (int d = 0; d < q->rank; d++) {
-    width[d] = launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
-    out *= (double)width[d];
-    if (width[d] < 1)
-      return "no points are left beside the halo";
-  }
-  LaunchCost k = reads_cost(of->reads, s, 1, tuning.endless_points);
-  if (k.shared > q->t->max_shared_bytes)
-    return "more shared memory than a block may have";
-  if (k.spilled > tuning.few_words)
-    return "registers would be spilled";
-  n->shared = k.shared;
-  n->registers = k.registers;
-  n->blocks = block_count(q, width);
-  n->width = out;
-  n->cells = (double)s->elems[0] * s->elems[1] * s->elems[2];
-  n->operations = k.ops * out / (double)n->threads;
-  n->functions = of->functions * n->cells;
-  n->cache_bytes = q->points * k.bytes;
-  n->memory_bytes = q->points * k.memory_bytes;
-  return n->operations > tuning.most_operations ? "the code of a thread is too long" : NULL;
-}
-
-/* ---- walked tiles */
-
-/* Lines of other warps that a row of pipeline `p` reads. */
-static int32_t lines_across(const Stream *p) {
-  int32_t lines = 0;
-  for (int f = 0; f < p->l->m->nfields; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->w[f][v].used && p->w[f][v].across)
-        lines += p->w[f][v].reach_lo + p->w[f][v].reach_hi;
-  return lines;
-}
-
-/* The same of walked tile `s`. */
-static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, TileCount *n) {
-  const Stream *p = of->p;
-  if (!stream_fits(q->t, p, s))
-    return "no points are left beside the halo, or its rows do not fit";
-  if (!stream_is_comfortable(p, s))
-    return "its rows want more registers, or its code is longer, than is good";
-  int64_t width[MAX_RANK];
-  int x = q->rank - 1;
-  n->width = 1;
-  for (int d = 0; d < q->rank; d++) {
-    width[d] = stream_width(p, s, d);
-    n->width *= (double)width[d];
-  }
-  n->shared = stream_shared_bytes(q->t, p, s);
-  n->registers = (int32_t)fmin(stream_registers(p, s), MOST_REGISTERS);
-  n->blocks = (double)((q->want.size[0] + width[0] - 1) / width[0]);
-  for (int d = 1; d < q->rank; d++)
-    n->blocks *= (double)stream_tiles(p, s, d, q->want.size[d]);
-  if (stream_begins_slowly(p, s) && (n->blocks > q->t->cores || s->chunk < tuning.long_walk))
-    return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
-  n->rows = (double)(s->chunk + p->halo.lo[0] + p->last);
-  n->lines = q->rank > 2 ? s->elems[1] : 1;
-  n->cells = n->lines * s->elems[x];
-  n->f32 = of->step.f32_ops;
-  n->f64 = of->step.f64_ops;
-  n->lines_across = of->lines_across * s->elems[x];
-  n->memory_bytes = q->points * launch_bytes(p->l);
-  n->cache_bytes = n->blocks * (double)n->threads * n->rows * n->cells * launch_bytes(p->l);
-  return NULL;
+        return true;
+  return false;
 }
 
 const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) {
@@ -121,124 +22,24 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) 
   *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
   of->walk = walked ? walk_work(q->t, of->p) : NULL;
   of->tile = walked ? NULL : tile_work(q->t, l);
-  of->reads = walked ? NULL : launch_reads_all(q->t, l);
-  of->functions = function_ops(q, l);
-  of->lines_across = walked ? lines_across(of->p) : 0;
-  for (int i = 0; i < l->n; i++)
-    stencil_work(q->m, &l->st[i], &of->step);
+  of->functions = has_functions(q, l);
   for (int f = 0; f < q->m->nfields; f++)
     if (l->use[f].stored && type_size(q->m->fields[f].type) > 4)
       of->words = 2;
   return of;
 }
 
-const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out) {
-  *out = (TileCount){.walked = k->of->p != NULL,
-                     .rank = q->rank,
-                     .threads = threads_of(q, &k->s),
-                     .points = q->points,
-                     .instances = k->of->l->n,
-                     .words = k->of->words};
-  if (out->threads == INT64_MAX)
-    return "more threads than a block may have";
-  return (out->walked ? count_walk : count_overlap)(q, k->of, &k->s, out);
-}
+/* ---- what is not to be taken */
 
-/* What a thread of overlapped tiles in rank 3 does. */
-static KernelWork overlap_work(const TileCount *n) {
-  return (KernelWork){.instructions = tuning.rough_part * n->operations + (1 - tuning.rough_part) * n->functions,
-                      .waits = tuning.rough_tile_waits,
-                      .barriers = tuning.rough_barriers * n->instances};
-}
-
-/* What a thread of walked planes does: lanes exchange two values for each line and stencil. */
-static KernelWork rough_work(const TileCount *n) {
-  double cell = n->f32 + n->f64 + tuning.rough_cell * n->instances,
-         exchanges = 2 * n->rows * n->instances * n->lines * n->words;
-  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.rough_row * n->instances),
-                      .f64 = n->rows * n->cells * n->f64,
-                      .shared = exchanges + 2 * tuning.rough_line * n->rows * n->lines_across * n->words,
-                      .exchanges = exchanges,
-                      .waits = tuning.rough_waits,
-                      .barriers = n->rows};
-}
-
-LaunchLoad plan_load(const TileCount *n) {
-  LaunchLoad l = {.work = n->walked ? rough_work(n) : overlap_work(n),
-                  .registers = n->registers,
-                  .shared = n->shared,
-                  .points = n->points,
-                  .blocks = n->blocks,
-                  .memory_bytes = n->memory_bytes,
-                  .cache_bytes = n->cache_bytes};
-  l.work.threads = n->threads;
-  l.work.points = n->width;
-  l.work.rounds = n->rows > 1 ? n->rows : 1;
-  return l;
-}
-
-/* ---- few blocks */
-
-/* What a warp of a block does where few are there: what it issues; microseconds that pass before all else, in memory
- * while other blocks go on, and at least, done one after the other. */
-typedef struct FewWork {
-  double instructions, start, memory, alone;
-} FewWork;
-
-/* Instructions that a scheduler issues in a microsecond: as tuned for one that takes a whole warp each clock, fewer
- * where a wave takes several. */
-static double few_rate(const TargetInfo *t) {
-  double lanes =
-      t->clock > 0 && t->issue_rate > 0 ? t->issue_rate / (t->clock * t->cores * tuning.schedulers) : t->lanes;
-  return tuning.few_rate * fmin(1, lanes / t->lanes);
-}
-
-/* That of tiles counted in `n`. */
-static FewWork few_work(const PlanQuery *q, const TileCount *n) {
-  int r = n->rank - 1;
-  if (!n->walked) {
-    FewWork w = {.instructions = tuning.few_part * n->operations + (1 - tuning.few_part) * n->functions,
-                 .memory = tuning.few_tile[r]};
-    w.alone = w.memory + tuning.few_step[r] * n->instances + w.instructions / few_rate(q->t);
-    return w;
+/* Has the target so many threads for a block of `s`? */
+static bool has_threads(const PlanQuery *q, const Schedule *s) {
+  int64_t threads = 1;
+  for (int d = 0; d < q->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
+      return false;
   }
-  double more = n->points > tuning.parted_points ? tuning.few_long_cell[r] : tuning.few_cell[r];
-  return (FewWork){.instructions = n->rows * n->cells * (n->f32 + n->f64 * f64_slower(q->t) + more * n->instances),
-                   .start = tuning.few_start[r],
-                   .alone = tuning.few_row[r] * n->rows * n->instances};
-}
-
-/* The time of a launch of few blocks: most cores wait, for it to begin and for memory, and those that work have few
- * warps. The longest of what bounds it, in rounds of blocks; nothing blends. */
-static LaunchTime few_time(const PlanQuery *q, const TileCount *n) {
-  FewWork w = few_work(q, n);
-  LaunchTime t = {.launch = 1e-6 * tuning.few_launch * q->t->launch_us,
-                  .occupancy = model_occupancy(q->t, n->threads, n->registers, n->shared)};
-  double each = ceil(n->blocks / q->t->cores), most = t.occupancy.blocks, at_once = each < most ? each : most,
-         rounds = each / at_once, warps = (double)n->threads / q->t->lanes,
-         bytes = n->walked ? n->memory_bytes : n->cache_bytes;
-  bool cached = bytes < tuning.few_cached;
-  t.filled = each < most ? each / most : 1;
-  t.alone[BOUND_ISSUE] =
-      1e-6 * rounds *
-      (w.start + ceil(at_once * warps / tuning.schedulers) * w.instructions / few_rate(q->t) + w.memory / at_once);
-  t.alone[BOUND_LATENCY] = 1e-6 * rounds * (w.start + w.alone);
-  t.alone[cached ? BOUND_CACHE : BOUND_MEMORY] = bytes * 1e-9 / (cached ? q->t->cache_bandwidth : q->t->bandwidth);
-  for (int b = 0; b < BOUNDS; b++)
-    t.bound = t.alone[b] > t.alone[t.bound] ? (Bound)b : t.bound;
-  t.seconds = t.launch + t.alone[t.bound];
-  return t;
-}
-
-/* Are planes walked, by blocks that fill the cores? */
-static bool fills_cores(const PlanQuery *q) {
-  return q->rank == MAX_RANK && q->points >= tuning.large_grid[q->rank - 1];
-}
-
-double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
-  bool narrow =
-      q->rank == MAX_RANK && k->of && k->of->p && k->s.ahead > 1 && k->s.elems[2] * k->of->words * 4 < VECTOR_BYTES;
-  return narrow ? tuning.narrow_copies : 1;
+  return threads <= q->t->max_threads;
 }
 
 /* Has a field of the module older levels, which a step reads? */
@@ -249,23 +50,166 @@ static bool reads_history(const Module *m) {
   return reads;
 }
 
-bool plan_counts(const PlanQuery *q) {
-  return q->rank == 1 ||
-         (q->points < tuning.counted_points[q->rank - 1] && q->t->async_copy && (q->rank > 2 || !reads_history(q->m)));
+/* Is the grid so large that blocks fill the cores in many rounds, and that those at edges are few, and a kernel of
+ * their own, so that what they spill hardly matters? Steps that read older levels move twice as much as others. */
+static bool has_many_rounds(const PlanQuery *q) {
+  return q->rank > 1 && q->points * (reads_history(q->m) ? 2 : 1) >= tuning.many_rounds[q->rank - 1];
+}
+
+/* Fields that launch `l` loads. */
+static int loaded_fields(const Launch *l) {
+  int n = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    n += l->use[f].loaded > 0;
+  return n;
+}
+
+/* Is overlapped tile `s` in rank 2, whose load is `load`, beyond what was measured to be good: more cells a thread, or
+ * two columns, than registers hold of roots and of several fields, for more is alive there than is counted; more cells
+ * where tiles at edges are a kernel of their own; in f64 all registers, for those at edges want more? */
+static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                    const LaunchLoad *load) {
+  bool many = s->elems[0] * s->elems[1] > tuning.many_cells, roots = of->functions;
+  if (reads_history(q->m) && s->elems[1] > 1)
+    return "a thread has more columns than were measured to pay with older levels of a field";
+  if (roots && (many || s->elems[1] > 1))
+    return "a thread has more cells than were measured to pay with roots, quotients or functions";
+  if (many && loaded_fields(of->l) > 1)
+    return "a thread has more cells than were measured to pay with several fields";
+  if (many && q->points >= tuning.parted_points)
+    return "a thread has more cells than were measured to pay on grids of that size";
+  if (of->words > 1 && load->registers >= registers_limit(q->t, load->work.threads))
+    return "registers would be spilled";
+  return NULL;
+}
+
+/* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
+static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
+  for (int d = 0; d < q->rank; d++)
+    if (launch_width(of->l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+      return "no points are left beside the halo";
+  *out = tile_load(of->tile, s, q->want.size);
+  if (out->shared > q->t->max_shared_bytes)
+    return "more shared memory than a block may have";
+  if (out->spilled > 0)
+    return "registers would be spilled";
+  if (out->work.instructions > tuning.most_operations)
+    return "the code of a thread is too long";
+  return q->rank == 2 ? is_unproven_tile(q, of, s, out) : NULL;
+}
+
+/* Has walk `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On grids of
+ * many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more than they
+ * are given: what code generators save there. On others they must suffice at edges, too, where more are wanted. */
+static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                   const LaunchLoad *load) {
+  bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
+  if (!stream_is_comfortable(of->p, s))
+    return "its rows want more registers, or its code is longer, than is good";
+  if (load->spilled > (spares ? tuning.spared_words : 0))
+    return "registers would be spilled";
+  if (!spares && !(many && !planes) && load->registers > tuning.edge_registers[q->rank - 1])
+    return "registers would be spilled at edges";
+  return NULL;
+}
+
+/* Is walk `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one line is
+ * all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's steps, more
+ * of these; few warps, which are slow to begin, where walks are short or come one after the other? */
+static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, const LaunchLoad *load) {
+  if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
+    return "a lane has more cells than were measured to pay";
+  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows)
+    return "it has fewer rows than were measured to pay";
+  if (q->rank == 2 && (double)(w->p->halo.lo[0] + w->p->last) > tuning.halo_rows * s->chunk)
+    return "its halo has more rows than were measured to pay";
+  if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
+    return "it makes more time steps than were measured to pay in f64";
+  if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
+    return "it makes more time steps than were measured to pay with older levels of a field";
+  if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
+      (load->blocks > q->t->cores || s->chunk < tuning.long_walk))
+    return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
+  return NULL;
+}
+
+/* The same of walked tile `s`. */
+static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
+  if (!stream_fits(q->t, of->p, s))
+    return "no points are left beside the halo, or its rows do not fit";
+  *out = walk_load(q->t, of->walk, s, q->want.size);
+  const char *why = lacks_registers(q, of, s, out);
+  return why ? why : is_unproven(q, of->walk, s, out);
+}
+
+/* ---- what is not counted */
+
+/* How many times as long as is counted a walk of rows takes: more where it is long, for fewer warps start anew and hide
+ * the loads of others, less so the more rounds there are; and on grids of few rounds where instructions bound it. */
+static double uncounted_walk(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk,
+         rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks);
+  if (has_many_rounds(q))
+    return tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
+  return pow(longer, tuning.chunk_lost) * (1 + tuning.walk_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
+}
+
+/* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
+ * for each other; less of two columns, which share what they load. */
+static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
+         threads = (double)load->work.threads, part = there * threads / q->t->lanes / tuning.enough_warps,
+         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / tuning.usual_threads), tuning.wide_block_lost);
+  return wide * pow(fmin(1, part), -tuning.few_warps_lost) * (k->s.elems[1] > 1 ? tuning.two_columns : 1);
+}
+
+/* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
+ * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
+ * the barriers nor the shared memory of the tile as which it is counted. */
+static double uncounted(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  const Schedule *s = &k->s;
+  if (!family_row(s->family)->tiled)
+    return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+  if (q->rank == 2)
+    return k->of->walk ? uncounted_walk(q, k, load) : uncounted_tile(q, k, load);
+  if (q->rank < MAX_RANK)
+    return 1;
+  if (!k->of->walk)
+    return tuning.planes_slower;
+  bool narrow = s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES;
+  return !narrow ? 1 : has_many_rounds(q) ? tuning.narrow_copies : tuning.copies_slower;
+}
+
+/* Seconds that a launch of candidate `k` takes by its roofs. Those of walks in many rounds hardly add up: their loads
+ * run ahead, and blocks that begin and end hide each other. */
+static double blended(const PlanQuery *q, const PlanCandidate *k) {
+  double sum = 0, wait = q->rank == MAX_RANK ? tuning.planes_wait : 1;
+  for (int b = 0; b < BOUNDS; b++)
+    sum += pow((b == BOUND_LATENCY ? wait : 1) * k->time.alone[b], tuning.walks_blend);
+  return has_many_rounds(q) && k->of->walk ? k->time.launch + pow(sum, 1 / tuning.walks_blend) : k->time.seconds;
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
-  TileCount n;
-  if (plan_counts(q)) {
-    plan_judge(q, k);
-    k->dropped = k->unfit;
-    k->seconds = k->judged;
-    return;
+  LaunchLoad load = {0};
+  k->dropped = has_threads(q, &k->s) ? (k->of->walk ? count_walk : count_overlap)(q, k->of, &k->s, &load)
+                                     : "more threads than a block may have";
+  k->seconds = INFINITY;
+  if (load.work.threads > 0) {
+    k->time = model_counted_launch(q->t, &load);
+    k->seconds = uncounted(q, k, &load) * blended(q, k) / k->s.T;
   }
-  k->dropped = plan_count(q, k, &n);
-  if (k->dropped)
-    return;
-  LaunchLoad load = plan_load(&n);
-  k->time = fills_cores(q) ? model_launch(q->t, &load) : few_time(q, &n);
-  k->seconds = plan_untold(q, k) * k->time.seconds / k->s.T;
+}
+
+bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out) {
+  int count = 1;
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS || s->tiles == TILES_LANES)
+    return false;
+  Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
+                               : group_launches(m, n, st, &count)[0];
+  if (count == 1)
+    *out = family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size)
+                                         : tile_load(tile_work(t, l), s, size);
+  return count == 1;
 }

@@ -149,7 +149,7 @@ typedef struct LaunchWork {
  * sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
 
-/* ---------------------------------------------------------------- model.c, and judge.c for it */
+/* ---------------------------------------------------------------- model.c, and cost.c for it */
 
 /* Blocks and warps (waves) that a core holds at once, the most warps that it can hold, and what keeps it from holding
  * more blocks: "threads", "registers", "shared memory" or "blocks". */
@@ -213,7 +213,7 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The load of the launch that module `m` comes to under schedule `s`, both as launch_works wants them, on a grid of
  * extents `size`, counted as it is before anything is lowered. False: there is none, as the step is several launches,
- * or the tiles of another kind. (judge.c) */
+ * or the tiles of another kind. (cost.c) */
 bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out);
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);

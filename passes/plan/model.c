@@ -184,8 +184,8 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
 }
 
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
-  return launch_seconds(t, l, &model_counted, l->memory_bytes < tuning.cached_bytes,
-                        tuning.cache_clock * t->cores * t->clock);
+  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
+  return launch_seconds(t, l, &model_counted, l->memory_bytes < cached, tuning.cache_clock * t->cores * t->clock);
 }
 
 /* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had

@@ -151,7 +151,7 @@ static bool says_tile(const Schedule *want) {
  * decides alone with overlapped tiles, which are compared with walks there? */
 static bool rivals_warps(const Schedule *want, const Schedule *s) {
   return s->family == FAMILY_STREAM ||
-         (s->family == FAMILY_OVERLAP && (double)want->size[0] * (double)want->size[1] < tuning.counted_points[1]);
+         (s->family == FAMILY_OVERLAP && (double)want->size[0] * (double)want->size[1] < tuning.many_rounds[1]);
 }
 
 /* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks or what

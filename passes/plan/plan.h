@@ -8,8 +8,7 @@
  *   candidates -> cost -> choice:
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
  *   axes.def          out of which values, for the tuner, too (axes.h)
- *   cost.c            what each is expected to take there, roughly, or why it is none: one is proposed by it
- *   judge.c           and by the model, which counts exactly: it may replace that
+ *   cost.c            what each is expected to take there, by what is counted of it, or why it is none
  *   choice.c          which is taken
  *   why.c             why, for people (estimate.h)
  *   tuning.def        the numbers of all of this that were found by measuring (tuning.h)
@@ -96,31 +95,27 @@ typedef struct PlanQuery {
 } PlanQuery;
 
 /* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
- * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; operations of a point;
- * those of roots, quotients and functions; lines of other warps that a row reads; 32-bit words of its widest field. */
+ * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; functions: roots,
+ * quotients or functions are computed; 32-bit words of its widest field. */
 typedef struct PlanLaunch {
   const Launch *l;
   const Stream *p;
   const WalkWork *walk;
   const TileWork *tile;
-  const struct LaunchReads *reads;
-  Work step;
-  double functions;
-  int32_t lines_across, words;
+  bool functions;
+  int32_t words;
 } PlanLaunch;
 
 /* A tile that may be taken for a launch, which makes s.T time steps. usual: it is what is taken where nothing is known
- * of the grid. dropped: why it is not compared with the others, NULL: it is, and a launch is expected to take `time`, a
- * time step so many seconds. judged: the same by the model (judge.c), INFINITY: it cannot say; unfit: why it is not to
- * replace what is proposed, NULL: it may. */
+ * of the grid. A launch is expected to take `time`, as it is counted, and a time step so many seconds in all. dropped:
+ * why it is not compared with the others, NULL: it is. */
 typedef struct PlanCandidate {
   Schedule s;
   const PlanLaunch *of;
   bool usual;
   const char *dropped;
   LaunchTime time;
-  double seconds, judged;
-  const char *unfit;
+  double seconds;
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
 } PlanCandidate;
 typedef struct PlanCandidates {
@@ -138,40 +133,13 @@ void plan_candidates(const PlanQuery *q, PlanCandidates *out);
 
 /* What the tiles of launch `l` have in common, walked or not. */
 const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
-/* What is counted of a tile before it is lowered. A thread has `cells` cells, of a walk in each of its `rows` rows, on
- * `lines` lines; f32, f64: operations of one for all stencils and steps, `instances` of them; tiles that overlap:
- * operations of all cells with those of loads, stores and what is cut off, of these roots, quotients and functions.
- * lines_across: lines of other warps that are read. bytes: moved for each point, again: of these once more because
- * tiles overlap. */
-typedef struct TileCount {
-  bool walked;
-  int32_t rank, registers, spilled;
-  int64_t threads, shared;
-  double blocks, points, width, instances, rows, cells, lines, f32, f64, operations, functions, lines_across, words,
-      bytes, memory_bytes, cache_bytes;
-} TileCount;
-/* Counts candidate `k`. NULL, or why it is not to be taken. */
-const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out);
-/* What the model is told of a launch of such tiles in rank 3, whose blocks fill the cores. */
-LaunchLoad plan_load(const TileCount *n);
-/* Of the time that is estimated, what candidate `k` takes for what no estimate knows: copies that go by the first
- * cache, for they move less than 16 bytes at a time, where planes are walked. */
-double plan_untold(const PlanQuery *q, const PlanCandidate *k);
-/* Is what is counted (judge.c) all that decides? In rank 1, and on hardware with asynchronous copies in ranks 2 and 3,
- * but for large grids, and for steps in rank 2 that read older levels of a field, whose registers come out too few. */
-bool plan_counts(const PlanQuery *q);
-/* Finds k->time and k->seconds by it, or k->dropped. */
+/* Finds k->time, k->seconds (INFINITY: nothing could be counted) and k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);
-
-/* ---------------------------------------------------------------- judge.c */
-
-/* Finds k->judged and k->unfit. */
-void plan_judge(const PlanQuery *q, PlanCandidate *k);
 
 /* ---------------------------------------------------------------- choice.c */
 
-/* The one that is taken of those that are not dropped: the fastest, but the usual one unless that is clearly slower.
- * NULL: there is none. */
+/* The one that is taken of those that are not dropped: the fastest, the first of those that are as fast. NULL: there is
+ * none. */
 const PlanCandidate *plan_best(const PlanCandidates *k);
 /* Lowers candidate `k`, looks at its kernels, and sets its time a step and what bounds it; drops it if it cannot be. */
 void plan_look_at(const PlanQuery *q, PlanCandidate *k);

@@ -118,17 +118,23 @@ static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
   return k;
 }
 
+/* On grids of many rounds, tiles of planes that are fitted to the grid are counted as the fewer that they are, and
+ * walks that begin or end at an edge as others, for their planes there are a loop of their own and few. On smaller
+ * grids, where the numbers were fitted to tiles counted as even, neither is. */
 LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank;
   RegisterNeed need = walk_registers(w, s);
   LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = stream_shared_bytes(t, w->p, s)};
   double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
   load.work.points = 1;
-  for (int d = 0; d < rank; d++) {
-    double width = fmax(1, (double)stream_width(w->p, s, d)), blocks = ceil((double)size[d] / width);
+  for (int d = 0; d < rank; d++)
     load.points *= (double)size[d];
+  bool many = rank == MAX_RANK && load.points >= tuning.many_rounds[rank - 1];
+  for (int d = 0; d < rank; d++) {
+    double width = fmax(1, (double)stream_width(w->p, s, d)),
+           blocks = many && d > 0 ? (double)stream_tiles(w->p, s, d, size[d]) : ceil((double)size[d] / width);
     load.blocks *= blocks;
-    inner *= fmax(0, 1 - 2 / blocks);
+    inner *= many && d == 0 ? 1 : fmax(0, 1 - 2 / blocks);
     load.work.points *= width;
   }
   double more = cells * (n * tuning.walk_edge[rank - 1] + tuning.walk_edge_moves[rank - 1]);

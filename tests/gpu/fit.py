@@ -158,7 +158,8 @@ def terms(t, w, at_once, v, counted):
     issued = threads * math.ceil(warps / v["schedulers"]) * v["schedulers"] / warps
     words = (v["shared_word"] * (w["shared"] - w["exchanges"]) + v["exchanged_word"] * w["exchanges"] + v["global_word"] * w["global"] +
              v["spilled_word"] * w["spilled"] * w["rounds"])
-    cached = w["memory_bytes"] < v["cached_bytes"] if counted else 0 < w["memory_bytes"] < v["kept_cache"] * t["cache_bytes"]
+    kept = v["cached_bytes"] if counted and not t["cache_bytes"] else v["kept_cache"] * t["cache_bytes"]
+    cached = w["memory_bytes"] < kept
     cache = v["cache_clock"] * cores * t["clock"] if counted else t["cache_bandwidth"]
     fetched = 1 + v["straight_lost"] * max(0, min(1, w["straight"] / v["straight_held"] - 1))
     alone = [fetched * w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * v["special_slots"] / issue,
