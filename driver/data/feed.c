@@ -246,9 +246,18 @@ static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
   return any;
 }
 
+/* The snapshot behind those that are unwritten. Their thread counts them while others wait for the lock: without it
+ * its new head and its old count would be those of a snapshot that nobody looks at. */
+static Snapshot *next_snapshot(Feed *f) {
+  pthread_mutex_lock(&f->lock);
+  Snapshot *s = &f->ring[(f->head + f->count) % DEPTH];
+  pthread_mutex_unlock(&f->lock);
+  return s;
+}
+
 StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every) {
   StcStatus status = wait_for_room(f, DEPTH - 1);
-  Snapshot *s = &f->ring[(f->head + f->count) % DEPTH];
+  Snapshot *s = next_snapshot(f);
   if (status || !find_wanted(f, s, step, every))
     return status;
   for (int i = 0; i < f->nsources && !status; i++)

@@ -1,6 +1,6 @@
 /* threads_test.c: several contexts with their programs and plans in several threads at once, and runs in the
- * background: the same results as alone. It is built once more with the thread sanitizer (tests/CMakeLists.txt), which
- * sees all code but LLVM's and the kernels'. */
+ * background: the same results as alone; and a film that a thread writes while a run goes on. It is built once more
+ * with the thread sanitizer (tests/CMakeLists.txt), which sees all code but LLVM's and the kernels'. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,25 @@ static void *work(void *arg) {
   return NULL;
 }
 
+/* A run that writes a film of all steps, so many and so short ones that some are taken just when one before is done. */
+static int write_film(void) {
+  char folder[] = "/tmp/stc-threads-XXXXXX", path[64], film[64];
+  if (!mkdtemp(folder))
+    return fputs("no folder\n", stderr), 1;
+  snprintf(path, sizeof path, "%s/p.stn", folder);
+  snprintf(film, sizeof film, "U=%s/U.apng", folder);
+  FILE *f = fopen(path, "w");
+  if (!f || fputs(text, f) < 0 || fclose(f))
+    return fputs("no program\n", stderr), 1;
+  char *words[] = {"stc",        "run",   "--quiet", "--device=ref", "-DN=16", "--steps=12000", "--every=1", "--in",
+                   "U=random:1", "--png", film,      path,           NULL};
+  int status = stc_main((int)(sizeof words / sizeof *words) - 1, words);
+  unlink(film + strlen("U="));
+  unlink(path);
+  rmdir(folder);
+  return status;
+}
+
 int main(void) {
   static const char *const devices[THREADS] = {"host:2", "host:1", "host:2", "host:3"};
   static Work works[THREADS], alone = {.device = "host:1"};
@@ -81,5 +100,5 @@ int main(void) {
         works[i].total != alone.total)
       wrong +=
           fprintf(stderr, "thread %d: status %d, total %g for %g\n", i, works[i].status, works[i].total, alone.total);
-  return wrong != 0;
+  return wrong != 0 || write_film() != 0;
 }
