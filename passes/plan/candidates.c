@@ -64,6 +64,41 @@ static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *
       add(q, out, &s, of);
 }
 
+/* Have tiles at edges of launch `l` more to do: beyond a field's edge a rule, or a piece of its own? */
+static bool has_dear_edges(const Launch *l) {
+  bool dear = module_turns(l->m);
+  for (int i = 0; i < l->n; i++)
+    dear |= l->st[i].npieces > 1;
+  return dear;
+}
+
+/* Were tiles in lanes measured to pay there: in rank 2 with warps of NVIDIA's length, of equations without roots,
+ * quotients and functions, on grids neither so small that nearly all tiles are at edges nor so large that walks have
+ * warps enough, of several fields or in f64 smaller ones? */
+static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
+  bool one = of->words == 1 && loaded_fields(of->l) <= 1;
+  bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
+              q->points <= (one ? tuning.most_lanes_one : tuning.most_lanes);
+  return fits && q->rank == 2 && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES && !of->functions &&
+         !reads_history(q->m) && T > 1 && T <= (has_dear_edges(of->l) ? tuning.edge_levels : T);
+}
+
+/* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. */
+static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  const PlanLaunch *of = plan_launch(q, l, false);
+  Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, WARP_LANES}, .tiles = TILES_LANES};
+  if (!has_lanes(q, of, T))
+    return;
+  for (const int32_t *w = tuning.lane_warps; *w; w++)
+    for (const int32_t *r = tuning.lane_rows; *r; r++)
+      for (const int32_t *v = tuning.lane_cells; *v && *v * of->words <= VECTOR_BYTES / 4; v++) {
+        s.block[0] = *w;
+        s.elems[0] = *r;
+        s.elems[1] = *v;
+        add(q, out, &s, of);
+      }
+}
+
 /* Makes the lines of walk `s` as long as a wave of the target, and its blocks no smaller than one: half of the lanes
  * would be off. False if the block that it had before, `last`, is the same then; *last is its block behind. */
 static bool fill_waves(const PlanQuery *q, Schedule *s, int32_t *last) {
@@ -172,8 +207,10 @@ static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
     return;
   if (any && T == 1)
     add_naive(q, out, l);
-  if (any || q->want.family == FAMILY_OVERLAP)
+  if (any || q->want.family == FAMILY_OVERLAP) {
     add_overlaps(q, out, l, T);
+    add_lanes(q, out, l, T);
+  }
   bool enough = q->points >= tuning.few_points[q->rank - 1], planes = q->rank == MAX_RANK && enough;
   if ((any && (q->all || (enough && !planes))) || (q->want.family == FAMILY_STREAM && !large))
     add_walks(q, out, l, T);

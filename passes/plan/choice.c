@@ -9,6 +9,7 @@ static void take_tile(Schedule *s, const Schedule *tile) {
   s->T = tile->T;
   s->chunk = tile->chunk;
   s->ahead = tile->ahead;
+  s->tiles = tile->tiles == TILES_LANES ? TILES_LANES : s->tiles;
   memcpy(s->block, tile->block, sizeof s->block);
   memcpy(s->elems, tile->elems, sizeof s->elems);
 }

@@ -1,6 +1,7 @@
 /* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
  * counted (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
  */
+#include "passes/launch/lanes.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/plan.h"
 
@@ -42,8 +43,7 @@ static bool has_threads(const PlanQuery *q, const Schedule *s) {
   return threads <= q->t->max_threads;
 }
 
-/* Has a field of the module older levels, which a step reads? */
-static bool reads_history(const Module *m) {
+bool reads_history(const Module *m) {
   bool reads = false;
   for (int f = 0; f < m->nfields; f++)
     reads |= m->fields[f].history > 0;
@@ -56,8 +56,7 @@ static bool has_many_rounds(const PlanQuery *q) {
   return q->rank > 1 && q->points * (reads_history(q->m) ? 2 : 1) >= tuning.many_rounds[q->rank - 1];
 }
 
-/* Fields that launch `l` loads. */
-static int loaded_fields(const Launch *l) {
+int loaded_fields(const Launch *l) {
   int n = 0;
   for (int f = 0; f < l->m->nfields; f++)
     n += l->use[f].loaded > 0;
@@ -83,10 +82,32 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
   return NULL;
 }
 
+/* Words that a lane of tile `s` keeps of its cells and of the rows that it reads of other warps. */
+static double lane_words_of(const PlanQuery *q, const PlanLaunch *of, const Schedule *s) {
+  const Lanes *x = lanes_new(of->l);
+  double words = 0;
+  for (int f = 0; f < q->m->nfields; f++) {
+    const LaneRows *r = &x->rows[f];
+    if (of->l->use[f].versions || of->l->use[f].loaded)
+      words += (double)(s->elems[0] + r->reach_lo + r->reach_hi) * s->elems[1] * type_words(q->m->fields[f].type);
+  }
+  return words;
+}
+
+/* Is tile `s` in lanes beyond what was measured to be good: more words of cells than leave room for what is made of
+ * them? */
+static const char *is_unproven_lane(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                    const LaunchLoad *load) {
+  double part = of->words > 1 ? tuning.lane_most_f64 : tuning.lane_most;
+  return lane_words_of(q, of, s) > part * registers_limit(q->t, load->work.threads)
+             ? "a lane has more cells than were measured to pay"
+             : NULL;
+}
+
 /* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
 static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   for (int d = 0; d < q->rank; d++)
-    if (launch_width(of->l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+    if (overlap_width(of->l, s, d) < 1)
       return "no points are left beside the halo";
   *out = tile_load(of->tile, s, q->want.size);
   if (out->shared > q->t->max_shared_bytes)
@@ -95,6 +116,8 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     return "registers would be spilled";
   if (out->work.instructions > tuning.most_operations)
     return "the code of a thread is too long";
+  if (s->tiles == TILES_LANES)
+    return is_unproven_lane(q, of, s, out);
   return q->rank == 2 ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
@@ -170,6 +193,8 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
   const Schedule *s = &k->s;
   if (!family_row(s->family)->tiled)
     return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+  if (s->tiles == TILES_LANES)
+    return tuning.lanes_slower;
   if (q->rank == 2)
     return k->of->walk ? uncounted_walk(q, k, load) : uncounted_tile(q, k, load);
   if (q->rank < MAX_RANK)
@@ -204,7 +229,7 @@ bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const
   int count = 1;
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS || s->tiles == TILES_LANES)
+  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS)
     return false;
   Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
                                : group_launches(m, n, st, &count)[0];

@@ -133,6 +133,9 @@ void plan_candidates(const PlanQuery *q, PlanCandidates *out);
 
 /* What the tiles of launch `l` have in common, walked or not. */
 const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
+/* Has a field of the module older levels, which a step reads? Fields that launch `l` loads. */
+bool reads_history(const Module *m);
+int loaded_fields(const Launch *l);
 /* Finds k->time, k->seconds (INFINITY: nothing could be counted) and k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);
 

@@ -1,6 +1,7 @@
 /* tile-work.c: what a launch of tiles that overlap does, counted before it is lowered: from the accesses, and the
  * arithmetic and the liveness of the bodies. The model (model.c) is told of it as it is of a finished kernel. Without
  * threads a tile is one, and every instance computes its region alone. */
+#include "passes/launch/lanes.h"
 #include "passes/plan/plan.h"
 
 #include <math.h>
@@ -246,6 +247,84 @@ static void add_instance(const Tile *x, int i, KernelWork *w) {
   w->global += cells * loads.global;
 }
 
+/* ---- tiles in lanes */
+
+/* What the accesses of an instance to one field lead to from the cells of a lane: how far along its rows, from how many
+ * rows more than its own that is, and how many rows more it reads at all. */
+typedef struct Beside {
+  double columns, aside, rows;
+} Beside;
+
+/* The spread of offsets to both sides of 0. */
+typedef struct Spread {
+  int64_t lo, hi;
+} Spread;
+
+/* Takes `off` into *x. */
+static void spread(Spread *x, int64_t off) {
+  x->lo = off < x->lo ? off : x->lo;
+  x->hi = off > x->hi ? off : x->hi;
+}
+
+/* What the accesses of instance `of` like its access `own`, to the same field and alike `made`, lead to. */
+static Beside beside_of(const Instance *of, const Seen *own) {
+  Spread columns = {0}, rows = {0}, aside = {0};
+  for (int k = 0; k < of->nseen; k++) {
+    const Seen *x = &of->seen[k];
+    if (x->field != own->field || x->made != own->made)
+      continue;
+    spread(&columns, x->off[1]);
+    spread(&rows, x->off[0]);
+    if (x->off[1])
+      spread(&aside, x->off[0]);
+  }
+  return (Beside){(double)(columns.hi - columns.lo), (double)(aside.hi - aside.lo), (double)(rows.hi - rows.lo)};
+}
+
+/* Is access `k` of instance `of` the first one to its field of its kind? */
+static bool is_first_of_field(const Instance *of, int k) {
+  for (int j = 0; j < k; j++)
+    if (of->seen[j].field == of->seen[k].field && of->seen[j].made == of->seen[k].made)
+      return false;
+  return true;
+}
+
+/* Adds what a lane of tile `x`, which keeps its cells, does for instance `i` to *w: cells beside come from the lanes
+ * beside, rows of other warps from shared memory as vectors, and what was there before one by one. */
+static void add_lane_instance(const Tile *x, int i, KernelWork *w) {
+  const Instance *of = &x->w->of[i];
+  double R = x->s->elems[0], V = x->s->elems[1], moves = 0, exchanged = 0, shared = 0, global = 0;
+  bool near = false;
+  for (int k = 0; k < of->nseen; k++) {
+    const Seen *own = &of->seen[k];
+    if (!is_first_of_field(of, k))
+      continue;
+    Beside b = beside_of(of, own);
+    double sides = (R + b.aside) * b.columns, rows = b.rows * V;
+    exchanged += own->made ? sides * own->words : 0;
+    shared += own->made ? rows * own->words : 0;
+    global += own->made ? 0 : (sides + rows + R * V) * own->words;
+    moves += sides + ceil(rows * own->words / 4) + (own->made ? 0 : ceil(R * V * own->words / 4));
+  }
+  for (int k = 0; k < of->nstored; k++) {
+    const Stored *own = &of->stored[k];
+    near |= own->near;
+    shared += own->near ? fmin(R, 2) * V * own->words : 0;
+    global += own->last ? R * V * own->words : 0;
+    moves += own->near ? ceil(fmin(R, 2) * V * own->words / 4) : 0;
+    moves += own->last ? ceil(R * V * own->words / 4) : 0;
+  }
+  w->waits += global > 0;
+  w->barriers += near;
+  w->instructions += x->cells * (of->point.instructions + tuning.lane_cell) + moves + tuning.lane_step;
+  w->f64 += x->cells * of->point.f64;
+  w->chained += of->point.chained;
+  w->special += x->cells * of->point.special;
+  w->exchanges += exchanged;
+  w->shared += shared + exchanged;
+  w->global += global;
+}
+
 /* ---- registers */
 
 /* Words a thread keeps from one instance to the next for each of its cells: the newest values of the fields written,
@@ -270,6 +349,10 @@ static double alive_words(const Launch *l) {
 /* The words alive in a thread of the tile. */
 static RegisterNeed registers_of(const Tile *x) {
   int r = x->l->m->grid.rank - 1;
+  if (x->s->tiles == TILES_LANES) {
+    double words = tuning.lane_words + tuning.lane_cell_words * x->w->kept * x->cells;
+    return (RegisterNeed){.live = words, .early = words};
+  }
   double live = tuning.tile_words[r] + x->w->alive + (x->w->kept + tuning.tile_cell_words[r]) * x->cells;
   return (RegisterNeed){.live = live, .early = live, .several = x->l->n > 1 || x->cells > 1};
 }
@@ -302,14 +385,14 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
     cells[d] = x->s->block[d] * x->s->elems[d];
   for (int d = 0; d < l->m->grid.rank; d++) {
     load.points *= (double)size[d];
-    double blocks = ceil((double)size[d] / fmax(1, (double)launch_width(l, d, cells[d])));
+    double blocks = ceil((double)size[d] / fmax(1, (double)overlap_width(l, x->s, d)));
     load.blocks *= blocks;
     inner *= fmax(0, 1 - 2 / blocks);
   }
   load.work = (KernelWork){.threads = x->threads, .points = x->out, .rounds = 1};
   load.work.instructions = x->t->simt ? tuning.tile_start[r] : 0;
   for (int i = 0; i < l->n; i++)
-    add_instance(x, i, &load.work);
+    (x->s->tiles == TILES_LANES ? add_lane_instance : add_instance)(x, i, &load.work);
   if (x->t->simt) {
     double more = x->cells * (l->n * tuning.tile_edge[r] + tuning.tile_edge_moves[r]);
     load.at_edge = inner < 1 ? load.work.instructions + more : 0;
@@ -319,7 +402,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   add_bytes(x, x->w->reach, &memory, &cache);
   load.memory_bytes = memory * load.points;
   load.cache_bytes = cache * load.points;
-  load.shared = launch_array_bytes(l, cells);
+  load.shared = x->s->tiles == TILES_LANES ? lanes_bytes(l, x->s) : launch_array_bytes(l, cells);
   RegisterNeed need = registers_of(x);
   load.registers = x->t->simt ? model_registers(x->t, x->threads, &need, &load.spilled) : 0;
   return load;
@@ -348,7 +431,7 @@ LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size) 
     x.cells *= t->simt ? s->elems[d] : 1;
     x.threads *= t->simt ? s->block[d] : 1;
     x.all *= (double)s->block[d] * s->elems[d];
-    x.out *= (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    x.out *= (double)overlap_width(l, s, d);
   }
   LaunchLoad load = load_of(&x, size);
   arena_release(l->m->arena, mark);
