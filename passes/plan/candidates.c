@@ -72,15 +72,24 @@ static bool has_dear_edges(const Launch *l) {
   return dear;
 }
 
+/* Does a field's rule lead to other cells near its edge? Tiles in lanes choose their value among several then, and
+ * spill. */
+static bool leads_back(const Module *m) {
+  bool leads = false;
+  for (int f = 0; f < m->nfields; f++)
+    leads |= outside_leads(m->fields[f].outside);
+  return leads;
+}
+
 /* Were tiles in lanes measured to pay there: in rank 2 with warps of NVIDIA's length, of equations without roots,
- * quotients and functions, on grids neither so small that nearly all tiles are at edges nor so large that walks have
- * warps enough, of several fields or in f64 smaller ones? */
+ * quotients and functions, older levels, and rules that lead back from an edge, on grids neither so small that nearly
+ * all tiles are at edges nor so large that walks have warps enough, of several fields or in f64 smaller ones? */
 static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool one = of->words == 1 && loaded_fields(of->l) <= 1;
   bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
               q->points <= (one ? tuning.most_lanes_one : tuning.most_lanes);
-  return fits && q->rank == 2 && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES && !of->functions &&
-         !reads_history(q->m) && T > 1 && T <= (has_dear_edges(of->l) ? tuning.edge_levels : T);
+  return fits && q->rank == 2 && !leads_back(q->m) && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES &&
+         !of->functions && !reads_history(q->m) && T > 1 && T <= (has_dear_edges(of->l) ? tuning.edge_levels : T);
 }
 
 /* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. */

@@ -118,9 +118,10 @@ static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
   return k;
 }
 
-/* On grids of many rounds, tiles of planes that are fitted to the grid are counted as the fewer that they are, and
- * walks that begin or end at an edge as others, for their planes there are a loop of their own and few. On smaller
- * grids, where the numbers were fitted to tiles counted as even, neither is. */
+/* On grids of many rounds, and of equations that are not long, tiles of planes that are fitted to the grid are counted
+ * as the fewer that they are, and walks that begin or end at an edge as others, for their planes there are a loop of
+ * their own and few. Of long ones on smaller grids, where the numbers were fitted to tiles counted as even, neither is.
+ */
 LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank;
   RegisterNeed need = walk_registers(w, s);
@@ -129,7 +130,8 @@ LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, 
   load.work.points = 1;
   for (int d = 0; d < rank; d++)
     load.points *= (double)size[d];
-  bool many = rank == MAX_RANK && load.points >= tuning.many_rounds[rank - 1];
+  bool light = w->point.instructions <= tuning.light_equation * n,
+       many = rank == MAX_RANK && (light || load.points >= tuning.many_rounds[rank - 1]);
   for (int d = 0; d < rank; d++) {
     double width = fmax(1, (double)stream_width(w->p, s, d)),
            blocks = many && d > 0 ? (double)stream_tiles(w->p, s, d, size[d]) : ceil((double)size[d] / width);
