@@ -55,10 +55,10 @@ INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16,
 
 
 def axes():
-    """{(family, rank): {knob: its values}}, for targets with threads."""
+    """{(family, rank): {knob: its values}}, for targets with threads; tiles in lanes are a family of their own here."""
     with open(os.path.join(TOP, "passes", "plan", "axes.def"), encoding="utf-8") as f:
-        rows = re.findall(r'^AXES\((\w+), (\d), true, "(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)"\)', f.read(), re.M | re.S)
-    return {(r[0].lower(), int(r[1])): {k: v.replace("|", " ").split() for k, v in zip(KNOBS, r[2:])} for r in rows}
+        rows = re.findall(r'^AXES\((\w+), (\d), true, "(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)"\)', f.read(), re.M | re.S)
+    return {(r[0].lower() + r[7].replace("|", "-"), int(r[1])): {k: v.replace("|", " ").split() for k, v in zip(KNOBS, r[2:])} for r in rows}
 
 
 def source(program):
@@ -105,7 +105,8 @@ def number(word):
 def neighbours(table, schedule, rank):
     """The schedules that are one step of one knob away."""
     family, knobs = words(schedule)
-    for knob, values in table.get((family, rank), {}).items():
+    lanes = "-lanes" if knobs.get("tiles") == "lanes" else ""
+    for knob, values in table.get((family + lanes, rank), {}).items():
         if knob not in knobs or not values:
             continue
         own = math.prod(number(knobs[knob]))
