@@ -211,6 +211,10 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same of a launch that was counted before it is lowered (tile-work.c, walk-work.c), by the numbers that were
  * fitted to such counts. */
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
+/* The same of overlapped tiles of a part of a step, that is, of one step each: a block loads, computes and ends, and
+ * nothing but other blocks hides that it does not load while it computes. So the fewer of them a core has, the longer
+ * take loads and what waits for them; but no more blocks are started in a time than the target can. */
+LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The load of the launch that module `m` comes to under schedule `s`, both as launch_works wants them, on a grid of
  * extents `size`, counted as it is before anything is lowered. False: there is none, as the step is several launches,
  * or the tiles of another kind. (cost.c) */

@@ -110,7 +110,7 @@ static void add_seen(const Launch *l, Reads *x, Seen own) {
   for (int d = 0; d < l->m->grid.rank - 1; d++)
     own.nearest[d] = nearest_of_line(x, l->m->grid.rank, &own, d);
   ARENA_PUSH(l->m->arena, x->seen, x->nseen, own);
-  x->alone += own.words;
+  x->alone++;
 }
 
 /* Counts one access (a stencil_accesses callback). */

@@ -188,6 +188,22 @@ LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
   return launch_seconds(t, l, &model_counted, l->memory_bytes < cached, tuning.cache_clock * t->cores * t->clock);
 }
 
+LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
+  ModelNumbers m = model_counted;
+  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
+  m.blend = tuning.part_blend;
+  m.result_wait = 0;
+  m.global_word = tuning.part_word;
+  Rates r = rates_of(t);
+  LaunchTime time = launch_seconds(t, l, &m, l->memory_bytes < cached, 0);
+  double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
+  for (int b = BOUND_SHARED; b < BOUNDS; b++)
+    time.alone[b] *= 1 + tuning.part_begun / blocks;
+  blend(&m, &time);
+  time.seconds = fmax(time.seconds, time.launch + l->blocks * tuning.block_start * 1e-9 / r.clock);
+  return time;
+}
+
 /* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had
  * the same number of them, and what they wait for only as far as they fill the cores. */
 static double beside(const LaunchTime *t, int b) {

@@ -48,5 +48,8 @@ void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s);
 /* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, some
  * elements a thread in each dimension. */
 void tile_search(const Resolve *r, const Launch *l, Schedule *s);
+/* Looks for a better tile than `s`, which tile_search found, for launch `l`, once it is known that it is one of the
+ * step: more shapes, by all that they do (model_part_launch), for the grid of r->want.size or a large one. */
+void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s);
 
 #endif

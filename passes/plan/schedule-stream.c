@@ -649,7 +649,7 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
     const char *why = overlaps ? "its launches are not walked" : choose_walk(&own, l, 1, &groups[g]);
     first = first ? first : why;
     walked = walked || why ? walked : &groups[g];
-    const char *neither = why ? schedule_launch(r->c, overlaps ? given : &plain, l, 1, true, &groups[g]) : NULL;
+    const char *neither = why ? schedule_part(r->c, overlaps ? given : &plain, l, r->want->size, &groups[g]) : NULL;
     if (neither) {
       diag_error(r->c->diags, no_loc(),
                  "launch of %s: %s; no legal choice is near: cut it further with -fuse, or use -schedule=naive",

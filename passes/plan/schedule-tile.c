@@ -294,6 +294,18 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
   }
 }
 
+/* Seconds that tile `s` of the launch of a part takes which does `w` and reads `reads`, on a grid of extents `size`. */
+static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l, const LaunchReads *reads,
+                           const Schedule *s, const int64_t *size) {
+  LaunchCost cost = reads_cost(reads, s, 1, tuning.endless_points);
+  LaunchLoad load = tile_load(w, s, size);
+  load.registers = cost.registers;
+  load.spilled = cost.spilled;
+  load.memory_bytes = launch_bytes(l) * load.points;
+  load.cache_bytes = 0;
+  return model_part_launch(r->target, &load).seconds;
+}
+
 /* Sets block and elements of `s` to `block` and to number `e` of what is tried. False: there are fewer. */
 static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
   int n = 0;
@@ -307,15 +319,42 @@ static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
   return e == 0;
 }
 
-void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
-  Schedule t = *s;
+/* Has the user given neither block nor elements of a target with threads? */
+static bool is_open(const Resolve *r) {
   bool open = r->target->simt;
   for (int d = 0; d < r->rank; d++)
     open = open && !r->want.block[d] && !r->want.elems[d];
+  return open;
+}
+
+void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
+  Schedule t = *s;
+  bool open = is_open(r);
   const LaunchReads *reads = launch_reads_all(r->target, l);
   double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, tuning.endless_points).ps : 1e30;
   for (size_t b = 0; open && b < sizeof blocks / sizeof *blocks; b++)
     for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++)
       try_tile(r, l, reads, &t, s, &ps);
+}
+
+void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
+                                                      tuning.small_part_block, tuning.flat_part_block};
+  const int64_t *size = r->want.size[0] ? r->want.size : model_large_grid(r->rank);
+  if (!is_open(r) || !tile_is_legal(r, l, s))
+    return;
+  const LaunchReads *reads = launch_reads_all(r->target, l);
+  const TileWork *work = tile_work(r->target, l);
+  Schedule t = *s;
+  double least = part_seconds(r, work, l, reads, s, size);
+  for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++) {
+      bool other = elements(&t, r->rank) > tuning.part_most_cells || (r->rank > 1 && t.elems[r->rank - 1] > 1);
+      double mine = other || !is_candidate(r, l, &t) ? INFINITY : part_seconds(r, work, l, reads, &t, size);
+      if (mine < tuning.clearly_better_part * least) {
+        *s = t;
+        least = mine;
+      }
+    }
 }

@@ -402,8 +402,10 @@ static bool resolve_launch(Resolve *r) {
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
   tile_choose(r, l, s->T, s);
   tile_complete(r, l, s);
-  if (r->part)
+  if (r->part) {
     tile_search(r, l, s);
+    tile_suit_part(r, l, s);
+  }
   return check_threads(r) && check_lanes(r) && check_width(r, l) && check_shared(r, l);
 }
 
@@ -476,8 +478,9 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
   return NULL;
 }
 
-const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
-                            Schedule *out) {
+/* What schedule_launch gives; chosen: it is known that the launch is one of several of a step. */
+static const char *launch_tile(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
+                               bool chosen, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = FAMILY_OVERLAP};
   for (int d = 0; d < MAX_RANK && family_row(want->family)->walked; d++)
@@ -485,7 +488,20 @@ const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *
   tile_choose(&r, l, levels, out);
   if (part && !l->illegal)
     tile_search(&r, l, out);
+  if (chosen && !l->illegal)
+    tile_suit_part(&r, l, out);
   return why_not(&r, l, out);
+}
+
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
+                            Schedule *out) {
+  return launch_tile(c, want, l, levels, part, false, out);
+}
+
+const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l, const int64_t *size, Schedule *out) {
+  Schedule sized = *want;
+  memcpy(sized.size, size, sizeof sized.size);
+  return launch_tile(c, &sized, l, 1, true, true, out);
 }
 
 /* The state to answer a question about the schedule asked for. */

@@ -22,6 +22,9 @@
  * of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
                             Schedule *out);
+/* The same of a launch that is known to be one of several, on a grid of extents `size` (size[0] 0: a large one): more
+ * tiles are looked at, more closely. */
+const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l, const int64_t *size, Schedule *out);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
 /* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a
