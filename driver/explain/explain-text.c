@@ -48,7 +48,7 @@ static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l)
 /* Is window `x` of the version behind that of `w`, and keeps it as many rows? */
 static bool continues(const WindowWork *w, const WindowWork *x) {
   return x->field == w->field && x->version == w->version + 1 && x->rows == w->rows && x->across == w->across &&
-         x->direct == w->direct;
+         x->late == w->late && x->direct == w->direct;
 }
 
 /* What a walk keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
@@ -67,6 +67,8 @@ static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
               w->ring ? " of those loaded ahead, in shared memory" : "");
     else
       fprintf(to, ": %d%s", w->rows, n > 1 ? " each" : "");
+    if (w->late)
+      fprintf(to, ", taken %d row%s late", w->late, w->late > 1 ? "s" : "");
     if (w->across)
       fprintf(to, " (%d for other warps)", w->across);
   }

@@ -85,6 +85,14 @@ static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
   return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;
 }
 
+/* The rows of a group of a level that takes fields late, whose rings are long: half of w->U where a core holds few
+ * warps else, and more then, if all that is put by finds room. */
+static int32_t late_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t blocks = blocks_with(t, e, w, w->U);
+  bool few = e->late && w->U % 2 == 0 && blocks * w->W < tuning.warps_few && warps_put_rows(e) < w->G * w->U / 2;
+  return few && blocks_with(t, e, w, w->U / 2) > blocks ? w->U / 2 : w->U;
+}
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
@@ -95,13 +103,29 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   int32_t all = w.U;
   if (!is_single_sum(e) && w.U == 2 && have_room_twice(t, e, &w))
     w.U *= 2;
-  w.V = written_out(e, &w, all);
+  w.U = late_rows(t, e, &w);
+  w.V = written_out(e, &w, all < w.U ? all : w.U);
   return w;
 }
 
+int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w) { return (e->late + w->U - 1) / w->U; }
+
+int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r) {
+  int32_t late = warps_late_groups(e, w);
+  return (r * (w->G + late) - late) * w->U;
+}
+
+int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n) {
+  if (!warps_late(e, n))
+    return (w->W + 1) * (int64_t)w->G * w->U;
+  return warps_late_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
+}
+
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
-  int64_t row = (int64_t)32 * w->X * ring_bytes(e);
-  return (w->W + 1) * (int64_t)w->G * (w->U * row + 2 * 8) + 4 * VECTOR_BYTES;
+  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + 4 * VECTOR_BYTES;
+  for (int n = 0; n < e->nfields; n++)
+    bytes += warps_ring_rows(e, w, n) * WARP_LANES * w->X * type_size(e->m->fields[e->field[n].field].type);
+  return bytes;
 }
 
 int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {

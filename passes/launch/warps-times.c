@@ -106,9 +106,10 @@ static void cut(Net *net) {
 /* ---- times */
 
 /* The work on level `e`: number 2 v is t(v), 2 v + 1 u(v); each lies from lo to hi, and is at least k where node
- * node[number] + k - lo - 1 is on the source's side. */
+ * node[number] + k - lo - 1 is on the source's side. late: fields that come may be taken late. */
 typedef struct Times {
   WarpLevel *e;
+  bool late;
   int32_t *lo, *hi, *node;
   Net net;
 } Times;
@@ -169,7 +170,7 @@ static void find_bounds(Times *p) {
     const WarpValue *x = &e->value[v];
     bool timed = is_timed(e, v);
     p->lo[2 * v] = x->time;
-    p->hi[2 * v] = timed && x->kind != WARP_INPUT ? larger(e->lag, x->time) : x->time;
+    p->hi[2 * v] = timed && (p->late || x->kind != WARP_INPUT) ? larger(e->lag, x->time) : x->time;
     p->lo[2 * v + 1] = x->until;
     p->hi[2 * v + 1] = timed ? larger(x->until, e->lag + e->below + e->above) : x->until;
     for (int i = 2 * v; i < 2 * v + 2; i++) {
@@ -212,7 +213,7 @@ static void wait_outside(WarpLevel *e) {
   }
 }
 
-/* Finds the latest time, and how many rows values are kept. */
+/* Finds the latest times, and how many rows values are kept. */
 static void find_most(WarpLevel *e) {
   e->latest = e->lag;
   for (int v = 0; v < e->nvalues; v++)
@@ -220,12 +221,15 @@ static void find_most(WarpLevel *e) {
       e->latest = larger(e->latest, e->value[v].time);
       e->keeps = larger(e->keeps, e->value[v].until - e->value[v].time + 1);
     }
+  for (int n = 0; n < e->nfields; n++)
+    e->late = larger(e->late, warps_late(e, n));
 }
 
 /* Sets the times that keep the fewest words, if that is not too long a search: else the earliest remain. */
-static void find_fewest(WarpLevel *e) {
+static void find_fewest(WarpLevel *e, bool late) {
   Arena *a = e->m->arena;
   Times p = {.e = e,
+             .late = late,
              .lo = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
              .hi = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
              .node = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
@@ -249,12 +253,17 @@ static void find_fewest(WarpLevel *e) {
   find_until(e);
 }
 
-void warps_times(WarpLevel *e) {
+void warps_times(WarpLevel *e, bool late) {
   find_earliest(e);
   find_until(e);
-  find_fewest(e);
+  find_fewest(e, late);
   wait_outside(e);
   find_most(e);
+}
+
+int32_t warps_late(const WarpLevel *e, int n) {
+  int in = e->field[n].in;
+  return in >= 0 && is_timed(e, in) ? e->value[in].time : 0;
 }
 
 int32_t warps_kept(const WarpLevel *e, int v) {

@@ -4,6 +4,8 @@
 #include "passes/launch/warps.h"
 #include "passes/plan/tuning.h"
 
+#include <string.h>
+
 /* A level in the making; why: it does not fit. */
 typedef struct Making {
   WarpLevel *e;
@@ -384,6 +386,26 @@ static void make_level(Making *k, int n, const Stencil *st) {
   find_reach(e);
 }
 
+/* The level `e`, all but its times being known, with those of its values; late: it may take fields late. */
+static WarpLevel *with_times(const WarpLevel *e, bool late) {
+  WarpLevel *out = ARENA_NEW(e->m->arena, WarpLevel);
+  *out = *e;
+  out->value = ARENA_ARRAY(e->m->arena, WarpValue, e->nvalues);
+  memcpy(out->value, e->value, (size_t)e->nvalues * sizeof *e->value);
+  warps_times(out, late);
+  find_carriers(out);
+  out->sums = keeps_sums(out);
+  out->alone = out;
+  return out;
+}
+
+/* Does level `late`, which takes fields late, keep so many words fewer than `e`, the same one, that it pays? Rings are
+ * longer then, and rows have places that are reckoned. */
+static bool saves_enough(const WarpLevel *e, const WarpLevel *late) {
+  static const WarpShape cell = {.X = 1, .C = 1};
+  return warps_kept_words(late, &cell) <= tuning.pipeline_late * warps_kept_words(e, &cell);
+}
+
 const WarpLevel *warps_level(const Module *m, const char **why) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -398,11 +420,13 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
   *why = k.why;
   if (k.why)
     return NULL;
-  warps_times(k.e);
-  find_carriers(k.e);
-  k.e->sums = keeps_sums(k.e);
-  return k.e;
+  WarpLevel *e = with_times(k.e, false);
+  const WarpLevel *alone = with_times(k.e, true);
+  e->alone = alone->late && saves_enough(e, alone) ? alone : e;
+  return e;
 }
+
+const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) { return s->T == s->block[0] ? e->alone : e; }
 
 int warps_operations(const WarpLevel *e) {
   int n = 0;

@@ -10,6 +10,7 @@
  * after the other. Rows come in order, one of each field at once, U of them a *group*; between two warps they go
  * through *rings* of G groups in shared memory, one for each field. When row y has come to a level, it makes row y - t
  * of each of its values, where t is that value's *time*; rows of a value are *kept* until what is made last of them is.
+ * A level that is alone in its warp may take the rows of a field *late*: row y - t of it when row y has come.
  */
 #ifndef STC_PASSES_WARPS_H
 #define STC_PASSES_WARPS_H
@@ -58,25 +59,30 @@ typedef struct WarpField {
  * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
  * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
  * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by such
- * a rule. */
+ * a rule. late: the latest time of a field that comes. alone: the same level where it is the only one of its warp. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
   int32_t n, nvalues, nfields, *sees, **base;
   WarpValue *value;
   WarpField *field;
-  int32_t lag, latest, keeps, below, above, left, right, beside, ruled[2];
+  int32_t lag, latest, late, keeps, below, above, left, right, beside, ruled[2];
   bool sums, constant, wraps[2];
+  const struct WarpLevel *alone;
 } WarpLevel;
 
 /* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
 const WarpLevel *warps_level(const Module *m, const char **why);
+/* That level as schedule `s` has it: alone in its warp or not. */
+const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 /* The region of the fields. */
 const Box *warps_region(const WarpLevel *e);
-/* Sets time and until of the values of `e`, lag, latest and keeps: as few rows as can be are kept, and those made as
- * early as can be.
+/* Sets time and until of the values of `e`, lag, latest, late and keeps: as few rows as can be are kept, and those made
+ * as early as can be. Fields that come may be taken late if `late`.
  */
-void warps_times(WarpLevel *e);
+void warps_times(WarpLevel *e, bool late);
+/* The time of field number `n` of the level as it comes; 0: it does not. */
+int32_t warps_late(const WarpLevel *e, int n);
 /* Rows of value number `v` that are kept in registers. */
 int32_t warps_kept(const WarpLevel *e, int v);
 /* Instructions of additions, multiplications and the like that the level takes for a point. */
@@ -112,6 +118,13 @@ double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
 const int64_t *warps_grid_size(void);
 /* Bytes of a cell of all fields that are loaded, and stored. */
 int warps_cell_bytes(const WarpLevel *e);
+/* Groups that rows of fields that are taken late stay in a ring for longer. */
+int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w);
+/* Rows of all rings of field number `n` together. Those of a field that is taken late lie one behind the other: they
+ * have late groups more than G, but for that in front of the first warp, where rows are loaded late, and that behind
+ * the last, which a field has that a stage writes. Ring `r` > 0 begins at row warps_late_begin. */
+int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n);
+int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w);

@@ -36,13 +36,6 @@ static void go_alone(WarpKernel *k, Builder *outer) {
 
 /* ---- rows from and to global memory */
 
-/* The place of row `u` of place `slot` of ring `ring`, column `x` (NULL: 0) of the strip. */
-static void cells_of(WarpKernel *k, Value *ring, Value *slot, int u, Value *x, Value **at) {
-  at[0] = ring;
-  at[1] = plus(k, build2(&k->b, OP_MUL, slot, small(k, k->w.U)), u);
-  at[2] = x ? x : small(k, 0);
-}
-
 /* Bytes of a cell of all fields that come in. */
 static int cell_bytes(const WarpLevel *e) {
   int bytes = 0;
@@ -52,19 +45,6 @@ static int cell_bytes(const WarpLevel *e) {
   return bytes;
 }
 
-/* Begins the copy of `n` columns from `x` on (i64) of the rows that are row `y` (i64), to column `to` of row number `u`
- * of place `slot` of the first rings. */
-static void copy_rows(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot, int u, Value *to) {
-  const WarpLevel *e = k->e;
-  Value *zero = small(k, 0), *signal[] = {zero, slot}, *at[] = {y, x}, *cells[MAX_RANK];
-  cells_of(k, zero, slot, u, to, cells);
-  for (int f = 0; f < e->nfields; f++)
-    if (e->field[f].in >= 0)
-      build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
-                 (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, NULL}, n,
-                 (BulkPlace){k->full, 2, signal, NULL});
-}
-
 /* A group to be copied: `n` columns from column `x` of the field on (i32), the rows from row `y` on (i32), to place
  * `slot` of the first rings; legal: some of the rows may be none of the field's. */
 typedef struct WarpCopy {
@@ -72,10 +52,28 @@ typedef struct WarpCopy {
   bool legal;
 } WarpCopy;
 
+/* Begins the copy of `n` columns from `x` on (i64) of row number `u` of group `c`, to column `to` (NULL: 0) of the
+ * first rings; fields that are taken late have a row before it. */
+static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int u, Value *to) {
+  const WarpLevel *e = k->e;
+  Value *signal[] = {small(k, 0), c->slot}, *at[] = {NULL, x}, *cells[MAX_RANK];
+  for (int f = 0, late = 0; f < e->nfields; f++) {
+    if (e->field[f].in < 0)
+      continue;
+    if (!at[0] || warps_late(e, f) != late)
+      at[0] = warps_grid(k, warps_add(k, c->y, u - warps_late(e, f)), 0, c->legal);
+    late = warps_late(e, f);
+    warps_end_ring(k, f, 0, c->slot, small(k, u), to ? to : small(k, 0), cells);
+    build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
+               (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, NULL}, n,
+               (BulkPlace){k->full, 2, signal, NULL});
+  }
+}
+
 /* Begins the copies of `n` columns from column `x` of the grid on (i64) of all its rows, to column `to` of the ring. */
 static void copy_columns(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, Value *to) {
   for (int u = 0; u < k->w.U; u++)
-    copy_rows(k, warps_grid(k, warps_add(k, c->y, u), 0, c->legal), x, n, c->slot, u, to);
+    copy_rows(k, c, x, n, u, to);
 }
 
 /* How many times `width` columns, or what is left of them, are in `left` columns (i64). More than once is seldom, and
@@ -142,7 +140,7 @@ static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   Value *bytes = build2(&k->b, OP_MUL, load[LOAD_COLUMNS], small(k, k->w.U * cell_bytes(k->e)));
   signal_of(k, OP_SIGNAL_EXPECT, k->full, bytes, small(k, 0), slot);
   Value *rows = build_convert(&k->b, TY_I32, k->rows);
-  Op *op = build_if(&k->b, whole_group(k, load[LOAD_Y], small(k, 0), rows), 0, NULL);
+  Op *op = build_if(&k->b, whole_group(k, load[LOAD_Y], small(k, k->e->late), rows), 0, NULL);
   for (int arm = 0; arm < 2; arm++) {
     go_in(k, op, arm, &outer);
     copy_group(k, &(WarpCopy){load[LOAD_COLUMNS], load[LOAD_X], load[LOAD_Y], slot, arm == 1});
@@ -226,11 +224,12 @@ static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
  * the fields on, `n` columns. */
 static void store_row(WarpKernel *k, const WarpSegment *s, Value *row, Value *slot, int u, Value *x, Value *n) {
   Value *at[] = {warps_grid(k, row, 0, false), x}, *cells[MAX_RANK];
-  cells_of(k, small(k, k->w.W), slot, u, s->from, cells);
   for (int f = 0; f < k->e->nfields; f++)
-    if (k->l->use[k->e->field[f].field].stored)
+    if (k->l->use[k->e->field[f].field].stored) {
+      warps_end_ring(k, f, k->w.W, slot, small(k, u), s->from, cells);
       build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
                  (BulkPlace){store_buffer(k->lo, k->l, k->e->field[f].field), 2, at, NULL}, n, (BulkPlace){0});
+    }
 }
 
 /* Begins the copies of those rows of the group at place `slot` of the last ring that are the segment's; the first is
@@ -331,14 +330,17 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
   k->b = outer;
 }
 
-/* What a loop carries: the place in the rings, the parity of its phases, and where the loads are. */
-enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRIED = CARRY_LOADS + LOADS };
+/* What a loop carries: the place in the rings, the parity of its phases, where the loads are, and the place in the
+ * rings of rows that are taken late, if there are such. */
+enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRY_PLACE = CARRY_LOADS + LOADS, CARRIED };
+static int carried_by(const WarpKernel *k) { return k->e->late ? CARRIED : CARRY_PLACE; }
 
 /* A group, whose first row that comes to the warp is `y`; led on in carried. */
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
   Value *rows = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
+  k->place = k->e->late ? carried[CARRY_PLACE] : NULL;
   wait_for_group(k, slot, parity);
   compute(k, s, y, rows, slot);
   if (k->bulk) {
@@ -355,24 +357,26 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
   Value *next = plus(k, slot, 1), *around = build2(&k->b, OP_EQ, next, small(k, k->w.G));
   carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, small(k, 0), next);
   carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, small(k, 1), parity), parity);
+  if (k->place)
+    carried[CARRY_PLACE] = warps_next_place(k);
 }
 
 /* ---- the kernel */
 
 /* Begins a loop from lo to hi (i32) that carries `carried`, which then are its arguments. */
 static Op *go_round(WarpKernel *k, Value *lo, Value *hi, Value **carried, Builder *outer) {
-  Op *loop = build_for(&k->b, lo, hi, 1, 0, CARRIED, carried);
+  Op *loop = build_for(&k->b, lo, hi, 1, 0, carried_by(k), carried);
   go_in(k, loop, 0, outer);
-  for (int i = 0; i < CARRIED; i++)
+  for (int i = 0; i < carried_by(k); i++)
     carried[i] = loop->blocks[0]->args[i + 1];
   return loop;
 }
 
 /* Ends it; `carried` then is what comes out. */
 static void come_out(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
-  build_yield(&k->b, CARRIED, carried);
+  build_yield(&k->b, carried_by(k), carried);
   k->b = *outer;
-  for (int i = 0; i < CARRIED; i++)
+  for (int i = 0; i < carried_by(k); i++)
     carried[i] = loop->results[i];
 }
 
@@ -417,19 +421,7 @@ static void make_arrays(WarpKernel *k) {
   const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
   int32_t signals[MAX_RANK] = {w->W + 1, w->G};
-  k->rings = ARENA_ARRAY(a, int32_t, e->nfields);
-  for (int n = 0; n < e->nfields; n++) {
-    const Field *f = &e->m->fields[e->field[n].field];
-    const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
-                        .type = f->type,
-                        .space = SPACE_SHARED,
-                        .rank = 3,
-                        .storage = -1,
-                        .shape = {w->W + 1, w->G * w->U, WARP_LANES * w->X},
-                        .pad_hi = {0, 0, WARP_LANES * w->X}};
-    ARENA_PUSH(a, k->k->arrays, k->k->narrays, ring);
-    k->rings[n] = k->k->narrays - 1;
-  }
+  warps_make_rings(k);
   k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   warps_make_share(k);
@@ -491,6 +483,7 @@ static void start_block(WarpKernel *k) {
   build_barrier(&k->b);
   start_kept(k);
   start_by(k);
+  warps_start_rings(k);
 }
 
 /* What a block does that has segments: those in strips from `from` to before `to`. */
@@ -498,6 +491,7 @@ static void make_segments(WarpKernel *k, Value *from, Value *to) {
   Builder outer, one;
   start_block(k);
   Value *carried[CARRIED] = {small(k, 0), small(k, 0)};
+  carried[CARRY_PLACE] = carried[CARRY_SLOT];
   for (int i = 0; i < LOADS; i++)
     carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : small(k, 0);
   if (k->bulk)
@@ -635,5 +629,5 @@ Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) 
     diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);
     return NULL;
   }
-  return lower_warps(c, m, e, &s);
+  return lower_warps(c, m, warps_level_for(e, &s), &s);
 }

@@ -227,18 +227,11 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
 static Type type_of(const WarpKernel *k, int n) { return k->e->m->fields[k->e->field[n].field].type; }
 static int vector_of(const WarpKernel *k, int n) { return VECTOR_BYTES / type_size(type_of(k, n)); }
 
-/* The indices of the lane's first cell of row number `u` (i32) of place `slot` in ring `ring` (i32). */
-static void ring_place(WarpKernel *k, Value *ring, Value *slot, Value *u, Value **at) {
-  at[0] = ring;
-  at[1] = build2(&k->b, OP_ADD, warps_mul(k, slot, k->w.U), u);
-  at[2] = k->in_warp;
-}
-
 /* Takes the row out of the ring of field number `n` in front of the warp, to `out`. */
 static void take_row(WarpRow *r, int n, Value **out) {
   WarpKernel *k = r->k;
   Value *at[MAX_RANK];
-  ring_place(k, k->warp, r->slot, r->number, at);
+  warps_row_taken(r, n, at);
   for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
     const int64_t off[MAX_RANK] = {0, 0, i};
     Op *op = build_avload(&k->b, type_of(k, n), vector_of(k, n), k->rings[n], 0, 3, at, off);
@@ -251,7 +244,7 @@ static void take_row(WarpRow *r, int n, Value **out) {
 static void put_row(WarpRow *r, int n, Value **row) {
   WarpKernel *k = r->k;
   Value *at[MAX_RANK];
-  ring_place(k, build2(&k->b, OP_ADD, k->warp, build_int(&k->b, TY_I32, 1)), r->slot, r->number, at);
+  warps_row_put(r, n, at);
   for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
     const int64_t off[MAX_RANK] = {0, 0, i};
     build_avstore(&k->b, k->rings[n], 0, vector_of(k, n), row + i, 3, at, off);
@@ -261,7 +254,7 @@ static void put_row(WarpRow *r, int n, Value **row) {
 /* Loads the row of field number `n` from global memory, cell by cell, to `out`. */
 static void load_row(WarpRow *r, int n, Value **out) {
   WarpKernel *k = r->k;
-  Value *y = warps_grid(k, r->y, 0, true);
+  Value *y = warps_grid(k, warps_add(k, r->y, -warps_late(k->e, n)), 0, true);
   for (int i = 0; i < k->w.X; i++) {
     Value *at[] = {y, warps_grid(k, warps_column(r, i), 1, true)};
     out[i] = build_load(&k->b, type_of(k, n), load_buffer(k->lo, k->e->field[n].field), 2, at, NULL);
@@ -315,6 +308,26 @@ static void come(WarpRow *r, int n, Value **own) {
     own[i] = op->results[i];
 }
 
+/* Has field number `n` rows behind the last warp? Those that are taken late have none that nobody stores. */
+static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_late(k->e, n); }
+
+/* Puts those rows into the rings that no ring behind the last warp has. */
+static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
+  WarpKernel *k = r->k;
+  Builder outer = k->b;
+  bool any = false;
+  for (int n = 0; n < k->e->nfields; n++)
+    any = any || !goes_on(k, n);
+  if (!any || k->w.W == 1)
+    return;
+  Op *op = build_if(&outer, k->is_final, 0, NULL);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  for (int n = 0; n < k->e->nfields; n++)
+    if (!goes_on(k, n))
+      put_row(r, n, own[n]);
+  k->b = outer;
+}
+
 /* The finished rows leave the warp. */
 static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
@@ -326,7 +339,9 @@ static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
     k->b = builder_at_end(outer.arena, op->blocks[1]);
   }
   for (int n = 0; n < k->e->nfields; n++)
-    put_row(r, n, own[n]);
+    if (goes_on(k, n))
+      put_row(r, n, own[n]);
+  put_between(r, own);
   if (op)
     k->b = outer;
 }

@@ -2,6 +2,7 @@
  *
  *   warps-rows.c   the rows of a group through the levels of a warp
  *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
+ *   warps-rings.c  where rows lie in the rings
  *   warps-hold.c   what two warps hold in shared memory from group to group
  *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
  *   lower-warps.c  the kernel: pass lower-warps
@@ -39,6 +40,7 @@ typedef struct WarpKernel {
   int full, empty, share; /* arrays */
   int held;               /* the array of what is held, -1: nothing is */
   int32_t *rings;         /* such: that of each field */
+  Value *place;           /* of the group at hand in the rings of rows that are taken late, i32, NULL: there are none */
   int32_t *kept;          /* private arrays: what a level keeps of a value, [level * nvalues + value], -1: nothing */
   int32_t *by;            /* such: what rows become outside of the main piece, until they are due */
   Value *lane, *warp;     /* i32 */
@@ -80,6 +82,20 @@ Box warps_range(const WarpKernel *k, int v, int d);
 bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right);
 /* Is the field as wide as a strip? Else its right rim can be any cell of a lane. */
 Value *warps_wide(WarpKernel *k);
+
+/* Makes the arrays of the rings. */
+void warps_make_rings(WarpKernel *k);
+/* The indices of the first cell, in column `x` (i32), of row number `u` (i32) of place `slot` (i32) in ring `ring` of
+ * field number `n`, the ring being that in front of the first warp or that behind the last. */
+void warps_end_ring(WarpKernel *k, int n, int ring, Value *slot, Value *u, Value *x, Value **at);
+/* The indices of the lane's first cell of the row of field number `n` that is taken when row `r` comes; of that which
+ * is put into the ring behind the warp. */
+void warps_row_taken(WarpRow *r, int n, Value **at);
+void warps_row_put(WarpRow *r, int n, Value **at);
+/* Starts what is taken before any row was put there with zeros, which nobody needs. */
+void warps_start_rings(WarpKernel *k);
+/* The place of the group behind the one at hand. */
+Value *warps_next_place(WarpKernel *k);
 
 /* Computes the group of segment `s` whose first row that comes to the warp is `y` (i32), place `slot` (i32) of the
  * rings. */

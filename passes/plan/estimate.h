@@ -118,10 +118,11 @@ typedef struct InstanceWork {
 } InstanceWork;
 
 /* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads.
- * across: so many of them are read by other warps; direct: nothing in registers, each reader takes its own row, of
+ * across: so many of them are read by other warps; late: so many rows after it has come such a row is taken, where a
+ * level of warps takes it late; direct: nothing in registers, each reader takes its own row, of
  * memory or, ring, of the ring by which rows come in (stream.h). */
 typedef struct WindowWork {
-  int32_t field, version, lag, rows, across;
+  int32_t field, version, lag, rows, across, late;
   bool direct, ring;
 } WindowWork;
 

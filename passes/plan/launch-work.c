@@ -168,7 +168,7 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   return out;
 }
 
-/* The windows of the fields that a level of warps keeps rows of; its sums are of no field. */
+/* The windows of the fields that a level of warps keeps rows of, or takes late; its sums are of no field. */
 static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
   WindowWork *out = NULL;
   int32_t *versions = ARENA_ARRAY(e->m->arena, int32_t, e->m->nfields);
@@ -176,10 +176,12 @@ static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
     bool field = x->kind == WARP_INPUT || x->kind == WARP_NEW;
-    if (field && warps_kept(e, v)) {
+    int32_t late = x->kind == WARP_INPUT ? x->time : 0;
+    if (field && x->wanted && (warps_kept(e, v) || late)) {
       WindowWork work = {.field = x->field,
                          .version = x->kind == WARP_NEW ? versions[x->field] + 1 : 0,
                          .lag = x->time,
+                         .late = late,
                          .rows = warps_kept(e, v)};
       ARENA_PUSH(e->m->arena, out, *count, work);
     }
@@ -226,7 +228,7 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   if (s->family == FAMILY_WARPS) {
     const char *why;
-    p.strip = warps_level(l->m, &why);
+    p.strip = warps_level_for(warps_level(l->m, &why), s);
     p.shape = warps_shape(t, p.strip, s);
     p.rows = warps_segment_rows(t, p.strip, &p.shape, warps_grid_size());
   }

@@ -30,6 +30,7 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
                         vector, side, MAX_WARP_CELLS);
   if (s->ahead < LEAST_RING || s->ahead > MOST_RING)
     return arena_printf(a, "-ahead=%d: rings have %d to %d groups of rows", s->ahead, LEAST_RING, MOST_RING);
+  e = warps_level_for(e, s);
   WarpShape w = warps_shape(t, e, s);
   if (warps_put_rows(e) >= w.G * w.U)
     return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
@@ -89,7 +90,8 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
  * beside them; or what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation
  * in f64 takes two slots. */
-static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s, const int64_t *size) {
+static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
+  const WarpLevel *e = warps_level_for(level, s);
   WarpShape w = warps_shape(t, e, s);
   int bytes = warps_largest(e), per = warps_per_core(t, e, &w);
   double across = (double)warps_strips(e, &w, size) * WARP_LANES * w.X / (double)size[1];
@@ -129,9 +131,10 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   }
   if (!s.ahead || why_not_legal(x, &s))
     return;
-  WarpShape w = warps_shape(x->c->target, x->e, &s);
+  const WarpLevel *e = warps_level_for(x->e, &s);
+  WarpShape w = warps_shape(x->c->target, e, &s);
   double cost = cost_of(x->c->target, x->e, &s, warps_grid_size()) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
-  if (warps_registers(x->e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
+  if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
   *best = s;
