@@ -13,16 +13,21 @@ Value *warps_column(WarpRow *r, int i) {
 /* The array that keeps rows of value `v` at the row's level. */
 static int kept_array(const WarpRow *r, int v) { return r->k->kept[r->level * r->k->e->nvalues + v]; }
 
+/* Where row number `place`, the latest being 0, is in that array: the latest is last. LLVM moves what a loop carries in
+ * the order in which it lies in an array, last things first: each row so takes the place of one that has gone. The
+ * other way round each is moved twice. */
+static int cell_kept(const WarpRow *r, int v, int place) { return warps_kept(r->k->e, v) - 1 - place; }
+
 /* What is kept of value `v` as row number `place`, the latest being 0, of cell `i`. */
 static Value *load_kept(WarpRow *r, int v, int place, int i) {
   Builder *b = &r->k->b;
-  Value *at[] = {build_int(b, TY_I32, place), build_int(b, TY_I32, i)};
+  Value *at[] = {build_int(b, TY_I32, cell_kept(r, v, place)), build_int(b, TY_I32, i)};
   return build_aload(b, r->k->e->value[v].type, kept_array(r, v), 0, 2, at, NULL);
 }
 
 static void store_kept(WarpRow *r, int v, int place, int i, Value *x) {
   Builder *b = &r->k->b;
-  Value *at[] = {build_int(b, TY_I32, place), build_int(b, TY_I32, i)};
+  Value *at[] = {build_int(b, TY_I32, cell_kept(r, v, place)), build_int(b, TY_I32, i)};
   build_astore(b, kept_array(r, v), 0, x, 2, at, NULL);
 }
 
