@@ -479,8 +479,9 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
-    host_launch(lo, seq,
-                overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0));
+    int index = overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0);
+    lo->out->kernels[index].per_core = n > 1 && !lo->c->sketch ? part_blocks_a_core(lo->c->target, l[i], &s[i]) : 0;
+    host_launch(lo, seq, index);
     host_swaps(lo, seq, l[i]);
   }
 }

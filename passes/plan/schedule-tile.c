@@ -294,16 +294,38 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
   }
 }
 
-/* Seconds that tile `s` of the launch of a part takes which does `w` and reads `reads`, on a grid of extents `size`. */
-static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l, const LaunchReads *reads,
-                           const Schedule *s, const int64_t *size) {
+/* The load of tile `s` of the launch of a part which does `w` and reads `reads`, on a grid of extents `size`. */
+static LaunchLoad part_load(const TileWork *w, const Launch *l, const LaunchReads *reads, const Schedule *s,
+                            const int64_t *size) {
   LaunchCost cost = reads_cost(reads, s, 1, tuning.endless_points);
   LaunchLoad load = tile_load(w, s, size);
   load.registers = cost.registers;
   load.spilled = cost.spilled;
   load.memory_bytes = launch_bytes(l) * load.points;
   load.cache_bytes = 0;
+  return load;
+}
+
+/* Seconds that it takes. */
+static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l, const LaunchReads *reads,
+                           const Schedule *s, const int64_t *size) {
+  LaunchLoad load = part_load(w, l, reads, s, size);
   return model_part_launch(r->target, &load).seconds;
+}
+
+int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s) {
+  if (t->words != WORDS_SINGLE || t->registers_per_core <= 0)
+    return 0;
+  LaunchLoad load = part_load(tile_work(t, l), l, launch_reads_all(t, l), s, model_large_grid(l->m->grid.rank));
+  LaunchTime time = model_part_launch(t, &load);
+  bool waits = time.bound == BOUND_F64 || time.bound == BOUND_SPECIAL || time.bound == BOUND_LATENCY;
+  int32_t more = time.occupancy.blocks + 1;
+  int64_t limit = t->registers_per_core / (load.work.threads * more) / 8 * 8;
+  bool near = limit >= (1 - tuning.part_capped) * load.registers && limit < load.registers;
+  return waits && near && load.work.chained > 0 && !load.spilled && time.occupancy.warps <= tuning.part_few_warps &&
+                 strcmp(time.occupancy.limit, "registers") == 0
+             ? more
+             : 0;
 }
 
 /* Sets block and elements of `s` to `block` and to number `e` of what is tried. False: there are fewer. */

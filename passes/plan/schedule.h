@@ -25,6 +25,10 @@ const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *
 /* The same of a launch that is known to be one of several, on a grid of extents `size` (size[0] 0: a large one): more
  * tiles are looked at, more closely. */
 const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l, const int64_t *size, Schedule *out);
+/* Blocks of tile `s` of launch `l`, one of several of a step, that a core must have room for, so that registers are
+ * limited for it; 0: nothing is said. Where chains of roots and quotients in f64 are waited for by few warps, and one
+ * block more takes few registers away. */
+int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
 /* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a
