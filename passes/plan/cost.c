@@ -73,6 +73,8 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
     return "a thread has more columns than were measured to pay with older levels of a field";
   if (roots && (many || s->elems[1] > 1))
     return "a thread has more cells than were measured to pay with roots, quotients or functions";
+  if (roots && has_many_rounds(q))
+    return "walks were measured to be faster there with roots, quotients or functions";
   if (many && loaded_fields(of->l) > 1)
     return "a thread has more cells than were measured to pay with several fields";
   if (many && q->points >= tuning.parted_points)
@@ -82,26 +84,11 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
   return NULL;
 }
 
-/* Words that a lane of tile `s` keeps of its cells and of the rows that it reads of other warps. */
-static double lane_words_of(const PlanQuery *q, const PlanLaunch *of, const Schedule *s) {
-  const Lanes *x = lanes_new(of->l);
-  double words = 0;
-  for (int f = 0; f < q->m->nfields; f++) {
-    const LaneRows *r = &x->rows[f];
-    if (of->l->use[f].versions || of->l->use[f].loaded)
-      words += (double)(s->elems[0] + r->reach_lo + r->reach_hi) * s->elems[1] * type_words(q->m->fields[f].type);
-  }
-  return words;
-}
-
-/* Is tile `s` in lanes beyond what was measured to be good: more words of cells than leave room for what is made of
- * them? */
-static const char *is_unproven_lane(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
-                                    const LaunchLoad *load) {
-  double part = of->words > 1 ? tuning.lane_most_f64 : tuning.lane_most;
-  return lane_words_of(q, of, s) > part * registers_limit(q->t, load->work.threads)
-             ? "a lane has more cells than were measured to pay"
-             : NULL;
+/* Has a tile in lanes too few registers? A few words that it wants beyond them hardly matter, but on grids of many
+ * rounds, where walks and lower tiles were measured to be faster. */
+static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
+  return q->points > tuning.most_lanes ? load->registers >= registers_limit(q->t, load->work.threads)
+                                       : load->spilled > tuning.lane_spared;
 }
 
 /* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
@@ -112,13 +99,11 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
   *out = tile_load(of->tile, s, q->want.size);
   if (out->shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
-  if (out->spilled > 0)
+  if (s->tiles == TILES_LANES ? lacks_lane_registers(q, out) : out->spilled > 0)
     return "registers would be spilled";
   if (out->work.instructions > tuning.most_operations)
     return "the code of a thread is too long";
-  if (s->tiles == TILES_LANES)
-    return is_unproven_lane(q, of, s, out);
-  return q->rank == 2 ? is_unproven_tile(q, of, s, out) : NULL;
+  return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
 /* Has walk `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On grids of
@@ -136,14 +121,22 @@ static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, con
   return NULL;
 }
 
+/* Do blocks at edges do so much more than others that these are waited for? */
+static bool waits_for_edges(const LaunchLoad *load) {
+  return load->edge_code > tuning.edge_hidden * load->work.instructions;
+}
+
 /* Is walk `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one line is
  * all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's steps, more
  * of these; few warps, which are slow to begin, where walks are short or come one after the other? */
 static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, const LaunchLoad *load) {
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
-  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows)
+  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
+      !(q->points >= tuning.parted_points && s->chunk >= tuning.edge_rows_least && waits_for_edges(load)))
     return "it has fewer rows than were measured to pay";
+  if (q->rank == 2 && has_many_rounds(q) && s->elems[1] * w->words * 4 > VECTOR_BYTES)
+    return "a lane has more cells than were measured to pay";
   if (q->rank == 2 && (double)(w->p->halo.lo[0] + w->p->last) > tuning.halo_rows * s->chunk)
     return "its halo has more rows than were measured to pay";
   if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
@@ -167,13 +160,12 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
 
 /* ---- what is not counted */
 
-/* How many times as long as is counted a walk of rows takes: more where it is long, for fewer warps start anew and hide
- * the loads of others, less so the more rounds there are; and on grids of few rounds where instructions bound it. */
-static double uncounted_walk(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
-  double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk,
-         rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks);
+/* How many times as long as is counted a walk of rows takes on a grid of few rounds: more where it is long, for fewer
+ * warps start anew and hide the loads of others; and where instructions bound it. */
+static double uncounted_walk(const PlanQuery *q, const PlanCandidate *k) {
+  double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk;
   if (has_many_rounds(q))
-    return tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
+    return 1;
   return pow(longer, tuning.chunk_lost) * (1 + tuning.walk_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
 }
 
@@ -186,6 +178,12 @@ static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const L
   return wide * pow(fmin(1, part), -tuning.few_warps_lost) * (k->s.elems[1] > 1 ? tuning.two_columns : 1);
 }
 
+/* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
+static double uncounted_lane(const LaunchLoad *load) {
+  double missed = (load->work.instructions - tuning.lane_code_held) / tuning.lane_code_width;
+  return tuning.lanes_slower * (1 + tuning.lane_code_lost * fmax(0, fmin(1, missed)));
+}
+
 /* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
  * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
  * the barriers nor the shared memory of the tile as which it is counted. */
@@ -194,9 +192,9 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
   if (!family_row(s->family)->tiled)
     return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
   if (s->tiles == TILES_LANES)
-    return tuning.lanes_slower;
+    return uncounted_lane(load);
   if (q->rank == 2)
-    return k->of->walk ? uncounted_walk(q, k, load) : uncounted_tile(q, k, load);
+    return k->of->walk ? uncounted_walk(q, k) : uncounted_tile(q, k, load);
   if (q->rank < MAX_RANK)
     return 1;
   if (!k->of->walk)
@@ -205,13 +203,39 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
   return !narrow ? 1 : has_many_rounds(q) ? tuning.narrow_copies : tuning.copies_slower;
 }
 
-/* Seconds that a launch of candidate `k` takes by its roofs. Those of walks in many rounds hardly add up: their loads
- * run ahead, and blocks that begin and end hide each other. */
-static double blended(const PlanQuery *q, const PlanCandidate *k) {
-  double sum = 0, wait = q->rank == MAX_RANK ? tuning.planes_wait : 1;
+/* Seconds of walks of planes in many rounds, by their roofs, which hardly add up: their loads run ahead, and blocks
+ * that begin and end hide each other. */
+static double blended_planes(const PlanCandidate *k) {
+  double sum = 0;
   for (int b = 0; b < BOUNDS; b++)
-    sum += pow((b == BOUND_LATENCY ? wait : 1) * k->time.alone[b], tuning.walks_blend);
-  return has_many_rounds(q) && k->of->walk ? k->time.launch + pow(sum, 1 / tuning.walks_blend) : k->time.seconds;
+    sum += pow((b == BOUND_LATENCY ? tuning.planes_wait : 1) * k->time.alone[b], tuning.walks_blend);
+  return pow(sum, 1 / tuning.walks_blend);
+}
+
+/* The same of walks of rows. Operations wait for those before them, whatever pipe these are on, so that what is
+ * computed adds up more; memory takes what it takes; and walks in few rounds wait longer for the last the longer they
+ * are. */
+static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
+               longer = fmax(1, k->s.chunk / tuning.usual_chunk_large),
+               part = tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
+  double own = 0, sum = 0;
+  for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
+    own += pow(alone[b], tuning.rows_arithmetic);
+  const double memory = pow(pow(alone[BOUND_MEMORY], tuning.walks_blend) + pow(alone[BOUND_CACHE], tuning.walks_blend),
+                            1 / tuning.walks_blend),
+               roofs[] = {part * pow(own, 1 / tuning.rows_arithmetic), part * alone[BOUND_SHARED],
+                          tuning.planes_wait * alone[BOUND_LATENCY], memory};
+  for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
+    sum += pow(roofs[b], tuning.rows_blend);
+  return pow(sum, 1 / tuning.rows_blend);
+}
+
+/* Seconds that a launch of candidate `k` takes by its roofs. */
+static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  if (!has_many_rounds(q) || !k->of->walk)
+    return k->time.seconds;
+  return k->time.launch + (q->rank == MAX_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
@@ -221,7 +245,8 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
     k->time = model_counted_launch(q->t, &load);
-    k->seconds = uncounted(q, k, &load) * blended(q, k) / k->s.T;
+    double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
+    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge) / k->s.T;
   }
 }
 

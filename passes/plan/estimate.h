@@ -90,6 +90,8 @@ void stencil_work(const Module *m, const Stencil *st, Work *w);
 /* Adds what that piece takes for a point on target `t`, as kernel_work counts it, to instructions, f64, chained and
  * special of *w. */
 void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w);
+/* Instructions of a point near an edge beside those of that piece: it tests which it belongs to, and computes all. */
+double stencil_edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st);
 /* Is a field of `m` read beyond its edges, by a rule? */
 bool module_turns(const Module *m);
 
@@ -181,13 +183,13 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
  * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is;
- * straight: of a walk without a loop, whose code is as long, 0: it is none; turned: fields are read beyond their
- * edges, by a rule. */
+ * edge_code: of a walk the same with those of other pieces, and of what rules lead to; straight: of a walk without a
+ * loop, whose code is as long, 0: it is none; turned: fields are read beyond their edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;
   int32_t registers, spilled;
   int64_t shared;
-  double points, blocks, cache_bytes, memory_bytes, at_edge, straight;
+  double points, blocks, cache_bytes, memory_bytes, at_edge, edge_code, straight;
   bool turned;
 } LaunchLoad;
 /* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an
@@ -216,6 +218,8 @@ LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
  * nothing but other blocks hides that it does not load while it computes. So the fewer of them a core has, the longer
  * take loads and what waits for them; but no more blocks are started in a time than the target can. */
 LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l);
+/* Seconds that the last blocks at edges of counted load `l` are waited for beyond others. */
+double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l);
 /* The load of the launch that module `m` comes to under schedule `s`, both as launch_works wants them, on a grid of
  * extents `size`, counted as it is before anything is lowered. False: there is none, as the step is several launches,
  * or the tiles of another kind. (cost.c) */

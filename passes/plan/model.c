@@ -146,6 +146,15 @@ static double cycles_in_rounds(const ModelNumbers *m, const LaunchLoad *l, doubl
   return fmax(fmax(rounds, 1) * one, l->at_edge > 0 ? fmax(rounds - 1, 0) * one + edge : 0);
 }
 
+double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
+  const ModelNumbers *m = &model_counted;
+  double length = l->edge_code / fmax(1, l->work.rounds),
+         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width)),
+         warps = (double)l->work.threads / (t->lanes > 0 ? t->lanes : 32),
+         each = fmax(m->result_wait + m->fetch_wait * missed, warps / tuning.schedulers);
+  return each * fmax(0, l->edge_code - l->at_edge) * 1e-9 / rates_of(t).clock;
+}
+
 /* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
 static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
   return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / tuning.straight_held - 1));

@@ -64,12 +64,13 @@ LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
 
 /* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for
  * each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of lines of
- * other warps, and that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
+ * other warps; instructions more of a point at an edge, for other pieces and for what rules lead to; words
+ * that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
  * and stored of a point. */
 typedef struct WalkWork {
   const Stream *p;
   KernelWork point;
-  double windows, beside, exchanged, across, loaded, stored, loaded_bytes, stored_bytes;
+  double windows, beside, exchanged, across, pieces, choices, loaded, stored, loaded_bytes, stored_bytes;
   int32_t addresses, words;
 } WalkWork;
 WalkWork *walk_work(const TargetInfo *t, const Stream *p);

@@ -1,5 +1,7 @@
 /* step-work.c: what a time step of a program takes at least, whatever its schedule: the yardstick of limits. */
+#include "passes/launch/launch.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 /* The multiplication that addition `op` can take in: a factor that nothing else uses. */
 static bool takes_product(const Op *op, const int *uses) {
@@ -102,6 +104,20 @@ void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st,
   w->f64 += point.f64;
   w->chained += point.chained;
   w->special += point.special;
+}
+
+double stencil_edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st) {
+  const Piece *most = main_piece(m->arena, st);
+  double sum = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    Work own = {0};
+    KernelWork point = {0};
+    if (&st->pieces[k] == most)
+      continue;
+    count_ops(m, st->pieces[k].body, t->range_guards && !m->fast_math, &own, &point);
+    sum += point.instructions + tuning.edge_piece;
+  }
+  return sum;
 }
 
 bool module_turns(const Module *m) {

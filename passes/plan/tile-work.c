@@ -43,7 +43,7 @@ struct TileWork {
   const Launch *l;
   Instance *of; /* [instance] */
   Reach *reach; /* [field] */
-  double kept, alive;
+  double kept, alive, beside;
   bool turned;
 };
 
@@ -325,6 +325,17 @@ static void add_lane_instance(const Tile *x, int i, KernelWork *w) {
   w->global += global;
 }
 
+/* The most words beside a column of cells that an instance reads of a field and keeps for the rows below. */
+static double words_beside(const TileWork *w) {
+  double most = 0;
+  for (int i = 0; i < w->l->n && w->l->m->grid.rank == 2; i++)
+    for (int k = 0; k < w->of[i].nseen; k++) {
+      Beside b = beside_of(&w->of[i], &w->of[i].seen[k]);
+      most = fmax(most, b.columns * (b.aside + 1) * w->of[i].seen[k].words);
+    }
+  return most;
+}
+
 /* ---- registers */
 
 /* Words a thread keeps from one instance to the next for each of its cells: the newest values of the fields written,
@@ -346,13 +357,30 @@ static double alive_words(const Launch *l) {
   return most;
 }
 
+/* The same of a tile in lanes: of the field that takes most the cells, the rows that it reads of other warps but for
+ * two, and what it reads beside a column; less of others, for they are computed one after the other. */
+static RegisterNeed lane_registers(const Tile *x) {
+  const Lanes *lanes = lanes_new(x->l);
+  double sum = 0, most = 0;
+  for (int f = 0; f < x->l->m->nfields; f++) {
+    const LaneRows *rows = &lanes->rows[f];
+    double own = (double)x->s->elems[0] + fmax(0, rows->reach_lo + rows->reach_hi - 2),
+           words = own * x->s->elems[1] * type_words(x->l->m->fields[f].type);
+    if (x->l->use[f].versions || x->l->use[f].loaded) {
+      sum += words;
+      most = fmax(most, words);
+    }
+  }
+  double live =
+      tuning.lane_words + x->w->beside + tuning.lane_cell_words * most + tuning.lane_other_words * (sum - most);
+  return (RegisterNeed){.live = live, .early = live};
+}
+
 /* The words alive in a thread of the tile. */
 static RegisterNeed registers_of(const Tile *x) {
   int r = x->l->m->grid.rank - 1;
-  if (x->s->tiles == TILES_LANES) {
-    double words = tuning.lane_words + tuning.lane_cell_words * x->w->kept * x->cells;
-    return (RegisterNeed){.live = words, .early = words};
-  }
+  if (x->s->tiles == TILES_LANES)
+    return lane_registers(x);
   double live = tuning.tile_words[r] + x->w->alive + (x->w->kept + tuning.tile_cell_words[r]) * x->cells;
   return (RegisterNeed){.live = live, .early = live, .several = x->l->n > 1 || x->cells > 1};
 }
@@ -419,6 +447,7 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l) {
                   .turned = module_turns(l->m)};
   for (int i = 0; i < l->n; i++)
     note_instance(w, i);
+  w->beside = words_beside(w);
   return w;
 }
 

@@ -43,6 +43,58 @@ static double across_words(const Stream *p) {
   return words;
 }
 
+/* What cells at an edge compute more: the module, and the cells among which their accesses choose. */
+typedef struct Choices {
+  const Module *m;
+  double code;
+} Choices;
+
+/* Counts what chooses the value of an access whose field's rule may lead elsewhere (a stencil_accesses callback). */
+static void note_choice(void *user, const Piece *piece, int field, const int64_t *off) {
+  Choices *x = user;
+  Rules rules = access_rules(x->m, &piece->box, field, off);
+  for (int d = 0; d < x->m->grid.rank; d++) {
+    int64_t lo = off[d], hi = off[d];
+    outside_reach(rules.dim[d], off[d], &lo, &hi);
+    x->code += type_words(x->m->fields[field].type) *
+               (rules.dim[d] == OUTSIDE_CONST ? tuning.edge_constant : tuning.edge_choice * (double)(hi - lo));
+  }
+}
+
+/* Instructions that choose values of a point at an edge, of all instances. */
+static double choice_work(const Launch *l) {
+  Choices x = {.m = l->m};
+  for (int i = 0; i < l->n; i++)
+    stencil_accesses(&l->st[i], note_choice, &x);
+  return x.code;
+}
+
+/* Those of pieces that a point at an edge may belong to. */
+static double piece_work(const TargetInfo *t, const Launch *l) {
+  double sum = 0;
+  for (int i = 0; i < l->n; i++)
+    sum += stencil_edge_pieces(t, l->m, &l->st[i]);
+  return sum;
+}
+
+/* Does value `v` differ from point to point? */
+static bool varies(const Value *v) {
+  const Op *op = v->def;
+  bool any = op && (op->code == OP_ACCESS || op->code == OP_INDEX);
+  for (int i = 0; op && i < op->noperands && !any; i++)
+    any = varies(op->operands[i]);
+  return any;
+}
+
+/* Elements of tables that a point takes and that differ from those of others. */
+static double own_elements(const Launch *l) {
+  double n = 0;
+  for (int i = 0; i < l->n; i++)
+    for (const Op *op = main_piece(l->m->arena, &l->st[i])->body->first; op; op = op->next)
+      n += op->code == OP_ELEMENT && varies(op->operands[0]);
+  return n;
+}
+
 /* Roots and quotients of a point that are tested together, and whose operands wait for that. */
 static double ranged_ops(const TargetInfo *t, const Launch *l) {
   double n = 0;
@@ -59,9 +111,12 @@ WalkWork *walk_work(const TargetInfo *t, const Stream *p) {
                   .windows = (double)stream_words(p),
                   .exchanged = exchanged_words(p->l),
                   .across = across_words(p),
+                  .pieces = piece_work(t, p->l),
+                  .choices = choice_work(p->l),
                   .words = 1};
   for (int i = 0; i < p->l->n; i++)
     stencil_point_work(t, m, &p->l->st[i], &w->point);
+  w->point.instructions += tuning.element_code * own_elements(p->l);
   for (int f = 0; f < m->nfields; f++) {
     const FieldUse *use = &p->l->use[f];
     double bytes = type_size(m->fields[f].type), words = type_words(m->fields[f].type);
@@ -141,6 +196,8 @@ LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, 
   }
   double more = cells * (n * tuning.walk_edge[rank - 1] + tuning.walk_edge_moves[rank - 1]);
   load.at_edge = inner < 1 ? load.work.instructions + more : 0;
+  double apart = load.points > tuning.parted_points ? w->choices : 0;
+  load.edge_code = inner < 1 ? load.at_edge + cells * (w->pieces + apart) : 0;
   load.turned = module_turns(w->p->l->m);
   load.work.instructions += (1 - inner) * more;
   load.straight = rank == 1 ? load.work.instructions : 0;

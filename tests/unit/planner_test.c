@@ -323,6 +323,24 @@ static void test_straight(void **state) {
   assert_float_equal(model_launch(&CARD, &longest).seconds, model_launch(&CARD, &brief).seconds, 0);
 }
 
+/* Blocks at edges that do no more than others at edges are not waited for; others as long as their instructions take,
+ * from near caches or not, or as their warps take to issue them. */
+static void test_edges_waited(void **state) {
+  LaunchLoad load = {.work = {.threads = 32, .instructions = 100, .rounds = 1}, .at_edge = 150, .edge_code = 150};
+  (void)state;
+  assert_float_equal(model_edge_seconds(&CARD, &load), 0, 0);
+  load.edge_code = 450;
+  double near = model_edge_seconds(&CARD, &load);
+  assert_true(near > 0);
+  load.edge_code = load.at_edge + 30 * 300;
+  assert_float_equal(model_edge_seconds(&CARD, &load) / near,
+                     30 * (1 + model_counted.fetch_wait / model_counted.result_wait), 1e-9);
+  load.work.rounds = 30;
+  assert_float_equal(model_edge_seconds(&CARD, &load) / near, 30, 1e-9);
+  load.work.threads = 1024;
+  assert_float_equal(model_edge_seconds(&CARD, &load) / near, 30 * 8 / model_counted.result_wait, 1e-9);
+}
+
 /* In rank 1 the time of a candidate is what the model says of its load, whose code is as long as a thread's
  * instructions; what is beyond what was measured is dropped. */
 static void test_line(void **state) {
@@ -564,12 +582,13 @@ static void test_device_figures(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_planes),         TEST(test_uncounted),
-                                     TEST(test_questions),  TEST(test_count),          TEST(test_fitted),
-                                     TEST(test_rounds),     TEST(test_cache),          TEST(test_work),
-                                     TEST(test_registers),  TEST(test_edges),          TEST(test_straight),
-                                     TEST(test_line),       TEST(test_dropped),        TEST(test_terms),
-                                     TEST(test_choice),     TEST(test_naive),          TEST(test_complete),
-                                     TEST(test_axes),       TEST(test_device_figures), TEST(test_trial)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes), TEST(test_uncounted),
+                                     TEST(test_questions),    TEST(test_count),  TEST(test_fitted),
+                                     TEST(test_rounds),       TEST(test_cache),  TEST(test_work),
+                                     TEST(test_registers),    TEST(test_edges),  TEST(test_straight),
+                                     TEST(test_edges_waited), TEST(test_line),   TEST(test_dropped),
+                                     TEST(test_terms),        TEST(test_choice), TEST(test_naive),
+                                     TEST(test_complete),     TEST(test_axes),   TEST(test_device_figures),
+                                     TEST(test_trial)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
