@@ -367,6 +367,8 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_FENCE_ASYNC: e->target->warps->fence(e); return NULL;
   case OP_BARRIER_WARP: e->target->warps->barrier(e); return NULL;
   case OP_ELECT: return e->target->warps->elect(e);
+  case OP_REGISTERS_LESS:
+  case OP_REGISTERS_MORE: e->target->warps->registers(e, op->code == OP_REGISTERS_MORE, op->count); return NULL;
   case OP_UNIFORM:
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
@@ -455,9 +457,10 @@ static bool check_name(Emit *e, const Kernel *k) {
   return false;
 }
 
-/* The first shuffle, op of asynchronous copies and op of warps that work apart in a kernel, NULL if there is none. */
+/* The first shuffle, op of asynchronous copies, op of warps that work apart and op of their registers in a kernel, NULL
+ * if there is none. */
 typedef struct Special {
-  const Op *shuffle, *async, *warps;
+  const Op *shuffle, *async, *warps, *registers;
 } Special;
 
 static void find_special(void *user, Op *op) {
@@ -467,6 +470,8 @@ static void find_special(void *user, Op *op) {
   if ((op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT) && !s->async)
     s->async = op;
   bool bulk = op_info[op->code].form == FORM_BULK;
+  if (!s->registers && op_is_registers(op))
+    s->registers = op;
   if (!s->warps && (op_is_signal(op) || op_meets_warp(op) || bulk))
     s->warps = op;
 }
@@ -474,7 +479,7 @@ static void find_special(void *user, Op *op) {
 /* Can the target do what kernel `k` asks of it? */
 static bool check_ops(Emit *e, const Kernel *k) {
   const Target *t = e->target;
-  Special s = {NULL, NULL, NULL};
+  Special s = {NULL, NULL, NULL, NULL};
   block_walk(k->body, find_special, &s);
   if (s.shuffle && !t->shuffle)
     diag_error(e->diags, s.shuffle->loc,
@@ -491,7 +496,13 @@ static bool check_ops(Emit *e, const Kernel *k) {
         "kernel '%s' uses signals between warps or bulk copies, which %s %s does not have; lower the program for "
         "%s anew, or take a later one",
         k->name, t->arch, t->cpu, t->cpu);
-  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy) && (!s.warps || t->warps);
+  if (s.registers && t->warps && !t->info.moves_registers)
+    diag_error(e->diags, s.registers->loc,
+               "kernel '%s' moves registers between warps, which %s %s does not do; lower the program for %s anew, or "
+               "take sm_90a",
+               k->name, t->arch, t->cpu, t->cpu);
+  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy) && (!s.warps || t->warps) &&
+         (!s.registers || t->info.moves_registers);
 }
 
 /* Kernel `k` as a function of the module. */

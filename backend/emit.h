@@ -294,6 +294,7 @@ typedef struct WarpOps {
   void (*bulk_commit)(Emit *e);
   void (*bulk_wait)(Emit *e, int groups);
   void (*fence)(Emit *e);
+  void (*registers)(Emit *e, bool more, int n);
   void (*barrier)(Emit *e);
   LLVMValueRef (*elect)(Emit *e);
 } WarpOps;

@@ -77,6 +77,11 @@ static void bulk_wait(Emit *e, int groups) {
   instruction(e, arena_printf(e->arena, "cp.async.bulk.wait_group.read %d;", groups), "", 0, NULL);
 }
 
+/* setmaxnreg, for the four warps of a warpgroup. */
+static void registers(Emit *e, bool more, int n) {
+  instruction(e, arena_printf(e->arena, "setmaxnreg.%s.sync.aligned.u32 %d;", more ? "inc" : "dec", n), "", 0, NULL);
+}
+
 static void fence(Emit *e) { instruction(e, "fence.proxy.async.shared::cta;", "", 0, NULL); }
 
 static void barrier(Emit *e) {
@@ -100,5 +105,6 @@ const WarpOps nvptx_warps = {.init = init,
                              .bulk_commit = bulk_commit,
                              .bulk_wait = bulk_wait,
                              .fence = fence,
+                             .registers = registers,
                              .barrier = barrier,
                              .elect = elect};

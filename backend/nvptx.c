@@ -21,11 +21,11 @@ static const SmLimits sm_limits[] = {
     {"sm_75", 64, 64, 1024, 72, 672, 8150, 255},         {"sm_80", 163, 164, 2048, 108, 2039, 9750, 4850},
     {"sm_86", 99, 100, 1536, 84, 768, 19350, 302},       {"sm_87", 163, 164, 1536, 16, 205, 2660, 41},
     {"sm_89", 99, 100, 1536, 142, 960, 45550, 711},      {"sm_90", 227, 228, 2048, 132, 4800, 33450, 16750},
-    {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000}, {"sm_103", 227, 228, 2048, 148, 8000, 37500, 625},
-    {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
+    {"sm_90a", 227, 228, 2048, 132, 4800, 33450, 16750}, {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000},
+    {"sm_103", 227, 228, 2048, 148, 8000, 37500, 625},   {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
 };
-static const char *const cpus[] = {"sm_70", "sm_72", "sm_75",  "sm_80",  "sm_86",  "sm_87",
-                                   "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", NULL};
+static const char *const cpus[] = {"sm_70", "sm_72",  "sm_75",  "sm_80",  "sm_86",  "sm_87", "sm_89",
+                                   "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120", NULL};
 _Static_assert(sizeof cpus / sizeof *cpus == sizeof sm_limits / sizeof *sm_limits + 1,
                "a processor has a row and a name");
 
@@ -239,6 +239,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .sector_bytes = 32,
                       .async_copy = atoi(l->cpu + strlen("sm_")) >= 80,
                       .bulk_copy = atoi(l->cpu + strlen("sm_")) >= 90,
+                      .moves_registers = strcmp(l->cpu, "sm_90a") == 0,
                       .early_launch = atoi(l->cpu + strlen("sm_")) >= 90,
                       .near_warps = NAMED_BARRIERS,
                       .range_guards = true};

@@ -118,7 +118,9 @@ int op_bulk_count(const Module *m, const Kernel *k, const Op *op);
 bool block_has_signals(const Block *b);
 /* An op that orders warps, or copies beside them: on a signal, bulk.commit, bulk.wait, fence.async or barrier.warp? */
 bool op_is_signal(const Op *op);
-/* barrier.warp, elect or uniform: must all threads of the warp be there? */
+/* registers.less or registers.more? */
+bool op_is_registers(const Op *op);
+/* barrier.warp, elect, uniform or one of registers: must all threads of the warp be there? */
 bool op_meets_warp(const Op *op);
 /* A barrier, of the whole block or between neighbouring warps? */
 bool op_is_barrier(const Op *op);

@@ -341,8 +341,9 @@ bool op_is_signal(const Op *op) {
   return op_info[op->code].form == FORM_SIGNAL || op->code == OP_BULK_COMMIT || op->code == OP_BULK_WAIT ||
          op->code == OP_FENCE_ASYNC || op->code == OP_BARRIER_WARP;
 }
+bool op_is_registers(const Op *op) { return op->code == OP_REGISTERS_LESS || op->code == OP_REGISTERS_MORE; }
 bool op_meets_warp(const Op *op) {
-  return op->code == OP_BARRIER_WARP || op->code == OP_ELECT || op->code == OP_UNIFORM;
+  return op->code == OP_BARRIER_WARP || op->code == OP_ELECT || op->code == OP_UNIFORM || op_is_registers(op);
 }
 int op_signal_values(const Op *op) { return op->code != OP_SIGNAL_ARRIVE; }
 int op_bulk_count(const Module *m, const Kernel *k, const Op *op) {

@@ -320,6 +320,9 @@ typedef struct Multiple {
  * other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says
  * which runs. */
 enum { LEAST_LANES = 8, WARP_LANES = 32, MOST_LANES = 64 };
+/* Warps whose registers are changed together, and how many registers a thread of theirs may have: a multiple of
+ * REGISTERS_STEP. */
+enum { REGISTER_WARPS = 4, LEAST_SET_REGISTERS = 24, MOST_SET_REGISTERS = 256, REGISTERS_STEP = 8 };
 typedef struct Kernel {
   const char *name;
   int32_t rank;

@@ -523,7 +523,8 @@ static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
 
 /* "2" */
 static Op *parse_count(Parser *p, Builder *b, Opcode code) {
-  int64_t n = reader_int(&p->r, 0, MAX_GROUPS);
+  bool registers = code == OP_REGISTERS_LESS || code == OP_REGISTERS_MORE;
+  int64_t n = reader_int(&p->r, 0, registers ? MOST_SET_REGISTERS : MAX_GROUPS);
   Op *op = finish_op(p, b, code, (Values){0, NULL});
   if (op)
     op->count = (int32_t)n;

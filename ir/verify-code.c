@@ -488,6 +488,14 @@ static bool check_composite_use(Verifier *v, const Op *op) {
   return true;
 }
 
+/* Checks op `op` of the registers of threads. */
+static void check_registers(Verifier *v, const Op *op) {
+  if (op->count < LEAST_SET_REGISTERS || op->count > MOST_SET_REGISTERS || op->count % REGISTERS_STEP)
+    fail_op(v, op, "%d registers, must be a multiple of %d from %d to %d", op->count, REGISTERS_STEP,
+            LEAST_SET_REGISTERS, MOST_SET_REGISTERS);
+  check_near(v, op);
+}
+
 /* Checks what depends on the op's form. */
 static void check_form(Verifier *v, const Op *op) {
   switch (op_info[op->code].form) {
@@ -508,7 +516,9 @@ static void check_form(Verifier *v, const Op *op) {
   case FORM_ARRAY: check_array_use(v, op); break;
   case FORM_COPY: check_copy(v, op); break;
   case FORM_COUNT:
-    if (op->count < 0 || op->count > MAX_GROUPS)
+    if (op_is_registers(op))
+      check_registers(v, op);
+    else if (op->count < 0 || op->count > MAX_GROUPS)
       fail_op(v, op, "%d groups, must be 0 to %d", op->count, MAX_GROUPS);
     break;
   case FORM_SIGNAL: check_signal(v, op); break;

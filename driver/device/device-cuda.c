@@ -265,14 +265,16 @@ static int attribute(const Cuda *cu, CuDevice d, int which) {
   return cu->device_attribute(&value, which, d) == 0 ? value : 0;
 }
 
-/* The newest architecture the compiler knows that the device can run: PTX runs on all later ones. NULL if none. */
+/* The newest architecture the compiler knows that the device can run: PTX runs on all later ones, but that with an 'a'
+ * behind its number, which has more, on devices of that number alone. NULL if none. */
 static const char *choose_cpu(Arena *a, int major, int minor) {
   const char *best = NULL;
-  int most = 0;
+  int most = 0, own = major * 10 + minor;
   for (const char *const *c = target_cpus("nvptx"); c && *c; c++) {
     char *end;
     long sm = strncmp(*c, "sm_", 3) == 0 ? strtol(*c + 3, &end, 10) : 0;
-    if (sm && !*end && sm <= major * 10 + minor && sm > most) {
+    bool runs = sm && (!*end ? sm <= own && sm > most : strcmp(end, "a") == 0 && sm == own);
+    if (runs) {
       most = (int)sm;
       best = *c;
     }

@@ -10,6 +10,12 @@ static const char default_card[] = "h200";
 
 /* ---------------------------------------------------------------- the program */
 
+/* Is `cpu` what `card` is, or that without the letter behind its number, which runs on it, too? */
+static bool is_of_card(const Card *card, const char *cpu) {
+  size_t n = strlen(cpu);
+  return strcmp(cpu, card->cpu) == 0 || (strncmp(cpu, card->cpu, n) == 0 && strcmp(card->cpu + n, "a") == 0);
+}
+
 /* The options of `c` with the card's target, unless it was given: then the card must be of it. */
 static StcStatus choose_target(const Command *c, Arena *a, const Card **card, StcOptions *o) {
   *o = c->options;
@@ -17,13 +23,13 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
   *card = name ? card_find(c->context, a, name) : NULL;
   if (name && !*card)
     return STC_USAGE;
-  if (*card && ((o->march && strcmp(o->march, (*card)->arch) != 0) || (o->mcpu && strcmp(o->mcpu, (*card)->cpu) != 0)))
+  if (*card && ((o->march && strcmp(o->march, (*card)->arch) != 0) || (o->mcpu && !is_of_card(*card, o->mcpu))))
     return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name,
                          (*card)->arch, (*card)->cpu),
            STC_USAGE;
   if (*card) {
     o->march = (*card)->arch;
-    o->mcpu = (*card)->cpu;
+    o->mcpu = o->mcpu ? o->mcpu : (*card)->cpu;
   } else if (!o->march) {
     o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
   }

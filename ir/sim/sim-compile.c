@@ -384,7 +384,9 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_SHUFFLE_DOWN:
   case OP_BARRIER_WARP:
   case OP_ELECT:
-  case OP_UNIFORM: compile_meeting(c, op); break;
+  case OP_UNIFORM:
+  case OP_REGISTERS_LESS:
+  case OP_REGISTERS_MORE: compile_meeting(c, op); break;
   case OP_SIGNAL_INIT:
   case OP_SIGNAL_ARRIVE:
   case OP_SIGNAL_EXPECT:

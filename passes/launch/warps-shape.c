@@ -2,6 +2,9 @@
 #include "passes/launch/warps.h"
 #include "passes/plan/tuning.h"
 
+/* Registers that a thread is given at most. */
+enum { MOST_MOVED_REGISTERS = 240 };
+
 int warps_smallest(const WarpLevel *e) {
   int least = 8;
   for (int i = 0; i < e->nfields; i++) {
@@ -93,6 +96,36 @@ static int32_t late_rows(const TargetInfo *t, const WarpLevel *e, const WarpShap
   return few && blocks_with(t, e, w, w->U / 2) > blocks ? w->U / 2 : w->U;
 }
 
+/* Registers that a thread of the other warps has if `movers` warps of each of the `blocks` blocks of a core of target
+ * `t` give theirs up. *before: those that it has before. */
+static int32_t moved_registers(const TargetInfo *t, const WarpShape *w, int32_t blocks, int32_t movers,
+                               int32_t *before) {
+  int32_t warps = w->W + movers;
+  int64_t each = t->registers_per_core / ((int64_t)blocks * WARP_LANES * warps) / REGISTERS_STEP * REGISTERS_STEP;
+  int64_t now = (each * warps - (int64_t)movers * MOVER_REGISTERS) / w->W / REGISTERS_STEP * REGISTERS_STEP;
+  *before = (int32_t)each;
+  return now > MOST_MOVED_REGISTERS ? MOST_MOVED_REGISTERS : (int32_t)now;
+}
+
+/* Do tiles of `w`, of which a core has `blocks` blocks, gain from warps that only load and store? In f64 those of one
+ * level a warp were measured to lose where they compute roots or a core has one block. */
+static bool gain_by_movers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
+  return warps_largest(e) == 4 || w->C > 1 || (blocks > 1 && !warps_roots(e));
+}
+
+/* Gives `w` warps that only load and store, if target `t` can take the registers of these for the others, and leaves
+ * as many blocks a core. */
+static void add_movers(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
+  int32_t before, blocks = warps_per_core(t, e, w), warps = w->W + REGISTER_WARPS;
+  int32_t now = moved_registers(t, w, blocks, REGISTER_WARPS, &before);
+  bool room = WARP_LANES * warps <= t->max_threads && blocks * WARP_LANES * warps <= t->max_threads_per_core;
+  if (!t->moves_registers || w->W % REGISTER_WARPS != 0 || !room || before >= now ||
+      warps_registers(e, w) > now + tuning.moved_short || !gain_by_movers(e, w, blocks))
+    return;
+  w->movers = REGISTER_WARPS;
+  w->registers = now;
+}
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
@@ -105,6 +138,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
     w.U *= 2;
   w.U = late_rows(t, e, &w);
   w.V = written_out(e, &w, all < w.U ? all : w.U);
+  add_movers(t, e, &w);
   return w;
 }
 

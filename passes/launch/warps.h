@@ -97,9 +97,11 @@ bool warps_has_rims(const WarpLevel *e, int v);
 
 /* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
  * written out, elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a
- * multiple of those), rows that are lost at both ends of a segment. */
+ * multiple of those), rows that are lost at both ends of a segment. movers: warps beside those, which only load and
+ * store, 0: the first and the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`.
+ */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, vector, halo, ends;
+  int32_t X, C, W, G, U, V, vector, halo, ends, movers, registers;
 } WarpShape;
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Bytes of the smallest and of the largest type of a field. */
@@ -107,6 +109,8 @@ int warps_smallest(const WarpLevel *e);
 int warps_largest(const WarpLevel *e);
 /* A lane has at most so many cells, a level so many fields. */
 enum { MAX_WARP_CELLS = 64, MAX_WARP_FIELDS = 8 };
+/* Registers of a thread of a warp that only loads and stores. */
+enum { MOVER_REGISTERS = 24 };
 /* No row or column has such a number. */
 enum { WARPS_FAR = 1 << 30 };
 /* Words of registers that what is kept takes. */

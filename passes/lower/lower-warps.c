@@ -233,8 +233,8 @@ static void store_row(WarpKernel *k, const WarpSegment *s, Value *row, Value *sl
 }
 
 /* Begins the copies of those rows of the group at place `slot` of the last ring that are the segment's; the first is
- * row `y`. Then waits until the next place is free. */
-static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+ * row `y`. Then waits until the rows of all but the latest `left` groups have been read. */
+static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, int left) {
   Builder outer, other;
   Value *n = build2(&k->b, OP_SUB, s->to, s->from);
   Value *x = warps_grid(k, build2(&k->b, OP_ADD, s->x, s->from), 1, false);
@@ -252,7 +252,7 @@ static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slo
   }
   k->b = outer;
   build_bare(&k->b, OP_BULK_COMMIT);
-  build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = k->w.G - 1;
+  build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = left;
 }
 
 /* ---- a group of rows */
@@ -261,7 +261,7 @@ static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slo
 static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   Value *one = small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
   Value *come = k->bulk ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
-  Value *gone = build3(&k->b, OP_SELECT, k->is_final, one, other), *behind = plus(k, k->warp, 1);
+  Value *gone = k->w.movers ? other : build3(&k->b, OP_SELECT, k->is_final, one, other), *behind = plus(k, k->warp, 1);
   signal_of(k, OP_SIGNAL_WAIT, k->full, come, k->warp, slot);
   signal_of(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
@@ -324,7 +324,7 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
   go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
   WarpSegment part = stored_part(k, s);
   go_alone(k, &one);
-  store_rows(k, &part, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
+  store_rows(k, &part, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot, k->w.G - 1);
   k->b = one;
   build_bare(&k->b, OP_BARRIER_WARP);
   k->b = outer;
@@ -334,6 +334,14 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
  * rings of rows that are taken late, if there are such. */
 enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRY_PLACE = CARRY_LOADS + LOADS, CARRIED };
 static int carried_by(const WarpKernel *k) { return k->e->late ? CARRIED : CARRY_PLACE; }
+
+/* Goes to the next place in the rings. */
+static void next_place(WarpKernel *k, Value **carried) {
+  Value *parity = carried[CARRY_PARITY], *next = plus(k, carried[CARRY_SLOT], 1),
+        *around = build2(&k->b, OP_EQ, next, small(k, k->w.G));
+  carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, small(k, 0), next);
+  carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, small(k, 1), parity), parity);
+}
 
 /* A group, whose first row that comes to the warp is `y`; led on in carried. */
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
@@ -350,13 +358,11 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
   }
   build_bare(&k->b, OP_BARRIER_WARP);
   tell_neighbours(k, slot);
-  if (k->bulk) {
+  if (k->bulk && !k->w.movers) {
     load_if_first(k, carried + CARRY_LOADS, to, slot);
     store_if_final(k, s, y, slot);
   }
-  Value *next = plus(k, slot, 1), *around = build2(&k->b, OP_EQ, next, small(k, k->w.G));
-  carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, small(k, 0), next);
-  carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, small(k, 1), parity), parity);
+  next_place(k, carried);
   if (k->place)
     carried[CARRY_PLACE] = warps_next_place(k);
 }
@@ -379,6 +385,84 @@ static void come_out(WarpKernel *k, const Op *loop, Value **carried, const Build
   for (int i = 0; i < carried_by(k); i++)
     carried[i] = loop->results[i];
 }
+
+/* ---- warps that only load and store */
+
+/* Begins a loop over the groups of segment `s`, with the place in the rings and the parity of its phases in carried. */
+static Op *go_groups(WarpKernel *k, const WarpSegment *s, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, small(k, 0), s->groups, 1, 0, CARRY_LOADS, carried);
+  go_in(k, loop, 0, outer);
+  carried[CARRY_SLOT] = loop->blocks[0]->args[1 + CARRY_SLOT];
+  carried[CARRY_PARITY] = loop->blocks[0]->args[1 + CARRY_PARITY];
+  return loop;
+}
+
+/* Ends a loop that carries those. */
+static void end_loop(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
+  build_yield(&k->b, CARRY_LOADS, carried);
+  k->b = *outer;
+  carried[CARRY_SLOT] = loop->results[CARRY_SLOT];
+  carried[CARRY_PARITY] = loop->results[CARRY_PARITY];
+}
+
+/* Begins the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
+static void load_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
+  Builder outer;
+  Value *slot = carried[CARRY_SLOT], *load[LOADS];
+  load[LOAD_Y] = y;
+  load[LOAD_X] = s->x;
+  load[LOAD_COLUMNS] = s->columns;
+  signal_of(k, OP_SIGNAL_WAIT, k->empty, build2(&k->b, OP_SUB, small(k, 1), carried[CARRY_PARITY]), small(k, 0), slot);
+  go_alone(k, &outer);
+  start_copies(k, load, slot);
+  k->b = outer;
+}
+
+/* Stores the group of segment `s` whose first row is `y`, as soon as it has been made, and frees its place. */
+static void store_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
+  Builder outer;
+  Value *slot = carried[CARRY_SLOT], *last = small(k, k->w.W);
+  signal_of(k, OP_SIGNAL_WAIT, k->full, carried[CARRY_PARITY], last, slot);
+  go_alone(k, &outer);
+  store_rows(k, s, y, slot, 0);
+  signal_of(k, OP_SIGNAL_ARRIVE, k->empty, NULL, last, slot);
+  k->b = outer;
+}
+
+/* All segments of the block are loaded, or stored. */
+static void move_segments(WarpKernel *k, Value *from, Value *to, bool load) {
+  Builder outside, between;
+  Value *carried[CARRY_LOADS] = {small(k, 0), small(k, 0)};
+  Op *segments = build_for(&k->b, from, to, 1, 0, CARRY_LOADS, carried);
+  go_in(k, segments, 0, &outside);
+  carried[CARRY_SLOT] = segments->blocks[0]->args[1 + CARRY_SLOT];
+  carried[CARRY_PARITY] = segments->blocks[0]->args[1 + CARRY_PARITY];
+  WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
+  Value *y = load ? s.y : warps_add(k, s.y, -(int64_t)k->e->lag * k->w.C * k->w.W);
+  Op *groups = go_groups(k, &s, carried, &between);
+  y = build2(&k->b, OP_ADD, y, warps_mul(k, groups->blocks[0]->args[0], k->w.U));
+  if (load)
+    load_group(k, &s, y, carried);
+  else
+    store_group(k, &s, y, carried);
+  next_place(k, carried);
+  end_loop(k, groups, carried, &between);
+  end_loop(k, segments, carried, &outside);
+}
+
+/* What the warps do that only load and store: the first of them loads, the second stores, the others only give up their
+ * registers with them. */
+static void make_moves(WarpKernel *k, Value *from, Value *to) {
+  Builder outer;
+  build_op(&k->b, OP_REGISTERS_LESS, TY_NONE, 0, NULL)->count = MOVER_REGISTERS;
+  for (int n = 0; n < 2; n++) {
+    go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, k->warp, small(k, k->w.W + n)), 0, NULL), 0, &outer);
+    move_segments(k, from, to, n == 0);
+    k->b = outer;
+  }
+}
+
+/* ---- segments */
 
 /* All segments of the block, group by group. */
 static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
@@ -466,7 +550,7 @@ static void start_block(WarpKernel *k) {
   const WarpShape *w = &k->w;
   Value *thread = build_dim(&k->b, OP_THREAD, 0);
   k->lane = build_dim(&k->b, OP_THREAD, 1);
-  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, thread) : small(k, 0);
+  k->warp = w->W + w->movers > 1 ? build1(&k->b, OP_UNIFORM, thread) : small(k, 0);
   k->is_first = build2(&k->b, OP_EQ, k->warp, small(k, 0));
   k->is_final = build2(&k->b, OP_EQ, k->warp, small(k, w->W - 1));
   k->in_warp = build2(&k->b, OP_MUL, k->lane, small(k, w->X));
@@ -481,29 +565,46 @@ static void start_block(WarpKernel *k) {
   warps_put_share(k);
   k->b = outer;
   build_barrier(&k->b);
+}
+
+/* What the warps do that compute. */
+static void make_levels(WarpKernel *k, Value *from, Value *to) {
+  Builder outer, one;
   start_kept(k);
   start_by(k);
   warps_start_rings(k);
-}
-
-/* What a block does that has segments: those in strips from `from` to before `to`. */
-static void make_segments(WarpKernel *k, Value *from, Value *to) {
-  Builder outer, one;
-  start_block(k);
   Value *carried[CARRIED] = {small(k, 0), small(k, 0)};
   carried[CARRY_PLACE] = carried[CARRY_SLOT];
   for (int i = 0; i < LOADS; i++)
     carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : small(k, 0);
-  if (k->bulk)
+  bool moves = k->bulk && !k->w.movers;
+  if (moves)
     load_if_first(k, carried + CARRY_LOADS, to, NULL);
-  for (int g = 0; g < k->w.G && k->bulk; g++)
+  for (int g = 0; g < k->w.G && moves; g++)
     load_if_first(k, carried + CARRY_LOADS, to, small(k, g));
   walk_segments(k, from, to, carried);
-  if (!k->bulk)
+  if (!moves)
     return;
   go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
   go_alone(k, &one);
   build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = 0;
+  k->b = outer;
+}
+
+/* What a block does that has segments: those in strips from `from` to before `to`. */
+static void make_segments(WarpKernel *k, Value *from, Value *to) {
+  Builder outer;
+  start_block(k);
+  if (!k->w.movers) {
+    make_levels(k, from, to);
+    return;
+  }
+  Op *moves = build_if(&k->b, build2(&k->b, OP_GE, k->warp, small(k, k->w.W)), 0, NULL);
+  go_in(k, moves, 0, &outer);
+  make_moves(k, from, to);
+  k->b = builder_at_end(outer.arena, moves->blocks[1]);
+  build_op(&k->b, OP_REGISTERS_MORE, TY_NONE, 0, NULL)->count = k->w.registers;
+  make_levels(k, from, to);
   k->b = outer;
 }
 
@@ -525,12 +626,13 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   WarpKernel k = {
       .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
   Arena *a = lo->out->arena;
-  if (bulk) {
+  if (bulk)
     kernel_multiple(lo, index, box_extent(a, warps_region(e), 1), k.w.vector);
-  }
+  else
+    k.w.movers = 0;
   k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
   k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
-  k.k->threads[0] = k.w.W;
+  k.k->threads[0] = k.w.W + k.w.movers;
   k.k->threads[1] = WARP_LANES;
   k.k->tile[0] = k.k->tile[1] = 1;
   k.k->extent[0] = affine_const(1);

@@ -37,7 +37,7 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   if (32 * w.X <= 2 * w.halo)
     return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
                         s->T, w.X, 32 * w.X, w.halo);
-  if (32 * w.W > t->max_threads)
+  if (32 * (w.W + w.movers) > t->max_threads)
     return arena_printf(a, "-block=%dx32: a block has at most %d threads", w.W, t->max_threads);
   if (warps_shared_bytes(e, &w) > t->max_shared_bytes)
     return arena_printf(a, "the rings take %lld bytes of shared memory, and a block has %lld",
@@ -52,6 +52,7 @@ static double row_overhead(const WarpShape *w, int size, int fields, double held
   double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
                  : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
                                              : tuning.warps_row_some + tuning.warps_group_some / w->U;
+  slots -= w->movers && slots > tuning.warps_moved / w->U ? tuning.warps_moved / w->U : 0;
   return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
          tuning.warps_field * w->X * size * (fields - 1);
 }

@@ -704,10 +704,15 @@ class Generator(Statements, Inits):
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
         return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5] if rank < 3 or self.reach == 1 else [1, 1, 1, 2] if self.reach == 2 else [1])}"]
 
+    def moved_apart(self):
+        """Has the warps schedule warps of their own that load and store, where the target can have them?"""
+        return random.Random(self.seed * 2 + 11).random() < 0.4
+
     def over_warps(self):
         """Options of the warps schedule, which fits few programs: warps, levels a warp, cells a lane, groups a ring. Its choices are of their own, so that those of programs stay as they are."""
         r = random.Random(self.seed * 2 + 1)
         warps = r.choice([1, 2, 2, 3, 4])
+        warps = 4 if self.moved_apart() else warps
         return ["-schedule=warps", f"-T={warps * r.choice([1, 1, 2])}", f"-block={warps}x32", f"-elems=1x{r.choice([4, 4, 8, 12])}", f"-ahead={r.choice([2, 3, 4])}"]
 
     def in_lanes(self):
@@ -745,7 +750,7 @@ class Generator(Statements, Inits):
             cpu = r.choice(["sm_75", "sm_90", "sm_90"])
             yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
         if (not device or device in ("sim", "cuda")) and rank == 2:
-            yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=sm_90"]) + self.over_warps()
+            yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=" + ("sm_90a" if self.moved_apart() else "sm_90")]) + self.over_warps()
             yield gpu + self.in_lanes()
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])

@@ -120,6 +120,10 @@ static const Bad BAD[] = {
     {VECTORS "%r = element @w[%l] : f64 yield %x" END, "op 'element': the result is f64, but array 'w' is f32"},
     {BODY "%r = shuffle %x xor 1 : f32 yield %x" END, "op 'shuffle': may not stand in stencil IR"},
     {BODY "barrier.neighbours yield %x" END, "op 'barrier.neighbours': may not stand in stencil IR"},
+    {KBODY "registers.less 24" KEND,
+     "op 'registers.less': the threads of a block are not whole warps of 32: 1 are left"},
+    {KBODY "registers.more 228" KEND, "op 'registers.more': 228 registers, must be a multiple of 8 from 24 to 256"},
+    {KBODY "registers.less 16" KEND, "op 'registers.less': 16 registers, must be a multiple of 8 from 24 to 256"},
     {KBODY "barrier.neighbours" KEND,
      "op 'barrier.neighbours': the threads of a block are not whole warps of 32: 1 are left"},
     /* reductions */
