@@ -222,8 +222,6 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
 
 /* Does the equation only add and multiply points of the field? What others cost beside that was not measured. */
 static bool only_adds(const WarpLevel *e) {
-  if (e->constant)
-    return false;
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
     if (x->kind == WARP_OP && x->wanted && !x->free && x->op->code != OP_ADD && x->op->code != OP_SUB &&
@@ -251,6 +249,16 @@ static bool was_faster(const WarpLevel *e) {
 static bool fields_were_faster(const WarpLevel *e) {
   return e->nfields >= 2 && e->nfields <= tuning.warps_most_fields && warps_smallest(e) == warps_largest(e) &&
          reach_of(e) <= tuning.warps_fields_reach && !e->ruled[0] && !e->ruled[1];
+}
+
+/* The same of steps of one type some of whose fields are taken late by levels that are alone in their warps, in tiles
+ * with warps of their own that load and store. In f64 walks were as fast on grids of more points. */
+static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
+  double points = (double)size[0] * (double)size[1];
+  return e->late && w->movers && e->n <= tuning.warps_late_stages && e->nfields <= tuning.warps_late_fields &&
+         warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] && !e->wraps[0] && !e->wraps[1] &&
+         reach_of(e) <= tuning.warps_most_reach && size[0] >= tuning.warps_least_extent &&
+         size[1] >= tuning.warps_least_extent && (warps_largest(e) == 4 || points <= tuning.warps_late_points);
 }
 
 /* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
@@ -299,7 +307,11 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *wal
   const WarpLevel *e = warps_level(m, &why);
   if (size[1] * warps_smallest(e) % VECTOR_BYTES != 0)
     return false;
-  if (only_adds(e))
+  const WarpLevel *own = warps_level_for(e, &s);
+  WarpShape w = warps_shape(c->target, own, &s);
+  if (only_adds(e) && late_were_faster(own, &w, size))
+    return true;
+  if (only_adds(e) && !e->constant)
     return (was_faster(e) || fields_were_faster(e)) && is_large_enough(e, size) &&
            s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
   return is_expected_faster(c, m, e, &s, walk, size);
