@@ -39,7 +39,10 @@ static void buffer_begin(Emit *e, int arg) {
   int buffer = e->k->args[arg].index;
   BufferValue *v = &e->buffers[buffer];
   if (e->m->buffers[buffer].kind != BUFFER_FIELD) {
-    *v = (BufferValue){.origin = e->args[arg], .stride = {emit_i64(e, 1)}};
+    *v = (BufferValue){.origin = e->args[arg],
+                       .start = e->args[arg],
+                       .shift = emit_i64(e, 0),
+                       .stride = {emit_i64(e, 1)}};
     return;
   }
   const Field *f = &e->m->fields[e->m->buffers[buffer].field];
@@ -51,6 +54,8 @@ static void buffer_begin(Emit *e, int arg) {
     if (d > 0)
       stride = emit_int(e, &e->entry, LLVMMul, stride, layout_extent(e, f, d));
   }
+  v->start = e->args[arg];
+  v->shift = shift;
   v->origin = element(e, &e->entry, emit_memory_type(e, f->type), e->args[arg], shift);
 }
 

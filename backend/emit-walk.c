@@ -194,9 +194,17 @@ static void move_runner(Emit *e, Walk *w, Runner *r) {
   r->row++;
 }
 
-/* The number of the address of the origin of `buffer`. */
-static LLVMValueRef origin_number(Emit *e, int buffer) {
-  return LLVMBuildPtrToInt(e->entry.b, e->buffers[buffer].origin, e->i64, "");
+/* The bytes from the origin of buffer `from` to that of `to`, by way of their arguments: what both origins are away
+ * from these is mostly the same, and then not in it. ptxas 13.0 makes a wrong number of (-12 y - (p + 12 y)) + (q + 12
+ * y), which is q - p - 12 y, where 12 y comes by way of -3 y. */
+static LLVMValueRef origin_distance(Emit *e, int from, int to) {
+  const BufferValue *a = &e->buffers[from], *b = &e->buffers[to];
+  LLVMValueRef begin = LLVMBuildPtrToInt(e->entry.b, a->start, e->i64, ""),
+               end = LLVMBuildPtrToInt(e->entry.b, b->start, e->i64, "");
+  LLVMValueRef size = emit_i64(e, type_size(buffer_type(e->m, to)));
+  LLVMValueRef shift = LLVMBuildSub(e->entry.b, b->shift, a->shift, "");
+  return LLVMBuildAdd(e->entry.b, LLVMBuildSub(e->entry.b, end, begin, ""), LLVMBuildMul(e->entry.b, shift, size, ""),
+                      "");
 }
 
 /* The pointer to row `row` of `buffer`, which lies a number of bytes from where `r` is that stays the same. */
@@ -206,8 +214,7 @@ static LLVMValueRef follow(Emit *e, const Runner *r, int buffer, int64_t row) {
   if (p || (buffer == r->buffer && row == r->row))
     return p ? p : r->last;
   if (buffer != r->buffer)
-    bytes = LLVMBuildAdd(e->entry.b, bytes,
-                         LLVMBuildSub(e->entry.b, origin_number(e, buffer), origin_number(e, r->buffer), ""), "");
+    bytes = LLVMBuildAdd(e->entry.b, bytes, origin_distance(e, r->buffer, buffer), "");
   p = e->target->hidden_add(e, e->here.b, r->last, bytes);
   value_put(e->arena, &e->here.seen, k, p);
   return p;

@@ -75,9 +75,10 @@ typedef struct Place {
   ValueTable seen;
 } Place;
 
-/* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point. */
+/* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point.
+ * start: the argument, from which the origin is `shift` elements away. */
 typedef struct BufferValue {
-  LLVMValueRef origin;
+  LLVMValueRef origin, start, shift;
   LLVMValueRef stride[MAX_RANK];
 } BufferValue;
 
