@@ -108,9 +108,10 @@ static int32_t moved_registers(const TargetInfo *t, const WarpShape *w, int32_t 
 }
 
 /* Do tiles of `w`, of which a core has `blocks` blocks, gain from warps that only load and store? In f64 those of one
- * level a warp were measured to lose where they compute roots or a core has one block. */
+ * level a warp were measured to lose where they compute roots and a core has several blocks, and where neither is so.
+ */
 static bool gain_by_movers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
-  return warps_largest(e) == 4 || w->C > 1 || (blocks > 1 && !warps_roots(e));
+  return warps_largest(e) == 4 || w->C > 1 || (blocks > 1) != (warps_roots(e) > 0);
 }
 
 /* Gives `w` warps that only load and store, if target `t` can take the registers of these for the others, and leaves

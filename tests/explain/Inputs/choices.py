@@ -30,7 +30,7 @@ def program(name):
 
 def choice(name, real, size):
     """The family that stc comes to."""
-    command = [stc, "-march=nvptx", "-mcpu=sm_90", "--no-tune-db", "-freal=" + real, "-for-grid=" + size, "-emit=manifest", program(name)]
+    command = [stc, "-march=nvptx", "-mcpu=sm_90a", "--no-tune-db", "-freal=" + real, "-for-grid=" + size, "-emit=manifest", program(name)]
     text = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     return text.split('"schedule": "')[1].split()[0]
 
