@@ -52,7 +52,8 @@ KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool ed
 /* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global
  * memory are begun as early as they can be. Numbers the kernel's values. */
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early);
-/* Registers that a thread of `k` takes (registers.c); *spilled words that do not fit. */
+/* Registers that a thread of `k` takes (registers.c), which leave room for the blocks that it asks for; *spilled words
+ * that do not fit into those that a thread can have. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
 
 /* ---------------------------------------------------------------- registers.c */
