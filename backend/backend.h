@@ -86,8 +86,10 @@ typedef enum CodegenQuick { QUICK_NOT, QUICK_PASSES, QUICK_ALL } CodegenQuick;
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
   CodegenQuick quick;
-  bool time; /* print the times of LLVM's stages */
-  FILE *to;  /* there (NULL: stderr) */
+  int64_t straight; /* instructions of a function without loops, from which on LLVM does only what pays most where
+                       another compiler is behind it; 0: none */
+  bool time;        /* print the times of LLVM's stages */
+  FILE *to;         /* there (NULL: stderr) */
 } CodegenOptions;
 
 /* The kernels of `m` for `t`: LLVM IR text (before optimisation at -O0, else after), assembly (PTX, AMDGPU, x86), or

@@ -1,7 +1,6 @@
 /* backend/codegen.c: from kernel IR to bytes: emit, link the mathematical library, optimise, write. */
 #include "backend/emit.h"
 
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
 /* One generation of code: what was asked, and LLVM's objects (disposed by codegen_end). */
@@ -105,20 +104,16 @@ static void codegen_end(Codegen *c) {
 
 /* Runs LLVM's passes of the level asked for. */
 static bool optimise(Codegen *c) {
-  const char *passes = pipeline_of(c->options);
-  if (!passes)
+  if (!(c->options->opt_level & 3))
     return true;
-  LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-  LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
   if (c->target->compares_sums)
     hide_sums(c->arena, c->module);
   if (c->target->packs_f32)
     keep_single(c->module);
-  LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, o);
+  LLVMErrorRef error = pipeline_run(c->arena, c->target, c->module, c->machine, c->options);
   show_sums(c->module);
   if (!error && c->target->packs_f32)
     pack_pairs(c->arena, c->module, c->target);
-  LLVMDisposePassBuilderOptions(o);
   stage(c, "optimise");
   if (!error)
     return true;

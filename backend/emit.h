@@ -26,6 +26,7 @@
 #include "backend/backend.h"
 
 #include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
 
 /* ---------------------------------------------------------------- maps: table.c */
@@ -153,8 +154,10 @@ typedef struct Emit {
 
 /* ---------------------------------------------------------------- emission: emit*.c */
 
-/* LLVM's passes for a module in LLVM's own notation, NULL: none. (pipeline.c) */
-const char *pipeline_of(const CodegenOptions *o);
+/* Runs `m` through LLVM's passes of the level that `o` names; `machine` is the target's. NULL, or LLVM's error, which
+ * is the caller's. (pipeline.c) */
+LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
+                          const CodegenOptions *o);
 
 /* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Parallel loops make `cells` cells at
  * once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's mathematical library are
@@ -326,10 +329,12 @@ struct Target {
   bool loses_negations;  /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool optimised_behind; /* what assembles the artifact's text optimises it: LLVM need not number its values twice more
                             while it makes code */
-  bool invariant_loads;  /* loads of memory that nobody writes during the launch are marked so */
-  EmitKind artifact;     /* EMIT_ASM: the artifact is text */
-  bool linked;           /* the object must go through the linker */
-  const char *library;   /* file of libclc's bitcode, NULL: the C library has the functions */
+  const char *straight_passes; /* LLVM's passes for a long function without loops, in LLVM's notation; NULL: those for
+                                  all functions */
+  bool invariant_loads;        /* loads of memory that nobody writes during the launch are marked so */
+  EmitKind artifact;           /* EMIT_ASM: the artifact is text */
+  bool linked;                 /* the object must go through the linker */
+  const char *library;         /* file of libclc's bitcode, NULL: the C library has the functions */
   const char *(*math_name)(Arena *a, Opcode code, Type t);
   LLVMValueRef (*thread)(Emit *e,
                          int hw); /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */

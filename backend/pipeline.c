@@ -1,12 +1,120 @@
 /* backend/pipeline.c: which of LLVM's passes a module runs through. */
 #include "backend/emit.h"
 
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
+
 /* What a module of very many loops is left with. */
 static const char quick_passes[] = "function(sroa,early-cse,simplifycfg,loop-mssa(loop-rotate,licm),loop-vectorize,"
                                    "early-cse,instsimplify,simplifycfg)";
 
-const char *pipeline_of(const CodegenOptions *o) {
+/* The passes for a module in LLVM's own notation, NULL: none. */
+static const char *pipeline_of(const CodegenOptions *o) {
   static const char *const levels[] = {NULL, "default<O1>", "default<O2>", "default<O3>"};
   int level = o->opt_level & 3;
   return level && o->quick ? quick_passes : levels[level];
+}
+
+/* Does instruction `i` call a function that has a body? */
+static bool calls_body(LLVMValueRef i) {
+  LLVMValueRef f = LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+  return f && !LLVMIsDeclaration(f);
+}
+
+/* The blocks of a function by number, and of each how many branches to it come from blocks not yet taken. */
+typedef struct Blocks {
+  PtrMap number; /* block -> &open[its number] */
+  int32_t n, *open;
+  LLVMBasicBlockRef *ready; /* those that no branch leads to any more */
+  int32_t nready;
+} Blocks;
+
+/* Takes a branch to `to` away. */
+static void take_branch(Blocks *k, LLVMBasicBlockRef to) {
+  int32_t *open = ptrmap_get(&k->number, to);
+  if (--*open == 0)
+    k->ready[k->nready++] = to;
+}
+
+/* Calls `each` for the successors of `b`. */
+static void for_successors(Blocks *k, LLVMBasicBlockRef b, void (*each)(Blocks *k, LLVMBasicBlockRef to)) {
+  LLVMValueRef last = LLVMGetBasicBlockTerminator(b);
+  for (unsigned i = 0; last && i < LLVMGetNumSuccessors(last); i++)
+    each(k, LLVMGetSuccessor(last, i));
+}
+
+/* Counts a branch to `to`. */
+static void count_branch(Blocks *k, LLVMBasicBlockRef to) { ++*(int32_t *)ptrmap_get(&k->number, to); }
+
+/* Has function `f` no circle of branches? So if each block can be taken behind all that lead to it (Kahn, Topological
+ * sorting of large networks, CACM 5(11), 1962). */
+static bool has_no_loop(Arena *a, LLVMValueRef f) {
+  int32_t n = (int32_t)LLVMCountBasicBlocks(f), i = 0, taken = 0;
+  Blocks k = {.n = n, .open = ARENA_ARRAY(a, int32_t, n), .ready = ARENA_ARRAY(a, LLVMBasicBlockRef, n)};
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+    ptrmap_put(a, &k.number, b, &k.open[i++]);
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+    for_successors(&k, b, count_branch);
+  k.ready[k.nready++] = LLVMGetEntryBasicBlock(f);
+  while (taken < k.nready)
+    for_successors(&k, k.ready[taken++], take_branch);
+  return taken == n;
+}
+
+/* Instructions of function `f`; 0 if one calls a function with a body, or if there is a loop. */
+static int64_t straight_length(Arena *a, LLVMValueRef f) {
+  int64_t n = 0;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i), n++)
+      if (calls_body(i))
+        return 0;
+  return has_no_loop(a, f) ? n : 0;
+}
+
+/* The attributes that keep LLVM's passes from a function. */
+static const char *const left_alone[] = {"optnone", "noinline"};
+enum { NLEFT_ALONE = 2 };
+
+/* Marks function `f` as one for LLVM's passes to leave alone, or no longer. */
+static void leave_alone(LLVMValueRef f, bool alone) {
+  LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(f));
+  for (int i = 0; i < NLEFT_ALONE; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(left_alone[i], strlen(left_alone[i]));
+    if (alone)
+      LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                              LLVMCreateEnumAttribute(context, kind, 0));
+    else
+      LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+  }
+}
+
+/* Runs the module's long functions without loops through the few passes that they need, and marks them. */
+static LLVMErrorRef run_straight(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
+                                 const CodegenOptions *o, LLVMPassBuilderOptionsRef options) {
+  LLVMErrorRef error = NULL;
+  if (!o->straight || !t->straight_passes || o->opt_level < 2)
+    return NULL;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !error; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && straight_length(a, f) >= o->straight) {
+      error = LLVMRunPassesOnFunction(f, t->straight_passes, machine, options);
+      leave_alone(f, true);
+    }
+  return error;
+}
+
+LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
+                          const CodegenOptions *o) {
+  const char *passes = pipeline_of(o);
+  if (!passes)
+    return NULL;
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
+  LLVMErrorRef error = run_straight(a, t, m, machine, o, options);
+  if (!error)
+    error = LLVMRunPasses(m, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f && o->straight; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f))
+      leave_alone(f, false);
+  return error;
 }

@@ -5,6 +5,7 @@
  */
 #include "driver/header.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -420,8 +421,10 @@ Module *program_kernels(StcProgram *p) {
 
 CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, const Target *t) {
   CodegenOptions o = {.opt_level = p->options.opt_level ? p->options.opt_level - 1 : 3, .time = p->options.time_passes};
-  if (!p->options.opt_level)
+  if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
+    o.straight = (int64_t)tuning.long_straight;
+  }
   return o;
 }
 

@@ -103,6 +103,8 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     return "registers would be spilled";
   if (out->work.instructions > tuning.most_operations)
     return "the code of a thread is too long";
+  if (s->tiles == TILES_LANES && out->edge_code > tuning.lane_edge_code)
+    return "the code of a thread at an edge is too long";
   return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
 

@@ -184,7 +184,8 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
  * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is;
- * edge_code: of a walk the same with those of other pieces, and of what rules lead to; straight: of a walk without a
+ * edge_code: of a walk and of a tile in lanes the same with those of other pieces, of a walk with those of what rules
+ * lead to, too; straight: of a walk without a
  * loop, whose code is as long, 0: it is none; turned: fields are read beyond their edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;

@@ -38,12 +38,14 @@ typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Reach;
 
+/* kept, alive, beside: words of a thread; pieces: instructions of a cell for pieces that those at edges alone are of.
+ */
 struct TileWork {
   const TargetInfo *t;
   const Launch *l;
   Instance *of; /* [instance] */
   Reach *reach; /* [field] */
-  double kept, alive, beside;
+  double kept, alive, beside, pieces;
   bool turned;
 };
 
@@ -424,6 +426,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   if (x->t->simt) {
     double more = x->cells * (l->n * tuning.tile_edge[r] + tuning.tile_edge_moves[r]);
     load.at_edge = inner < 1 ? load.work.instructions + more : 0;
+    load.edge_code = inner < 1 && x->s->tiles == TILES_LANES ? load.at_edge + x->cells * x->w->pieces : 0;
     load.turned = x->w->turned;
     load.work.instructions += (1 - inner) * more;
   }
@@ -445,8 +448,10 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l) {
                   .kept = kept_words(l),
                   .alive = alive_words(l),
                   .turned = module_turns(l->m)};
-  for (int i = 0; i < l->n; i++)
+  for (int i = 0; i < l->n; i++) {
     note_instance(w, i);
+    w->pieces += stencil_edge_pieces(t, l->m, &l->st[i]);
+  }
   w->beside = words_beside(w);
   return w;
 }
