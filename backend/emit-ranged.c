@@ -30,10 +30,10 @@ static LLVMValueRef residual(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLV
   return fma_of(s, LLVMBuildFNeg(s->b, x, ""), y, z);
 }
 
-/* The upper 32 bits of the f64 `x`. */
+/* The upper 32 bits of the f64 `x`: by a vector, for LLVM makes one shift of 64 bits of two, which is several. */
 static LLVMValueRef high_word(const Steps *s, LLVMValueRef x) {
-  LLVMValueRef bits = LLVMBuildBitCast(s->b, x, s->e->i64, "");
-  return LLVMBuildTrunc(s->b, LLVMBuildLShr(s->b, bits, LLVMConstInt(s->e->i64, 32, 0), ""), s->e->i32, "");
+  LLVMValueRef halves = LLVMBuildBitCast(s->b, x, LLVMVectorType(s->e->i32, 2), "");
+  return LLVMBuildExtractElement(s->b, halves, LLVMConstInt(s->e->i32, 1, 0), "");
 }
 
 /* The f64 `x`, whose lower 32 bits are 0, with those of `low`. */
@@ -211,36 +211,56 @@ static uint32_t range_count(Type t) {
   return t == TY_F64 ? (uint32_t)(2 * RANGED_F64) << 20 : (uint32_t)(2 * RANGED_F32) << 23;
 }
 
-/* How far the upper 32 bits of `x` are above those of the least ranged number. Integers, so that the pipes for floats
- * have nothing to do with it. */
-static LLVMValueRef above_least(const Steps *s, LLVMValueRef x) {
-  LLVMValueRef upper = s->t == TY_F64 ? high_word(s, x) : LLVMBuildBitCast(s->b, x, s->e->i32, "");
-  return LLVMBuildSub(s->b, upper, LLVMConstInt(s->e->i32, range_start(s->t), 0), "");
+/* How numbers are tested: any; sizes of what may be negative; those that are known to be NaN or not below the range. */
+typedef enum RangeTest { TEST_ANY, TEST_SIZE, TEST_ABOVE, RANGE_TESTS } RangeTest;
+
+static RangeTest test_of(const Op *op) {
+  const Op *of = op->operands[0]->def;
+  return op->code == OP_RANGED_ABOVE ? TEST_ABOVE : of && of->code == OP_ABS ? TEST_SIZE : TEST_ANY;
 }
 
-/* Is that number, `above`, one of a ranged number? */
-static LLVMValueRef is_below_count(const Steps *s, LLVMValueRef above) {
-  return LLVMBuildICmp(s->b, LLVMIntULT, above, LLVMConstInt(s->e->i32, range_count(s->t), 0), "");
+/* The integer of `x` whose maximum is tested: how far its upper 32 bits are above those of the least ranged number;
+ * twice that of a size, whose sign goes by the doubling; the bits themselves of what is not below. Integers, so that
+ * the pipes for floats have nothing to do with it. */
+static LLVMValueRef tested_bits(const Steps *s, RangeTest test, LLVMValueRef x) {
+  LLVMTypeRef i32 = s->e->i32;
+  LLVMValueRef upper = s->t == TY_F64 ? high_word(s, x) : LLVMBuildBitCast(s->b, x, i32, "");
+  uint32_t start = range_start(s->t);
+  if (test == TEST_ABOVE)
+    return upper;
+  if (test == TEST_SIZE)
+    upper = LLVMBuildShl(s->b, upper, LLVMConstInt(i32, 1, 0), "");
+  return LLVMBuildSub(s->b, upper, LLVMConstInt(i32, test == TEST_SIZE ? 2 * start : start, 0), "");
 }
 
-/* The farthest above the least of all numbers of type `t` that the guard `test` asks of, and of `most`, if that is not
- * NULL: an addition and a maximum each, which some hardware does in one. NULL if there are none. */
-static LLVMValueRef farthest(Emit *e, const Value *test, Type t, LLVMValueRef most) {
-  const Op *op = test->def;
+/* Is that integer, `most`, one of a ranged number? */
+static LLVMValueRef is_in_range(const Steps *s, RangeTest test, LLVMValueRef most) {
+  uint32_t count = range_count(s->t), start = range_start(s->t);
+  uint32_t end = test == TEST_ABOVE ? start + count : test == TEST_SIZE ? 2 * count : count;
+  return LLVMBuildICmp(s->b, LLVMIntULT, most, LLVMConstInt(s->e->i32, end, 0), "");
+}
+
+/* The greatest of those integers of all numbers of type `t` that the guard `asked` asks of by `test`, and of `most`, if
+ * that is not NULL: an addition and a maximum each, which some hardware does in one, or the maximum of three. NULL if
+ * there are none. */
+static LLVMValueRef farthest(Emit *e, const Value *asked, Type t, RangeTest test, LLVMValueRef most) {
+  const Op *op = asked->def;
   if (op->code == OP_AND)
-    return farthest(e, op->operands[1], t, farthest(e, op->operands[0], t, most));
-  if (op->operands[0]->type != t)
+    return farthest(e, op->operands[1], t, test, farthest(e, op->operands[0], t, test, most));
+  if (op->operands[0]->type != t || test_of(op) != test)
     return most;
   Steps s = steps_of(e, t);
-  LLVMValueRef above = above_least(&s, emit_value(e, op->operands[0]));
-  return most ? emit_intrinsic(e, s.b, "llvm.umax", 1, &e->i32, 2, (LLVMValueRef[]){most, above}) : above;
+  const Value *x = test == TEST_SIZE ? op->operands[0]->def->operands[0] : op->operands[0];
+  LLVMValueRef bits = tested_bits(&s, test, emit_value(e, x));
+  return most ? emit_intrinsic(e, s.b, "llvm.umax", 1, &e->i32, 2, (LLVMValueRef[]){most, bits}) : bits;
 }
 
-LLVMValueRef emit_guard(Emit *e, const Value *test) {
+LLVMValueRef emit_guard(Emit *e, const Value *asked) {
   LLVMValueRef all = NULL;
-  for (int i = 0; i < 2; i++) {
-    Steps s = steps_of(e, i ? TY_F64 : TY_F32);
-    LLVMValueRef most = farthest(e, test, s.t, NULL), ok = most ? is_below_count(&s, most) : NULL;
+  for (int i = 0; i < 2 * RANGE_TESTS; i++) {
+    Steps s = steps_of(e, i < RANGE_TESTS ? TY_F32 : TY_F64);
+    RangeTest test = (RangeTest)(i % RANGE_TESTS);
+    LLVMValueRef most = farthest(e, asked, s.t, test, NULL), ok = most ? is_in_range(&s, test, most) : NULL;
     all = all && ok ? LLVMBuildAnd(s.b, all, ok, "") : ok ? ok : all;
   }
   return all;

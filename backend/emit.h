@@ -187,8 +187,9 @@ LLVMValueRef emit_arith(Emit *e, const Op *op);
 LLVMValueRef emit_const(Emit *e, Type t, Const c);
 /* That of ranged, div.ranged and sqrt.ranged. */
 LLVMValueRef emit_ranged(Emit *e, const Op *op);
-/* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type. */
-LLVMValueRef emit_guard(Emit *e, const Value *test);
+/* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type that are
+ * tested alike. */
+LLVMValueRef emit_guard(Emit *e, const Value *asked);
 
 /* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw
  * where the ranges allow. */

@@ -49,10 +49,12 @@ static double maximum_number(double x, double y) {
 /* `x` rounded to the float type `t`. */
 static double rounded(double x, Type t) { return const_convert((Const){.f = x}, TY_F64, t).f; }
 
-bool eval_ranged(Type t, double x) {
-  int exponent = t == TY_F64 ? RANGED_F64 : RANGED_F32;
-  return x >= ldexp(1, -exponent) && x < ldexp(1, exponent);
-}
+/* The exponent of the end of what is ranged. */
+static int range_end(Type t) { return t == TY_F64 ? RANGED_F64 : RANGED_F32; }
+
+bool eval_below_end(Type t, double x) { return x < ldexp(1, range_end(t)); }
+
+bool eval_ranged(Type t, double x) { return x >= ldexp(1, -range_end(t)) && eval_below_end(t, x); }
 
 bool eval_short_quotient(Type t, double x, double y) {
   double most = t == TY_F64 ? 0x1p800 : 0x1p96, far = t == TY_F64 ? 0x1p1000 : 0x1p124;
@@ -147,6 +149,7 @@ Const eval_op(const Op *op, const Const *operands) {
   case OP_AND: return (Const){.i = x.i && y.i};
   case OP_OR: return (Const){.i = x.i || y.i};
   case OP_NOT: return (Const){.i = !x.i};
+  case OP_RANGED_ABOVE: return (Const){.i = eval_below_end(t, x.f)};
   case OP_RANGED: return (Const){.i = eval_ranged(t, x.f)};
   default: return eval_arith(op->code, t, x, y);
   }

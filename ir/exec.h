@@ -19,7 +19,7 @@
   X(GENERIC) X(COPY) X(SELECT) X(AND) X(OR) X(NOT) \
   X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(FMA_F32) X(SQRT_F32) \
   X(ADD_F64) X(SUB_F64) X(MUL_F64) X(DIV_F64) X(FMA_F64) X(SQRT_F64) X(NEG_F) X(ABS_F) \
-  X(RANGED_F32) X(RANGED_F64) \
+  X(RANGED_F32) X(RANGED_F64) X(ABOVE_F32) X(ABOVE_F64) \
   X(ADD_I32) X(SUB_I32) X(MUL_I32) X(ADD_I64) X(SUB_I64) X(MUL_I64) X(F64_TO_F32) X(INT_TO_F64) \
   X(EQ_F) X(NE_F) X(LT_F) X(LE_F) X(GT_F) X(GE_F) X(EQ_I) X(NE_I) X(LT_I) X(LE_I) X(GT_I) X(GE_I)
 // clang-format on
@@ -65,6 +65,7 @@ static inline ExecCode exec_code(const Op *op) {
   case OP_NEG: return f ? EX_NEG_F : EX_GENERIC;
   case OP_ABS: return f ? EX_ABS_F : EX_GENERIC;
   case OP_RANGED: return t == TY_F64 ? EX_RANGED_F64 : EX_RANGED_F32;
+  case OP_RANGED_ABOVE: return t == TY_F64 ? EX_ABOVE_F64 : EX_ABOVE_F32;
   case OP_EQ: return f ? EX_EQ_F : EX_EQ_I;
   case OP_NE: return f ? EX_NE_F : EX_NE_I;
   case OP_LT: return f ? EX_LT_F : EX_LT_I;
@@ -104,6 +105,8 @@ static inline __attribute__((always_inline)) Const exec_apply(ExecCode code, con
   case EX_ABS_F: return exec_f(fabs(x.f));
   case EX_RANGED_F32: return exec_i(eval_ranged(TY_F32, x.f));
   case EX_RANGED_F64: return exec_i(eval_ranged(TY_F64, x.f));
+  case EX_ABOVE_F32: return exec_i(eval_below_end(TY_F32, x.f));
+  case EX_ABOVE_F64: return exec_i(eval_below_end(TY_F64, x.f));
   case EX_ADD_I32: return exec_i((int32_t)((uint64_t)x.i + (uint64_t)y.i));
   case EX_SUB_I32: return exec_i((int32_t)((uint64_t)x.i - (uint64_t)y.i));
   case EX_MUL_I32: return exec_i((int32_t)((uint64_t)x.i * (uint64_t)y.i));

@@ -134,7 +134,7 @@ static void renumber_stencils(int n, Stencil *st) {
 
 bool value_is_guard(const Value *v) {
   const Op *op = v->def;
-  return op && (op->code == OP_RANGED ||
+  return op && (op->code == OP_RANGED || op->code == OP_RANGED_ABOVE ||
                 (op->code == OP_AND && value_is_guard(op->operands[0]) && value_is_guard(op->operands[1])));
 }
 

@@ -20,6 +20,8 @@ Const eval_op(const Op *op, const Const *operands);
  * and residuals of such numbers neither overflow nor lose bits to underflow. */
 enum { RANGED_F32 = 62, RANGED_F64 = 500 };
 bool eval_ranged(Type t, double x);
+/* The same of what is NaN or not below that: what op ranged.above asks. */
+bool eval_below_end(Type t, double x);
 /* Does div.ranged give x / y, both without sign, sqrt.ranged the root of `x`? For all that is ranged, and more: as far
  * as the reciprocal, the quotient and what it leaves have all their bits. */
 bool eval_short_quotient(Type t, double x, double y);

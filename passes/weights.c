@@ -26,7 +26,8 @@ static OpWeight weight_of(const Op *op) {
   case OP_DIV_RANGED: return is_reciprocal(op) ? w->reciprocal_ranged : w->quotient_ranged;
   case OP_SQRT_RANGED: return w->root_ranged;
   case OP_DIV_ROOT_RANGED: return is_reciprocal(op) ? w->reciprocal_root_ranged : w->quotient_root_ranged;
-  case OP_RANGED: return w->range_test;
+  case OP_RANGED:
+  case OP_RANGED_ABOVE: return w->range_test;
   case OP_REM: return w->remainder;
   case OP_RSQRT: return w->reciprocal_root;
   case OP_SIN:

@@ -20,7 +20,9 @@ static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code,
   case EX_AND: return (!sx && !x.i) || (!sy && !y.i) ? 0 : sx ? sx : sy;
   case EX_OR: return (!sx && x.i) || (!sy && y.i) ? 0 : sx ? sx : sy;
   case EX_RANGED_F32:
-  case EX_RANGED_F64: return 0;
+  case EX_RANGED_F64:
+  case EX_ABOVE_F32:
+  case EX_ABOVE_F64: return 0;
   default: return sx ? sx : sy ? sy : sz;
   }
 }

@@ -1,7 +1,8 @@
 /* float-bounds.c: bounds of floats, whatever is read. A square is not negative, a root of a square and one is at least
  * one, one by such a root at most one; and what a square is added to is not so large where the sum is finite. Bounds
  * are for all numbers but NaN, and are wider than arithmetic makes them by more than it rounds, so that they hold
- * however products and sums are fused. One pass in order; what loops carry is not looked into. */
+ * however products and sums are fused. Two passes in order: the first finds what may be stored to each private array,
+ * whatever is loaded, the second uses it. What loops carry is not looked into. */
 #include "passes/kernel/float-bounds.h"
 
 #include <float.h>
@@ -13,9 +14,12 @@ static const double SLACK = 0x1p-20;
 /* How many operands one of another a square is looked for. */
 enum { SQUARE_DEPTH = 4 };
 
+/* of: the bounds of values by number; held: those of what arrays hold by theirs, NULL: nothing is known of them;
+ * stored: those of what is stored to them, from nothing on, NULL: nobody asks. */
 typedef struct Floats {
+  Arena *arena;
   int32_t n;
-  FloatBounds *of;
+  FloatBounds *of, *held, *stored;
 } Floats;
 
 static double largest(Type t) { return t == TY_F64 ? DBL_MAX : (double)FLT_MAX; }
@@ -129,6 +133,27 @@ static FloatBounds size(FloatBounds x) {
 
 static FloatBounds negative(FloatBounds x) { return (FloatBounds){-x.hi, -x.lo, x.most}; }
 
+/* Do values of type `t` have bounds? */
+static bool is_float(Type t) { return t == TY_F32 || t == TY_F64; }
+
+/* What is loaded from array `i`. */
+static FloatBounds loaded(const Floats *f, Type t, int32_t i) { return f->held ? f->held[i] : anything(t); }
+
+/* Notes what `op` stores to an array: but for what it has from there, which adds nothing. */
+static void note_stored(const Floats *f, const Op *op) {
+  int n = op->code == OP_AVSTORE ? op->count : 1;
+  for (int i = 0; i < n; i++) {
+    const Op *from = op->operands[i]->def;
+    if (!from || from->code != OP_ALOAD || from->sym != op->sym)
+      f->stored[op->sym] = either(f->stored[op->sym], bounds_of(f, op->operands[i]));
+  }
+}
+
+/* The bounds of result `i` of `op`, an if: of what either arm yields. */
+static FloatBounds chosen(const Floats *f, const Op *op, int i) {
+  return either(bounds_of(f, op->blocks[0]->last->operands[i]), bounds_of(f, op->blocks[1]->last->operands[i]));
+}
+
 /* The bounds of the result of `op`, by those of its operands. */
 static FloatBounds of_op(const Floats *f, const Op *op) {
   Type t = op->results[0]->type;
@@ -149,6 +174,11 @@ static FloatBounds of_op(const Floats *f, const Op *op) {
   case OP_MIN:
   case OP_MAX: return either(x[0], x[1]);
   case OP_COPYSIGN: return either(size(x[0]), negative(size(x[0])));
+  case OP_UNIFORM:
+  case OP_SHUFFLE:
+  case OP_SHUFFLE_UP:
+  case OP_SHUFFLE_DOWN: return x[0];
+  case OP_ALOAD: return loaded(f, t, op->sym);
   default: return anything(t);
   }
 }
@@ -160,15 +190,49 @@ static void bound_block(Floats *f, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->nblocks; i++)
       bound_block(f, op->blocks[i]);
-    for (int i = 0; i < op->nresults; i++)
-      f->of[op->results[i]->id] = anything(op->results[i]->type);
-    if (op->nresults == 1 && (op->results[0]->type == TY_F32 || op->results[0]->type == TY_F64))
-      f->of[op->results[0]->id] = of_op(f, op);
+    for (int i = 0; i < op->nresults; i++) {
+      Type t = op->results[i]->type;
+      f->of[op->results[i]->id] = !is_float(t)        ? anything(t)
+                                  : op->code == OP_IF ? chosen(f, op, i)
+                                  : op->nresults == 1 ? of_op(f, op)
+                                                      : anything(t);
+    }
+    if (f->stored && (op->code == OP_ASTORE || op->code == OP_AVSTORE))
+      note_stored(f, op);
   }
 }
 
-FloatBounds *float_bounds(Arena *a, const Block *body, int32_t n) {
-  Floats f = {.n = n, .of = ARENA_ARRAY(a, FloatBounds, n + 1)};
+/* Is array `i` of `k` private, all of its cells stored before they are loaded, and its memory its own? */
+static bool is_own(const Kernel *k, int32_t i) {
+  bool own = k->arrays[i].space == SPACE_PRIVATE && k->arrays[i].storage < 0 && is_float(k->arrays[i].type);
+  for (int d = 0; d < k->arrays[i].rank; d++)
+    own = own && !k->arrays[i].pad_lo[d] && !k->arrays[i].pad_hi[d];
+  for (int32_t n = 0; n < k->narrays; n++)
+    own = own && k->arrays[n].storage != i;
+  return own;
+}
+
+/* Finds what the arrays of `k`, whose body is `body`, may hold. */
+static void bound_arrays(Floats *f, const Kernel *k, const Block *body) {
+  FloatBounds *stored = ARENA_ARRAY(f->arena, FloatBounds, k->narrays);
+  for (int32_t i = 0; i < k->narrays; i++)
+    stored[i] = (FloatBounds){HUGE_VAL, -HUGE_VAL, 0};
+  f->stored = stored;
+  bound_block(f, body);
+  f->stored = NULL;
+  for (int32_t i = 0; i < k->narrays; i++)
+    if (!is_own(k, i) || stored[i].lo > stored[i].hi)
+      stored[i] = anything(k->arrays[i].type);
+  f->held = stored;
+}
+
+FloatBounds *float_bounds(Arena *a, const Kernel *k, const Block *body, int32_t n) {
+  Floats f = {.arena = a, .n = n, .of = ARENA_ARRAY(a, FloatBounds, n + 1)};
+  bool any = false;
+  for (int32_t i = 0; k && i < k->narrays; i++)
+    any = any || is_own(k, i);
+  if (any)
+    bound_arrays(&f, k, body);
   bound_block(&f, body);
   return f.of;
 }

@@ -9,7 +9,8 @@ typedef struct FloatBounds {
   double lo, hi, most;
 } FloatBounds;
 
-/* The bounds of all values of `body`, by number: `n` values have one. Of others than floats they mean nothing. */
-FloatBounds *float_bounds(Arena *a, const Block *body, int32_t n);
+/* The bounds of all values of `body`, by number: `n` values have one. Of others than floats they mean nothing. If `k`
+ * is not NULL, `body` is its: what its private arrays hold has bounds, too. */
+FloatBounds *float_bounds(Arena *a, const Kernel *k, const Block *body, int32_t n);
 
 #endif

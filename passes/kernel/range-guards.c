@@ -18,6 +18,7 @@
  * do where the tests would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
+#include "ir/run.h"
 #include "passes/analysis.h"
 #include "passes/kernel/root-ends.h"
 #include "passes/plan/tuning.h"
@@ -38,7 +39,8 @@ typedef struct Batch {
   int32_t nops, nroots, ntests;
   Op **ops;
   Value **tests;
-  bool *absolute; /* tests[i]: its absolute value must be ranged */
+  bool *absolute;        /* tests[i]: its absolute value must be ranged */
+  const FloatBounds *of; /* bounds of all values, by number */
   const Kernel *k;
   int32_t nwaiting;
   Op **waiting;
@@ -185,11 +187,24 @@ static void shorten(Batch *g, Op *op) {
   }
 }
 
+/* Is `v` NaN or not below what is ranged, whatever is read? */
+static bool is_above(const Batch *g, const Value *v) {
+  return v->id >= 0 && v->id < g->n && (g->of[v->id].lo > 1 || eval_ranged(v->type, g->of[v->id].lo));
+}
+
+/* Number `i` of what was noted is ranged. */
+static Value *build_test(Batch *g, Builder *b, int i) {
+  Value *v = g->tests[i];
+  if (is_above(g, v))
+    return build1(b, OP_RANGED_ABOVE, v);
+  return build1(b, OP_RANGED, g->absolute[i] ? build1(b, OP_ABS, v) : v);
+}
+
 /* All that was noted is ranged. */
 static Value *build_tests(Batch *g, Builder *b) {
   Value *all = NULL;
   for (int i = 0; i < g->ntests; i++) {
-    Value *x = build1(b, OP_RANGED, g->absolute[i] ? build1(b, OP_ABS, g->tests[i]) : g->tests[i]);
+    Value *x = build_test(g, b, i);
     all = all ? build2(b, OP_AND, all, x) : x;
   }
   return all;
@@ -382,11 +397,13 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
                .deep = ARENA_ARRAY(c->arena, bool, values + 1),
                .level = ARENA_ARRAY(c->arena, uint8_t, values + 1),
                .exact = ARENA_ARRAY(c->arena, Value *, values + 1),
-               .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
+               .by = ARENA_ARRAY(c->arena, Value *, values + 1),
+               .of = float_bounds(c->arena, &m->kernels[i], m->kernels[i].body, values)};
     guard_block(&g, m->kernels[i].body);
     if (g.nleft) {
       int32_t all = block_renumber(m->kernels[i].body, 0);
-      ease_ends(c->arena, g.nleft, g.left, float_bounds(c->arena, m->kernels[i].body, all), has_quick_f64(c->target));
+      ease_ends(c->arena, g.nleft, g.left, float_bounds(c->arena, &m->kernels[i], m->kernels[i].body, all),
+                has_quick_f64(c->target));
     }
     if (g.guards || g.nleft)
       simplify_kernel(c, m, &m->kernels[i]);

@@ -516,14 +516,15 @@ static void make_arrays(WarpKernel *k) {
     make_private(k, l);
 }
 
-/* Starts what is kept with zeros, which nobody needs. */
+/* Starts what is kept with ones, which nobody needs: what is at least so much for sure stays so, and nothing is divided
+ * by zero. */
 static void start_kept(WarpKernel *k) {
   const WarpLevel *e = k->e;
   for (int i = 0; i < k->w.C * e->nvalues; i++)
     for (int c = 0; c < warps_kept(e, i % e->nvalues) * k->w.X; c++) {
       Value *at[] = {small(k, c / k->w.X), small(k, c % k->w.X)};
-      Value *zero = build_const(&k->b, e->value[i % e->nvalues].type, (Const){0});
-      build_astore(&k->b, k->kept[i], 0, zero, 2, at, NULL);
+      Value *one = build_float(&k->b, e->value[i % e->nvalues].type, 1);
+      build_astore(&k->b, k->kept[i], 0, one, 2, at, NULL);
     }
 }
 

@@ -134,7 +134,7 @@ static void test_bounds_hold(void **state) {
     Arena *a = arena_new(NULL, NULL);
     Code c = random_code(&seed, a);
     int32_t n = block_renumber(c.body, 0);
-    const FloatBounds *bounds = float_bounds(a, c.body, n);
+    const FloatBounds *bounds = float_bounds(a, NULL, c.body, n);
     double *of = ARENA_ARRAY(a, double, n);
     for (int k = 0; k < INPUTS; k++)
       bounded += run(&seed, &c, bounds, of);
