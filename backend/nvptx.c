@@ -227,6 +227,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .shared_per_core = (int64_t)l->core_kib << 10,
                       .max_threads_per_core = l->threads,
                       .registers_per_core = 65536,
+                      .conditions = 7,
                       .cores = l->cores,
                       .bandwidth = l->bandwidth,
                       .cache_bandwidth = 2.5 * l->bandwidth,

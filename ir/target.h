@@ -22,6 +22,7 @@ typedef struct TargetInfo {
   int32_t max_threads_per_core;
   int32_t registers_per_core; /* 32 bit */
   int32_t most_registers;     /* of a thread, 0: 255 */
+  int32_t conditions;         /* of a thread that take no register, at most, 0: none does */
   WordRegisters words;        /* how many registers 32-bit words alive in a thread take */
   int32_t cores;              /* multiprocessors, or CPU cores */
   /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s;

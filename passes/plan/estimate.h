@@ -49,9 +49,13 @@ KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool ed
 
 /* ---------------------------------------------------------------- kernel-live.c */
 
-/* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global
- * memory are begun as early as they can be. Numbers the kernel's values. */
-int32_t kernel_live_words(const Module *m, Kernel *k, bool early);
+/* Most 32-bit words, and most conditions, that are alive at once in a thread of `k`. */
+typedef struct LiveWords {
+  int32_t words, conditions;
+} LiveWords;
+/* Those of `k`, cells of private arrays among them, but of arrays with an index that is not known when the kernel is
+ * compiled; early: if loads from global memory are begun as early as they can be. Numbers the kernel's values. */
+LiveWords kernel_live_words(const Module *m, Kernel *k, bool early);
 /* Registers that a thread of `k` takes (registers.c), which leave room for the blocks that it asks for; *spilled words
  * that do not fit into those that a thread can have. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
@@ -61,13 +65,14 @@ int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_
 /* Registers that a thread can have at most, if the target does not tell. */
 enum { MOST_REGISTERS = 255 };
 /* What a thread needs registers for: 32-bit words alive at once; the same if loads are begun as early as they can be;
- * rounds: it has a loop that is not written out, from round to round of which `addresses` words of addresses are
- * carried; several: straight code for several points; pairs: words of 64-bit values that are kept, which fill pairs of
- * registers by themselves. */
+ * conditions alive at once; rounds: it has a loop that is not written out, from round to round of which `addresses`
+ * words of addresses are carried; several: straight code for several points; exchanged: these are in the registers of
+ * lanes, which exchange them; pairs: words of 64-bit values that are kept, which fill pairs of registers by themselves.
+ */
 typedef struct RegisterNeed {
   double live, early;
-  int32_t addresses;
-  bool rounds, several, pairs;
+  int32_t addresses, conditions;
+  bool rounds, several, exchanged, pairs;
 } RegisterNeed;
 /* What the code generators make of that, in registers, had they as many as they like. */
 double registers_wanted(const RegisterNeed *n);

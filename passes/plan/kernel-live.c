@@ -4,21 +4,24 @@
 #include "passes/plan/tuning.h"
 
 /* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
- * takes no register (constants, scalars, conditions). */
+ * takes no register (constants, scalars, conditions). known: its value is a number when all that is marked so is
+ * written out. */
 typedef struct Thing {
   int8_t words;
-  bool live;
+  bool condition, known, live;
 } Thing;
 
-/* The walk, from the end of the kernel to its start: `now` words are alive. first[array] is the thing that its first
- * cell is, -1: it is no private array. early: loads from global memory are begun as early as barriers and loops allow;
- * `loads` are the values of those that wait for such a place. */
+/* The walk, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the thing
+ * that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its cells
+ * are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and loops
+ * allow; `loads` are the values of those that wait for such a place. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
-  int32_t n, now, most;
+  int32_t n, now, most, conditions, most_conditions;
   Thing *things;
   int32_t *first, *cells;
+  bool *in_memory;
   bool early;
   int32_t nloads, *loads;
 } Live;
@@ -30,14 +33,32 @@ static void live_block(Live *l, const Block *b);
 /* Words of a value of type `t`. */
 static int8_t words_of(Type t) { return t == TY_BOOL ? 0 : type_size(t) > 4 ? 2 : 1; }
 
-/* Gives values below `b` their words. */
+/* Are all operands of `op` from number `from` on known? */
+static bool knows_operands(const Live *l, const Op *op, int from) {
+  bool all = true;
+  for (int i = from; i < op->noperands && all; i++)
+    all = l->things[op->operands[i]->id].known;
+  return all;
+}
+
+/* Sets thing `i`, a value. */
+static void measure(Live *l, const Value *v, bool free, bool known) {
+  l->things[v->id] = (Thing){.words = free ? 0 : words_of(v->type), .condition = v->type == TY_BOOL, .known = known};
+}
+
+/* Notes what there is to know of values below `b`, and of the arrays that they lead to. */
 static void measure_block(Live *l, const Block *b) {
+  bool round = b->parent && b->parent->code == OP_FOR && (b->parent->flags & FOR_UNROLL);
   for (int i = 0; i < b->nargs; i++)
-    l->things[b->args[i]->id].words = words_of(b->args[i]->type);
+    measure(l, b->args[i], false, round && i == 0 && l->things[b->parent->operands[0]->id].known);
   for (const Op *op = b->first; op; op = op->next) {
-    bool free = op->code == OP_CONST || op->code == OP_SCALAR || op->code == OP_BLOCK;
+    bool free = op->code == OP_CONST || op->code == OP_SCALAR || op->code == OP_BLOCK,
+         known =
+             op->code == OP_CONST || (op->noperands && op_info[op->code].flags & OPF_PURE && knows_operands(l, op, 0));
     for (int i = 0; i < op->nresults; i++)
-      l->things[op->results[i]->id].words = free ? 0 : words_of(op->results[i]->type);
+      measure(l, op->results[i], free, known);
+    if (op_array(op) >= 0 && !knows_operands(l, op, op_first_index(op)))
+      l->in_memory[op->sym] = true;
     for (int i = 0; i < op->nblocks; i++)
       measure_block(l, op->blocks[i]);
   }
@@ -45,14 +66,19 @@ static void measure_block(Live *l, const Block *b) {
 
 /* Thing `i` is needed from here on; is made here. */
 static void use(Live *l, int32_t i) {
-  if (!l->things[i].live)
+  if (!l->things[i].live) {
     l->now += l->things[i].words;
+    l->conditions += l->things[i].condition;
+  }
   l->things[i].live = true;
   l->most = l->now > l->most ? l->now : l->most;
+  l->most_conditions = l->conditions > l->most_conditions ? l->conditions : l->most_conditions;
 }
 static void make(Live *l, int32_t i) {
-  if (l->things[i].live)
+  if (l->things[i].live) {
     l->now -= l->things[i].words;
+    l->conditions -= l->things[i].condition;
+  }
   l->things[i].live = false;
 }
 
@@ -140,9 +166,11 @@ static void live_if(Live *l, const Op *op) {
     first[i] = l->things[i].live;
     l->things[i].live = after[i];
   }
-  l->now = 0;
-  for (int32_t i = 0; i < l->n; i++)
+  l->now = l->conditions = 0;
+  for (int32_t i = 0; i < l->n; i++) {
     l->now += after[i] ? l->things[i].words : 0;
+    l->conditions += after[i] && l->things[i].condition;
+  }
   live_block(l, op->blocks[1]);
   for (int32_t i = 0; i < l->n; i++)
     if (first[i])
@@ -167,52 +195,56 @@ static void live_block(Live *l, const Block *b) {
   begin_loads(l);
 }
 
-int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
+/* Gives cells of private arrays their numbers behind `n` values. */
+static void number_cells(Live *l, int32_t n) {
+  const Kernel *k = l->k;
+  l->n = n;
+  for (int a = 0; a < k->narrays; a++) {
+    l->first[a] = k->arrays[a].space == SPACE_PRIVATE ? l->n : -1;
+    l->cells[a] = 1;
+    for (int d = 0; d < k->arrays[a].rank; d++)
+      l->cells[a] *= k->arrays[a].shape[d];
+    l->n += l->first[a] >= 0 ? l->cells[a] : 0;
+  }
+}
+
+LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) {
   Live l = {.arena = m->arena,
             .k = k,
             .early = early,
             .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
-            .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1)};
-  l.n = block_renumber(k->body, 0);
-  for (int a = 0; a < k->narrays; a++) {
-    l.first[a] = k->arrays[a].space == SPACE_PRIVATE ? l.n : -1;
-    l.cells[a] = 1;
-    for (int d = 0; d < k->arrays[a].rank; d++)
-      l.cells[a] *= k->arrays[a].shape[d];
-    l.n += l.first[a] >= 0 ? l.cells[a] : 0;
-  }
+            .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
+            .in_memory = ARENA_ARRAY(m->arena, bool, k->narrays + 1)};
+  number_cells(&l, block_renumber(k->body, 0));
   l.things = ARENA_ARRAY(m->arena, Thing, l.n + 1);
   l.loads = ARENA_ARRAY(m->arena, int32_t, l.n + 1);
   measure_block(&l, k->body);
-  for (int a = 0; a < k->narrays; a++)
+  for (int a = 0; a < k->narrays; a++) {
+    if (l.in_memory[a])
+      l.first[a] = -1;
     for (int32_t i = 0; l.first[a] >= 0 && i < l.cells[a]; i++)
       l.things[l.first[a] + i].words = words_of(k->arrays[a].type);
+  }
   live_block(&l, k->body);
-  return l.most;
+  return (LiveWords){l.most, l.most_conditions};
 }
 
-/* The buffers of global memory that a kernel's ops read or write. */
+/* The buffers of global memory that a kernel's ops read or write; exchanges: lanes give each other values. */
 typedef struct Touched {
-  bool *buffer;
+  bool *buffer, exchanges;
   int32_t n;
 } Touched;
 
-/* Notes the buffers of an op (a block_walk callback). */
-static void note_buffers(void *user, Op *op) {
+/* Notes that of an op (a block_walk callback). */
+static void note_touched(void *user, Op *op) {
   Touched *t = user;
   int both[] = {op_buffer_read(op), op_buffer_written(op)};
+  t->exchanges |= op_info[op->code].form == FORM_LANE;
   for (int i = 0; i < 2; i++)
     if (both[i] >= 0 && !t->buffer[both[i]]) {
       t->buffer[both[i]] = true;
       t->n++;
     }
-}
-
-/* Words of the addresses that a walk carries from round to round: one for each buffer. */
-static int32_t address_words(const Module *m, const Kernel *k) {
-  Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
-  block_walk(k->body, note_buffers, &t);
-  return 2 * t.n;
 }
 
 /* Is there a loop below `b` that is not written out? */
@@ -227,18 +259,24 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* The words alive in a thread of `k`. A walk keeps most of them from round to round, and an address for each buffer;
- * straight code for several points a thread has private arrays. */
+/* The words alive in a thread of `k`. A walk keeps most of them from round to round, and an address of two words for
+ * each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if tiles
+ * are in their registers. */
 static RegisterNeed registers_of(const Module *m, Kernel *k) {
-  RegisterNeed n = {.live = kernel_live_words(m, k, false),
-                    .early = kernel_live_words(m, k, true),
-                    .addresses = address_words(m, k),
+  Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
+  block_walk(k->body, note_touched, &t);
+  LiveWords live = kernel_live_words(m, k, false);
+  RegisterNeed n = {.live = live.words,
+                    .early = kernel_live_words(m, k, true).words,
+                    .addresses = 2 * t.n,
+                    .conditions = live.conditions,
                     .rounds = has_loop(k->body)};
   for (int a = 0; a < k->narrays; a++) {
     bool own = k->arrays[a].space == SPACE_PRIVATE;
     n.several |= own;
     n.pairs |= own && type_size(k->arrays[a].type) > 4;
   }
+  n.exchanged = n.several && !n.rounds && t.exchanges && k->rank == 2;
   return n;
 }
 

@@ -13,6 +13,8 @@ int32_t registers_limit(const TargetInfo *t, int64_t threads) {
 double registers_wanted(const RegisterNeed *n) {
   if (n->rounds)
     return n->addresses + tuning.walk_live * n->live + (n->early - n->live);
+  if (n->exchanged)
+    return tuning.exchanged_live * n->live;
   return n->several ? tuning.cells_base + tuning.cells_live * n->live
                     : tuning.point_base + n->live + tuning.point_early * (n->early - n->live);
 }
@@ -24,9 +26,17 @@ static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
   return t->words == WORDS_PACKED ? tuning.packed_registers : t->words == WORDS_WAVE ? tuning.wave_registers : 1;
 }
 
+/* Registers for conditions beyond those for which a thread has places of their own: walks keep what they know of a row
+ * for all time steps; straight code compares anew. */
+static double condition_registers(const TargetInfo *t, const RegisterNeed *n) {
+  int32_t beyond = t->conditions && n->rounds ? n->conditions - t->conditions : 0;
+  return beyond > 0 ? tuning.condition_live * beyond : 0;
+}
+
 int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
   int32_t limit = registers_limit(t, threads);
-  double wanted = word_registers(t, n) * registers_wanted(n), lacking = n->live - limit - tuning.saved_words;
+  double wanted = word_registers(t, n) * registers_wanted(n) + condition_registers(t, n),
+         lacking = (n->exchanged ? wanted : n->live) - limit - tuning.saved_words;
   *spilled = lacking > 0 ? (int32_t)lacking : 0;
   return wanted < limit ? (int32_t)wanted : limit;
 }

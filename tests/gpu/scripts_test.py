@@ -111,6 +111,39 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("--device=sim", "--only=no such run")[1], 1)
 
 
+# What stands for ptxas: 40 registers for each kernel, of those at edges 255 and 800 spilled bytes.
+PTXAS = """#!/bin/sh
+for file; do :; done
+sed -n "s/.*\\.entry \\([A-Za-z0-9_]*\\).*/\\1/p" "$file" | while read -r name; do
+  echo "ptxas info    : Compiling entry function '$name' for 'sm_90a'"
+  case $name in
+    *_edge) echo "    800 bytes stack frame, 800 bytes spill stores, 800 bytes spill loads"; echo "ptxas info    : Used 255 registers, used 1 barriers" ;;
+    *) echo "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"; echo "ptxas info    : Used 40 registers, used 1 barriers" ;;
+  esac
+done
+"""
+
+
+class Registers(unittest.TestCase):
+    def test_compares(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "ptxas"), "w") as f:
+                f.write(PTXAS)
+            os.chmod(f.name, 0o755)
+            text, status = script("registers.py", STC, "--only=^borders f32 -for-grid=(4096|1024x1024 -schedule=naive)", "--worst=1",
+                                  PATH=folder + ":" + os.environ["PATH"])
+        self.assertEqual(status, 0, text)
+        naive, stream, edge, total, worst = text.splitlines()
+        self.assertRegex(naive, r"^naive f32 +1 kernels, mean ratio [0-9.]+, error ")
+        self.assertRegex(stream, r"^stream f32 +1 kernels")
+        self.assertRegex(edge, r"^stream f32 edge +1 kernels, mean ratio 0\.[0-9]+, ")
+        self.assertRegex(total, r"^all +3 kernels")
+        self.assertRegex(worst, r"^0\.[0-9]+ borders f32 borders_stream_t\d+_edge: \d+ and 0 more counted, 255 taken and 800 bytes spilled \(stream ")
+
+    def test_says_when_nothing_is_compiled(self):
+        self.assertEqual(script("registers.py", STC, "--only=no such kernel"), ("registers.py: nothing was compiled\n", 1))
+
+
 class Writing(unittest.TestCase):
     def test_measures_and_cleans_up(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -172,14 +172,14 @@ static void test_live(void **state) {
                                      "    %%8 = add %%7, %%6 : f32\n    store %%8, @A.next[%%3]\n",
                                      place),
                         &m);
-  assert_int_equal(kernel_live_words(m, k, false), 5); /* the coordinate, two words, and three values */
+  assert_int_equal(kernel_live_words(m, k, false).words, 5); /* the coordinate, two words, and three values */
   const char *body = "    %4 = const 0 : i32\n    %5 = const 1 : i32\n    %6 = const 8 : i32\n    %7 = const 0.0 : "
                      "f32\n    astore %7, @r[%4] v0\n    astore %7, @r[%5] v0\n"
                      "    for %8 = %4 to %6 step 1 {\n      %9 = aload @r[%4] v0 : f32\n      store %9, @A.next[%3]\n  "
                      "    %10 = aload @r[%5] v0 : f32\n      astore %10, @r[%4] v0\n"
                      "      %11 = load @A[%3] : f32\n      astore %11, @r[%5] v0\n    }\n";
   k = kernel_of(f, "    private @r : f32[2]\n", arena_printf(f->arena, "%s%s", place, body), &m);
-  assert_int_equal(kernel_live_words(m, k, false),
+  assert_int_equal(kernel_live_words(m, k, false).words,
                    5); /* the coordinate, the round, and a cell with a value, or two cells */
   int32_t spilled;
   TargetInfo few = CARD;
@@ -191,6 +191,30 @@ static void test_live(void **state) {
   pairs.words = WORDS_PACKED;
   double single = kernel_registers(&CARD, m, k, &spilled), packed = kernel_registers(&pairs, m, k, &spilled);
   assert_true(packed > single && packed <= tuning.packed_registers * (single + 1));
+}
+
+/* Cells of an array whose indices are known when a loop is written out are in registers, others in memory; conditions
+ * are alive as values are. */
+static void test_live_in_memory(void **state) {
+  Module *m;
+  Fixture *f = *state;
+  static const char body[] =
+      "%s    %%4 = const 0 : i32\n    %%5 = const 8 : i32\n    %%6 = const 1 : i32\n    for %%7 = "
+      "%%4 to %%5 step 1%s {\n      %%8 = add %%7, %%6 : i32\n      %%9 = aload @r[%%8] v0 : "
+      "f32\n      store %%9, @A.next[%%3]\n    }\n";
+  Kernel *k = kernel_of(f, "    private @r : f32[9]\n", arena_printf(f->arena, body, place, " unroll"), &m);
+  assert_in_range(kernel_live_words(m, k, false).words, 9 + 3, 9 + 5);
+  k = kernel_of(f, "    private @r : f32[9]\n", arena_printf(f->arena, body, place, ""), &m);
+  assert_in_range(kernel_live_words(m, k, false).words, 3, 5);
+  assert_int_equal(kernel_live_words(m, k, false).conditions, 0);
+  k = kernel_of(f, "",
+                arena_printf(f->arena,
+                             "%s    %%4 = const 9 : i64\n    %%5 = lt %%3, %%4 : bool\n    %%6 = gt %%0, %%4 : bool\n"
+                             "    %%7 = load @A[%%3] : f32\n    %%8 = load @A[%%3] + [1] : f32\n    %%9 = select %%5, "
+                             "%%7, %%8 : f32\n    %%10 = select %%6, %%9, %%8 : f32\n    store %%10, @A.next[%%3]\n",
+                             place),
+                &m);
+  assert_int_equal(kernel_live_words(m, k, false).conditions, 2);
 }
 
 /* What keeps a core from holding more blocks. */
@@ -244,7 +268,8 @@ static void test_model(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_counts),  TEST(test_loops), TEST(test_loaded_once), TEST(test_functions),
-                                     TEST(test_version), TEST(test_live),  TEST(test_occupancy),   TEST(test_model)};
+  const struct CMUnitTest tests[] = {TEST(test_counts),         TEST(test_loops),     TEST(test_loaded_once),
+                                     TEST(test_functions),      TEST(test_version),   TEST(test_live),
+                                     TEST(test_live_in_memory), TEST(test_occupancy), TEST(test_model)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

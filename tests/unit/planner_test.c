@@ -283,6 +283,19 @@ static void test_registers(void **state) {
   assert_int_equal(model_registers(&CARD, 32, &straight, &spilled),
                    (int)(tuning.point_base + 100 + tuning.point_early * 20));
   assert_int_equal(model_registers(&CARD, 32, &few, &spilled), (int)(tuning.cells_base + tuning.cells_live * 20));
+  RegisterNeed tests = loop, exchanged = {.live = 100, .early = 100, .several = true, .exchanged = true};
+  TargetInfo places = CARD;
+  tests.conditions = 27;
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.walk_live * 100));
+  places.conditions = 7;
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled),
+                   (int)(4 + tuning.walk_live * 100 + tuning.condition_live * 20));
+  tests.rounds = false;
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(tuning.point_base + 100));
+  assert_int_equal(model_registers(&CARD, 32, &exchanged, &spilled), (int)(tuning.exchanged_live * 100));
+  assert_int_equal(spilled, 0);
+  assert_int_equal(model_registers(&CARD, 512, &exchanged, &spilled), 128);
+  assert_int_equal(spilled, (int)(tuning.exchanged_live * 100 - 128 - tuning.saved_words));
   assert_int_equal(model_registers(&CARD, 1024, &loop, &spilled), 64);
   assert_int_equal(spilled, 100 - 64 - (int)tuning.saved_words);
 }
