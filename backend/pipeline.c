@@ -71,21 +71,28 @@ static int64_t straight_length(Arena *a, LLVMValueRef f) {
   return has_no_loop(a, f) ? n : 0;
 }
 
-/* The attributes that keep LLVM's passes from a function. */
+/* The attributes that keep LLVM's passes from a function; nothing else sets the first. */
 static const char *const left_alone[] = {"optnone", "noinline"};
 enum { NLEFT_ALONE = 2 };
 
-/* Marks function `f` as one for LLVM's passes to leave alone, or no longer. */
-static void leave_alone(LLVMValueRef f, bool alone) {
+/* LLVM's number of attribute `i` of these. */
+static unsigned alone_kind(int i) { return LLVMGetEnumAttributeKindForName(left_alone[i], strlen(left_alone[i])); }
+
+/* Marks function `f` as one for LLVM's passes to leave alone. */
+static void leave_alone(LLVMValueRef f) {
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(f));
-  for (int i = 0; i < NLEFT_ALONE; i++) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(left_alone[i], strlen(left_alone[i]));
-    if (alone)
-      LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                              LLVMCreateEnumAttribute(context, kind, 0));
-    else
-      LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
-  }
+  for (int i = 0; i < NLEFT_ALONE; i++)
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(context, alone_kind(i), 0));
+}
+
+/* Takes the marks from the functions of `m` that have them. */
+static void unmark(LLVMModuleRef m) {
+  LLVMAttributeIndex at = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && LLVMGetEnumAttributeAtIndex(f, at, alone_kind(0)))
+      for (int i = 0; i < NLEFT_ALONE; i++)
+        LLVMRemoveEnumAttributeAtIndex(f, at, alone_kind(i));
 }
 
 /* Runs the module's long functions without loops through the few passes that they need, and marks them. */
@@ -97,7 +104,7 @@ static LLVMErrorRef run_straight(Arena *a, const Target *t, LLVMModuleRef m, LLV
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f && !error; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f) && straight_length(a, f) >= o->straight) {
       error = LLVMRunPassesOnFunction(f, t->straight_passes, machine, options);
-      leave_alone(f, true);
+      leave_alone(f);
     }
   return error;
 }
@@ -113,8 +120,6 @@ LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTarget
   if (!error)
     error = LLVMRunPasses(m, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
-  for (LLVMValueRef f = LLVMGetFirstFunction(m); f && o->straight; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f))
-      leave_alone(f, false);
+  unmark(m);
   return error;
 }
