@@ -114,21 +114,20 @@ static Value *ruled_row(WarpCell *c, const WarpUse *u) {
   return v;
 }
 
-static Value *value_of(WarpCell *c, Point *p, int v);
-
 /* What the cell gets by use `u`. */
 static Value *used(WarpCell *c, Point *p, const WarpUse *u) {
   const WarpValue *w = &c->r->k->e->value[u->value];
   int age = c->time - w->time - u->off[0];
   if (w->kind == WARP_INPUT || w->kind == WARP_NEW)
     return ruled_row(c, u);
-  return w->free || !age ? value_of(c, p, u->value) : warps_aged(c->r, u->value, age, c->i);
+  return w->free || !age ? warps_value(c, p, u->value) : warps_aged(c->r, u->value, age, c->i);
 }
 
-/* Value `v`, of an operation, at the cell. */
-static Value *value_of(WarpCell *c, Point *p, int v) {
+Value *warps_value(WarpCell *c, Point *p, int v) {
   WarpKernel *k = c->r->k;
   const WarpValue *x = &k->e->value[v];
+  if (!c->map[v])
+    c->map[v] = warps_on_line(c, p, v);
   if (c->map[v])
     return c->map[v];
   Value **map = ARENA_ARRAY(k->b.arena, Value *, k->e->nvalues);
@@ -166,7 +165,7 @@ static void make_rows(WarpRow *r, int stage, int time) {
       }
       r->now[v] = r->now[v] ? r->now[v] : ARENA_ARRAY(k->b.arena, Value *, k->w.X);
       bool is_new = e->value[v].kind == WARP_NEW;
-      r->now[v][i] = is_new ? used(&c, &p, &e->value[v].uses[0]) : value_of(&c, &p, v);
+      r->now[v][i] = is_new ? used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
       r->now[v][i] = warps_carry(&c, v, r->now[v][i]);
     }
   }
@@ -203,6 +202,7 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   Arena *a = k->b.arena;
   r->now = ARENA_ARRAY(a, Value **, e->nvalues);
   r->beside = ARENA_ARRAY(a, Value **, e->nvalues * e->keeps);
+  r->lines = ARENA_ARRAY(a, Value **, e->nvalues * (e->latest + e->below + 1));
   for (int n = 0; n < e->nfields; n++)
     if (e->field[n].in >= 0) {
       r->now[e->field[n].in] = own[n];

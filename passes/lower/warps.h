@@ -1,6 +1,7 @@
 /* passes/lower/warps.h: the kernel of time over warps (private to passes/lower).
  *
  *   warps-rows.c   the rows of a group through the levels of a warp
+ *   warps-lines.c  values that are a constant but on one line
  *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
  *   warps-rings.c  where rows lie in the rings
  *   warps-hold.c   what two warps hold in shared memory from group to group
@@ -53,20 +54,23 @@ typedef struct WarpKernel {
 
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
  * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. now[v]: the lane's cells of the row of
- * value v that is made now, NULL: not yet; beside: cells of the lanes beside, as far as they were asked for. */
+ * value v that is made now, NULL: not yet; beside: cells of the lanes beside, as far as they were asked for; lines:
+ * those of values that are a constant but on one line, likewise, by value and time. */
 typedef struct WarpRow {
   WarpKernel *k;
   WarpRims rims;
   int level, u;
   const WarpSegment *s;
-  Value *x, *y, *number, *slot, ***now, ***beside;
+  Value *x, *y, *number, *slot, ***now, ***beside, ***lines;
 } WarpRow;
 
-/* Cell `i` of such a row of stage `stage` at time `time`, its row being `y`; value v is map[v] if it was made. */
+/* Cell `i` of such a row of stage `stage` at time `time`, its row being `y`; value v is map[v] if it was made. on_line:
+ * the row is where values are made that are a constant elsewhere. */
 typedef struct WarpCell {
   WarpRow *r;
   int i, stage, time;
   Value *y, **map;
+  bool on_line;
 } WarpCell;
 
 /* "x + y" and the like of integers and constants. */
@@ -105,6 +109,10 @@ void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, V
 Value *warps_aged(WarpRow *r, int v, int age, int i);
 /* The point that the cell is, for code of bodies. Column of cell `i`, i32. */
 Point warps_point(WarpCell *c);
+/* Value `v`, of an operation, at the cell, which is point `p`; the same if it is a constant but on one line, else NULL.
+ */
+Value *warps_value(WarpCell *c, Point *p, int v);
+Value *warps_on_line(WarpCell *c, Point *p, int v);
 Value *warps_column(WarpRow *r, int i);
 
 /* Which versions of a group's code are there: with points outside of a main piece or of the region at all; with such at
