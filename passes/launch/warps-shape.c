@@ -52,12 +52,26 @@ static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) 
 }
 
 /* Rows after which all that is kept is in the same registers again: one more than a row is kept, since it comes before
- * the oldest goes. Where that is too many, all are moved. */
-static int32_t round_of(const WarpLevel *e) {
+ * the oldest goes. */
+static int32_t rows_around(const WarpLevel *e) {
   int32_t most = 0;
   for (int v = 0; v < e->nvalues; v++)
     most = warps_kept(e, v) > most ? warps_kept(e, v) : most;
-  return most + 1 > tuning.pipeline_round ? 2 : most + 1 < 2 ? 2 : most + 1;
+  return most + 1;
+}
+
+/* The rows of a group of other levels: as many, but 2 or more. Where that is too many, all are moved. */
+static int32_t round_of(const WarpLevel *e) {
+  int32_t rows = rows_around(e);
+  return rows > tuning.pipeline_round || rows < 2 ? 2 : rows;
+}
+
+/* How many groups the code has one after another: those of a ring where each moves all that is kept, which all of them
+ * then do once together, and a loop's body has room for them. */
+static int32_t groups_written(const WarpLevel *e, const WarpShape *w) {
+  int32_t body = w->G * w->U * w->C * w->X * (warps_operations(e) + 1);
+  bool moves = !e->sums && w->V == w->U && w->G * w->U <= rows_around(e);
+  return moves && body <= tuning.pipeline_body ? w->G : 1;
 }
 
 /* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
@@ -139,6 +153,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
     w.U *= 2;
   w.U = late_rows(t, e, &w);
   w.V = written_out(e, &w, all < w.U ? all : w.U);
+  w.R = groups_written(e, &w);
   add_movers(t, e, &w);
   return w;
 }

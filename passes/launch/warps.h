@@ -96,12 +96,13 @@ int32_t warps_roots(const WarpLevel *e);
 bool warps_has_rims(const WarpLevel *e, int v);
 
 /* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
- * written out, elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a
- * multiple of those), rows that are lost at both ends of a segment. movers: warps beside those, which only load and
- * store, 0: the first and the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`.
+ * written out, groups that it has one after another (all rows of which it has), of which segments have a multiple,
+ * elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a multiple of those),
+ * rows that are lost at both ends of a segment. movers: warps beside those, which only load and store, 0: the first and
+ * the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`.
  */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, vector, halo, ends, movers, registers;
+  int32_t X, C, W, G, U, V, R, vector, halo, ends, movers, registers;
 } WarpShape;
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Bytes of the smallest and of the largest type of a field. */

@@ -369,12 +369,15 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
 
 /* ---- the kernel */
 
-/* Begins a loop from lo to hi (i32) that carries `carried`, which then are its arguments. */
-static Op *go_round(WarpKernel *k, Value *lo, Value *hi, Value **carried, Builder *outer) {
-  Op *loop = build_for(&k->b, lo, hi, 1, 0, carried_by(k), carried);
+/* Begins a loop from lo to hi (i32) by `step` that carries `carried`, which then are its arguments. Each time round the
+ * place in the rings is the first, if groups come in so many together. */
+static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, lo, hi, step, 0, carried_by(k), carried);
   go_in(k, loop, 0, outer);
   for (int i = 0; i < carried_by(k); i++)
     carried[i] = loop->blocks[0]->args[i + 1];
+  if (k->w.R % k->w.G == 0)
+    carried[CARRY_SLOT] = small(k, 0);
   return loop;
 }
 
@@ -467,16 +470,17 @@ static void make_moves(WarpKernel *k, Value *from, Value *to) {
 /* All segments of the block, group by group. */
 static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
   Builder outside, between;
-  Op *segments = go_round(k, from, to, carried, &outside);
+  Op *segments = go_round(k, from, to, 1, carried, &outside);
   WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
   Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->lag);
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
   if (warps_any_rims(k))
     warps_find_inside(k, &s);
   hold_if_final(k, &s);
-  Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
+  Op *groups = go_round(k, small(k, 0), s.groups, k->w.R, carried, &between);
   Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
-  make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
+  for (int n = 0; n < k->w.R; n++)
+    make_group(k, &s, warps_add(k, build2(&k->b, OP_ADD, y, row), (int64_t)n * k->w.U), to, carried);
   come_out(k, groups, carried, &between);
   come_out(k, segments, carried, &outside);
 }

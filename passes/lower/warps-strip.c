@@ -185,8 +185,10 @@ WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
   k->length = take_back(k, PUT_LENGTH);
   Value *from = build2(b, OP_MAX, row_at(k, s, first), zero);
   Value *to = build2(b, OP_MIN, row_at(k, s, end), k->rows);
-  Value *groups =
-      build2(b, OP_DIV, warps_add(k, build2(b, OP_SUB, to, from), k->w.ends + k->w.U - 1), number(k, k->w.U));
+  int32_t together = k->w.U * k->w.R;
+  Value *rounds =
+      build2(b, OP_DIV, warps_add(k, build2(b, OP_SUB, to, from), k->w.ends + together - 1), number(k, together));
+  Value *groups = warps_mul(k, rounds, k->w.R);
   WarpSegment g = {.first = narrow(k, from), .end = narrow(k, to), .groups = narrow(k, groups)};
   (k->e->wraps[1] ? set_images : set_columns)(k, s, &g);
   g.y = warps_add(k, g.first, -(int64_t)k->e->below * k->w.C * k->w.W);
