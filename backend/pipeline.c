@@ -24,7 +24,7 @@ static bool calls_body(LLVMValueRef i) {
 /* The blocks of a function by number, and of each how many branches to it come from blocks not yet taken. */
 typedef struct Blocks {
   PtrMap number; /* block -> &open[its number] */
-  int32_t n, *open;
+  int32_t *open;
   LLVMBasicBlockRef *ready; /* those that no branch leads to any more */
   int32_t nready;
 } Blocks;
@@ -50,7 +50,7 @@ static void count_branch(Blocks *k, LLVMBasicBlockRef to) { ++*(int32_t *)ptrmap
  * sorting of large networks, CACM 5(11), 1962). */
 static bool has_no_loop(Arena *a, LLVMValueRef f) {
   int32_t n = (int32_t)LLVMCountBasicBlocks(f), i = 0, taken = 0;
-  Blocks k = {.n = n, .open = ARENA_ARRAY(a, int32_t, n), .ready = ARENA_ARRAY(a, LLVMBasicBlockRef, n)};
+  Blocks k = {.open = ARENA_ARRAY(a, int32_t, n), .ready = ARENA_ARRAY(a, LLVMBasicBlockRef, n)};
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
     ptrmap_put(a, &k.number, b, &k.open[i++]);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))

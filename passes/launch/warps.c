@@ -101,10 +101,12 @@ static void add_body(Making *k, int s, const Piece *p) {
     e->value[v].op = op;
     e->value[v].type = op->results[0]->type;
     e->value[v].free = true;
+    e->value[v].of_row = op->code != OP_INDEX || op->sym == 0;
     for (int i = 0; i < op->noperands; i++) {
       WarpUse use = use_of(k, s, p, op->operands[i]);
       add_use(k, v, use);
       e->value[v].free = e->value[v].free && e->value[use.value].free;
+      e->value[v].of_row = e->value[v].of_row && e->value[use.value].of_row;
     }
   }
 }

@@ -28,19 +28,19 @@ typedef struct WarpUse {
   OutsideRule rule[2];
 } WarpUse;
 
-/* A value of a level, which has one at each point. free: it can be computed anywhere, from no field. field: of the
- * module, of those that are not of an operation. piece: the main piece that it is from; outside: of a new one, the
- * value it has outside of that, -1: the piece is the whole region. carries: the new value whose outside value its place
- * holds for points that are outside, between its time and the next, -1: none. carried: all of a new value's is. time,
- * until: row y - time is made when row y has come, and used until row y - until is due. lo, hi: how far the fields that
- * came are read, down and up. */
+/* A value of a level, which has one at each point. free: it can be computed anywhere, from no field; of_row: and is the
+ * same in all columns. field: of the module, of those that are not of an operation. piece: the main piece that it is
+ * from; outside: of a new one, the value it has outside of that, -1: the piece is the whole region. carries: the new
+ * value whose outside value its place holds for points that are outside, between its time and the next, -1: none.
+ * carried: all of a new value's is. time, until: row y - time is made when row y has come, and used until row y - until
+ * is due. lo, hi: how far the fields that came are read, down and up. */
 typedef struct WarpValue {
   WarpKind kind;
   int32_t stage, field, outside, carries, nuses, time, until;
   const Op *op;
   const Piece *piece;
   Type type;
-  bool free, wanted, carried;
+  bool free, of_row, wanted, carried;
   WarpUse *uses;
   int32_t lo[2], hi[2];
 } WarpValue;

@@ -96,8 +96,6 @@ void stencil_work(const Module *m, const Stencil *st, Work *w);
 /* Adds what that piece takes for a point on target `t`, as kernel_work counts it, to instructions, f64, chained and
  * special of *w. */
 void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w);
-/* Instructions of a point near an edge beside those of that piece: it tests which it belongs to, and computes all. */
-double stencil_edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st);
 /* Is a field of `m` read beyond its edges, by a rule? */
 bool module_turns(const Module *m);
 
@@ -190,8 +188,8 @@ const char *bound_name(Bound b);
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
  * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is;
  * edge_code: of a walk and of a tile in lanes the same with those of other pieces, of a walk with those of what rules
- * lead to, too; straight: of a walk without a
- * loop, whose code is as long, 0: it is none; turned: fields are read beyond their edges, by a rule. */
+ * lead to, too; straight: of a walk without a loop, whose code is as long, 0: it is none; turned: fields are read
+ * beyond their edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;
   int32_t registers, spilled;

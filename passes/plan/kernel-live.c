@@ -286,6 +286,6 @@ int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_
     threads *= k->threads[d];
   RegisterNeed n = registers_of(m, k);
   int32_t registers = model_registers(t, threads, &n, spilled);
-  int64_t most = k->per_core ? t->registers_per_core / (k->per_core * threads) / REGISTERS_STEP * REGISTERS_STEP : 0;
-  return most && most < registers ? (int32_t)most : registers;
+  int32_t most = k->per_core ? registers_limit(t, k->per_core * threads) : registers;
+  return most < registers ? most : registers;
 }

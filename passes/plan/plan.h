@@ -60,6 +60,12 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l);
  * bodies tell. Memory that this takes is given back. */
 LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
 
+/* ---------------------------------------------------------------- step-work.c */
+
+/* Instructions of a point near an edge, of all instances of launch `l`, beside those of their main pieces: it tests
+ * which piece it belongs to, and computes all. */
+double launch_edge_pieces(const TargetInfo *t, const Launch *l);
+
 /* ---------------------------------------------------------------- walk-work.c */
 
 /* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for

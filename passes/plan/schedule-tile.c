@@ -320,7 +320,7 @@ int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule 
   LaunchTime time = model_part_launch(t, &load);
   bool waits = time.bound == BOUND_F64 || time.bound == BOUND_SPECIAL || time.bound == BOUND_LATENCY;
   int32_t more = time.occupancy.blocks + 1;
-  int64_t limit = t->registers_per_core / (load.work.threads * more) / 8 * 8;
+  int32_t limit = registers_limit(t, load.work.threads * more);
   bool near = limit >= (1 - tuning.part_capped) * load.registers && limit < load.registers;
   return waits && near && load.work.chained > 0 && !load.spilled && time.occupancy.warps <= tuning.part_few_warps &&
                  strcmp(time.occupancy.limit, "registers") == 0

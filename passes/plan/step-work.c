@@ -1,6 +1,7 @@
 /* step-work.c: what a time step of a program takes at least, whatever its schedule: the yardstick of limits. */
 #include "passes/launch/launch.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/plan.h"
 #include "passes/plan/tuning.h"
 
 /* The multiplication that addition `op` can take in: a factor that nothing else uses. */
@@ -106,7 +107,8 @@ void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st,
   w->special += point.special;
 }
 
-double stencil_edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st) {
+/* Instructions of a point of `st` near an edge for the pieces beside the main one. */
+static double edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st) {
   const Piece *most = main_piece(m->arena, st);
   double sum = 0;
   for (int k = 0; k < st->npieces; k++) {
@@ -117,6 +119,13 @@ double stencil_edge_pieces(const TargetInfo *t, const Module *m, const Stencil *
     count_ops(m, st->pieces[k].body, t->range_guards && !m->fast_math, &own, &point);
     sum += point.instructions + tuning.edge_piece;
   }
+  return sum;
+}
+
+double launch_edge_pieces(const TargetInfo *t, const Launch *l) {
+  double sum = 0;
+  for (int i = 0; i < l->n; i++)
+    sum += edge_pieces(t, l->m, &l->st[i]);
   return sum;
 }
 

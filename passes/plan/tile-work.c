@@ -447,11 +447,10 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l) {
                   .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1),
                   .kept = kept_words(l),
                   .alive = alive_words(l),
+                  .pieces = launch_edge_pieces(t, l),
                   .turned = module_turns(l->m)};
-  for (int i = 0; i < l->n; i++) {
+  for (int i = 0; i < l->n; i++)
     note_instance(w, i);
-    w->pieces += stencil_edge_pieces(t, l->m, &l->st[i]);
-  }
   w->beside = words_beside(w);
   return w;
 }

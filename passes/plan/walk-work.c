@@ -69,29 +69,26 @@ static double choice_work(const Launch *l) {
   return x.code;
 }
 
-/* Those of pieces that a point at an edge may belong to. */
-static double piece_work(const TargetInfo *t, const Launch *l) {
-  double sum = 0;
-  for (int i = 0; i < l->n; i++)
-    sum += stencil_edge_pieces(t, l->m, &l->st[i]);
-  return sum;
+/* Elements of tables that a point of piece `p` takes and that differ from those of others. */
+static double own_elements_of(Arena *a, const Piece *p) {
+  bool *varies = ARENA_ARRAY(a, bool, body_number(p->body) + 1);
+  double n = 0;
+  for (const Op *op = p->body->first; op; op = op->next) {
+    bool any = op->code == OP_ACCESS || op->code == OP_INDEX;
+    for (int i = 0; i < op->noperands; i++)
+      any = any || varies[op->operands[i]->id];
+    for (int i = 0; i < op->nresults; i++)
+      varies[op->results[i]->id] = any;
+    n += op->code == OP_ELEMENT && varies[op->operands[0]->id];
+  }
+  return n;
 }
 
-/* Does value `v` differ from point to point? */
-static bool varies(const Value *v) {
-  const Op *op = v->def;
-  bool any = op && (op->code == OP_ACCESS || op->code == OP_INDEX);
-  for (int i = 0; op && i < op->noperands && !any; i++)
-    any = varies(op->operands[i]);
-  return any;
-}
-
-/* Elements of tables that a point takes and that differ from those of others. */
+/* The same of all instances of the launch. */
 static double own_elements(const Launch *l) {
   double n = 0;
   for (int i = 0; i < l->n; i++)
-    for (const Op *op = main_piece(l->m->arena, &l->st[i])->body->first; op; op = op->next)
-      n += op->code == OP_ELEMENT && varies(op->operands[0]);
+    n += own_elements_of(l->m->arena, main_piece(l->m->arena, &l->st[i]));
   return n;
 }
 
@@ -111,7 +108,7 @@ WalkWork *walk_work(const TargetInfo *t, const Stream *p) {
                   .windows = (double)stream_words(p),
                   .exchanged = exchanged_words(p->l),
                   .across = across_words(p),
-                  .pieces = piece_work(t, p->l),
+                  .pieces = launch_edge_pieces(t, p->l),
                   .choices = choice_work(p->l),
                   .words = 1};
   for (int i = 0; i < p->l->n; i++)
