@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -76,16 +77,37 @@ static int open_unnamed(const char *path) {
   return -1;
 }
 
-/* Gives the unnamed file a name beside f->path: the first in a row that is free. */
-static bool name_file(OutFile *f) {
+/* Removes what a process that was killed has left under this name: a file that nobody holds locked. False if there is
+ * anything else. */
+static bool remove_left(const char *path) {
+  struct stat is, named;
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  bool left = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+              lstat(path, &named) == 0 && named.st_dev == is.st_dev && named.st_ino == is.st_ino && unlink(path) == 0;
+  if (fd >= 0)
+    close(fd);
+  return left;
+}
+
+/* Gives the unnamed file `fd` the name f->path, at once if it is free. Else the file that has it is replaced, for which
+ * the new one takes the first free name beside it first, of a row that is the same for all processes: it is locked
+ * meanwhile, so that the next process knows whether the one that is putting it in place still runs. */
+static bool place_unnamed(OutFile *f, int fd) {
   char link[64];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(f->to));
-  for (int i = 0; i < 1000; i++) {
-    int n = snprintf(f->temporary, sizeof f->temporary, "%s.%ld-%d", f->path, (long)getpid(), i);
-    if (n < (int)sizeof f->temporary && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
-      return true;
-    if (errno != EEXIST)
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  if (linkat(AT_FDCWD, link, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0)
+    return true;
+  bool busy = errno == EEXIST;
+  if (busy)
+    flock(fd, LOCK_EX | LOCK_NB);
+  for (int i = 0; busy && i < 1000; i++) {
+    if (snprintf(f->temporary, sizeof f->temporary, "%s.part-%d", f->path, i) >= (int)sizeof f->temporary)
       break;
+    do {
+      if (linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
+        return rename(f->temporary, f->path) == 0;
+      busy = errno == EEXIST;
+    } while (busy && remove_left(f->temporary));
   }
   f->temporary[0] = 0;
   return false;
@@ -173,6 +195,25 @@ void file_put(OutFile *f, const void *bytes, size_t n) {
     fwrite((const char *)bytes + done, 1, n - done, f->to);
 }
 
+/* Closes a file that is written; `fd`: the number under which one without a name stays open. False with errno. */
+static bool close_written(OutFile *f, int *fd) {
+  bool ok = fflush(f->to) == 0 && !ferror(f->to);
+  *fd = ok && f->unnamed ? fcntl(fileno(f->to), F_DUPFD_CLOEXEC, 0) : -1;
+  ok &= !f->unnamed || *fd >= 0;
+  int why = errno;
+  if (fclose(f->to) != 0 && ok)
+    ok = false, why = errno;
+  errno = why;
+  return ok;
+}
+
+/* Has a file that is written and closed take its place. False with errno. */
+static bool place(OutFile *f, int fd) {
+  if (f->unnamed)
+    return place_unnamed(f, fd);
+  return !f->temporary[0] || rename(f->temporary, f->path) == 0;
+}
+
 bool file_commit(StcContext *c, OutFile *f) {
   if (f->to == stdout) {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -180,19 +221,18 @@ bool file_commit(StcContext *c, OutFile *f) {
     context_error(c, "cannot write to the standard output: %s", strerror(errno));
     return false;
   }
-  bool bad = fflush(f->to) != 0 || ferror(f->to) != 0;
-  bad |= !bad && f->unnamed && !name_file(f);
+  int fd;
+  bool ok = close_written(f, &fd) && place(f, fd);
   int why = errno;
-  if (fclose(f->to) != 0 && !bad)
-    bad = true, why = errno;
-  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0)) {
+  if (ok)
     context_remark(c, "written: %s", f->path);
-    return true;
-  }
-  context_error(c, "cannot write %s: %s", f->path, strerror(bad ? why : errno));
-  if (f->temporary[0])
+  else if (f->temporary[0])
     unlink(f->temporary);
-  return false;
+  if (!ok)
+    context_error(c, "cannot write %s: %s", f->path, strerror(why));
+  if (fd >= 0)
+    close(fd);
+  return ok;
 }
 
 void file_abandon(OutFile *f) {

@@ -48,7 +48,7 @@ def ended(kill):
     assert run.returncode not in (0, 124), f"the launcher ended with {run.returncode}"
     left = [name for name in sorted(os.listdir(folder)) if name not in before]
     whole = fnmatch.filter(left, pattern)
-    assert left == whole, f"left behind: {left}"
+    assert left == whole, f"left behind: {sorted(set(left) - set(whole))}"
     assert whole or not pattern, "nothing was written"
 
 

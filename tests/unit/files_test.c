@@ -1,0 +1,172 @@
+/* tests/unit/files_test.c: files are put in place whole, also by a process that is killed meanwhile. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "driver/driver.h"
+
+/* How many more calls that change names the process makes before it is killed; 0: it is not. */
+static int calls_left;
+
+/* Kills the process behind the last of its calls. */
+static int called(int result) {
+  if (calls_left && --calls_left == 0)
+    raise(SIGKILL);
+  return result;
+}
+
+/* The C library's, for the whole program, each of which may be the last. */
+int linkat(int from, const char *a, int to, const char *b, int flags) {
+  return called((int)syscall(SYS_linkat, from, a, to, b, flags));
+}
+
+int rename(const char *a, const char *b) { return called((int)syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 0)); }
+
+/* A folder of its own, which is the current one, and a context. */
+typedef struct World {
+  StcContext *c;
+  char folder[64];
+} World;
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  w->c = stc_context_new(NULL);
+  strcpy(w->folder, "/tmp/files_test.XXXXXX");
+  *state = w;
+  return mkdtemp(w->folder) && chdir(w->folder) == 0 ? 0 : -1;
+}
+
+/* Removes all files of the current folder; how many there were. */
+static int clear(void) {
+  DIR *d = opendir(".");
+  int n = 0;
+  for (struct dirent *e; (e = readdir(d));)
+    n += unlink(e->d_name) == 0;
+  closedir(d);
+  return n;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  clear();
+  bool bad = chdir("/") != 0 || rmdir(w->folder) != 0;
+  stc_context_free(w->c);
+  free(w);
+  return bad ? -1 : 0;
+}
+
+/* How many files the current folder has. */
+static int count(void) {
+  DIR *d = opendir(".");
+  int n = 0;
+  for (struct dirent *e; (e = readdir(d));)
+    n += e->d_name[0] != '.';
+  closedir(d);
+  return n;
+}
+
+/* Has file "a" this text? */
+static bool has(const char *text) {
+  char found[64] = "";
+  FILE *f = fopen("a", "rb");
+  size_t n = f ? fread(found, 1, sizeof found - 1, f) : 0;
+  if (f)
+    fclose(f);
+  return f && n == strlen(text) && strcmp(found, text) == 0;
+}
+
+/* Can files without a name be made here? */
+static void need_unnamed(void) {
+  int fd = open(".", O_TMPFILE | O_RDWR, 0666);
+  if (fd < 0)
+    skip();
+  close(fd);
+}
+
+/* Writes "new" to file "a" in a process that is killed behind that many calls; has it been killed? */
+static bool killed(const World *w, int calls) {
+  int status;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    calls_left = calls;
+    _exit(!file_write(w->c, "a", "new", 3));
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  return WIFSIGNALED(status);
+}
+
+/* A new file: wherever the process is killed, the file is there and whole, or nothing is. */
+static void test_killed_new(void **state) {
+  need_unnamed();
+  for (int calls = 1; killed(*state, calls); calls++) {
+    assert_int_equal(count(), has("new"));
+    clear();
+  }
+  assert_true(has("new"));
+  assert_int_equal(clear(), 1);
+}
+
+/* A file that replaces another: the old or the new one is there, and what else is goes with the next that is written.
+ */
+static void test_killed_replacing(void **state) {
+  World *w = *state;
+  bool again = true;
+  need_unnamed();
+  for (int calls = 1; again; calls++) {
+    assert_true(file_write(w->c, "a", "old", 3));
+    again = killed(w, calls);
+    assert_true(has("old") || has("new"));
+    assert_true(count() <= 2);
+    assert_true(file_write(w->c, "a", "next", 4));
+    assert_true(has("next"));
+    assert_int_equal(clear(), 1);
+  }
+}
+
+/* What lies where a file is put before it replaces another, and was not left by a process that was killed, stays: the
+ * file of one that runs, a link, a pipe. */
+static void test_others_stay(void **state) {
+  World *w = *state;
+  struct stat is;
+  need_unnamed();
+  assert_true(file_write(w->c, "a", "old", 3));
+  int fd = open("a.part-0", O_RDWR | O_CREAT, 0666);
+  assert_int_equal(flock(fd, LOCK_EX), 0);
+  assert_int_equal(symlink("a", "a.part-1"), 0);
+  assert_int_equal(mkfifo("a.part-2", 0666), 0);
+  assert_true(file_write(w->c, "a", "new", 3));
+  assert_true(has("new"));
+  assert_int_equal(count(), 4);
+  close(fd);
+  assert_true(file_write(w->c, "a", "next", 4));
+  assert_int_not_equal(lstat("a.part-0", &is), 0);
+  assert_true(lstat("a.part-1", &is) == 0 && S_ISLNK(is.st_mode));
+  assert_true(lstat("a.part-2", &is) == 0 && S_ISFIFO(is.st_mode));
+  assert_int_equal(clear(), 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_killed_new, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_killed_replacing, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_others_stay, make_world, free_world),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
