@@ -122,7 +122,7 @@ def refused_metrics(said, metrics):
 
 def run_profiler(ncu, metrics, command, seconds):
     """The profiler's output for a command, again without the metrics that it does not know; those are left out of the list, too. Its exit status."""
-    options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--kernel-name", "regex:_(stream|overlap|naive)"]
+    options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--kernel-name", "regex:_(warps|stream|overlap|naive)"]
     end = time.time() + seconds
     while True:
         done = subprocess.run([ncu] + options + ["--metrics", ",".join(metrics)] + command, capture_output=True, text=True, timeout=max(1, end - time.time()))
