@@ -395,6 +395,12 @@ void emit_bulk(Emit *e, const Op *op) {
     e->target->warps->bulk_load(e, cells, points, bytes, cell_address(e, op->signal, op->operands + count + 1, none));
 }
 
+void emit_prefetch(Emit *e, const Op *op) {
+  int rank = op->noperands - 1;
+  LLVMValueRef points = buffer_address(e, op->from, op->operands, op->from_off, false);
+  e->target->warps->bulk_prefetch(e, points, bytes_of(e, op->operands[rank], buffer_type(e->m, op->from)));
+}
+
 void emit_waits(Emit *e, const Op *one, const Op *two) {
   LLVMValueRef at[2] = {cell_address(e, one->sym, one->operands + 1, one->off),
                         cell_address(e, two->sym, two->operands + 1, two->off)},

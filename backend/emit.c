@@ -362,6 +362,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_SIGNAL_WAIT: emit_signal(e, op); return NULL;
   case OP_BULK_LOAD:
   case OP_BULK_STORE: emit_bulk(e, op); return NULL;
+  case OP_BULK_PREFETCH: emit_prefetch(e, op); return NULL;
   case OP_BULK_COMMIT: e->target->warps->bulk_commit(e); return NULL;
   case OP_BULK_WAIT: e->target->warps->bulk_wait(e, op->count); return NULL;
   case OP_FENCE_ASYNC: e->target->warps->fence(e); return NULL;
@@ -469,10 +470,9 @@ static void find_special(void *user, Op *op) {
     s->shuffle = op;
   if ((op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT) && !s->async)
     s->async = op;
-  bool bulk = op_info[op->code].form == FORM_BULK;
   if (!s->registers && op_is_registers(op))
     s->registers = op;
-  if (!s->warps && (op_is_signal(op) || op_meets_warp(op) || bulk))
+  if (!s->warps && (op_is_signal(op) || op_meets_warp(op) || op_is_bulk(op)))
     s->warps = op;
 }
 

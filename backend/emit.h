@@ -277,6 +277,7 @@ void emit_vstore(Emit *e, const Op *op);
 void emit_async_copy(Emit *e, const Op *op);
 /* Bulk copies and ops on signals. */
 void emit_bulk(Emit *e, const Op *op);
+void emit_prefetch(Emit *e, const Op *op);
 void emit_signal(Emit *e, const Op *op);
 /* Two waits, one behind the other. */
 void emit_waits(Emit *e, const Op *one, const Op *two);
@@ -296,6 +297,7 @@ typedef struct WarpOps {
   void (*wait_both)(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity); /* for two of them, asked together */
   void (*bulk_load)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal);
   void (*bulk_store)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes);
+  void (*bulk_prefetch)(Emit *e, LLVMValueRef from, LLVMValueRef bytes);
   void (*bulk_commit)(Emit *e);
   void (*bulk_wait)(Emit *e, int groups);
   void (*fence)(Emit *e);

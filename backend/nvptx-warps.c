@@ -71,6 +71,10 @@ static void bulk_store(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef
               (LLVMValueRef[]){to, shared_number(e, from), bytes});
 }
 
+static void bulk_prefetch(Emit *e, LLVMValueRef from, LLVMValueRef bytes) {
+  instruction(e, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r", 2, (LLVMValueRef[]){from, bytes});
+}
+
 static void bulk_commit(Emit *e) { instruction(e, "cp.async.bulk.commit_group;", "", 0, NULL); }
 
 static void bulk_wait(Emit *e, int groups) {
@@ -102,6 +106,7 @@ const WarpOps nvptx_warps = {.init = init,
                              .wait_both = wait_for_both,
                              .bulk_load = bulk_load,
                              .bulk_store = bulk_store,
+                             .bulk_prefetch = bulk_prefetch,
                              .bulk_commit = bulk_commit,
                              .bulk_wait = bulk_wait,
                              .fence = fence,

@@ -282,6 +282,14 @@ Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buff
   return op;
 }
 
+Op *build_prefetch(Builder *b, BulkPlace buffer, Value *n) {
+  Op *op = build_op(b, OP_BULK_PREFETCH, TY_NONE, buffer.rank + 1, join(b->arena, buffer.rank, buffer.at, 1, &n));
+  op->from = buffer.of;
+  for (int d = 0; buffer.off && d < buffer.rank; d++)
+    op->from_off[d] = buffer.off[d];
+  return op;
+}
+
 Op *build_bare(Builder *b, Opcode code) { return build_op(b, code, TY_NONE, 0, NULL); }
 
 /* Gives `op` `n` empty nested blocks. */

@@ -77,6 +77,8 @@ typedef struct BulkPlace {
 } BulkPlace;
 /* bulk.load or bulk.store (then `signal` is empty) of `n` elements, an i32, of version `ver` of the array. */
 Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buffer, Value *n, BulkPlace signal);
+/* bulk.prefetch of `n` elements, an i32. */
+Op *build_prefetch(Builder *b, BulkPlace buffer, Value *n);
 /* A value of an affine bound, i64. */
 Value *build_affine(Builder *b, const Module *m, Affine x);
 /* An op without operands and results. */
@@ -124,5 +126,7 @@ bool op_is_registers(const Op *op);
 bool op_meets_warp(const Op *op);
 /* A barrier, of the whole block or between neighbouring warps? */
 bool op_is_barrier(const Op *op);
+/* Does it move whole rows beside the thread, or bring them nearer? */
+bool op_is_bulk(const Op *op);
 
 #endif

@@ -306,9 +306,8 @@ static bool touches(const Op *op, OpForm form, int flag) {
 }
 
 int op_buffer_read(const Op *op) {
-  return op->code == OP_ASYNC_COPY || op->code == OP_BULK_LOAD ? op->from
-         : touches(op, FORM_GLOBAL, OPF_READ)                  ? op->sym
-                                                               : -1;
+  bool copies = op->code == OP_ASYNC_COPY || op->code == OP_BULK_LOAD || op->code == OP_BULK_PREFETCH;
+  return copies ? op->from : touches(op, FORM_GLOBAL, OPF_READ) ? op->sym : -1;
 }
 int op_buffer_written(const Op *op) {
   return op->code == OP_BULK_STORE ? op->from : touches(op, FORM_GLOBAL, OPF_WRITE) ? op->sym : -1;
@@ -327,6 +326,7 @@ int op_first_index(const Op *op) {
   OpForm form = op_info[op->code].form;
   return (op_info[op->code].flags & OPF_WRITE) && form != FORM_COPY && form != FORM_BULK ? op_elements(op) : 0;
 }
+bool op_is_bulk(const Op *op) { return op_info[op->code].form == FORM_BULK || op_info[op->code].form == FORM_FETCH; }
 bool block_has_signals(const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     bool any = op_info[op->code].form == FORM_SIGNAL;
@@ -452,7 +452,7 @@ static void note_width(void *user, Op *op) {
   Widest *w = user;
   if (op_buffer_read(op) != w->buffer && op_buffer_written(op) != w->buffer)
     return;
-  int n = op_info[op->code].form == FORM_BULK ? VECTOR_BYTES : op_elements(op);
+  int n = op_is_bulk(op) ? VECTOR_BYTES : op_elements(op);
   w->elements = n > w->elements ? n : w->elements;
 }
 

@@ -55,6 +55,7 @@ typedef enum OpForm {
   FORM_COUNT,
   FORM_SIGNAL,
   FORM_BULK,
+  FORM_FETCH,
   FORM_BOX,
   FORM_MAP,
   FORM_FOR,
@@ -110,7 +111,7 @@ struct Op {
   int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the walk that a for runs in parts, 0: it does not */
-  int32_t from;   /* the buffer that async.copy and bulk.load read, and bulk.store writes */
+  int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, and bulk.store writes */
   int32_t signal; /* the array with the signal of a bulk.load */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
                             shuffle */

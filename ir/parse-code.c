@@ -521,6 +521,22 @@ static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
   return op;
 }
 
+/* "@A[%k, %l] + [0, 4] n %n" */
+static Op *parse_fetch(Parser *p, Builder *b, Opcode code) {
+  int64_t off[MAX_RANK] = {0};
+  Values operands = {0, NULL};
+  int buffer = text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &operands, off);
+  reader_expect_word(&p->r, "n");
+  push_value(p, &operands);
+  Op *op = finish_op(p, b, code, operands);
+  if (!op)
+    return NULL;
+  op->from = buffer;
+  memcpy(op->from_off, off, sizeof off);
+  return op;
+}
+
 /* "2" */
 static Op *parse_count(Parser *p, Builder *b, Opcode code) {
   bool registers = code == OP_REGISTERS_LESS || code == OP_REGISTERS_MORE;
@@ -618,6 +634,7 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_COUNT: return parse_count(p, b, code);
   case FORM_SIGNAL: return parse_signal(p, b, code);
   case FORM_BULK: return parse_bulk(p, b, code);
+  case FORM_FETCH: return parse_fetch(p, b, code);
   case FORM_BOX:
   case FORM_MAP: return parse_boxed(p, b, code);
   case FORM_FOR: return parse_for(p, b);

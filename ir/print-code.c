@@ -102,6 +102,16 @@ static void print_bulk(Printer *p, const Op *op) {
   str_add(p->s, "]");
 }
 
+/* What is brought nearer: " @A[%k] + [4] n %n". */
+static void print_fetch(Printer *p, const Op *op) {
+  int rank = op->noperands > 0 ? op->noperands - 1 : 0;
+  str_add(p->s, " ");
+  symbol_print(p->s, buffer_name(p->m, op->from));
+  print_place(p->s, rank, op->operands, op->from_off);
+  str_add(p->s, " n ");
+  print_values(p->s, op->noperands - rank, op->operands + rank);
+}
+
 /* An op between lanes: " %a xor 16", " %a by 1". */
 static void print_lane(Printer *p, const Op *op) {
   str_add(p->s, " ");
@@ -179,6 +189,7 @@ static void print_attributes(Printer *p, const Op *op) {
   case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
   case FORM_SIGNAL: print_signal(p, op); break;
   case FORM_BULK: print_bulk(p, op); break;
+  case FORM_FETCH: print_fetch(p, op); break;
   case FORM_BOX:
   case FORM_MAP: print_boxed(p, op); break;
   case FORM_FOR: print_for_head(p, op); break;

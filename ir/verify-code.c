@@ -433,6 +433,21 @@ static void check_bulk(Verifier *v, const Op *op) {
   check_offsets(v, op, a->rank, INT32_MAX);
 }
 
+/* What is brought nearer: a place in a buffer, and how many elements. */
+static void check_fetch(Verifier *v, const Op *op) {
+  if (op->from < 0 || op->from >= v->m->nbuffers) {
+    fail_op(v, op, "there is no buffer number %d", op->from);
+    return;
+  }
+  int rank = buffer_rank(v->m, op->from);
+  if (op->noperands != rank + 1) {
+    fail_op(v, op, "%d operands, must be %d", op->noperands, rank + 1);
+    return;
+  }
+  check_indices(v, op, 0, rank, TY_I64);
+  expect_type(v, op, rank, TY_I32, "the number of elements");
+}
+
 /* A for's operands, block arguments and results. */
 static void check_for(Verifier *v, const Op *op) {
   if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 ||
@@ -523,6 +538,7 @@ static void check_form(Verifier *v, const Op *op) {
     break;
   case FORM_SIGNAL: check_signal(v, op); break;
   case FORM_BULK: check_bulk(v, op); break;
+  case FORM_FETCH: check_fetch(v, op); break;
   case FORM_BOX:
   case FORM_MAP: check_boxed(v, op); break;
   case FORM_FOR: check_for(v, op); break;

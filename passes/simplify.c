@@ -303,7 +303,7 @@ static void release_uses(Simplifier *s, const Op *op) {
 /* Does `op` do what other threads, or other ops, notice, whatever its results are used for? */
 static bool has_effect(const Op *op) {
   return (op_info[op->code].flags & OPF_WRITE) || op_is_barrier(op) || op->code == OP_ASYNC_COMMIT ||
-         op->code == OP_ASYNC_WAIT || op_is_signal(op) || op_is_registers(op);
+         op->code == OP_ASYNC_WAIT || op->code == OP_BULK_PREFETCH || op_is_signal(op) || op_is_registers(op);
 }
 
 /* Does nothing in `b` do more than compute its values? */

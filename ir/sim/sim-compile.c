@@ -206,6 +206,17 @@ static void compile_bulk(Compiler *c, const Op *op) {
   c->k->signals = true;
 }
 
+/* What is brought nearer: its place must be a multiple of 16 bytes, and all of it be there. */
+static void compile_fetch(Compiler *c, const Op *op) {
+  int rank = op->noperands - 1;
+  SimPlace *points = buffer_place(c, op->from, op->operands, op->from_off);
+  points->align = VECTOR_BYTES / type_size(buffer_type(c->s->m, op->from));
+  int at = emit(c, SIM_ALIGN, op, 0, 0, 0, 0);
+  c->k->insns[at].place = points;
+  at = emit(c, SIM_FETCH, op, 0, sim_slot(op->operands[rank]), 0, 0);
+  c->k->insns[at].place = points;
+}
+
 /* The yield that ends `b`, or NULL. */
 static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
 
@@ -396,6 +407,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_FENCE_ASYNC: compile_signal(c, op); break;
   case OP_BULK_LOAD:
   case OP_BULK_STORE: compile_bulk(c, op); break;
+  case OP_BULK_PREFETCH: compile_fetch(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;

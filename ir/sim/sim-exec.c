@@ -64,6 +64,7 @@ static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   case SIM_SALIGN: sim_align(s, t, i); break;
   case SIM_COPY: sim_copy(s, t, i); break;
   case SIM_COMMIT: t->commits++; break;
+  case SIM_FETCH: sim_fetch(s, t, i); break;
   default: sim_wait(s, t, i); break;
   }
 }
@@ -125,6 +126,7 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_SALIGN:
     case SIM_COPY:
     case SIM_COMMIT:
+    case SIM_FETCH:
     case SIM_WAIT: run_memory(s, t, i); break;
     case SIM_PARALLEL:
       s->met = ++s->interval;

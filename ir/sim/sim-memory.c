@@ -53,6 +53,22 @@ void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
               sim_place_text(s, t, i), (long long)element, p->align);
 }
 
+void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
+  const Buffer *b = &s->m->buffers[i->place->sym];
+  int64_t n = t->slot[i->a].i, element;
+  uint32_t stale;
+  SimPlace last = *i->place;
+  SimInsn end = *i;
+  if (n < 1 || n * type_size(buffer_type(s->m, i->place->sym)) % VECTOR_BYTES) {
+    sim_fault(s, t, i, "bulk.prefetch of %lld elements; they must be whole 16 bytes", (long long)n);
+    return;
+  }
+  last.off[last.rank - 1] += n - 1;
+  end.place = &last;
+  if (find_element(s, t, i, "bulk.prefetch of", b->name, &element, &stale))
+    find_element(s, t, &end, "bulk.prefetch of", b->name, &element, &stale);
+}
+
 /* ---- races */
 
 /* Notes that `me` reads in period `now`; if another wrote in it, returns 1 and who in *other. */

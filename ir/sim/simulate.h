@@ -37,6 +37,7 @@ typedef enum SimCode {
   SIM_AWAIT,     /* until the signal's phase of parity a has ended */
   SIM_BULK,      /* a bulk copy of a elements; the load and the store of one of them are the second and the third
                     instruction behind it */
+  SIM_FETCH,     /* a elements from the place on, all of which must be there, are asked for */
   SIM_PARALLEL,  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION, /* an iteration of it begins */
   SIM_MOVE,      /* dst = a, stale also if b or c is */
@@ -300,6 +301,8 @@ void sim_deadlock(Sim *s, const SimThread *t);
 int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who);
 /* Where cell `i` of thread `t` is, as element of its array. False after a fault. */
 bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, int64_t *cell);
+/* SIM_FETCH. */
+void sim_fetch(Sim *s, SimThread *t, const SimInsn *i);
 /* SIM_ALIGN and SIM_SALIGN. */
 void sim_align(Sim *s, SimThread *t, const SimInsn *i);
 /* SIM_COPY; SIM_WAIT; the end of the thread, when no copy may be on its way. */

@@ -96,7 +96,7 @@ static void replace_store(void *user, Op *op) {
 /* Gives the buffers that `op` names their new numbers (a block_walk callback). */
 static void renumber_op(void *user, Op *op) {
   const Series *s = user;
-  if (op_info[op->code].form == FORM_COPY || op_info[op->code].form == FORM_BULK)
+  if (op_info[op->code].form == FORM_COPY || op_is_bulk(op))
     op->from = s->buffer[op->from];
   else if (op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0)
     op->sym = s->buffer[op->sym];

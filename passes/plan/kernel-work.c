@@ -394,6 +394,7 @@ static void count_op(Count *c, const Op *op) {
   case OP_ASYNC_COMMIT: c->w->instructions += c->rounds; break;
   case OP_BULK_LOAD:
   case OP_BULK_STORE:
+  case OP_BULK_PREFETCH:
   case OP_ELECT: c->w->instructions += c->rounds; break;
   case OP_UNIFORM:
   case OP_SHUFFLE:
