@@ -141,6 +141,15 @@ static void add_movers(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
   w->registers = now;
 }
 
+/* How many rows behind those that are loaded the second-level cache is asked for. What is loaded has the time that the
+ * warps of a core take for all groups of a ring but one: where that is less than memory takes to answer, it is asked
+ * for earlier. */
+static int32_t early_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  double point = warps_slots(e, true) * (warps_largest(e) > 4 ? 2 : 1);
+  double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * warps_per_core(t, e, w);
+  return slots < tuning.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
+}
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
@@ -155,6 +164,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   w.V = written_out(e, &w, all < w.U ? all : w.U);
   w.R = groups_written(e, &w);
   add_movers(t, e, &w);
+  w.early = early_rows(t, e, &w);
   return w;
 }
 

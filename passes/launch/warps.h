@@ -99,10 +99,11 @@ bool warps_has_rims(const WarpLevel *e, int v);
  * written out, groups that it has one after another (all rows of which it has), of which segments have a multiple,
  * elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a multiple of those),
  * rows that are lost at both ends of a segment. movers: warps beside those, which only load and store, 0: the first and
- * the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`.
+ * the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`. early: when rows are
+ * loaded, the second-level cache is asked for those so many rows behind; 0: for none.
  */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, R, vector, halo, ends, movers, registers;
+  int32_t X, C, W, G, U, V, R, vector, halo, ends, movers, registers, early;
 } WarpShape;
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Bytes of the smallest and of the largest type of a field. */

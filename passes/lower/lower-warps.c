@@ -52,6 +52,11 @@ typedef struct WarpCopy {
   bool legal;
 } WarpCopy;
 
+/* The row of the grid that comes as number `u` of group `c` of fields that are taken `late` rows late. */
+static Value *row_of(WarpKernel *k, const WarpCopy *c, int u, int late) {
+  return warps_grid(k, warps_add(k, c->y, u - late), 0, c->legal);
+}
+
 /* Begins the copy of `n` columns from `x` on (i64) of row number `u` of group `c`, to column `to` (NULL: 0) of the
  * first rings; fields that are taken late have a row before it. */
 static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int u, Value *to) {
@@ -61,7 +66,7 @@ static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int 
     if (e->field[f].in < 0)
       continue;
     if (!at[0] || warps_late(e, f) != late)
-      at[0] = warps_grid(k, warps_add(k, c->y, u - warps_late(e, f)), 0, c->legal);
+      at[0] = row_of(k, c, u, warps_late(e, f));
     late = warps_late(e, f);
     warps_end_ring(k, f, 0, c->slot, small(k, u), to ? to : small(k, 0), cells);
     build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
@@ -74,6 +79,26 @@ static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int 
 static void copy_columns(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, Value *to) {
   for (int u = 0; u < k->w.U; u++)
     copy_rows(k, c, x, n, u, to);
+}
+
+/* Asks the second-level cache for the rows that are k->w.early behind group `c`, which has rows of the field alone: all
+ * columns of the copy from `x` of the grid on (i64), where all those rows are the field's. */
+static void fetch_columns(WarpKernel *k, const WarpCopy *c, Value *x) {
+  const WarpLevel *e = k->e;
+  Builder outer;
+  const int64_t behind[MAX_RANK] = {k->w.early, 0};
+  if (!k->w.early || c->legal)
+    return;
+  Value *last = warps_add(k, c->y, k->w.early + k->w.U - 1);
+  Value *in = build2(&k->b, OP_LT, last, build_convert(&k->b, TY_I32, k->rows));
+  go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
+  for (int u = 0; u < k->w.U; u++)
+    for (int f = 0; f < e->nfields; f++) {
+      Value *at[] = {row_of(k, c, u, warps_late(e, f)), x};
+      if (e->field[f].in >= 0)
+        build_prefetch(&k->b, (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, behind}, c->n);
+    }
+  k->b = outer;
 }
 
 /* How many times `width` columns, or what is left of them, are in `left` columns (i64). More than once is seldom, and
@@ -110,18 +135,25 @@ static void copy_images(WarpKernel *k, const WarpCopy *c) {
   k->b = outer;
 }
 
+/* Begins the copies of group `c`, whose columns are the field's, and asks for what is loaded later. */
+static void copy_own(WarpKernel *k, const WarpCopy *c) {
+  Value *x = warps_grid(k, c->x, 1, false);
+  copy_columns(k, c, x, c->n, NULL);
+  fetch_columns(k, c, x);
+}
+
 /* Begins the copies of a group. Nearly all strips have columns of the field alone, which take no images. */
 static void copy_group(WarpKernel *k, const WarpCopy *c) {
   Builder outer;
   if (!k->e->wraps[1]) {
-    copy_columns(k, c, warps_grid(k, c->x, 1, false), c->n, NULL);
+    copy_own(k, c);
     return;
   }
   Value *behind = build_convert(&k->b, TY_I64, build2(&k->b, OP_ADD, c->x, c->n));
   Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, c->x, small(k, 0)), build2(&k->b, OP_LE, behind, k->columns));
   Op *inside = build_if(&k->b, in, 0, NULL);
   go_in(k, inside, 0, &outer);
-  copy_columns(k, c, warps_grid(k, c->x, 1, false), c->n, NULL);
+  copy_own(k, c);
   k->b = builder_at_end(outer.arena, inside->blocks[1]);
   copy_images(k, c);
   k->b = outer;
