@@ -84,13 +84,18 @@ static Value *strip_at(WarpKernel *k, Value *at) {
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
 
-/* The row of strip `s` that place `at` of the list is at. The two quotients are made uniform each by itself: of a
+/* How many of the rows that stand for what a segment costs at the upper and lower rim lie before a strip's first, the
+ * others behind its last: half of them, but for those of a segment anywhere. */
+static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k) - 1) / 2; }
+
+/* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the place
+ * stands for what rims cost. The two quotients are made uniform each by itself: of a
  * choice between them LLVM makes one by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
   Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
   Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, row_cost())));
-  return build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner);
+  return warps_add(k, build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner), -rows_before(k));
 }
 
 /* The block's part of the list: from *from to before *to. No part is so short that it costs more than twice what it
