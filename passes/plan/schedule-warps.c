@@ -252,13 +252,12 @@ static bool fields_were_faster(const WarpLevel *e) {
 }
 
 /* The same of steps of one type some of whose fields are taken late by levels that are alone in their warps, in tiles
- * with warps of their own that load and store. In f64 walks were as fast on grids of more points. */
+ * with warps of their own that load and store. Walks need more points to be fast in f64. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
-  double points = (double)size[0] * (double)size[1];
+  double least = warps_largest(e) > 4 ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return e->late && w->movers && e->n <= tuning.warps_late_stages && e->nfields <= tuning.warps_late_fields &&
          warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] && !e->wraps[0] && !e->wraps[1] &&
-         reach_of(e) <= tuning.warps_most_reach && size[0] >= tuning.warps_least_extent &&
-         size[1] >= tuning.warps_least_extent && (warps_largest(e) == 4 || points <= tuning.warps_late_points);
+         reach_of(e) <= tuning.warps_most_reach && (double)size[0] >= least && (double)size[1] >= least;
 }
 
 /* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
@@ -285,15 +284,22 @@ static bool is_like_measured(const WarpLevel *e) {
          e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
 
-/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a large grid?
- * The estimates err alike there, since both count what those take; but for lanes of one vector, on all but the largest
- * grids. */
+/* Which part of a walk's time tile `s` must be expected to take at most, to be faster on a grid of so many points: the
+ * larger one on large grids, where estimates err alike, since both count what roots and quotients take; but for lanes
+ * of one vector, on all but the largest. On smaller ones in f64 the walk's is too long, so it must be less. */
+static double sure_part(const WarpLevel *e, const Schedule *s, double points) {
+  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e);
+  double least = tuning.warps_least_extent * tuning.warps_least_extent;
+  return points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) ? tuning.clearly
+         : !narrow && warps_smallest(e) > 4 && points >= least                ? tuning.warps_root_sure
+                                                                              : 0;
+}
+
+/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients? */
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *walk, const int64_t *size) {
-  double points = (double)size[0] * (double)size[1];
-  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e);
-  return is_like_measured(e) && points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) &&
-         cost_of(c->target, e, s, size) < tuning.clearly * walked_ps(c, m, walk, size);
+  double part = sure_part(e, s, (double)size[0] * (double)size[1]);
+  return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * walked_ps(c, m, walk, size);
 }
 
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
