@@ -89,28 +89,51 @@ static bool remove_left(const char *path) {
   return left;
 }
 
+/* Sets f->temporary to name number `i` beside f->path, of a row that is the same for all processes and that nobody else
+ * takes: in the same folder, ".NAME.stc-part-0" and so on. False if it is too long. */
+static bool name_beside(OutFile *f, int i) {
+  const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+  int n = snprintf(f->temporary, sizeof f->temporary, "%.*s.%s.stc-part-%d", (int)(name - f->path), f->path, name, i);
+  return n < (int)sizeof f->temporary;
+}
+
+/* Removes what has been left under the names beside f->path from number `i` on. */
+static void remove_beside(OutFile *f, int i) {
+  while (name_beside(f, i) && remove_left(f->temporary))
+    i++;
+  f->temporary[0] = 0;
+}
+
+/* Gives the unnamed file that `link` leads to the free name f->temporary, and then that of the file it replaces; 1: it
+ * has it, 0: no, -1: the first name is not free. */
+static int replace(const OutFile *f, const char *link) {
+  if (linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
+    return rename(f->temporary, f->path) == 0;
+  return errno == EEXIST ? -1 : 0;
+}
+
 /* Gives the unnamed file `fd` the name f->path, at once if it is free. Else the file that has it is replaced, for which
- * the new one takes the first free name beside it first, of a row that is the same for all processes: it is locked
- * meanwhile, so that the next process knows whether the one that is putting it in place still runs. */
+ * the new one takes the first free name beside it first: it is locked meanwhile, so that the next process knows whether
+ * the one that is putting it in place still runs. What others have left there goes. */
 static bool place_unnamed(OutFile *f, int fd) {
   char link[64];
+  int done = 0, i = 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  if (linkat(AT_FDCWD, link, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0)
+  if (linkat(AT_FDCWD, link, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0) {
+    remove_beside(f, 0);
     return true;
-  bool busy = errno == EEXIST;
-  if (busy)
-    flock(fd, LOCK_EX | LOCK_NB);
-  for (int i = 0; busy && i < 1000; i++) {
-    if (snprintf(f->temporary, sizeof f->temporary, "%s.part-%d", f->path, i) >= (int)sizeof f->temporary)
-      break;
-    do {
-      if (linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
-        return rename(f->temporary, f->path) == 0;
-      busy = errno == EEXIST;
-    } while (busy && remove_left(f->temporary));
   }
-  f->temporary[0] = 0;
-  return false;
+  if (errno == EEXIST) {
+    flock(fd, LOCK_EX | LOCK_NB);
+    done = -1;
+  }
+  for (; done < 0 && i < 1000 && name_beside(f, i); i++)
+    do
+      done = replace(f, link);
+    while (done < 0 && remove_left(f->temporary));
+  if (done > 0)
+    remove_beside(f, i);
+  return done > 0;
 }
 
 /* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if it cannot. */

@@ -75,7 +75,7 @@ static int count(void) {
   DIR *d = opendir(".");
   int n = 0;
   for (struct dirent *e; (e = readdir(d));)
-    n += e->d_name[0] != '.';
+    n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
   closedir(d);
   return n;
 }
@@ -115,6 +115,8 @@ static bool killed(const World *w, int calls) {
 /* A new file: wherever the process is killed, the file is there and whole, or nothing is. */
 static void test_killed_new(void **state) {
   need_unnamed();
+  assert_true(killed(*state, 1));
+  clear();
   for (int calls = 1; killed(*state, calls); calls++) {
     assert_int_equal(count(), has("new"));
     clear();
@@ -132,12 +134,36 @@ static void test_killed_replacing(void **state) {
   for (int calls = 1; again; calls++) {
     assert_true(file_write(w->c, "a", "old", 3));
     again = killed(w, calls);
+    assert_true(again || calls > 2);
     assert_true(has("old") || has("new"));
     assert_true(count() <= 2);
     assert_true(file_write(w->c, "a", "next", 4));
     assert_true(has("next"));
     assert_int_equal(clear(), 1);
   }
+}
+
+/* Makes a file with a text. */
+static void make(const char *name) {
+  FILE *f = fopen(name, "wb");
+  assert_true(f && fputs("mine", f) >= 0 && fclose(f) == 0);
+}
+
+/* All that several processes have left goes, whether there is a file to replace or not; files with like names stay. */
+static void test_left_goes(void **state) {
+  World *w = *state;
+  need_unnamed();
+  for (int there = 0; there < 2; there++) {
+    make(".a.stc-part-0");
+    make(".a.stc-part-1");
+    make("a.part-0");
+    make("a.stc-part-0");
+    make(".b.stc-part-0");
+    assert_true(file_write(w->c, "a", "new", 3));
+    assert_true(has("new"));
+    assert_int_equal(count(), 4);
+  }
+  assert_int_equal(clear(), 4);
 }
 
 /* What lies where a file is put before it replaces another, and was not left by a process that was killed, stays: the
@@ -147,18 +173,18 @@ static void test_others_stay(void **state) {
   struct stat is;
   need_unnamed();
   assert_true(file_write(w->c, "a", "old", 3));
-  int fd = open("a.part-0", O_RDWR | O_CREAT, 0666);
+  int fd = open(".a.stc-part-0", O_RDWR | O_CREAT, 0666);
   assert_int_equal(flock(fd, LOCK_EX), 0);
-  assert_int_equal(symlink("a", "a.part-1"), 0);
-  assert_int_equal(mkfifo("a.part-2", 0666), 0);
+  assert_int_equal(symlink("a", ".a.stc-part-1"), 0);
+  assert_int_equal(mkfifo(".a.stc-part-2", 0666), 0);
   assert_true(file_write(w->c, "a", "new", 3));
   assert_true(has("new"));
   assert_int_equal(count(), 4);
   close(fd);
   assert_true(file_write(w->c, "a", "next", 4));
-  assert_int_not_equal(lstat("a.part-0", &is), 0);
-  assert_true(lstat("a.part-1", &is) == 0 && S_ISLNK(is.st_mode));
-  assert_true(lstat("a.part-2", &is) == 0 && S_ISFIFO(is.st_mode));
+  assert_int_not_equal(lstat(".a.stc-part-0", &is), 0);
+  assert_true(lstat(".a.stc-part-1", &is) == 0 && S_ISLNK(is.st_mode));
+  assert_true(lstat(".a.stc-part-2", &is) == 0 && S_ISFIFO(is.st_mode));
   assert_int_equal(clear(), 3);
 }
 
@@ -166,6 +192,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_killed_new, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_killed_replacing, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_left_goes, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_others_stay, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
