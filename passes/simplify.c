@@ -357,7 +357,7 @@ static void sweep_block(Simplifier *s, Block *b) {
 static void mark_stored(bool *stored, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op_buffer_written(op) >= 0)
-      stored[op->sym] = true;
+      stored[op_buffer_written(op)] = true;
     for (int i = 0; i < op->nblocks; i++)
       mark_stored(stored, op->blocks[i]);
   }
