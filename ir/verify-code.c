@@ -333,6 +333,13 @@ static void check_array_use(Verifier *v, const Op *op) {
     check_place(v, op, a->rank, TY_I32, a->type, a->name);
 }
 
+/* The offsets of a place in buffer op->from, of rank `rank`. */
+static void check_from_offsets(Verifier *v, const Op *op, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (op->from_off[d] > MAX_OFFSET || op->from_off[d] < -MAX_OFFSET)
+      fail_op(v, op, "offset %lld is out of range", (long long)op->from_off[d]);
+}
+
 /* async.copy: both places, and elements of one type. */
 static void check_copy(Verifier *v, const Op *op) {
   const Array *a = named_array(v, op);
@@ -355,9 +362,7 @@ static void check_copy(Verifier *v, const Op *op) {
             type_name(buffer_type(v->m, op->from)));
   check_count(v, op, a->type);
   check_offsets(v, op, a->rank, INT32_MAX);
-  for (int d = 0; d < rank; d++)
-    if (op->from_off[d] > MAX_OFFSET || op->from_off[d] < -MAX_OFFSET)
-      fail_op(v, op, "offset %lld is out of range", (long long)op->from_off[d]);
+  check_from_offsets(v, op, rank);
 }
 
 /* A for of rounds at edges, or of those between: one of each stands directly in a for of parts, that at edges first. */
@@ -431,6 +436,7 @@ static void check_bulk(Verifier *v, const Op *op) {
       (b->kind == BUFFER_PARAM || (b->kind == BUFFER_FIELD && v->m->fields[b->field].input)))
     fail_op(v, op, "'%s' cannot be written", b->name);
   check_offsets(v, op, a->rank, INT32_MAX);
+  check_from_offsets(v, op, rank);
 }
 
 /* What is brought nearer: a place in a buffer, and how many elements. */
@@ -446,6 +452,7 @@ static void check_fetch(Verifier *v, const Op *op) {
   }
   check_indices(v, op, 0, rank, TY_I64);
   expect_type(v, op, rank, TY_I32, "the number of elements");
+  check_from_offsets(v, op, rank);
 }
 
 /* A for's operands, block arguments and results. */

@@ -59,13 +59,13 @@ void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
   uint32_t stale;
   SimPlace last = *i->place;
   SimInsn end = *i;
-  if (n < 1 || n * type_size(buffer_type(s->m, i->place->sym)) % VECTOR_BYTES) {
+  if (n < 0 || n * type_size(buffer_type(s->m, i->place->sym)) % VECTOR_BYTES) {
     sim_fault(s, t, i, "bulk.prefetch of %lld elements; they must be whole 16 bytes", (long long)n);
     return;
   }
   last.off[last.rank - 1] += n - 1;
   end.place = &last;
-  if (find_element(s, t, i, "bulk.prefetch of", b->name, &element, &stale))
+  if (n && find_element(s, t, i, "bulk.prefetch of", b->name, &element, &stale))
     find_element(s, t, &end, "bulk.prefetch of", b->name, &element, &stale);
 }
 

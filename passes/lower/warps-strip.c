@@ -88,9 +88,9 @@ static Value *strip_at(WarpKernel *k, Value *at) {
  * others behind its last: half of them, but for those of a segment anywhere. */
 static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k) - 1) / 2; }
 
-/* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the place
- * stands for what rims cost. The two quotients are made uniform each by itself: of a
- * choice between them LLVM makes one by a number that it does not know, which is a call. */
+/* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the
+ * place stands for what rims cost. The two quotients are made uniform each by itself: of a choice between them LLVM
+ * makes one by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
   Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));

@@ -284,21 +284,22 @@ static bool is_like_measured(const WarpLevel *e) {
          e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
 
-/* Which part of a walk's time tile `s` must be expected to take at most, to be faster on a grid of so many points: the
+/* Which part of a walk's time tile `s` must be expected to take at most, to be faster on a grid of extents `size`: the
  * larger one on large grids, where estimates err alike, since both count what roots and quotients take; but for lanes
  * of one vector, on all but the largest. On smaller ones in f64 the walk's is too long, so it must be less. */
-static double sure_part(const WarpLevel *e, const Schedule *s, double points) {
-  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e);
-  double least = tuning.warps_least_extent * tuning.warps_least_extent;
+static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *size) {
+  double points = (double)size[0] * (double)size[1], least = tuning.warps_least_extent;
+  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
+       large = least <= (double)size[0] && least <= (double)size[1];
   return points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) ? tuning.clearly
-         : !narrow && warps_smallest(e) > 4 && points >= least                ? tuning.warps_root_sure
+         : !narrow && warps_smallest(e) > 4 && large                          ? tuning.warps_root_sure
                                                                               : 0;
 }
 
 /* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients? */
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *walk, const int64_t *size) {
-  double part = sure_part(e, s, (double)size[0] * (double)size[1]);
+  double part = sure_part(e, s, size);
   return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * walked_ps(c, m, walk, size);
 }
 
