@@ -223,9 +223,10 @@ static void tell(const Bench *b, const Entry *e, const Search *s, const char *si
   fprintf(stderr, "%s %s %s: %d schedules tried, %d of them measured, in %.1f s; ", e->program->name, e->type, size,
           s->tried, s->measured, clock_seconds() - s->start);
   if (found)
-    fprintf(stderr, "the best makes %.4g GPts/s: %s\n", s->best->gpts, s->best->schedule);
+    fprintf(stderr, "the best%s makes %.4g GPts/s: %s\n", s->best->usual ? ", the default," : "", s->best->gpts,
+            s->best->schedule);
   else
-    fprintf(stderr, "none could be used\n");
+    fprintf(stderr, "none could be measured, and the default stands (%s)\n", search_usual(s)->why);
 }
 
 /* Searches for the fastest schedule of a size, as long as --tune and --seconds say, and puts it into the database. */
@@ -246,7 +247,7 @@ static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *
   StcStatus s = search_run(&search);
   tell(b, e, &search, bench_size_text(b->w.arena, size), !s);
   if (!s)
-    *schedule = search.best->schedule;
+    *schedule = tune_entry(b->w.arena, &e->subject, *key, search.best).schedule;
   if (!s && database(b))
     s = tune_db_store(&b->w, database(b), tune_entry(b->w.arena, &e->subject, *key, search.best));
   search_close(&search);

@@ -11,6 +11,7 @@ StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t poin
   return STC_OK;
 }
 
+/* The default is kept as such: what it comes to depends on the size of the grid. */
 TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *best) {
   char date[16];
   time_t now = time(NULL);
@@ -21,7 +22,9 @@ TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *b
                      stc_program_name(s->program),
                      s->options.real ? s->options.real : "f32",
                      stc_version(),
-                     best->plan ? best->plan : best->schedule,
+                     best->usual  ? best->options
+                     : best->plan ? best->plan
+                                  : best->schedule,
                      arena_strdup(a, date),
                      best->gpts};
 }

@@ -8,6 +8,9 @@
 
 enum { LEADERS = 6, FAR = 1000, CROWDED = 3 };
 
+/* The part of the time left below which compiling something costs little. */
+static const double CHEAP = 0.1;
+
 /* How many places two candidates are apart on the axes of their row; FAR if that is not the same. */
 static int distance(const Candidate *x, const Candidate *y) {
   int sum = 0;
@@ -89,10 +92,13 @@ static double own_expected(const SearchSpace *s) {
 static const char *why_not(const SearchSpace *s, const Candidate *k, const SkipRule *rule, double own) {
   int spilled = 4 * (int)k->expected.spilled;
   bool early = !(rule->least > 0);
-  double expected = early ? k->expected.gpts : space_expects(s, k), least = early ? rule->part * own : rule->least;
+  double cost = k->ops * s->op_cost, expected = early ? k->expected.gpts : space_expects(s, k),
+         least = early ? rule->part * own : rule->least;
   if (k->ops > rule->ops)
     return arena_printf(s->arena, "its code is %d operations long, and would take too long to compile", k->ops);
-  if (k->own && (!early || k->ops <= rule->ops / 3))
+  if (cost > 1)
+    return arena_printf(s->arena, "its code is %d operations long, and there is no time to compile it", k->ops);
+  if (k->own && (early ? k->ops <= rule->ops / 3 : cost <= CHEAP))
     return NULL;
   if (!k->own && spilled > rule->spills)
     return arena_printf(s->arena, "%d bytes a thread are not expected to fit the registers", spilled);
@@ -146,6 +152,14 @@ static Candidate *next_of(const Merit *from, int n, Choice by, Candidate *const 
   return next ? next->k : by == CHOICE_APART ? next_of(from, n, CHOICE_MERIT, taken, ntaken) : NULL;
 }
 
+/* What speaks for waiting candidate `c`. */
+static double merit(const SearchSpace *s, const Candidate *c, Candidate *const *leaders, int nleaders) {
+  double cost = c->ops * s->op_cost, expected = c->lowered ? space_expects(s, c) : 0;
+  if (c->own && (!c->lowered || cost <= CHEAP || !(expected > 0)))
+    return INFINITY;
+  return expected > 0 ? expected / (1 + cost) : -remoteness(c, leaders, nleaders);
+}
+
 /* Chooses up to `n` of the waiting candidates that are `lowered` or are not, as space_pool and space_choose say. */
 static int choose(const SearchSpace *s, bool lowered, int n, Candidate **out) {
   Candidate *leaders[LEADERS];
@@ -155,8 +169,7 @@ static int choose(const SearchSpace *s, bool lowered, int n, Candidate **out) {
     Candidate *c = &s->all[i];
     if (c->state != CANDIDATE_WAITING || c->lowered != lowered)
       continue;
-    double expected = lowered ? space_expects(s, c) : 0;
-    from[nfrom++] = (Merit){c, c->own ? INFINITY : expected > 0 ? expected : -remoteness(c, leaders, nleaders)};
+    from[nfrom++] = (Merit){c, merit(s, c, leaders, nleaders)};
   }
   while (found < n) {
     Choice by = found >= n - n / 4 ? CHOICE_ANY : lowered ? CHOICE_APART : CHOICE_MERIT;

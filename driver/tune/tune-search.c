@@ -1,6 +1,7 @@
 /* driver/tune/tune-search.c: schedules tried on a device until the time is up. */
 #include "driver/tune/tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,11 @@
  * below HOPELESS of the best is not measured further, one expected to be below SLOWER of it is not compiled, and
  * neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below
  * OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL:
- * candidates that the model is asked about, for each that is compiled. */
-enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, OWN_SECONDS = 30 };
-static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
+ * candidates that the model is asked about, for each that is compiled. BATCH_PART: the part of the time left that an
+ * assembler may take. */
+enum { KEPT = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024 };
+static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, BATCH_PART = 0.5, SAMPLE = 0.01,
+                    FINAL_SAMPLE = 0.05;
 
 /* ---------------------------------------------------------------- one candidate */
 
@@ -44,6 +47,10 @@ static void finish(Search *t, Candidate *k, CandidateState state, const char *wh
 /* May more candidates be begun? */
 static bool has_time(const Search *t) { return !*t->stop && clock_seconds() + t->pace / 2 < t->until; }
 
+/* The default, which is the first of all. */
+static Candidate *usual(const Search *t) { return &t->space.all[0]; }
+const Candidate *search_usual(const Search *t) { return t->space.n ? usual(t) : NULL; }
+
 /* Closes the trial of candidate `k`, if it has one. */
 static void close_trial(Candidate *k) {
   if (!k->trial)
@@ -74,14 +81,17 @@ static bool is_repeated(const Search *t, const Candidate *k) {
 
 /* Notes what is known of candidate `k` now that there is kernel IR, or ends it. */
 static void note_lowered(Search *t, Candidate *k) {
-  if (k->trial->messages.first[0])
+  if (k->trial->messages.first[0]) {
     finish(t, k, CANDIDATE_REFUSED, NULL);
-  else if (is_repeated(t, k))
-    finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
-  else {
-    note(t, k);
-    k->lowered = true;
+    return;
   }
+  bool repeated = is_repeated(t, k);
+  k->lowered = true;
+  note(t, k);
+  if (k->usual)
+    k->family = k->trial->build->code.schedule.family;
+  if (repeated)
+    finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
 }
 
 /* Takes three samples of a candidate whose trial is ready for them. */
@@ -106,7 +116,7 @@ static bool is_behind(const Search *t, const Candidate *k) {
 /* Times a candidate that is compiled; verifies it if it is among the best then. */
 static StcStatus measure(Search *t, Candidate *k) {
   Trial *trial = k->trial;
-  if (trial->kernel.local > SPILLS)
+  if (trial->kernel.local > SPILLS && !k->usual)
     return finish(t, k, CANDIDATE_SLOW,
                   arena_printf(t->arena, "%d bytes a thread do not fit the registers", trial->kernel.local)),
            STC_OK;
@@ -128,12 +138,13 @@ static StcStatus measure(Search *t, Candidate *k) {
   return s;
 }
 
-/* Closes all trials but those of the `keep` best candidates and of the `n` at `also`. */
+/* Closes all trials but those of the default, the `keep` best candidates and the `n` at `also`; with `keep` 0 that of
+ * the default, too. */
 static void close_others(Search *t, int keep, int n, Candidate *const *also) {
   Candidate *best[KEPT];
   int nbest = space_best(&t->space, keep, best);
   for (int i = 0; i < t->space.n; i++) {
-    bool kept = false;
+    bool kept = keep && t->space.all[i].usual;
     for (int b = 0; b < nbest; b++)
       kept |= best[b] == &t->space.all[i];
     for (int b = 0; b < n; b++)
@@ -163,14 +174,15 @@ static StcStatus revive(Search *t) {
 /* ---------------------------------------------------------------- the search */
 
 /* Opens trials for those of the `n` candidates that have none; *sure is set to how many of them, the first ones, are
- * families' own. Returns how many trials there are now, all at `trials`. */
+ * families' own, which without a model are tried in any case. Returns how many trials there are now, all at `trials`.
+ */
 static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *sure) {
   int open = 0;
   *sure = 0;
   for (int i = 0; i < n; i++) {
     if (!from[i]->trial && !open_trial(t, from[i]))
       continue;
-    *sure += from[i]->own;
+    *sure += from[i]->own && *sure == open && !t->modelled;
     trials[open++] = from[i]->trial;
   }
   return open;
@@ -190,19 +202,47 @@ static int lower_pool(Search *t, int size) {
   return n;
 }
 
-/* trial_prepare as a crew's work for search `user`: by the assembler if there is one, which families' own candidates,
- * that say nothing but the family, may keep longer than others. */
+/* trial_prepare as a crew's work for search `user`: by the assembler if there is one. */
 static StcStatus prepare(Trial *trial, void *user) {
   Search *t = user;
-  bool refused = false, own = !strchr(trial->asked, ' ');
+  bool refused = false;
   if (!t->assembler)
     return trial_prepare(trial);
   StcStatus s = trial->build ? STC_OK : trial_lower(trial, t->device, t->size);
   if (!s)
-    s = trial_prepare_by(trial, t->assembler, own ? t->until + OWN_SECONDS : t->until, &refused);
+    s = trial_prepare_by(trial, t->assembler, t->batch_until, &refused);
   if (refused)
     t->assembler_refused = true;
   return s;
+}
+
+/* Notes what compiling the `n` candidates took, and so what an op costs of the time left. */
+static void note_pace(Search *t, int n, Candidate *const *batch) {
+  for (int i = 0; i < n; i++) {
+    const Trial *trial = batch[i]->trial;
+    if (!trial || !trial->plan || !trial->ops)
+      continue;
+    t->compiling += trial->cost.code + trial->cost.assemble + trial->cost.load;
+    t->compiled += trial->ops;
+  }
+}
+
+/* The same, once more is known of the time. */
+static void price_ops(Search *t) {
+  double left = BATCH_PART * (t->until - clock_seconds());
+  if (t->modelled && t->compiled > 0 && left > 0)
+    t->space.op_cost = t->compiling / t->compiled / left;
+}
+
+/* Measures candidate `k` of a batch, which is compiled or was given up. */
+static StcStatus measure_compiled(Search *t, Candidate *k) {
+  if (k->trial->messages.first[0])
+    finish(t, k, CANDIDATE_REFUSED, NULL);
+  else if (k->trial->plan)
+    return measure(t, k);
+  else
+    finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
+  return STC_OK;
 }
 
 /* Compiles the `n` candidates, as long as there is time, and measures those that compile. */
@@ -211,21 +251,39 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   CrewWork work = {.job = prepare, .user = t, .until = t->until};
   double start = clock_seconds();
   int open = open_trials(t, n, batch, trials, &work.sure);
+  t->batch_until = start + BATCH_PART * (t->until - start);
   StcStatus lost = STC_OK;
   trials_each(trials, open, crew_size(), &work);
   t->pace = clock_seconds() - start;
+  note_pace(t, n, batch);
   if (t->assembler_refused)
     t->assembler = NULL;
   for (int i = 0; i < n && !*t->stop && !lost; i++) {
     Candidate *k = batch[i];
-    if (k->state != CANDIDATE_WAITING || !k->trial || !(k->own || clock_seconds() < t->until))
+    bool sure = k->own && !t->modelled;
+    if (k->state != CANDIDATE_WAITING || !k->trial || !(sure || clock_seconds() < t->until))
       continue;
-    if (k->trial->messages.first[0])
-      finish(t, k, CANDIDATE_REFUSED, NULL);
-    else if (k->trial->plan && measure(t, k) == STC_DEVICE)
+    if (measure_compiled(t, k) == STC_DEVICE)
       lost = revive(t);
-    else if (k->own && k->state == CANDIDATE_WAITING)
-      finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
+  }
+  return lost;
+}
+
+/* Compiles and measures the default before all others, however long that takes. */
+static StcStatus try_usual(Search *t) {
+  Candidate *k = usual(t);
+  LowerFor what = {t->device, t->size};
+  StcStatus lost = STC_OK;
+  if (!open_trial(t, k))
+    return STC_OK;
+  t->batch_until = INFINITY;
+  crew_lower(k->trial, &what);
+  note_lowered(t, k);
+  if (k->state == CANDIDATE_WAITING) {
+    prepare(k->trial, t);
+    note_pace(t, 1, &k);
+    if (measure_compiled(t, k) == STC_DEVICE)
+      lost = revive(t);
   }
   return lost;
 }
@@ -236,7 +294,7 @@ static void place_families(Search *t) {
     Candidate *k = &t->space.all[i];
     if (!k->own)
       continue;
-    if (k->state == CANDIDATE_REFUSED)
+    if (k->state == CANDIDATE_REFUSED && !k->lowered)
       space_drop_family(&t->space, k->family, k->why);
     else if (k->lowered && !k->row)
       space_place(&t->space, k);
@@ -256,6 +314,7 @@ static bool own_is_waiting(const Search *t) {
 static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   Candidate *batch[MOST_BATCH];
   bool more = has_time(t) && lower_pool(t, pool) > 0;
+  price_ops(t);
   SkipRule rule = {SPILLS, LONGEST_CODE, t->best ? SLOWER * t->best->gpts : 0, OWN_PART};
   t->tried += space_skip(&t->space, &rule);
   int n = space_choose(&t->space, size, batch);
@@ -266,65 +325,103 @@ static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   return more || n > 0;
 }
 
-/* Tries candidates until there are none left or the time is up: first the families' own ones with the best that are
- * near them. */
+/* Tries candidates until there are none left or the time is up: first the default, then the families' own ones with
+ * the best that are near them. */
 static StcStatus try_all(Search *t) {
   int size = crew_size(), own = 0;
   size = size < LEAST_BATCH ? LEAST_BATCH : size > MOST_BATCH ? MOST_BATCH : size;
-  bool modelled = strcmp(t->device->kind->arch, "host") != 0;
-  StcStatus s = STC_OK;
+  StcStatus s = try_usual(t);
   while (own < t->space.n && t->space.all[own].own)
     own++;
-  lower_pool(t, own);
+  if (s || *t->stop)
+    return s;
+  if (has_time(t) || !t->modelled)
+    lower_pool(t, own);
   place_families(t);
-  while (!s && !*t->stop && (has_time(t) || own_is_waiting(t)) && try_some(t, modelled ? POOL * size : size, size, &s))
+  while (!s && !*t->stop && (has_time(t) || (!t->modelled && own_is_waiting(t))) &&
+         try_some(t, t->modelled ? POOL * size : size, size, &s))
     continue;
   return s;
 }
 
-/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out:
- * those of which that fails, and those but the first two for which there is no time. */
-static void start_finalists(Search *t, int n, Candidate *const *best, bool *out) {
-  Trial *trials[KEPT];
+/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. Those of
+ * which that fails are out, and those but the first two and the default for which there is no time. */
+static void start_finalists(Search *t, int n, Candidate *const *best, Contender *all) {
+  Trial *trials[KEPT + 1];
   int open = 0;
   for (int i = 0; i < n; i++)
     if (!best[i]->trial && open_trial(t, best[i]))
       trials[open++] = best[i]->trial;
   trials_prepare(trials, open, crew_size());
   for (int i = 0; i < n; i++) {
-    bool late = i > 1 && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
-    out[i] = late || !best[i]->trial || !best[i]->trial->plan ||
-             trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
+    bool late = i > 1 && !best[i]->usual && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
+    all[i] = (Contender){.usual = best[i]->usual};
+    all[i].out = late || !best[i]->trial || !best[i]->trial->plan ||
+                 trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
   }
 }
 
-/* Measures the best ones again, in turns, once at least and more often as long as there is time, and decides. */
+/* The candidates to decide between: the best ones, and the default wherever it is. Returns how many there are. */
+static int finalists(const Search *t, Candidate *out[KEPT + 1]) {
+  int n = space_best(&t->space, KEPT, out);
+  bool there = usual(t)->state != CANDIDATE_TIMED;
+  for (int i = 0; i < n; i++)
+    there |= out[i]->usual;
+  if (!there)
+    out[n++] = usual(t);
+  return n;
+}
+
+/* Differences of less are not worth anything; nor is what samples spread, of which this part counts. */
+static const double LEAST_GAIN = 0.005, SPREAD_PART = 1.0 / 3;
+
+int contest_winner(Contender *all, int n, int taken) {
+  int winner = -1, usual = -1;
+  for (int i = 0; i < n; i++) {
+    if (all[i].out || taken < 1)
+      continue;
+    all[i].median = median(all[i].samples, taken);
+    all[i].spread = all[i].samples[taken - 1] - all[i].samples[0];
+    if (winner < 0 || all[i].median > all[winner].median)
+      winner = i;
+    if (all[i].usual)
+      usual = i;
+  }
+  if (usual < 0)
+    return winner;
+  double noise = SPREAD_PART * (all[winner].spread + all[usual].spread), least = LEAST_GAIN * all[usual].median;
+  return all[winner].median - all[usual].median > (noise > least ? noise : least) ? winner : usual;
+}
+
+/* Measures the best ones again, in turns, some times at least and more often as long as there is time, and decides. */
 static StcStatus decide(Search *t) {
-  Candidate *best[KEPT];
-  double samples[KEPT][FINAL_SAMPLES];
-  bool out[KEPT];
-  int n = space_best(&t->space, KEPT, best), taken = 0;
-  start_finalists(t, n, best, out);
-  while (taken < FINAL_SAMPLES && (taken == 0 || clock_seconds() < t->start + t->seconds)) {
+  Candidate *best[KEPT + 1];
+  Contender all[KEPT + 1];
+  int n = finalists(t, best), taken = 0, least = n > 1 ? LEAST_SAMPLES : 1;
+  start_finalists(t, n, best, all);
+  while (taken < FINAL_SAMPLES && (taken < least || clock_seconds() < t->start + t->seconds) && !*t->stop) {
     for (int i = 0; i < n && !*t->stop; i++)
-      out[i] = out[i] || trial_sample(best[i]->trial, &samples[i][taken]);
+      all[i].out = all[i].out || trial_sample(best[i]->trial, &all[i].samples[taken]);
     taken++;
   }
   t->best = NULL;
-  for (int i = 0; i < n && !*t->stop; i++) {
-    if (out[i])
+  if (*t->stop)
+    return close_others(t, 0, 0, NULL), STC_INTERRUPTED;
+  int winner = contest_winner(all, n, taken);
+  for (int i = 0; i < n; i++) {
+    if (all[i].out)
       continue;
-    best[i]->gpts = median(samples[i], taken);
+    best[i]->gpts = all[i].median;
     best[i]->cost = best[i]->trial->cost;
-    if (!t->best || best[i]->gpts > t->best->gpts)
-      t->best = best[i];
   }
+  t->best = winner < 0 ? NULL : best[winner];
   close_others(t, 0, 0, NULL);
-  return *t->stop ? STC_INTERRUPTED : t->best ? STC_OK : STC_DEVICE;
+  return t->best ? STC_OK : STC_DEVICE;
 }
 
 StcStatus search_run(Search *t) {
   bool simt = strcmp(t->device->kind->arch, "host") != 0;
+  t->modelled = simt;
   t->start = clock_seconds();
   t->until = t->start + (1 - RESERVE) * t->seconds;
   program_extents(t->subject->program, t->arena, t->size.n, t->size.defines, t->subject->options.grid);

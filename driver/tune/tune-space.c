@@ -60,6 +60,8 @@ static void add_row(SearchSpace *s, const PlanAxes *row) {
 
 void space_fill(SearchSpace *s, Arena *a, int rank, bool simt) {
   *s = (SearchSpace){.arena = a};
+  Candidate usual = {.family = FAMILY_AUTO, .usual = true, .own = true, .options = "-schedule=auto"};
+  ARENA_PUSH(a, s->all, s->n, usual);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; plan_axes(i); i++) {
       const PlanAxes *row = plan_axes(i);

@@ -53,15 +53,30 @@ static StcStatus store(Tune *t, const char *path, TuneEntry e) {
   return s;
 }
 
-/* "naive 12.1, overlap 30": the speed of what each family gives by itself, of those that were measured. */
+/* "naive 12.1, overlap 30": the speed of what each family gives by itself, of those that were measured; the default's
+ * counts as its family's. */
 static const char *own_speeds(const Tune *t) {
   const SearchSpace *space = &t->search.space;
   Str s = {.arena = t->w.arena};
-  for (int f = FAMILY_AUTO + 1; f < FAMILIES; f++)
+  for (int f = FAMILY_AUTO + 1; f < FAMILIES; f++) {
+    double most = 0;
     for (int i = 0; i < space->n; i++)
-      if (space->all[i].own && (int)space->all[i].family == f && space->all[i].gpts > 0)
-        str_addf(&s, "%s%s %.4g", s.s ? ", " : "", family_name((FamilyId)f), space->all[i].gpts);
+      if (space->all[i].own && (int)space->all[i].family == f && space->all[i].gpts > most)
+        most = space->all[i].gpts;
+    if (most > 0)
+      str_addf(&s, "%s%s %.4g", s.s ? ", " : "", family_name((FamilyId)f), most);
+  }
   return s.s ? s.s : "none was measured";
+}
+
+/* What is to be known of the default beside the winner. */
+static const char *beside_usual(const Tune *t) {
+  const Candidate *u = search_usual(&t->search);
+  if (u == t->search.best)
+    return "which is the default";
+  if (u->state == CANDIDATE_TIMED)
+    return arena_printf(t->w.arena, "the default %.4g", u->gpts);
+  return arena_printf(t->w.arena, "the default could not be measured (%s)", u->why);
 }
 
 /* Prints and stores the result. */
@@ -72,10 +87,11 @@ static StcStatus report(Tune *t) {
              *user = tune_path_user(a);
   if (!c->quiet)
     fprintf(stderr,
-            "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves %s; %d schedules tried, %d of them measured, "
+            "%s, %" PRId64
+            " points, on %s: %.4g GPts/s, %s; by themselves %s; %d schedules tried, %d of them measured, "
             "in %.1f s\n",
-            name, t->points, t->device.description, t->search.best->gpts, own_speeds(t), t->search.tried,
-            t->search.measured, clock_seconds() - t->search.start);
+            name, t->points, t->device.description, t->search.best->gpts, beside_usual(t), own_speeds(t),
+            t->search.tried, t->search.measured, clock_seconds() - t->search.start);
   printf("%s\n", t->search.best->schedule);
   TuneKey key;
   StcStatus s = tune_key(&t->w, &t->subject, &t->device, t->points, &key);
@@ -155,7 +171,10 @@ static StcStatus tune_guarded(void *arg) {
   s = search_run(&t->search);
   wipe(t);
   if (s == STC_DEVICE && !t->search.best)
-    context_error(t->c->context, "no schedule could be measured; --log FILE.csv says why");
+    context_error(t->c->context,
+                  "no schedule could be measured, not even the default (%s): the default stands, and nothing is "
+                  "written; --log FILE.csv says why of all",
+                  search_usual(&t->search)->why);
   StcStatus files = write_files(t);
   if (!s)
     s = files ? files : report(t);

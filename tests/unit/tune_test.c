@@ -146,15 +146,17 @@ static Candidate *find(SearchSpace *s, const char *options) {
   return NULL;
 }
 
-/* All combinations once, families' own first; a pool holds those and neighbours of the best; a family can be dropped.
+/* All combinations once, the default first, then families' own; a pool holds those and neighbours of the best; a family
+ * can be dropped.
  */
 static void test_space(void **state) {
   World *w = *state;
   SearchSpace s;
   Candidate *got[12], *best[3];
   space_fill(&s, w->w.arena, 1, true);
-  assert_string_equal(s.all[0].options, "-schedule=naive");
-  assert_string_equal(s.all[1].options, "-schedule=overlap");
+  assert_true(s.all[0].usual && !s.all[1].usual);
+  assert_string_equal(s.all[1].options, "-schedule=naive");
+  assert_string_equal(s.all[2].options, "-schedule=overlap");
   for (int i = 0; i < s.n; i++)
     for (int k = 0; k < i; k++)
       assert_string_not_equal(s.all[i].options, s.all[k].options);
@@ -168,8 +170,8 @@ static void test_space(void **state) {
   assert_int_equal(space_best(&s, 3, best), 1);
   assert_ptr_equal(best[0], middle);
   assert_int_equal(space_pool(&s, 10, got), 10);
-  assert_true(got[0]->own && got[1]->own);
-  for (int i = 2; i < 8; i++) {
+  assert_true(got[0]->usual && got[1]->own && got[2]->own);
+  for (int i = 3; i < 8; i++) {
     assert_ptr_equal(got[i]->row, middle->row);
     assert_int_equal(abs(got[i]->at[0] - middle->at[0]) + abs(got[i]->at[1] - middle->at[1]) +
                          abs(got[i]->at[2] - middle->at[2]),
@@ -235,6 +237,46 @@ static void test_choose(void **state) {
               strstr(beside->why, "expected to make 52 GPts/s"));
 }
 
+/* What compiling costs goes to the most promising ones first: speed counts less for what takes much of the time left,
+ * and what takes more than that is skipped, families' own ones too. */
+static void test_cost(void **state) {
+  World *w = *state;
+  SearchSpace s;
+  Candidate *got[8];
+  SkipRule rule = {1024, 5000, 10, 0.3};
+  space_fill(&s, w->w.arena, 1, true);
+  Candidate *fast = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=4", 100),
+            *cheap = expect(&s, "-schedule=overlap -T=4 -block=128 -elems=4", 80),
+            *own = expect(&s, "-schedule=stream", 90), *endless = expect(&s, "-schedule=overlap", 200),
+            *small = expect(&s, "-schedule=naive", 5);
+  fast->ops = own->ops = 500;
+  cheap->ops = 10;
+  endless->ops = 2000;
+  s.op_cost = 0.001;
+  assert_int_equal(space_skip(&s, &rule), 1);
+  assert_true(endless->state == CANDIDATE_SKIPPED && strstr(endless->why, "there is no time to compile it"));
+  assert_int_equal(space_choose(&s, 8, got), 4);
+  assert_true(got[0] == small && got[1] == cheap && got[2] == fast && got[3] == own);
+}
+
+/* The default wins unless another one is faster by more than noise. */
+static void test_winner(void **state) {
+  (void)state;
+  Contender clear[] = {{.samples = {120, 121, 119}}, {.usual = true, .samples = {100, 101, 99}}},
+            noisy[] = {{.samples = {120, 90, 103}}, {.usual = true, .samples = {100, 101, 99}}},
+            equal[] = {{.samples = {100.4, 100.4, 100.4}}, {.usual = true, .samples = {100, 100, 100}}},
+            behind[] = {{.samples = {70, 70, 70}}, {.usual = true, .samples = {100, 100, 100}}},
+            broken[] = {{.samples = {70, 70, 70}}, {.usual = true, .out = true}, {.samples = {80, 80, 80}}},
+            none[] = {{.out = true}};
+  assert_int_equal(contest_winner(clear, 2, 3), 0);
+  assert_true(clear[0].median == 120 && clear[1].spread == 2);
+  assert_int_equal(contest_winner(noisy, 2, 3), 1);
+  assert_int_equal(contest_winner(equal, 2, 3), 1);
+  assert_int_equal(contest_winner(behind, 2, 3), 1);
+  assert_int_equal(contest_winner(broken, 3, 3), 2);
+  assert_int_equal(contest_winner(none, 1, 0), -1);
+}
+
 /* Before anything is measured the model alone says what is far below the fastest of families' own ones, among which
  * those that compile fast are tried all the same; code that is too long is no use at any time. */
 static void test_skip(void **state) {
@@ -255,8 +297,8 @@ static void test_skip(void **state) {
               naive->state == CANDIDATE_WAITING);
 }
 
-/* However little time there is, what the families give by themselves is tried (here there is no stream), and one of
- * them wins; nothing else is begun. */
+/* However little time there is, the default is measured first, and what the families give by themselves (here there is
+ * no stream, and one is the default), and one of them wins; nothing else is begun. */
 static void test_deadline(void **state) {
   static volatile sig_atomic_t stop;
   static const char text[] =
@@ -274,7 +316,8 @@ static void test_deadline(void **state) {
               .subject = &subject,
               .seconds = 1e-6};
   assert_int_equal(search_run(&t), STC_OK);
-  assert_true(t.measured == 2 && t.tried == 2 && t.best && t.best->own && t.best->gpts > 0 && t.best->cost.code > 0 &&
+  assert_true(search_usual(&t)->state == CANDIDATE_TIMED);
+  assert_true(t.measured == 2 && t.tried == 3 && t.best && t.best->own && t.best->gpts > 0 && t.best->cost.code > 0 &&
               t.best->cost.lower > 0 && t.best->cost.time > 0);
   search_close(&t);
   subject_close(&subject);
@@ -318,7 +361,7 @@ static void test_reports(void **state) {
        .why = "far \"behind\""},
       {.family = FAMILY_NAIVE, .options = "-schedule=naive", .state = CANDIDATE_WAITING},
   };
-  SearchSpace s = {w->w.arena, 4, all};
+  SearchSpace s = {w->w.arena, 4, all, 0};
   assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);
   const char *log = text_of(w, path);
   assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,"
@@ -339,8 +382,8 @@ static void test_reports(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys),
-                                     TEST(test_space),    TEST(test_place),     TEST(test_choose),
-                                     TEST(test_skip),     TEST(test_deadline),  TEST(test_reports)};
+  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys),   TEST(test_space),
+                                     TEST(test_place),    TEST(test_choose),    TEST(test_skip),   TEST(test_cost),
+                                     TEST(test_winner),   TEST(test_deadline),  TEST(test_reports)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
