@@ -124,11 +124,20 @@ static const Piece *main_piece_of(const WarpLevel *e, int s, int f) {
   return best;
 }
 
+/* Does field `f` have a value outside of main piece `p` of stage `s`? Another piece may give it one without reading any
+ * field; a temp field has no other. */
+static bool has_outside(const WarpLevel *e, int s, int f, const Piece *p) {
+  bool has = !e->m->fields[f].temp || e->sees[s * e->m->nfields + f] >= 0;
+  for (int i = 0; i < e->st[s].npieces; i++)
+    has = has || (&e->st[s].pieces[i] != p && piece_target(&e->st[s].pieces[i], f) >= 0);
+  return has && box_inside(&e->m->fields[f].box, &p->box) != 1;
+}
+
 /* The value that field `f` has outside of main piece `p` of stage `s`: by other pieces, or the one before. -1: it has
  * none, or there are no such points. */
 static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
   WarpLevel *e = k->e;
-  if (box_inside(&e->m->fields[f].box, &p->box) == 1)
+  if (!has_outside(e, s, f, p))
     return -1;
   int32_t v = add_value(k, WARP_OUTSIDE, e->m->fields[f].type);
   e->value[v].stage = s;
@@ -147,7 +156,7 @@ static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
         add_use(k, v, use_of(k, s, other, op->results[0]));
     }
   }
-  return e->value[v].nuses ? v : -1;
+  return v;
 }
 
 /* Adds what stage `s` makes of field `f`; the number of the new value. */
