@@ -277,6 +277,25 @@ static void check_count(Verifier *v, const Op *op, Type element) {
             op->code == OP_ASYNC_COPY ? "4, 8 or 16 bytes" : "2, 4 or 8, at most 32 bytes");
 }
 
+/* Is `rows`, elements of a row, a multiple of `of` wherever kernel v->k is launched? */
+static bool is_multiple(const Verifier *v, Affine rows, int64_t of) {
+  bool is = affine_multiple(rows, of) == 1;
+  for (int i = 0; i < v->k->nmultiples && !is; i++)
+    is = affine_equal(v->k->multiples[i].value, rows) && v->k->multiples[i].of % of == 0;
+  return is;
+}
+
+/* What moves `bytes` of buffer `b` at once must find them at a multiple of them, of 16 if there are more, in all rows.
+ */
+static void check_whole_rows(Verifier *v, const Op *op, int b, int bytes) {
+  const Buffer *of = &v->m->buffers[b];
+  int rank = buffer_rank(v->m, b), n = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(buffer_type(v->m, b));
+  if (of->kind == BUFFER_FIELD && rank > 1 &&
+      !is_multiple(v, box_extent(v->m->arena, &v->m->fields[of->field].box, rank - 1), n))
+    fail_op(v, op, "rows of '%s' are not surely whole %d bytes, a multiple of %d elements", of->name,
+            n * type_size(buffer_type(v->m, b)), n);
+}
+
 /* The operands of the memory op from op_first_index on are its `rank` indices, of type `t`; a store has values of type
  * `element` before them. */
 static void check_place(Verifier *v, const Op *op, int rank, Type t, Type element, const char *name) {
@@ -303,6 +322,8 @@ static void check_global(Verifier *v, const Op *op) {
   const Buffer *b = &v->m->buffers[op->sym];
   bool stores = op_info[op->code].flags & OPF_WRITE;
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
+  if (op->code == OP_VLOAD || op->code == OP_VSTORE)
+    check_whole_rows(v, op, op->sym, op->count * type_size(buffer_type(v->m, op->sym)));
   bool series = b->kind == BUFFER_PARAM && v->m->param_arrays[b->field].role == ARRAY_SERIES;
   if (stores && b->kind == BUFFER_PARAM && !series)
     fail_op(v, op, "launch-time array '%s' cannot be written", b->name);
@@ -361,6 +382,7 @@ static void check_copy(Verifier *v, const Op *op) {
     fail_op(v, op, "'%s' is %s, but '%s' is %s", a->name, type_name(a->type), v->m->buffers[op->from].name,
             type_name(buffer_type(v->m, op->from)));
   check_count(v, op, a->type);
+  check_whole_rows(v, op, op->from, op->count * type_size(a->type));
   check_offsets(v, op, a->rank, INT32_MAX);
   check_from_offsets(v, op, rank);
 }
@@ -435,6 +457,7 @@ static void check_bulk(Verifier *v, const Op *op) {
   if (op->code == OP_BULK_STORE &&
       (b->kind == BUFFER_PARAM || (b->kind == BUFFER_FIELD && v->m->fields[b->field].input)))
     fail_op(v, op, "'%s' cannot be written", b->name);
+  check_whole_rows(v, op, op->from, VECTOR_BYTES);
   check_offsets(v, op, a->rank, INT32_MAX);
   check_from_offsets(v, op, rank);
 }
@@ -452,6 +475,7 @@ static void check_fetch(Verifier *v, const Op *op) {
   }
   check_indices(v, op, 0, rank, TY_I64);
   expect_type(v, op, rank, TY_I32, "the number of elements");
+  check_whole_rows(v, op, op->from, VECTOR_BYTES);
   check_from_offsets(v, op, rank);
 }
 

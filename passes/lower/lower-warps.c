@@ -656,6 +656,11 @@ static void make_body(WarpKernel *k) {
   k->b = outer;
 }
 
+/* Are rows whole 16 bytes, so that they can go by bulk copies: 1: always, -1: never, 0: the launch's params decide? */
+static int whole_rows(const Lowering *lo, const WarpLevel *e) {
+  return affine_multiple(box_extent(lo->out->arena, warps_region(e), 1), VECTOR_BYTES / warps_smallest(e));
+}
+
 /* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
 static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
                         const char *name) {
@@ -698,14 +703,14 @@ static void check_extents(Lowering *lo, const Field *f) {
   }
 }
 
-/* Adds the sequence of launch `l`, under `s` with as many steps as it makes: the kernel, and one for rows that are not
- * whole 16 bytes. */
+/* Adds the sequence of launch `l`, under `s` with as many steps as it makes: the kernel; and one for rows that are not
+ * whole 16 bytes where params decide, or that alone where none is. */
 static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
   Schedule own = *s;
   HostSeq *seq = host_seq(lo, l->steps);
   const char *name = group_name(lo, l, "warps", false);
   own.T = l->steps;
-  int index = warps_kernel(lo, l, e, &own, true, name);
+  int index = warps_kernel(lo, l, e, &own, whole_rows(lo, e) >= 0, name);
   host_launch(lo, seq, index);
   host_swaps(lo, seq, l);
   if (lo->out->kernels[index].nmultiples && !lo->c->sketch)

@@ -303,6 +303,12 @@ static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel 
   return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * walked_ps(c, m, walk, size);
 }
 
+/* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
+static bool has_whole_rows(const PassContext *c, const WarpLevel *e, const int64_t *size) {
+  int of = VECTOR_BYTES / warps_smallest(e);
+  return size[1] % of == 0 && affine_multiple(box_extent(c->arena, warps_region(e), 1), of) >= 0;
+}
+
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
@@ -312,7 +318,7 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *wal
       schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
-  if (size[1] * warps_smallest(e) % VECTOR_BYTES != 0)
+  if (!has_whole_rows(c, e, size))
     return false;
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
