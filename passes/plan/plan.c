@@ -72,7 +72,7 @@ static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule
 }
 
 /* Walked tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these are
- * better. */
+ * better; of another number of time steps a block says nothing, which need not even be larger than the halo. */
 static bool plan_walked(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   bool open = want.family == FAMILY_AUTO;
@@ -85,7 +85,7 @@ static bool plan_walked(PassContext *c, const Module *m, Schedule *s) {
     return s->rest != NULL;
   }
   remark_overlapped(c, m);
-  want = s->ngroups <= 1 ? *s : *c->schedule;
+  want = s->ngroups <= 1 && s->T == m->time_tile ? *s : *c->schedule;
   want.family = FAMILY_OVERLAP;
   want.T = c->target->simt || m->time_tile > 1 ? m->time_tile : want.T;
   return schedule_resolve(c, m, &want, s);

@@ -594,14 +594,57 @@ static void test_device_figures(void **state) {
   assert_float_equal(is->bandwidth, was->bandwidth, 0);
 }
 
+/* A step of `n` stencils, each of which reads `reach` points far in two dimensions. */
+static Module *far_step(Fixture *f, int n, int reach) {
+  Str s = {.arena = f->arena};
+  str_add(&s, "stencil module \"far\" {\n  param @N : i64\n  grid [0 .. N - 1, 0 .. N - 1] steps 100\n");
+  for (int i = 0; i < n; i++)
+    str_addf(&s, "  field @A%d : f32 on [0 .. N - 1, 0 .. N - 1] outside const 0\n", i);
+  for (int i = 0; i < n; i++)
+    str_addf(&s,
+             "  stencil @s%d (@A%d) {\n    piece [0 .. N - 1, 0 .. N - 1] (@A%d) {\n      %%0 = access @A%d[-%d, 0] : "
+             "f32\n      %%1 = access @A%d[0, %d] : f32\n      %%2 = add %%0, %%1 : f32\n      yield %%2\n    }\n  }\n",
+             i, i, i, (i + n - 1) % n, reach, (i + n - 1) % n, reach);
+  str_add(&s, "}\n");
+  Module *m = module_parse(f->arena, f->diags, "test", s.s);
+  if (!m)
+    fail_msg("%s", f->messages.s);
+  return m;
+}
+
+/* A tile that is chosen for other time steps than a module was repeated for says nothing of these: whatever is left
+ * open comes to a legal tile, in caches of all sizes. */
+static void test_own_choice(void **state) {
+  Fixture *f = *state;
+  for (int reach = 1; reach <= 9; reach += 4)
+    for (int T = 2; T <= 5; T++)
+      for (int64_t bytes = 1 << 12; bytes <= 1 << 24; bytes *= 2) {
+        TargetInfo cpu = {.name = "host",
+                          .lanes = 8,
+                          .max_threads = 1,
+                          .max_block = {1, 1, 1},
+                          .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX},
+                          .shared_bytes = bytes,
+                          .max_shared_bytes = 1 << 30,
+                          .shared_per_core = bytes,
+                          .max_threads_per_core = 1,
+                          .registers_per_core = 512,
+                          .cores = 2};
+        Schedule want = {.family = FAMILY_AUTO, .size = {150, 180}}, s = {0};
+        PassContext c = {.arena = f->arena, .diags = f->diags, .target = &cpu, .schedule = &want, .run = passes_run};
+        if (!plan_tile(&c, plan_tiled_copy(far_step(f, 3, reach), T), &s))
+          fail_msg("reach %d, T %d, %lld bytes: %s", reach, T, (long long)bytes, f->messages.s);
+      }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes), TEST(test_uncounted),
-                                     TEST(test_questions),    TEST(test_count),  TEST(test_fitted),
-                                     TEST(test_rounds),       TEST(test_cache),  TEST(test_work),
-                                     TEST(test_registers),    TEST(test_edges),  TEST(test_straight),
-                                     TEST(test_edges_waited), TEST(test_line),   TEST(test_dropped),
-                                     TEST(test_terms),        TEST(test_choice), TEST(test_naive),
-                                     TEST(test_complete),     TEST(test_axes),   TEST(test_device_figures),
-                                     TEST(test_trial)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes),    TEST(test_uncounted),
+                                     TEST(test_questions),    TEST(test_count),     TEST(test_fitted),
+                                     TEST(test_rounds),       TEST(test_cache),     TEST(test_work),
+                                     TEST(test_registers),    TEST(test_edges),     TEST(test_straight),
+                                     TEST(test_edges_waited), TEST(test_line),      TEST(test_dropped),
+                                     TEST(test_terms),        TEST(test_choice),    TEST(test_naive),
+                                     TEST(test_complete),     TEST(test_axes),      TEST(test_device_figures),
+                                     TEST(test_trial),        TEST(test_own_choice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
