@@ -105,13 +105,16 @@ static Expr *below(Checker *c, Expr *index, int k) {
   return e;
 }
 
-/* Of elements lo .. hi of the table the one that `index` says, the nearest if it says none of them. */
+/* Of elements lo .. hi of the table the one that `index` says, the nearest if it says none of them. No constant: that
+ * of a table of one value is one of two that are the same. */
 static Expr *look_up(Checker *c, const Expr *e, const Env *env, const Symbol *table, Expr *index, int lo, int hi) {
-  if (lo == hi)
+  if (lo == hi && table->n > 1)
     return check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]);
   int half = lo + (hi - lo + 1) / 2;
-  Expr *kids[] = {below(c, index, half), look_up(c, e, env, table, index, lo, half - 1),
-                  look_up(c, e, env, table, index, half, hi)};
+  bool one = lo == hi;
+  Expr *only = one ? check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]) : NULL;
+  Expr *kids[] = {below(c, index, half), one ? only : look_up(c, e, env, table, index, lo, half - 1),
+                  one ? only : look_up(c, e, env, table, index, half, hi)};
   if (kids[1]->kind == EXPR_BAD || kids[2]->kind == EXPR_BAD)
     return check_bad(c, e->loc);
   return check_types(c, env, check_operation(c, OP_SELECT, e->loc, 3, kids));

@@ -56,6 +56,8 @@ static const FrontendCase cases[] = {
      "4:45: error: '*' mixes f32 and i64; convert one side: real(idx(0)) or f32(idx(0))\n4:26: note: where 'r' is 0\n"},
     {"table_beyond", GRID1 TABLE INNER1 "sum(r in 1 .. 3) w[r] * A;\n",
      "5:45: error: index 3 is outside the table 'w' of 3 values; indices begin at 0\n5:26: note: where 'r' is 3\n"},
+    {"table_of_one_in_table",
+     GRID1 "const one[1] : i64 = {7};\nconst w[1] = {2.5};\nfield K : i64 on G input;\n" INNER1 "w[one[K]] * A;\n", ""},
     {"table_float_index", GRID1 TABLE INNER1 "w[A];\n", "5:28: error: a table's index must be an integer\n"},
     {"table_literal_index", GRID1 TABLE INNER1 "w[0.5];\n", "5:28: error: a table's index must be an integer\n"},
     {"table_narrow_index", GRID1 TABLE "field K : i32 on G input;\n" INNER1 "w[K] * A;\n",
