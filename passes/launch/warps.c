@@ -111,14 +111,27 @@ static void add_body(Making *k, int s, const Piece *p) {
   }
 }
 
-/* The piece of stage `s` that has the most free dimensions of those that compute field `f`: that of nearly all points.
- */
+/* Does piece `p` read other points than its own? */
+static bool reads_beside(const Piece *p) {
+  bool beside = false;
+  for (const Op *op = p->body->first; op; op = op->next)
+    beside = beside || (op->code == OP_ACCESS && (op->off[0] || op->off[1]));
+  return beside;
+}
+
+/* Is piece `p` rather that of nearly all points than `best` (NULL: there is none yet)? It has more free dimensions; of
+ * two that have as many, a wide strip among them perhaps, the one that reads other points than its own. */
+static bool is_rather_main(Arena *a, const Piece *p, const Piece *best) {
+  int more = best ? free_dimensions(a, &p->box) - free_dimensions(a, &best->box) : 1;
+  return more > 0 || (more == 0 && reads_beside(p) && !reads_beside(best));
+}
+
+/* The main piece of stage `s` of those that compute field `f`. */
 static const Piece *main_piece_of(const WarpLevel *e, int s, int f) {
   const Piece *best = NULL;
   for (int i = 0; i < e->st[s].npieces; i++) {
     const Piece *p = &e->st[s].pieces[i];
-    if (piece_target(p, f) >= 0 &&
-        (!best || free_dimensions(e->m->arena, &p->box) > free_dimensions(e->m->arena, &best->box)))
+    if (piece_target(p, f) >= 0 && is_rather_main(e->m->arena, p, best))
       best = p;
   }
   return best;
@@ -149,9 +162,9 @@ static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
     add_use(k, v, plain_use(*seen(e, s, f), 0, 0));
   for (int i = 0; i < e->st[s].npieces; i++) {
     const Piece *other = &e->st[s].pieces[i];
+    if (other != p && piece_target(other, f) >= 0 && reads_beside(other))
+      reject(k, "a second piece reads other points than its own");
     for (const Op *op = other->body->first; op && other != p && piece_target(other, f) >= 0; op = op->next) {
-      if (op->code == OP_ACCESS && (op->off[0] || op->off[1]))
-        reject(k, "a second piece reads other points than its own");
       if (op->code == OP_ACCESS && !k->why)
         add_use(k, v, use_of(k, s, other, op->results[0]));
     }
