@@ -659,8 +659,8 @@ bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name,
 
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
-/* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them
- * in messages. */
+/* `inner` lies inside the region `outer`, by its constants or by launch checks, or has no points; `inner_text` and
+ * `outer_text` name them in messages. */
 bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,
                   const char *outer_text);
 /* An access to `field` at `off` from c->region stays where the field has values; of a temp field, values written before

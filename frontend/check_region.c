@@ -75,8 +75,8 @@ static Affine room(Checker *c, const Box *inner, int64_t off, const Box *outer, 
 
 bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,
                   const char *outer_text) {
-  bool ok = true;
-  for (int side = 0; side < 2 * inner->rank; side++) {
+  bool ok = true, none = has_points(inner) < 0;
+  for (int side = 0; side < 2 * inner->rank && !none; side++) {
     int d = side / 2;
     Affine r = room(c, inner, 0, outer, d, side % 2);
     if (r.n ? is_checked(c, r, inner, NULL) : r.c >= 0)
@@ -203,9 +203,10 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) {
   return ok;
 }
 
-/* Bounds one access to `f` at `off` by f's region, by its constants or by launch checks. */
+/* Bounds one access to `f` at `off` by f's region, by its constants or by launch checks. From a region without points
+ * there is none. */
 static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
-  for (int side = 0; side < 2 * c->region->rank; side++) {
+  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++) {
     int d = side / 2;
     Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
     if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)

@@ -84,6 +84,9 @@ static const FrontendCase cases[] = {
      "grid G = [0 .. 100000000000000000 * N], 1;\n",
      "2:35: error: a bound must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the "
      "product of two params, which may exceed 64 bits, needs a param of its own\n"},
+    {"empty_beyond_the_grid",
+     "grid G = [0 .. 4], 10;\nfield A : f32;\nregion R = [9 .. 8];\nstencil s(A)[R] = A[1] + A[-1];\n",
+     "3:12: warning: the region [9 .. 8] is empty\n"},
     {"empty", GRID1 "stencil s(A)[5 .. 3] = A;\n", "4:13: warning: the region [5 .. 3] is empty\n"},
     {"overlap", GRID1 "stencil s(A) { [0 .. 3] = A; [3 .. 5] = A; }\n",
      "4:30: error: the pieces [0 .. 3] and [3 .. 5] of 's' overlap; make one end before the other begins\n"},
