@@ -29,7 +29,7 @@ TELL = 10      # seconds between lines that tell how far all is
 def base_options(case):
     """Options that all runs of the case share. What the program no longer declares is left out."""
     names = declared(case.tree)
-    options = [f"-D{EXTENT[d]}={size}" for d, size in enumerate(case.sizes)] + [f"--steps={case.steps}"]
+    options = [f"-D{EXTENT[d]}={size}" for d, size in enumerate(case.sizes) if not case.constant] + [f"--steps={case.steps}"]
     options += [o for o in case.options if not o.startswith("-D") or o[2:].split("=")[0] in names]
     for name, value in case.inputs:
         if name.split(".")[0] in names:

@@ -7,22 +7,24 @@ import random
 
 from inits import Inits
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits):
-    """Makes the case of a seed. points: with probes in every program, and injects in most."""
+class Generator(Statements, Inits, Shapes):
+    """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
         self.r, self.points = random.Random(seed), points
         self.types, self.mix, self.functions, self.regions, self.bounds, self.movable = [], None, [], [], {}, set()
-        self.seed = seed
+        self.seed, self.own = seed, random.Random(seed * 2 + 17)
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.origin = [self.r.choice([0, 0, 0, -3, 5]) for _ in range(self.rank)]
         self.reach = self.r.choice([1, 1, 2, 3])
         self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names = {}, [], [], [], [], [], 0, []
         self.least = [1] * self.rank
+        self.plain = self.rank == 2 and not points and self.own.random() < 0.25
 
     # ---------------------------------------------------------------- regions
 
@@ -58,7 +60,10 @@ class Generator(Statements, Inits):
         return Node(f"[{self.r.choice(names)}]", smaller=[written]) if names and name and self.r.random() < 0.15 else written
 
     def points_of(self, field):
-        return [("all", *b) for b in field.box]
+        points = [("all", *b) for b in field.box]
+        if field.thin:
+            points[field.thin[0]] = (field.thin[1], 0, field.thin[2] - 1)
+        return points
 
     def demand(self, d, least):
         """The grid must have at least so many points in dimension d."""
@@ -68,6 +73,8 @@ class Generator(Statements, Inits):
 
     def room(self, x, field, d):
         """The offsets in dimension d at which points of x may read `field`, on a grid that is large enough."""
+        if field.thin and field.thin[0] == d:
+            return self.thin_room(x, field)
         kind, a, b = x
         below, above = field.written[d] if field.written else field.box[d]
         if field.rule and not field.written:
@@ -80,7 +87,7 @@ class Generator(Statements, Inits):
         """An access at total offsets lo to hi: how large the grid must be."""
         kind, a, b = place.box[d]
         below, above = field.written[d] if field.written else field.box[d]
-        if field.rule and not field.written:
+        if (field.rule and not field.written) or (field.thin and field.thin[0] == d):
             return
         if kind == "low":
             self.demand(d, b + hi + above + 1)
@@ -210,6 +217,10 @@ class Generator(Statements, Inits):
             variable, first, last = r.choice(fitting)
             o = r.randint(-first, n - 1 - last)
             return Node(f"{name}[{variable}{f' + {o}' if o > 0 else f' - {-o}' if o else ''}]", type=type, smaller=simple)
+        others = [t for t in self.tables if t[1] == "i64"]
+        if others and place.points and self.own.random() < 0.25:
+            inner = self.access("i64", place) or Node("idx(0) % 5", type="i64")
+            return Node(f"{name}[$]", Node(f"{self.own.choice(others)[0]}[$]", inner, type="i64"), type=type, smaller=simple)
         if r.random() < 0.4 and (index := self.access("i64", place) or (Node("idx(0) % 5", type="i64") if place.points else None)):
             return Node(f"{name}[$]", index, type=type, smaller=simple)
         return Node(f"{name}[{r.randrange(n)}]", type=type)
@@ -400,10 +411,13 @@ class Generator(Statements, Inits):
 
     def stencil(self, name, targets, whole=False, word="stencil"):
         """A stencil, or by another word an init; `whole`: every target gets values at all of its points."""
-        box = [("all", *(max(t.box[d][end] for t in targets) for end in (0, 1))) for d in range(self.rank)]
-        boxes = self.piece_boxes(box) if not whole else [box] if self.r.random() < 0.8 else self.ends_and_middle(box)
+        thin = [t for t in targets if t.thin][:1]
+        targets = thin or targets
+        box = self.points_of(thin[0]) if thin else [("all", *(max(t.box[d][end] for t in targets) for end in (0, 1))) for d in range(self.rank)]
+        boxes = [box] if thin else self.piece_boxes(box) if not whole else [box] if self.r.random() < 0.8 else self.ends_and_middle(box)
         mine = [targets if k == 0 or whole or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
-        pieces = [Node("$ $", self.region(b), self.body(t, b, len(targets) == 1, word == "stencil")) for b, t in zip(boxes, mine)]
+        still = [any(x[0] != "all" for x in b) if self.plain else k > 0 and self.own.random() < 0.25 for k, b in enumerate(boxes)]
+        pieces = [Node("$ $", self.region(b), self.constant_body(t, b, len(targets) == 1) if s and word == "stencil" else self.body(t, b, len(targets) == 1, word == "stencil")) for b, t, s in zip(boxes, mine, still)]
         if self.r.random() < 0.05:
             empty = Node("$ $", self.empty_region(boxes[0]), self.body(targets, boxes[0], len(targets) == 1, word == "stencil"))
             pieces = [empty] if not whole and self.r.random() < 0.5 else pieces + [empty]
@@ -463,7 +477,7 @@ class Generator(Statements, Inits):
 
     def probe_lines(self):
         r = self.r
-        for _ in range(r.choice([1, 1, 2, 3]) if r.random() < 0.3 or self.points else 0):
+        for _ in range(r.choice([1, 1, 2, 3]) if not self.plain and (r.random() < 0.3 or self.points) else 0):
             lines, type = [], r.choice(["f32", "f64", "i32", "i64"])
             at, box, _ = self.places([], lines)
             e = self.value(type, Place(box), r.choice([0, 1, 2, 3]))
@@ -473,8 +487,8 @@ class Generator(Statements, Inits):
     def inject_lines(self, targets):
         """An inject of one of the fields, now and then."""
         r, lines = self.r, []
-        targets = [f for f in targets if not f.written]
-        if not targets or r.random() > (0.6 if self.points else 0.15):
+        targets = [f for f in targets if not f.written and not f.thin]
+        if not targets or self.plain or r.random() > (0.6 if self.points else 0.15):
             return
         f = r.choice(targets)
         at, box, n = self.places([f.box], lines)
@@ -501,6 +515,7 @@ class Generator(Statements, Inits):
 
     def table(self):
         r, name, type, n = self.r, self.new_name("w"), self.r.choice(["f32", "f64", "i32", "i64", "bool"]), self.r.choice([1, 3, 4, 7])
+        n = 1 if self.own.random() < 0.2 else n
         self.tables.append((name, type, n))
         return Node(f"const {name}[{n}] : {type} = {{{', '.join(r.choice(LITERAL[type]) for _ in range(n))}}};", declares=[name])
 
@@ -533,12 +548,13 @@ class Generator(Statements, Inits):
         rule = r.choice(["", "clamp", "mirror", "periodic", "constant"]) if rule is None else rule
         box = [(r.choice([0, 1, 2]), r.choice([0, 1, 2])) if staggered else (0, 0) for _ in range(self.rank)]
         self.fields[name] = f = Field(name, type, box, rule, kind)
+        self.make_thin(f)
         for d in range(self.rank):
             self.demand(d, sum(box[d]) + 1 if rule not in ("", "constant") else 1)
-        attributes = [self.on(f)] if staggered or r.random() < 0.5 else []
+        attributes = [self.on(f)] if staggered or r.random() < 0.5 or f.thin else []
         attributes += [Node(f"outside {r.choice(self.constants_of(getattr(type, 'of', type)))}" if rule == "constant" else f"outside {rule}")] if rule else []
         attributes += [Node(kind)] if kind else []
-        if kind == "" and r.random() < 0.3:
+        if kind == "" and r.random() < 0.3 and not f.thin:
             attributes.append(self.history(f, r.choice([1, 1, 1, 2, 2, 3, 5])))
         r.shuffle(attributes)
         return Node(f"field {name} : {type} $;", List(attributes), declares=[name])
@@ -560,6 +576,8 @@ class Generator(Statements, Inits):
     def type_lines(self, mix):
         """Decides which types fields may have beside those of `mix`, and declares the structs among them."""
         r = self.r
+        if self.plain:
+            return
         if r.random() < 0.35:
             self.types += [t for t, c in STORED.items() if c in mix or r.random() < 0.3]
         scalars = mix + [t for t in STORED if r.random() < 0.2]
@@ -600,7 +618,8 @@ class Generator(Statements, Inits):
     def field_lines(self):
         r = self.r
         kinds = [""] + [r.choice(["", "", "", "temp", "input"]) for _ in range(r.randint(0, 3))]
-        rule, mix, staggered = r.choice(["", "clamp", "mirror", "periodic", "constant", None, None]), self.mix, r.random() < 0.4
+        rule, mix, staggered = r.choice(["", "clamp", "mirror", "periodic", "constant", None, None]), self.mix, r.random() < 0.4 and not self.plain
+        rule = self.own.choice(["", "clamp", "mirror", "periodic", "constant"]) if self.plain else rule
         return [self.field(name, kind, rule, mix, staggered and r.random() < 0.5) for name, kind in zip("ABCDE", kinds)]
 
     def stencil_lines(self):
@@ -619,6 +638,9 @@ class Generator(Statements, Inits):
     def temp_lines(self, t):
         """What writes temp field `t`: one stencil all of it; or several, or pieces of one, a part that they cover together, beyond which nothing may read it."""
         r = self.r
+        if self.own.random() < (0.6 if self.plain else 0.35):
+            yield self.constant_pieces(t)
+            return
         if r.random() < 0.6:
             yield self.named_stencil([t], True)
             return
@@ -630,7 +652,7 @@ class Generator(Statements, Inits):
         self.demand(d, a + b + n + 1)
         parts = [box[:d] + [x] + box[d + 1:] for x in (("low", a, a + n - 1), ("all", a + n, b))]
         r.shuffle(parts)
-        bodies = [Node("$ $", self.region(p), self.body([t], p, True, True)) for p in parts]
+        bodies = [Node("$ $", self.region(p), self.constant_body([t], p) if self.plain and p[d][0] == "low" else self.body([t], p, True, True)) for p in parts]
         names = [self.new_name("s") for _ in range(r.choice([1, 2]))]
         self.names += names
         head = lambda name: f"stencil {name}({t.name})"
@@ -657,7 +679,7 @@ class Generator(Statements, Inits):
             k1, k2 = self.r.choice([("k1 = 1", "k2 = 2"), ("k1 = 1", "k2 = 2"), ("k1 = 100", "k2 = -7"), ("k1 : i64", "k2 = 0"), ("k1 = -1", "k2 : i64")])
             lines.append(Node(f"param {k1}, {k2};", declares=["k1", "k2"]))
             self.options += ["-Dk1=1", "-Dk2=2"]
-        self.mix = self.r.choice(MIXES)
+        self.mix = self.own.choice(MIXES[:4]) if self.plain else self.r.choice(MIXES)
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())
         steps = [8, 9, 200][self.seed % 3]
@@ -795,6 +817,7 @@ class Generator(Statements, Inits):
         tree = self.program()
         choices = [[1]] * 3 if r.random() < 0.05 else SIZES if device in (None, "sim") else LARGE_SIZES
         sizes = [r.choice([s for s in choices[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
+        sizes = sizes if choices[0] == [1] else wider(sizes, self.least, self.seed)
         if r.random() < 0.1 and ": f32" in tree.text():
             self.options += r.choice([["-freal=f64"], ["-freal=f64"], []]) if "f16" not in tree.text() else []
             tree = renamed(tree, "f32", "real")
@@ -804,4 +827,4 @@ class Generator(Statements, Inits):
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
-        return later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
+        return constant_extents(later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed), self.seed)

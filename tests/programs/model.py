@@ -58,10 +58,10 @@ def computed(type):
 
 class Field:
     """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before;
-    levels: how many older levels it has behind it. written: of a temp, the points left out of the part that is written; None: all is."""
+    levels: how many older levels it has behind it. written: of a temp, the points left out of the part that is written; None: all is. thin: on a thin region (shapes.py), or None."""
 
     def __init__(self, name, type, box, rule, kind, levels=0):
-        self.written = None
+        self.written = self.thin = None
         self.name, self.type, self.box, self.rule, self.kind, self.readable, self.levels = name, type, box, rule, kind, kind != "temp", levels
 
     def kept(self, older):
@@ -71,22 +71,22 @@ class Field:
 
 class Case:
     """A program and how it is run. tree: its text; sizes, steps; inputs: (name, value) for --in; outputs: names for --out; options: further ones of all runs; runs: lists of
-    the options of each. In a list for -fuse the names are those of the whole program's stencils. every: after so many steps the outputs are written, 0: after the last one."""
+    the options of each. In a list for -fuse the names are those of the whole program's stencils. every: after so many steps the outputs are written, 0: after the last one. constant: the extents are numbers in the text."""
 
-    def __init__(self, tree, sizes, steps, inputs, outputs, options, runs, every=0):
-        self.tree, self.sizes, self.steps, self.inputs, self.outputs, self.options, self.runs, self.every = tree, sizes, steps, inputs, outputs, options, runs, every
+    def __init__(self, tree, sizes, steps, inputs, outputs, options, runs, every=0, constant=False):
+        self.tree, self.sizes, self.steps, self.inputs, self.outputs, self.options, self.runs, self.every, self.constant = tree, sizes, steps, inputs, outputs, options, runs, every, constant
 
     def changed(self, **changes):
         """The case again with some things changed."""
         return Case(**{**vars(self), **changes})
 
 
-def renamed(tree, old, new):
-    """The tree with the word `new` for `old`."""
+def renamed(tree, old, new, alone=False):
+    """The tree with `new` for the word `old`; alone: only where that is all of an expression."""
     def change(part):
         if isinstance(part, List):
             return List([change(i) for i in part.items], part.between, part.least)
-        form = re.sub(rf"\b{old}\b", new, part.form)
+        form = re.sub(rf"\b{old}\b", new, part.form) if not alone or (part.form == old and part.type) else part.form
         return Node(form, *[change(p) for p in part.parts], type=part.type, smaller=[change(s) for s in part.smaller], declares=part.declares)
     return change(tree)
 
