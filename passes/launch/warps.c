@@ -300,8 +300,21 @@ static void check_fields(Making *k) {
     }
 }
 
+/* Do points `off` away from those of `box` that are in the region lie in it, too? */
+static bool stays_inside(const WarpLevel *e, const Box *box, const int64_t *off) {
+  const Box *all = warps_region(e);
+  bool inside = true;
+  int64_t k;
+  for (int d = 0; d < 2; d++) {
+    inside = inside && (off[d] >= 0 || (affine_diff(box->lo[d], all->lo[d], &k) && k + off[d] >= 0));
+    inside = inside && (off[d] <= 0 || (affine_diff(all->hi[d], box->hi[d], &k) && k - off[d] >= 0));
+  }
+  return inside;
+}
+
 /* Rejects accesses beyond the region of a field by another rule in a dimension that is periodic for one, and those
- * beyond the region of a field that has one of its own. */
+ * beyond the region of a field that has one of its own, or in it and beyond that of all others: nothing is made there.
+ */
 static void check_rules(Making *k) {
   const WarpLevel *e = k->e;
   for (int s = 0; s < e->n && e->nfields; s++)
@@ -313,7 +326,11 @@ static void check_rules(Making *k) {
         for (int d = 0; d < 2; d++)
           if (e->wraps[d] && rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC)
             reject(k, "one dimension is periodic for one field and not for another");
-        if (!rules_none(&rules) && !is_on_region(e, op->sym))
+        if (op->code != OP_ACCESS || is_on_region(e, op->sym))
+          continue;
+        bool beyond = box_inside(&e->m->fields[op->sym].box, warps_region(e)) != 1 &&
+                      !stays_inside(e, &e->st[s].pieces[i].box, op->off);
+        if (!rules_none(&rules) || beyond)
           reject(k, "fields have different regions");
       }
 }
