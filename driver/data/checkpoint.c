@@ -1,7 +1,8 @@
 /* driver/data/checkpoint.c: all that a run needs to go on from a step, in an HDF5 file: attributes that say of what
- * program it is, fields and launch-time arrays with checksums, the values of reductions, what probes saw. It is written
- * beside its name, brought to the disk and renamed, so under its name there is always a whole one. Fields lie in one
- * piece each, so that several processes can write them (checkpoint-parts.c). */
+ * program it is, fields and launch-time arrays, the values of reductions, what probes saw. All of it is under
+ * checksums: values of arrays under ours, attributes and what arrays are under those of HDF5, whose older formats have
+ * none. It is written beside its name, brought to the disk and renamed, so under its name there is always a whole one.
+ * Arrays lie in one piece each, so that several processes can write fields (checkpoint-parts.c). */
 #include "driver/data/hdf5-io.h"
 #include "driver/split/split.h"
 
@@ -71,28 +72,32 @@ typedef struct Content {
   int64_t *places;
 } Content;
 
+/* Writes `n` values of type `t` as the new array `name` of a group. */
+static bool put_values(hid_t group, const char *name, StcType t, int64_t n, const void *values) {
+  int64_t place;
+  uint64_t sum = checkpoint_sum(values, type_size((Type)t), 0, n);
+  return hdf5_put_plain(group, name, hdf5_bits_type(t), (hsize_t)n, values, sum, &place);
+}
+
 /* Writes the sources of the writer that are fields (or, if `arrays`, launch-time arrays) into a group. */
 static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const Content *c) {
-  hid_t g = H5Gcreate2(file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t g = hdf5_make_group(file, group);
   bool ok = g >= 0;
   for (int i = 1; i < w->nsources && ok; i++) {
     const StcFieldInfo *f = &w->sources[i]->info;
-    int64_t size = type_size((Type)f->type), n = f->bytes / size, place;
+    int64_t n = f->bytes / type_size((Type)f->type);
     if ((w->sources[i]->at.array >= 0) != arrays)
       continue;
-    if (arrays)
-      ok = hdf5_put_array(g, f->name, hdf5_bits_type(f->type), (hsize_t)n, c->data[i]);
-    else
-      ok = hdf5_put_plain(g, f->name, hdf5_bits_type(f->type), (hsize_t)n, c->data[i],
-                          c->sums ? c->sums[i] : checkpoint_sum(c->data[i], size, 0, n),
-                          c->places ? &c->places[i] : &place);
+    ok = arrays || !c->sums
+             ? put_values(g, f->name, f->type, n, c->data[i])
+             : hdf5_put_plain(g, f->name, hdf5_bits_type(f->type), (hsize_t)n, NULL, c->sums[i], &c->places[i]);
   }
   return H5Gclose(g) >= 0 && ok;
 }
 
 /* Writes the latest values of the program's reductions, and the series of all. */
 static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
-  hid_t g = H5Gcreate2(file, "reductions", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t g = hdf5_make_group(file, "reductions");
   size_t n = (size_t)s->nseries;
   int64_t *columns = malloc((3 * n + 1) * sizeof *columns);
   bool ok = g >= 0 && columns;
@@ -103,9 +108,9 @@ static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
     columns[n + k] = module_find_reduction(m, s->series[k].name);
     memcpy(&columns[2 * n + k], s->series[k].type == STC_F64 ? (void *)&s->series[k].f : (void *)&s->series[k].i, 8);
   }
-  ok = ok && hdf5_put_array(g, "step", H5T_NATIVE_INT64, n, columns) &&
-       hdf5_put_array(g, "number", H5T_NATIVE_INT64, n, columns + n) &&
-       hdf5_put_array(g, "value", H5T_NATIVE_INT64, n, columns + 2 * n);
+  static const char *const names[] = {"step", "number", "value"};
+  for (int k = 0; k < 3 && ok; k++)
+    ok = put_values(g, names[k], STC_I64, s->nseries, columns + (size_t)k * n);
   free(columns);
   return H5Gclose(g) >= 0 && ok;
 }
@@ -113,17 +118,17 @@ static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
 /* Writes what probe `p` saw, as a group of its own. */
 static bool put_probe(hid_t probes, const Probe *p, const RunState *s) {
   ProbeRows rows;
-  hid_t g = H5Gcreate2(probes, p->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t g = hdf5_make_group(probes, p->name);
   bool ok = probe_rows(s->nrows, s->rows, p->name, &rows) && g >= 0;
-  ok = ok && hdf5_put_array(g, "step", H5T_NATIVE_INT64, (hsize_t)rows.n, rows.steps) &&
-       hdf5_put_array(g, "value", hdf5_bits_type((StcType)p->type), (hsize_t)(rows.n * rows.length), rows.values);
+  ok = ok && put_values(g, "step", STC_I64, rows.n, rows.steps) &&
+       put_values(g, "value", (StcType)p->type, rows.n * rows.length, rows.values);
   probe_rows_free(&rows);
   return H5Gclose(g) >= 0 && ok;
 }
 
 /* Writes what all probes saw. */
 static bool put_probes(hid_t file, const Module *m, const RunState *s) {
-  hid_t g = H5Gcreate2(file, "probes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t g = hdf5_make_group(file, "probes");
   bool ok = g >= 0;
   for (int i = 0; i < m->nprobes && ok; i++)
     ok = put_probe(g, &m->probes[i], s);
@@ -165,10 +170,21 @@ static bool put_in_place(const char *path, const char *part) {
   return bring_to_disk(part) && rename(part, path) == 0 && bring_to_disk(folder);
 }
 
+/* Creates the file in the format in which all that is not values of arrays is under checksums, without times. */
+static hid_t create_file(const char *part) {
+  hid_t properties = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_obj_track_times(properties, false);
+  H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110);
+  hid_t file = hdf5_create(part, properties, access);
+  H5Pclose(access);
+  H5Pclose(properties);
+  return file;
+}
+
 /* Writes the file `part`. */
 static StcStatus write_content(Writer *w, const char *part, const Content *c) {
   hdf5_take();
-  hid_t file = hdf5_create(part, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t file = create_file(part);
   bool ok = file >= 0 && put_all(w, file, c);
   StcStatus s = ok ? STC_OK : hdf5_report(w);
   if (file >= 0 && H5Fclose(file) < 0 && !s)

@@ -70,11 +70,21 @@ void hdf5_reason(char reason[256]) {
   snprintf(reason, 256, "%s", first_reason[0] ? first_reason : "the HDF5 library failed");
 }
 
+bool hdf5_failed(void) { return first_reason[0] != 0; }
+
 StcStatus hdf5_report(const Writer *w) {
   char reason[256];
   hdf5_reason(reason);
   context_error(w->context, "cannot write %s: %s", w->path, reason);
   return STC_IO;
+}
+
+hid_t hdf5_make_group(hid_t in, const char *name) {
+  hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  hid_t group = H5Gcreate2(in, name, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  return group;
 }
 
 bool hdf5_put_text(hid_t of, const char *name, const char *text) {
@@ -181,7 +191,7 @@ void probe_rows_free(ProbeRows *r) {
 }
 
 bool hdf5_put_params(hid_t file, const char *name, const Facts *f) {
-  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t group = hdf5_make_group(file, name);
   bool ok = group >= 0;
   for (int i = 0; i < f->nparams && ok; i++) {
     const ParamFact *p = &f->params[i];

@@ -12,12 +12,16 @@ void hdf5_take(void);
 void hdf5_give(void);
 /* The system's own words for the library's last error, into `reason`; or those of an error beside it. */
 void hdf5_reason(char reason[256]);
+/* Has the library had an error since it was taken? */
+bool hdf5_failed(void);
 void hdf5_set_reason(const char *reason);
 /* Reports that the writer's file cannot be written, and why. Returns STC_IO. */
 StcStatus hdf5_report(const Writer *w);
 /* Creates the file `part` anew: what is there by that name, which a run that was killed may have left, is replaced, and
  * never written through, as a link would have it; unless another process writes it: an error. Negative after one. */
 hid_t hdf5_create(const char *part, hid_t properties, hid_t access);
+/* A new group of a file or group, which holds no time; negative after an error. */
+hid_t hdf5_make_group(hid_t in, const char *name);
 /* Attributes of a file, group or array: a text; `n` numbers; the params, in a new group. False after an error. */
 bool hdf5_put_text(hid_t of, const char *name, const char *text);
 bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values);
@@ -67,13 +71,13 @@ bool chunks_take(const Dataset *a, int64_t at, int64_t piece, const void *values
 bool hdf5_open_for_others(hid_t access);
 bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void *any, int64_t *at);
 
-/* ---------------------------------------------------------------- arrays of checkpoints */
+/* ---------------------------------------------------------------- arrays of logs and checkpoints */
 
 /* Writes `n` values of `type` as the new array `name` of a group or file, in chunks with checksums. False after an
  * error. */
 bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values);
-/* The same in one piece, with checkpoint_sum of it as an attribute; *place becomes the byte of the file where it
- * begins, 0: it has none. values: NULL: others write them there. */
+/* The same in one piece, with `sum`, the checkpoint_sum of it, as an attribute; *place becomes the byte of the file
+ * where it begins, 0: it has none. values: NULL: others write them there. */
 bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,
                     int64_t *place);
 /* The type that files have for values of type `t`, or for their bits where readers need not know what they mean. */
@@ -92,10 +96,10 @@ typedef struct ProbeRows {
 bool probe_rows(int64_t n, const StcProbe *rows, const char *name, ProbeRows *out);
 void probe_rows_free(ProbeRows *r);
 
-/* The format of checkpoints, and what is copied for one beside fields and arrays: values of the program's reductions,
- * the series of them so far, and what probes saw, whose values are the series' own. until: the name of the `until` that
- * has ended the run, or "". */
-enum { CHECKPOINT_VERSION = 3 };
+/* The version of the checkpoints' format, and what is copied for one beside fields and arrays: values of the program's
+ * reductions, the series of them so far, and what probes saw, whose values are the series' own. until: the name of the
+ * `until` that has ended the run, or "". */
+enum { CHECKPOINT_VERSION = 4 };
 typedef struct RunState {
   const char *until;
   int nreductions;

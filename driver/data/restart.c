@@ -24,6 +24,13 @@ static StcStatus bad_file(const Reader *r, const char *what) {
   return context_error(r->j->c->context, "--restart=%s: %s", r->path, what), STC_INPUT;
 }
 
+/* Reports that the HDF5 library failed, and why. */
+static StcStatus unreadable(const Reader *r) {
+  char reason[256];
+  hdf5_reason(reason);
+  return bad_file(r, arena_printf(r->j->c->arena, "it cannot be read (%s): the file is damaged", reason));
+}
+
 /* ---------------------------------------------------------------- attributes */
 
 /* Reads one number; false if there is no such attribute. */
@@ -77,17 +84,23 @@ static StcStatus check_params(const Reader *r, const Facts *f) {
   }
   if (g >= 0)
     H5Gclose(g);
-  return s;
+  return s || !hdf5_failed() ? s : unreadable(r);
 }
 
 /* Checks what it is, and of what program. */
 static StcStatus check_program(const Reader *r, const Facts *f) {
   int64_t version;
-  const char *key = get_text(r, "program");
-  if (!get_number(r->file, "stc_checkpoint", H5T_NATIVE_INT64, &version) || !key)
+  const char *key = get_text(r, "program"), *source = get_text(r, "source");
+  bool is_one = get_number(r->file, "stc_checkpoint", H5T_NATIVE_INT64, &version) && key;
+  if (hdf5_failed())
+    return unreadable(r);
+  if (!is_one)
     return bad_file(r, "it is no checkpoint of stc");
   if (version != CHECKPOINT_VERSION)
-    return bad_file(r, "it is a checkpoint of another version of stc");
+    return bad_file(r, arena_printf(r->j->c->arena,
+                                    "it is a checkpoint of another version of stc (%s), in format %" PRId64
+                                    ", and this version reads format %d: go on from it with that version",
+                                    source ? source : "unknown", version, CHECKPOINT_VERSION));
   StcStatus s = check_params(r, f);
   if (s || strcmp(key, f->key) == 0)
     return s;
@@ -132,12 +145,15 @@ static StcStatus damaged_set(const Reader *r, const char *group, const char *nam
   return bad_file(r, arena_printf(r->j->c->arena, "%s/%s cannot be read: the file is damaged", group, name));
 }
 
-/* Reads array `name` of `group`, which must have `bytes` bytes in elements of `size`, into memory (malloc). NULL after
- * an error. */
+/* Reads array `name` of `group`, which must have `bytes` bytes in elements of `size` and the right checksum, into
+ * memory (malloc). NULL after an error. */
 static void *get_array(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
   Set x = open_set(r, group, name, size, bytes);
   void *data = x.fits ? malloc(bytes + 1) : NULL;
-  bool ok = data && (!bytes || H5Dread(x.set, x.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  uint64_t sum;
+  bool ok = data && (!bytes || H5Dread(x.set, x.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0) &&
+            get_number(x.set, "checksum", H5T_NATIVE_UINT64, &sum) &&
+            checkpoint_sum(data, (int64_t)size, 0, (int64_t)(bytes / size)) == sum;
   close_set(&x);
   if (ok)
     return data;
@@ -163,10 +179,13 @@ static StcStatus find_field(const Reader *r, const char *name, size_t size, size
   return fits ? STC_OK : bad_set(r, "fields", name);
 }
 
-/* Sets what this rank's parts have of a component, and notes its checksum. */
-static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, uint64_t want, int64_t place) {
-  uint64_t mine = 0;
-  StcStatus s = checkpoint_read_parts(r->j, r->path, at, place, &mine);
+/* Sets what this rank's parts have of a component, in elements of `size`, and notes its checksum. */
+static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, size_t size) {
+  uint64_t mine = 0, want = 0;
+  int64_t place;
+  StcStatus s = find_field(r, f->name, size, (size_t)f->bytes, &want, &place);
+  if (!s)
+    s = checkpoint_read_parts(r->j, r->path, at, place, &mine);
   int32_t n = r->nsums;
   ARENA_PUSH(r->j->c->arena, r->sums, n, mine);
   n = r->nsums;
@@ -182,22 +201,16 @@ static StcStatus restore_field(Reader *r, int field) {
   StcStatus s = STC_OK;
   for (int c = 0; c < r->j->program->declared[field].ncomponents && !s; c++) {
     StcFieldInfo f;
-    uint64_t want;
-    int64_t place;
     s = stc_plan_component(r->plan, field, c, &f);
     if (s || f.temp)
       return s;
     size_t size = (size_t)type_size((Type)f.type), bytes = (size_t)f.bytes;
-    s = find_field(r, f.name, size, bytes, &want, &place);
-    if (!s && split_is_lean(r->plan)) {
-      s = restore_parts(r, (Place){field, c, -1}, &f, want, place);
+    if (split_is_lean(r->plan)) {
+      s = restore_parts(r, (Place){field, c, -1}, &f, size);
       continue;
     }
-    void *data = s ? NULL : get_array(r, "fields", f.name, size, bytes);
-    if (data && checkpoint_sum(data, (int64_t)size, 0, (int64_t)(bytes / size)) != want)
-      s = damaged_set(r, "fields", f.name);
-    if (!s)
-      s = data ? stc_plan_set_component(r->plan, field, c, data, bytes) : STC_INPUT;
+    void *data = get_array(r, "fields", f.name, size, bytes);
+    s = data ? stc_plan_set_component(r->plan, field, c, data, bytes) : STC_INPUT;
     free(data);
   }
   return s;

@@ -19,14 +19,9 @@ static bool put_rows(hid_t group, const char *name, hid_t type, int64_t rows, in
   return ok;
 }
 
-/* A new group; < 0 after an error. */
-static hid_t new_group(hid_t in, const char *name) {
-  return H5Gcreate2(in, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-}
-
 /* Writes the values of reduction `name`. */
 static bool put_reduction(hid_t group, const Series *s, const char *name) {
-  hid_t g = new_group(group, name);
+  hid_t g = hdf5_make_group(group, name);
   int64_t *steps = malloc((size_t)s->n * sizeof *steps + 1), n = 0;
   char *values = malloc((size_t)s->n * 8 + 1);
   bool real = false, ok = g >= 0 && steps && values;
@@ -65,7 +60,7 @@ static bool put_probe(hid_t group, const Series *s, StcPlan *plan, int i) {
   ProbeRows rows = {0};
   if (stc_plan_probe(plan, i, &p) != STC_OK)
     return false;
-  hid_t g = new_group(group, p.name);
+  hid_t g = hdf5_make_group(group, p.name);
   bool ok = g >= 0 && probe_rows(s->nrows, s->rows, p.name, &rows) &&
             put_rows(g, "step", H5T_NATIVE_INT64, rows.n, 0, rows.steps) &&
             put_rows(g, "value", hdf5_type(p.type), rows.n, p.list ? p.n : 0, rows.values) &&
@@ -77,7 +72,7 @@ static bool put_probe(hid_t group, const Series *s, StcPlan *plan, int i) {
 /* Writes all of it into the open file. */
 static bool put_all(hid_t file, const Series *s, StcPlan *plan) {
   const Module *m = s->program->module;
-  hid_t reductions = new_group(file, "reductions"), probes = new_group(file, "probes");
+  hid_t reductions = hdf5_make_group(file, "reductions"), probes = hdf5_make_group(file, "probes");
   bool ok = reductions >= 0 && probes >= 0;
   for (int i = 0; i < m->nreductions && ok; i++)
     ok = put_reduction(reductions, s, m->reductions[i].name);
