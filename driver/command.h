@@ -84,7 +84,8 @@ char *depfile_text(const Command *c, const char *const *outputs, int n);
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);
 /* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4"; or takes `words` for the
- * text of a plan if it begins like one. Strings live in `a`. */
+ * text of a plan if it begins like one. Options of schedules alone: STC_USAGE after a message that names another.
+ * Strings live in `a`. */
 StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o);
 /* Writes the help on `topic` ("run", "bench", "devices", NULL: all). STC_USAGE if there is no such topic. */
 StcStatus help_print(FILE *to, const char *topic);

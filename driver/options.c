@@ -179,6 +179,13 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   return STC_OK;
 }
 
+/* Is the word one of the options that say a schedule, as the tuner writes them? */
+static bool says_schedule(const char *word) {
+  const char *value;
+  const OptionRow *row = word[0] == '-' && word[1] ? find_row(word + 1 + (word[1] == '-'), &value) : NULL;
+  return row && option_is_about_schedule(row) && strcmp(row->name, "plan") != 0 && strcmp(row->name, "passes") != 0;
+}
+
 StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o) {
   Command c = {.kind = CMD_RUN, .arena = a, .context = context, .options = *o};
   if (plan_is_text(words)) {
@@ -194,8 +201,9 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
     s += n;
   }
   for (int i = 0; i < argc; i++) {
-    if (argv[i][0] != '-' || !argv[i][1])
-      return context_error(context, "\"%s\": `%s` is no option", words, argv[i]), STC_USAGE;
+    if (!says_schedule(argv[i]))
+      return context_error(context, "%s is no option of schedules, and a database holds nothing else", argv[i]),
+             STC_USAGE;
     StcStatus s = take_option(&c, argc, argv, &i);
     if (s)
       return s;

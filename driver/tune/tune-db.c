@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { DATABASE_VERSION = 1 };
 
@@ -115,9 +114,12 @@ static StcStatus read_entries(StcContext *c, const char *path, const json_t *o, 
 StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out) {
   json_error_t error;
   size_t size;
+  struct stat st;
   *out = (TuneDb){.arena = w->arena};
-  if (access(path, F_OK) != 0)
+  if (stat(path, &st) != 0)
     return STC_OK;
+  if (!S_ISREG(st.st_mode))
+    return context_error(w->context, "%s: it is no regular file, and a database is one; %s", path, cure), STC_INPUT;
   const char *text = file_read(w, path, &size);
   if (!text)
     return STC_IO;

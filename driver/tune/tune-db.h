@@ -16,7 +16,8 @@
 typedef struct TuneKey {
   const char *program, *size, *device, *arch, *cpu;
 } TuneKey;
-/* The best schedule found, by a version of stc: the text of a plan, or options, as older entries have them. */
+/* The best schedule found, by a version of stc: the text of a plan, or options of schedules, as older entries have
+ * them; nothing else is taken. */
 typedef struct TuneEntry {
   TuneKey key;
   const char *name, *real, *version, *schedule, *date;
@@ -34,7 +35,7 @@ const char *tune_program_key(Arena *a, Module *m);
 const char *tune_size_class(int64_t points);
 /* A device as it is known from one run to the next: "cuda NVIDIA H200". */
 const char *tune_device_key(Arena *a, const Device *d);
-/* Reads the file; one that is not there has no entries. Errors say what is wrong with it, and where. */
+/* Reads the file, a regular one; one that is not there has no entries. Errors say what is wrong with it, and where. */
 StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out);
 StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path);
 /* Reads the database, puts the entry in and writes it. */

@@ -185,7 +185,9 @@ static void test_options(void **state) {
   assert_int_equal(options_add(w->c, w->arena, " -T=4  -block 8x32", &o), STC_OK);
   assert_true(o.T == 4 && o.block[0] == 8 && o.block[1] == 32);
   assert_int_equal(options_add(w->c, w->arena, "-T=4 8x32", &o), STC_USAGE);
-  assert_string_equal(w->messages.first, "\"-T=4 8x32\": `8x32` is no option");
+  assert_int_equal(options_add(w->c, w->arena, "-T=4 -freal=f64", &o), STC_USAGE);
+  assert_null(o.real);
+  assert_string_equal(w->messages.first, "8x32 is no option of schedules, and a database holds nothing else");
   open_bench(w, "star2d1r", "f32");
   assert_int_equal(trial_open(&w->trial, &w->subject, "host:1", "-schedule=spiral"), STC_OK);
   Trial *one = &w->trial;
