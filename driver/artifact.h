@@ -33,7 +33,8 @@ StcStatus program_for_host(StcProgram *p, const char *what);
 void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);
 /* Is scalar `i` set by -D? Its text, or NULL. */
 const char *scalar_define(const StcProgram *p, const Module *m, int i);
-/* An affine bound as C text, each scalar's name behind `prefix`. */
+/* An affine bound as C text, each scalar's name behind `prefix`: an operand, of type int64_t, INT64_MIN where 64 bits
+ * do not hold it. */
 char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
 /* A constant as a C expression. */
 char *const_c_text(Arena *a, Const c, Type t);

@@ -130,15 +130,18 @@ char *const_c_text(Arena *a, Const c, Type t) {
   return arena_printf(a, t == TY_F32 ? "((float)%a)" : "(%a)", c.f);
 }
 
+/* The C text of an integer. */
+static char *integer_text(Arena *a, int64_t n) { return const_c_text(a, (Const){.i = n}, TY_I64); }
+
 char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix) {
-  Str s = {a, NULL, 0, 0};
-  str_add(&s, "(");
+  char *s = integer_text(a, x.c);
   for (int i = 0; i < x.n; i++) {
-    const char *name = c_name(a, m->scalars[x.t[i].scalar].name);
-    str_addf(&s, i ? " + INT64_C(%lld) * %s%s" : "INT64_C(%lld) * %s%s", (long long)x.t[i].coef, prefix, name);
+    const char *name = arena_printf(a, "%s%s", prefix, c_name(a, m->scalars[x.t[i].scalar].name));
+    if (x.t[i].coef != 1)
+      name = arena_printf(a, "stc_times(%s, %s)", integer_text(a, x.t[i].coef), name);
+    s = x.c == 0 && i == 0 ? arena_printf(a, "(int64_t)%s", name) : arena_printf(a, "stc_plus(%s, %s)", name, s);
   }
-  str_addf(&s, x.n ? " + INT64_C(%lld))" : "INT64_C(%lld))", (long long)x.c);
-  return s.s;
+  return s;
 }
 
 const char c_helpers[] =
@@ -185,6 +188,32 @@ const char c_helpers[] =
     "  return first_step < 0 ? \"first_step is negative: it is the number of steps made before\"\n"
     "         : steps < 0    ? \"steps is negative: it is the number of steps to make\"\n"
     "         : steps > INT64_MAX - first_step ? \"first_step + steps is too large for an int64_t\" : NULL;\n"
+    "}\n"
+    "#endif\n"
+    "#ifndef STC_BOUNDS\n"
+    "#define STC_BOUNDS\n"
+    "/* Sums and products of numbers that may be too large: INT64_MIN, and what is made of that, is one that is. */\n"
+    "static inline int64_t stc_plus(int64_t x, int64_t y) {\n"
+    "  return x == INT64_MIN || y == INT64_MIN || (y > 0 ? x > INT64_MAX - y : x < INT64_MIN - y) ? INT64_MIN : x + "
+    "y;\n"
+    "}\n"
+    "static inline int64_t stc_times(int64_t x, int64_t y) {\n"
+    "  if (x == 0 || y == 0) return 0;\n"
+    "  if (x == INT64_MIN || y == INT64_MIN) return INT64_MIN;\n"
+    "  return (x < 0 ? -x : x) > INT64_MAX / (y < 0 ? -y : y) ? INT64_MIN : x * y;\n"
+    "}\n"
+    "/* The product of numbers of points or bytes, at most INT64_MAX. */\n"
+    "static inline int64_t stc_area(int64_t x, int64_t y) { return y > 0 && x > INT64_MAX / y ? INT64_MAX : x * y; }\n"
+    "/* Is x a multiple of n, and not too large? Are there points from lo to hi, as far as these are not too large? "
+    "*/\n"
+    "static inline bool stc_multiple(int64_t x, int64_t n) { return x != INT64_MIN && x % n == 0; }\n"
+    "static inline bool stc_some(int64_t lo, int64_t hi) { return lo <= hi || hi == INT64_MIN; }\n"
+    "/* Do bounds lie within 2^60? Then *bytes is multiplied by the points between them. */\n"
+    "static inline bool stc_within(int64_t lo, int64_t hi, int64_t *bytes) {\n"
+    "  const int64_t most = INT64_C(1) << 60;\n"
+    "  if (lo < -most || hi < -most || lo > most || hi > most) return false;\n"
+    "  *bytes = hi < lo ? 0 : stc_area(*bytes, hi - lo + 1);\n"
+    "  return true;\n"
     "}\n"
     "#endif\n";
 

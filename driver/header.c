@@ -169,7 +169,7 @@ static const char *not_empty(Writer *w, const Box *b) {
     const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
                *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
     if (strcmp(lo, hi) != 0)
-      str_addf(&s, " && %s <= %s", lo, hi);
+      str_addf(&s, " && stc_some(%s, %s)", lo, hi);
   }
   return s.s ? s.s : "";
 }
@@ -188,7 +188,7 @@ static void check_multiples(Writer *w, const Kernel *k) {
   for (int i = 0; i < k->nmultiples && !k->instead; i++) {
     Str value = {.arena = w->arena};
     affine_print(&value, w->m, k->multiples[i].value);
-    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return \"kernel %s needs %s to be a multiple of %lld\";\n",
+    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return \"kernel %s needs %s to be a multiple of %lld\";\n",
              affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name,
              escaped(w->arena, value.s), (long long)k->multiples[i].of);
   }
@@ -200,9 +200,7 @@ static void check_grid(Writer *w) {
   for (int d = 0; d < b->rank; d++) {
     const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
                *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
-    str_addf(&w->s,
-             "  if (%s < -(INT64_C(1) << 60) || %s > INT64_C(1) << 60) return \"grid: the bounds of dimension %d lie "
-             "beyond 2^60\";\n",
+    str_addf(&w->s, "  if (!stc_within(%s, %s, &bytes)) return \"grid: the bounds of dimension %d lie beyond 2^60\";\n",
              lo, hi, d);
     str_addf(&w->s,
              "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
@@ -211,17 +209,55 @@ static void check_grid(Writer *w) {
   }
 }
 
+/* Is it within 64 bits, whatever the params are? */
+static bool always_fits(Affine x) { return x.n == 0 || (x.n == 1 && x.t[0].coef == 1 && x.c == 0); }
+
+/* Statements that check that the bytes of each field and launch-time array can be counted. */
+static void check_sizes(Writer *w) {
+  const Module *m = w->m;
+  for (int f = 0; f < m->nfields; f++) {
+    const Box *b = &m->fields[f].box;
+    const char *name = escaped(w->arena, m->fields[f].name);
+    str_addf(&w->s, "  bytes = (int64_t)sizeof(%s);\n", header_element(w, f));
+    for (int d = 0; d < b->rank; d++)
+      str_addf(&w->s,
+               "  if (!stc_within(%s, %s, &bytes)) return \"field %s: the bounds of dimension %d lie beyond 2^60\";\n",
+               affine_c_text(w->arena, m, b->lo[d], "p->"), affine_c_text(w->arena, m, b->hi[d], "p->"), name, d);
+    str_addf(&w->s, "  if (bytes > INT64_MAX / 2) return \"field %s has too many points for 64-bit addresses\";\n",
+             name);
+  }
+  for (int i = 0; i < m->nparam_arrays; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    const char *n = affine_c_text(w->arena, m, a->extent, "p->");
+    const char *far = always_fits(a->extent) ? "" : arena_printf(w->arena, "%s == INT64_MIN || ", n);
+    if (a->extent.n)
+      str_addf(&w->s,
+               "  if (%sstc_area(stc_imax(%s, 0), (int64_t)sizeof(%s)) > INT64_MAX / 2) return \"array %s has too many "
+               "elements for 64-bit addresses\";\n",
+               far, n, c_type(a->type), escaped(w->arena, a->name));
+  }
+}
+
+/* Statements that check that the blocks of kernel `k` can be counted. */
+static void check_blocks(Writer *w, const Kernel *k) {
+  for (int d = 0; d < k->rank; d++)
+    if (!always_fits(k->extent[d]))
+      str_addf(&w->s, "  if (%s == INT64_MIN) return \"kernel %s: its extent in dimension %d overflows 64 bits\";\n",
+               affine_c_text(w->arena, w->m, k->extent[d], "p->"), k->name, d);
+}
+
 /* The function that computes the lets and checks the params. */
 static void bind(Writer *w) {
   const Module *m = w->m;
   str_addf(&w->s,
            "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params "
-           "*p) {\n  (void)p;\n",
+           "*p) {\n  int64_t bytes = 0;\n  (void)p;\n",
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr && !m->scalars[i].is_param)
       str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
   check_grid(w);
+  check_sizes(w);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",
@@ -231,8 +267,10 @@ static void bind(Writer *w) {
         str_add(&w->s, not_empty(w, c->unless_empty[j]));
     str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));
   }
-  for (int i = 0; i < m->nkernels; i++)
+  for (int i = 0; i < m->nkernels; i++) {
     check_multiples(w, &m->kernels[i]);
+    check_blocks(w, &m->kernels[i]);
+  }
   str_add(&w->s, "  return NULL;\n}\n\n");
 }
 
@@ -248,12 +286,12 @@ static void extents(Writer *w) {
       str_addf(&w->s, "  if (d == %d) n = %s;\n", d,
                affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
     str_addf(&w->s,
-             "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return "
-             "%s_extent_%s(p, 0)",
+             "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  int64_t n = "
+             "%s_extent_%s(p, 0);\n",
              w->p, w->fields[f], w->p, w->p, w->fields[f]);
     for (int d = 1; d < field->box.rank; d++)
-      str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, w->fields[f], d);
-    str_add(&w->s, ";\n}\n\n");
+      str_addf(&w->s, "  n = stc_area(n, %s_extent_%s(p, %d));\n", w->p, w->fields[f], d);
+    str_add(&w->s, "  return n;\n}\n\n");
   }
   for (int i = 0; i < w->m->nparam_arrays; i++)
     str_addf(&w->s,
@@ -280,7 +318,7 @@ void header_choose(Writer *w, const Kernel *k) {
   const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
                                  : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
-    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s;\n",
+    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return %s;\n",
              affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, other);
   for (int i = 0; i < k->nargs; i++) {
     int b = k->args[i].index;
@@ -293,11 +331,13 @@ void header_choose(Writer *w, const Kernel *k) {
 /* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last
  * dimension. */
 static void leave_out(Writer *w, const Kernel *k) {
-  str_add(&w->s, "  total = 1");
+  str_add(&w->s, "  total = 1;\n");
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, " * stc_ceildiv(%s, %d)", affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
+    str_addf(&w->s, "  total = stc_area(total, stc_ceildiv(%s, %d));\n",
+             affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
   str_addf(&w->s,
-           ";\n  total = blocks[0] * blocks[1] * blocks[2] - total;\n  blocks[0] = blocks[1] = blocks[2] = 1;\n  "
+           "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]) - total;\n  blocks[0] = blocks[1] = "
+           "blocks[2] = 1;\n  "
            "blocks[%d] = total;\n",
            k->rank - 1);
 }
@@ -328,7 +368,7 @@ void header_blocks(Writer *w, const Kernel *k) {
     str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
   if (k->hollow)
     leave_out(w, k);
-  str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n");
+  str_add(&w->s, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
 }
 
 /* One launch function a kernel. */
@@ -513,11 +553,12 @@ static void point_cell(Writer *w, const PointList *l) {
 static void fill_list(Writer *w, const PointList *l) {
   const Module *m = w->m;
   int first = 0;
-  str_addf(&w->s,
-           "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
-           "and again when coordinates change. */\nstatic inline const char *%s_fill_%s(const %s_params *p, int32_t "
-           "*field_%s",
-           l->name, w->p, w->fields[l->field], w->p, w->fields[l->field]);
+  str_addf(
+      &w->s,
+      "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
+      "and again when coordinates change. */\nstatic inline const char *%s_fill_%s(const %s_params *params, int32_t "
+      "*field_%s",
+      l->name, w->p, w->fields[l->field], w->p, w->fields[l->field]);
   if (l->next >= 0)
     str_addf(&w->s, ", int32_t *array_%s", w->arrays[l->next]);
   for (int d = 0; d < m->grid.rank; d++)
@@ -525,10 +566,12 @@ static void fill_list(Writer *w, const PointList *l) {
       str_addf(&w->s, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
   while (l->array[first] < 0)
     first++;
-  str_addf(&w->s,
-           ") {\n  const int64_t n = %s_length_%s(p);\n  int64_t i;\n  memset(field_%s, 0, sizeof(int32_t) * "
-           "(size_t)%s_size_%s(p));\n",
-           w->p, w->arrays[l->array[first]], w->fields[l->field], w->p, w->fields[l->field]);
+  str_addf(
+      &w->s,
+      ") {\n  %s_params bound = *params;\n  const %s_params *p = &bound;\n  const char *e = %s_bind(&bound);\n  const "
+      "int64_t n = %s_length_%s(p);\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
+      "(size_t)%s_size_%s(p));\n",
+      w->p, w->p, w->p, w->p, w->arrays[l->array[first]], w->fields[l->field], w->p, w->fields[l->field]);
   str_add(&w->s, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
   point_cell(w, l);
   str_addf(&w->s, "    at = &field_%s[cell];\n", w->fields[l->field]);
