@@ -1,7 +1,10 @@
 /* driver/command.c: `stc FILE`: compiling to files. */
 #include "driver/tune/tune.h"
+#include "driver/used.h"
 
+#include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What -emit= takes: the rows of StcEmit by name, then manifest and header, and what callers of the host artifact in
@@ -56,16 +59,10 @@ typedef struct OutputList {
 static void add_output(OutputList *l, int kind, const char *path) { l->file[l->n++] = (Output){kind, path}; }
 
 /* Adds the rule for make, if one is asked for: beside the first file, unless -MF names it. */
-static StcStatus add_rule(const Command *c, OutputList *l) {
+static void add_rule(const Command *c, OutputList *l) {
   if (!c->depend && !c->depfile)
-    return STC_OK;
-  const char *path = c->depfile ? c->depfile : with_ending(c->arena, l->file[0].path, "d");
-  for (int i = 0; i < l->n; i++)
-    if (strcmp(l->file[i].path, path) == 0)
-      return context_error(c->context, "-MD: %s is the name of an output; name the rule's file with -MF FILE", path),
-             STC_USAGE;
-  add_output(l, EMIT_RULE, path);
-  return STC_OK;
+    return;
+  add_output(l, EMIT_RULE, c->depfile ? c->depfile : with_ending(c->arena, l->file[0].path, "d"));
 }
 
 /* The bytes of output number `i`. */
@@ -120,6 +117,24 @@ static StcStatus probe_all(const Command *c, const OutputList *l) {
   return STC_OK;
 }
 
+/* What an output is, for messages. */
+static const char *output_what(const Command *c, const OutputList *l, int i) {
+  int kind = l->file[i].kind;
+  return kind == EMIT_RULE                 ? c->depfile ? "-MF" : "-MD; name the rule's file with -MF"
+         : c->emit || kind == STC_EMIT_OBJ ? "-o"
+         : kind == EMIT_MANIFEST           ? "the manifest beside the artifact"
+                                           : "the header beside the artifact";
+}
+
+/* Does each output have a file of its own, that is none of what is read? */
+static StcStatus check_outputs(const Command *c, const OutputList *l) {
+  UsedFiles used = {.arena = c->arena};
+  used_add_inputs(&used, c);
+  for (int i = 0; i < l->n; i++)
+    used_add(&used, USE_WRITE, l->file[i].path, output_what(c, l, i));
+  return used_check(c, &used);
+}
+
 /* The files of -emit=WHAT: one, to stdout or -o, and a rule. */
 static StcStatus list_one(const Command *c, OutputList *l) {
   int what = find_emit(c->emit);
@@ -130,7 +145,32 @@ static StcStatus list_one(const Command *c, OutputList *l) {
   if ((c->depend || c->depfile) && standard)
     return context_error(c->context, "-MD: the rule needs the name of the file that it makes; use -o FILE"), STC_USAGE;
   add_output(l, what, to);
-  return add_rule(c, l);
+  add_rule(c, l);
+  return STC_OK;
+}
+
+/* The ending of the artifact whose manifest is the file `path`; NULL: it is no manifest. */
+static const char *artifact_of_manifest(Arena *a, const char *path) {
+  struct stat st;
+  json_t *o = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? json_load_file(path, 0, NULL) : NULL;
+  const char *schema = json_string_value(json_object_get(o, "schema")),
+             *suffix = json_string_value(json_object_get(json_object_get(o, "target"), "artifact"));
+  suffix = suffix && schema && strcmp(schema, "stc-manifest") == 0 ? arena_strdup(a, suffix) : NULL;
+  json_decref(o);
+  return suffix;
+}
+
+/* The manifest `json` of artifact `out` must not replace that of another one that is there. */
+static StcStatus check_manifest(const Command *c, const char *out, const char *json, const char *suffix) {
+  const char *other = artifact_of_manifest(c->arena, json);
+  const char *path = other && strcmp(other, suffix) != 0 ? with_ending(c->arena, out, other) : NULL;
+  struct stat st;
+  if (!path || stat(path, &st) != 0)
+    return STC_OK;
+  return context_error(c->context,
+                       "%s is the manifest of %s, and that of %s would replace it: name this artifact with -o", json,
+                       path, out),
+         STC_USAGE;
 }
 
 /* The artifact, its manifest, and on the host its header. */
@@ -155,7 +195,8 @@ static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   add_output(l, EMIT_MANIFEST, json);
   if (host)
     add_output(l, EMIT_HEADER, header);
-  return add_rule(c, l);
+  add_rule(c, l);
+  return check_manifest(c, out, json, suffix);
 }
 
 /* Is this the standard output, a terminal, and `bytes` no text? */
@@ -206,6 +247,8 @@ StcStatus command_compile(const Command *c) {
   const char *tuned = NULL;
   OutputList files = {0};
   s = c->emit ? list_one(c, &files) : list_artifact(c, p, &files);
+  if (!s)
+    s = check_outputs(c, &files);
   if (!s)
     s = probe_all(c, &files);
   if (!s && (!c->emit || find_emit(c->emit) > STC_EMIT_SIR))

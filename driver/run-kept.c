@@ -1,6 +1,7 @@
 /* driver/run-kept.c: `stc run --check`: values of --in that the reference could not read once more, as they come by a
  * pipe or the run writes their file: they are kept. */
 #include "driver/data/writer.h"
+#include "driver/used.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,17 @@ void kept_open(Job *j) {
   size_t n = (size_t)j->c->nin + 1;
   j->kept = ARENA_ARRAY(j->c->arena, Kept, n);
   memset(j->kept, 0, n * sizeof *j->kept);
+}
+
+/* Does the run write the file `path`, as --out or --png names it? */
+static bool is_written(const Command *c, const char *path) {
+  UsedFiles u = {.arena = c->arena};
+  bool same = false;
+  for (int i = 0; i < c->nout + c->npng; i++)
+    used_add_output(&u, USE_WRITE_VALUES, i < c->nout ? c->outs[i].value : c->pngs[i - c->nout].value, "");
+  for (int i = 0; i < u.n; i++)
+    same |= same_file(c->arena, path, u.file[i].path);
+  return same;
 }
 
 bool kept_wanted(const Job *j, const FieldOption *o) {

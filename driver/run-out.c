@@ -2,6 +2,7 @@
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
 #include "driver/tune/tune.h"
+#include "driver/used.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -189,10 +190,6 @@ static StcStatus add_checkpoint(Job *j) {
     return context_error(c->context, "--checkpoint=-: a checkpoint is a file of its own"), STC_USAGE;
   if (!file_probe_regular(c->context, c->checkpoint))
     return STC_IO;
-  for (int i = 0; i < c->nout + c->npng; i++)
-    if (strcmp(output(c, i)->value, c->checkpoint) == 0)
-      return context_error(c->context, "%s is written twice: give the checkpoint a file of its own", c->checkpoint),
-             STC_USAGE;
   Writer *w = &out->writers[out->nwriters++];
   *w = (Writer){.format = &checkpoint_format,
                 .path = c->checkpoint,
@@ -302,14 +299,16 @@ static void take_params(const Job *j, Facts *f) {
 static StcStatus check_written(const Job *j) {
   const Command *c = j->c;
   const Outputs *out = j->outputs;
-  WrittenName *names = ARENA_ARRAY(c->arena, WrittenName, 2 * out->nwriters + 1);
-  int n = 0;
-  for (int i = 0; i < out->nwriters; i++)
-    n += names_of_output(c->arena, i < out->nwriters - (c->checkpoint != NULL) ? "an output" : "--checkpoint",
-                         out->writers[i].path, names + n);
+  UsedFiles used = {.arena = c->arena};
+  used_add_inputs(&used, c);
+  for (int i = 0; i < out->nwriters; i++) {
+    bool state = out->writers[i].format == &checkpoint_format;
+    used_add_output(&used, state ? USE_WRITE_STATE : USE_WRITE_VALUES, out->writers[i].path,
+                    state ? "--checkpoint" : "an output");
+  }
   if (c->log)
-    names[n++] = (WrittenName){c->log, "--log"};
-  return names_check(c, n, names);
+    used_add_output(&used, USE_WRITE, c->log, "--log");
+  return used_check(c, &used);
 }
 
 StcStatus outputs_check(Job *j) {

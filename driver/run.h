@@ -4,7 +4,7 @@
  *   run-ready.c  what can be known before code is made
  *   run-data.c   what options name, and fields in from files
  *   run-out.c    fields out, after the last step and while the program runs
- *   run-names.c  no file is written twice
+ *   used.h       no file is read and replaced, or written twice
  *   run-check.c  the same run on the reference, compared
  *   run-kept.c   values for it that cannot be read again
  *   run-ranks.c  several processes, speaking with one voice
@@ -99,16 +99,6 @@ StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */
 StcStatus outputs_check(Job *j);
-/* run-names.c: the names of the files that a run writes, and the option that asks for each. */
-typedef struct WrittenName {
-  const char *path, *option;
-} WrittenName;
-/* The names that output `path` comes to, at most two, in to[]; their number. */
-int names_of_output(Arena *a, const char *option, const char *path, WrittenName *to);
-/* Reports two names that mean one file. */
-StcStatus names_check(const Command *c, int n, const WrittenName *names);
-/* Does the run write the file `path`, as --out or --png names it? */
-bool is_written(const Command *c, const char *path);
 /* What files say of the run, as far as it is known: before there is a plan, without device and schedule. */
 const struct Facts *outputs_facts(Job *j);
 /* Checks what can be known before code is made: params, the values and files of --in by their headers, fields without a

@@ -2,6 +2,7 @@
  * process, interleaved, beside what copying takes. */
 #include "driver/bench/bench.h"
 #include "driver/tune/tune.h"
+#include "driver/used.h"
 #include "passes/plan/asked.h"
 
 #include <stdlib.h>
@@ -452,6 +453,16 @@ static StcStatus measure_copy(Bench *b) {
   return s;
 }
 
+/* Do its outputs replace nothing that it reads, nor each other? */
+static StcStatus check_outputs(const Bench *b) {
+  UsedFiles used = {.arena = b->w.arena};
+  used_add_inputs(&used, b->c);
+  used_add(&used, b->c->tune ? USE_WRITE : USE_READ, b->c->no_tune_db ? NULL : database(b),
+           "the database of schedules");
+  used_add(&used, USE_WRITE, b->c->json, "--json");
+  return used_check(b->c, &used);
+}
+
 /* Measures all. */
 static StcStatus run_guarded(void *arg) {
   Bench *b = arg;
@@ -462,6 +473,8 @@ static StcStatus run_guarded(void *arg) {
   StcStatus s = open_device(b);
   if (!s)
     s = bench_set_choose(b->c, b->device.kind, &b->set);
+  if (!s)
+    s = check_outputs(b);
   if (!s && b->c->json && !file_probe(b->c->context, b->c->json))
     s = STC_IO;
   if (!s && !b->device.kind->whole)

@@ -1,6 +1,7 @@
 /* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
 #include "driver/explain/explain.h"
 #include "driver/tune/tune-db.h"
+#include "driver/used.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -202,12 +203,18 @@ static StcStatus explain_guarded(void *arg) {
   bool json = c->format && strcmp(c->format, "json") == 0;
   if (c->format && !json && strcmp(c->format, "text") != 0)
     return context_error(c->context, "--format=%s: there are text and json", c->format), STC_USAGE;
+  UsedFiles used = {.arena = x->w->arena};
+  used_add_inputs(&used, c);
+  used_add(&used, USE_WRITE, plot, "the drawing");
+  StcStatus s = used_check(c, &used);
+  if (s)
+    return s;
   if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot))
     return STC_IO;
   if (c->net && !c->parts)
     return context_error(c->context, "--net=%s: say with --parts=8x8x4 into how many parts the grid is cut", c->net),
            STC_USAGE;
-  StcStatus s = explain_fill(c, x->w, &x->e);
+  s = explain_fill(c, x->w, &x->e);
   if (!s && c->parts)
     s = explain_parts(c, &x->e);
   if (!s && plot)

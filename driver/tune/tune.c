@@ -1,5 +1,6 @@
 /* driver/tune/tune.c: `stc tune`: the fastest schedule of a program on a device, into the database. */
 #include "driver/tune/tune.h"
+#include "driver/used.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,10 +128,19 @@ static StcStatus check_request(Tune *t) {
     return context_error(c->context, "--device=%s: there is no speed to tune for; take host, cuda or hip",
                          t->search.device_name),
            STC_USAGE;
+  const char *beside = tune_path_beside(t->w.arena, c->file), *user = tune_path_user(t->w.arena);
+  UsedFiles used = {.arena = t->w.arena};
+  used_add_inputs(&used, c);
+  used_add(&used, USE_WRITE, c->log, "--log");
+  used_add(&used, USE_WRITE, c->plot, "--plot");
+  used_add(&used, USE_WRITE, c->db ? c->db : beside, "the database of schedules");
+  used_add(&used, USE_WRITE, c->db ? NULL : user, "the user's database of schedules");
+  StcStatus checked = used_check(c, &used);
+  if (checked)
+    return checked;
   if ((c->log && !file_probe(c->context, c->log)) || (c->plot && !file_probe(c->context, c->plot)))
     return STC_IO;
   TuneDb db;
-  const char *beside = tune_path_beside(t->w.arena, c->file), *user = tune_path_user(t->w.arena);
   StcStatus s = c->db || beside ? tune_db_read(&t->w, c->db ? c->db : beside, &db) : STC_OK;
   return s || c->db || !user ? s : tune_db_read(&t->w, user, &db);
 }
