@@ -1,4 +1,4 @@
-/* driver/files.h: files written whole or not at all (files.c); what comes and goes by a pipe (pipes.c); values of
+/* driver/files.h: files written whole or not at all (files.c), by one process at a time (claim.c); what comes and goes by a pipe (pipes.c); values of
  * fields (random.c, values.c, npy_descr in declared.c). */
 #ifndef STC_DRIVER_FILES_H
 #define STC_DRIVER_FILES_H
@@ -36,6 +36,11 @@ bool file_write_at(int fd, const char *from, int64_t n, int64_t at);
 bool file_read_at(int fd, char *to, int64_t n, int64_t at);
 /* Bytes of an open file; -1: it has no such number. */
 int64_t file_length(int fd);
+/* Names that this process alone writes until it drops them (claim.c). False after a message that names the process
+ * which has it; where the file system has no locks, or the folder takes no file, nobody is kept out. */
+typedef struct Claim Claim;
+bool claim_take(StcContext *c, const char *path, Claim **all);
+void claims_drop(Claim **all);
 /* Sets room aside on the disk for `n` bytes behind an open file, or, where its file system cannot, looks whether there
  * is as much; false: there is no room, or files may not be so long, errno says which. Gives room behind the file `path`
  * back. */

@@ -311,6 +311,24 @@ static StcStatus check_written(const Job *j) {
   return used_check(c, &used);
 }
 
+/* Does the format write under another name until all is there? */
+static bool grows_beside(const Format *f) {
+  return f == &checkpoint_format || f->open == hdf5_open || f->open == movie_open;
+}
+
+/* Keeps other runs from writing the files that grow, or are replaced again and again, until this one has ended. */
+static StcStatus claim_files(Job *j) {
+  const Outputs *out = j->outputs;
+  bool ok = true;
+  for (int i = 0; i < out->nwriters && ok && job_leads(j); i++)
+    if (grows_beside(out->writers[i].format))
+      ok = claim_take(j->c->context, out->writers[i].path, &j->claims);
+  const char *dot = j->c->log ? strrchr(j->c->log, '.') : NULL;
+  if (ok && dot && strcmp(dot, ".h5") == 0 && job_leads(j))
+    ok = claim_take(j->c->context, j->c->log, &j->claims);
+  return ok ? STC_OK : STC_IO;
+}
+
 StcStatus outputs_check(Job *j) {
   const Command *c = j->c;
   int n = c->nout + c->npng;
@@ -328,6 +346,8 @@ StcStatus outputs_check(Job *j) {
     s = add_checkpoint(j);
   if (!s)
     s = check_written(j);
+  if (!s)
+    s = claim_files(j);
   if (!s)
     s = take_place(c, stc_program_rank(j->program), &out->facts);
   if (!s)

@@ -272,6 +272,7 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
     s = run_plan(j, written);
   series_free(&j->series);
   kept_close(j);
+  claims_drop(&j->claims);
   if (j->plan)
     stc_plan_free(j->plan);
   stc_program_free(j->program);

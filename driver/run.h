@@ -57,7 +57,8 @@ typedef struct Job {
   const Const *scalars; /* of the program's module; set by ready_check */
   Net *net;             /* NULL: there are no other processes */
   Voice *voice;
-  Kept *kept; /* by --in */
+  Kept *kept;    /* by --in */
+  Claim *claims; /* of files that other runs must not write meanwhile */
 } Job;
 
 /* run-ranks.c: joins the other processes, if this one was started with any, and checks that they were started with the
