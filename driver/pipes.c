@@ -20,6 +20,7 @@ typedef struct Pipe {
 } Pipe;
 
 bool context_stopped(const StcContext *c) { return c->stop && *c->stop; }
+bool context_abandoned(const StcContext *c) { return c->abandon && *c->abandon; }
 
 /* Reads what has come, when something has (a cookie_io_functions_t's read); -1: EINTR if the user wants to stop. */
 static ssize_t take(void *of, char *to, size_t n) {

@@ -486,9 +486,12 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .reduced = plan_take_value,
                .probed = p->probes ? plan_take_row : NULL,
                .user = p,
+               .abandon = p->w.context->abandon,
                .ghosts = p->ghosts};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
+  if (context_abandoned(p->w.context))
+    return STC_INTERRUPTED;
   if (s && p->wrong)
     s = STC_INPUT;
   p->inits_done |= !s;

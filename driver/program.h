@@ -28,6 +28,8 @@ struct StcContext {
   bool candidates;                   /* -Rpass=plan: the remarks of pass plan list candidates */
   const char *plan_file;             /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
   const volatile sig_atomic_t *stop; /* set when the user wants to stop; NULL: nobody says so */
+  /* The same where a run may end in the middle of a step, as nobody wants the values; NULL: steps are made whole. */
+  const volatile sig_atomic_t *abandon;
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`

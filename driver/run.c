@@ -259,6 +259,8 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   const char *device = j->c->device ? j->c->device : "host";
   StcStatus s = ranks_join(j);
   *leads = job_leads(j);
+  if (j->net && j->net->size > 1)
+    j->c->context->abandon = NULL;
   j->progress.bar &= *leads;
   if (s && !j->net)
     return s;
@@ -286,6 +288,7 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   int64_t written = 0;
   bool leads = true;
   c->context->stop = stop;
+  c->context->abandon = c->checkpoint ? NULL : stop;
   StcStatus s = run_job(&j, &written, &leads);
   if (s == STC_INTERRUPTED && leads && written)
     context_error(c->context, "stopped; the files have what was written until then");

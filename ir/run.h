@@ -12,6 +12,8 @@
 
 #include "ir/build.h"
 
+#include <signal.h>
+
 /* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + -
  * * / sqrt fma are computed in f64 and rounded; min and max are IEEE 754-2019 minimumNumber and maximumNumber. Not for
  * access, index, step, thread, block, inside, idx.*. */
@@ -81,8 +83,11 @@ typedef struct Binding {
    * and before the run ends. */
   void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
   void *user;
-  int64_t done;   /* out: steps made, fewer than asked for if an `until` was met */
-  bool see;       /* nothing is run: probes that are due see the fields as they are now */
+  int64_t done; /* out: steps made, fewer than asked for if an `until` was met */
+  bool see;     /* nothing is run: probes that are due see the fields as they are now */
+  /* When this becomes nonzero the run ends in the middle of a step, with values of no use and without a message; NULL:
+   * it does not. */
+  const volatile sig_atomic_t *abandon;
   Ghosts *ghosts; /* of a part, on the simulator; NULL: all cells are what they should be */
 } Binding;
 /* Number of elements of the array under the scalars. */

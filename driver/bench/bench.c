@@ -119,8 +119,10 @@ static void entry_close(Entry *e) {
 static void verify(Bench *b, Entry *e, Contestant *k) {
   say(b, "verifying", e->program->name, e->type, k->family);
   StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
-  b->wrong += s == STC_CHECK_FAILED;
   k->out = s != STC_OK;
+  if (*b->stop)
+    return;
+  b->wrong += s == STC_CHECK_FAILED;
   BenchRow r = {.program = e->program->name,
                 .type = e->type,
                 .size = "-",
@@ -199,7 +201,7 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   for (int i = 0; i < e->n - 1 && !*b->stop; i++)
     if (e->all[i].fresh)
       verify(b, e, &e->all[i]);
-  e->chosen = find_chosen(b, e, size);
+  e->chosen = *b->stop ? -1 : find_chosen(b, e, size);
 }
 
 /* ---------------------------------------------------------------- the tuned schedule */
@@ -393,6 +395,12 @@ static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const c
   return STC_OK;
 }
 
+/* Compiles, verifies and times what there is for a size, as long as the user does not want to stop. */
+static StcStatus measure_verified(Bench *b, Entry *e, const BenchSize *size, const char *tuned) {
+  entry_verify(b, e, size);
+  return *b->stop ? STC_OK : measure_size(b, e, size, tuned);
+}
+
 /* Measures a program of a type in all sizes of its rank. */
 static StcStatus measure(Bench *b, const BenchProgram *program, const char *type) {
   Entry *e = ARENA_NEW(b->w.arena, Entry);
@@ -409,7 +417,7 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
       fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type,
               bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
     else
-      s = (entry_verify(b, e, &b->set.sizes[i]), measure_size(b, e, &b->set.sizes[i], e->tuned[i]));
+      s = measure_verified(b, e, &b->set.sizes[i], e->tuned[i]);
   }
   entry_close(e);
   if (!s && !device_works(&b->device)) {
@@ -445,7 +453,9 @@ static StcStatus measure_copy(Bench *b) {
     s = trial_sample(&t, &samples[i]);
   double rate = 8 * median(samples, SAMPLES);
   b->report.copy_rate = rate > own ? rate : own;
-  if (s)
+  if (s && *b->stop)
+    s = STC_INTERRUPTED;
+  else if (s)
     context_error(b->c->context, "copying a field: %s", t.messages.first);
   if (t.context)
     trial_close(&t);

@@ -231,11 +231,13 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
   return STC_OK;
 }
 
-/* Runs all tiles of the kernel and waits for them. */
+/* Runs all tiles of the kernel, unless the run is abandoned, and waits for them. */
 static StcStatus host_launch(Device *d, const Launch *l) {
   HostState *s = d->state;
+  s->pool.abandon = d->w->context->abandon;
   host_pool_run(&s->pool, s->functions[l->index], l->args, l->kernel->rank, l->blocks);
-  return STC_OK;
+  s->pool.abandon = NULL;
+  return context_abandoned(d->w->context) ? STC_INTERRUPTED : STC_OK;
 }
 
 /* Starts the clock. */
