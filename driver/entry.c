@@ -86,6 +86,7 @@ static void open_standard_files(void) {
 
 int stc_main(int argc, char **argv) {
   Workspace w;
+  signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` writing fails, as on a full disk, and that is reported */
   open_standard_files();
   StcContext *context = context_of_command(NULL);
   if (!context || !workspace_open(&w, context, NULL))

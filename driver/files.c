@@ -138,7 +138,7 @@ static bool place_unnamed(OutFile *f, int fd) {
 
 /* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if it cannot. */
 static int open_temporary(StcContext *c, const char *path, OutFile *f) {
-  snprintf(f->temporary, sizeof f->temporary, "%s.XXXXXX", path);
+  snprintf(f->temporary, sizeof f->temporary, "%.*s.XXXXXX", (int)sizeof f->temporary - 8, path);
   int fd = mkstemp(f->temporary);
   if (fd < 0)
     return f->temporary[0] = 0, -1;
@@ -147,6 +147,43 @@ static int open_temporary(StcContext *c, const char *path, OutFile *f) {
   if (fchmod(fd, 0666 & ~mask) != 0)
     context_error(c, "cannot set the mode of %s: %s", path, strerror(errno));
   return fd;
+}
+
+const char *file_behind(Arena *a, const char *path) {
+  enum { MOST_LINKS = 40 };
+  for (int i = 0; i < MOST_LINKS && !file_is_special(path); i++) {
+    char to[4096];
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    if (n < 0)
+      break;
+    to[n] = 0;
+    const char *slash = strrchr(path, '/');
+    path = to[0] == '/' || !slash ? arena_strdup(a, to) : arena_printf(a, "%.*s%s", (int)(slash + 1 - path), path, to);
+  }
+  return path;
+}
+
+void file_keep_mode(const char *path, const char *made, int fd) {
+  struct stat old, is;
+  if (stat(path, &old) != 0 || !S_ISREG(old.st_mode) || (made ? stat(made, &is) : fstat(fd, &is)) != 0)
+    return;
+  bool other = is.st_uid != old.st_uid || is.st_gid != old.st_gid;
+  int failed = !other ? 0 : made ? chown(made, old.st_uid, old.st_gid) : fchown(fd, old.st_uid, old.st_gid);
+  mode_t mode = old.st_mode & (failed ? 0777 : 07777);
+  failed = made ? chmod(made, mode) : fchmod(fd, mode);
+  (void)failed;
+}
+
+/* The same in an arena of its own, into `to`. False after a message where the name is too long. */
+static bool follow_links(StcContext *c, const char *path, char *to, size_t size) {
+  Arena *a = arena_new(NULL, NULL);
+  int n = snprintf(to, size, "%s", a ? file_behind(a, path) : path);
+  if (a)
+    arena_free(a);
+  if (n + 32 < (int)size)
+    return true;
+  context_error(c, "the file name is too long: %.60s...", path);
+  return false;
 }
 
 /* file_create; `named`: other processes are to find it. */
@@ -159,14 +196,15 @@ static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
   }
   if (open_file_named(path) >= 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
     return open_special(c, path, f);
-  if (snprintf(f->path, sizeof f->path, "%s", path) + 32 >= (int)sizeof f->path) {
-    context_error(c, "the file name is too long: %.60s...", path);
+  if (!follow_links(c, path, f->path, sizeof f->path))
     return false;
-  }
+  path = f->path;
   int fd = named ? -1 : open_unnamed(path);
   f->unnamed = fd >= 0;
   if (fd < 0)
     fd = open_temporary(c, path, f);
+  if (fd >= 0)
+    file_keep_mode(path, NULL, fd);
   f->to = fd < 0 ? NULL : fdopen(fd, "wb");
   if (!f->to) {
     cannot_write(c, path, errno);
@@ -218,9 +256,18 @@ void file_put(OutFile *f, const void *bytes, size_t n) {
     fwrite((const char *)bytes + done, 1, n - done, f->to);
 }
 
+int file_why(FILE *to) {
+  char byte = 0;
+  return fflush(to) == 0 && write(fileno(to), &byte, 1) < 0 ? errno : errno ? errno : EIO;
+}
+
 /* Closes a file that is written; `fd`: the number under which one without a name stays open. False with errno. */
 static bool close_written(OutFile *f, int *fd) {
-  bool ok = fflush(f->to) == 0 && !ferror(f->to);
+  bool ok = fflush(f->to) == 0;
+  if (ok && ferror(f->to)) {
+    errno = file_why(f->to);
+    ok = false;
+  }
   *fd = ok && f->unnamed ? fcntl(fileno(f->to), F_DUPFD_CLOEXEC, 0) : -1;
   ok &= !f->unnamed || *fd >= 0;
   int why = errno;

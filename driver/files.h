@@ -29,6 +29,14 @@ bool file_is_special(const char *path);
 void file_put(OutFile *f, const void *bytes, size_t n);
 /* From how many bytes on file_put does so; pages. */
 enum { FILE_LARGE = 1 << 22, FILE_PAGE = 4096 };
+/* errno of what has failed when bytes were written to `to`, a file that is of no use any more. */
+int file_why(FILE *to);
+/* The name that a link leads to, which need not be there: that is written, and the link stays. Other names as they are,
+ * links to what is written in place too. */
+const char *file_behind(Arena *a, const char *path);
+/* Gives the file `made`, or the open file `fd` (made NULL), the mode of the file that it is to replace, if there is
+ * one, and its owner as far as this process may. */
+void file_keep_mode(const char *path, const char *made, int fd);
 /* Writes the whole file at once. */
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size);
 /* All `n` bytes to or from place `at` of an open file; false: errno says why not. */

@@ -196,7 +196,9 @@ static const char *set_check(Command *c, const char *v) {
   char *end;
   c->check = true;
   c->tolerance = v;
-  return !v || (strtod(v, &end) >= 0 && end != v && !*end) ? NULL : "a relative error from 0, such as 1e-6";
+  return !v || (strtod(v, &end) >= 0 && isfinite(strtod(v, NULL)) && end != v && !*end)
+             ? NULL
+             : "a relative error from 0, such as 1e-6";
 }
 
 /* --mpi, --mpi=FILE. */

@@ -202,7 +202,7 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
   }
   for (int i = 0; i < argc; i++) {
     if (!says_schedule(argv[i]))
-      return context_error(context, "%s is no option of schedules, and a database holds nothing else", argv[i]),
+      return context_error(context, "%s is no option of schedules, and nothing else can stand here", argv[i]),
              STC_USAGE;
     StcStatus s = take_option(&c, argc, argv, &i);
     if (s)

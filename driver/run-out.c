@@ -121,14 +121,19 @@ static Writer *writer_for(const Job *j, int i, const Format *f) {
     if (strcmp(output(c, k)->value, path) != 0)
       continue;
     for (int w = 0; w < out->nwriters && !f->fields; w++)
-      if (strcmp(out->writers[w].path, path) == 0)
+      if (strcmp(out->writers[w].path, file_behind(c->arena, path)) == 0)
         return &out->writers[w];
     context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own", path,
                   output(c, k)->field, output(c, i)->field);
     return NULL;
   }
   Writer *w = &out->writers[out->nwriters++];
-  *w = (Writer){.format = f, .path = path, .facts = &out->facts, .every = c->every, .from = -1, .last = true};
+  *w = (Writer){.format = f,
+                .path = file_behind(c->arena, path),
+                .facts = &out->facts,
+                .every = c->every,
+                .from = -1,
+                .last = true};
   w->sources = ARENA_ARRAY(c->arena, const Source *, c->nout + c->npng);
   return w;
 }
@@ -192,7 +197,7 @@ static StcStatus add_checkpoint(Job *j) {
     return STC_IO;
   Writer *w = &out->writers[out->nwriters++];
   *w = (Writer){.format = &checkpoint_format,
-                .path = c->checkpoint,
+                .path = file_behind(c->arena, c->checkpoint),
                 .facts = &out->facts,
                 .from = -1,
                 .last = true,
@@ -325,7 +330,7 @@ static StcStatus claim_files(Job *j) {
       ok = claim_take(j->c->context, out->writers[i].path, &j->claims);
   const char *dot = j->c->log ? strrchr(j->c->log, '.') : NULL;
   if (ok && dot && strcmp(dot, ".h5") == 0 && job_leads(j))
-    ok = claim_take(j->c->context, j->c->log, &j->claims);
+    ok = claim_take(j->c->context, file_behind(j->c->arena, j->c->log), &j->claims);
   return ok ? STC_OK : STC_IO;
 }
 

@@ -115,7 +115,7 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
     series_print(stdout, &j->series, info->until);
   const char *dot = j->c->log ? strrchr(j->c->log, '.') : NULL;
   if (dot && strcmp(dot, ".h5") == 0)
-    return series_write_hdf5(&j->series, j->plan, j->c->log);
+    return series_write_hdf5(&j->series, j->plan, file_behind(j->c->arena, j->c->log));
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 

@@ -6,12 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---------------------------------------------------------------- which file a name means */
-
-/* The most links that lead from one to the next. */
-enum { MOST_LINKS = 40 };
 
 /* `path` from the root, without links in its folders; the file need not be there. */
 static const char *from_root(Arena *a, const char *path) {
@@ -20,20 +16,6 @@ static const char *from_root(Arena *a, const char *path) {
   const char *whole = folder ? arena_printf(a, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, base) : path;
   free(folder);
   return whole;
-}
-
-/* The file that `path` leads to, from the root: where it is a link, what that names, there or not. */
-static const char *file_meant(Arena *a, const char *path) {
-  for (int i = 0; i < MOST_LINKS; i++) {
-    char to[4096];
-    ssize_t n = readlink(path, to, sizeof to - 1);
-    if (n < 0)
-      break;
-    to[n] = 0;
-    const char *slash = strrchr(path, '/');
-    path = to[0] == '/' || !slash ? arena_strdup(a, to) : arena_printf(a, "%.*s%s", (int)(slash + 1 - path), path, to);
-  }
-  return from_root(a, path);
 }
 
 /* The name without its folder. */
@@ -61,7 +43,7 @@ bool same_file(Arena *a, const char *x, const char *y) {
     return false;
   if (stat(x, &sx) == 0 && stat(y, &sy) == 0)
     return sx.st_dev == sy.st_dev && sx.st_ino == sy.st_ino;
-  return same_series(a, file_meant(a, x), file_meant(a, y));
+  return same_series(a, from_root(a, file_behind(a, x)), from_root(a, file_behind(a, y)));
 }
 
 /* ---------------------------------------------------------------- the files of a command */

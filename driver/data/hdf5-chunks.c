@@ -18,6 +18,7 @@ enum { NODE_ENTRIES = 32 };
 
 hid_t hdf5_chunked(int rank, const hsize_t *chunk, int level) {
   hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(p, false);
   H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   if (chunk)
     H5Pset_chunk(p, rank, chunk);

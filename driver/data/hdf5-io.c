@@ -51,7 +51,12 @@ hid_t hdf5_create(const char *part, hid_t properties, hid_t access) {
   bool locked = is_locked(part);
   if (!locked)
     unlink(part);
-  return H5Fcreate(part, locked ? H5F_ACC_TRUNC : H5F_ACC_EXCL, properties, access);
+  hid_t file = H5Fcreate(part, locked ? H5F_ACC_TRUNC : H5F_ACC_EXCL, properties, access);
+  char path[4096];
+  int n = snprintf(path, sizeof path, "%.*s", (int)strlen(part) - (int)strlen(".part"), part);
+  if (file >= 0 && n < (int)sizeof path)
+    file_keep_mode(path, part, -1);
+  return file;
 }
 
 /* The library leaves no work for the end of the process. */

@@ -180,6 +180,7 @@ static hid_t access_properties(const Writer *w, bool killed) {
 /* Creates the file, which keeps the order in which things are made, as netCDF wants it. */
 static bool create_file(const Writer *w, Hdf5 *h) {
   hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_obj_track_times(properties, false);
   H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   hid_t access = access_properties(w, false);

@@ -145,6 +145,7 @@ StcStatus movie_close(Writer *w) {
   Movie *m = w->state;
   if (!finish(m))
     return context_error(w->context, "cannot write %s: ffmpeg has failed", w->path), STC_IO;
+  file_keep_mode(w->path, m->part, -1);
   if (rename(m->part, w->path) != 0)
     return context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO;
   free(m->line);

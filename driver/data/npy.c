@@ -195,6 +195,8 @@ static bool parse_header(const char *s, NpyHeader *h) {
     else if (*s != '}')
       return false;
   }
+  if (*blanks(s + 1))
+    return false;
   return h->has_descr && h->has_order && h->has_shape;
 }
 
@@ -206,8 +208,8 @@ static const char *read_header(FILE *from, NpyHeader *h) {
     return strerror(errno);
   if (n != 8 || memcmp(b, "\x93NUMPY", 6) != 0)
     return "it is no .npy file: it does not begin with \\x93NUMPY";
-  if (b[6] < 1 || b[6] > 3)
-    return "its format version is none of 1, 2 and 3";
+  if (b[6] < 1 || b[6] > 3 || b[7])
+    return "its format version is none of 1.0, 2.0 and 3.0";
   size_t wide = b[6] == 1 ? 2 : 4, length = 0;
   if (fread(b, 1, wide, from) != wide)
     return "it ends inside its header";
@@ -220,7 +222,7 @@ static const char *read_header(FILE *from, NpyHeader *h) {
     return "there is no memory for its header";
   bool whole = fread(text, 1, length, from) == length;
   text[length] = 0;
-  bool ok = whole && parse_header(text, h);
+  bool ok = whole && strlen(text) == length && parse_header(text, h);
   free(text);
   return ok       ? NULL
          : !whole ? "it ends inside its header"

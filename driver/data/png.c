@@ -64,8 +64,9 @@ StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const 
   free(line);
   if (ok)
     return file_commit(w->context, &out) ? STC_OK : STC_IO;
+  int why = ferror(out.to) ? file_why(out.to) : 0;
   file_abandon(&out);
-  return context_error(w->context, "cannot write %s: libpng failed", path), STC_IO;
+  return context_error(w->context, "cannot write %s: %s", path, why ? strerror(why) : "libpng failed"), STC_IO;
 }
 
 /* ---------------------------------------------------------------- in */

@@ -10,11 +10,13 @@
 /* Writes `rows` rows of `length` values of `type` as an array: of one dimension if length is 0. */
 static bool put_rows(hid_t group, const char *name, hid_t type, int64_t rows, int64_t length, const void *values) {
   hsize_t shape[2] = {(hsize_t)rows, (hsize_t)length};
-  hid_t space = H5Screate_simple(length ? 2 : 1, shape, NULL);
-  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t space = H5Screate_simple(length ? 2 : 1, shape, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   bool ok = set >= 0 && (!rows || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
   if (set >= 0)
     ok = H5Dclose(set) >= 0 && ok;
+  H5Pclose(properties);
   H5Sclose(space);
   return ok;
 }
@@ -87,7 +89,10 @@ StcStatus series_write_hdf5(const Series *s, StcPlan *plan, const char *path) {
   if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
     return context_error(s->context, "the file name is too long: %.60s...", path), STC_IO;
   hdf5_take();
-  hid_t file = hdf5_create(part, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  hid_t file = hdf5_create(part, properties, H5P_DEFAULT);
+  H5Pclose(properties);
   bool ok = file >= 0 && put_all(file, s, plan);
   ok = (file < 0 || H5Fclose(file) >= 0) && ok;
   if (!ok)

@@ -59,7 +59,7 @@ def check_runs(root, version):
     assert (root / "tmp/a.npy").stat().st_size == 128 + 4 * 64 * 64 and (root / "tmp/a.png").exists()
     run(*stc, "-march=nvptx", "-mcpu=sm_90", "-o", "/tmp/heat.ptx", "/tmp/heat.stn", env=bare)
     assert ".target sm_90" in (root / "tmp/heat.ptx").read_text()
-    run(*stc, "-o", "/tmp/heat.o", "/tmp/heat.stn", env=bare)
+    run(*stc, "-o", "/tmp/host.o", "/tmp/heat.stn", env=bare)
     assert "complete -F _stc stc" in (root / "usr/share/bash-completion/completions/stc").read_text()
 
 

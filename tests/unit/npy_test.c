@@ -51,13 +51,13 @@ static void write_bytes(const World *w, const void *bytes, size_t n) {
   fclose(f);
 }
 
-/* Writes a file of version 1 or 2 with `header` and `n` bytes of zeros. */
+/* Writes a file of version 1 or 2, or with the minor number behind a byte, with `header` and `n` bytes of zeros. */
 static void write_npy(const World *w, int version, const char *header, size_t n) {
   unsigned char b[4096] = "\x93NUMPY";
   size_t at = 6, length = strlen(header);
   b[at++] = (unsigned char)version;
-  b[at++] = 0;
-  for (int i = 0; i < (version == 1 ? 2 : 4); i++)
+  b[at++] = (unsigned char)(version >> 8);
+  for (int i = 0; i < ((version & 255) == 1 ? 2 : 4); i++)
     b[at++] = (unsigned char)(length >> (8 * i));
   memcpy(b + at, header, length);
   write_bytes(w, b, at + length + n);
@@ -106,6 +106,27 @@ static void test_shapes(void **state) {
   assert_memory_equal(a, b, 20);
   f.shape[0] = f.bytes = 0;
   assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
+}
+
+/* What is behind the dict but blanks, and a version that NumPy does not write, is refused as it is by NumPy. */
+static void test_junk(void **state) {
+  World *w = *state;
+  StcFieldInfo f = field(STC_F32);
+  float b[6];
+  static const char plain[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  static const char *const behind[] = {"x", " {}", "\n'a'", ", 1"};
+  for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+    char header[128];
+    snprintf(header, sizeof header, "%s%s", plain, behind[i]);
+    write_npy(w, 1, header, 24);
+    assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_INPUT);
+    assert_non_null(strstr(w->last, "is not the dict"));
+  }
+  write_npy(w, 1 | 255 << 8, plain, 24);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_INPUT);
+  assert_non_null(strstr(w->last, "its format version is none of 1.0, 2.0 and 3.0"));
+  write_npy(w, 1, plain, 24);
   assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
 }
 
@@ -398,6 +419,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_header, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_shapes, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_foreign_headers, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_junk, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),

@@ -187,7 +187,7 @@ static void test_options(void **state) {
   assert_int_equal(options_add(w->c, w->arena, "-T=4 8x32", &o), STC_USAGE);
   assert_int_equal(options_add(w->c, w->arena, "-T=4 -freal=f64", &o), STC_USAGE);
   assert_null(o.real);
-  assert_string_equal(w->messages.first, "8x32 is no option of schedules, and a database holds nothing else");
+  assert_string_equal(w->messages.first, "8x32 is no option of schedules, and nothing else can stand here");
   open_bench(w, "star2d1r", "f32");
   assert_int_equal(trial_open(&w->trial, &w->subject, "host:1", "-schedule=spiral"), STC_OK);
   Trial *one = &w->trial;
