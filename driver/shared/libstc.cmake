@@ -15,7 +15,7 @@ set_target_properties(libstc_shared PROPERTIES OUTPUT_NAME stc LINKER_LANGUAGE C
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINK_DEPENDS ${CMAKE_SOURCE_DIR}/driver/shared/libstc.map)
 target_link_libraries(libstc_shared PRIVATE stc_llvm_archives stc_data_archives Threads::Threads)
 target_link_options(libstc_shared PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/driver/shared/libstc.map LINKER:--gc-sections
-  LINKER:--no-undefined LINKER:-O1 LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
+  LINKER:--no-undefined LINKER:-O1 ${STC_SHIPPED_LINK_OPTIONS} LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
 # lld links LLVM in a tenth of the time, where the compiler can be told to use it.
 find_program(STC_LLD NAMES ld.lld-22 HINTS ${LLVM_TOOLS_BINARY_DIR})
 if(STC_LLD AND CMAKE_C_COMPILER_ID STREQUAL GNU)

@@ -5,6 +5,7 @@ target_include_directories(stc_packaged PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(stc_packaged PRIVATE libstc_shared)
 set(package_folder ${CMAKE_BINARY_DIR}/package)
 set_target_properties(stc_packaged PROPERTIES OUTPUT_NAME stc RUNTIME_OUTPUT_DIRECTORY ${package_folder} BUILD_WITH_INSTALL_RPATH ON)
+target_link_options(stc_packaged PRIVATE ${STC_SHIPPED_LINK_OPTIONS})
 find_program(STC_GZIP gzip REQUIRED)
 file(MAKE_DIRECTORY ${package_folder})
 add_custom_command(OUTPUT ${package_folder}/stc.1.gz ${package_folder}/changelog.gz VERBATIM
