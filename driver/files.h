@@ -1,5 +1,5 @@
-/* driver/files.h: files written whole or not at all (files.c), by one process at a time (claim.c); what comes and goes by a pipe (pipes.c); values of
- * fields (random.c, values.c, npy_descr in declared.c). */
+/* driver/files.h: files written whole or not at all (files.c), by one process at a time (claim.c); what comes and goes
+ * by a pipe (pipes.c); values of fields (random.c, values.c, npy_descr in declared.c). */
 #ifndef STC_DRIVER_FILES_H
 #define STC_DRIVER_FILES_H
 

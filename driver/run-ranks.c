@@ -91,23 +91,37 @@ static bool is_cut(const Command *c) {
   return strpbrk(colon, ",-") != NULL;
 }
 
-/* A rank that has not found the others lets rank 0 speak: who ends first ends all. */
+/* Writes what was kept of this rank's messages, behind which rank it is. */
+static void speak(int rank, FILE *kept) {
+  char text[4096];
+  size_t n;
+  rewind(kept);
+  fprintf(stderr, "stc: on rank %d:\n", rank);
+  while ((n = fread(text, 1, sizeof text, kept)) > 0)
+    fwrite(text, 1, n, stderr);
+  fflush(stderr);
+}
+
+/* A rank that has not found the others lets rank 0 speak, which ends all of them where it has not either: who ends
+ * first ends all. If it is the only one, and so still there after a second, it speaks itself. */
 static StcStatus alone(StcStatus (*open)(Job *j), Job *j) {
   int rank = net_launched_rank();
-  FILE *silent = rank > 0 ? fopen("/dev/null", "w") : NULL;
-  if (silent) {
-    fflush(stderr);
-    int kept = dup(STDERR_FILENO);
-    dup2(fileno(silent), STDERR_FILENO);
-    fclose(silent);
-    StcStatus s = open(j);
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    if (s)
-      sleep(1);
-    return s;
+  FILE *own = rank > 0 ? tmpfile() : NULL;
+  if (!own)
+    return open(j);
+  fflush(stderr);
+  int before = dup(STDERR_FILENO);
+  dup2(fileno(own), STDERR_FILENO);
+  StcStatus s = open(j);
+  fflush(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  if (s) {
+    sleep(1);
+    speak(rank, own);
   }
-  return open(j);
+  fclose(own);
+  return s;
 }
 
 /* Joins. */

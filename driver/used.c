@@ -1,4 +1,5 @@
-/* driver/used.c: no file that a command reads is replaced, and none written twice, whatever its name is written like. */
+/* driver/used.c: no file that a command reads is replaced, and none written twice, whatever its name is written like.
+ */
 #include "driver/used.h"
 #include "driver/data/writer.h"
 #include "driver/tune/tune-db.h"
