@@ -9,7 +9,8 @@
 
 /* ---------------------------------------------------------------- slots */
 
-void plan_release_slot(StcPlan *p, Slot *slot) {
+/* Gives the slot's memory back. */
+static void give_back(StcPlan *p, Slot *slot) {
   if (slot->owner && slot->owner->deleter)
     slot->owner->deleter(slot->owner);
   bool own = slot->memory && !slot->foreign;
@@ -19,6 +20,37 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
     free(slot->memory);
   else if (own)
     p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
+}
+
+/* One user less. */
+static void leave_shown(Shown *shown) {
+  if (shown && atomic_fetch_sub(&shown->users, 1) == 1)
+    free(shown);
+}
+
+void plan_release_left(StcPlan *p, bool all) {
+  for (Shown **at = &p->left, *shown; (shown = *at);) {
+    if (!all && atomic_load(&shown->users) > 1) {
+      at = &shown->next;
+      continue;
+    }
+    *at = shown->next;
+    give_back(p, &shown->left);
+    leave_shown(shown);
+  }
+}
+
+void plan_release_slot(StcPlan *p, Slot *slot) {
+  Shown *shown = slot->shown;
+  plan_release_left(p, false);
+  if (shown && atomic_load(&shown->users) > 1) {
+    shown->left = *slot;
+    shown->next = p->left;
+    p->left = shown;
+  } else {
+    give_back(p, slot);
+    leave_shown(shown);
+  }
   *slot = (Slot){0};
 }
 
@@ -205,7 +237,7 @@ StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->whole ? STC_OK :
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
   size_t size = slot->size;
   plan_release_slot(p, slot);
-  *slot = (Slot){memory, size, 0, true, owner, NULL};
+  *slot = (Slot){.memory = memory, .size = size, .foreign = true, .owner = owner};
   plan_forget_recordings(p);
 }
 
@@ -314,19 +346,33 @@ StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLMa
   return s;
 }
 
-/* A tensor with room for its shape and strides. */
-typedef struct OutTensor {
+/* A tensor with room for its lengths and strides. */
+typedef struct Tensor {
   DLManagedTensor managed;
-  int64_t shape[3], strides[3];
-} OutTensor;
+  Shown *shown;
+  int64_t numbers[];
+} Tensor;
 
-/* The deleter. */
-static void free_tensor(DLManagedTensor *t) { free(t->manager_ctx); }
+/* The deleter, which any thread may call, also after the plan is freed. */
+static void free_tensor(DLManagedTensor *t) {
+  Tensor *tensor = t->manager_ctx;
+  leave_shown(tensor->shown);
+  free(tensor);
+}
 
-DLManagedTensor plan_tensor(const StcPlan *p, void *data, StcType type, int rank, int64_t *shape, int64_t *strides) {
+DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank) {
   DLDevice where = {p->device.kind->dlpack,
                     p->device.kind->dlpack == kDLCPU || p->device.index < 0 ? 0 : p->device.index};
-  return (DLManagedTensor){{data, where, rank, dl_types[type], shape, strides, 0}, NULL, NULL};
+  Tensor *t = malloc(sizeof *t + 2 * (size_t)rank * sizeof *t->numbers);
+  if (t && !slot->shown && (slot->shown = calloc(1, sizeof *slot->shown)))
+    atomic_init(&slot->shown->users, 1);
+  if (!t || !slot->shown)
+    return free(t), context_error(p->w.context, "out of memory"), NULL;
+  atomic_fetch_add(&slot->shown->users, 1);
+  t->shown = slot->shown;
+  DLTensor out = {slot->memory, where, rank, dl_types[type], t->numbers, t->numbers + rank, 0};
+  t->managed = (DLManagedTensor){out, t, free_tensor};
+  return &t->managed;
 }
 
 /* The component as a tensor. */
@@ -334,17 +380,13 @@ static StcStatus component_tensor(StcPlan *p, int field, int component, DLManage
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
   Slot *slot = s ? NULL : plan_fix_slot(p, field, component);
-  OutTensor *t = slot ? malloc(sizeof *t) : NULL;
-  if (!t)
-    return slot ? (context_error(p->w.context, "out of memory"), STC_MEMORY) : STC_USAGE;
+  *out = slot ? plan_tensor(p, slot, f.type, f.rank) : NULL;
+  if (!*out)
+    return slot ? STC_MEMORY : STC_USAGE;
   for (int64_t d = f.rank - 1, dense = 1; d >= 0; dense *= f.shape[d--]) {
-    t->shape[d] = f.shape[d];
-    t->strides[d] = dense;
+    (*out)->dl_tensor.shape[d] = f.shape[d];
+    (*out)->dl_tensor.strides[d] = dense;
   }
-  t->managed = plan_tensor(p, slot->memory, f.type, f.rank, t->shape, t->strides);
-  t->managed.manager_ctx = t;
-  t->managed.deleter = free_tensor;
-  *out = &t->managed;
   return STC_OK;
 }
 
@@ -356,6 +398,9 @@ StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLMana
     return s ? s : STC_USAGE;
   if (p->hollow)
     return refuse_hollow(p, field);
-  return d && declared_has_parts(d) ? plan_vector_tensor(p, field, out)
-                                    : component_tensor(p, field, component < 0 ? 0 : component, out);
+  if (d && declared_has_parts(d))
+    return plan_vector_tensor(p, field, out);
+  if (component >= 0)
+    s = plan_gather_vector(p, field);
+  return s ? s : component_tensor(p, field, component < 0 ? 0 : component, out);
 }

@@ -58,13 +58,8 @@ typedef struct VectorArgs {
   DLManagedTensor **out;
 } VectorArgs;
 
-/* Checks that the field is one of vectors whose components have memory of their own. */
-static StcStatus find_vector(VectorArgs *a) {
-  StcPlan *p = a->p;
-  a->d = plan_find_declared(p, a->field, 0);
-  StcStatus s = a->d ? stc_plan_field(p, a->field, &a->f) : STC_USAGE;
-  if (s)
-    return s;
+/* Is the field none of vectors whose components have memory of their own? *why not. */
+static bool no_vector(const VectorArgs *a, const char **why) {
   const Declared *d = a->d;
   int64_t n = 1;
   bool same = true;
@@ -72,13 +67,22 @@ static StcStatus find_vector(VectorArgs *a) {
     n *= d->axes[k];
   for (int c = 1; c < d->ncomponents; c++)
     same &= d->components[c].type == d->components[0].type;
-  const char *why = a->f.temp                      ? "it is temp: it has no memory that lasts"
-                    : p->homes[a->field].packed    ? "vectors and structs are packed on this device"
-                    : !same || n != d->ncomponents ? "it is of structs: take it component by component"
-                                                   : NULL;
-  if (why)
-    return context_error(p->w.context, "field %s on device %s: %s", d->name, p->device.name, why), STC_USAGE;
-  return STC_OK;
+  *why = a->f.temp                      ? "it is temp: it has no memory that lasts"
+         : a->p->homes[a->field].packed ? "vectors and structs are packed on this device"
+         : !same || n != d->ncomponents ? "it is of structs: take it component by component"
+                                        : NULL;
+  return *why != NULL;
+}
+
+/* Checks that the field is one of vectors whose components have memory of their own. */
+static StcStatus find_vector(VectorArgs *a) {
+  StcPlan *p = a->p;
+  const char *why;
+  a->d = plan_find_declared(p, a->field, 0);
+  StcStatus s = a->d ? stc_plan_field(p, a->field, &a->f) : STC_USAGE;
+  if (!s && no_vector(a, &why))
+    return context_error(p->w.context, "field %s on device %s: %s", a->d->name, p->device.name, why), STC_USAGE;
+  return s;
 }
 
 /* "4x5x3": the lengths of the whole array. */
@@ -250,21 +254,13 @@ static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
   return STC_OK;
 }
 
-/* A tensor with room for its lengths and strides. */
-typedef struct WholeTensor {
-  DLManagedTensor managed;
-  int64_t numbers[];
-} WholeTensor;
-
-static void free_whole(DLManagedTensor *t) { free(t->manager_ctx); }
-
-/* The tensor of the field, whose components begin at `data` and lie `apart` elements from each other. */
-static StcStatus make_tensor(VectorArgs *a, void *data, int64_t apart) {
+/* The tensor of the field, whose components begin where `slot` is and lie `apart` elements from each other. */
+static StcStatus make_tensor(VectorArgs *a, Slot *slot, int64_t apart) {
   int rank = a->f.rank + a->d->naxes;
-  WholeTensor *t = malloc(sizeof *t + 2 * (size_t)rank * sizeof *t->numbers);
-  if (!t)
-    return context_error(a->p->w.context, "out of memory"), STC_MEMORY;
-  int64_t *shape = t->numbers, *strides = t->numbers + rank, dense = 1;
+  *a->out = plan_tensor(a->p, slot, (StcType)a->d->components[0].type, rank);
+  if (!*a->out)
+    return STC_MEMORY;
+  int64_t *shape = (*a->out)->dl_tensor.shape, *strides = (*a->out)->dl_tensor.strides, dense = 1;
   for (int k = a->f.rank - 1; k >= 0; dense *= shape[k--]) {
     shape[k] = a->f.shape[k];
     strides[k] = dense;
@@ -273,10 +269,6 @@ static StcStatus make_tensor(VectorArgs *a, void *data, int64_t apart) {
     shape[k] = a->d->axes[k - a->f.rank];
     strides[k] = apart;
   }
-  t->managed = plan_tensor(a->p, data, (StcType)a->d->components[0].type, rank, shape, strides);
-  t->managed.manager_ctx = t;
-  t->managed.deleter = free_whole;
-  *a->out = &t->managed;
   return STC_OK;
 }
 
@@ -293,10 +285,31 @@ static StcStatus tensor_guarded(void *arg) {
     return STC_USAGE;
   if (!equally_apart(n, slots, size, &apart))
     s = gather(a, slots, &apart);
-  return s ? s : make_tensor(a, slots[0]->memory, apart / size);
+  return s ? s : make_tensor(a, slots[0], apart / size);
 }
 
 StcStatus plan_vector_tensor(StcPlan *p, int field, DLManagedTensor **out) {
   VectorArgs a = {.p = p, .field = field, .out = out};
   return workspace_guard(&p->w, tensor_guarded, &a);
+}
+
+/* Moves the components together, if they are in memory of the plan's own. */
+static StcStatus gather_guarded(void *arg) {
+  VectorArgs *a = arg;
+  int64_t apart;
+  Slot **slots = fix_slots(a);
+  bool own = slots != NULL;
+  for (int c = 0; own && c < a->d->ncomponents; c++)
+    own = !slots[c]->foreign;
+  return !slots ? STC_USAGE : own ? gather(a, slots, &apart) : STC_OK;
+}
+
+StcStatus plan_gather_vector(StcPlan *p, int field) {
+  VectorArgs a = {.p = p, .field = field};
+  const char *why;
+  a.d = plan_find_declared(p, field, 0);
+  StcStatus s = a.d ? stc_plan_field(p, field, &a.f) : STC_USAGE;
+  if (s || !declared_has_parts(a.d) || no_vector(&a, &why))
+    return s;
+  return workspace_guard(&p->w, gather_guarded, &a);
 }

@@ -389,6 +389,7 @@ void plan_release(StcPlan *p) {
   for (int i = 0; i < p->nslots; i++)
     plan_release_slot(p, &p->slots[i]);
   plan_release_slot(p, &p->spare);
+  plan_release_left(p, true);
   plan_free_loans(p);
   p->nslots = 0;
 }

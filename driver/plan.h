@@ -21,7 +21,16 @@ typedef struct Slot {
   bool foreign;                  /* the caller's */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
   struct Loan *loan;             /* of the memory; NULL: it is not lent */
+  struct Shown *shown;           /* the tensors that show the memory; NULL: there never was one */
 } Slot;
+
+/* Memory that tensors show: it stays where it is until the last of them is deleted, or the plan is freed. users: the
+ * tensors, and the plan. left: the memory, once the slot has other memory, in the plan's list. (plan-bind.c) */
+typedef struct Shown {
+  atomic_int users;
+  Slot left;
+  struct Shown *next;
+} Shown;
 
 /* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
  * call, -1: none yet; queued: it need not be called when the device is done with these steps. */
@@ -90,6 +99,7 @@ struct StcPlan {
   bool *with_init;         /* by field: has it an init? Both of these are room for runs, kept from one to the next */
   void **memory;           /* by field and, behind those, by launch-time array: where it is, on ref and sim */
   int32_t *fixed;          /* the slot that is to hold the field whenever no run is under way; -1: any */
+  Shown *left;             /* memory that slots have left and tensors may show still */
   Slot spare;              /* to exchange the values of two slots by */
   Home *homes;             /* of the program's declared fields */
   int32_t *owner;          /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
@@ -164,19 +174,25 @@ StcStatus plan_settle(StcPlan *p);
 /* plan-bind.c, for plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL
  * after an error); copies a slot's values to memory as large, of the plan's device; waits until copies are there, and
  * until nobody works on the slots; lets a slot be in other memory, of `owner` (NULL: of the caller), whose deleter is
- * called when it is let go; a tensor at `data`, without a deleter. */
+ * called when it is let go. */
 StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
 Slot *plan_fix_slot(StcPlan *p, int field, int component);
 StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
 StcStatus plan_wait_copies(StcPlan *p);
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
-struct DLManagedTensor plan_tensor(const StcPlan *p, void *data, StcType type, int rank, int64_t *shape,
-                                   int64_t *strides);
+/* A tensor of the memory of `slot`, which stays until the tensor is deleted; its lengths and strides (elements) are to
+ * be filled in. NULL after an error. (plan-bind.c) */
+struct DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank);
 /* Whole fields of vectors: bound to an array (NULL: to memory of the plan's own), and as a tensor. (plan-vectors.c) */
 StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, struct DLManagedTensor *owner);
 StcStatus plan_vector_tensor(StcPlan *p, int field, struct DLManagedTensor **out);
-/* Gives back what the slot holds. (plan-bind.c) */
+/* Moves the components of a field of vectors, none of which is bound, to where one tensor shows them all, so that
+ * tensors of its components need not be left behind for that. Other fields stay as they are. (plan-vectors.c) */
+StcStatus plan_gather_vector(StcPlan *p, int field);
+/* Gives back what the slot holds, unless tensors show it; what slots have left and no tensor shows, or with `all` the
+ * rest of that, too. (plan-bind.c) */
 void plan_release_slot(StcPlan *p, Slot *slot);
+void plan_release_left(StcPlan *p, bool all);
 /* Waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. (plan-async.c)
  */
 StcStatus plan_join(StcPlan *p);

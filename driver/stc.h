@@ -249,10 +249,11 @@ typedef struct StcArray {
  * field's, and each component dense by itself. On ref neither is bound. */
 StcStatus stc_plan_bind(StcPlan *plan, int field, int component, const StcArray *array, bool fresh);
 /* DLPack. To: the field as a tensor in the plan's memory, without a copy: it has the field's values whenever no run is
- * under way (before the first run: none yet); call its deleter before the plan is freed. From: binds the field to the
+ * under way (before the first run: none yet). Its memory stays until its deleter is called, which any thread may do, or
+ * the plan is freed; once the field is bound elsewhere it has the last values from before. From: binds the field to the
  * tensor's memory; the plan then owns the tensor and calls its deleter when it lets go. After an error the tensor is
  * the caller's still. Component -1 is a whole field of vectors, with the vector's lengths as dimensions behind the
- * field's; asked for as a tensor, its components move to where they lie equally far apart. */
+ * field's; asked for as a tensor, whole or in part, its components move to where they lie equally far apart. */
 struct DLManagedTensor;
 StcStatus stc_plan_to_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor **out);
 StcStatus stc_plan_from_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor *tensor);

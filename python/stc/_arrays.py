@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from ._errors import Owner
+
 CPU, CUDA, ROCM, MANAGED = 1, 2, 10, 13
 _HOST_KINDS = (CPU, 3, 11)
 _GPU_KINDS = (CUDA, ROCM, MANAGED)
@@ -158,27 +160,43 @@ def capsule_of(managed: int, owner: Any):
     return _python.PyCapsule_New(managed, b"dltensor", c.cast(_drop, c.c_void_p))
 
 
-class DeviceArray:
+class Held:
+    """A tensor of libstc's, whose memory stays where it is as long as this object, and with it the plan."""
+
+    def __init__(self, plan, managed: int):
+        managed_tensor = c.cast(managed, c.POINTER(ManagedTensor)).contents
+        self._plan, self._managed, self._delete = plan, managed, managed_tensor.deleter
+        t = managed_tensor.tensor
+        self.address, self.device, self.rank = t.data or 0, (t.device.kind, t.device.number), t.rank
+        self._elements_apart = tuple(t.strides[i] for i in range(t.rank))
+
+    def strides(self, itemsize: int) -> Tuple[int, ...]:
+        """Bytes from one element to the next along each dimension."""
+        return tuple(n * itemsize for n in self._elements_apart)
+
+    def __del__(self):
+        if hasattr(self, "_delete"):
+            self._delete(self._managed)
+
+
+class DeviceArray(Owner):
     """A field in the memory of a GPU. It shows the field as it is after each run of its plan; torch.from_dlpack, cupy.asarray and
     jax.dlpack.from_dlpack take it without a copy, numpy() copies it.
 
     shape: points per dimension, slowest first, and behind them a vector's length. dtype: NumPy's. strides: in bytes. address: the device
     pointer.
     """
+    _copying = "array.numpy() copies it to the host's memory, torch.from_dlpack(array).clone() within the GPU's"
+    _pickling = "pickle array.numpy()"
 
     def __init__(self, plan, field: int, component: int, type: str, shape: Tuple[int, ...]):
         self._plan, self._at = plan, (field, component)
         self.type, self.shape, self.dtype = type, shape, NUMPY[type]
-        self._release(self._tensor())
+        self._held = Held(plan, self._tensor())
+        self.address, self._device, self.strides = self._held.address, self._held.device, self._held.strides(self.dtype.itemsize)
 
     def _tensor(self) -> int:
         return self._plan._to_dlpack(*self._at)
-
-    def _release(self, managed: int) -> None:
-        tensor = c.cast(managed, c.POINTER(ManagedTensor)).contents
-        self.address, self._device = tensor.tensor.data or 0, (tensor.tensor.device.kind, tensor.tensor.device.number)
-        self.strides = tuple(tensor.tensor.strides[i] * self.dtype.itemsize for i in range(tensor.tensor.rank))
-        tensor.deleter(managed)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return self._device

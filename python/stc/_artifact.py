@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _arrays as arrays
 from ._driver import DRIVERS
+from ._errors import Owner
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 
 MOST_VERSION = 6
@@ -40,8 +41,10 @@ def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, No
     return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), device)
 
 
-class Artifact:
+class Artifact(Owner):
     """Kernels and the manifest that says how to launch them. stc.load makes it."""
+    _copying = "it keeps no values from run to run, so one will do; stc.load makes another"
+    _pickling = "keep the name of the manifest, and call stc.load there"
 
     def __init__(self, manifest: Mapping[str, Any], path: Path, device: int):
         self.manifest = manifest

@@ -37,6 +37,9 @@ class StcError(Exception):
         self.source = first.source if first else None
         super().__init__("\n".join(map(str, messages)) or f"stc failed with status {status}")
 
+    def __reduce__(self):
+        return type(self), (self.status, self.messages)
+
 
 class OptionError(StcError, ValueError):
     """Malformed options, a field that there is not, an array that does not fit."""
@@ -48,6 +51,21 @@ class InputError(StcError, ValueError):
 
 class DeviceError(StcError, RuntimeError):
     """There is no such device, it has not enough memory, or a launch failed."""
+
+
+class Owner:
+    """What owns something of libstc's or of a driver's, so that a second object of it would use what the first gives back. Classes say in
+    `_copying` and `_pickling` what to do in place of a copy."""
+    _copying = _pickling = ""
+
+    def __copy__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be copied: {self._copying}")
+
+    def __deepcopy__(self, memo):
+        raise TypeError(f"a {type(self).__name__} cannot be copied: {self._copying}")
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled, nor be sent to another process: {self._pickling}")
 
 
 class StcWarning(UserWarning):

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from . import _arrays as arrays
-from ._errors import Message, StcWarning, error
+from ._errors import Message, Owner, StcWarning, error
 from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRanks, CRunInfo, lib, strings)
 
 _KINDS = ["error", "warning", "remark", "note"]
@@ -137,8 +137,10 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     return Program(context, handle, Path(source) if is_path else source)
 
 
-class Program:
+class Program(Owner):
     """A compiled program. stc.compile makes it."""
+    _copying = "plans share it as it is; stc.compile makes another one"
+    _pickling = "keep its text and options, and call stc.compile there"
 
     def __init__(self, context: _Context, handle: c.c_void_p, source: Union[Path, str]):
         self._context, self._handle, self._source = context, handle, source
@@ -261,8 +263,10 @@ def _communicator(comm: Any) -> Optional[int]:
     return MPI._addressof(comm)
 
 
-class Part:
+class Part(Owner):
     """A part of the grid that this process has, of a plan made with parts=True."""
+    _copying = 'part["A"] is a copy of the values'
+    _pickling = 'keep the values, part["A"]'
 
     def __init__(self, plan: "Plan", number: int):
         self._plan, self._number = plan, number
@@ -295,7 +299,7 @@ class Part:
         return f"Part({self._number})"
 
 
-class Plan:
+class Plan(Owner):
     """A program on a device with fixed params. Program.plan makes it.
 
         run["A"] = a        the field's values; an array on the plan's GPU becomes the field's memory, without a copy
@@ -306,6 +310,9 @@ class Plan:
     A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
     the same brackets. Arrays are in C order, the program's slowest dimension first.
     """
+    _copying = "plan.program.plan(...) makes another one, whose fields are set by other[name] = plan[name]"
+    _pickling = ("keep the program's text, the device, the params and copies of the fields (plan[name].copy()), and make the plan anew from them "
+                 "there")
 
     def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False):
         self.program, self._context, self._params = program, program._context, dict(params)
@@ -609,16 +616,15 @@ def _bar(title: str):
     return tqdm(total=0, desc=title, unit="step", leave=False)
 
 
-class _View:
-    """What NumPy makes an array of: a field in host memory, which keeps its plan alive."""
+class _View(Owner):
+    """What NumPy makes an array of: a field in host memory, which keeps its plan, and the array that the field is bound to, alive."""
+    _copying = _pickling = "copy the array"
 
     def __init__(self, plan: Plan, field: int, component: int, shape, dtype):
-        managed = plan._to_dlpack(field, component)
-        tensor = c.cast(managed, c.POINTER(arrays.ManagedTensor)).contents
-        self._plan, self._kept = plan, plan._kept.get((field, component))
-        strides = tuple(tensor.tensor.strides[i] * dtype.itemsize for i in range(tensor.tensor.rank))
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (tensor.tensor.data, False), "strides": strides, "version": 3}
-        tensor.deleter(managed)
+        self._held = arrays.Held(plan, plan._to_dlpack(field, component))
+        self._kept = [keep for (f, _), keep in plan._kept.items() if f == field]
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (self._held.address, False),
+                                    "strides": self._held.strides(dtype.itemsize), "version": 3}
 
 
 def devices() -> str:

@@ -289,8 +289,14 @@ static void test_dlpack(void **state) {
   run_pieces(w, plan);
   assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * POINTS), STC_OK);
   assert_memory_equal(got, again->dl_tensor.data, sizeof *got * POINTS);
-  again->deleter(again);
   assert_int_equal(stc_plan_from_dlpack(plan, 0, 0, &in), STC_OK);
+  run_pieces(w, plan);
+  assert_memory_equal(got, again->dl_tensor.data, sizeof *got * POINTS); /* what it shows has stayed */
+  again->deleter(again);
+  assert_int_equal(stc_plan_to_dlpack(plan, 0, 0, &out), STC_OK);
+  assert_int_equal(stc_plan_bind(plan, 0, 0, NULL, false), STC_OK);
+  assert_int_equal(deleted, 1); /* `out` shows the memory still */
+  out->deleter(out);
   stc_plan_free(plan);
   assert_int_equal(deleted, 2);
   stc_program_free(p);
