@@ -151,6 +151,8 @@ _Noreturn void workspace_give_up(Workspace *w) { longjmp(*w->handler, GIVEN_UP);
 
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
   jmp_buf handler, *before = redirect(w, &handler), *before_parent = redirect(w->parent, &handler);
+  if (!before && !before_parent && w->diags && !diags_speaks_of_options(w->diags))
+    diags_begin_call(w->diags);
   StcStatus s = call_guarded(w, fn, arg, &handler);
   redirect(w, before);
   redirect(w->parent, before_parent);

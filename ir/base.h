@@ -114,6 +114,8 @@ void diag_remark(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(p
 void diag_note(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Number of errors so far, shown or not. */
 int diags_errors(const Diags *d);
+/* A caller of the library's makes another call: up to MAX_ERRORS are shown of it, whatever there was before. */
+void diags_begin_call(Diags *d);
 /* Are remarks passed on? Off at first (`-Rpass` turns it on). */
 void diags_enable_remarks(Diags *d, bool on);
 bool diags_remarks_enabled(const Diags *d);

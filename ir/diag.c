@@ -14,7 +14,7 @@ struct Diags {
   void *user;
   int nsources;
   Source *sources;
-  int errors;
+  int errors, before; /* in all; when the call began */
   bool remarks;
   bool calls;  /* messages speak of calls, not of options */
   bool hidden; /* the message before was not shown, so its notes are not either */
@@ -41,6 +41,7 @@ int diags_add_source(Diags *d, const char *name, const char *text) {
 }
 
 int diags_errors(const Diags *d) { return d->errors; }
+void diags_begin_call(Diags *d) { d->before = d->errors; }
 void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
 
 bool diags_remarks_enabled(const Diags *d) { return d->remarks; }
@@ -63,7 +64,7 @@ static bool is_shown(Diags *d, DiagKind kind) {
   if (kind == DIAG_NOTE)
     return !d->hidden;
   if (kind == DIAG_ERROR)
-    d->hidden = ++d->errors > MAX_ERRORS;
+    d->hidden = ++d->errors - d->before > MAX_ERRORS;
   else
     d->hidden = kind == DIAG_REMARK && !d->remarks;
   return !d->hidden;

@@ -14,6 +14,7 @@ import numpy as np
 from . import _arrays as arrays
 from ._driver import DRIVERS
 from ._errors import Owner
+from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 
 MOST_VERSION = 6
@@ -38,7 +39,7 @@ def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, No
     unknown = [key for key in ("points", "probes") if key in data]
     if unknown:
         raise ValueError(f"{path} has {' and '.join(unknown)}, which stc.load cannot launch: use stc.compile, or stc run")
-    return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), device)
+    return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), whole("device", device, 0, I32))
 
 
 class Artifact(Owner):
@@ -68,11 +69,9 @@ class Artifact(Owner):
         the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
         shapes of the fields do not tell.
         """
-        count = self.manifest["steps"] if steps is None else int(steps)
-        for name, n in ("first_step", first_step), ("steps", count):
-            if n < 0:
-                raise ValueError(f"{name}={n}: the number is at least 0")
-        run = _Run(self, fields, first_step, params, arrays.stream_handle(stream))
+        count = self.manifest["steps"] if steps is None else whole("steps", steps, 0)
+        first = whole("first_step", first_step, 0, I64 - count)
+        run = _Run(self, fields, first, params, arrays.stream_handle(stream))
         try:
             return run.all(count)
         finally:

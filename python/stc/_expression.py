@@ -8,6 +8,8 @@ from typing import Any, Dict, List, Mapping
 
 import numpy as np
 
+from ._numbers import scalar
+
 CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
           "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16}
 
@@ -114,7 +116,7 @@ def bind(manifest: Mapping[str, Any], params: Mapping[str, Any]) -> Dict[str, An
         if s["kind"] == "reduction":
             env[s["name"]] = 0
         elif s["name"] in params:
-            env[s["name"]] = rounded(params[s["name"]], s["type"])
+            env[s["name"]] = rounded(scalar(s["name"], params[s["name"]], s["type"]), s["type"])
         elif "expression" in s:
             env[s["name"]] = expression(s["expression"], env)
         elif s["default"] is None:

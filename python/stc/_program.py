@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _arrays as arrays
 from ._errors import Message, Owner, StcWarning, error
+from ._numbers import I32, I64, defines as param_words, text, whole, wholes
 from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRanks, CRunInfo, lib, strings)
 
 _KINDS = ["error", "warning", "remark", "note"]
@@ -75,36 +76,25 @@ def _looks_like_path(source: str) -> bool:
     return "\n" not in source and ";" not in source and (source.endswith((".stn", ".sir", ".kir")) or os.path.exists(source))
 
 
-def _shape(value: Union[int, Sequence[int]]) -> Sequence[int]:
-    return (value,) if isinstance(value, int) else tuple(value)
-
-
 def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract, fast_math,
              check_finite, check_bounds, passes, arch, defines) -> Tuple[COptions, Any]:
     o = COptions()
     words = {"real": real, "schedule": schedule, "edges": edges, "barriers": barriers, "tiles": tiles, "fuse": fuse, "passes": passes}
-    if arch:
+    if arch is not None and text("arch", arch):
         words["march"] = "nvptx" if arch.startswith("sm_") else "amdgpu" if arch.startswith("gfx") else arch
         words["mcpu"] = arch if arch.startswith(("sm_", "gfx")) else None
     for name, value in words.items():
-        setattr(o, name, value.encode() if value is not None else None)
-    o.T, o.chunk, o.ahead = T or 0, chunk or 0, ahead or 0
-    for name, value in ("block", block), ("elems", elems), ("grid", grid):
-        for d, n in enumerate(_shape(value) if value else ()):
+        setattr(o, name, text(name, value) if value is not None else None)
+    for name, value in ("T", T), ("chunk", chunk), ("ahead", ahead):
+        setattr(o, name, whole(name, value, 1, I32) if value is not None else 0)
+    for name, value, most in ("block", block, I32), ("elems", elems, I32), ("grid", grid, I64):
+        for d, n in enumerate(wholes(name, value, 1, most) if value is not None else ()):
             getattr(o, name)[d] = n
-    o.opt_level = 0 if opt_level is None else opt_level + 1
-    o.no_contract, o.fast_math, o.check_bounds, o.check_finite = not contract, fast_math, check_bounds, int(check_finite)
-    o.defines, o.ndefines = strings(_defines(defines))
+    o.opt_level = 0 if opt_level is None else whole("opt_level", opt_level, 0, 3) + 1
+    o.check_finite = int(check_finite) if isinstance(check_finite, bool) else whole("check_finite", check_finite, 0)
+    o.no_contract, o.fast_math, o.check_bounds = not contract, fast_math, check_bounds
+    o.defines, o.ndefines = strings(param_words(defines))
     return o, words
-
-
-def _defines(params: Optional[Mapping[str, Any]]) -> List[str]:
-    """"NAME=VALUE" of each param, numbers so that they read back exactly."""
-    def value(v):
-        if isinstance(v, (bool, np.bool_)):
-            return "true" if v else "false"
-        return repr(float(v)) if isinstance(v, (float, np.floating)) else str(int(v)) if isinstance(v, np.integer) else str(v)
-    return [f"{n}={value(v)}" for n, v in (params or {}).items()]
 
 
 def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, T: Optional[int] = None,
@@ -130,7 +120,7 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     if is_path:
         status = lib.stc_compile_file(context.handle, os.fsencode(source), c.byref(options), c.byref(handle))
     else:
-        status = lib.stc_compile_string(context.handle, name.encode(), source.encode(), c.byref(options), c.byref(handle))
+        status = lib.stc_compile_string(context.handle, text("name", name), text("the program", source), c.byref(options), c.byref(handle))
     if status:
         lib.stc_context_free(context.handle)
     context.check(status)
@@ -196,7 +186,7 @@ class Program(Owner):
 
     def explain(self, *options: str, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show."""
-        return Explanation(self._source, list(options) + [f"-D{d}" for d in _defines(params)])
+        return Explanation(self._source, list(options) + [f"-D{d}" for d in param_words(params)])
 
     def __repr__(self) -> str:
         return f"Program({self.name!r}, fields={self.fields})"
@@ -237,7 +227,10 @@ def _devices(device: Union[str, Sequence[str]]) -> str:
     """A list of devices of one kind as the library has it: ["cuda:0", "cuda:2"] as "cuda:0,2"."""
     if isinstance(device, str):
         return device
-    names = [str(d) for d in device]
+    names = list(device) if isinstance(device, (list, tuple)) else [device]
+    for name in names or [device]:
+        if not isinstance(name, str):
+            raise TypeError(f'device={device!r}: a text such as "host", "cuda:0" or "cuda:0-3" is wanted, or a list of such')
     kinds = {d.split(":")[0] for d in names}
     if len(kinds) != 1:
         raise error(2, [Message("error", None, 0, 0, None, f"devices {names}: the parts of a grid lie on devices of one kind")])
@@ -248,11 +241,9 @@ def _devices(device: Union[str, Sequence[str]]) -> str:
 
 def _split(split: Any) -> Optional[bytes]:
     """4, (2, 2) or "2x2/8" as the library has it."""
-    if split is None:
-        return None
-    if isinstance(split, (tuple, list)):
-        split = "x".join(str(int(n)) for n in split)
-    return str(split).encode()
+    if split is None or isinstance(split, str):
+        return None if split is None else text("split", split)
+    return "x".join(map(str, wholes("split", split, 1))).encode()
 
 
 def _communicator(comm: Any) -> Optional[int]:
@@ -317,11 +308,11 @@ class Plan(Owner):
     def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False):
         self.program, self._context, self._params = program, program._context, dict(params)
         handle = c.c_void_p()
-        defines, n = strings(_defines(params))
+        defines, n = strings(param_words(params))
         device = _devices(device)
         if parts and (comm is None or comm is False):
             raise error(2, [Message("error", None, 0, 0, None, "parts=True is for several processes: give comm, the mpi4py communicator of those that share the grid, or comm=True for all that were started together")])
-        names, cut, self._has_parts = device.encode(), _split(split), parts
+        names, cut, self._has_parts = text("device", device), _split(split), parts
         if comm is not None and comm is not False:
             ranks = CRanks(_communicator(comm), None, parts)
             status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))
@@ -396,8 +387,8 @@ class Plan(Owner):
         return info
 
     def _find(self, name: str) -> _Place:
-        program = self.program._handle
-        field, array = lib.stc_program_find_field(program, name.encode()), lib.stc_program_find_array(program, name.encode())
+        program, key = self.program._handle, text("a field's name", name)
+        field, array = lib.stc_program_find_field(program, key), lib.stc_program_find_array(program, key)
         if field >= 0:
             return _Place(field, -1, -1)
         if array >= 0:
@@ -528,9 +519,7 @@ class Plan(Owner):
         """
         if stream is not None:
             self.stream = stream
-        n = -1 if steps is None else int(steps)
-        if n < 0 and steps is not None:
-            raise ValueError(f"{steps} time steps: the number is at least 0")
+        n = -1 if steps is None else whole("steps", steps, 0)
         if not wait:
             self._set_progress(False)
             self._check(lib.stc_plan_run_async(self._handle, n))

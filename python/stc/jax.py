@@ -21,6 +21,7 @@ from ._arrays import NUMPY, type_name
 from ._driver import Cuda
 from ._expression import params_of_shapes
 from ._library import TYPES, CArray, lib
+from ._numbers import whole
 from ._program import Plan, Program, compile
 
 _count = itertools.count()
@@ -61,7 +62,8 @@ class _Function:
     """What the function does. fields: those that it takes; changed: those that steps change, which are its results."""
 
     def __init__(self, program: Program, steps: Optional[int], device: Optional[str], params: Dict[str, Any]):
-        self.program, self.steps, self.device, self.params = program, steps, device, params
+        self.program, self.device, self.params = program, device, params
+        self.steps = None if steps is None else whole("steps", steps, 0)
         self.manifest = json.loads(program.emit("manifest"))
         self.about = {f["name"]: f for f in self.manifest["fields"]}
         if self.manifest["records"]:
