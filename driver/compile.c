@@ -645,6 +645,13 @@ const char *stc_program_arch(StcProgram *p) {
   return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target);
 }
 
+int stc_program_reduction_count(const StcProgram *p) {
+  int n = 0;
+  for (int i = 0; i < p->module->nreductions; i++)
+    n += p->module->reductions[i].kind != REDUCE_FINITE && p->module->reductions[i].kind != REDUCE_BOUNDS;
+  return n;
+}
+
 int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
 int64_t stc_program_steps(const StcProgram *p) {
   const Module *m = p->module;

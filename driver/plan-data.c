@@ -127,6 +127,8 @@ static StcStatus copy_guarded(void *arg) {
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
   StcStatus joined = plan_join(a->p);
+  if (!joined && a->out)
+    joined = plan_check_torn(a->p);
   if (joined)
     return joined;
   StcStatus s =

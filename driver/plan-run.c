@@ -45,6 +45,7 @@ static StcStatus start_kernel(StcPlan *p, const Launch *l) {
   StcStatus s = p->times ? d->kind->start(d) : STC_OK;
   if (!s)
     s = d->kind->launch(d, l);
+  p->torn |= s == STC_INTERRUPTED;
   p->launches += !s;
   p->follows = p->recording && !l->beside;
   if (!s && p->times)
@@ -359,6 +360,8 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   const Module *m = p->build->code.module;
   StcStatus s = STC_OK;
   for (int64_t i = 0, made; i < count && p->done < end && !p->met && !s; i += made) {
+    if (stop_asked(p->stop))
+      return STC_INTERRUPTED;
     int64_t left = plan_steps_to_watch(p, p->done, end - p->done), due = module_steps_to_reduction(m, p->done);
     const HostSeq *seq = plan_next_sequence(p, left < due ? left : due);
     if (!seq)
@@ -487,6 +490,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .probed = p->probes ? plan_take_row : NULL,
                .user = p,
                .abandon = p->w.context->abandon,
+               .stop = p->stop,
                .ghosts = p->ghosts};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
@@ -494,9 +498,10 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
     return STC_INTERRUPTED;
   if (s && p->wrong)
     s = STC_INPUT;
+  p->torn |= b.torn;
   p->inits_done |= !s;
   p->evaluated |= !s;
-  p->done += p->module->nreductions ? b.done : s ? 0 : steps;
+  p->done += p->module->nreductions || !s ? b.done : 0;
   p->unseen = p->done + 1;
   return s;
 }
@@ -534,7 +539,7 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
     count = plan_next_count(count, (p->done - done) / whole_tile(p), clock_seconds() - before);
     if (!s)
       s = plan_show(p);
-    if (!s && !go_on(p, first, p->met ? p->done - first : steps))
+    if (!s && (!go_on(p, first, p->met ? p->done - first : steps) || (again && stop_asked(p->stop))))
       s = STC_INTERRUPTED;
   }
   *seconds = clock_seconds() - start;
@@ -599,8 +604,8 @@ static StcStatus run_guarded(void *arg) {
   double seconds = 0;
   if (p->done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
-  StcStatus s = STC_OK;
-  if (!p->inits_done && !p->hollow)
+  StcStatus s = plan_check_torn(p);
+  if (!s && !p->inits_done && !p->hollow)
     s = program_check_given(p->program, p->w.arena, p->w.diags, p->scalars, p->component_given, p->array_given, false);
   if (!s && !p->hollow)
     s = plan_fill_lists(p);
@@ -617,8 +622,20 @@ static StcStatus run_guarded(void *arg) {
   return s;
 }
 
+StcStatus plan_check_torn(StcPlan *p) {
+  if (!p->torn)
+    return STC_OK;
+  return context_error(p->w.context,
+                       "the last run was stopped within a time step, so the fields have no values: have the plan begin "
+                       "anew (stc_plan_restart), and set those that have no init"),
+         STC_INPUT;
+}
+
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
   RunArgs args = {p, steps, wait, info};
+  if (!p->stop)
+    p->stop = &p->asked;
+  p->device.stop = p->stop;
   StcStatus s = workspace_guard(&p->w, run_guarded, &args);
   return p->split ? p->split_ops->leave(p, s) : s;
 }
@@ -636,7 +653,7 @@ StcStatus stc_plan_restart(StcPlan *p) {
     components += p->program->declared[i].ncomponents;
   if (!s && p->split)
     s = p->split_ops->restart(p);
-  p->inits_done = p->evaluated = false;
+  p->inits_done = p->evaluated = p->torn = false;
   p->first = p->done = p->unseen = 0;
   for (Watch *w = p->watches; w; w = w->next)
     w->shown = -1;
@@ -647,6 +664,8 @@ StcStatus stc_plan_restart(StcPlan *p) {
       p->scalars[i] = (Const){0};
   return s;
 }
+
+void stc_plan_stop(StcPlan *p, bool stop) { stop_ask(&p->asked, stop); }
 
 void stc_plan_progress(StcPlan *p, bool (*fn)(void *user, int64_t done, int64_t of), void *user) {
   p->progress = fn;

@@ -421,6 +421,7 @@ void stc_plan_free(StcPlan *p) {
   if (!p)
     return;
   StcContext *c = p->w.context;
+  stc_plan_stop(p, true);
   plan_join(p);
   if (p->split) {
     Split *split = p->split;

@@ -127,6 +127,9 @@ struct StcPlan {
   void (*series)(void *user, const StcReduction *r);
   void *series_user;
   Background back;
+  Stop asked;         /* stc_plan_stop */
+  const Stop *stop;   /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
+  bool torn;          /* a run was stopped within a step: until the plan begins anew its fields have no values */
   void **coordinates; /* by launch-time array: its elements if lists take coordinates from it (malloc) */
   int32_t **index;    /* by list of points: the cells of its field (malloc) */
   bool lists_filled;  /* since arrays were set */
@@ -203,6 +206,8 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
 /* The declared field number `field`; NULL after an error if there is none such, or it has no component number
  * `component`. (plan-data.c) */
 const Declared *plan_find_declared(const StcPlan *p, int field, int component);
+/* Reports that the fields have no values because a run was stopped within a step, if so. (plan-run.c) */
+StcStatus plan_check_torn(StcPlan *p);
 /* Notes that component `component` (-1: all) of the field has come from outside. (plan-data.c) */
 void plan_mark_given(StcPlan *p, int field, int component);
 

@@ -133,6 +133,8 @@ int stc_program_array_count(const StcProgram *p);
 const char *stc_program_array_name(const StcProgram *p, int array);
 int stc_program_find_array(const StcProgram *p, const char *name);
 int stc_program_rank(const StcProgram *p);
+/* How many `reduce` and `until` it has. */
+int stc_program_reduction_count(const StcProgram *p);
 /* The time steps that the program asks for; if a param says how many, under the options' params; -1 if that has no
  * value. */
 int64_t stc_program_steps(const StcProgram *p);
@@ -163,6 +165,7 @@ StcStatus stc_plan_new_ranks(StcProgram *p, const StcRanks *ranks, const char *d
                              const char *const *defines, StcPlan **out);
 /* How many parts of the grid this process has; 0: the plan's grid is whole. */
 int stc_plan_part_count(const StcPlan *plan);
+/* A run in a thread of its own is stopped. */
 void stc_plan_free(StcPlan *plan);
 
 typedef enum StcType {
@@ -270,6 +273,12 @@ typedef struct StcRunInfo {
 /* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the
  * last run stopped. `info` may be NULL. Error if a field has neither init nor data, or a launch-time array no data. */
 StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
+/* stop: the run under way, and those that follow, end soon with STC_INTERRUPTED, until it is called with false. Any
+ * thread may call it, and a signal handler. A run ends between two steps (time tiles), and the next one goes on from
+ * there; on this computer one whose step takes more than a tenth of a second longer ends within it, and then the fields
+ * have no values until stc_plan_restart. On cuda and hip launches that are in the stream come to their end. With
+ * several processes it has no effect: there a progress callback stops runs. */
+void stc_plan_stop(StcPlan *plan, bool stop);
 /* Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime;
  * those without an init must be set or bound again. Params, launch-time arrays, memory and code stay. */
 StcStatus stc_plan_restart(StcPlan *plan);

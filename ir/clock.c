@@ -1,4 +1,4 @@
-/* ir/clock.c: the one clock that times are measured on. */
+/* ir/clock.c: the one clock that times are measured on, and requests to stop by it. */
 #include "ir/ir.h"
 
 #include <time.h>
@@ -7,4 +7,25 @@ double clock_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Now, in nanoseconds. */
+static long long now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+void stop_ask(Stop *s, bool on) {
+  long long since = on ? now() : 0, none = 0;
+  if (!on)
+    atomic_store(&s->since, 0);
+  else
+    atomic_compare_exchange_strong(&s->since, &none, since ? since : 1);
+}
+
+bool stop_asked(const Stop *s) { return s && atomic_load_explicit(&s->since, memory_order_relaxed) != 0; }
+
+bool stop_at_once(const Stop *s) {
+  return stop_asked(s) && now() - atomic_load_explicit(&s->since, memory_order_relaxed) > STOP_GRACE;
 }

@@ -14,6 +14,13 @@ Region interp_region(const Interp *in, const Box *b) {
   return r;
 }
 
+/* Is the run to end here, within a step? */
+static bool is_torn(const Interp *in) {
+  if (stop_at_once(in->b->stop))
+    in->b->torn = true;
+  return in->b->torn;
+}
+
 bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const int64_t *p, int n), void *user) {
   int last = in->rank - 1;
   int64_t p[MAX_RANK];
@@ -27,7 +34,7 @@ bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const
       return false;
     for (p[last] = r->lo[last]; p[last] <= r->hi[last]; p[last] += CHUNK) {
       int64_t left = r->hi[last] - p[last] + 1;
-      if (!fn(user, p, left < CHUNK ? (int)left : CHUNK))
+      if (is_torn(in) || !fn(user, p, left < CHUNK ? (int)left : CHUNK))
         return false;
     }
     int k = last - 1;

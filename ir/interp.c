@@ -170,6 +170,7 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodie
     in->step++;
     if (!interp_probe(in) || !interp_reduce(in, bodies, &stop))
       return false;
+    stop |= in->b->done % tile == 0 && stop_asked(in->b->stop);
   }
   return true;
 }
@@ -180,6 +181,7 @@ static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *s
   in->rank = m->grid.rank;
   in->step = in->b->first_step;
   in->b->done = 0;
+  in->b->torn = false;
   if (!check_arrays(in) || !interp_fields(in))
     return false;
   StencilCode *inits = translate(in, m->ninits, m->inits);

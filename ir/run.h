@@ -13,6 +13,7 @@
 #include "ir/build.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 
 /* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + -
  * * / sqrt fma are computed in f64 and rounded; min and max are IEEE 754-2019 minimumNumber and maximumNumber. Not for
@@ -67,6 +68,19 @@ typedef struct Ghosts {
   void *user;
 } Ghosts;
 
+/* A request to end a run, which may come from another thread or a signal handler. since: when it was made, in
+ * nanoseconds of the monotonic clock; 0: go on. Runs end between two steps, and within one if that takes longer than
+ * STOP_GRACE nanoseconds more. (clock.c) */
+typedef struct Stop {
+  atomic_llong since;
+} Stop;
+enum { STOP_GRACE = 100000000 };
+/* Makes the request, or takes it back. */
+void stop_ask(Stop *s, bool on);
+/* Is there one (`s` may be NULL)? Has it waited long enough for a step to be given up? */
+bool stop_asked(const Stop *s);
+bool stop_at_once(const Stop *s);
+
 /* Values for a run. */
 typedef struct Binding {
   Const *scalars; /* values of all Module.scalars, see module_bind; those of reductions are set by the run */
@@ -83,8 +97,10 @@ typedef struct Binding {
    * and before the run ends. */
   void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
   void *user;
-  int64_t done; /* out: steps made, fewer than asked for if an `until` was met */
-  bool see;     /* nothing is run: probes that are due see the fields as they are now */
+  const Stop *stop; /* ends the run when it asks for it; NULL: nothing does */
+  bool torn;        /* out: the run failed because it was stopped within a step; nothing was reported */
+  int64_t done;     /* out: steps made, fewer than asked for if an `until` was met, or if the run was stopped */
+  bool see;         /* nothing is run: probes that are due see the fields as they are now */
   /* When this becomes nonzero the run ends in the middle of a step, with values of no use and without a message; NULL:
    * it does not. */
   const volatile sig_atomic_t *abandon;

@@ -235,9 +235,11 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
 static StcStatus host_launch(Device *d, const Launch *l) {
   HostState *s = d->state;
   s->pool.abandon = d->w->context->abandon;
+  s->pool.stop = d->stop;
   host_pool_run(&s->pool, s->functions[l->index], l->args, l->kernel->rank, l->blocks);
   s->pool.abandon = NULL;
-  return context_abandoned(d->w->context) ? STC_INTERRUPTED : STC_OK;
+  s->pool.stop = NULL;
+  return s->pool.torn || context_abandoned(d->w->context) ? STC_INTERRUPTED : STC_OK;
 }
 
 /* Starts the clock. */

@@ -24,7 +24,8 @@ static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
 
 /* Interprets. */
 static StcStatus ref_run(Device *d, WholeRun *r) {
-  return interp_run(d->state, r->binding, r->steps, r->run_inits, r->skip_init, d->w->diags) ? STC_OK : STC_INPUT;
+  bool ok = interp_run(d->state, r->binding, r->steps, r->run_inits, r->skip_init, d->w->diags);
+  return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : STC_INPUT;
 }
 
 /* The line for `stc devices`. */

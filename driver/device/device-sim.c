@@ -30,8 +30,8 @@ static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
 static StcStatus sim_run_whole(Device *d, WholeRun *r) {
   SimState *s = d->state;
   SimOptions o = {1, 8};
-  return sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags) ? STC_OK
-                                                                                                     : s->fault;
+  bool ok = sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags);
+  return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : s->fault;
 }
 
 /* The line for `stc devices`. */

@@ -142,6 +142,7 @@ struct Device {
   const char *cpu;   /* the target's name for it, NULL the default */
   TargetInfo limits; /* of the device at hand; 0 where unknown */
   const char *description;
+  const Stop *stop; /* ends launches on this computer when it asks for it, with STC_INTERRUPTED; NULL: nothing does */
   double load_seconds; /* that its driver took for the code, compiling it perhaps */
   void *state;
 };

@@ -43,6 +43,10 @@ static void pull_tiles(HostPool *p, const HostWorker *w) {
   while (take_tiles(p, w->number, &first, &last))
     for (long long i = first; i < last && !(p->abandon && *p->abandon); i++) {
       int64_t block[MAX_RANK] = {0}, rest = i;
+      if (p->stop && stop_at_once(p->stop)) {
+        atomic_store(&p->torn, true);
+        continue;
+      }
       for (int d = p->rank - 1; d >= 0; d--) {
         block[d] = rest % p->blocks[d];
         rest /= p->blocks[d];
@@ -203,6 +207,7 @@ void host_pool_run(HostPool *p, HostKernelFn fn, void **args, int rank, const in
   p->args = args;
   p->rank = rank;
   p->each = false;
+  atomic_store(&p->torn, false);
   p->total = 1;
   for (int d = 0; d < p->rank; d++)
     p->total *= p->blocks[d] = blocks[d];

@@ -66,6 +66,8 @@ struct HostPool {
   uint64_t generation;
   int busy;
   bool quit, each;
+  const Stop *stop; /* the tiles that are left are left out once it says so; NULL: never */
+  atomic_bool torn; /* some were */
   HostKernelFn fn;
   void **args;
   int rank;
@@ -78,8 +80,8 @@ struct HostPool {
 bool host_pool_start(HostPool *p, int threads, size_t scratch_size);
 /* Ends the threads and frees what the pool has. */
 void host_pool_stop(HostPool *p);
-/* Calls `fn` for all blocks on all threads, and waits. Blocks that follow each other are a thread's own, and the same
- * thread's in each launch of so many; what is left of them others take. */
+/* Calls `fn` for all blocks on all threads, and waits; p->torn afterwards: not for all. Blocks that follow each other
+ * are a thread's own, and the same thread's in each launch of so many; what is left of them others take. */
 void host_pool_run(HostPool *p, HostKernelFn fn, void **args, int rank, const int64_t *blocks);
 /* Calls `fn` once on each thread, whose number is block 0, and waits. */
 void host_pool_each(HostPool *p, HostKernelFn fn, void **args);

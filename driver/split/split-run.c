@@ -71,6 +71,8 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
   StcStatus s = STC_OK;
   for (int64_t left = steps, n, made; left > 0 && (!s || split->net); left -= n) {
     made = 0;
+    if (!split->net && stop_asked(p->stop))
+      break;
     if (can && !s && !split->age)
       s = split_replay(p, left / split->every, &made);
     n = made * split->every;
@@ -301,12 +303,15 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
       net->broadcast(net, &steps, sizeof steps, 0);
     Batch b = run_batch(p, steps, end);
     s = b.status;
+    p->torn |= s == STC_INTERRUPTED;
     *seconds += b.seconds;
     count = plan_next_count(count, steps / p->split->every, b.seconds);
     if (!s && b.whole && !p->split->lean)
       s = split_gather(p);
     if (!s || (net && b.whole && !b.status))
       s = share_state(p, s ? s : evaluate(p, first, end));
+    if (!s && !net && p->done < end && !p->met && stop_asked(p->stop))
+      s = STC_INTERRUPTED;
     if (s == STC_INTERRUPTED && !b.status && !b.whole && !p->split->lean)
       s = bring_home(p, s);
   }
@@ -333,6 +338,8 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   if (!s && !lean)
     s = split_agree(p, split_scatter(p));
   share_scalars(p);
+  for (int i = p->split->begin; i < p->split->end && !net; i++)
+    p->split->part[i].plan->stop = p->stop;
   int64_t first = p->done;
   s = s ? s : run_loop(p, first, first + steps, seconds);
   *seconds += p->split->evaluating;

@@ -462,6 +462,8 @@ static void run_member(Sim *s, const SimMember *x) {
     s->stop = s->b->abandon && *s->b->abandon;
     if (!s->stop)
       run_block(s, s->k->block_order[n]);
+    if (stop_at_once(s->b->stop))
+      s->stop = s->b->torn = true;
   }
 }
 

@@ -274,10 +274,11 @@ static bool see(Sim *s, int64_t step) {
   return !s->stop && s->faults == 0;
 }
 
-/* Makes `steps` steps from step `from` on: always by the longest sequence that does not go too far. */
-static bool advance(Sim *s, int64_t from, int64_t steps) {
+/* Makes `steps` steps from step `from` on, *made of them if the run is to stop: always by the longest sequence that
+ * does not go too far. */
+static bool advance(Sim *s, int64_t from, int64_t steps, int64_t *made) {
   const Host *h = &s->m->host;
-  for (int64_t done = 0; done < steps && !s->stop;) {
+  for (int64_t done = *made = 0; done < steps && !s->stop && !stop_asked(s->b->stop);) {
     int i = 0;
     while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
       i++;
@@ -290,7 +291,7 @@ static bool advance(Sim *s, int64_t from, int64_t steps) {
       return false;
     run_sequence(s, &h->seqs[i], from + done);
     sim_ghosts_age(s, h->seqs[i].steps);
-    done += h->seqs[i].steps;
+    *made = done += h->seqs[i].steps;
   }
   return !s->stop;
 }
@@ -314,12 +315,13 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
     int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at),
-            n = left < due ? left : due;
-    if (!advance(s, at, n))
+            n = left < due ? left : due, made;
+    if (!advance(s, at, n, &made))
       return false;
-    s->b->done += n;
-    if (!reduce_due(s, at + n, &stop))
+    s->b->done += made;
+    if (made && !reduce_due(s, at + made, &stop))
       return false;
+    stop |= stop_asked(s->b->stop);
   }
   return !s->stop && hand_out_all(s, first + s->b->done) && s->faults == 0;
 }
@@ -383,6 +385,7 @@ static bool return_results(Sim *s) {
 
 /* The run on a part of a grid, or on all of it. */
 static bool run_part(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+  s->b->torn = false;
   sim_ghosts_begin(s);
   bool ok = run_host(s, steps, run_inits, skip_init);
   sim_ghosts_end(s);

@@ -6,16 +6,20 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 import weakref
 from ast import literal_eval
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from time import monotonic
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _arrays as arrays
-from ._errors import Message, Owner, StcWarning, error
+from . import _running as running
+from ._errors import Message, Owner, StcWarning, error, in_python
 from ._numbers import I32, I64, defines as param_words, text, whole, wholes
 from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRanks, CRunInfo, lib, strings)
 
@@ -37,7 +41,7 @@ class _Context:
         @MESSAGE_FN
         def take(_, m):
             m = m.contents
-            keep.append(Message(_KINDS[m.kind], _text(m.file), m.line, m.column, _text(m.source), _text(m.text)))
+            keep.append(Message(_KINDS[m.kind], _text(m.file), m.line, m.column, _text(m.source), in_python(_text(m.text))))
 
         self._take = take
         self._config = CConfig(None, take, None)
@@ -135,6 +139,7 @@ class Program(Owner):
     def __init__(self, context: _Context, handle: c.c_void_p, source: Union[Path, str]):
         self._context, self._handle, self._source = context, handle, source
         self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
+        self._finalizer.atexit = False      # arrays and runs may use it until the process ends
 
     @property
     def name(self) -> str:
@@ -326,8 +331,15 @@ class Plan(Owner):
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
         self._bar = None
         self._interrupt: Optional[BaseException] = None
+        self._call: Optional[running.Call] = None
+        self._seconds_a_step = 1.0
+        self._has_ranks = comm is not None and comm is not False
+        self._tells = lib.stc_program_reduction_count(program._handle) > 0
         self._watch()
         self._finalizer = weakref.finalize(self, _free_plan, program, handle, self._callbacks)
+        if not self._has_ranks:
+            self._finalizer.atexit = False
+            running.watch(self)
 
     def _watch(self) -> None:
         """Has the library tell of reductions and, where that costs nothing, of steps done."""
@@ -336,8 +348,11 @@ class Plan(Owner):
 
         @SERIES_FN
         def take(_, r):
-            r = r.contents
-            series.setdefault(_text(r.name), []).append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
+            try:
+                r = r.contents
+                series.setdefault(_text(r.name), []).append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
+            except BaseException as e:
+                stopped(e)
 
         @PROGRESS_FN
         def go_on(_, done, of):
@@ -346,15 +361,61 @@ class Plan(Owner):
                 if plan is not None and plan._bar is not None:
                     plan._bar.total = of
                     plan._bar.update(done - plan._bar.n)
-                return True
+                return plan is None or plan._interrupt is None
             except BaseException as e:
-                if plan is not None:
-                    plan._interrupt = e
+                stopped(e)
                 return False
+
+        def stopped(e):
+            plan = me()
+            if plan is not None:
+                plan._interrupt = e
 
         self._callbacks = (take, go_on)
         lib.stc_plan_series(self._handle, take, None)
-        self._set_progress(self._is_host())
+        self._set_progress(self._has_ranks)
+
+    # A signal's handler runs in the main thread, between two operations of Python's; an exception that it raises in a callback, before that
+    # can catch it, is lost. So the main thread makes no call that may take long or call back, but waits for a worker that does: see _running.
+
+    def _make(self, function: Callable[[], int]) -> int:
+        """Makes the call, which Ctrl-C ends in the main thread; its status."""
+        if self._has_ranks or not running.is_main_thread():
+            return function()
+        call = running.Call((self, self.program), function, self._stop)
+        try:
+            self._call = call
+            call.begin()
+            call.ended.wait()
+        except BaseException:
+            if call.drop():
+                self._settled()
+            raise
+        self._call = None
+        return call.status
+
+    def _stop(self) -> None:
+        lib.stc_plan_stop(self._handle, True)
+
+    def _settle(self) -> None:
+        """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not."""
+        if self._call is not None:
+            while not self._call.drop():
+                pass
+            self._settled()
+
+    def _settled(self) -> None:
+        self._call = None
+        lib.stc_plan_stop(self._handle, False)
+        self._context.messages.clear()
+
+    def _stop_for_good(self) -> None:
+        """Python ends: nothing may be under way behind that."""
+        self._stop()
+        if self._call is not None:
+            self._call.ended.wait(10)
+        if not self._has_ranks:
+            lib.stc_plan_wait(self._handle, None)
 
     def _set_progress(self, on: bool) -> None:
         lib.stc_plan_progress(self._handle, self._callbacks[1] if on else PROGRESS_FN(), None)
@@ -387,6 +448,7 @@ class Plan(Owner):
         return info
 
     def _find(self, name: str) -> _Place:
+        self._settle()
         program, key = self.program._handle, text("a field's name", name)
         field, array = lib.stc_program_find_field(program, key), lib.stc_program_find_array(program, key)
         if field >= 0:
@@ -438,6 +500,7 @@ class Plan(Owner):
         return np.asarray(_View(self, place.field, component, shape, dtype))
 
     def _to_dlpack(self, field: int, component: int) -> int:
+        self._settle()
         managed = c.c_void_p()
         self._check(lib.stc_plan_to_dlpack(self._handle, field, component, c.byref(managed)))
         return managed.value
@@ -520,15 +583,21 @@ class Plan(Owner):
         if stream is not None:
             self.stream = stream
         n = -1 if steps is None else whole("steps", steps, 0)
+        self._settle()
         if not wait:
             self._set_progress(False)
-            self._check(lib.stc_plan_run_async(self._handle, n))
+            begin = partial(lib.stc_plan_run_async, self._handle, n)
+            self._check(begin() if self._is_host() else self._make(begin))
             return None
         info = CRunInfo()
         self._bar = _bar(self.program.name) if progress else None
-        self._set_progress(progress or self._is_host())
+        self._set_progress(progress or self._has_ranks)
+        run = partial(lib.stc_plan_run, self._handle, n, c.byref(info))
+        quick = not self._tells and not progress and 0 <= n * self._seconds_a_step < 0.01
         try:
-            self._check(lib.stc_plan_run(self._handle, n, c.byref(info)))
+            before = monotonic()
+            self._check(run() if quick else self._make(run))
+            self._seconds_a_step = (monotonic() - before) / max(info.steps, 1)
         finally:
             if self._bar is not None:
                 self._bar.close()
@@ -539,23 +608,22 @@ class Plan(Owner):
 
     def restart(self) -> None:
         """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""
+        self._settle()
         self._check(lib.stc_plan_restart(self._handle))
         self._series.clear()
 
     def wait(self) -> Optional[RunInfo]:
         """Waits for runs begun with wait=False; what the last one took, None if there was none."""
-        if not self.busy:
-            info = CRunInfo()
-            self._check(lib.stc_plan_wait(self._handle, c.byref(info)))
-            return _run_info(info) if info.points else None
-        info = CRunInfo()
-        self._check(lib.stc_plan_wait(self._handle, c.byref(info)))
-        return _run_info(info)
+        self._settle()
+        was_busy, info = self.busy, CRunInfo()
+        end = partial(lib.stc_plan_wait, self._handle, c.byref(info))
+        self._check(self._make(end) if was_busy else end())
+        return _run_info(info) if was_busy or info.points else None
 
     @property
     def busy(self) -> bool:
         """Is a run under way that nobody waited for?"""
-        return bool(lib.stc_plan_busy(self._handle))
+        return self._call is not None and not self._call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
 
     @property
     def stream(self) -> int:
@@ -566,6 +634,7 @@ class Plan(Owner):
     def stream(self, stream: Any) -> None:
         handle = arrays.stream_handle(stream)
         if handle != self.stream:
+            self._settle()
             self._check(lib.stc_plan_stream(self._handle, handle))
             self._stream = handle
 
@@ -588,8 +657,13 @@ class Plan(Owner):
 
 
 def _free_plan(program: Program, handle, callbacks) -> None:
-    """Frees a plan; what it needs is alive until then, because this holds it."""
-    lib.stc_plan_free(handle)
+    """Frees a plan, whose run, if there is one, is stopped; what it needs is alive until then, because this holds it. A thread that Python does
+    not know may be that run itself, in a callback: another one does it then."""
+    lib.stc_plan_stop(handle, True)
+    if threading.get_ident() in threading._active:
+        lib.stc_plan_free(handle)
+    else:
+        running.Call((program, callbacks), partial(lib.stc_plan_free, handle), lambda: None).begin()
 
 
 def _run_info(i: CRunInfo) -> RunInfo:

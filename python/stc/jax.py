@@ -16,6 +16,7 @@ try:
 except ImportError:
     raise ImportError(f"stc.jax needs jax.ffi, which JAX has from 0.4.38 on; this is {jax.__version__}") from None
 
+from . import _running as running
 from . import _xla
 from ._arrays import NUMPY, type_name
 from ._driver import Cuda
@@ -32,6 +33,7 @@ def _keep(*owners: Any) -> None:
     """Has what these own stay when Python ends: calls may be under way until JAX ends, which is later."""
     for owner in owners:
         owner._finalizer.atexit = False
+        running.watch(owner, False)
 
 
 class _Bound:

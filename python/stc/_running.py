@@ -1,0 +1,86 @@
+"""Calls of libstc's that take long, made so that Ctrl-C ends them: the main thread waits in Python, where signals are handled, while another
+thread is in the call."""
+from __future__ import annotations
+
+import atexit
+import os
+import queue
+import threading
+import weakref
+from typing import Any, Callable, List, Optional
+
+GRACE = 0.15                    # seconds that a call has to end after it was told to stop, before the main thread goes on without it
+_idle: List["_Worker"] = []
+_calls: "weakref.WeakSet[Call]" = weakref.WeakSet()
+_plans: "weakref.WeakSet[Any]" = weakref.WeakSet()
+
+
+class Call:
+    """A call under way. owner: what must live as long as it; stop: has it end soon."""
+
+    def __init__(self, owner: Any, function: Callable[[], int], stop: Callable[[], None]):
+        self.owner, self.function, self.stop = owner, function, stop
+        self.ended, self.status = threading.Event(), 0
+        self.begun = self.dropped = False
+        _calls.add(self)
+
+    def make(self) -> None:
+        try:
+            self.status = 130 if self.dropped else self.function()
+        finally:
+            self.owner = self.function = None
+            self.ended.set()
+
+    def begin(self) -> None:
+        """Has a worker make it."""
+        try:
+            worker = _idle.pop()
+        except IndexError:
+            worker = _Worker()
+        worker.calls.put(self)
+        self.begun = True
+
+    def drop(self) -> bool:
+        """Has it end soon; True once it has, after a moment at most, also if no worker ever got it."""
+        self.dropped = True
+        self.stop()
+        return self.ended.wait(GRACE) or not self.begun
+
+
+class _Worker(threading.Thread):
+    """A thread that makes calls, one after the other. A daemon: Python's end does not wait for it, but for its call, which is told to stop."""
+
+    def __init__(self):
+        super().__init__(daemon=True, name="stc")
+        self.calls: "queue.SimpleQueue[Call]" = queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            call = self.calls.get()
+            call.make()
+            del call
+            _idle.append(self)
+
+
+def is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def watch(plan: Any, on: bool = True) -> None:
+    """Has the plan's runs stop when Python ends, or not."""
+    (_plans.add if on else _plans.discard)(plan)
+
+
+def _end() -> None:
+    """Before Python takes itself apart: nothing of libstc's runs on."""
+    for plan in list(_plans):
+        plan._stop_for_good()
+    for call in list(_calls):
+        if not call.ended.is_set():
+            call.stop()
+            call.ended.wait(10)
+
+
+atexit.register(_end)
+os.register_at_fork(after_in_child=_idle.clear)

@@ -1,0 +1,95 @@
+"""Ctrl-C, and the end of plans and of Python, while steps are made: real signals, in processes of their own."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+STANDIN = os.environ.get("STC_STANDIN_DIR")
+COMMON = """
+import os, signal, sys, threading, time
+import numpy as np, stc
+def plan(device, n, extra="", **options):
+    text = f"grid G = [0 .. {n} - 1, 0 .. {n} - 1], 1; field A : f32 on G; init i(A)[G] = 1;"
+    text += "stencil s(A)[1 .. %d - 2, 1 .. %d - 2] = 0.25 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1]);" % (n, n)
+    return stc.compile(text + extra).plan(device, **options)
+"""
+INTERRUPTED = COMMON + """
+def seconds(run, begin, *arguments):
+    "From the signal to the exception."
+    at = []
+    timer = threading.Timer(0.2, lambda: (at.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+    timer.start()
+    try:
+        begin(*arguments)
+    except KeyboardInterrupt:
+        took = time.monotonic() - at[0]
+    else:
+        raise SystemExit("no KeyboardInterrupt")
+    try:
+        made = run(1)
+    except stc.InputError as e:
+        assert "stopped within a time step" in str(e) and "restart()" in str(e) and "stc_" not in str(e), e
+        run.restart()
+        made = run(1)
+    assert made.steps == 1 and (not run._is_host() or run["A"][0, 0] == 1)
+    return took
+
+for extra in "", "reduce r = sum(A) over G every 1;", "until max(A) over G > 2.0 every 2;":
+    for n in map(int, sys.argv[2].split(",")):
+        run = plan(sys.argv[1].split("/")[0], n, extra, **(dict(split=2) if "/" in sys.argv[1] else {}))
+        run(0)
+        best = min(seconds(run, run, 10**9) for _ in range(3)) if extra or n > 100 else seconds(run, run, 10**9)
+        assert best < 0.2, f"{sys.argv[1:]} {extra}: {best} s"
+        if not extra:
+            def wait():
+                run(10**9, wait=False)
+                run.wait()
+            best = min(seconds(run, wait) for _ in range(2))
+            assert best < 0.2, f"{sys.argv[1:]} wait: {best} s"
+"""
+
+
+def child(code, *arguments, **environment):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300, env=dict(os.environ, **environment))
+
+
+@pytest.mark.parametrize("device, sizes", [("host:2", "40,1500"), ("host:1/2", "1000"), ("sim/2", "20"), ("ref", "20,700"), ("sim", "20,300"), ("cuda", "64")])
+def test_interrupt(device, sizes):
+    environment = {}
+    if device == "cuda":
+        if not STANDIN:
+            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
+        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    done = child(INTERRUPTED, device, sizes, **environment)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("device, n", [("host:2", 1000), ("ref", 500), ("sim", 200)])
+@pytest.mark.parametrize("end", ["del run", "sys.exit(0)"])
+def test_ends_while_steps_are_made(device, n, end):
+    code = COMMON + f"run = plan({device!r}, {n}, 'reduce r = sum(A) over G every 1;'); run(10**9, wait=False); time.sleep(0.3); print(time.time(), flush=True); {end}"
+    done = child(code)
+    assert done.returncode == 0 and not done.stderr and time.time() - float(done.stdout) < 5, done.stderr
+
+
+def test_a_process_that_is_interrupted_ends():
+    """Nobody catches the exception; other threads make steps, too."""
+    code = COMMON + "threads = [threading.Thread(target=lambda: plan('host:1', 50)(10**12), daemon=True) for _ in range(2)]\n" \
+        "for t in threads: t.start()\nrun = plan('host:2', 1000)\nprint('begins', flush=True)\nrun(10**9)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, told = child.communicate(timeout=30)
+    assert child.returncode == -signal.SIGINT and "KeyboardInterrupt" in told and "ignored" not in told and "Fatal" not in told, told
+
+
+def test_forked_processes_run():
+    """Threads that make calls are no more in a process that fork made."""
+    code = COMMON + "run = plan('host:1', 300); run(5)\nchild = os.fork()\nrun(200)\nif child == 0: os._exit(7)\n" \
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7"
+    done = child(code)
+    assert done.returncode == 0, done.stderr
