@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import ctypes as c
+import errno
 import json
 import math
 import os
+import re
 import weakref
+import zlib
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
 
@@ -13,11 +16,17 @@ import numpy as np
 
 from . import _arrays as arrays
 from ._driver import DRIVERS
-from ._errors import Owner
+from ._errors import InputError, Message, Owner
+from ._manifest import check
 from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 
 MOST_VERSION = 6
+WHITE = b" \t\r\n"
+
+
+def _wrong(why: str) -> InputError:
+    return InputError(3, [Message("error", None, 0, 0, None, why)])
 
 
 class ArtifactRun(NamedTuple):
@@ -30,16 +39,42 @@ class ArtifactRun(NamedTuple):
 def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, None] = None, device: int = 0) -> "Artifact":
     """An artifact that `stc -march=... FILE` made. manifest: its .json. artifact: the .ptx, .hsaco or .o; default: beside the manifest, by its
     name. device: the GPU's number. LLVM is not used: only libcuda.so.1 or libamdhip64.so (for .o a C compiler, which links it)."""
-    path = Path(manifest)
-    data = json.loads(path.read_text())
-    if data.get("schema") != "stc-manifest":
-        raise ValueError(f"{path} is no manifest of stc's")
-    if data["schema_version"] > MOST_VERSION:
-        raise ValueError(f"{path} has the schema version {data['schema_version']}, and this package knows those up to {MOST_VERSION}: update it")
-    unknown = [key for key in ("points", "probes") if key in data]
+    path, number = Path(manifest), whole("device", device, 0, I32)
+    data = _read(path)
+    file = Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"])
+    if not file.exists():
+        raise FileNotFoundError(errno.ENOENT, "the artifact that the manifest is of is not there", str(file))
+    return Artifact(data, file, number)
+
+
+def _read(path: Path) -> Dict[str, Any]:
+    """The manifest, if it is as stc wrote it and this package can launch all of it."""
+    text = path.read_bytes()
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise _wrong(f"{path} is no manifest of stc's: it is no JSON ({e})") from None
+    if not isinstance(data, dict) or data.get("schema") != "stc-manifest":
+        raise _wrong(f"{path} is no manifest of stc's")
+    version = data.get("schema_version")
+    if isinstance(version, int) and version > MOST_VERSION:
+        raise _wrong(f"{path} has the schema version {version}, and this package knows those up to {MOST_VERSION}: update it")
+    if "checksum" in data and not _is_as_written(text, data["checksum"]):
+        raise _wrong(f"{path} is damaged, or was changed after stc wrote it: its checksum does not fit; make the artifact anew")
+    what = check(data)
+    if what:
+        raise _wrong(f"{path} is damaged: {what}; make the artifact anew")
+    unknown = [key for key in ("points", "probes") if key in data or key in data["host"]]
     if unknown:
-        raise ValueError(f"{path} has {' and '.join(unknown)}, which stc.load cannot launch: use stc.compile, or stc run")
-    return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), whole("device", device, 0, I32))
+        raise _wrong(f"{path} has {' and '.join(unknown)}, which stc.load cannot launch: use stc.compile, or stc run")
+    return data
+
+
+def _is_as_written(text: bytes, checksum: Any) -> bool:
+    """Is that the CRC-32 of the text without white space, with zeros in its own place?"""
+    before, found, behind = text.rpartition(b'"checksum"')
+    behind, n = re.subn(rb'"[0-9a-f]{8}"', b'"00000000"', behind, count=1)
+    return n == 1 and isinstance(checksum, str) and f"{zlib.crc32((before + found + behind).translate(None, WHITE)):08x}" == checksum
 
 
 class Artifact(Owner):
@@ -69,11 +104,11 @@ class Artifact(Owner):
         the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
         shapes of the fields do not tell.
         """
-        count = self.manifest["steps"] if steps is None else whole("steps", steps, 0)
-        first = whole("first_step", first_step, 0, I64 - count)
+        count = None if steps is None else whole("steps", steps, 0)
+        first = whole("first_step", first_step, 0, I64 - (count or 0))
         run = _Run(self, fields, first, params, arrays.stream_handle(stream))
         try:
-            return run.all(count)
+            return run.all(run.program_steps() if count is None else count)
         finally:
             run.close()
 
@@ -100,6 +135,11 @@ class _Run:
         for b in self.m["buffers"]:
             self.memory[b["name"]] = self._memory_for(b)
 
+    def program_steps(self) -> int:
+        """As many as the program says."""
+        steps = self.m["steps"]
+        return whole("steps", self.env[steps] if isinstance(steps, str) else steps, 0, I64 - self.step)
+
     def _elements(self, b: Mapping[str, Any], most: int = 0) -> int:
         """Elements of a buffer; with most=1 with room for one in each empty dimension."""
         if b["kind"] == "field":
@@ -123,7 +163,7 @@ class _Run:
         if value is not None:
             self._fill(p, name, value, b)
         elif b["kind"] == "array":
-            raise ValueError(f"launch-time array {name} has no values: give {self._elements(b)} of type {b['type']}")
+            raise _wrong(f"launch-time array {name} has no values: give {self._elements(b)} of type {b['type']}")
         else:
             self._clear(p, self._elements(b, 1) * b["element_bytes"])
         return p
@@ -142,11 +182,11 @@ class _Run:
         self.kept.append(m.keep)
         dense = tuple(math.prod(m.shape[d + 1:]) for d in range(len(m.shape)))
         if m.type != b["type"] or m.shape != self._shape(name):
-            raise ValueError(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {m.type} and {m.shape}")
+            raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {m.type} and {m.shape}")
         if m.strides is not None and any(n > 1 and s != d for n, s, d in zip(m.shape, m.strides, dense)):
-            raise ValueError(f"{name}: the array is not dense in C order; give a contiguous copy")
+            raise _wrong(f"{name}: the array is not dense in C order; give a contiguous copy")
         if m.address % b["alignment"]:
-            raise ValueError(f"{name}: the array's address is no multiple of {b['alignment']} bytes, which the kernels need")
+            raise _wrong(f"{name}: the array's address is no multiple of {b['alignment']} bytes, which the kernels need")
         return m.address
 
     def _fill(self, p: int, name: str, value: Any, b: Mapping[str, Any]) -> None:
@@ -154,7 +194,7 @@ class _Run:
         dtype = arrays.NUMPY[b["type"]]
         source = arrays.to_numpy(value)
         if source.shape != self._shape(name) or not np.can_cast(source.dtype, dtype, "same_kind"):
-            raise ValueError(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
+            raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
         dense = np.ascontiguousarray(source, dtype)
         self.driver.put(p, dense.ctypes.data, dense.nbytes)
         if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
@@ -173,7 +213,7 @@ class _Run:
             return k
         if not k.get("instead"):
             wrong = next(m for m in k["multiples"] if bound(m["value"], self.env) % m["of"])
-            raise ValueError(f"kernel {name} needs {wrong['value']['text']} to be a multiple of {wrong['of']}")
+            raise _wrong(f"kernel {name} needs {wrong['value']['text']} to be a multiple of {wrong['of']}")
         return self._chosen(k["instead"])
 
     def _launch(self, name: str) -> None:

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any, List, Mapping, Sequence, Tuple
 
 from . import _arrays as arrays
+from ._errors import DeviceError, Message
 from ._expression import CTYPES
 
 P = c.c_void_p
+
+
+def _failed(why: str) -> DeviceError:
+    return DeviceError(4, [Message("error", None, 0, 0, None, why)])
 
 
 class _Values:
@@ -34,7 +39,7 @@ class Cuda:
         try:
             self._cu = c.CDLL("libcuda.so.1")
         except OSError:
-            raise RuntimeError("libcuda.so.1 is not there: install NVIDIA's driver") from None
+            raise _failed("libcuda.so.1 is not there: install NVIDIA's driver") from None
         self._cu.cuMemFree_v2.argtypes = [c.c_uint64]
         self._cu.cuMemAlloc_v2.argtypes = [c.POINTER(c.c_uint64), c.c_size_t]
         self._cu.cuMemcpyHtoD_v2.argtypes = [c.c_uint64, P, c.c_size_t]
@@ -53,7 +58,7 @@ class Cuda:
         if e:
             text = c.c_char_p()
             self._cu.cuGetErrorString(e, c.byref(text))
-            raise RuntimeError(f"cuda: {what}: {(text.value or b'unknown error').decode()} ({e})")
+            raise _failed(f"cuda: {what}: {(text.value or b'unknown error').decode()} ({e})")
 
     def current(self) -> None:
         """Makes the context that of this thread."""
@@ -122,7 +127,7 @@ class Hip:
             except OSError:
                 self._hip = None
         if self._hip is None:
-            raise RuntimeError("libamdhip64.so is not there: install the ROCm runtime")
+            raise _failed("libamdhip64.so is not there: install the ROCm runtime")
         h = self._hip
         h.hipGetErrorString.restype = c.c_char_p
         h.hipMalloc.argtypes, h.hipFree.argtypes = [c.POINTER(P), c.c_size_t], [P]
@@ -136,7 +141,7 @@ class Hip:
 
     def _check(self, e: int, what: str) -> None:
         if e:
-            raise RuntimeError(f"hip: {what}: {(self._hip.hipGetErrorString(e) or b'unknown error').decode()} ({e})")
+            raise _failed(f"hip: {what}: {(self._hip.hipGetErrorString(e) or b'unknown error').decode()} ({e})")
 
     def current(self) -> None:
         self._check(self._hip.hipSetDevice(self.number), f"using device {self.number}")
@@ -204,9 +209,9 @@ class Host:
             try:
                 done = subprocess.run([os.environ.get("CC", "cc"), "-shared", "-o", str(library), str(path), "-lm"], capture_output=True, text=True)
             except FileNotFoundError:
-                raise RuntimeError(f"{path} is an object file, which a C compiler must link; there is none (CC names one). stc.compile needs none") from None
+                raise _failed(f"{path} is an object file, which a C compiler must link; there is none (CC names one). stc.compile needs none") from None
             if done.returncode:
-                raise RuntimeError(f"linking {path}: {done.stderr}")
+                raise _failed(f"linking {path}: {done.stderr}")
             self._library = c.CDLL(str(library))
 
     def close(self) -> None:

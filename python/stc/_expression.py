@@ -8,7 +8,13 @@ from typing import Any, Dict, List, Mapping
 
 import numpy as np
 
+from ._errors import InputError, Message
 from ._numbers import scalar
+
+
+def _wrong(why: str) -> InputError:
+    return InputError(3, [Message("error", None, 0, 0, None, why)])
+
 
 CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
           "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16}
@@ -99,7 +105,7 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
         else:
             f = _OPS.get(kind) or _of_library(kind)
             if f is None:
-                raise NotImplementedError(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
+                raise _wrong(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
             v = f(*(values[i] for i in op["arguments"]))
         values.append(rounded(v, op["type"]))
     return values[-1]
@@ -111,7 +117,7 @@ def bind(manifest: Mapping[str, Any], params: Mapping[str, Any]) -> Dict[str, An
     known = {s["name"] for s in manifest["scalars"] if s["kind"] == "param"}
     for name in params:
         if name not in known:
-            raise ValueError(f"{name!r} is no param of the program; there are {', '.join(sorted(known)) or 'none'}")
+            raise _wrong(f"{name!r} is no param of the program; there are {', '.join(sorted(known)) or 'none'}")
     for s in manifest["scalars"]:
         if s["kind"] == "reduction":
             env[s["name"]] = 0
@@ -120,13 +126,15 @@ def bind(manifest: Mapping[str, Any], params: Mapping[str, Any]) -> Dict[str, An
         elif "expression" in s:
             env[s["name"]] = expression(s["expression"], env)
         elif s["default"] is None:
-            raise ValueError(f"param {s['name']} has no default: give it a value")
+            raise _wrong(f"param {s['name']} has no default: give it a value")
         else:
             env[s["name"]] = rounded(float(s["default"]) if s["type"][0] == "f" else s["default"], s["type"])
     for check in manifest["checks"]:
+        if "covered" in check:
+            raise _wrong("the artifact has a condition on which points are covered, which stc.load cannot check: use stc.compile, or stc run")
         empty = any(bound(lo, env) > bound(hi, env) for r in check["unless_empty"] for lo, hi in zip(r["lower"], r["upper"]))
         if not empty and bound(check["value"], env) < 0:
-            raise ValueError(check["message"])
+            raise _wrong(check["message"])
     return env
 
 

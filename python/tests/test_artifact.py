@@ -1,14 +1,17 @@
 """Artifacts by their manifests alone: host object files against NumPy and plans, GPUs' against the stand-ins for their drivers."""
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import stc
+from stc._manifest import check
 
 rng = np.random.default_rng(2)
 needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -108,3 +111,104 @@ def test_on_standin(tmp_path, heat_text, options):
     assert done.stdout == "7\n", done.stderr
     lines = log.read_text().split("\n")
     assert not [l for l in lines if l.startswith("fault")] and len([l for l in lines if l.startswith("launch ")]) == 3
+
+
+DAMAGED = """
+param N = 16, n = 4;  grid G = [0 .. N-1, 0 .. N-1], 6;  param src[n] : f64;  let h = sqrt(1.0 / real(N));
+field U : f64 on G outside 0 history 1;
+init u(U)[2 .. N-3, 2 .. N-3] = f64(h) * f64(idx(0));
+reduce total = sum(U) over G every 3;
+stencil s(U)[G] = 1.5 * U - 0.6 * U@1 + (if idx(0) == 3 then src[step] else 0);
+until max(abs(U)) over G > 100 every 3;
+"""
+WRONG = [None, True, -1, 0, 3, 2**70, 1.5, "x", "", [], {}, [1], {"a": 1}, [[[]]], float("nan")]
+
+
+def places(value, path=()):
+    """The way to each value of a JSON text."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [p for key, v in inner for p in places(v, path + (key,))]
+
+
+def damage(data, random):
+    """One value of it, anywhere, is another or no more."""
+    *way, last = random.choice(places(data))
+    for key in way:
+        data = data[key]
+    change = random.randrange(3)
+    if change == 0:
+        del data[last]
+    elif change == 1 and isinstance(data[last], int):
+        data[last] += random.choice([-1, 1, 1000, 2**40])
+    else:
+        data[last] = random.choice(WRONG)
+
+
+@needs_cc
+def test_damaged_manifests(tmp_path):
+    """An error of stc's, or the right result. Nothing is run from a manifest that is not as stc wrote it."""
+    path = build(tmp_path, DAMAGED)
+    text, src = path.read_text(), np.arange(4.0)
+    want = stc.load(path).run({"src": src}, steps=6).reductions["total"]
+    random = Random(5)
+    for i in range(400):
+        data = json.loads(text)
+        damage(data, random)
+        path.write_text(json.dumps(data, indent=i % 3))
+        try:
+            k = stc.load(path)
+        except (stc.StcError, FileNotFoundError):
+            continue
+        assert {**data, "checksum": 0} == {**json.loads(text), "checksum": 0}
+        assert (k.run({"src": src}, steps=6).reductions["total"] == want).all()
+    for i in range(200):
+        damaged = bytearray(text.encode())
+        at = random.randrange(len(damaged))
+        damaged[at:at + random.choice([1, 1, 1, len(damaged)])] = random.choice([b"", b"\0", b"9", b"\xff", b'"', b"[" * 5000])
+        path.write_bytes(damaged)
+        try:
+            stc.load(path)
+        except stc.StcError:
+            continue
+        assert json.loads(damaged) == json.loads(text)
+
+
+def test_manifests_without_a_checksum_are_looked_at(tmp_path, heat_text):
+    """Those of earlier versions: what cannot be launched from is found, and nothing is a raw error."""
+    random, found = Random(6), 0
+    manifest = json.loads(stc.compile(DAMAGED).emit("manifest"))
+    assert check(manifest) is None
+    for _ in range(600):
+        data = json.loads(json.dumps(manifest))
+        damage(data, random)
+        what = check(data)
+        assert what is None or isinstance(what, str)
+        found += what is not None
+    assert found > 200, found
+    for wrong in WRONG:
+        assert check(wrong) if isinstance(wrong, dict) else True
+        (tmp_path / "p.json").write_text(json.dumps(wrong))
+        with pytest.raises(stc.InputError, match="no manifest of stc's"):
+            stc.load(tmp_path / "p.json")
+
+
+@needs_cc
+def test_what_cannot_be_loaded(tmp_path, heat_text):
+    for probe, what in ("probe p = A at [4, 4] every 2;", "probes"), ("probe p = A + 1 at [4, 4] every 2;", "probes"):
+        with pytest.raises(stc.InputError, match=f"has {what}, which stc.load cannot launch"):
+            stc.load(build(tmp_path, heat_text + probe))
+    with pytest.raises(FileNotFoundError, match="none.json"):
+        stc.load(tmp_path / "none.json")
+    path = build(tmp_path, heat_text)
+    path.with_suffix(".o").unlink()
+    with pytest.raises(FileNotFoundError, match="p.o"):
+        stc.load(path)
+    path.with_suffix(".o").write_text("no object file")
+    with pytest.raises(stc.DeviceError, match="linking"):
+        stc.load(path)
+
+
+@needs_cc
+def test_steps_that_a_param_gives(tmp_path):
+    path = build(tmp_path, "param T = 4; grid G = [0 .. 7], T; field A : f32 on G; init i(A)[G] = 0; stencil s(A)[G] = A + 1;")
+    assert stc.load(path).run({}).steps == 4 and stc.load(path).run({}, T=6).steps == 6

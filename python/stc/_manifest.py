@@ -1,0 +1,186 @@
+"""Is a manifest one that can be launched from? Its keys are there, of the right types, and name things that there are."""
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+TYPES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "u8": 1, "u16": 2}
+
+
+class _Damaged(Exception):
+    pass
+
+
+def _number(least: int):
+    def test(v: Any) -> bool:
+        return isinstance(v, int) and not isinstance(v, bool) and least <= v < 2**63
+    return test
+
+
+def _one_of(*words: str):
+    return lambda v: isinstance(v, str) and v in words
+
+
+def _value(v: Any) -> bool:
+    return v is None or isinstance(v, (bool, int, float)) or v in ("inf", "-inf", "nan")
+
+
+def _block(v: Any) -> bool:
+    return isinstance(v, dict) and all(_number(1)(v.get(axis)) for axis in "xyz")
+
+
+_text, _any, _type = (lambda v: isinstance(v, str)), _number(-2**63), _one_of(*TYPES)
+_BOUND = {"constant": _any, "terms": [{"param": _text, "coefficient": _any}], "text": _text}
+_REGION = {"lower": [_BOUND], "upper": [_BOUND]}
+_OPERATIONS = {"steps": _number(0), "operations": [lambda v: isinstance(v, dict) and ("launch" in v or "swap" in v)]}
+_SHAPE = {
+    "target": {"arch": _one_of("nvptx", "amdgpu", "host"), "artifact": _one_of("ptx", "hsaco", "o")}, "rank": _one_of, "grid": _REGION,
+    "scalars": [{"name": _text, "kind": _one_of("param", "let", "reduction"), "type": _type}], "checks": [{"unless_empty": [_REGION]}],
+    "arrays": [{"name": _text, "type": _type, "extent": _BOUND}],
+    "fields": [{"name": _text, "type": _type, "extents": [_BOUND], "input": lambda v: isinstance(v, bool), "temp": lambda v: isinstance(v, bool),
+                "init": lambda v: isinstance(v, bool)}],
+    "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1)}],
+    "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
+                 "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}],
+                 "arguments": [{"kind": _one_of("buffer", "scalar", "step"), "bytes": _number(1), "offset": _number(0)}]}],
+    "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS],
+             "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
+                             "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}}
+_SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
+_OPTIONAL = {"scratch_bytes", "multiples"}
+
+
+def _fits(value: Any, shape: Any, where: str) -> None:
+    """Raises what is wrong with a value, called `where`."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            raise _Damaged(f"{where or 'it'} is no object")
+        for key, inner in shape.items():
+            if key in value:
+                _fits(value[key], inner, f"{where}.{key}" if where else key)
+            elif key not in _OPTIONAL:
+                raise _Damaged(f"{where + ' has' if where else 'it has'} no {key}")
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise _Damaged(f"{where} is no list")
+        for i, v in enumerate(value):
+            _fits(v, shape[0], f"{where}[{i}]")
+    elif not shape(value):
+        raise _Damaged(f"{where} is {value!r:.60}")
+
+
+def _names(data: Dict[str, Any], key: str) -> Dict[str, Any]:
+    found = {x["name"]: x for x in data[key]}
+    if len(found) < len(data[key]):
+        raise _Damaged(f"{key} has a name twice")
+    return found
+
+
+def _known(name: Any, names: Dict[str, Any], where: str) -> Any:
+    if not isinstance(name, str) or name not in names:
+        raise _Damaged(f"{where} names {name!r:.60}, which there is not")
+    return names[name]
+
+
+def _bounds(value: Any, scalars: Dict[str, Any]) -> None:
+    """All bounds within name scalars."""
+    if isinstance(value, dict):
+        for t in value["terms"] if isinstance(value.get("terms"), list) else ():
+            _known(t["param"] if isinstance(t, dict) else None, scalars, "a bound")
+        for v in value.values():
+            _bounds(v, scalars)
+    elif isinstance(value, list):
+        for v in value:
+            _bounds(v, scalars)
+
+
+def _expressions(value: Any, scalars: Dict[str, Any]) -> None:
+    """All expressions within take values that there are before."""
+    ops = value if isinstance(value, list) and value and all(isinstance(v, dict) and "op" in v for v in value) else []
+    for i, op in enumerate(ops):
+        if not _type(op.get("type")) or not all(_number(0)(a) and a < i for a in op.get("arguments", [])):
+            raise _Damaged("an expression has no type, or takes a value that comes later")
+        if op["op"] == "scalar":
+            _known(op.get("scalar"), scalars, "an expression")
+        elif op["op"] == "const" and not _value(op.get("value")):
+            raise _Damaged("an expression has a constant without a value")
+    for v in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _expressions(v, scalars)
+
+
+def _check_kernels(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[str, Any]) -> None:
+    for k in data["kernels"]:
+        if len(k["grid"]) != data["rank"]:
+            raise _Damaged(f"kernel {k['name']} has not as many dimensions as the grid")
+        if k.get("instead") is not None and _known(k["instead"], kernels, f"kernel {k['name']}")["multiples"]:
+            raise _Damaged(f"kernel {k['name']} is to be replaced by one that does not do for all params")
+        for a in k["arguments"]:
+            if a["kind"] == "buffer":
+                _known(a.get("buffer"), buffers, f"kernel {k['name']}")
+            elif a["kind"] == "scalar" and TYPES[_known(a.get("scalar"), scalars, f"kernel {k['name']}")["type"]] != a["bytes"]:
+                raise _Damaged(f"kernel {k['name']} takes {a['scalar']} in another size than it has")
+            if a["offset"] + a["bytes"] > k["argument_bytes"]:
+                raise _Damaged(f"kernel {k['name']} has arguments beyond its argument_bytes")
+
+
+def _check_buffers(data: Dict[str, Any], buffers: Dict[str, Any]) -> None:
+    fields, arrays = _names(data, "fields"), _names(data, "arrays")
+    for b in buffers.values():
+        if b["element_bytes"] != TYPES[b["type"]] or b["alignment"] & (b["alignment"] - 1):
+            raise _Damaged(f"buffer {b['name']} has elements or an alignment of a wrong size")
+        if b["kind"] == "scratch":
+            _fits(b.get("elements"), _number(0), f"buffer {b['name']}.elements")
+            continue
+        of = _known(b.get(b["kind"]), fields if b["kind"] == "field" else arrays, f"buffer {b['name']}")
+        if of["type"] != b["type"]:
+            raise _Damaged(f"buffer {b['name']} is of another type than what it is for")
+        if b["kind"] == "field":
+            _fits(b.get("copy"), _number(0), f"buffer {b['name']}.copy")
+        _fits(b.get("lead", 0), _number(0), f"buffer {b['name']}.lead")
+
+
+def _check_host(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[str, Any]) -> None:
+    host = data["host"]
+    for sequence in [host["init"]] + host["sequences"] + [r["sequence"] for r in host["reductions"]]:
+        for op in sequence["operations"]:
+            if "launch" in op:
+                _known(op["launch"], kernels, "a sequence")
+            elif not isinstance(op["swap"], list) or len(op["swap"]) != 2:
+                raise _Damaged("a swap is not of two buffers")
+            else:
+                for name in op["swap"]:
+                    _known(name, buffers, "a swap")
+    if not any(s["steps"] == 1 for s in host["sequences"]):
+        raise _Damaged("no sequence makes one step")
+    for r in host["reductions"]:
+        _known(r["scalar"], scalars, "a reduction")
+        result = _known(r["result"], buffers, "a reduction")
+        if result["kind"] != "scratch" or result["elements"] < 1 or result["type"] != r["type"]:
+            raise _Damaged("the result of a reduction has no place")
+        if r["kind"] == "until" and not isinstance(r.get("stop"), list) or r["kind"] in ("finite", "bounds") and "good" not in r:
+            raise _Damaged("a reduction does not say what its value means")
+
+
+def check(data: Dict[str, Any]) -> Optional[str]:
+    """What is wrong with the manifest, in words; None: nothing that could be seen."""
+    try:
+        _fits(data, _SHAPE, "")
+        if not _number(0)(data.get("schema_version")):
+            raise _Damaged("it has no schema_version")
+        scalars, buffers, kernels = (_names(data, key) for key in ("scalars", "buffers", "kernels"))
+        if isinstance(data.get("steps"), str):
+            _known(data["steps"], scalars, "steps")
+        else:
+            _fits(data.get("steps"), _number(0), "steps")
+        for s in data["scalars"]:
+            if s["kind"] == "let" and not s.get("expression") or s["kind"] == "param" and "expression" not in s and not _value(s.get("default", "")):
+                raise _Damaged(f"scalar {s['name']} has no value")
+        _bounds(data, scalars)
+        _expressions(data, scalars)
+        _check_buffers(data, buffers)
+        _check_kernels(data, scalars, buffers, kernels)
+        _check_host(data, scalars, buffers, kernels)
+    except _Damaged as e:
+        return str(e)
+    except (KeyError, TypeError, AttributeError, RecursionError) as e:
+        return f"{type(e).__name__}: {e}"
+    return None
