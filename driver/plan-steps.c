@@ -86,6 +86,23 @@ StcStatus stc_plan_first_step(StcPlan *p, int64_t step) {
   return s ? s : workspace_guard(&p->w, first_step_guarded, &args);
 }
 
+bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
+  for (int i = 0; i < p->module->nscalars; i++) {
+    const Scalar *x = &p->module->scalars[i];
+    if (!x->is_param || n-- > 0)
+      continue;
+    bool real = type_is_float(x->type);
+    *out = (StcReduction){x->name,
+                          real                 ? STC_F64
+                          : x->type == TY_BOOL ? STC_BOOL
+                                               : STC_I64,
+                          p->done, real ? p->scalars[i].f : 0, real ? 0 : p->scalars[i].i};
+    return true;
+  }
+  *out = (StcReduction){.step = p->done};
+  return false;
+}
+
 /* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of. */
 typedef struct StepArrays {
   StcPlan *p;

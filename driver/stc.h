@@ -67,8 +67,8 @@ typedef struct StcOptions {
   const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
   const char *mcpu;       /* "sm_90", "gfx942", ... */
   const char *real;       /* "f32" or "f64" */
-  const char *schedule;   /* "naive", "overlap", "stream"; NULL or "auto": stc's choice; or the text of a plan, as
-                             stc_program_plan gives it, which says all from here to `fuse` */
+  const char *schedule;   /* "naive", "overlap", "stream", "warps"; NULL or "auto": stc's choice; or the text of a plan,
+                             as   stc_program_plan gives it, which says all from here to `fuse` */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
@@ -311,6 +311,10 @@ typedef struct StcReduction {
   double f;
   int64_t i;
 } StcReduction;
+/* The param number `n` of the program under this plan, in order of declaration, bools and integers as i of type
+ * STC_BOOL and STC_I64, others as f of type STC_F64; step: the steps done so far, those before stc_plan_first_step
+ * included. False: there is none. (It is told as a reduction's value is.) */
+bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
 /* Called for each evaluation of a `reduce` or `until` during runs. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its

@@ -165,7 +165,7 @@ class Held:
 
     def __init__(self, plan, managed: int):
         managed_tensor = c.cast(managed, c.POINTER(ManagedTensor)).contents
-        self._plan, self._managed, self._delete = plan, managed, managed_tensor.deleter
+        self._plan, self._managed, self._delete = plan._life, managed, managed_tensor.deleter
         t = managed_tensor.tensor
         self.address, self.device, self.rank = t.data or 0, (t.device.kind, t.device.number), t.rank
         self._elements_apart = tuple(t.strides[i] for i in range(t.rank))
@@ -205,7 +205,7 @@ class DeviceArray(Owner):
         """A capsule. Unless `stream` is -1 the plan's work is done when this returns."""
         if stream != -1:
             self._plan.wait()
-        return capsule_of(self._tensor(), self._plan)
+        return capsule_of(self._tensor(), self._plan._life)
 
     @property
     def __cuda_array_interface__(self) -> dict:

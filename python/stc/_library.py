@@ -74,6 +74,15 @@ class CReduction(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
 
 
+class CProbe(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("n", c.c_int64), ("values", c.c_void_p)]
+
+
+class CProbeInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("every", c.c_int64), ("n", c.c_int64), ("list", c.c_bool)]
+
+
+PROBES_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CProbe))
 SERIES_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CReduction))
 PROGRESS_FN = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_int64, c.c_int64)
 P = c.c_void_p
@@ -104,6 +113,10 @@ _FUNCTIONS = {
     "stc_plan_bind": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CArray), c.c_bool]),
     "stc_plan_to_dlpack": (c.c_int, [P, c.c_int, c.c_int, OUT]),
     "stc_plan_run": (c.c_int, [P, c.c_int64, c.POINTER(CRunInfo)]), "stc_plan_run_async": (c.c_int, [P, c.c_int64]),
+    "stc_plan_probes": (None, [P, PROBES_FN, P]), "stc_program_probe_count": (c.c_int, [P]),
+    "stc_plan_probe": (c.c_int, [P, c.c_int, c.POINTER(CProbeInfo)]),
+    "stc_plan_probe_point": (c.c_int, [P, c.c_int, c.c_int64, c.POINTER(c.c_int64)]),
+    "stc_plan_param": (c.c_bool, [P, c.c_int, c.POINTER(CReduction)]), "stc_plan_first_step": (c.c_int, [P, c.c_int64]),
     "stc_plan_restart": (c.c_int, [P]), "stc_plan_stop": (None, [P, c.c_bool]),
     "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),
     "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),

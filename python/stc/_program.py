@@ -1,83 +1,32 @@
-"""Programs and plans."""
+"""Programs, and what compiling takes."""
 from __future__ import annotations
 
 import ctypes as c
+import errno
 import os
 import subprocess
 import sys
 import tempfile
-import threading
-import warnings
 import weakref
-from ast import literal_eval
-from functools import partial
 from pathlib import Path
-from time import monotonic
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
-import numpy as np
-
-from . import _arrays as arrays
-from . import _running as running
-from ._errors import Message, Owner, StcWarning, error, in_python
+from ._context import Context, text_of
+from ._errors import Message, Owner, error
+from ._library import COptions, lib, strings
 from ._numbers import I32, I64, defines as param_words, text, whole, wholes
-from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRanks, CRunInfo, lib, strings)
-
-_KINDS = ["error", "warning", "remark", "note"]
-_HOST_DEVICES = ("host", "ref", "sim")
+from ._plan import Plan
 
 
-def _text(s: Optional[bytes]) -> Optional[str]:
-    return None if s is None else s.decode(errors="replace")
-
-
-class _Context:
-    """A context of libstc and the messages that came from it."""
-
-    def __init__(self):
-        self.messages: List[Message] = []
-        keep = self.messages
-
-        @MESSAGE_FN
-        def take(_, m):
-            m = m.contents
-            keep.append(Message(_KINDS[m.kind], _text(m.file), m.line, m.column, _text(m.source), in_python(_text(m.text))))
-
-        self._take = take
-        self._config = CConfig(None, take, None)
-        self.handle = lib.stc_context_new(c.byref(self._config))
-        if not self.handle:
-            raise MemoryError("no memory for a context")
-
-    def check(self, status: int) -> None:
-        """Raises what a status other than 0 means; warnings become Python's."""
-        messages, self.messages[:] = list(self.messages), []
-        if status:
-            raise error(status, messages)
-        for m in messages:
-            if m.kind == "warning":
-                warnings.warn(str(m), StcWarning, stacklevel=4)
-
-
-def _free(context: _Context, free, handle) -> None:
+def _free(context: Context, free, handle) -> None:
     free(handle)
     if free is lib.stc_program_free:
         lib.stc_context_free(context.handle)
 
 
-class RunInfo(NamedTuple):
-    """What a run took. seconds: of the time steps' kernels. points: of the grid. steps: those made; fewer than asked for if an `until`, whose
-    name `until` then is, ended the run. gpts: 1e9 points x steps a second."""
-    seconds: float
-    points: int
-    steps: int
-    launches: int
-    gpts: float
-    until: Optional[str]
-
-
 def _looks_like_path(source: str) -> bool:
-    return "\n" not in source and ";" not in source and (source.endswith((".stn", ".sir", ".kir")) or os.path.exists(source))
+    text("the program", source)
+    return "\n" not in source and ";" not in source and source.strip() != ""
 
 
 def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract, fast_math,
@@ -101,6 +50,20 @@ def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barrier
     return o, words
 
 
+def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, defines: Optional[Mapping[str, Any]]) -> List[str]:
+    """The options as the command takes them."""
+    flags = {"real": "freal", "passes": "passes"}
+    out = [f"-{flags.get(n, n)}={v}" for n, v in words.items() if v is not None and (n, v) != ("march", "host")]
+    out += [f"-{n}={getattr(o, n)}" for n in ("T", "chunk", "ahead") if getattr(o, n)]
+    for name, flag in ("block", "block"), ("elems", "elems"), ("grid", "for-grid"):
+        numbers = [str(n) for n in getattr(o, name) if n]
+        out += [f"-{flag}={'x'.join(numbers)}"] if numbers else []
+    out += [f"-O{o.opt_level - 1}"] if o.opt_level else []
+    out += [f"-fcheck=finite={o.check_finite}"] if o.check_finite else []
+    out += ["-fno-contract"] * (not contract) + ["-ffast-math"] * bool(o.fast_math) + ["-fcheck=bounds"] * bool(o.check_bounds)
+    return out + [f"-D{d}" for d in param_words(defines)]
+
+
 def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, T: Optional[int] = None,
             block: Union[int, Sequence[int], None] = None, elems: Union[int, Sequence[int], None] = None, chunk: Optional[int] = None,
             ahead: Optional[int] = None, grid: Optional[Sequence[int]] = None, edges: Optional[str] = None,
@@ -110,7 +73,7 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
             name: str = "program.stn") -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
-    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "naive", "overlap" or "stream"; T: time steps a
+    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps"; T: time steps a
     tile; block: threads a block and elems: points a thread, per dimension, slowest first. grid: the extents that the choice of a schedule is
     to suit. contract: a*b+c may be rounded once. check_finite: look for NaN and infinities after every so many steps. arch: "host", "sm_90",
     "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params' new defaults. name: what messages call a text.
@@ -118,9 +81,11 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     """
     options, keep = _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract,
                              fast_math, check_finite, check_bounds, passes, arch, defines)
-    context = _Context()
+    context = Context()
     handle = c.c_void_p()
     is_path = isinstance(source, os.PathLike) or _looks_like_path(source)
+    if is_path and not os.path.exists(source):
+        raise FileNotFoundError(errno.ENOENT, "there is no such program (a program's text has a `;` behind each declaration)", os.fspath(source))
     if is_path:
         status = lib.stc_compile_file(context.handle, os.fsencode(source), c.byref(options), c.byref(handle))
     else:
@@ -128,7 +93,8 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     if status:
         lib.stc_context_free(context.handle)
     context.check(status)
-    return Program(context, handle, Path(source) if is_path else source)
+    words = _command_words(options, words=keep, contract=contract, defines=defines)
+    return Program(context, handle, Path(source) if is_path else source, words)
 
 
 class Program(Owner):
@@ -136,14 +102,14 @@ class Program(Owner):
     _copying = "plans share it as it is; stc.compile makes another one"
     _pickling = "keep its text and options, and call stc.compile there"
 
-    def __init__(self, context: _Context, handle: c.c_void_p, source: Union[Path, str]):
-        self._context, self._handle, self._source = context, handle, source
+    def __init__(self, context: Context, handle: c.c_void_p, source: Union[Path, str], words: Sequence[str] = ()):
+        self._context, self._handle, self._source, self._words = context, handle, source, list(words)
         self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
         self._finalizer.atexit = False      # arrays and runs may use it until the process ends
 
     @property
     def name(self) -> str:
-        return _text(lib.stc_program_name(self._handle))
+        return text_of(lib.stc_program_name(self._handle))
 
     @property
     def rank(self) -> int:
@@ -158,12 +124,12 @@ class Program(Owner):
     @property
     def fields(self) -> List[str]:
         """Names of the fields, older levels ("U@1") behind theirs."""
-        return [_text(lib.stc_program_field_name(self._handle, i)) for i in range(lib.stc_program_field_count(self._handle))]
+        return [text_of(lib.stc_program_field_name(self._handle, i)) for i in range(lib.stc_program_field_count(self._handle))]
 
     @property
     def arrays(self) -> List[str]:
         """Names of the launch-time arrays."""
-        return [_text(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
+        return [text_of(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
 
     def emit(self, what: str = "obj") -> Union[str, bytes]:
         """What the compiler made: "ast", "sir", "kir", "llvm", "asm", "manifest", "header" as text, "obj" (the artifact: PTX, a code object,
@@ -190,8 +156,9 @@ class Program(Owner):
         return Plan(self, device, params, split, comm, parts)
 
     def explain(self, *options: str, **params: Any) -> "Explanation":
-        """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show."""
-        return Explanation(self._source, list(options) + [f"-D{d}" for d in param_words(params)])
+        """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show. The options that
+        the program was compiled with hold, with further ones of the command's ("--card=a100") behind them."""
+        return Explanation(self._source, [*self._words, *options] + [f"-D{d}" for d in param_words(params)])
 
     def __repr__(self) -> str:
         return f"Program({self.name!r}, fields={self.fields})"
@@ -219,475 +186,6 @@ class Explanation:
     def _repr_html_(self) -> str:
         from html import escape
         return f"<div>{self.svg}</div><pre>{escape(self.text)}</pre>"
-
-
-class _Place(NamedTuple):
-    """A field (component -1), a component of one, or a launch-time array (field -1)."""
-    field: int
-    component: int
-    array: int
-
-
-def _devices(device: Union[str, Sequence[str]]) -> str:
-    """A list of devices of one kind as the library has it: ["cuda:0", "cuda:2"] as "cuda:0,2"."""
-    if isinstance(device, str):
-        return device
-    names = list(device) if isinstance(device, (list, tuple)) else [device]
-    for name in names or [device]:
-        if not isinstance(name, str):
-            raise TypeError(f'device={device!r}: a text such as "host", "cuda:0" or "cuda:0-3" is wanted, or a list of such')
-    kinds = {d.split(":")[0] for d in names}
-    if len(kinds) != 1:
-        raise error(2, [Message("error", None, 0, 0, None, f"devices {names}: the parts of a grid lie on devices of one kind")])
-    if len(names) == 1:
-        return names[0]
-    return names[0].split(":")[0] + ":" + ",".join(d.split(":")[1] if ":" in d else "0" for d in names)
-
-
-def _split(split: Any) -> Optional[bytes]:
-    """4, (2, 2) or "2x2/8" as the library has it."""
-    if split is None or isinstance(split, str):
-        return None if split is None else text("split", split)
-    return "x".join(map(str, wholes("split", split, 1))).encode()
-
-
-def _communicator(comm: Any) -> Optional[int]:
-    """Where the MPI_Comm of an mpi4py communicator is; None: all processes that were started together."""
-    if comm is True:
-        return None
-    from mpi4py import MPI
-    return MPI._addressof(comm)
-
-
-class Part(Owner):
-    """A part of the grid that this process has, of a plan made with parts=True."""
-    _copying = 'part["A"] is a copy of the values'
-    _pickling = 'keep the values, part["A"]'
-
-    def __init__(self, plan: "Plan", number: int):
-        self._plan, self._number = plan, number
-
-    def _info(self, name: str) -> Tuple[int, CFieldInfo]:
-        place, info = self._plan._find(name), CFieldInfo()
-        if place.field < 0 or place.component >= 0:
-            raise KeyError(f"{name!r} is no field of the program")
-        self._plan._check(lib.stc_plan_part_field(self._plan._handle, self._number, place.field, c.byref(info)))
-        return place.field, info
-
-    def box(self, name: str) -> Tuple[slice, ...]:
-        """Where the part's points lie in the whole field's array, so that whole[part.box("u")] are those of part["u"]."""
-        info, whole = self._info(name)[1], self._plan._info(self._plan._find(name))
-        return tuple(slice(info.first[d] - whole.first[d], info.first[d] - whole.first[d] + info.shape[d]) for d in range(info.rank))
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        field, info = self._info(name)
-        shape, dtype = self._plan._layout(info)
-        values = np.empty(shape, dtype)
-        self._plan._check(lib.stc_plan_part_get(self._plan._handle, self._number, field, values.ctypes.data_as(c.c_void_p), values.nbytes))
-        return values
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        field, info = self._info(name)
-        values = self._plan._values(name, info, value)
-        self._plan._check(lib.stc_plan_part_set(self._plan._handle, self._number, field, values.ctypes.data_as(c.c_void_p), values.nbytes))
-
-    def __repr__(self) -> str:
-        return f"Part({self._number})"
-
-
-class Plan(Owner):
-    """A program on a device with fixed params. Program.plan makes it.
-
-        run["A"] = a        the field's values; an array on the plan's GPU becomes the field's memory, without a copy
-        run(1000)           time steps; each call goes on from where the last one stopped
-        run["A"]            a NumPy array (on cuda and hip a DeviceArray) that shows the field as it is after each run; .copy() keeps it;
-                            of structs a copy
-
-    A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
-    the same brackets. Arrays are in C order, the program's slowest dimension first.
-    """
-    _copying = "plan.program.plan(...) makes another one, whose fields are set by other[name] = plan[name]"
-    _pickling = ("keep the program's text, the device, the params and copies of the fields (plan[name].copy()), and make the plan anew from them "
-                 "there")
-
-    def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False):
-        self.program, self._context, self._params = program, program._context, dict(params)
-        handle = c.c_void_p()
-        defines, n = strings(param_words(params))
-        device = _devices(device)
-        if parts and (comm is None or comm is False):
-            raise error(2, [Message("error", None, 0, 0, None, "parts=True is for several processes: give comm, the mpi4py communicator of those that share the grid, or comm=True for all that were started together")])
-        names, cut, self._has_parts = text("device", device), _split(split), parts
-        if comm is not None and comm is not False:
-            ranks = CRanks(_communicator(comm), None, parts)
-            status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))
-        elif cut or any(mark in names for mark in (b",", b"-", b":all")):
-            status = lib.stc_plan_new_split(program._handle, names, cut, n, defines, c.byref(handle))
-        else:
-            status = lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle))
-        self._context.check(status)
-        self._handle, self.device = handle, device
-        self._kept: Dict[Tuple[int, int], Any] = {}
-        self._series: Dict[str, List[Tuple[int, Any]]] = {}
-        self._bar = None
-        self._interrupt: Optional[BaseException] = None
-        self._call: Optional[running.Call] = None
-        self._seconds_a_step = 1.0
-        self._has_ranks = comm is not None and comm is not False
-        self._tells = lib.stc_program_reduction_count(program._handle) > 0
-        self._watch()
-        self._finalizer = weakref.finalize(self, _free_plan, program, handle, self._callbacks)
-        if not self._has_ranks:
-            self._finalizer.atexit = False
-            running.watch(self)
-
-    def _watch(self) -> None:
-        """Has the library tell of reductions and, where that costs nothing, of steps done."""
-        me = weakref.ref(self)
-        series = self._series
-
-        @SERIES_FN
-        def take(_, r):
-            try:
-                r = r.contents
-                series.setdefault(_text(r.name), []).append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
-            except BaseException as e:
-                stopped(e)
-
-        @PROGRESS_FN
-        def go_on(_, done, of):
-            try:
-                plan = me()
-                if plan is not None and plan._bar is not None:
-                    plan._bar.total = of
-                    plan._bar.update(done - plan._bar.n)
-                return plan is None or plan._interrupt is None
-            except BaseException as e:
-                stopped(e)
-                return False
-
-        def stopped(e):
-            plan = me()
-            if plan is not None:
-                plan._interrupt = e
-
-        self._callbacks = (take, go_on)
-        lib.stc_plan_series(self._handle, take, None)
-        self._set_progress(self._has_ranks)
-
-    # A signal's handler runs in the main thread, between two operations of Python's; an exception that it raises in a callback, before that
-    # can catch it, is lost. So the main thread makes no call that may take long or call back, but waits for a worker that does: see _running.
-
-    def _make(self, function: Callable[[], int]) -> int:
-        """Makes the call, which Ctrl-C ends in the main thread; its status."""
-        if self._has_ranks or not running.is_main_thread():
-            return function()
-        call = running.Call((self, self.program), function, self._stop)
-        try:
-            self._call = call
-            call.begin()
-            call.ended.wait()
-        except BaseException:
-            if call.drop():
-                self._settled()
-            raise
-        self._call = None
-        return call.status
-
-    def _stop(self) -> None:
-        lib.stc_plan_stop(self._handle, True)
-
-    def _settle(self) -> None:
-        """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not."""
-        if self._call is not None:
-            while not self._call.drop():
-                pass
-            self._settled()
-
-    def _settled(self) -> None:
-        self._call = None
-        lib.stc_plan_stop(self._handle, False)
-        self._context.messages.clear()
-
-    def _stop_for_good(self) -> None:
-        """Python ends: nothing may be under way behind that."""
-        self._stop()
-        if self._call is not None:
-            self._call.ended.wait(10)
-        if not self._has_ranks:
-            lib.stc_plan_wait(self._handle, None)
-
-    def _set_progress(self, on: bool) -> None:
-        lib.stc_plan_progress(self._handle, self._callbacks[1] if on else PROGRESS_FN(), None)
-
-    def _is_host(self) -> bool:
-        return self.device.split(":")[0] in _HOST_DEVICES
-
-    def _check(self, status: int) -> None:
-        stopped, self._interrupt = self._interrupt, None
-        if status == 130 and stopped is not None:
-            self._context.messages.clear()
-            raise stopped
-        self._context.check(status)
-
-    @property
-    def parts(self) -> List[Part]:
-        """The parts of the grid that this process has, of a plan made with parts=True: part["u"], part["u"] = values, part.box("u")."""
-        return [Part(self, i) for i in range(lib.stc_plan_part_count(self._handle) if self._has_parts else 0)]
-
-    # ---------------------------------------------------------------- names
-
-    def _info(self, place: _Place) -> CFieldInfo:
-        info = CFieldInfo()
-        if place.field < 0:
-            self._check(lib.stc_plan_array(self._handle, place.array, c.byref(info)))
-        elif place.component < 0:
-            self._check(lib.stc_plan_field(self._handle, place.field, c.byref(info)))
-        else:
-            self._check(lib.stc_plan_component(self._handle, place.field, place.component, c.byref(info)))
-        return info
-
-    def _find(self, name: str) -> _Place:
-        self._settle()
-        program, key = self.program._handle, text("a field's name", name)
-        field, array = lib.stc_program_find_field(program, key), lib.stc_program_find_array(program, key)
-        if field >= 0:
-            return _Place(field, -1, -1)
-        if array >= 0:
-            return _Place(-1, -1, array)
-        for i, whole in enumerate(self.program.fields):
-            info = self._info(_Place(i, -1, -1))
-            for k in range(info.ncomponents if name.startswith(whole) else 0):
-                if name == whole + _text(info.components[k].path):
-                    return _Place(i, k, -1)
-        known = ", ".join(self.program.fields + self.program.arrays)
-        raise KeyError(f"{name!r} is no field, component or launch-time array of the program; there are {known}")
-
-    def shape(self, name: str) -> Tuple[int, ...]:
-        """Points of the field per dimension, slowest first; for whole fields of vectors also their lengths."""
-        return self._layout(self._info(self._find(name)))[0]
-
-    def dtype(self, name: str) -> np.dtype:
-        """The NumPy dtype of the field's elements; bf16 goes as uint16, the upper halves of floats."""
-        return self._layout(self._info(self._find(name)))[1]
-
-    def _layout(self, info: CFieldInfo) -> Tuple[Tuple[int, ...], np.dtype]:
-        shape = tuple(info.shape[d] for d in range(info.rank))
-        if TYPES[info.type] != "composite":
-            return shape, arrays.NUMPY[TYPES[info.type]]
-        text = _text(info.dtype)
-        spelled = literal_eval(text) if text.lstrip()[:1] in "[('" else text
-        return shape + tuple(info.axes[i] for i in range(info.naxes)), np.dtype(spelled)
-
-    # ---------------------------------------------------------------- fields
-
-    def __getitem__(self, name: str):
-        place = self._find(name)
-        info = self._info(place)
-        if place.field < 0:
-            raise KeyError(f"{name!r} is a launch-time array, which can be set only")
-        if info.temp:
-            raise KeyError(f"field {name} is temp: it holds no value from one time step to the next")
-        vectors = TYPES[info.type] == "composite"
-        component = -1 if vectors else max(place.component, 0)
-        shape, dtype = self._layout(info)
-        if self.device == "ref" and (vectors or (info.ncomponents == 1 and place.component >= 0)) or (vectors and dtype.names is not None):
-            return self._get(place.field, place.component)
-        if not self._is_host():
-            return arrays.DeviceArray(self, place.field, component, TYPES[info.components[0].type] if vectors else TYPES[info.type], shape)
-        if not info.bytes:
-            return np.empty(shape, dtype)
-        return np.asarray(_View(self, place.field, component, shape, dtype))
-
-    def _to_dlpack(self, field: int, component: int) -> int:
-        self._settle()
-        managed = c.c_void_p()
-        self._check(lib.stc_plan_to_dlpack(self._handle, field, component, c.byref(managed)))
-        return managed.value
-
-    def _get(self, field: int, component: int) -> np.ndarray:
-        """A copy of the field."""
-        shape, dtype = self._layout(self._info(_Place(field, component, -1)))
-        out = np.empty(shape, dtype)
-        at = out.ctypes.data_as(c.c_void_p)
-        if component < 0:
-            self._check(lib.stc_plan_get(self._handle, field, at, out.nbytes))
-        else:
-            self._check(lib.stc_plan_get_component(self._handle, field, component, at, out.nbytes))
-        return out
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        place = self._find(name)
-        info = self._info(place)
-        if (place.field >= 0 and TYPES[info.type] != "composite" and not self._is_host() and arrays.is_on_gpu(value)
-                and not arrays.is_immutable(value) and not isinstance(value, arrays.DeviceArray)):
-            self.bind(name, value)
-            return
-        values = self._values(name, info, value)
-        at, size = values.ctypes.data_as(c.c_void_p), values.nbytes
-        if place.field < 0:
-            self._check(lib.stc_plan_set_array(self._handle, place.array, at, size))
-        elif place.component < 0:
-            self._check(lib.stc_plan_set(self._handle, place.field, at, size))
-        else:
-            self._check(lib.stc_plan_set_component(self._handle, place.field, place.component, at, size))
-
-    def _values(self, name: str, info: CFieldInfo, value: Any) -> np.ndarray:
-        """The values as a dense array of the field's type and shape."""
-        shape, dtype = self._layout(info)
-        a = arrays.to_numpy(value)
-        if TYPES[info.type] == "bf16" and a.dtype.name == "bfloat16":
-            a = a.view(np.uint16)
-        if a.ndim == 0 and dtype.names is None:
-            a = np.full(shape, a)
-        if a.shape != shape:
-            raise ValueError(f"{name} has the shape {shape}, but the array has {a.shape}")
-        if not np.can_cast(a.dtype, dtype, "same_kind"):
-            raise TypeError(f"{name} is of type {_text(info.type_name)}, and {a.dtype} is not converted to it silently; convert it first: "
-                            f"a.astype({dtype.str!r})")
-        return np.ascontiguousarray(a, dtype)
-
-    def bind(self, name: str, array: Any, *, fresh: bool = False) -> None:
-        """Has the field live in `array` from now on, without a copy: kernels work on it where it is, and it holds the field's values whenever no
-        run is under way. NumPy and CPU tensors on host, sim and ref; tensors of the same GPU on cuda and hip. It must be dense in C order, of the
-        field's type and shape; for a whole field of vectors it has the vector's length as last dimension, and each component dense by itself:
-        numpy.moveaxis(numpy.empty((3, N, M)), 0, -1). fresh: the values in it do not count, and the field starts from its init. None: the field moves to memory of the
-        plan's own. Raises OptionError if the array does not fit."""
-        place = self._find(name)
-        if place.field < 0:
-            raise KeyError(f"{name!r} is a launch-time array; assign it: run[{name!r}] = array")
-        key = (place.field, -1 if TYPES[self._info(place).type] == "composite" else max(place.component, 0))
-        if array is None:
-            self._check(lib.stc_plan_bind(self._handle, *key, None, False))
-            self._kept.pop(key, None)
-            return
-        m = arrays.memory_of(array, getattr(self, "_stream", 0))
-        if self._is_host() == (m.kind in (arrays.CUDA, arrays.ROCM)):
-            raise ValueError(f"the array for {name} is {'on a GPU' if self._is_host() else 'in host memory'}, but the plan is on {self.device}; "
-                             f"assign its values instead: run[{name!r}] = array")
-        rank = len(m.shape)
-        c_array = CArray(m.address, TYPES.index(m.type) if m.type in TYPES else 0, rank, (c.c_int64 * max(rank, 1))(*m.shape),
-                         (c.c_int64 * max(rank, 1))(*m.strides) if m.strides is not None else None)
-        self._check(lib.stc_plan_bind(self._handle, *key, c.byref(c_array), fresh))
-        self._kept[key] = m.keep
-
-    # ---------------------------------------------------------------- running
-
-    def __call__(self, steps: Optional[int] = None, *, progress: bool = False, stream: Any = None, wait: bool = True) -> Optional[RunInfo]:
-        """Runs the inits (the first time) and `steps` time steps (None: as many as the program says).
-
-        progress: a bar, by tqdm if it is there. stream: a CUDA or HIP stream that everything goes to from now on (torch's, CuPy's, or its handle).
-        wait: False returns when the launches are in the stream; on the CPU a thread runs them, and wait() must come before the plan's program is
-        used otherwise. What is given back is None then.
-        """
-        if stream is not None:
-            self.stream = stream
-        n = -1 if steps is None else whole("steps", steps, 0)
-        self._settle()
-        if not wait:
-            self._set_progress(False)
-            begin = partial(lib.stc_plan_run_async, self._handle, n)
-            self._check(begin() if self._is_host() else self._make(begin))
-            return None
-        info = CRunInfo()
-        self._bar = _bar(self.program.name) if progress else None
-        self._set_progress(progress or self._has_ranks)
-        run = partial(lib.stc_plan_run, self._handle, n, c.byref(info))
-        quick = not self._tells and not progress and 0 <= n * self._seconds_a_step < 0.01
-        try:
-            before = monotonic()
-            self._check(run() if quick else self._make(run))
-            self._seconds_a_step = (monotonic() - before) / max(info.steps, 1)
-        finally:
-            if self._bar is not None:
-                self._bar.close()
-            self._bar = None
-        return _run_info(info)
-
-    run = __call__
-
-    def restart(self) -> None:
-        """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""
-        self._settle()
-        self._check(lib.stc_plan_restart(self._handle))
-        self._series.clear()
-
-    def wait(self) -> Optional[RunInfo]:
-        """Waits for runs begun with wait=False; what the last one took, None if there was none."""
-        self._settle()
-        was_busy, info = self.busy, CRunInfo()
-        end = partial(lib.stc_plan_wait, self._handle, c.byref(info))
-        self._check(self._make(end) if was_busy else end())
-        return _run_info(info) if was_busy or info.points else None
-
-    @property
-    def busy(self) -> bool:
-        """Is a run under way that nobody waited for?"""
-        return self._call is not None and not self._call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
-
-    @property
-    def stream(self) -> int:
-        """The handle of the stream that launches go to; 0 is the default one."""
-        return getattr(self, "_stream", 0)
-
-    @stream.setter
-    def stream(self, stream: Any) -> None:
-        handle = arrays.stream_handle(stream)
-        if handle != self.stream:
-            self._settle()
-            self._check(lib.stc_plan_stream(self._handle, handle))
-            self._stream = handle
-
-    @property
-    def reductions(self) -> Dict[str, np.ndarray]:
-        """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
-        return {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()}
-
-    @property
-    def schedule(self) -> str:
-        """"overlap T=4 block=8x32 elems=4x1"."""
-        return _text(lib.stc_plan_schedule(self._handle))
-
-    def explain(self, *options: str) -> Explanation:
-        """Program.explain under this plan's params."""
-        return self.program.explain(*options, **self._params)
-
-    def __repr__(self) -> str:
-        return f"Plan({self.program.name!r}, device={_text(lib.stc_plan_device(self._handle))!r}, schedule={self.schedule!r})"
-
-
-def _free_plan(program: Program, handle, callbacks) -> None:
-    """Frees a plan, whose run, if there is one, is stopped; what it needs is alive until then, because this holds it. A thread that Python does
-    not know may be that run itself, in a callback: another one does it then."""
-    lib.stc_plan_stop(handle, True)
-    if threading.get_ident() in threading._active:
-        lib.stc_plan_free(handle)
-    else:
-        running.Call((program, callbacks), partial(lib.stc_plan_free, handle), lambda: None).begin()
-
-
-def _run_info(i: CRunInfo) -> RunInfo:
-    return RunInfo(i.seconds, i.points, i.steps, i.launches, i.gpts, _text(i.until))
-
-
-def _bar(title: str):
-    """A progress bar, or None where tqdm is not installed."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=0, desc=title, unit="step", leave=False)
-
-
-class _View(Owner):
-    """What NumPy makes an array of: a field in host memory, which keeps its plan, and the array that the field is bound to, alive."""
-    _copying = _pickling = "copy the array"
-
-    def __init__(self, plan: Plan, field: int, component: int, shape, dtype):
-        self._held = arrays.Held(plan, plan._to_dlpack(field, component))
-        self._kept = [keep for (f, _), keep in plan._kept.items() if f == field]
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (self._held.address, False),
-                                    "strides": self._held.strides(dtype.itemsize), "version": 3}
 
 
 def devices() -> str:

@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 import weakref
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List
 
 GRACE = 0.15                    # seconds that a call has to end after it was told to stop, before the main thread goes on without it
 _idle: List["_Worker"] = []

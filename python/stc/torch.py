@@ -1,7 +1,7 @@
 """Stencil programs as operators of PyTorch, which torch.compile takes."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 import json
 

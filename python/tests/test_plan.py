@@ -146,8 +146,7 @@ def test_vectors_arrays_and_levels():
     run(2)
     assert run["V"].shape == (16, 2) and run["V"][3, 1] == 9 and (run["V.0"] == np.arange(0, 32, 2) + 2).all()
     assert (run["U"] == 4).all() and (run["U@1"] == 1).all()
-    with pytest.raises(KeyError, match="set only"):
-        run["src"]
+    assert run["src"].tolist() == [1, 2, 3]
     with pytest.raises(ValueError):
         run["src"] = [1, 2]
 
