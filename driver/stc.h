@@ -68,7 +68,7 @@ typedef struct StcOptions {
   const char *mcpu;       /* "sm_90", "gfx942", ... */
   const char *real;       /* "f32" or "f64" */
   const char *schedule;   /* "naive", "overlap", "stream", "warps"; NULL or "auto": stc's choice; or the text of a plan,
-                             as   stc_program_plan gives it, which says all from here to `fuse` */
+                             as stc_program_plan gives it, which says all from here to `fuse` */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
