@@ -4,6 +4,8 @@ Nothing is left in the source tree. With --prebuilt nothing is compiled: the lib
 network (scikit-build-core), or an environment that has it; the library itself needs what ./bootstrap installs.
 """
 import argparse
+import base64
+import hashlib
 import re
 import subprocess
 import sys
@@ -22,6 +24,21 @@ def glibc_needed(wheel):
     return max(tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([0-9.]+)", needs))
 
 
+def retagged(wheel, out, tag):
+    """Writes the wheel to `out` with another tag: in its file WHEEL, and in RECORD the new sum of that."""
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        about = next(n for n in old.namelist() if n.endswith(".dist-info/WHEEL"))
+        text = "".join(line + "\n" for line in old.read(about).decode().splitlines() if line and not line.startswith("Tag:")) + f"Tag: {tag}\n"
+        total = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        for item in old.infolist():
+            data = old.read(item)
+            if item.filename == about:
+                data = text.encode()
+            elif item.filename.endswith(".dist-info/RECORD"):
+                data = re.sub(re.escape(about) + r",.*", f"{about},sha256={total},{len(text)}", data.decode()).encode()
+            new.writestr(item, data, zipfile.ZIP_DEFLATED)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
@@ -38,11 +55,9 @@ def main():
         if needed > OLDEST:
             sys.exit(f"the library needs glibc {needed}, newer than {OLDEST}: build on Debian 12, or change the tag")
         name, version, *_ = wheel.name.split("-")
-        out = options.out / f"{name}-{version}-py3-none-manylinux_{OLDEST[0]}_{OLDEST[1]}_x86_64.whl"
-        subprocess.run([sys.executable, "-m", "wheel", "tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", "--platform-tag",
-                        f"manylinux_{OLDEST[0]}_{OLDEST[1]}_x86_64", str(wheel)], check=True, stdout=subprocess.DEVNULL)
-        next(Path(folder).glob("*.whl")).rename(out) if out.parent.resolve().stat().st_dev == Path(folder).stat().st_dev else \
-            out.write_bytes(next(Path(folder).glob("*.whl")).read_bytes())
+        tag = f"py3-none-manylinux_{OLDEST[0]}_{OLDEST[1]}_x86_64"
+        out = options.out / f"{name}-{version}-{tag}.whl"
+        retagged(wheel, out, tag)
     print(out)
 
 

@@ -85,8 +85,10 @@ static StcStatus no_module(StcContext *c) {
     snprintf(processes, sizeof processes, "%d processes", size);
   return context_error(c,
                        "%s%s%s%s there is no stc-mpi.so, by which stc uses MPI, beside stc (in %s) or in $STC_MPI; "
-                       "`mpicc -shared -fPIC -o stc-mpi.so stc-mpi.c` makes it from share/stc/stc-mpi.c or "
-                       "driver/split/stc-mpi.c, %s=FILE names it, %s=none has each process work for itself",
+                       "`mpicc -shared -fPIC -o stc-mpi.so stc-mpi.c` makes it from share/stc/stc-mpi.c, in the Python "
+                       "package from "
+                       "stc/mpi/stc-mpi.c, in the sources from driver/split/stc-mpi.c, %s=FILE names it, %s=none has "
+                       "each process work for itself",
                        launched ? by : "several processes are to work on one grid", launched ? " started " : "",
                        launched ? processes : "", launched ? ", but" : ", but", folder, option_name(c, "--mpi", "mpi"),
                        option_name(c, "--mpi", "mpi")),

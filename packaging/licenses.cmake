@@ -1,0 +1,17 @@
+# The texts of the licences of all that is inside libstc.so, into the Python package's metadata: stc's own, and those that Debian keeps beside the
+# archives that the library is linked from.
+if(NOT SKBUILD)
+  return()
+endif()
+set(licenses ${SKBUILD_METADATA_DIR}/licenses)
+install(FILES LICENSE DESTINATION ${licenses} COMPONENT python)
+install(FILES packaging/deb/copyright DESTINATION ${licenses} RENAME overview.txt COMPONENT python)
+install(FILES /usr/share/common-licenses/Apache-2.0 DESTINATION ${licenses} RENAME Apache-2.0.txt COMPONENT python)
+install(FILES /usr/share/common-licenses/GPL-3 DESTINATION ${licenses} RENAME GPL-3.txt COMPONENT python)
+foreach(package llvm-22-dev libclc-22 libhdf5-dev libpng-dev zlib1g-dev libjansson-dev libaec-dev libzstd-dev libstdc++6)
+  set(file /usr/share/doc/${package}/copyright)
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "${file} is not there: a wheel needs the licences of what is inside its library; install ${package}")
+  endif()
+  install(FILES ${file} DESTINATION ${licenses} RENAME ${package}.txt COMPONENT python)
+endforeach()
