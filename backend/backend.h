@@ -88,13 +88,14 @@ typedef struct CodegenOptions {
   CodegenQuick quick;
   int64_t straight; /* instructions of a function without loops, from which on LLVM does only what pays most where
                        another compiler is behind it; 0: none */
+  const bool *only; /* by kernel: is it wanted? NULL: all are */
   bool time;        /* print the times of LLVM's stages */
   FILE *to;         /* there (NULL: stderr) */
 } CodegenOptions;
 
-/* The kernels of `m` for `t`: LLVM IR text (before optimisation at -O0, else after), assembly (PTX, AMDGPU, x86), or
- * the artifact (PTX text again, a linked code object, a relocatable object). The bytes live in `a`. False after an
- * error. */
+/* The kernels of `m`, which stays as it is, for `t`: LLVM IR text (before optimisation at -O0, else after), assembly
+ * (PTX, AMDGPU, x86), or the artifact (PTX text again, a linked code object, a relocatable object). The bytes live in
+ * `a`. False after an error. */
 bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
              size_t *size);
 

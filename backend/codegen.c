@@ -82,7 +82,7 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   c->machine = target_machine(c->arena, c->diags, &target, level < limit ? level : limit);
   if (!c->machine)
     return false;
-  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, cells, &libm);
+  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, cells, c->options->only, &libm);
   stage(c, "emit");
   if (!c->module)
     return false;

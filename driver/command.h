@@ -24,7 +24,8 @@ typedef enum CommandKind {
   CMD_FORMAT = 256,
   CMD_MAN = 512,
   CMD_COMPLETION = 1024,
-  CMD_LSP = 2048
+  CMD_LSP = 2048,
+  CMD_CACHE = 4096
 } CommandKind;
 
 /* The command line, parsed. */
@@ -62,8 +63,8 @@ typedef struct Command {
   const char **defines;
   const char *bench_programs, *bench_types, *bench_sizes, *json; /* bench: comma-separated lists, NULL: all; a file */
   int nalso;
-  const char **also; /* bench: further schedules, as options */
-  bool quick;
+  const char **also;          /* bench: further schedules, as options */
+  bool quick, clear;          /* clear: cache */
   int seconds;                /* bench, tune: start nothing more after so many; 0: no limit, or the default */
   const char *plot, *db;      /* tune, explain: an SVG file; a database in place of the usual ones */
   const char *card, *format;  /* explain: which card, NULL: the default or the target's; "text" or "json" */
@@ -99,5 +100,6 @@ StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_explain(const Command *c);
 StcStatus command_format(const Command *c);
 StcStatus command_lsp(void);
+StcStatus command_cache(const Command *c);
 
 #endif

@@ -3,6 +3,7 @@
  *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
  */
+#include "driver/device/code-units.h"
 #include "driver/header.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
@@ -234,9 +235,11 @@ void stc_program_free(StcProgram *p) {
   if (!p)
     return;
   StcContext *c = p->w.context;
-  for (Build *b = p->builds; b; b = b->next)
+  for (Build *b = p->builds; b; b = b->next) {
     if (b->jit)
       jit_free(b->jit);
+    units_free(b->units);
+  }
   plugins_close(p);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);

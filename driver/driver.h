@@ -29,10 +29,9 @@
  *   plan-vectors.c  whole fields of vectors as one array
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
  *                   simulator; device-host.c this CPU, host-pool.c its threads; device-cuda.c libcuda.so.1 by dlopen;
- *                   device-hip.c libamdhip64.so by dlopen; gpu.c what these two share; memory.c how much memory there
- *                   is, and asking for it
- *   lsp/lsp.h       `stc lsp`, what editors ask
- *   split/split.h   plans whose grid is cut into parts
+ *                   device-hip.c libamdhip64.so by dlopen; gpu.c what these two share; cuda.h kernels for the former,
+ *                   compiled in units (code-units.h) and kept on disk (code-cache.h); memory.c how much memory there
+ * is, and asking for it lsp/lsp.h       `stc lsp`, what editors ask split/split.h   plans whose grid is cut into parts
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`, tune-db.h: its
  *                   database
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`

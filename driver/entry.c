@@ -41,6 +41,7 @@ static StcStatus command(Command *c) {
   case CMD_EXPLAIN: return command_explain(c);
   case CMD_LSP: return command_lsp();
   case CMD_FORMAT: return command_format(c);
+  case CMD_CACHE: return command_cache(c);
   case CMD_DEVICES: return stc_devices(c->context, stdout);
   case CMD_MAN: return man_print(stdout);
   case CMD_COMPLETION: return completion_print(c->context, stdout, c->topic);
@@ -50,7 +51,7 @@ static StcStatus command(Command *c) {
     if (s)
       context_error(
           c->context,
-          "no help on `%s`; there are compile, run, tune, explain, bench, fmt, lsp, devices, completion and man",
+          "no help on `%s`; there are compile, run, tune, explain, bench, fmt, lsp, devices, cache, completion and man",
           c->topic);
     return s;
   }

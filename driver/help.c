@@ -133,15 +133,31 @@ static void print_devices_help(FILE *to) {
     fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
 }
 
+/* The help on the cache. */
+static void print_cache_help(FILE *to) {
+  fputs("stc cache [--clear]: say where compiled kernels are kept and how large that is, or remove them\n\n"
+        "What NVIDIA's driver makes of kernels is kept in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
+        "next\n"
+        "run begins at once; 512 MiB at most. While the environment variable STC_CACHE is off nothing is kept.\n\n",
+        to);
+  print_rows(to, CMD_CACHE, 0);
+}
+
 StcStatus help_print(FILE *to, const char *topic) {
   static const struct {
     const char *word;
     void (*print)(FILE *to);
-  } topics[] = {{"compile", print_main_help},    {"help", print_main_help},
-                {"run", print_run_help},         {"tune", print_tune_help},
-                {"explain", print_explain_help}, {"bench", print_bench_help},
-                {"fmt", print_format_help},      {"devices", print_devices_help},
-                {"man", print_man_help},         {"completion", print_completion_help},
+  } topics[] = {{"compile", print_main_help},
+                {"help", print_main_help},
+                {"run", print_run_help},
+                {"tune", print_tune_help},
+                {"explain", print_explain_help},
+                {"bench", print_bench_help},
+                {"fmt", print_format_help},
+                {"devices", print_devices_help},
+                {"cache", print_cache_help},
+                {"man", print_man_help},
+                {"completion", print_completion_help},
                 {"lsp", print_lsp_help}};
   for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
     if (strcmp(topic ? topic : "compile", topics[i].word) == 0)

@@ -261,8 +261,36 @@ StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const
   return s;
 }
 
-/* Compiles the program for the device and the params (the reference runs it as read), and loads it. */
-static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
+/* Notes which kernels `seq` launches under the scalars; NULL: they are not known, and no kernel is in another's place.
+ */
+static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalars, bool *wanted) {
+  for (int i = 0; i < seq->nops; i++) {
+    int k = seq->ops[i].kind != HOST_LAUNCH ? -1 : scalars ? kernel_chosen(m, seq->ops[i].a, scalars) : seq->ops[i].a;
+    if (k >= 0)
+      wanted[k] = true;
+  }
+}
+
+/* Has the device make the kernels ready that the plan launches under these scalars (NULL: not known). */
+static StcStatus need_kernels(StcPlan *p, const Const *scalars) {
+  if (!p->build || !p->device.kind->need || p->hollow)
+    return STC_OK;
+  const Module *m = p->build->code.module;
+  bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
+  double start = clock_seconds();
+  note_wanted(m, &m->host.init, scalars, wanted);
+  for (int i = 0; i < m->host.nseqs; i++)
+    note_wanted(m, &m->host.seqs[i], scalars, wanted);
+  for (int i = 0; i < m->nreductions; i++)
+    note_wanted(m, &m->reductions[i].seq, scalars, wanted);
+  StcStatus s = p->device.kind->need(&p->device, wanted);
+  p->compile_seconds += clock_seconds() - start;
+  return s;
+}
+
+/* Compiles the program for the device and the params (the reference runs it as read), and loads it. Where kernels are
+ * loaded when they are needed and the params come later, those that most params need are. */
+static StcStatus make_code(StcPlan *p, bool first, int n, const char *const *defines) {
   StcStatus s = STC_OK;
   double start = clock_seconds();
   p->module = p->program->reference;
@@ -275,7 +303,7 @@ static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
   if (!s)
     plan_close_late(p);
   p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
-  return s;
+  return s || first ? s : need_kernels(p, NULL);
 }
 
 /* The number of grid points under the plan's scalars. */
@@ -327,7 +355,7 @@ static StcStatus prepare_guarded(void *arg) {
   if (!s && args->first)
     s = check_first(args);
   if (!s)
-    s = make_code(p, args->n, args->defines);
+    s = make_code(p, args->first, args->n, args->defines);
   if (!s)
     p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s;
@@ -348,6 +376,8 @@ static StcStatus reset_guarded(void *arg) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
+  if (!s)
+    s = need_kernels(p, p->scalars);
   if (!s)
     s = find_homes(p);
   if (!s)

@@ -75,6 +75,9 @@ typedef struct Compiled {
   double seconds;
 } Compiled;
 
+/* Kernels in units that are compiled apart (device/code-units.h). */
+typedef struct CodeUnits CodeUnits;
+
 /* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
  * device share it whose grids are of one size, about (program_size), and whose runs stop as often. Code objects and JIT
  * code are made by the device when it first loads it. */
@@ -85,6 +88,7 @@ typedef struct Build {
   char *bytes;
   size_t size;
   Jit *jit;
+  CodeUnits *units;     /* of the code, where it is compiled in units (device/code-units.h) */
   pthread_mutex_t lock; /* of the module, while a late kernel is compiled */
   struct Build *next;
 } Build;

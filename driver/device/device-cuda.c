@@ -1,14 +1,10 @@
 /* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first
- * needed. No CUDA header is used:
- * the entry points below are part of the driver's stable interface (those with _v2 take 64-bit sizes). */
-#include "driver/device/gpu.h"
+ * needed. */
+#include "driver/device/cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef int CuResult; /* CUresult; 0 is success */
-typedef int CuDevice;
 
 /* Numbers from the driver's interface. */
 enum {
@@ -30,102 +26,9 @@ enum {
   ATTR_REGISTERED_ADDRESS = 91,
   ATTR_SHARED_OPTIN = 97,
   ATTR_FLUSHES = 98,
-  FUNC_MAX_DYNAMIC_SHARED = 8,
-  LAUNCH_EARLY = 6,        /* an attribute of launches, for "programmatic stream serialization" */
-  EARLY_IN_GRAPHS = 12030, /* the first driver whose graphs keep it */
-  JIT_INFO_LOG = 3,
-  JIT_INFO_LOG_SIZE = 4,
-  JIT_ERROR_LOG = 5,
-  JIT_ERROR_LOG_SIZE = 6,
-  LOG_SIZE = 8192
+  LAUNCH_EARLY = 6,       /* an attribute of launches, for "programmatic stream serialization" */
+  EARLY_IN_GRAPHS = 12030 /* the first driver whose graphs keep it */
 };
-
-/* CUDA_MEMCPY3D_PEER: one side of a copy, then how much. x: bytes into a row; pitch: bytes from row to row; height:
- * rows from sheet to sheet. */
-typedef struct CuPeerSide {
-  size_t x, y, z, lod;
-  int memory_type;
-  const void *host;
-  const void *device;
-  void *array, *context;
-  size_t pitch, height;
-} CuPeerSide;
-typedef struct CuPeerCopy {
-  CuPeerSide from, to;
-  size_t width, height, depth;
-} CuPeerCopy;
-
-/* CUlaunchAttribute, of those whose value is a number; CUlaunchConfig. */
-typedef struct CuLaunchAttribute {
-  int id;
-  char unused[4];
-  int value;
-  char more[60];
-} CuLaunchAttribute;
-typedef struct CuLaunch {
-  unsigned grid[3], block[3], shared;
-  void *stream;
-  CuLaunchAttribute *attributes;
-  unsigned nattributes;
-} CuLaunch;
-
-/* CUipcMemHandle. */
-typedef struct CuKey {
-  unsigned char bytes[DEVICE_KEY];
-} CuKey;
-
-/* The entry points that HIP has not in the same form. */
-typedef struct Cuda {
-  CuResult (*init)(unsigned flags);
-  CuResult (*error_name)(CuResult e, const char **name);
-  CuResult (*error_string)(CuResult e, const char **text);
-  CuResult (*device_count)(int *n);
-  CuResult (*device_get)(CuDevice *d, int i);
-  CuResult (*device_name)(char *name, int size, CuDevice d);
-  CuResult (*device_attribute)(int *value, int attribute, CuDevice d);
-  CuResult (*total_memory)(size_t *bytes, CuDevice d);
-  CuResult (*context_retain)(void **context, CuDevice d);
-  CuResult (*context_release)(CuDevice d);
-  CuResult (*context_set)(void *context);
-  CuResult (*module_load)(void **module, const void *image, unsigned n, int *options, void **values);
-  CuResult (*function_attribute)(void *f, int attribute, int value);
-  CuResult (*capture_begin)(void *stream, int mode);
-  CuResult (*capture_end)(void *stream, void **graph);
-  CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);
-  CuResult (*graph_launch)(void *executable, void *stream);
-  CuResult (*graph_destroy)(void *graph);
-  CuResult (*executable_destroy)(void *executable);
-  CuResult (*pointer_attribute)(void *value, int attribute, void *p);
-  CuResult (*can_access)(int *can, CuDevice d, CuDevice peer);
-  CuResult (*enable_access)(void *peer, unsigned flags);
-  CuResult (*copy_peer)(void *to, void *to_context, const void *from, void *from_context, size_t size, void *stream);
-  CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
-  CuResult (*stream_create)(void **stream, unsigned flags, int priority);
-  CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
-  CuResult (*host_register)(void *p, size_t size, unsigned flags);
-  CuResult (*host_unregister)(void *p);
-  CuResult (*copy_in_async)(void *to, const void *from, size_t size, void *stream);
-  CuResult (*event_query)(void *event);
-  CuResult (*device_uuid)(unsigned char id[DEVICE_IDENTITY], CuDevice d);
-  CuResult (*key_get)(CuKey *key, void *memory);
-  CuResult (*key_open)(void **memory, CuKey key, unsigned flags);
-  CuResult (*key_close)(void *memory);
-  CuResult (*driver_version)(int *version);
-  CuResult (*launch_with)(const CuLaunch *how, void *f, void **args, void **extra);
-  CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
-  CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
-} Cuda;
-
-/* The state of a CUDA device. */
-typedef struct CudaState {
-  Gpu gpu;
-  Cuda cu;
-  CuDevice device;
-  void *context;
-  void *marks[LANES]; /* the events of marks, NULL: there was none yet */
-  void *capture;      /* the stream that launches are recorded on */
-  int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
-} CudaState;
 
 /* Where each entry point goes. */
 static const GpuEntry entries[] = {
@@ -205,6 +108,14 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
+/* Those that give out what the driver's compiler made. Where one is missing nothing is kept. */
+static const GpuEntry link_entries[] = {
+    {"cuLinkCreate_v2", offsetof(CudaState, cu.link_create)},
+    {"cuLinkAddData_v2", offsetof(CudaState, cu.link_add)},
+    {"cuLinkComplete", offsetof(CudaState, cu.link_complete)},
+    {"cuLinkDestroy", offsetof(CudaState, cu.link_destroy)},
+};
+
 /* Those of launches that begin early. Where one is missing none does. */
 static const GpuEntry early_entries[] = {
     {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
@@ -228,35 +139,35 @@ static const char *load_library(CudaState *s) {
     s->cu.key_get = NULL;
   if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
     s->cu.launch_with = NULL;
+  if (!gpu_find_entries(library, link_entries, sizeof link_entries / sizeof link_entries[0], s))
+    s->cu.link_create = NULL;
   return NULL;
 }
 
-/* The driver's words for an error. */
-static const char *error_text(const Cuda *cu, CuResult e) {
+const char *cuda_words(const Cuda *cu, CuResult e) {
   const char *text = NULL;
   return cu->error_string(e, &text) == 0 && text ? text : "unknown error";
 }
 
-/* STC_OK if `e` is success, else an error that says what `what` was. */
-static StcStatus check(Device *d, CuResult e, const char *what) {
+StcStatus cuda_check(Device *d, CuResult e, const char *what) {
   if (e == 0)
     return STC_OK;
   const Cuda *cu = &((CudaState *)d->state)->cu;
   const char *name = NULL;
   cu->error_name(e, &name);
-  diag_error(d->w->diags, no_loc(), "cuda: %s: %s (%s)", what, error_text(cu, e), name ? name : "?");
+  diag_error(d->w->diags, no_loc(), "cuda: %s: %s (%s)", what, cuda_words(cu, e), name ? name : "?");
   return STC_DEVICE;
 }
 
 /* Makes the primary context current. */
 static StcStatus use(Device *d) {
   CudaState *s = d->state;
-  return check(d, s->cu.context_set(s->context), "using the context");
+  return cuda_check(d, s->cu.context_set(s->context), "using the context");
 }
 
 /* The same without a report; the driver's words; memory that the device copies to by itself. */
 static int make_current(Device *d) { return ((CudaState *)d->state)->cu.context_set(((CudaState *)d->state)->context); }
-static const char *words(Device *d, int e) { return error_text(&((CudaState *)d->state)->cu, e); }
+static const char *words(Device *d, int e) { return cuda_words(&((CudaState *)d->state)->cu, e); }
 static int host_alloc(Device *d, void **p, size_t size) { return ((CudaState *)d->state)->cu.host_alloc(p, size, 0); }
 
 /* An attribute of the device; 0 if it has none such. */
@@ -307,7 +218,7 @@ static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
 static StcStatus cuda_open(Device *d) {
   CudaState *s = ARENA_NEW(d->w->arena, CudaState);
   d->state = s;
-  s->gpu.check = check;
+  s->gpu.check = cuda_check;
   s->gpu.use = use;
   s->gpu.make_current = make_current;
   s->gpu.words = words;
@@ -320,17 +231,17 @@ static StcStatus cuda_open(Device *d) {
   if (e == GPU_NO_DEVICE)
     return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"),
            STC_DEVICE;
-  StcStatus st = check(d, e, "starting the driver");
+  StcStatus st = cuda_check(d, e, "starting the driver");
   if (!st)
-    st = check(d, s->cu.device_count(&n), "counting devices");
+    st = cuda_check(d, s->cu.device_count(&n), "counting devices");
   if (!st && want >= n)
     st = (diag_error(d->w->diags, no_loc(), "cuda:%d: there %s %d CUDA device%s, numbered from 0", want,
                      n == 1 ? "is" : "are", n, n == 1 ? "" : "s"),
           STC_DEVICE);
   if (!st)
-    st = check(d, s->cu.device_get(&s->device, want), "finding the device");
+    st = cuda_check(d, s->cu.device_get(&s->device, want), "finding the device");
   if (!st)
-    st = check(d, s->cu.context_retain(&s->context, s->device), "making a context");
+    st = cuda_check(d, s->cu.context_retain(&s->context, s->device), "making a context");
   if (!st)
     st = use(d);
   if (st)
@@ -369,37 +280,11 @@ static void cuda_close(Device *d) {
     if (s->capture)
       s->gpu.call.stream_destroy(s->capture);
     drop_lanes(s);
+    cuda_code_end(d);
     gpu_drop(d);
     s->cu.context_release(s->device);
   }
   dlclose(s->gpu.library);
-}
-
-/* Gives the PTX to the driver's compiler; its log becomes the error's text. */
-static StcStatus load_ptx(Device *d, const char *ptx) {
-  CudaState *s = d->state;
-  char *log = arena_alloc(d->w->arena, LOG_SIZE);
-  int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
-  void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
-  double start = clock_seconds();
-  CuResult e = s->cu.module_load(&s->gpu.module, ptx, 2, options, values);
-  d->load_seconds = clock_seconds() - start;
-  if (e == 0)
-    return STC_OK;
-  diag_error(d->w->diags, no_loc(), "cuda: the driver does not take the PTX: %s", error_text(&s->cu, e));
-  if (log[0])
-    diag_note(d->w->diags, no_loc(), "the driver's compiler says: %s", log);
-  return STC_DEVICE;
-}
-
-/* Raises the shared memory of kernel `i` where it needs more than every block may have. */
-static StcStatus raise_shared(Device *d, int i) {
-  CudaState *s = d->state;
-  int bytes = (int)s->gpu.dynamic[i];
-  if (bytes <= 48 * 1024)
-    return STC_OK;
-  return check(d, s->cu.function_attribute(s->gpu.functions[i], FUNC_MAX_DYNAMIC_SHARED, bytes),
-               "raising the shared memory of a block");
 }
 
 /* A launch that need not wait for the end of what is ahead of it in the stream. */
@@ -417,20 +302,23 @@ static bool may_be_early(const CudaState *s, const Build *b) {
          version >= EARLY_IN_GRAPHS;
 }
 
-/* Compiles to PTX, loads it, finds the kernels, makes the events. */
+/* Gets ready to load kernels, makes the events. */
 static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
-  StcStatus st = build_artifact(p, b);
+  StcStatus st = gpu_prepare(d, &b->code);
   if (!st)
-    st = load_ptx(d, b->bytes);
-  if (!st)
-    st = gpu_prepare(d, &b->code);
+    st = cuda_code_begin(d, p, b);
   ((CudaState *)d->state)->gpu.launch_early = may_be_early(d->state, b) ? launch_early : NULL;
-  for (int i = 0; i < b->code.module->nkernels && !st; i++)
-    st = raise_shared(d, i);
   return st;
 }
 
-static StcStatus cuda_launch(Device *d, const Launch *l) { return gpu_launch(d, l, l->args, NULL); }
+static StcStatus cuda_launch(Device *d, const Launch *l) {
+  StcStatus st = cuda_need_one(d, l->index);
+  return st ? st : gpu_launch(d, l, l->args, NULL);
+}
+
+static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
+  return cuda_need_one(d, kernel) == STC_OK && gpu_inspect(d, kernel, out);
+}
 
 /* Numbers of the driver's interface: the way to capture that lets other threads do what they like. */
 enum { CAPTURE_THREAD_LOCAL = 1 };
@@ -479,7 +367,7 @@ static StcStatus cuda_divert(Device *d, bool on) {
 static StcStatus cuda_replay(Device *d, void *kept) {
   CudaState *s = d->state;
   StcStatus st = use(d);
-  return st ? st : check(d, s->cu.graph_launch(kept, s->gpu.user), "launching a graph");
+  return st ? st : cuda_check(d, s->cu.graph_launch(kept, s->gpu.user), "launching a graph");
 }
 
 /* Lets the graph go. */
@@ -522,7 +410,8 @@ static StcStatus lane_stream(Device *d, int lane, void **out) {
   CudaState *s = d->state;
   StcStatus st = use(d);
   if (!st && lane != LANE_MAIN && !s->gpu.lanes[lane])
-    st = check(d, s->cu.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING, lane - LANES), "making a stream");
+    st = cuda_check(d, s->cu.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING, lane - LANES),
+                    "making a stream");
   *out = lane == LANE_MAIN ? s->gpu.stream : s->gpu.lanes[lane];
   return st;
 }
@@ -533,8 +422,8 @@ static StcStatus cuda_mark(Device *d, int lane) {
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
   if (!st && !s->marks[lane])
-    st = check(d, s->gpu.call.event_create(&s->marks[lane], GPU_EVENT_DISABLE_TIMING), "making an event");
-  return st ? st : check(d, s->gpu.call.event_record(s->marks[lane], stream), "recording an event");
+    st = cuda_check(d, s->gpu.call.event_create(&s->marks[lane], GPU_EVENT_DISABLE_TIMING), "making an event");
+  return st ? st : cuda_check(d, s->gpu.call.event_record(s->marks[lane], stream), "recording an event");
 }
 
 /* Waits for the other's, unless both work in one stream. */
@@ -544,7 +433,7 @@ static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
       lane == of && (d == other || (lane == LANE_MAIN && s->context == o->context && s->gpu.stream == o->gpu.stream));
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
-  return st || same ? st : check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
+  return st || same ? st : cuda_check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
 }
 
 /* A box of memory in one go. */
@@ -555,8 +444,8 @@ static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
   if (st)
     return st;
   if (x->count[0] == 1 && x->count[1] == 1)
-    return check(d, s->cu.copy_peer(x->to, t->context, x->from, s->context, (size_t)x->n, stream),
-                 "copying to another device");
+    return cuda_check(d, s->cu.copy_peer(x->to, t->context, x->from, s->context, (size_t)x->n, stream),
+                      "copying to another device");
   int64_t rows[2] = {x->count[1] > 1 ? x->from_stride[1] / x->from_stride[0] : x->count[0],
                      x->count[1] > 1 ? x->to_stride[1] / x->to_stride[0] : x->count[0]};
   CuPeerCopy copy = {.from = {.memory_type = CU_MEMORY_DEVICE,
@@ -572,7 +461,7 @@ static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
                      .width = (size_t)x->n,
                      .height = (size_t)x->count[0],
                      .depth = (size_t)x->count[1]};
-  return check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
+  return cuda_check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
 }
 
 /* Bytes to or from this computer's memory. */
@@ -582,8 +471,8 @@ static StcStatus cuda_carry(Device *d, int lane, void *to, const void *from, siz
   StcStatus st = lane_stream(d, lane, &stream);
   if (st || !size)
     return st;
-  return out ? check(d, s->gpu.call.copy_out_async(to, from, size, stream), "copying from the device")
-             : check(d, s->cu.copy_in_async(to, from, size, stream), "copying to the device");
+  return out ? cuda_check(d, s->gpu.call.copy_out_async(to, from, size, stream), "copying from the device")
+             : cuda_check(d, s->cu.copy_in_async(to, from, size, stream), "copying to the device");
 }
 
 /* Numbers of the driver's interface: pinned memory for all contexts. */
@@ -604,7 +493,8 @@ static void cuda_unpin(Device *d, void *memory) {
 static StcStatus cuda_await(Device *d, int lane) {
   CudaState *s = d->state;
   StcStatus st = use(d);
-  return st || !s->marks[lane] ? st : check(d, s->gpu.call.event_synchronize(s->marks[lane]), "running the kernels");
+  return st || !s->marks[lane] ? st
+                               : cuda_check(d, s->gpu.call.event_synchronize(s->marks[lane]), "running the kernels");
 }
 
 /* The same without a wait. */
@@ -613,7 +503,7 @@ static StcStatus cuda_reached(Device *d, int lane, bool *yes) {
   StcStatus st = use(d);
   CuResult e = st || !s->marks[lane] ? 0 : s->cu.event_query(s->marks[lane]);
   *yes = e != CU_NOT_READY;
-  return st || !*yes ? st : check(d, e, "running the kernels");
+  return st || !*yes ? st : cuda_check(d, e, "running the kernels");
 }
 
 /* Which GPU it is. */
@@ -657,7 +547,7 @@ static StcStatus cuda_post(Device *d, int lane, void *flag, uint32_t value) {
   CudaState *s = d->state;
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
-  return st ? st : check(d, s->cu.value_write(stream, flag, value, 0), "setting a flag");
+  return st ? st : cuda_check(d, s->cu.value_write(stream, flag, value, 0), "setting a flag");
 }
 
 /* Number of the driver's interface: a wait behind which all is seen that others wrote to the device's memory before the
@@ -672,7 +562,8 @@ static StcStatus cuda_heed(Device *d, int lane, void *flag, uint32_t value) {
   if (!st && !s->flushes)
     s->flushes = attribute(&s->cu, s->device, ATTR_FLUSHES) ? 1 : -1;
   return st ? st
-            : check(d, s->cu.value_wait(stream, flag, value, s->flushes > 0 ? WAIT_FLUSHES : 0), "waiting for a flag");
+            : cuda_check(d, s->cu.value_wait(stream, flag, value, s->flushes > 0 ? WAIT_FLUSHES : 0),
+                         "waiting for a flag");
 }
 
 /* A line for one device. */
@@ -713,7 +604,7 @@ static void cuda_list(FILE *to) {
   if (missing)
     fprintf(to, "%-8s none: %s\n", "cuda", missing);
   else if (e != 0 || n == 0)
-    fprintf(to, "%-8s none: the driver says: %s\n", "cuda", e ? error_text(&cu, e) : "no device");
+    fprintf(to, "%-8s none: the driver says: %s\n", "cuda", e ? cuda_words(&cu, e) : "no device");
   for (int i = 0; i < n; i++)
     list_device(to, &cu, i);
   if (s.gpu.library)
@@ -728,6 +619,7 @@ const DeviceKind device_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .load = cuda_load,
+    .need = cuda_need,
     .alloc = gpu_alloc,
     .room = gpu_room,
     .release = gpu_release,
@@ -766,7 +658,7 @@ const DeviceKind device_cuda = {
     .replay = cuda_replay,
     .divert = cuda_divert,
     .forget = cuda_forget,
-    .inspect = gpu_inspect,
+    .inspect = cuda_inspect,
     .launch = cuda_launch,
     .fork = gpu_fork,
     .join = gpu_join,

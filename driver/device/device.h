@@ -66,9 +66,10 @@ typedef struct DeviceKind {
   const char *index;            /* what the number after the colon means; NULL: none may be given */
   StcStatus (*open)(Device *d); /* finds it; fills limits, cpu and description */
   void (*close)(Device *d);
-  StcStatus (*load)(Device *d, StcProgram *p, Build *b);     /* ref: b is NULL */
-  StcStatus (*compile)(Device *d, int kernel);               /* a late kernel (TargetInfo.late); NULL: there are none */
-  StcStatus (*run)(Device *d, WholeRun *r);                  /* whole only */
+  StcStatus (*load)(Device *d, StcProgram *p, Build *b); /* ref: b is NULL */
+  StcStatus (*compile)(Device *d, int kernel);           /* a late kernel (TargetInfo.late); NULL: there are none */
+  StcStatus (*need)(Device *d, const bool *wanted); /* compiles and loads those kernels; NULL: load does, all of them */
+  StcStatus (*run)(Device *d, WholeRun *r);         /* whole only */
   StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole. *memory NULL: no room */
   void (*release)(Device *d, void *memory, size_t size);
   bool (*room)(Device *d, double *left, double *total); /* bytes of its memory; NULL: it is this computer's */

@@ -35,7 +35,8 @@ StcStatus gpu_prepare(Device *d, const Compiled *code) {
   for (int i = 0; i < n && !st; i++) {
     const Kernel *k = &code->module->kernels[i];
     g->dynamic[i] = (unsigned)dynamic_shared_bytes(k, code->target);
-    st = g->check(d, g->call.module_function(&g->functions[i], g->module, k->name), k->name);
+    if (g->module)
+      st = g->check(d, g->call.module_function(&g->functions[i], g->module, k->name), k->name);
   }
   if (!st)
     st = g->check(d, g->call.event_create(&g->begin, 0), "making an event");

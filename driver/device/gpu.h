@@ -74,7 +74,7 @@ typedef struct Gpu {
                                      the events that it and the other wait for */
   void *out;                      /* the stream for copies to the host beside launches, NULL: none was needed yet */
   void *lanes[LANES];             /* those of lanes but the main one; NULL: not used yet */
-  void **functions;               /* of the module's kernels */
+  void **functions;               /* of the module's kernels; NULL: not loaded yet */
   unsigned *dynamic;              /* dynamic shared bytes of each */
   /* The same as call.launch for one that may begin before the launch ahead of it in the stream has ended; NULL: there
    * is no such thing, or the kernels do not wait. */
@@ -82,7 +82,7 @@ typedef struct Gpu {
                       void **args);
 } Gpu;
 
-/* Finds the kernels of the code in the module, which is loaded, and makes events and streams for them. */
+/* Finds the kernels of the code in the module, if that is loaded, and makes events and streams for them. */
 StcStatus gpu_prepare(Device *d, const Compiled *code);
 /* Gives the module, streams and events back. */
 void gpu_drop(Device *d);

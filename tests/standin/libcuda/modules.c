@@ -1,4 +1,5 @@
-/* modules.c: the kernels that a PTX declares, and their launches, whose arguments are checked against it. */
+/* modules.c: the kernels that a PTX declares, images that are made of it, and the kernels' launches, whose arguments
+ * are checked against it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +51,64 @@ static bool read_kernel(const char *s, int module) {
   return true;
 }
 
+/* ---------------------------------------------------------------- images */
+
+/* What an image of the stand-in's compiler begins with; the PTX is behind it. */
+static const char image_head[] = "\177ELF of the stand-in\n";
+
+/* What is being linked: one PTX. */
+typedef struct Link {
+  char *image;
+  size_t size;
+} Link;
+
+int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
+  (void)n, (void)options, (void)values;
+  ALONE;
+  if (!rt.current)
+    return fault("cuLinkCreate without a context");
+  return *state = calloc(1, sizeof(Link)), SUCCESS;
+}
+
+int cuLinkAddData_v2(void *state, int kind, void *data, size_t size, const char *name, unsigned n, int *options,
+                     void **values) {
+  (void)name, (void)n, (void)options, (void)values;
+  Link *l = state;
+  size_t head = sizeof image_head - 1;
+  ALONE;
+  if (kind != 1 || l->image || !size || ((const char *)data)[size - 1] || !strstr(data, ".version"))
+    return fault("cuLinkAddData: no PTX");
+  l->size = head + size;
+  l->image = malloc(l->size);
+  memcpy(l->image, image_head, head);
+  memcpy(l->image + head, data, size);
+  return SUCCESS;
+}
+
+int cuLinkComplete(void *state, void **image, size_t *size) {
+  Link *l = state;
+  ALONE;
+  if (to_fail("cuLinkComplete") || !l->image)
+    return 218;
+  call("cuLinkComplete");
+  *image = l->image;
+  *size = l->size;
+  return SUCCESS;
+}
+
+int cuLinkDestroy(void *state) {
+  Link *l = state;
+  free(l->image);
+  free(l);
+  return SUCCESS;
+}
+
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
   ALONE;
   (void)n, (void)options, (void)values;
   int i = 0;
+  if (memcmp(image, image_head, sizeof image_head - 1) == 0)
+    image = (const char *)image + sizeof image_head - 1;
   while (i < MAX_MODULES && rt.modules[i])
     i++;
   call("cuModuleLoadDataEx");

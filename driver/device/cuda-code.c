@@ -1,0 +1,211 @@
+/* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and the driver's compiler in units, several at once
+ * and only those that are needed, kept on disk, and loaded. */
+#include "driver/device/code-cache.h"
+#include "driver/device/cuda.h"
+#include "driver/device/code-units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers of the driver's interface. */
+enum { FUNC_MAX_DYNAMIC_SHARED = 8, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6, INPUT_PTX = 1, LOG_SIZE = 8192 };
+
+/* folder: where code is kept, NULL: nowhere; environment: what the driver's compiler goes by beside the PTX, as text.
+ * modules: by unit, NULL: not loaded. */
+struct CudaCode {
+  Build *build;
+  CodeUnits *units;
+  CodegenOptions codegen;
+  bool remarks;
+  const char *folder, *environment;
+  void **modules;
+};
+
+/* ---------------------------------------------------------------- the driver's compiler */
+
+/* An error of the driver's about a unit of PTX, with its compiler's log. */
+static StcStatus refuse(Workspace *w, const Cuda *cu, CuResult e, const char *log) {
+  diag_error(w->diags, no_loc(), "cuda: the driver does not take the PTX: %s", cuda_words(cu, e));
+  if (log[0])
+    diag_note(w->diags, no_loc(), "the driver's compiler says: %s", log);
+  return STC_DEVICE;
+}
+
+/* Loads PTX or an image. */
+static StcStatus load(Workspace *w, const Cuda *cu, const char *code, void **module) {
+  char *log = arena_alloc(w->arena, LOG_SIZE);
+  int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
+  memset(log, 0, LOG_SIZE);
+  CuResult e = cu->module_load(module, code, 2, options, values);
+  return e ? refuse(w, cu, e, log) : STC_OK;
+}
+
+/* Has the driver compile the unit's PTX to an image. Nothing is reported: without an image the PTX is loaded, and that
+ * says what is wrong with it. */
+static void make_image(const Cuda *cu, CodeUnit *p) {
+  void *state = NULL, *image = NULL;
+  size_t size = 0;
+  if (cu->link_create(0, NULL, NULL, &state))
+    return;
+  if (cu->link_add(state, INPUT_PTX, p->text, p->text_size + 1, "kernels", 0, NULL, NULL) == 0 &&
+      cu->link_complete(state, &image, &size) == 0 && size > 0)
+    p->image = malloc(size);
+  if (p->image) {
+    memcpy(p->image, image, size);
+    p->image_size = size;
+  }
+  cu->link_destroy(state);
+}
+
+/* Finds the unit's image on disk, or makes it and puts it there. */
+static void find_image(const CudaState *s, CodeUnit *p) {
+  const CudaCode *c = s->code;
+  const char *texts[] = {c->environment, p->text};
+  CodeKey key = code_key(2, texts);
+  p->image = code_cache_get(c->folder, &key, &p->image_size);
+  if (p->image)
+    return;
+  make_image(&s->cu, p);
+  if (p->image)
+    code_cache_put(c->folder, &key, p->image, p->image_size);
+}
+
+/* Is it an image already, and no text? */
+static bool is_image(const char *code) { return memcmp(code, "\177ELF", 4) == 0; }
+
+/* Compiles and loads a unit (UnitWork). An image that the driver does not take, of another driver perhaps, is made
+ * anew by loading the PTX. */
+static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
+  const Device *d = user;
+  const CudaState *s = d->state;
+  CudaCode *c = s->code;
+  CuResult e = s->cu.context_set(s->context);
+  StcStatus st =
+      e ? refuse(w, &s->cu, e, "") : unit_codegen(w, p, c->build->code.module, c->build->code.target, &c->codegen);
+  if (st)
+    return st;
+  if (c->folder && !p->image && !is_image(p->text))
+    find_image(s, p);
+  if (p->image && s->cu.module_load(&c->modules[number], p->image, 0, NULL, NULL) == 0)
+    return STC_OK;
+  return load(w, &s->cu, p->text, &c->modules[number]);
+}
+
+/* ---------------------------------------------------------------- loading */
+
+/* All that the driver's compiler goes by beside the PTX. */
+static const char *environment(const Device *d) {
+  const CudaState *s = d->state;
+  int version = 0;
+  if (!s->cu.driver_version || s->cu.driver_version(&version))
+    version = 0;
+  return arena_printf(d->w->arena, "cuda link 1, driver %d, %s", version, strstr(d->description, ", "));
+}
+
+/* The units of the build; a single one if there is code already. */
+static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
+  Arena *a = p->w.arena;
+  if (b->units && !b->bytes)
+    return c->units = b->units, STC_OK;
+  if (!b->bytes)
+    return c->units = b->units = units_cut(a, b->code.module), STC_OK;
+  c->units = ARENA_NEW(a, CodeUnits);
+  *c->units = (CodeUnits){1, ARENA_ARRAY(a, CodeUnit, 1), ARENA_ARRAY(a, int, b->code.module->nkernels + 1)};
+  c->units->all->text = b->bytes;
+  c->units->all->text_size = b->size;
+  return STC_OK;
+}
+
+/* What cuda_code_begin hands to its guarded part. */
+typedef struct BeginArgs {
+  CudaCode *code;
+  StcProgram *program;
+} BeginArgs;
+
+/* What is in the program's memory. */
+static StcStatus begin_guarded(void *arg) {
+  BeginArgs *a = arg;
+  Build *b = a->code->build;
+  a->code->codegen = program_codegen_options(a->program, b->code.module, b->code.target);
+  return find_units(a->code, a->program, b);
+}
+
+StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
+  CudaState *s = d->state;
+  CudaCode *c = ARENA_NEW(d->w->arena, CudaCode);
+  bool keep;
+  *c = (CudaCode){.build = b, .remarks = p->options.remarks, .environment = environment(d)};
+  if (!code_cache_is_on(d->w->arena, d->w->diags, &keep))
+    return STC_USAGE;
+  if (keep && s->cu.link_create)
+    c->folder = code_cache_folder(d->w->arena);
+  BeginArgs args = {c, p};
+  StcStatus st = workspace_guard(&p->w, begin_guarded, &args);
+  if (st)
+    return st;
+  c->modules = ARENA_ARRAY(d->w->arena, void *, c->units->n + 1);
+  s->code = c;
+  return STC_OK;
+}
+
+/* Raises the shared memory of kernel `i` where it needs more than every block may have. */
+static StcStatus raise_shared(Device *d, int i) {
+  CudaState *s = d->state;
+  int bytes = (int)s->gpu.dynamic[i];
+  if (bytes <= 48 * 1024)
+    return STC_OK;
+  return cuda_check(d, s->cu.function_attribute(s->gpu.functions[i], FUNC_MAX_DYNAMIC_SHARED, bytes),
+                    "raising the shared memory of a block");
+}
+
+/* Finds the kernels of the units that are loaded. */
+static StcStatus find_functions(Device *d) {
+  CudaState *s = d->state;
+  const CudaCode *c = s->code;
+  const Module *m = c->build->code.module;
+  StcStatus st = STC_OK;
+  for (int i = 0; i < m->nkernels && !st; i++) {
+    void *module = c->modules[c->units->of[i]];
+    if (!module || s->gpu.functions[i])
+      continue;
+    const char *name = m->kernels[i].name;
+    st = cuda_check(d, s->gpu.call.module_function(&s->gpu.functions[i], module, name), name);
+    if (!st)
+      st = raise_shared(d, i);
+  }
+  return st;
+}
+
+StcStatus cuda_need(Device *d, const bool *wanted) {
+  const CudaState *s = d->state;
+  CudaCode *c = s->code;
+  bool *units = ARENA_ARRAY(d->w->arena, bool, c->units->n + 1), any = false;
+  for (int i = 0; i < c->build->code.module->nkernels; i++)
+    if (wanted[i] && !c->modules[c->units->of[i]])
+      any = units[c->units->of[i]] = true;
+  if (!any)
+    return STC_OK;
+  double start = clock_seconds();
+  StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, make_unit, d);
+  d->load_seconds += clock_seconds() - start;
+  return st ? st : find_functions(d);
+}
+
+StcStatus cuda_need_one(Device *d, int kernel) {
+  const CudaState *s = d->state;
+  if (s->gpu.functions[kernel])
+    return STC_OK;
+  bool *wanted = ARENA_ARRAY(d->w->arena, bool, s->code->build->code.module->nkernels + 1);
+  wanted[kernel] = true;
+  return cuda_need(d, wanted);
+}
+
+void cuda_code_end(Device *d) {
+  const CudaState *s = d->state;
+  for (int i = 0; s->code && i < s->code->units->n; i++)
+    if (s->code->modules[i])
+      s->gpu.call.module_unload(s->code->modules[i]);
+  if (s->code && s->code->units != s->code->build->units)
+    free(s->code->units->all->image);
+}

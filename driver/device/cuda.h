@@ -1,0 +1,125 @@
+/* driver/device/cuda.h: what the files of the CUDA device share.
+ *
+ *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
+ *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
+ *
+ * No CUDA header is used: the entry points below are part of the driver's stable interface (those with _v2 take 64-bit
+ * sizes). */
+#ifndef STC_DEVICE_CUDA_H
+#define STC_DEVICE_CUDA_H
+
+#include "driver/device/gpu.h"
+
+typedef int CuResult; /* CUresult; 0 is success */
+typedef int CuDevice;
+
+/* CUDA_MEMCPY3D_PEER: one side of a copy, then how much. x: bytes into a row; pitch: bytes from row to row; height:
+ * rows from sheet to sheet. */
+typedef struct CuPeerSide {
+  size_t x, y, z, lod;
+  int memory_type;
+  const void *host;
+  const void *device;
+  void *array, *context;
+  size_t pitch, height;
+} CuPeerSide;
+typedef struct CuPeerCopy {
+  CuPeerSide from, to;
+  size_t width, height, depth;
+} CuPeerCopy;
+
+/* CUlaunchAttribute, of those whose value is a number; CUlaunchConfig. */
+typedef struct CuLaunchAttribute {
+  int id;
+  char unused[4];
+  int value;
+  char more[60];
+} CuLaunchAttribute;
+typedef struct CuLaunch {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  CuLaunchAttribute *attributes;
+  unsigned nattributes;
+} CuLaunch;
+
+/* CUipcMemHandle. */
+typedef struct CuKey {
+  unsigned char bytes[DEVICE_KEY];
+} CuKey;
+
+/* The entry points that HIP has not in the same form. */
+typedef struct Cuda {
+  CuResult (*init)(unsigned flags);
+  CuResult (*error_name)(CuResult e, const char **name);
+  CuResult (*error_string)(CuResult e, const char **text);
+  CuResult (*device_count)(int *n);
+  CuResult (*device_get)(CuDevice *d, int i);
+  CuResult (*device_name)(char *name, int size, CuDevice d);
+  CuResult (*device_attribute)(int *value, int attribute, CuDevice d);
+  CuResult (*total_memory)(size_t *bytes, CuDevice d);
+  CuResult (*context_retain)(void **context, CuDevice d);
+  CuResult (*context_release)(CuDevice d);
+  CuResult (*context_set)(void *context);
+  CuResult (*module_load)(void **module, const void *image, unsigned n, int *options, void **values);
+  CuResult (*function_attribute)(void *f, int attribute, int value);
+  CuResult (*capture_begin)(void *stream, int mode);
+  CuResult (*capture_end)(void *stream, void **graph);
+  CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);
+  CuResult (*graph_launch)(void *executable, void *stream);
+  CuResult (*graph_destroy)(void *graph);
+  CuResult (*executable_destroy)(void *executable);
+  CuResult (*pointer_attribute)(void *value, int attribute, void *p);
+  CuResult (*can_access)(int *can, CuDevice d, CuDevice peer);
+  CuResult (*enable_access)(void *peer, unsigned flags);
+  CuResult (*copy_peer)(void *to, void *to_context, const void *from, void *from_context, size_t size, void *stream);
+  CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
+  CuResult (*stream_create)(void **stream, unsigned flags, int priority);
+  CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
+  CuResult (*host_register)(void *p, size_t size, unsigned flags);
+  CuResult (*host_unregister)(void *p);
+  CuResult (*copy_in_async)(void *to, const void *from, size_t size, void *stream);
+  CuResult (*event_query)(void *event);
+  CuResult (*device_uuid)(unsigned char id[DEVICE_IDENTITY], CuDevice d);
+  CuResult (*key_get)(CuKey *key, void *memory);
+  CuResult (*key_open)(void **memory, CuKey key, unsigned flags);
+  CuResult (*key_close)(void *memory);
+  CuResult (*driver_version)(int *version);
+  CuResult (*launch_with)(const CuLaunch *how, void *f, void **args, void **extra);
+  CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
+  CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
+  CuResult (*link_create)(unsigned n, int *options, void **values, void **state);
+  CuResult (*link_add)(void *state, int kind, void *data, size_t size, const char *name, unsigned n, int *options,
+                       void **values);
+  CuResult (*link_complete)(void *state, void **image, size_t *size);
+  CuResult (*link_destroy)(void *state);
+} Cuda;
+
+/* The kernels' code on a device (cuda-code.c). */
+typedef struct CudaCode CudaCode;
+
+/* The state of a CUDA device. */
+typedef struct CudaState {
+  Gpu gpu;
+  Cuda cu;
+  CuDevice device;
+  void *context;
+  void *marks[LANES]; /* the events of marks, NULL: there was none yet */
+  void *capture;      /* the stream that launches are recorded on */
+  CudaCode *code;     /* NULL: none is loaded */
+  int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
+} CudaState;
+
+/* STC_OK if `e` is success, else an error that says what `what` was. */
+StcStatus cuda_check(Device *d, CuResult e, const char *what);
+/* The driver's words for an error. */
+const char *cuda_words(const Cuda *cu, CuResult e);
+/* Gets ready to load kernels of the build, which are compiled when cuda_need asks for them. */
+StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b);
+/* Has the kernels compiled and loaded that are wanted (by number) and are not yet, several at once. */
+StcStatus cuda_need(Device *d, const bool *wanted);
+/* The same for one kernel that nobody said is needed before it is launched or looked at. */
+StcStatus cuda_need_one(Device *d, int kernel);
+/* Unloads all. */
+void cuda_code_end(Device *d);
+
+#endif
