@@ -218,17 +218,41 @@ StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool ro
   return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
 }
 
-/* Says nothing (StcConfig.message). */
-static void keep_silent(void *user, const StcMessage *m) { (void)user, (void)m; }
+/* What asking whether the grid can be cut hands to its guarded part. */
+typedef struct CutArgs {
+  StcProgram *program;
+  const char *cut;
+  bool watches, can;
+  Workspace *w;
+} CutArgs;
 
-bool program_can_cut(const StcProgram *p, const char *cut) {
-  const StcConfig config = {.message = keep_silent};
-  StcContext *silent = stc_context_new(&config);
-  StcProgram *part = NULL;
-  StcStatus s = silent ? compile(silent, p->file, NULL, p->text, cut, &p->options, &part) : STC_MEMORY;
-  stc_program_free(part);
-  stc_context_free(silent);
-  return !s;
+/* Asks of the program read again. */
+static StcStatus can_cut_guarded(void *arg) {
+  static const TargetInfo none;
+  CutArgs *a = arg;
+  bool cut[MAX_RANK] = {false};
+  Module *m = read_checked(a->program, a->w, &none, NULL);
+  if (!m)
+    return STC_INPUT;
+  for (const char *s = a->cut; *s; s++)
+    if (*s >= '0' && *s < '0' + m->grid.rank)
+      cut[*s - '0'] = true;
+  PassContext c = {.arena = a->w->arena, .diags = a->w->diags, .target = &none, .schedule = &a->program->schedule};
+  a->w->silent = true;
+  a->can = can_distribute(&c, m, cut, a->watches);
+  return STC_OK;
+}
+
+StcStatus program_can_cut(StcProgram *p, const char *cut, bool watches, bool *can) {
+  Workspace w;
+  CutArgs args = {p, cut, watches, false, &w};
+  *can = false;
+  if (!workspace_open(&w, p->w.context, NULL))
+    return context_error(p->w.context, "out of memory"), STC_MEMORY;
+  StcStatus s = workspace_guard(&w, can_cut_guarded, &args);
+  workspace_close(&w);
+  *can = !s && args.can;
+  return s;
 }
 
 void stc_program_free(StcProgram *p) {

@@ -148,8 +148,9 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
 /* The program by which such a part computes what number `watch` of the reductions and, behind them, probes looks at:
  * its last field. rows: in place of that, by which it evaluates that reduction over rows of its region. */
 StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out);
-/* Can the grid be cut as options `cut` of pass distribute say, such as "0" or "0+1,watch=all"? */
-bool program_can_cut(const StcProgram *p, const char *cut);
+/* Can the grid be cut along the dimensions `cut`, such as "0" or "0+1"; and if `watches`, can parts evaluate reductions
+ * and probes by themselves then? Into *can; analysed, without a message. After an error *can is false. */
+StcStatus program_can_cut(StcProgram *p, const char *cut, bool watches, bool *can);
 /* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */
 StcOptions options_copy(Arena *a, const StcOptions *o);
 /* Checks the options that no other part checks, and fills the program's language, schedule and defines from them.

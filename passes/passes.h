@@ -10,7 +10,7 @@
  *   stencil IR -> stencil IR (stencil/; simplify.c stands beside the folders)
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
- *   distribute.c      the program for one part of a grid (distribute.h)
+ *   distribute.c      the program for one part of a grid (distribute.h), and whether there can be one
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
  *   probes.c          what probes see as stencils
@@ -107,6 +107,11 @@ struct PassHooks {
   bool print_all, verify_each, time, stats;
   FILE *to; /* where dumps, times and statistics go (NULL: stderr) */
 };
+
+/* Can pass distribute make of `m`, to which it is the first, the program for one part of the grid if that is cut along
+ * these dimensions; and if `watches`, one that evaluates reductions and probes there? What is in the way is an error;
+ * `m` is of no use afterwards. */
+bool can_distribute(PassContext *c, Module *m, const bool cut[MAX_RANK], bool watches);
 
 /* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own).
  * h may be NULL. */

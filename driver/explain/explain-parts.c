@@ -64,15 +64,19 @@ static StcStatus read_parts(StcContext *c, const char *text, int rank, int64_t p
 /* ---------------------------------------------------------------- the program for a part */
 
 /* The dimensions that the grid is cut along in the part's program: those asked for, and all others that it can be, as
- * other numbers of devices may need them. */
-static const char *cut_dimensions(const Explanation *e, ExplainedParts *x) {
+ * other numbers of devices may need them. Into *out. */
+static StcStatus cut_dimensions(const Explanation *e, ExplainedParts *x, const char **out) {
   Str text = {.arena = e->arena};
   for (int d = 0; d < x->rank; d++) {
-    x->can[d] = x->parts[d] > 1 || program_can_cut(e->program, arena_printf(e->arena, "%d", d));
+    x->can[d] = x->parts[d] > 1;
+    StcStatus s = x->can[d] ? STC_OK : program_can_cut(e->program, arena_printf(e->arena, "%d", d), false, &x->can[d]);
+    if (s)
+      return s;
     if (x->can[d])
       str_addf(&text, "%s%d", text.n ? "+" : "", d);
   }
-  return text.n ? text.s : "0";
+  *out = text.n ? text.s : "0";
+  return STC_OK;
 }
 
 /* The points along dimension `d` that a part in the middle of `parts` owns: the most that one does. */
@@ -334,8 +338,11 @@ StcStatus explain_parts(const Command *c, Explanation *e) {
       s = (context_error(c->context, "--parts=%s: the grid has %lld points in dimension %d, so at most that many parts",
                          c->parts, (long long)e->extents[d], d),
            STC_USAGE);
+  const char *cut;
   if (!s)
-    s = program_distribute(e->program, cut_dimensions(e, x), false, &x->part.program);
+    s = cut_dimensions(e, x, &cut);
+  if (!s)
+    s = program_distribute(e->program, cut, false, &x->part.program);
   e->parts = x;
   PartArgs args = {e, x};
   return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);

@@ -37,7 +37,10 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   bool can[MAX_RANK];
   for (int d = 0; d < s->rank; d++) {
     extents[d] = s->hi[d] - s->lo[d] + 1;
-    can[d] = s->rank == 1 || n == 1 || program_can_cut(p->program, arena_printf(p->w.arena, "%d", d));
+    can[d] = s->rank == 1 || n == 1;
+    StcStatus st = can[d] ? STC_OK : program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can[d]);
+    if (st)
+      return st;
   }
   if (!split_choose(s->rank, extents, n, can, s->parts))
     s->parts[0] = n;
@@ -45,14 +48,14 @@ static StcStatus choose_parts(StcPlan *p, int n) {
 }
 
 /* Reads "2x2", as far as it goes; where there is nothing the parts are as many as devices, cut as is best. Returns what
- * is behind it; NULL: it is not right. */
-static const char *read_shape(StcPlan *p, const char *text, int ndevices) {
+ * is behind it; NULL: it is not right. *st is set to an error in choosing. */
+static const char *read_shape(StcPlan *p, const char *text, int ndevices, StcStatus *st) {
   Split *s = p->split;
   const char *at = text;
   for (int k = 0; k < MAX_RANK; k++)
     s->parts[k] = 1;
   if (!*text || *text == '/' || *text == ':')
-    return choose_parts(p, ndevices), text;
+    return *st = choose_parts(p, ndevices), text;
   int d = 0;
   for (bool more = true; more && d < MAX_RANK; d++) {
     char *end;
@@ -71,7 +74,10 @@ static const char *read_shape(StcPlan *p, const char *text, int ndevices) {
 static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
   static const char *const ways[] = {"peer", "copy", "nccl", "mpi"};
   Split *s = p->split;
-  const char *at = read_shape(p, text ? text : "", ndevices);
+  StcStatus st = STC_OK;
+  const char *at = read_shape(p, text ? text : "", ndevices, &st);
+  if (st)
+    return st;
   if (at && *at == '/' && at[1] >= '1' && at[1] <= '9') {
     char *end;
     s->every = strtol(at + 1, &end, 10);
@@ -234,9 +240,10 @@ static StcStatus check_probes(StcPlan *p) {
 
 /* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
  * inits are another matter. */
-static bool allows_lean(const StcPlan *p, const char *cut) {
+static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  return m->nreductions + m->nprobes == 0 || program_can_cut(p->program, arena_printf(p->w.arena, "%s,watch=all", cut));
+  *yes = m->nreductions + m->nprobes == 0;
+  return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 
 /* Does a probe use `step`? */
@@ -308,8 +315,12 @@ static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
 static StcStatus distribute(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
-  bool lean = a->lean && allows_lean(p, a->cut) && !prefers_whole(a);
-  StcStatus st = program_distribute(p->program, a->cut, lean, &s->program);
+  bool lean = false;
+  StcStatus st = a->lean ? allows_lean(p, a->cut, &lean) : STC_OK;
+  lean = lean && !prefers_whole(a);
+  if (st)
+    return st;
+  st = program_distribute(p->program, a->cut, lean, &s->program);
   s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
   if (!s->lean || rings_fit(a, s->program))
     return st;

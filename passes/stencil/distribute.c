@@ -297,6 +297,18 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
   return ok && read_cut(p, cut) && (!p->rows || check_rows(p));
 }
 
+/* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
+static bool analyse(Parts *p) {
+  distribute_add_watches(p);
+  return distribute_rings(p) && distribute_reach(p);
+}
+
+bool can_distribute(PassContext *c, Module *m, const bool cut[MAX_RANK], bool watches) {
+  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart), .watches = watches, .watch = -1};
+  memcpy(p.cut, cut, sizeof p.cut);
+  return analyse(&p);
+}
+
 /* The pass. It must be the first that changes stencils. */
 Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
   Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart)};
@@ -307,8 +319,7 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
   }
   if (!read_options(&p, n, o))
     return NULL;
-  distribute_add_watches(&p);
-  if (!distribute_rings(&p) || !distribute_reach(&p))
+  if (!analyse(&p))
     return NULL;
   distribute_choose_inits(&p);
   add_place(&p);

@@ -252,9 +252,43 @@ static void test_no_memory(void **state) {
   assert_non_null(strstr(w->messages.first, "no memory on this computer for 4.66 GiB of a copy of U"));
 }
 
+/* A heap that is full if *user is. */
+static void *heap(void *user, void *p, size_t size) {
+  if (!size)
+    return free(p), NULL;
+  return *(bool *)user ? NULL : realloc(p, size);
+}
+
+/* Whether a grid can be cut is analysed: no memory is an error, and no "no". */
+static void test_can_cut(void **state) {
+  static const char mixed[] = "grid G = [0 .. 7, 0 .. 9], 1;\nfield C : f32 on G outside clamp;\n"
+                              "field U : f32 on G outside periodic;\nstencil s(U)[G] = C[-1,0] + U[-1,0];\n";
+  bool full = false, can = false;
+  StcConfig config = {.realloc = heap, .user = &full};
+  StcProgram *p, *q;
+  (void)state;
+  StcContext *c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(c, "planted.stn", text, NULL, &p), STC_OK);
+  assert_int_equal(program_can_cut(p, "0+1", true, &can), STC_OK);
+  assert_true(can);
+  full = true;
+  assert_int_equal(program_can_cut(p, "0", false, &can), STC_MEMORY);
+  assert_false(can);
+  full = false;
+  stc_program_free(p);
+  assert_int_equal(stc_compile_string(c, "mixed.stn", mixed, NULL, &q), STC_OK);
+  assert_int_equal(program_can_cut(q, "0", false, &can), STC_OK);
+  assert_false(can);
+  assert_int_equal(program_can_cut(q, "1", false, &can), STC_OK);
+  assert_true(can);
+  stc_program_free(q);
+  stc_context_free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_can_cut),
       cmocka_unit_test_setup_teardown(test_no_memory, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_nothing_planted, make_chain, free_world),
