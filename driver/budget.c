@@ -5,6 +5,7 @@
 #include "passes/plan/tuning.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* Is everything about tiles left open? */
 static bool is_open(const Schedule *s) {
@@ -61,4 +62,32 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
                 quick == QUICK_PASSES ? "the optimisations that pay most alone"
                                       : "few optimisations and quick selection of instructions");
   return quick;
+}
+
+bool budget_compiler(Diags *d, const Module *m, bool simt) {
+  const Kernel *longest = NULL;
+  int64_t most = 0;
+  double seconds = 0;
+  for (int k = 0; k < m->nkernels && simt; k++) {
+    int64_t ops = 0;
+    block_walk(m->kernels[k].body, count_op, &ops);
+    seconds += tuning.slow_seconds * pow((double)ops / tuning.slow_ops, tuning.slow_power);
+    if (ops > most) {
+      most = ops;
+      longest = &m->kernels[k];
+    }
+  }
+  if ((double)most >= tuning.endless_kernel) {
+    diag_error(d, longest->loc,
+               "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: fewer time steps "
+               "(-T), fewer points a thread (-elems) or -schedule=naive make fewer",
+               longest->name, most, tuning.endless_kernel);
+    return false;
+  }
+  if ((double)most >= tuning.slow_kernel)
+    diag_warning(d, longest->loc,
+                 "kernel %s has %" PRId64 " operations: the GPU's compiler may take %.0f s for all kernels; fewer time "
+                 "steps (-T) or points a thread (-elems) make fewer",
+                 longest->name, most, seconds);
+  return true;
 }

@@ -468,6 +468,8 @@ static StcStatus artifact_guarded(void *arg) {
   Build *b = args->b;
   CodegenOptions o = program_codegen_options(p, b->code.module, b->code.target);
   char *bytes;
+  if (!budget_compiler(p->w.diags, b->code.module, target_info(b->code.target)->simt))
+    return STC_INPUT;
   if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
     return STC_INTERNAL;
   char *copy = arena_alloc(p->w.arena, b->size + 1);
@@ -533,6 +535,8 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   if (!m)
     return false;
   CodegenOptions o = program_codegen_options(p, m, p->target);
+  if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt))
+    return false;
   if (!codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
     return false;
   char *copy = arena_alloc(p->w.arena, size + 1);

@@ -128,6 +128,8 @@ static StcStatus begin_guarded(void *arg) {
   BeginArgs *a = arg;
   Build *b = a->code->build;
   a->code->codegen = program_codegen_options(a->program, b->code.module, b->code.target);
+  if (!b->bytes && !b->units && !budget_compiler(a->program->w.diags, b->code.module, true))
+    return STC_INPUT;
   return find_units(a->code, a->program, b);
 }
 
