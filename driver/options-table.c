@@ -103,9 +103,6 @@ static const char *set_fcheck(Command *c, const char *v) {
   return NULL;
 }
 
-/* -fdeterministic: reductions always are. */
-static const char *set_deterministic(Command *c, const char *v) { return (void)c, (void)v, NULL; }
-
 /* -for-grid=AxBxC. */
 static const char *set_grid(Command *c, const char *v) {
   int n[3] = {0};
@@ -120,7 +117,7 @@ static const char *set_help(Command *c, const char *v) {
   c->topic = c->kind == CMD_COMPILE ? NULL : command_row(c->kind)->word;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
-/* --stdio, which editors' clients say. */
+/* --stdio, which editors' clients say of the one way there is. */
 static const char *set_stdio(Command *c, const char *v) { return (void)c, (void)v, NULL; }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
 
@@ -363,8 +360,6 @@ const OptionRow option_rows[] = {
      "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",
      "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
-    {"fdeterministic", TAKES_NOTHING, BOTH, BY(set_deterministic), "-fdeterministic",
-     "bitwise repeatable reductions: they always are"},
     {"ffast-math", TAKES_NOTHING, PROGRAM, FLAG(options.fast_math), "-ffast-math", "reassociate and approximate"},
     {"passes", TAKES_VALUE, BOTH | CMD_TUNE, TEXT(options.passes), "-passes=A,B(x=1)",
      "run these passes in place of the schedule's"},

@@ -63,21 +63,6 @@ int64_t walk_bytes(const Stream *p, const Schedule *s) {
   return ring_bytes(p, s, walk_row(p->l, larger(walk_width(p->l, s, p->l->m->grid.rank - 1), 1)));
 }
 
-double walk_redundancy(const Stream *p, const Schedule *s) {
-  const Launch *l = p->l;
-  double sum = 0;
-  for (int i = 0; i < l->n; i++) {
-    double points = 1;
-    for (int d = 0; d < l->m->grid.rank; d++) {
-      double width = (double)walk_width(l, s, d);
-      points *=
-          width > 0 ? (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / width : 1e6 * (1 - width);
-    }
-    sum += points;
-  }
-  return l->n ? sum / l->n : 1;
-}
-
 /* ---- what is possible */
 
 const char *walk_refused(Arena *a, const Launch *l) {

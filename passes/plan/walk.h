@@ -26,13 +26,12 @@ int32_t walk_row(const Launch *l, int64_t width);
 int64_t walk_bytes(const Stream *p, const Schedule *s);
 
 /* For schedule-stream.c, on targets without threads: why launch `l` cannot be walked, NULL: it can; all but T of
- * `want`, filled up, in *s; what is wrong with a shape, and with a tile; points computed for each given
- * out; the most time steps to try. */
+ * `want`, filled up, in *s; what is wrong with a shape, and with a tile; the most time steps to
+ * try. */
 const char *walk_refused(Arena *a, const Launch *l);
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s);
 const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s);
 const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s);
-double walk_redundancy(const Stream *p, const Schedule *s);
 int walk_most_levels(const Module *m);
 
 /* walk-cost.c: nanoseconds that a core is expected to take for a point and time step, all that is computed twice and
