@@ -293,10 +293,41 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
   store_value(t, &in, i, field, old_value(&inner, &in, field, true), cell, at, false);
 }
 
+bool carries_over(const Tile *t, int i, int field) {
+  int version = launch_version(t->l, field, i);
+  bool to_array = t->array[field][version + 1] >= 0;
+  if (!is_written(t, field) || !stencil_keeps(t->l->m, &t->l->st[i], field))
+    return false;
+  return to_array ||
+         (keeps_values(t->l, i, field) && stores_directly(t, field, i) && (t->l->use[field].paired || version > 0));
+}
+
+void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell) {
+  int version = launch_version(t->l, field, i);
+  bool to_array = t->array[field][version + 1] >= 0;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    at[d] = coordinate_of(t, b, cell[d], d);
+  Builder in = *b;
+  if (t->l->m->fields[field].temp && !to_array) {
+    Value *has = has_value(t, b, i, field, at);
+    if (!has)
+      return;
+    Op *test = build_if(b, has, 0, NULL);
+    in = builder_at_end(b->arena, test->blocks[0]);
+    in.loc = b->loc;
+  }
+  CellUse use;
+  Point p = point_at(t, &in, i, &use, cell, at, false);
+  Value *v = keeps_values(t->l, i, field) ? old_value(&p, &in, field, true)
+                                          : build_const(&in, t->l->m->fields[field].type, (Const){0});
+  store_value(t, &in, i, field, v, cell, at, false);
+}
+
 /* ---------------------------------------------------------------- an instance */
 
 /* Stores the values `v` of what `piece` gives targets of instance i at point `p`, and carries over those that it leaves
- * as they are. */
+ * as they are, but for the fast code of other pieces than the main one: build_kept did it there. */
 static void store_piece(const Tile *t, Builder *b, int i, const Piece *piece, Point *p, Value *const *v,
                         Value *const *cell, Value *const *at, bool fast) {
   const Stencil *st = &t->l->st[i];
@@ -304,7 +335,7 @@ static void store_piece(const Tile *t, Builder *b, int i, const Piece *piece, Po
     int f = st->targets[k], j = piece_target(piece, f);
     if (j >= 0)
       store_value(t, b, i, f, v[j], cell, at, !fast);
-    else
+    else if (!fast || piece == main_piece(b->arena, st))
       keep_value(t, b, i, f, piece, p, cell, at);
   }
 }
@@ -316,6 +347,17 @@ static void build_piece(const Tile *t, Builder *b, int i, const Piece *piece, Va
   b->loc = piece->loc;
   Point p = point_at(t, b, i, &use, cell, wrapped, false);
   store_piece(t, b, i, piece, &p, piece_values(&p, b, piece), cell, at, false);
+}
+
+void build_slow_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell) {
+  CellUse use;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    at[d] = coordinate_of(t, b, cell[d], d);
+  Point p = point_at(t, b, i, &use, cell, at, false);
+  Value **v = piece_values(&p, b, piece);
+  for (int k = 0; k < piece->ntargets; k++)
+    store_value(t, b, i, piece->targets[k], v[k], cell, at, false);
 }
 
 /* A point of the fast code, what was computed for it, and where it is. */

@@ -73,11 +73,15 @@ static void mark_memory(void *user, const Piece *piece, int field, const int64_t
   m->reads |= launch_reads(m->t->l, field, m->instance).version == 0;
 }
 
-/* The lines that instance `i` computes together. One by one in rank 3 if it is bound by global memory: lines lie behind
- * each other there, and processors fetch ahead what is read in order. */
-static int lines_of(const Tile *t, int i) {
+/* The lines of `piece` that instance `i` computes together. One by one if it is thinner than the main piece; and in
+ * rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in
+ * order. */
+static int lines_of(const Tile *t, int i, const Piece *piece) {
   const Stencil *st = &t->l->st[i];
   Marks m = {t, i, false};
+  if (free_dimensions(t->l->m->arena, &piece->box) <
+      free_dimensions(t->l->m->arena, &main_piece(t->l->m->arena, st)->box))
+    return 1;
   stencil_accesses(st, mark_memory, &m);
   for (int k = 0; k < st->ntargets; k++)
     m.reads |= stores_directly(t, st->targets[k], i);
@@ -92,7 +96,7 @@ static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece,
   region_cells(t, &b, fast, t->rank, lo, hi);
   open_nest(t, &b, lo, hi, y, cell);
   Value *from = x ? lo[y] : NULL;
-  int lines = lines_of(t, i);
+  int lines = lines_of(t, i, piece);
   if (lines > 1) {
     Value *n = build_int(&b, TY_I32, lines);
     from = build2(&b, OP_ADD, lo[y], build2(&b, OP_MUL, build2(&b, OP_DIV, build2(&b, OP_SUB, hi[y], lo[y]), n), n));
@@ -115,23 +119,22 @@ static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *
   return yes;
 }
 
-/* The loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what lies
- * behind it. */
-static void build_slow_nest(const Tile *t, Builder b, int i, const Region *region, const Region *fast) {
-  Value *cell[MAX_RANK], *los[MAX_RANK], *his[MAX_RANK];
+/* Opens the loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what
+ * lies behind it; the last one with `flags`. */
+static void open_rest(const Tile *t, Builder *b, const Region *region, const Region *fast, int flags, Value **cell) {
+  Value *los[MAX_RANK], *his[MAX_RANK];
   int x = t->rank - 1;
-  Value *lo = cell_of(t, &b, region->lo[x], x), *hi = cell_of(t, &b, plus_i64(&b, region->hi[x], 1), x);
-  Value *fast_lo = cell_of(t, &b, fast->lo[x], x), *fast_hi = cell_of(t, &b, plus_i64(&b, fast->hi[x], 1), x);
-  region_cells(t, &b, region, x, los, his);
-  open_nest(t, &b, los, his, x, cell);
-  Value *in_row = row_is_fast(t, &b, fast, cell);
-  Value *first_end = build3(&b, OP_SELECT, in_row, fast_lo, hi),
-        *second_begin = build3(&b, OP_SELECT, in_row, fast_hi, hi);
-  Value *part = open_loop(&b, build_int(&b, TY_I32, 0), build_int(&b, TY_I32, 2), 1, 0);
-  Value *second = build2(&b, OP_EQ, part, build_int(&b, TY_I32, 1));
-  Value *from = build3(&b, OP_SELECT, second, second_begin, lo), *to = build3(&b, OP_SELECT, second, hi, first_end);
-  cell[x] = open_loop(&b, from, to, 1, 0);
-  build_slow_cell(t, &b, i, cell);
+  Value *lo = cell_of(t, b, region->lo[x], x), *hi = cell_of(t, b, plus_i64(b, region->hi[x], 1), x);
+  Value *fast_lo = cell_of(t, b, fast->lo[x], x), *fast_hi = cell_of(t, b, plus_i64(b, fast->hi[x], 1), x);
+  region_cells(t, b, region, x, los, his);
+  open_nest(t, b, los, his, x, cell);
+  Value *in_row = row_is_fast(t, b, fast, cell);
+  Value *first_end = build3(b, OP_SELECT, in_row, fast_lo, hi),
+        *second_begin = build3(b, OP_SELECT, in_row, fast_hi, hi);
+  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
+  Value *second = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
+  Value *from = build3(b, OP_SELECT, second, second_begin, lo), *to = build3(b, OP_SELECT, second, hi, first_end);
+  cell[x] = open_loop(b, from, to, 1, flags);
 }
 
 /* Does `region` have points that are not in `fast`, which lies inside it? */
@@ -144,16 +147,86 @@ static Value *regions_differ(const Tile *t, Builder *b, const Region *region, co
   return differ;
 }
 
-void build_instance(const Tile *t, Builder *b, int i) {
-  const Stencil *st = &t->l->st[i];
-  const Piece *piece = main_piece(b->arena, st);
-  b->loc = piece->loc;
+/* Opens an if at `b`, which then builds inside it: has `region` points that are not in `fast`? */
+static void open_if_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+  Op *rest = build_if(b, regions_differ(t, b, region, fast), 0, NULL);
+  Loc loc = b->loc;
+  *b = builder_at_end(b->arena, rest->blocks[0]);
+  b->loc = loc;
+}
+
+/* An instance some of whose halo cells are images: the fast box of the main piece; what is left by tests, which piece
+ * it lies in among them. */
+static void build_wrapped_instance(const Tile *t, Builder *b, int i) {
+  const Piece *piece = main_piece(b->arena, &t->l->st[i]);
+  Value *cell[MAX_RANK];
   Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
   build_fast_nest(t, *b, i, piece, &fast);
-  Op *rest = build_if(b, regions_differ(t, b, &region, &fast), 0, NULL);
-  Builder in = builder_at_end(b->arena, rest->blocks[0]);
-  in.loc = b->loc;
-  build_slow_nest(t, in, i, &region, &fast);
+  Builder in = *b;
+  open_if_differ(t, &in, &region, &fast);
+  open_rest(t, &in, &region, &fast, 0, cell);
+  build_slow_cell(t, &in, i, cell);
+}
+
+/* Carries over what instance `i` keeps of its targets in `region`, but for `fast`, whose code does it. Cells of pieces
+ * are computed behind that. */
+static void build_kept(const Tile *t, const Builder *b, int i, const Region *region, const Region *fast) {
+  const Stencil *st = &t->l->st[i];
+  Value *cell[MAX_RANK];
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k];
+    if (!carries_over(t, i, f))
+      continue;
+    Builder in = *b;
+    Region box = region_of_box(t, &in, &t->l->m->fields[f].box), own = region_clip(t, &in, region, &box),
+           done = region_clip(t, &in, &own, fast);
+    open_if_differ(t, &in, &own, &done);
+    open_rest(t, &in, &own, &done, FOR_PARALLEL, cell);
+    build_kept_cell(t, &in, i, f, cell);
+  }
+}
+
+/* `piece` of instance i in `region`: the fast box without any test, what is left of the piece by tests. */
+static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region,
+                              const Region *fast) {
+  Value *cell[MAX_RANK];
+  build_fast_nest(t, *b, i, piece, fast);
+  if (!piece_has_rules(t->l, i, piece))
+    return;
+  Builder in = *b;
+  open_if_differ(t, &in, region, fast);
+  open_rest(t, &in, region, fast, 0, cell);
+  build_slow_piece(t, &in, i, piece, cell);
+}
+
+/* The part of `region` that is in `piece`. */
+static Region piece_region(const Tile *t, Builder *b, const Piece *piece, const Region *region) {
+  Region box = region_of_box(t, b, &piece->box);
+  return region_clip(t, b, region, &box);
+}
+
+void build_instance(const Tile *t, Builder *b, int i) {
+  const Stencil *st = &t->l->st[i];
+  const Piece *first = main_piece(b->arena, st);
+  b->loc = first->loc;
+  for (int d = 0; d < t->rank; d++)
+    if (t->l->wraps[d]) {
+      build_wrapped_instance(t, b, i);
+      return;
+    }
+  Region region = instance_region(t, b, i), own = piece_region(t, b, first, &region),
+         fast = fast_region(t, b, i, first, &own);
+  build_kept(t, b, i, &region, &fast);
+  build_piece_nests(t, b, i, first, &own, &fast);
+  for (int k = 0; k < st->npieces; k++) {
+    const Piece *piece = &st->pieces[k];
+    if (piece == first)
+      continue;
+    b->loc = piece->loc;
+    own = piece_region(t, b, piece, &region);
+    fast = fast_region(t, b, i, piece, &own);
+    build_piece_nests(t, b, i, piece, &own, &fast);
+  }
 }
 
 /* The lag of the instance that makes version `v` of `field`. */

@@ -115,6 +115,28 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
       s->images[d] = false;
 }
 
+/* The accesses of one piece: does one need an outside rule? */
+typedef struct RuleUse {
+  const Module *m;
+  const Piece *piece;
+  bool found;
+} RuleUse;
+
+/* AccessFn: notes in the RuleUse `user` whether this access needs a rule. */
+static void note_rule(void *user, const Piece *piece, int field, const int64_t *off) {
+  RuleUse *r = user;
+  if (piece != r->piece)
+    return;
+  Rules rules = access_rules(r->m, &piece->box, field, off);
+  r->found |= !rules_none(&rules);
+}
+
+bool piece_has_rules(const Launch *l, int i, const Piece *piece) {
+  RuleUse r = {l->m, piece, false};
+  stencil_accesses(&l->st[i], note_rule, &r);
+  return r.found;
+}
+
 /* Does the body ask for the coordinate in dimension d? */
 static bool uses_index(const Block *b, int d) {
   for (const Op *op = b->first; op; op = op->next)

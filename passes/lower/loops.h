@@ -90,6 +90,8 @@ void region_rows(const Tile *t, Builder *b, int lag, Region *r);
 Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box);
 /* The box as run-time bounds. */
 Region region_of_box(const Tile *t, Builder *b, const Box *box);
+/* Does an access of `piece` of instance `i` need an outside rule? */
+bool piece_has_rules(const Launch *l, int i, const Piece *piece);
 /* The points of `region` at which `piece` of instance i can be computed without any test. */
 Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region);
 /* The cell of coordinate x in dimension d, i32; the coordinate of a cell, i64. */
@@ -105,6 +107,13 @@ void build_fast_cells(const Tile *t, Builder *b, int i, const Piece *piece, int 
                       Value *const *lines);
 /* The value of all targets at a cell by tests, stored. */
 void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell);
+/* The new values that `piece` gives its targets at a cell of it by tests, stored. No image is near. */
+void build_slow_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell);
+/* Has instance `i` anything to do for cells of `field`, one of its targets, that it leaves as they are? */
+bool carries_over(const Tile *t, int i, int field);
+/* Carries the value of `field` over at a cell within the field's region; 0 in an array if it has none yet in this step.
+ * No image is near. */
+void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell);
 /* Copies the last version of `field` from its array to global memory, at a cell that the tile gives out. */
 void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell);
 /* Computes before the innermost loop where those rows of rings are that instance `i` needs for `piece` at the `n` cells
@@ -113,8 +122,8 @@ void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *c
 
 /* ---------------------------------------------------------------- loops-nest.c */
 
-/* Instance i on its region: the fast box without any test, innermost loop parallel; what is left of the region, if
- * anything, by tests. */
+/* Instance i on its region: what it keeps carried over, and for each piece the fast box without any test, both with the
+ * innermost loop parallel; what is left of a piece, if anything, by tests. */
 void build_instance(const Tile *t, Builder *b, int i);
 /* Opens a loop over cells lo <= x < hi, `stride` apart, at `b`, which then builds inside it; returns the cell. */
 Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags);
