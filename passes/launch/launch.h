@@ -11,6 +11,7 @@
  *                    tile and writes back
  *   copies.c         copies that a launch need not make
  *   single.c         launches of one stencil each
+ *   thin.c           launches that compute few points
  *
  *   what a launch becomes in the families whose tiles are walked:
  *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)
@@ -118,9 +119,11 @@ typedef struct FieldUse {
   bool paired;      /* it is read from one buffer and stored to another, which the host then swaps */
   int32_t into;     /* paired: that other one is the buffer of field `into`, free before the launch, which that field's
                        `from` names (a temp one, or see launch_store_over); -1: its own second */
-  int32_t from;     /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
-                       read from; -1: no */
-  int32_t depth;    /* so many consecutive versions of it, at least 2, are alive at once */
+  bool back;     /* paired, but what is stored to the other buffer, at the points of pieces alone, is copied back by a
+                    kernel behind; the host swaps nothing */
+  int32_t from;  /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
+                    read from; -1: no */
+  int32_t depth; /* so many consecutive versions of it, at least 2, are alive at once */
   int32_t own_loads; /* instances that need the point's own value of version 0 */
   int32_t
       *near; /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
@@ -150,6 +153,7 @@ typedef struct Launch {
   FieldUse *use;                               /* Module.nfields */
   const int32_t *writer, *first_write;         /* the instances that write field f, in order, are those from
                                                   writer[first_write[f]] to before writer[first_write[f + 1]] */
+  bool thin;           /* its kernel has nothing to do but at the points of pieces (launch_copy_back) */
   const char *illegal; /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
 } Launch;
 
@@ -162,6 +166,10 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
  * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
  * Memory need not bring what is written over then. */
 void launch_store_over(Launch *l);
+/* Lets launch `l`, of one instance that computes no point twice and whose pieces are thin, compute those alone: what it
+ * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
+ * `thin`. For targets without threads. */
+void launch_copy_back(Launch *l);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
  * number, in the module's arena; what it says of other fields means nothing. */
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);

@@ -280,7 +280,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
                 at, true);
     return;
   }
-  bool moves = kept && (u->paired || version > 0);
+  bool moves = kept && ((u->paired && !u->back) || version > 0);
   Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, i, field, at) : NULL;
   if (!has)
     return;
@@ -294,12 +294,13 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
 }
 
 bool carries_over(const Tile *t, int i, int field) {
+  const FieldUse *u = &t->l->use[field];
   int version = launch_version(t->l, field, i);
   bool to_array = t->array[field][version + 1] >= 0;
   if (!is_written(t, field) || !stencil_keeps(t->l->m, &t->l->st[i], field))
     return false;
   return to_array ||
-         (keeps_values(t->l, i, field) && stores_directly(t, field, i) && (t->l->use[field].paired || version > 0));
+         (keeps_values(t->l, i, field) && stores_directly(t, field, i) && ((u->paired && !u->back) || version > 0));
 }
 
 void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell) {

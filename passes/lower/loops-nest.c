@@ -229,6 +229,28 @@ void build_instance(const Tile *t, Builder *b, int i) {
   }
 }
 
+void build_copy_back(const Tile *t, Builder *b) {
+  const Stencil *st = t->l->st;
+  Region region = instance_region(t, b, 0);
+  for (int k = 0; k < st->npieces; k++) {
+    const Piece *piece = &st->pieces[k];
+    Region own = piece_region(t, b, piece, &region);
+    Value *cell[MAX_RANK], *at[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+    Builder in = *b;
+    region_cells(t, &in, &own, t->rank, lo, hi);
+    open_nest(t, &in, lo, hi, t->rank, cell);
+    for (int d = 0; d < t->rank; d++)
+      at[d] = coordinate_of(t, &in, cell[d], d);
+    for (int j = 0; j < piece->ntargets; j++) {
+      int f = piece->targets[j];
+      if (!t->l->use[f].back)
+        continue;
+      Value *v = build_load(&in, t->l->m->fields[f].type, store_buffer(t->lo, t->l, f), t->rank, at, NULL);
+      build_store(&in, load_buffer(t->lo, f), v, t->rank, at, NULL);
+    }
+  }
+}
+
 /* The lag of the instance that makes version `v` of `field`. */
 static int32_t version_lag(const Tile *t, int field, int v) {
   int i = 0;

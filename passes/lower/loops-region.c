@@ -37,9 +37,9 @@ Region instance_region(const Tile *t, Builder *b, int i) {
     bool wraps = t->l->wraps[d];
     Value *lo = plus_i64(b, t->base[d], t->lead[d] - e.lo[d]);
     Value *hi = plus_i64(b, t->base[d], t->lead[d] + t->width[d] - 1 + e.hi[d]);
-    r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, m->grid.lo[d]));
+    r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, t->covers.lo[d]));
     r.hi[d] =
-        build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, m->grid.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
+        build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, t->covers.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
   }
   if (t->walk)
     region_rows(t, b, t->walk->lag[i], &r);

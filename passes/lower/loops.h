@@ -48,6 +48,7 @@ typedef struct Tile {
   int32_t width[MAX_RANK]; /* points given out */
   int32_t cells[MAX_RANK]; /* points computed: width and the hull */
   int32_t lead[MAX_RANK];  /* cells before the first that is given out */
+  Box covers;              /* the points that the launch's tiles cover: the grid, or those that have something to do */
   int32_t lines;           /* lines of the dimension before the last that the fast loops compute together */
   Value *base[MAX_RANK];   /* i64 */
   int32_t **array;         /* [field][version]: index of the array that holds it, -1: none */
@@ -127,6 +128,8 @@ void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *c
 void build_instance(const Tile *t, Builder *b, int i);
 /* Opens a loop over cells lo <= x < hi, `stride` apart, at `b`, which then builds inside it; returns the cell. */
 Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags);
+/* Copies what a thin launch stored to other buffers, at the points of its pieces, back. */
+void build_copy_back(const Tile *t, Builder *b);
 /* Copies the last version of each field that stays in an array to global memory: the output tile's points, or those of
  * them in the rows of the running step. */
 void build_write_back(const Tile *t, Builder *b);

@@ -165,7 +165,7 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
       if (lo->m->fields[f].past == past && l->use[f].from >= 0)
         push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[0][l->use[f].from]});
   for (int f = 0; f < lo->m->nfields; f++)
-    if (l->use[f].paired && l->use[f].into < 0)
+    if (l->use[f].paired && l->use[f].into < 0 && !l->use[f].back)
       push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[1][f]});
 }
 

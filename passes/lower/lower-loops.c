@@ -42,16 +42,59 @@ static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
     t->lead[d] = (int32_t)l->hull.lo[d];
     k->threads[d] = 1;
     k->tile[d] = t->width[d];
-    k->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);
+    k->extent[d] = box_extent(t->lo->out->arena, &t->covers, d);
     Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
-    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(l->m->grid.lo[d], -l->hull.lo[d])));
+    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(t->covers.lo[d], -l->hull.lo[d])));
   }
+}
+
+/* The least box about the pieces of `st`, as far as their bounds can be compared; else as far as the grid. */
+static Box pieces_hull(const Module *m, const Stencil *st) {
+  Box box = st->pieces[0].box;
+  for (int d = 0; d < box.rank; d++)
+    for (int i = 1; i < st->npieces; i++) {
+      int64_t below, above;
+      const Box *piece = &st->pieces[i].box;
+      if (!affine_diff(box.lo[d], piece->lo[d], &below) || !affine_diff(piece->hi[d], box.hi[d], &above)) {
+        box.lo[d] = m->grid.lo[d];
+        box.hi[d] = m->grid.hi[d];
+        break;
+      }
+      box.lo[d] = below > 0 ? piece->lo[d] : box.lo[d];
+      box.hi[d] = above > 0 ? piece->hi[d] : box.hi[d];
+    }
+  return box;
+}
+
+/* The points that kernels of launch `l` cover: all of the grid, or the pieces if that is thin. */
+static Box launch_points(const Launch *l) { return l->thin ? pieces_hull(l->m, l->st) : l->m->grid; }
+
+/* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
+static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,
+                             int steps) {
+  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = 1, .covers = launch_points(l)};
+  t.kernel = lowering_kernel(lo, arena_printf(l->m->arena, "%s_back", name), steps, l->st[0].loc);
+  Kernel *k = &lo->out->kernels[t.kernel];
+  Builder b = builder_at_end(lo->out->arena, k->body);
+  b.loc = k->loc;
+  place_tile(&t, k, &b, block);
+  build_copy_back(&t, &b);
+  host_launch(lo, seq, t.kernel);
+}
+
+/* Does launch `l` leave values in other buffers that are to be copied back? */
+static bool copies_back(const Launch *l) {
+  bool back = false;
+  for (int f = 0; f < l->m->nfields; f++)
+    back = back || l->use[f].back;
+  return back;
 }
 
 void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
                   int steps) {
-  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1};
-  t.kernel = lowering_kernel(lo, name, steps, l->st[0].loc);
+  bool back = copies_back(l);
+  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1, .covers = launch_points(l)};
+  t.kernel = lowering_kernel(lo, name, back ? 0 : steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
   b.loc = k->loc;
@@ -61,6 +104,8 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
     build_instance(&t, &b, i);
   build_write_back(&t, &b);
   host_launch(lo, seq, t.kernel);
+  if (back)
+    copy_back_launch(lo, seq, l, name, block, steps);
 }
 
 /* ---------------------------------------------------------------- modules */
@@ -114,8 +159,10 @@ static Launches all_launches(const TargetInfo *t, const Module *m, bool naive) {
   Launch **steps =
       naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
   l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
-  for (int i = 0; i < l.nsteps; i++)
+  for (int i = 0; i < l.nsteps; i++) {
     launch_store_over(steps[i]);
+    launch_copy_back(steps[i]);
+  }
   for (int i = 0; i < l.ninits + l.nsteps; i++)
     l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
   for (int i = 0; i < l.ntiles; i++) {

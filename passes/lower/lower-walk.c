@@ -118,7 +118,7 @@ static void build_walk(Walk *k, Builder *b) {
 
 /* Builds the kernel of launch `l`, with tiles of schedule `s`, and adds its launch to `seq`. */
 static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
-  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = walk_lines(l)},
+  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = walk_lines(l)},
             .st = stream_alone(l)};
   k.t.walk = &k.w;
   k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
@@ -135,16 +135,17 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
 /* ---- modules */
 
 /* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]: walked, or computed one instance
- * after the other. */
-static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+ * after the other; so are thin ones, by tiles as `rest` says. */
+static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s, const Schedule *rest) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
     int steps = i == n - 1 ? l[i]->steps : 0;
-    const char *name = group_name(lo, l[i], family_name(s[i].family), n > 1);
-    if (family_row(s[i].family)->walked)
-      walk_launch(lo, seq, l[i], &s[i], name, steps);
+    const Schedule *tile = l[i]->thin && family_row(s[i].family)->walked ? rest : &s[i];
+    const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
+    if (family_row(tile->family)->walked)
+      walk_launch(lo, seq, l[i], tile, name, steps);
     else
-      loops_launch(lo, seq, l[i], -1, name, s[i].block, steps);
+      loops_launch(lo, seq, l[i], -1, name, tile->block, steps);
     host_swaps(lo, seq, l[i]);
   }
 }
@@ -160,11 +161,13 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
   int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  for (int i = 0; i < groups; i++)
+    launch_copy_back(step[i]);
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   loops_inits(lo, inits, rest->block);
   for (int i = 0; i < tiles; i++)
-    walk_seq(lo, 1, &tile[i], s);
-  walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s);
+    walk_seq(lo, 1, &tile[i], s, rest);
+  walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s, rest);
   return lowering_finish(lo);
 }
 
