@@ -5,6 +5,8 @@
  *                     Block b leaves what its rows come to in element b of the scratch buffer "NAME.blocks".
  *   reduce_NAME_all   one block: combines those values pairwise and leaves the result in element 0.
  *
+ * Of few points one kernel of a single thread does both, which other threads need not be woken for.
+ *
  * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of
  * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
  * no atomics, and the same values come out every time. */
@@ -13,6 +15,9 @@
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
 enum { WARP = 32 };
+
+/* Points of a region that one thread takes alone, at most, where there are no threads in blocks. */
+enum { SMALL_REGION = 8192 };
 
 /* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's
  * number (i32) and `lane64` the same (targets with threads). */
@@ -190,7 +195,8 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
 static int lanes_array(const Reducer *k, int n) {
   int32_t cells[MAX_RANK] = {1, 1, 1};
   cells[k->rank - 1] = n;
-  return kernel_array(k->lo, &k->lo->out->kernels[k->kernel], "lanes", k->r->type, SPACE_SHARED, cells, NULL, NULL);
+  Kernel *kernel = &k->lo->out->kernels[k->kernel];
+  return kernel_array(k->lo, kernel, kernel->narrays ? "blocks" : "lanes", k->r->type, SPACE_SHARED, cells, NULL, NULL);
 }
 
 /* Lane `lane` of the array; the one `w` further. */
@@ -242,10 +248,9 @@ static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   return combine_lanes(k, b, array, REDUCE_LANES);
 }
 
-/* The first kernel: a block's rows; a block that has none has the identity. */
-static void loops_over_rows(const Reducer *k, Builder *b) {
-  int array = lanes_array(k, REDUCE_LANES);
-  Value *rows = count_rows(k, b), *block = k->block, *acc = identity(k, b);
+/* The rows of block number `block`, whose lanes are in `array`; a block that has none has the identity. */
+static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block) {
+  Value *rows = count_rows(k, b), *acc = identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
   Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
   Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 1, &acc);
@@ -257,6 +262,11 @@ static void loops_over_rows(const Reducer *k, Builder *b) {
   build_store(&none, k->buffer, acc, 1, &block, NULL);
 }
 
+/* The first kernel. */
+static void loops_over_rows(const Reducer *k, Builder *b) {
+  loop_over_rows(k, b, lanes_array(k, REDUCE_LANES), k->block);
+}
+
 /* The second kernel: a lane for each block. */
 static void loops_over_blocks(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_BLOCKS);
@@ -265,6 +275,28 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
   store_lane(k, &in, array, lane, build_load(&in, k->r->type, k->buffer, 1, &at, NULL));
   Value *all = combine_lanes(k, b, array, REDUCE_BLOCKS), *first = i64(b, 0);
   build_store(b, k->buffer, all, 1, &first, NULL);
+}
+
+/* Both kernels in one. */
+static void loops_over_all(const Reducer *k, Builder *b) {
+  int array = lanes_array(k, REDUCE_LANES);
+  Op *loop = build_for(b, i64(b, 0), i64(b, REDUCE_BLOCKS), 1, 0, 0, NULL);
+  Builder in = inside(b, loop->blocks[0]);
+  loop_over_rows(k, &in, array, loop->blocks[0]->args[0]);
+  loops_over_blocks(k, b);
+}
+
+/* Has the region of `r` so few points, whatever the params are, that one thread is done with them before others are
+ * awake? */
+static bool is_small(Arena *a, const Reduction *r) {
+  int64_t points = 1;
+  for (int d = 0; d < r->over.rank; d++) {
+    Affine n = box_extent(a, &r->over, d);
+    if (n.n || n.c > SMALL_REGION)
+      return false;
+    points *= n.c > 0 ? n.c : 0;
+  }
+  return points <= SMALL_REGION;
 }
 
 /* ---- modules */
@@ -303,6 +335,10 @@ static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
   out->seq = (HostSeq){0};
   out->result = k.buffer;
   const char *name = arena_printf(m->arena, "%s_reduce_%s", m->name, r->name);
+  if (!simt && is_small(m->arena, r)) {
+    reduce_kernel(&k, &out->seq, name, 1, loops_over_all);
+    return;
+  }
   reduce_kernel(&k, &out->seq, name, REDUCE_BLOCKS, simt ? threads_over_rows : loops_over_rows);
   reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1,
                 simt ? threads_over_blocks : loops_over_blocks);
