@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 
-import lit.formats
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import runlines
 
 config.name = "stc"
-config.test_format = lit.formats.ShTest(True)
+config.test_format = runlines.Script()
 config.suffixes = [".stn", ".sir", ".kir", ".test"]
-config.excludes = ["programs", "fuzz", "bench", "gpu", "unit", "standin", "Inputs", "CMakeFiles"]
+config.excludes = ["programs", "fuzz", "bench", "gpu", "unit", "standin", "api", "Inputs", "CMakeFiles"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = config.stc_test_exec_root
 config.environment["PATH"] = config.llvm_tools + os.pathsep + config.environment["PATH"]

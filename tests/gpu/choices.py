@@ -1,6 +1,7 @@
 """choices.py STC ROOT: does stc, left to choose, take the fastest family of schedules for every program, type and size that
 ROOT/docs/data/large.json has measured, or one within 5 % of it? A step that is cut into launches counts as overlapped. Names the rows
-where it does not; exit status 1 if there are any, or no rows."""
+where it does not; exit status 1 if there are any, or no rows. The planner was fitted to these rows, so this is no test of how well it
+chooses: it shows what a change of the planner loses of what was known (docs/retune.md)."""
 import json
 import os
 import subprocess
