@@ -8,6 +8,7 @@
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
+ *   check_move.c                    expressions: macros at a neighbour
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
@@ -399,6 +400,7 @@ struct Symbol {
   const void *listed;
   bool visited;         /* shared value: for shared_values */
   Symbol *chain, *next; /* of its hash bucket; in order of declaration */
+  const char *reads;    /* of a macro: check_op_reads */
 };
 
 /* Global names, in order of declaration from `first`, hashed by name. */
@@ -593,6 +595,22 @@ Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, boo
 Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* The literal int or float expression as an expression of type `t`; EXPR_BAD after reporting that it does not fit. */
 Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t);
+
+/* Was the same text reported at the same place before? Remembers it. */
+bool check_repeated(Checker *c, Loc loc, const char *message);
+/* The macro or function in whose expansion `env` is, NULL if it is in none. */
+const Env *check_macro_of(const Env *env);
+/* The argument bound to the name, NULL if it is no parameter of the macro `env`. */
+const Expr *check_argument(const Env *env, const char *name);
+/* The local of that name in the block in hand; macros do not see it. */
+Symbol *check_find_local(const Checker *c, const Env *env, const char *name);
+/* Do the brackets of `e`, behind its first kid, move a macro that is called there, and do not pick a component? */
+bool check_is_moved(const Checker *c, const Expr *e, const Env *env);
+/* A field that the macro's body names, or "idx", itself or by other macros; NULL if it names neither. */
+const char *check_op_reads(const Checker *c, const Decl *op);
+/* Warns if all arguments of the call of the macro `op` are moved by the same offset, and the macro names fields or idx
+ * itself, which stay. */
+void check_moved_arguments(Checker *c, const Expr *call, const Symbol *op);
 
 /* sum, prod, min or max over an index: its terms, from left to right. */
 Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shift);

@@ -359,7 +359,9 @@ static void check_op(Checker *c, const Decl *d) {
   }
   int before = diags_errors(c->d);
   check_op_body(c, d);
-  declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
+  Symbol *s = declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
+  if (s)
+    s->reads = check_op_reads(c, d);
 }
 
 /* fn NAME(PARAMETERS) : TYPE. */

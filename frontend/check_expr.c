@@ -32,7 +32,7 @@ Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) 
 }
 
 /* Has the same error been reported at the same place? Remembers it if not. */
-static bool is_repeated(Checker *c, Loc loc, const char *message) {
+bool check_repeated(Checker *c, Loc loc, const char *message) {
   for (int i = 0; i < c->nreported; i++)
     if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col &&
         !strcmp(c->reported[i].message, message))
@@ -50,7 +50,7 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
   va_start(ap, fmt);
   str_addv(&s, fmt, ap);
   va_end(ap);
-  if (is_repeated(c, loc, s.s))
+  if (check_repeated(c, loc, s.s))
     return check_bad(c, loc);
   diag_error(c->d, loc, "%s", s.s);
   for (int shown = 0; env && shown < 3; env = env->caller, shown++) {
@@ -200,14 +200,14 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 }
 
 /* The macro or function in whose expansion `env` is, NULL if it is in none. */
-static const Env *macro_of(const Env *env) {
+const Env *check_macro_of(const Env *env) {
   while (env && env->index)
     env = env->caller;
   return env;
 }
 
 /* The argument bound to the name, NULL if it is no parameter of the macro `env`. */
-static const Expr *argument(const Env *env, const char *name) {
+const Expr *check_argument(const Env *env, const char *name) {
   for (int i = 0; env && i < env->decl->nnames; i++)
     if (!strcmp(env->decl->names[i].s, name))
       return env->args[i];
@@ -215,8 +215,8 @@ static const Expr *argument(const Env *env, const char *name) {
 }
 
 /* The local of that name in the block in hand; macros do not see it. */
-static Symbol *find_local(const Checker *c, const Env *env, const char *name) {
-  const Env *macro = macro_of(env);
+Symbol *check_find_local(const Checker *c, const Env *env, const char *name) {
+  const Env *macro = check_macro_of(env);
   for (Symbol *s = macro && macro->decl->kind != DECL_FN ? NULL : c->locals; s; s = s->next)
     if (!strcmp(s->name, name))
       return s;
@@ -249,14 +249,14 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
 
 /* A bare name. */
 static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  const Env *macro = macro_of(env);
+  const Env *macro = check_macro_of(env);
   Symbol *sym = check_find_index(env, e->name);
   if (sym)
     return leaf(c, EXPR_CONST, sym->type, e->loc, sym);
-  const Expr *arg = argument(macro, e->name);
+  const Expr *arg = check_argument(macro, e->name);
   if (arg)
     return check_expr(c, arg, macro->caller, shift);
-  sym = find_local(c, env, e->name);
+  sym = check_find_local(c, env, e->name);
   if (sym)
     return local(c, env, e->loc, sym, shift);
   sym = symbols_find(&c->syms, e->name);
@@ -290,8 +290,9 @@ static bool are_indices(Checker *c, const Expr *e, const Env *env) {
   for (int d = 0; d < e->n; d++) {
     int64_t k;
     const Expr *x = e->kids[d], *name = x->kind == EXPR_OP && x->n ? x->kids[0] : x;
-    bool bound = name->kind == EXPR_NAME && (check_find_index(env, name->name) || argument(macro_of(env), name->name) ||
-                                             find_local(c, env, name->name));
+    bool bound = name->kind == EXPR_NAME &&
+                 (check_find_index(env, name->name) || check_argument(check_macro_of(env), name->name) ||
+                  check_find_local(c, env, name->name));
     bool is = !bound && index_of_c(c, x, &k);
     if (!is && x->kind != EXPR_INT)
       return false;
@@ -357,13 +358,13 @@ static Expr *local_component(Checker *c, const Expr *e, const Env *env, const in
 /* name[...]. */
 static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int64_t off[MAX_RANK];
-  const Env *macro = macro_of(env);
-  const Expr *arg = argument(macro, e->name);
+  const Env *macro = check_macro_of(env);
+  const Expr *arg = check_argument(macro, e->name);
   if (arg)
     return offsets(c, e, env, shift, off) ? check_expr(c, arg, macro->caller, off) : check_bad(c, e->loc);
   Symbol *sym = check_find_index(env, e->name);
   if (!sym)
-    sym = find_local(c, env, e->name);
+    sym = check_find_local(c, env, e->name);
   if (!sym)
     sym = symbols_find(&c->syms, e->name);
   if (!sym)
@@ -387,11 +388,11 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 
 /* What the name of `e` stands for, a field or a macro's argument, `k` steps back; checks that it is one of these. */
 static bool has_levels(Checker *c, const Expr *e, const Env *env) {
-  if (argument(macro_of(env), e->name))
+  if (check_argument(check_macro_of(env), e->name))
     return true;
   Symbol *sym = check_find_index(env, e->name);
   if (!sym)
-    sym = find_local(c, env, e->name);
+    sym = check_find_local(c, env, e->name);
   if (!sym)
     sym = symbols_find(&c->syms, e->name);
   if (!sym && !is_reserved(e->name)) {
@@ -453,6 +454,8 @@ static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   sym->used = true;
   if (e->n != sym->decl->nnames)
     return wrong_count(c, e, env, sym->decl->nnames);
+  if (!check_macro_of(env))
+    check_moved_arguments(c, e, sym);
   Env inner = {.decl = sym->decl, .args = e->kids, .caller = env, .call = e->loc};
   return check_expr(c, sym->decl->value, &inner, shift);
 }
@@ -464,7 +467,8 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
     return check_error(c, env, e->loc,
                        "'%s' calls itself; there is no recursion, a function sees only what is declared before it",
                        e->name);
-  if (!sym && !check_find_index(env, e->name) && !argument(macro_of(env), e->name) && !find_local(c, env, e->name))
+  if (!sym && !check_find_index(env, e->name) && !check_argument(check_macro_of(env), e->name) &&
+      !check_find_local(c, env, e->name))
     return check_undefined(c, env, e->loc, e->name, NULL);
   if (sym && sym->kind == SYM_FN)
     return check_call(c, e, env, shift, sym);
@@ -525,8 +529,20 @@ static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return ok ? x : check_bad(c, e->loc);
 }
 
-/* A component or a member of a value. */
+/* NAME(...)[offsets] of a macro: all that it reads is moved. */
+static Expr *moved_macro(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int64_t off[MAX_RANK];
+  const Expr at = {.kind = EXPR_ACCESS, .loc = e->loc, .name = e->kids[0]->name, .n = e->n - 1, .kids = e->kids + 1};
+  return offsets(c, &at, env, shift, off) ? check_expr(c, e->kids[0], env, off) : check_bad(c, e->loc);
+}
+
+/* A component or a member of a value; or a macro at a neighbour. */
 static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  if (check_is_moved(c, e, env))
+    return moved_macro(c, e, env, shift);
+  if (e->n > 2)
+    return check_error(c, env, e->loc, "'%s' is no macro; behind a value's brackets stands one index, of a component",
+                       e->kids[0]->name);
   Expr *base = check_expr(c, e->kids[0], env, shift);
   return base->kind == EXPR_BAD ? base : check_member(c, env, e, base);
 }
@@ -603,6 +619,9 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
 static void check_op_names(Checker *c, const Decl *op, const Env *env, const Expr *e) {
   if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_CALL)
     check_op_name(c, op, env, e);
+  const Symbol *called = e->kind == EXPR_CALL ? symbols_find(&c->syms, e->name) : NULL;
+  if (called && called->kind == SYM_OP)
+    check_moved_arguments(c, e, called);
   if (e->kind == EXPR_REDUCE) {
     Symbol index = {.kind = SYM_CONST, .name = e->kids[0]->name, .loc = e->kids[0]->loc};
     Env inner = {.caller = env, .call = e->loc, .index = &index};

@@ -8,6 +8,7 @@
  *   symbol.c        names and what they stand for
  *   check.c         declarations: every name resolved, constants computed
  *   check_expr.c    expressions: names resolved, op macros expanded
+ *   check_move.c    macros at a neighbour
  *   check_type.c    expressions: types; literals adapted to the type they meet
  *   check_region.c  regions, offsets, launch checks, what temp fields hold
  *   fold.c          constant expressions and affine bounds

@@ -152,9 +152,26 @@ static Expr *member(Parse *p, Expr *e) {
   return x;
 }
 
+/* [offsets] or [INDEX] behind the call `e`; the bracket is taken. */
+static Expr *behind_call(Parse *p, Expr *e) {
+  const Token bracket = {.loc = p->t[-1].loc};
+  Expr *all = list(p, EXPR_ACCESS, &bracket, TOK_RBRACKET, "',' or ']'");
+  if (!all)
+    return NULL;
+  if (!all->n || all->n > MAX_RANK) {
+    diag_error(p->d, bracket.loc, "behind a macro's arguments stand its offsets, one for each dimension of the grid");
+    return NULL;
+  }
+  Expr *kids[1 + MAX_RANK] = {e};
+  memcpy(kids + 1, all->kids, (size_t)all->n * sizeof *kids);
+  return expr_new(p, EXPR_MEMBER, bracket.loc, 1 + all->n, kids);
+}
+
 /* [INDEX] behind `e`; the bracket is taken. */
 static Expr *component(Parse *p, Expr *e) {
   Loc loc = p->t[-1].loc;
+  if (e->kind == EXPR_CALL)
+    return behind_call(p, e);
   if (!parse_enter(p))
     return NULL;
   Expr *index = parse_expr(p);

@@ -240,9 +240,14 @@ class Generator(Statements, Inits, Shapes):
         if not macros:
             return None
         name, reach, form, older = self.r.choice(macros)
+        moved = ""
+        if self.r.random() < 0.3 and not isinstance(type, Vector) and not any(map(any, place.slack)):
+            off = [self.r.randint(-1, 1) for _ in range(self.rank)]
+            moved = f"[{', '.join(map(str, off))}]"
+            reach = [(m[0] + max(0, -o), m[1] + max(0, o)) for m, o in zip(reach, off)]
         argument = self.argument(place, reach, older)
         make = self.vector if isinstance(type, Vector) else self.expr
-        return Node(f"{name}({form})", *[make(type, argument, min(depth, 2)) for _ in range(form.count("$"))], type=type)
+        return Node(f"{name}({form}){moved}", *[make(type, argument, min(depth, 2)) for _ in range(form.count("$"))], type=type)
 
     def argument(self, place, reach, older):
         """Where the argument of a macro stands that moves it by `reach`, and reads it up to `older` steps earlier. Lets move with it, where no access can leave its field."""
