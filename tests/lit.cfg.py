@@ -20,6 +20,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
         config.environment[name] = os.environ[name]
 if config.stc_sanitize:
     config.available_features.add("sanitize")
+config.stc = lit_config.params.get("stc", config.stc)   # tests/habits/mutate.py
 config.substitutions.append(("%stc", config.stc))
 config.substitutions.append(("%examples", os.path.join(config.stc_source_root, "examples")))
 config.substitutions.append(("%programs", os.path.join(config.test_source_root, "programs")))

@@ -43,16 +43,19 @@ class Script(FileBasedTest):
         return run(test, lit_config, lines, base)
 
 
-def script(lines):
+def script(lines, mutant=""):
     """The bash script of RUN lines: each behind a word of where it stands, and behind the end that the line before makes if it failed.
 
-    (`set -e` alone does not see that: of `a && b` a may fail.)
+    (`set -e` alone does not see that: of `a && b` a may fail.) mutant: `NUMBER:KIND` breaks stc in one line (tests/habits/mutate.py).
     """
     text = "set -e -o pipefail; shopt -s inherit_errexit\n"
-    for line in lines:
+    broken, _, kind = mutant.partition(":")
+    for number, line in enumerate(lines):
         m = DEBUG.fullmatch(line)
         where, command = m.groups() if m else ("RUN", line)
-        text += f"{{ last=$?; set +x; }} 2>/dev/null; test $last = 0 || exit $last; echo {shlex.quote('# ' + where)} >&2; {{ set -x; }} 2>/dev/null\n{command}\n"
+        text += f"{{ last=$?; set +x; }} 2>/dev/null; test $last = 0 || exit $last; echo {shlex.quote('# ' + where)} >&2; {{ set -x; }} 2>/dev/null\n"
+        text += f"export STC_MUTANT={kind if broken == str(number) else ''}\n" if broken else ""
+        text += command + "\n"
     return text
 
 
@@ -60,7 +63,7 @@ def run(test, lit_config, lines, base):
     """Runs the lines in the folder of the test's outputs; gives lit's result."""
     path = pathlib.Path(base + ".script")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script(lines), encoding="utf-8")
+    path.write_text(script(lines, lit_config.params.get("mutant", "")), encoding="utf-8")
     limit = getattr(test.config, "maxIndividualTestTime", 0) or getattr(lit_config, "maxIndividualTestTime", 0) or 0   # where lit 23 and 22 keep it
     try:
         out, err, code = lit.util.executeCommand([lit_config.getBashPath(), str(path)], cwd=os.path.dirname(test.getExecPath()),
