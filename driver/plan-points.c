@@ -95,10 +95,12 @@ StcStatus plan_make_points(StcPlan *p) {
   p->index = calloc((size_t)p->module->nlists + 1, sizeof *p->index);
   p->lists_filled = false;
   p->unseen = 0;
+  p->sent_to = -1;
   return p->coordinates && p->index ? STC_OK : no_memory(p, "the lists of points");
 }
 
 void plan_free_points(StcPlan *p) {
+  plan_free_sent(p);
   for (int a = 0; p->coordinates && a < p->module->nparam_arrays; a++)
     free(p->coordinates[a]);
   for (int i = 0; p->index && i < p->module->nlists; i++)
@@ -158,35 +160,114 @@ bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) 
 
 /* ---------------------------------------------------------------- what probes see */
 
-void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
-  StcPlan *plan = user;
-  step += plan->shift;
-  if (!plan->probes || step < plan->unseen)
-    return;
+/* Tells the user's callback of one row (a function for probe_read). */
+static void tell_row(void *user, const Probe *p, int64_t step, const void *values) {
+  const StcPlan *plan = user;
   StcProbe row = {p->name, (StcType)p->type, step,
                   list_length(plan->module, probe_list(plan->module, p), plan->scalars), values};
-  plan->probes(plan->probes_user, &row);
+  if (plan->probes)
+    plan->probes(plan->probes_user, &row);
 }
 
-/* Hands out the rows of probe `x`, whose array and room for a row are at `rows` and `room`. */
-static StcStatus drain_probe(StcPlan *p, const Probe *x, void *rows, void *room) {
-  StcStatus s = copy(p, &p->slots[p->slot_of_array[x->result]], rows, NULL);
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
+  const StcPlan *plan = user;
+  step += plan->shift;
+  if (step >= plan->unseen)
+    tell_row(user, p, step, values);
+}
+
+/* The series of probe number `i`. */
+static Slot *series_of(const StcPlan *p, int i) { return &p->slots[p->slot_of_array[p->module->probes[i].result]]; }
+
+/* Calls `fn` with the rows of probe number `i`, whose series is at `rows`, that became due after more than `from` and
+ * at most `to` steps. */
+static StcStatus hand_out(StcPlan *p, int i, const void *rows, int64_t from, int64_t to,
+                          void (*fn)(void *user, const Probe *p, int64_t step, const void *values)) {
+  const Probe *x = &p->module->probes[i];
+  void *room = malloc(probe_room(p->module, x, p->scalars));
+  if (!room)
+    return no_memory(p, "what a probe sees");
+  probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, from, to, room, fn,
+             p);
+  free(room);
+  return STC_OK;
+}
+
+/* Copies the series of probe number `i` here and hands out its rows likewise. */
+static StcStatus fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
+  Slot *series = series_of(p, i);
+  void *rows = malloc(series->size + 1);
+  StcStatus s = rows ? copy(p, series, rows, NULL) : no_memory(p, "what a probe sees");
   if (!s)
-    probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, p->unseen - 1,
-               p->done, room, plan_take_row, p);
+    s = hand_out(p, i, rows, from, to, plan_take_row);
+  free(rows);
   return s;
 }
 
-StcStatus plan_drain(StcPlan *p) {
-  StcStatus s = p->module->nprobes ? p->device.kind->wait(&p->device) : STC_OK;
-  for (int i = 0; i < p->module->nprobes && !s; i++) {
-    const Probe *x = &p->module->probes[i];
-    size_t size = p->slots[p->slot_of_array[x->result]].size;
-    void *rows = malloc(size + 1), *room = malloc(size / SERIES_ROWS + 1);
-    s = rows && room ? drain_probe(p, x, rows, room) : no_memory(p, "what a probe sees");
-    free(rows);
-    free(room);
+/* Hands out the rows that are on their way from the device, if there are any. */
+static StcStatus hand_out_sent(StcPlan *p) {
+  Device *d = &p->device;
+  int64_t to = p->sent_to;
+  StcStatus s = STC_OK;
+  p->sent_to = -1;
+  for (int i = 0; i < p->module->nprobes && to >= 0 && !s; i++) {
+    const char *why;
+    const void *rows = d->kind->stage_values(d, p->sent[i], &why);
+    s = rows ? hand_out(p, i, rows, p->sent_from, to, tell_row)
+             : (diag_error(p->w.diags, no_loc(), "copying what probe '%s' saw from the device: %s",
+                           p->module->probes[i].name, why),
+                STC_DEVICE);
   }
+  return s;
+}
+
+/* Makes room for rows on their way from the device. False: the device has none, or copies only while nothing runs. */
+static bool may_send(StcPlan *p) {
+  Device *d = &p->device;
+  if (p->sent || p->no_sending || !d->kind->stage_new)
+    return p->sent;
+  p->sent = calloc((size_t)p->module->nprobes, sizeof *p->sent);
+  bool ok = p->sent;
+  for (int i = 0; i < p->module->nprobes && ok; i++)
+    ok = d->kind->stage_new(d, series_of(p, i)->size, &p->sent[i]) == STC_OK && p->sent[i];
+  if (!ok)
+    plan_free_sent(p);
+  p->no_sending = !ok;
+  return ok;
+}
+
+/* Copies the series aside, behind the launches so far and ahead of those to come, without waiting for either; hands out
+ * what was copied so before. */
+static StcStatus send_rows(StcPlan *p) {
+  Device *d = &p->device;
+  StcStatus s = hand_out_sent(p);
+  for (int i = 0; i < p->module->nprobes && !s; i++)
+    s = d->kind->stage_fill(d, p->sent[i], series_of(p, i)->memory);
+  if (!s) {
+    p->sent_from = p->unseen - 1;
+    p->sent_to = p->done;
+    p->unseen = p->done + 1;
+  }
+  return s;
+}
+
+void plan_free_sent(StcPlan *p) {
+  for (int i = 0; p->sent && i < p->module->nprobes; i++)
+    if (p->sent[i])
+      p->device.kind->stage_free(&p->device, p->sent[i]);
+  free(p->sent);
+  p->sent = NULL;
+  p->sent_to = -1;
+}
+
+StcStatus plan_drain(StcPlan *p) {
+  bool any = p->module->nprobes && p->probes;
+  StcStatus s = any ? p->device.kind->wait(&p->device) : STC_OK;
+  if (any && !s)
+    s = hand_out_sent(p);
+  for (int i = 0; i < p->module->nprobes && any && !s; i++)
+    s = fetch_rows(p, i, p->unseen - 1, p->done);
+  p->sent_to = -1;
   p->unseen = p->done + 1;
   return s;
 }
@@ -198,21 +279,12 @@ StcStatus plan_probe_before(StcPlan *p) {
   return s;
 }
 
-/* Launches what probe `x` sees before the first step, now, and hands it out. */
-static StcStatus see_probe(StcPlan *p, const Probe *x) {
-  size_t size = p->slots[p->slot_of_array[x->result]].size;
-  void *rows = malloc(size + 1), *room = malloc(size / SERIES_ROWS + 1);
-  StcStatus s = rows && room ? plan_sequence(p, &x->seq) : no_memory(p, "what a probe sees");
+/* Launches what probe number `i` sees before the first step, now, and hands it out. */
+static StcStatus see_probe(StcPlan *p, int i) {
+  StcStatus s = plan_sequence(p, &p->module->probes[i].seq);
   if (!s)
     s = p->device.kind->wait(&p->device);
-  if (!s)
-    s = copy(p, &p->slots[p->slot_of_array[x->result]], rows, NULL);
-  if (!s)
-    probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, -1, 0, room,
-               plan_take_row, p);
-  free(rows);
-  free(room);
-  return s;
+  return s ? s : fetch_rows(p, i, -1, 0);
 }
 
 StcStatus plan_see(StcPlan *p) {
@@ -223,14 +295,16 @@ StcStatus plan_see(StcPlan *p) {
     s = plan_see_whole(p);
   for (int i = 0; i < p->module->nprobes && !s && !p->device.kind->whole; i++)
     if (p->done % p->module->probes[i].every == 0)
-      s = see_probe(p, &p->module->probes[i]);
+      s = see_probe(p, i);
   p->shift = 0;
   p->unseen = p->done + 1;
   return s;
 }
 
 StcStatus plan_make_room(StcPlan *p, int64_t steps) {
-  return probes_have_room(p->module, p->unseen - 1, p->done + steps) ? STC_OK : plan_drain(p);
+  if (probes_have_room(p->module, p->unseen - 1, p->done + steps))
+    return STC_OK;
+  return p->probes && may_send(p) ? send_rows(p) : plan_drain(p);
 }
 
 /* ---------------------------------------------------------------- the interface */

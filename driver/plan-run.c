@@ -655,6 +655,7 @@ StcStatus stc_plan_restart(StcPlan *p) {
     s = p->split_ops->restart(p);
   p->inits_done = p->evaluated = p->torn = false;
   p->first = p->done = p->unseen = 0;
+  p->sent_to = -1;
   for (Watch *w = p->watches; w; w = w->next)
     w->shown = -1;
   memset(p->given, 0, sizeof *p->given * (size_t)p->module->nfields);

@@ -133,7 +133,10 @@ struct StcPlan {
   void **coordinates; /* by launch-time array: its elements if lists take coordinates from it (malloc) */
   int32_t **index;    /* by list of points: the cells of its field (malloc) */
   bool lists_filled;  /* since arrays were set */
-  int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
+  int64_t unseen;     /* what probes saw when fewer steps were done has been handed out, or is on its way: */
+  Stage **sent;       /* by probe: where its series is while the device copies it; NULL: never needed so far */
+  bool no_sending;    /* the device has no memory for these */
+  int64_t sent_from, sent_to; /* the rows there became due after more and at most so many steps; sent_to -1: none are */
   void (*probes)(void *user, const StcProbe *row);
   void *probes_user;
   int64_t shift; /* steps to add to those for which probes' rows are handed out */
@@ -225,9 +228,13 @@ bool plan_spread_points(const StcPlan *p, int array, void *data);
 bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data);
 /* Launches what probes see before the first step, unless that has been handed out. */
 StcStatus plan_probe_before(StcPlan *p);
-/* Hands out what probes saw so far; the same if there is no room for what they see in `steps` steps more. */
+/* Hands out what probes saw so far. */
 StcStatus plan_drain(StcPlan *p);
+/* Makes room in the series for what probes see in `steps` steps more. A device that can copies the rows that are in the
+ * way while it goes on; they are handed out the next time, or by plan_drain. */
 StcStatus plan_make_room(StcPlan *p, int64_t steps);
+/* Gives back the memory for rows on their way. */
+void plan_free_sent(StcPlan *p);
 /* Hands out one row (Binding.probed). */
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
 

@@ -146,19 +146,32 @@ bool list_place(const Module *m, const PointList *l, const Const *scalars, void 
   return many == n || report_many(m, l, many, at, d);
 }
 
+size_t probe_room(const Module *m, const Probe *p, const Const *scalars) {
+  return (size_t)list_length(m, probe_list(m, p), scalars) * (sizeof(int64_t) + (size_t)type_size(p->type)) + 1;
+}
+
+/* Sets first[i] to the number of the first point that is where point i of the list is: its element of a row. */
+static void find_firsts(const Module *m, const PointList *l, const Const *scalars, void *const *arrays,
+                        const int32_t *index, int64_t n, int64_t *first) {
+  int64_t at[MAX_RANK];
+  for (int64_t i = 0; i < n; i++)
+    first[i] = index[list_point(m, l, scalars, arrays, i, at)] - 1;
+}
+
 void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,
                 const void *rows, int64_t from, int64_t to, void *room,
                 void (*fn)(void *user, const Probe *p, int64_t step, const void *values), void *user) {
   const PointList *l = probe_list(m, p);
-  int64_t n = list_length(m, l, scalars), at[MAX_RANK];
+  int64_t n = list_length(m, l, scalars), *first = room;
   size_t size = (size_t)type_size(p->type);
+  char *row_values = (char *)(first + n);
+  if (l)
+    find_firsts(m, l, scalars, arrays, index, n, first);
   for (int64_t row = from < 0 ? 0 : from / p->every + 1; row <= to / p->every; row++) {
     const char *values = (const char *)rows + (size_t)(row % SERIES_ROWS * n) * size;
-    for (int64_t i = 0; l && i < n; i++) {
-      int64_t cell = list_point(m, l, scalars, arrays, i, at);
-      memcpy((char *)room + (size_t)i * size, values + (size_t)(index[cell] - 1) * size, size);
-    }
-    fn(user, p, row * p->every, l ? room : values);
+    for (int64_t i = 0; l && i < n; i++)
+      memcpy(row_values + (size_t)i * size, values + (size_t)first[i] * size, size);
+    fn(user, p, row * p->every, l ? row_values : values);
   }
 }
 

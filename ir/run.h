@@ -147,7 +147,8 @@ int64_t list_point(const Module *m, const PointList *l, const Const *scalars, vo
                    int64_t at[MAX_RANK]);
 /* Calls fn with the rows of probe `p` that became due after more than `from` (-1: that of step 0 too) and at most `to`
  * steps. `rows` is its array,
- * `index` the cells of its list's field (NULL without a list). `room` has room for a row. */
+ * `index` the cells of its list's field (NULL without a list). `room` has probe_room bytes. */
+size_t probe_room(const Module *m, const Probe *p, const Const *scalars);
 void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,
                 const void *rows, int64_t from, int64_t to, void *room,
                 void (*fn)(void *user, const Probe *p, int64_t step, const void *values), void *user);

@@ -225,7 +225,7 @@ static bool hand_out(Sim *s, const Probe *p, int64_t to) {
   const PointList *l = probe_list(s->m, p);
   const int32_t *index = l ? s->b->fields[l->field] : NULL;
   SimMemory *m = s->memory[array_buffer(s->m, p->result)];
-  void *room = arena_alloc(s->arena, (size_t)list_length(s->m, l, s->b->scalars) * sizeof(Const) + 1);
+  void *room = arena_alloc(s->arena, probe_room(s->m, p, s->b->scalars));
   for (int64_t row = s->seen < 0 ? 0 : s->seen / p->every + 1; row <= to / p->every; row++)
     if (!row_is_whole(s, p, index, row))
       return false;

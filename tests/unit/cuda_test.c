@@ -298,6 +298,42 @@ static void test_failure(void **state) {
   stc_program_free(p);
 }
 
+/* The number of the next step whose row the callback of a probe expects. */
+static void take_row(void *user, const StcProbe *row) {
+  int64_t *next = user;
+  assert_int_equal(row->step, (*next)++);
+}
+
+/* A probe's rows are taken out of its series without a wait for the device, but for the last ones, each once and in
+ * order; where the driver cannot copy beside launches each time by a wait. */
+static void test_rows(void **state) {
+  static const char *const seeing =
+      "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. "
+      "N-2] = 0.5 * (A[-1] + A[1]);\nprobe p = A at [50] every 1;\n";
+  World *w = *state;
+  for (int late = 0; late < 2; late++) {
+    StcProgram *p;
+    StcPlan *q;
+    int64_t next = 0;
+    StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "naive"};
+    unlink(w->log_path);
+    assert_int_equal(stc_compile_string(w->c, "p.stn", seeing, &o, &p), STC_OK);
+    assert_int_equal(stc_plan_new(p, "cuda", 0, NULL, &q), STC_OK);
+    assert_int_equal(plan_randomize(q, 1), STC_OK);
+    stc_plan_probes(q, take_row, &next);
+    q->no_sending = late;
+    assert_int_equal(stc_plan_run(q, 1, NULL), STC_OK);
+    int waits = count(read_log(w), "cuCtxSynchronize");
+    assert_int_equal(stc_plan_run(q, 5 * SERIES_ROWS, NULL), STC_OK);
+    assert_int_equal(next, 5 * SERIES_ROWS + 2);
+    waits = count(read_log(w), "cuCtxSynchronize") - waits;
+    assert_true(late ? waits >= 5 : waits <= 2);
+    assert_int_equal(count(w->log, "cuMemcpyDtoHAsync"), late ? 0 : 4);
+    stc_plan_free(q);
+    stc_program_free(p);
+  }
+}
+
 /* The calls of the stand-in that load modules. */
 typedef struct Loader {
   int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *),
@@ -442,11 +478,11 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same),       TEST(test_old_driver), TEST(test_beside),
-                                     TEST(test_not),        TEST(test_often),      TEST(test_cannot),
-                                     TEST(test_cards),      TEST(test_facts),      TEST(test_failure),
-                                     TEST(test_threads),    TEST(test_tune_wrong), TEST(test_tune_assembler),
-                                     TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same),        TEST(test_old_driver), TEST(test_beside),
+                                     TEST(test_not),         TEST(test_often),      TEST(test_cannot),
+                                     TEST(test_cards),       TEST(test_facts),      TEST(test_failure),
+                                     TEST(test_threads),     TEST(test_tune_wrong), TEST(test_tune_assembler),
+                                     TEST(test_tune_broken), TEST(test_rows)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
