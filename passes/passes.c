@@ -39,6 +39,8 @@ const Pass pass_table[] = {
      NULL, pass_scalarize},
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
+    {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
+     pass_merge_points},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
     {"plan",
      "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey; why: so many "
@@ -75,6 +77,8 @@ const Pass pass_table[] = {
      NULL, pass_range_guards},
     {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR,
      specialize_options, pass_specialize},
+    {"thin-regions", "add a version without what thin regions need for the tiles that\nmeet none", LEVEL_KIR, LEVEL_KIR,
+     specialize_options, pass_thin_regions},
     {"split-walks",
      "have long loops of the tiles at edges do without the tests that hold in most\nof their rounds; behind "
      "specialize",

@@ -13,6 +13,7 @@
  *   distribute.c      the program for one part of a grid (distribute.h), and whether there can be one
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
+ *   merge-points.c    stencils on a point as choices in the stencils before them
  *   probes.c          what probes see as stencils
  *   plan/plan.c       how the program is to be run, decided once (plan/plan.h): the passes behind it obey
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
@@ -35,6 +36,7 @@
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps
  *                     where that will do
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
+ *   thin-regions.c    a version without what thin regions need for the tiles that meet none
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *   split-walks.c     long loops of the other tiles without the tests that hold in most of their rounds
  *   split-edges.c     the tiles at edges in a kernel of their own
@@ -46,7 +48,8 @@
  *   squares.c         which way around differences are that are squared (for simplify)
  *   weights.h         what an op takes
  *   plan/estimate.h   what kernels and launches are expected to take
- *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize and split-walks)
+ *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize, split-walks
+ *                     and thin-regions)
  *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
  *
@@ -119,7 +122,7 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
  * the plan asks for, which come behind pass plan. */
 #define PASSES_PLANNED "planned"
-#define PASSES_BEFORE_PLAN "scalarize,history,probes,simplify"
+#define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* The same, whose remarks list the best ten candidates of schedules. */
 #define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED

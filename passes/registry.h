@@ -17,6 +17,7 @@ Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o)
 Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
@@ -40,6 +41,7 @@ Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_walks(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);

@@ -7,15 +7,6 @@
 enum { MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and
- * constants, and [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
-typedef struct Coordinate {
-  int64_t block[PART_AXES];
-  Affine rest;
-  int64_t least, most;
-  bool varies;
-} Coordinate;
-
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
 
 /* ---------------------------------------------------------------- conditions */
@@ -87,8 +78,7 @@ static bool require(Assumptions *s, Condition *c, const Coordinate *x, Affine lo
 
 /* ---------------------------------------------------------------- coordinates */
 
-/* Takes v + off apart; false if it is not of the form that can be tested by block. */
-static bool analyse_coordinate(Assumptions *s, const Value *v, int64_t off, Coordinate *x) {
+bool tile_coordinate(Assumptions *s, const Value *v, int64_t off, Coordinate *x) {
   Linear f = linear_of(s->ranges, v), inner = {0, 0, NULL};
   LinearTerm *t = ARENA_ARRAY(s->arena, LinearTerm, f.n + 1);
   *x = (Coordinate){.rest = affine_const(f.c)};
@@ -136,7 +126,7 @@ static bool require_coordinate(Assumptions *s, Condition *c, const Op *op, int d
   Coordinate x;
   Condition with = *c;
   int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
-  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) ||
+  if (!tile_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) ||
       !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
     return false;
   *varies |= x.varies;

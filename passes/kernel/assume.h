@@ -1,5 +1,5 @@
 /* passes/kernel/assume.h: what a kernel's tests and maps of coordinates come to where a condition on the block holds
- * (private to specialize.c and split-walks.c).
+ * (private to specialize.c, split-walks.c and thin-regions.c).
  *
  * Every coordinate is block part + param part + something between constants (the threads and loop counters), so that a
  * test for all points of the tile is a test of the block part against bounds moved in by these constants, the same for
@@ -27,6 +27,15 @@ typedef struct Part {
   Affine lo[MAX_BOUNDS], hi[MAX_BOUNDS];
 } Part;
 
+/* One coordinate of points of the tile: `block` is its block part, `rest` its params and constants, and [least, most]
+ * the bounds of what varies inside the tile; varies: is there anything of that kind? */
+typedef struct Coordinate {
+  int64_t block[PART_AXES];
+  Affine rest;
+  int64_t least, most;
+  bool varies;
+} Coordinate;
+
 /* A condition on the block: all parts hold. */
 typedef struct Condition {
   int32_t n;
@@ -51,6 +60,8 @@ Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *lo
 /* Rewrites the assumed ops of `b`, the body looked at or a copy, whose values have the numbers of the original: inside
  * becomes true, or loses coordinates, and idx.* becomes a sum. */
 void assumptions_apply(const Assumptions *s, Block *b);
+/* Takes v + off apart, by s->arena, ranges and loop; false if it is not of the form that can be tested by block. */
+bool tile_coordinate(Assumptions *s, const Value *v, int64_t off, Coordinate *x);
 /* The block part u of `p`, without the loop's number, as an i64. */
 Value *part_value(Builder *b, const Part *p);
 

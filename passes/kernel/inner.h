@@ -1,5 +1,5 @@
-/* passes/kernel/inner.h: the interior blocks of a kernel by themselves (private to specialize.c and split-edges.c;
- * written in split-edges.c). */
+/* passes/kernel/inner.h: some blocks of a kernel by themselves, those of the interior or those that meet thin regions
+ * (private to specialize.c, split-edges.c and thin-regions.c; written in split-edges.c). */
 #ifndef STC_PASSES_KERNEL_INNER_H
 #define STC_PASSES_KERNEL_INNER_H
 
@@ -27,5 +27,9 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner);
 /* Leaves of the versions of `k` that `versions`, an op of its body, chooses between that of the interior blocks, which
  * are settled, and moves its blocks to these. The kernel covers what it did. */
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
+/* Moves the blocks of `k` to those of `inner`, which are settled. The kernel covers what it did. */
+void inner_move(const Module *m, Kernel *k, const Inner *inner);
+/* Is it worthwhile to part blocks of `k` from the others: does one not fill a device's registers by itself? */
+bool inner_is_worthwhile(const Kernel *k);
 
 #endif

@@ -85,7 +85,7 @@ static void note_together(void *user, Op *op) {
 
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
  * versions. */
-static bool is_worthwhile(const Kernel *k) {
+bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
   return together && !k->hollow;
@@ -95,7 +95,7 @@ bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
   const Kernel *k = r->k;
   for (int d = 0; d < k->rank; d++)
     inner[d] = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
-  return is_worthwhile(k) && restrict_by(r, condition, inner);
+  return inner_is_worthwhile(k) && restrict_by(r, condition, inner);
 }
 
 /* Finds the versions of `k` and the box of blocks that the first of them is for. */
@@ -278,14 +278,18 @@ static void build_inner_places(Builder *b, const Module *m, const Kernel *k, con
     places[d] = add(b, build_dim(b, OP_BLOCK, d), build_first(b, m, &inner[d]));
 }
 
-void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {
+void inner_move(const Module *m, Kernel *k, const Inner *inner) {
   Value *places[MAX_RANK];
   Block *before = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, before);
   b.loc = k->loc;
   build_inner_places(&b, m, k, inner, places);
-  keep_version(k->body, place_of(versions), 0);
   renumber_blocks(k, before, places);
+}
+
+void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {
+  keep_version(k->body, place_of(versions), 0);
+  inner_move(m, k, inner);
 }
 
 /* A name for the edge kernel of `k`. */
@@ -331,7 +335,7 @@ static Split *find_splits(PassContext *c, Module *m) {
   Split *s = ARENA_ARRAY(c->arena, Split, m->nkernels + 1);
   for (int i = 0; i < m->nkernels; i++) {
     const Kernel *k = &m->kernels[i];
-    if (is_worthwhile(k))
+    if (inner_is_worthwhile(k))
       s[i] = find_split(ranges_new(c->arena, m, k, k->body), k);
   }
   for (int round = 0; round < 2; round++)

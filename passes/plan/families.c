@@ -10,9 +10,9 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_addf(p, ",shared-alloc,barriers%s", near ? "(near=1)" : "");
   str_add(p, ",range-guards");
   if (f->tiled && !whole)
-    str_add(p, apart ? ",specialize(inner=1)" : ",specialize");
+    str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)
-    str_addf(p, ",specialize%s,simplify%s%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "",
+    str_addf(p, ",specialize%s,simplify%s,thin-regions%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "",
              near && rank == MAX_RANK && t->bulk_copy ? ",early-signals" : "");
 }
 
