@@ -307,6 +307,13 @@ StcStatus plan_make_room(StcPlan *p, int64_t steps) {
   return p->probes && may_send(p) ? send_rows(p) : plan_drain(p);
 }
 
+int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most) {
+  int64_t n = 1;
+  while (n < most && probes_have_room(p->module, p->unseen - 1, p->done + (n + 1) * steps))
+    n += p->module->nprobes ? 1 : most - n;
+  return n;
+}
+
 /* ---------------------------------------------------------------- the interface */
 
 void stc_plan_probes(StcPlan *p, void (*fn)(void *user, const StcProbe *row), void *user) {

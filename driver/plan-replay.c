@@ -17,20 +17,34 @@ struct Recording {
   Recording *next;
 };
 
-/* Launches that take the step differ, and reductions change what kernels take. */
-bool plan_is_steady(const StcPlan *p, const HostSeq *seq) {
+/* Does a kernel that `seq` launches take the step? */
+static bool takes_step(const StcPlan *p, const HostSeq *seq) {
   const Module *m = p->build->code.module;
-  if (m->nreductions || p->times || seq->steps < 1)
-    return false;
   for (int i = 0; i < seq->nops; i++) {
     if (seq->ops[i].kind != HOST_LAUNCH)
       continue;
     const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, p->scalars)];
     for (int a = 0; a < k->nargs; a++)
-      if (k->args[a].kind == KARG_STEP || (k->args[a].kind == KARG_SCALAR && m->scalars[k->args[a].index].is_reduction))
-        return false;
+      if (k->args[a].kind == KARG_STEP)
+        return true;
   }
-  return true;
+  return false;
+}
+
+/* Is nothing done between the launches of `seq`, and does nothing that they take change, but for the step? Reductions
+ * change what kernels take. */
+static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
+  return !p->build->code.module->nreductions && !p->times && seq->steps >= 1;
+}
+
+bool plan_is_steady(const StcPlan *p, const HostSeq *seq) { return is_recordable(p, seq) && !takes_step(p, seq); }
+
+/* Launches of one run of `seq`. */
+static int64_t launches_of(const HostSeq *seq) {
+  int64_t launches = 0;
+  for (int i = 0; i < seq->nops; i++)
+    launches += seq->ops[i].kind == HOST_LAUNCH;
+  return launches;
 }
 
 /* After so many runs of the sequence the buffers stand for what they do now; 0: more than MOST_PERIOD. */
@@ -71,9 +85,7 @@ static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
  * may have fewer than usual, for calls of few steps, where the plan has run so often before that it will have been of
  * use soon. */
 static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
-  int64_t period = swap_period(p, seq), launches = 0, before = p->done / seq->steps;
-  for (int i = 0; i < seq->nops; i++)
-    launches += seq->ops[i].kind == HOST_LAUNCH;
+  int64_t period = swap_period(p, seq), launches = launches_of(seq), before = p->done / seq->steps;
   if (!period || !launches)
     return 0;
   int64_t times = RECORDED_LAUNCHES / (period * launches), full = period * (times > 1 ? times : 1);
@@ -112,11 +124,51 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
   return STC_OK;
 }
 
+/* Has `runs` runs of the sequence kept in place of those of the last time: the plan is as if they had been made. *kept:
+ * they are. */
+static StcStatus renew(StcPlan *p, const HostSeq *seq, int64_t runs, bool *kept) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  *kept = d->kind->record(d);
+  if (!*kept)
+    return STC_OK;
+  p->recording = true;
+  p->follows = false;
+  for (int64_t i = 0; i < runs && !s; i++)
+    s = plan_sequence(p, seq);
+  p->recording = p->follows = false;
+  bool renewed = d->kind->renew(d, &p->renewed);
+  if (!renewed)
+    p->renewed = NULL;
+  if (!s && !renewed)
+    s = (diag_error(p->w.diags, no_loc(), "the device's driver keeps launches, but makes no graph of them"),
+         STC_DEVICE);
+  return s;
+}
+
+/* Makes up to `most` runs of a sequence whose launches take the step: each time they are kept anew, and then made in
+ * one go, which is quicker than one by one. *made: how many there were; 0: it is not worthwhile, or the device cannot.
+ */
+static StcStatus replay_anew(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
+  Device *d = &p->device;
+  int64_t launches = launches_of(seq), runs = launches ? RECORDED_LAUNCHES / launches : 0;
+  bool kept;
+  runs = runs < most ? runs : most;
+  if (runs * launches < FEWEST_LAUNCHES || !d->kind->renew || !d->kind->renews(d))
+    return STC_OK;
+  StcStatus s = renew(p, seq, runs, &kept);
+  p->no_replay |= !kept;
+  *made = kept ? runs : 0;
+  return s || !kept ? s : d->kind->replay(d, p->renewed);
+}
+
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   *made = 0;
-  if (!d->kind->record || p->no_replay || most < 2 || !plan_is_steady(p, seq))
+  if (!d->kind->record || p->no_replay || most < 2 || !is_recordable(p, seq))
     return STC_OK;
+  if (takes_step(p, seq))
+    return replay_anew(p, seq, most, made);
   Recording *r = find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
@@ -135,4 +187,7 @@ void plan_forget_recordings(StcPlan *p) {
   for (Recording *r = p->recordings; r; r = r->next)
     p->device.kind->forget(&p->device, r->kept);
   p->recordings = NULL;
+  if (p->renewed)
+    p->device.kind->forget(&p->device, p->renewed);
+  p->renewed = NULL;
 }

@@ -369,10 +369,11 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
                         "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
                         (long long)(end - p->done)),
              STC_INPUT;
-    int64_t most = m->nprobes ? 1 : (left < due ? left : due) / seq->steps;
+    int64_t most = (left < due ? left : due) / seq->steps;
     s = plan_make_room(p, seq->steps);
+    most = plan_room(p, seq->steps, most < count - i ? most : count - i);
     if (!s)
-      s = plan_replay(p, seq, most < count - i ? most : count - i, &made);
+      s = plan_replay(p, seq, most, &made);
     if (!s && !made)
       s = plan_sequence(p, seq);
     made += !made;

@@ -109,6 +109,7 @@ struct StcPlan {
   bool *array_warned; /* of launch-time arrays too short for the steps; NULL: none yet */
   bool inits_done;
   Recording *recordings;
+  void *renewed;  /* launches that the device keeps for one time, NULL: none so far */
   bool no_replay; /* the device cannot */
   bool recording; /* launches are being kept, */
   bool follows;   /* and the last thing kept was a launch with none beside it */
@@ -233,6 +234,8 @@ StcStatus plan_drain(StcPlan *p);
 /* Makes room in the series for what probes see in `steps` steps more. A device that can copies the rows that are in the
  * way while it goes on; they are handed out the next time, or by plan_drain. */
 StcStatus plan_make_room(StcPlan *p, int64_t steps);
+/* How many of `most` times `steps` steps there is room for, 1 at least. */
+int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most);
 /* Gives back the memory for rows on their way. */
 void plan_free_sent(StcPlan *p);
 /* Hands out one row (Binding.probed). */

@@ -28,6 +28,12 @@ typedef struct CuPeerCopy {
   size_t width, height, depth;
 } CuPeerCopy;
 
+/* CUgraphExecUpdateResultInfo. */
+typedef struct CuUpdate {
+  int result;
+  void *node, *from;
+} CuUpdate;
+
 /* CUlaunchAttribute, of those whose value is a number; CUlaunchConfig. */
 typedef struct CuLaunchAttribute {
   int id;
@@ -66,6 +72,7 @@ typedef struct Cuda {
   CuResult (*capture_end)(void *stream, void **graph);
   CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);
   CuResult (*graph_launch)(void *executable, void *stream);
+  CuResult (*graph_update)(void *executable, void *graph, CuUpdate *result);
   CuResult (*graph_destroy)(void *graph);
   CuResult (*executable_destroy)(void *executable);
   CuResult (*pointer_attribute)(void *value, int attribute, void *p);

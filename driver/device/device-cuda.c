@@ -78,6 +78,11 @@ static const GpuEntry graph_entries[] = {
     {"cuGraphExecDestroy", offsetof(CudaState, cu.executable_destroy)},
 };
 
+/* Those of graphs whose launches change: CUDA 12. Where one is missing launches that take the step are not recorded. */
+static const GpuEntry update_entries[] = {
+    {"cuGraphExecUpdate_v2", offsetof(CudaState, cu.graph_update)},
+};
+
 /* Those of copies between devices. Where one is missing they go by way of the host. */
 static const GpuEntry peer_entries[] = {
     {"cuDeviceCanAccessPeer", offsetof(CudaState, cu.can_access)},
@@ -131,6 +136,8 @@ static const char *load_library(CudaState *s) {
     return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
   if (!gpu_find_entries(library, graph_entries, sizeof graph_entries / sizeof graph_entries[0], s))
     s->cu.capture_begin = NULL;
+  if (!gpu_find_entries(library, update_entries, sizeof update_entries / sizeof update_entries[0], s))
+    s->cu.graph_update = NULL;
   if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
     s->cu.copy_peer = NULL;
   if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
@@ -342,17 +349,34 @@ static bool cuda_record(Device *d) {
   return true;
 }
 
-/* Makes a graph of them. */
-static bool cuda_end_record(Device *d, void **kept) {
+/* Makes a graph of them; `*kept` becomes that if it is an executable graph of the same kernels, else a new one. */
+static bool end_record(Device *d, void **kept) {
   CudaState *s = d->state;
   void *graph = NULL;
+  CuUpdate result;
   s->gpu.stream = s->gpu.user;
   if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
     return false;
-  bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
+  bool made = *kept && s->cu.graph_update(*kept, graph, &result) == 0;
+  if (!made && *kept)
+    s->cu.executable_destroy(*kept);
+  if (!made)
+    *kept = NULL;
+  made = made || s->cu.graph_instantiate(kept, graph, 0) == 0;
   s->cu.graph_destroy(graph);
   return made;
 }
+
+static bool cuda_end_record(Device *d, void **kept) {
+  *kept = NULL;
+  return end_record(d, kept);
+}
+
+/* The same for launches that take the place of those kept before. */
+static bool cuda_renew(Device *d, void **kept) { return end_record(d, kept); }
+
+/* Can it? */
+static bool cuda_renews(Device *d) { return ((CudaState *)d->state)->cu.graph_update; }
 
 /* They go to that stream without a graph of its own: it becomes a part of another device's. */
 static StcStatus cuda_divert(Device *d, bool on) {
@@ -655,6 +679,8 @@ const DeviceKind device_cuda = {
     .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,
+    .renews = cuda_renews,
+    .renew = cuda_renew,
     .replay = cuda_replay,
     .divert = cuda_divert,
     .forget = cuda_forget,

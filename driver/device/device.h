@@ -85,6 +85,10 @@ typedef struct DeviceKind {
   StcStatus (*stop)(Device *d, double *seconds); /* waits; seconds since start */
   bool (*record)(Device *d); /* from now on launches are kept, not made; NULL, or false: the device cannot */
   bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
+  /* Until now, as end_record, in place of what `*kept` (NULL: nothing) has, which may still be under way; NULL, or not
+   * `renews`: it cannot. */
+  bool (*renews)(Device *d);
+  bool (*renew)(Device *d, void **kept);
   StcStatus (*replay)(Device *d, void *kept); /* makes the launches that were kept */
   /* Lane 0 stands, or no longer stands, for one that joins what another device keeps, once it follows a mark of that
    * one's; NULL: devices cannot keep anything together. */

@@ -205,12 +205,31 @@ static void test_beside(void **state) {
 static void test_not(void **state) {
   static const int steps[] = {2000, 0}, few[] = {50, 0};
   int graphs, replays;
-  free(run(*state, stepping, "naive", steps, true, &graphs, &replays));
-  assert_int_equal(graphs, 0);
   free(run(*state, reducing, "naive", steps, true, &graphs, &replays));
   assert_int_equal(graphs, 0);
   free(run(*state, plain, "naive", few, true, &graphs, &replays));
   assert_int_equal(graphs, 0);
+}
+
+/* Launches that take the step are kept anew each time, in the graph of the time before; where the driver refuses that,
+ * in another one. They are the same launches as one by one. */
+static void test_step(void **state) {
+  static const int steps[] = {1000, 3, 500, 0};
+  World *w = *state;
+  int graphs, replays;
+  char *want = run(w, stepping, "naive", steps, false, &graphs, &replays);
+  assert_int_equal(graphs, 0);
+  for (int refused = 0; refused < 2; refused++) {
+    if (refused)
+      setenv("STC_STANDIN_FAIL", "cuGraphExecUpdate_v2", 1);
+    char *got = run(w, stepping, "naive", steps, true, &graphs, &replays);
+    unsetenv("STC_STANDIN_FAIL");
+    assert_string_equal(got, want);
+    assert_true(replays > 20 && graphs == replays);
+    assert_true(count(w->log, "graph update of ") >= graphs - 2);
+    free(got);
+  }
+  free(want);
 }
 
 /* Calls of few steps get a recording of their length once there were many, the same launches. */
@@ -482,7 +501,7 @@ int main(int argc, char **argv) {
                                      TEST(test_not),         TEST(test_often),      TEST(test_cannot),
                                      TEST(test_cards),       TEST(test_facts),      TEST(test_failure),
                                      TEST(test_threads),     TEST(test_tune_wrong), TEST(test_tune_assembler),
-                                     TEST(test_tune_broken), TEST(test_rows)};
+                                     TEST(test_tune_broken), TEST(test_rows),       TEST(test_step)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
