@@ -207,7 +207,7 @@ static Used *list_entries(DIR *dir, bool all, int *n) {
       list = more;
     }
     list[*n] = (Used){.bytes = st.st_size, .when = st.st_mtim};
-    snprintf(list[(*n)++].name, sizeof list->name, "%s", e->d_name);
+    snprintf(list[(*n)++].name, sizeof list->name, "%.*s", (int)sizeof list->name - 1, e->d_name);
   }
   return list;
 }

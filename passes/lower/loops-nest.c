@@ -155,9 +155,21 @@ static void open_if_differ(const Tile *t, Builder *b, const Region *region, cons
   b->loc = loc;
 }
 
-/* An instance some of whose halo cells are images: the fast box of the main piece; what is left by tests, which piece
- * it lies in among them. */
-static void build_wrapped_instance(const Tile *t, Builder *b, int i) {
+/* Must all of a point be read before it is written: has instance `i` some halo cells that are images, or is a field
+ * that it keeps values of stored over an older level, which its pieces read? */
+static bool reads_points_first(const Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  bool first = false;
+  for (int d = 0; d < t->rank; d++)
+    first = first || t->l->wraps[d];
+  for (int k = 0; k < st->ntargets; k++)
+    first = first || (t->l->use[st->targets[k]].into >= 0 && carries_over(t, i, st->targets[k]));
+  return first;
+}
+
+/* Such an instance: the fast box of the main piece; what is left point by point, by tests, which piece it lies in among
+ * them. */
+static void build_by_points(const Tile *t, Builder *b, int i) {
   const Piece *piece = main_piece(b->arena, &t->l->st[i]);
   Value *cell[MAX_RANK];
   Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
@@ -209,11 +221,10 @@ void build_instance(const Tile *t, Builder *b, int i) {
   const Stencil *st = &t->l->st[i];
   const Piece *first = main_piece(b->arena, st);
   b->loc = first->loc;
-  for (int d = 0; d < t->rank; d++)
-    if (t->l->wraps[d]) {
-      build_wrapped_instance(t, b, i);
-      return;
-    }
+  if (reads_points_first(t, i)) {
+    build_by_points(t, b, i);
+    return;
+  }
   Region region = instance_region(t, b, i), own = piece_region(t, b, first, &region),
          fast = fast_region(t, b, i, first, &own);
   build_kept(t, b, i, &region, &fast);
