@@ -50,7 +50,7 @@ bool same_file(Arena *a, const char *x, const char *y) {
 /* ---------------------------------------------------------------- the files of a command */
 
 void used_add(UsedFiles *u, Use use, const char *path, const char *what) {
-  UsedFile f = {use, path, what};
+  UsedFile f = {use, false, path, what};
   if (path)
     ARENA_PUSH(u->arena, u->file, u->n, f);
 }
@@ -81,7 +81,7 @@ void used_add_output(UsedFiles *u, Use use, const char *path, const char *what) 
   int n = (int)strlen(path);
   used_add(u, use, path, what);
   if (use == USE_WRITE_STATE || ends_in(path, ".h5") || ends_in(path, ".nc") || ends_in(path, ".mp4"))
-    used_add(u, USE_WRITE, arena_printf(a, "%s.part", path), what);
+    ARENA_PUSH(a, u->file, u->n, ((UsedFile){USE_WRITE, true, arena_printf(a, "%s.part", path), what}));
   if (use == USE_WRITE_VALUES && ends_in(path, ".h5"))
     used_add(u, USE_WRITE, arena_printf(a, "%.*s.xmf", n - 3, path), what);
   if (use == USE_WRITE_VALUES && ends_in(path, ".pvd"))
@@ -89,6 +89,13 @@ void used_add_output(UsedFiles *u, Use use, const char *path, const char *what) 
 }
 
 /* ---------------------------------------------------------------- the rule */
+
+/* Do both mean one file? */
+static bool is_same(Arena *a, const UsedFile *x, const UsedFile *y) {
+  if (x->making || y->making)
+    return same_series(a, from_root(a, x->path), from_root(a, y->path));
+  return same_file(a, x->path, y->path);
+}
 
 /* May the file that is read be left to the output? */
 static bool may_replace(const UsedFile *read, const UsedFile *written) {
@@ -103,7 +110,7 @@ StcStatus used_check(const Command *c, const UsedFiles *u) {
       if (x->use < USE_WRITE && y->use < USE_WRITE)
         continue;
       const UsedFile *read = x->use < USE_WRITE ? x : y->use < USE_WRITE ? y : NULL, *written = read == y ? x : y;
-      if ((read && may_replace(read, written)) || !same_file(u->arena, x->path, y->path))
+      if ((read && may_replace(read, written)) || !is_same(u->arena, x, y))
         continue;
       if (read)
         return context_error(c->context, "%s is %s, and %s would replace it: give the output another name",

@@ -10,9 +10,11 @@
  * when all of it has been read: values of --in to --out and --png, the checkpoint of --restart to --checkpoint. */
 typedef enum Use { USE_READ, USE_READ_VALUES, USE_READ_STATE, USE_WRITE, USE_WRITE_VALUES, USE_WRITE_STATE } Use;
 
-/* A file, and what it is, for messages: "the program", "-o". */
+/* A file, and what it is, for messages: "the program", "-o". making: the name of one in the making, which takes the
+ * place of what has that name, be it a link, and touches nothing that a link leads to. */
 typedef struct UsedFile {
   Use use;
+  bool making;
   const char *path, *what;
 } UsedFile;
 typedef struct UsedFiles {
