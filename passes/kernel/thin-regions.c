@@ -32,7 +32,8 @@ typedef struct Region {
 } Region;
 
 /* The pass at work on a kernel: its analysis, the regions found, and by Value.id the tests that are false where none of
- * them is met. thin: some part of the region at hand is. */
+ * them is met. thin: some part of the region at hand is. lo, hi: bounds of the first points of blocks that have the
+ * version at hand. */
 typedef struct Thin {
   Assumptions a;
   int32_t nregions;
@@ -40,6 +41,7 @@ typedef struct Thin {
   bool *is_false;
   int64_t tests;
   bool thin;
+  Affine lo[MAX_RANK], hi[MAX_RANK];
 } Thin;
 
 /* ---------------------------------------------------------------- tests */
@@ -129,6 +131,49 @@ static void widen(Region *x, const Region *y) {
   }
 }
 
+/* The part of `r` that is about the blocks of `k` along dimension `d` alone, tile by tile; NULL: there is none. */
+static const Part *part_along(const Kernel *k, const Region *r, int d) {
+  for (int i = 0; i < r->n; i++) {
+    bool alone = r->part[i].coef[d] == k->tile[d];
+    for (int e = 0; e < PART_AXES; e++)
+      alone = alone && (e == d || !r->part[i].coef[e]);
+    if (alone)
+      return &r->part[i];
+  }
+  return NULL;
+}
+
+/* Notes what the condition `v` of an interior version, a conjunction of insides of first points of tiles, says of the
+ * first point of a block along each dimension. */
+static void note_interior(Thin *t, const Value *v) {
+  const Op *op = v->def;
+  if (op && op->code == OP_AND) {
+    note_interior(t, op->operands[0]);
+    note_interior(t, op->operands[1]);
+  }
+  for (int i = 0; op && op->code == OP_INSIDE && i < op->noperands; i++) {
+    Linear f = linear_of(t->a.ranges, op->operands[i]);
+    int d = f.n == 1 && f.t[0].atom.kind == ATOM_BLOCK ? f.t[0].atom.index : MAX_RANK;
+    if (d == MAX_RANK || f.t[0].coef != t->a.ranges->k->tile[d])
+      continue;
+    t->lo[d] = affine_add_const(op->box->lo[i], -f.c);
+    t->hi[d] = affine_add_const(op->box->hi[i], -f.c);
+  }
+}
+
+/* Does no block that has the version at hand meet region `r`, whatever the params are? */
+static bool never_meets(const Thin *t, const Region *r) {
+  const Kernel *k = t->a.ranges->k;
+  int64_t diff;
+  for (int d = 0; d < k->rank; d++) {
+    const Part *p = part_along(k, r, d);
+    if (p &&
+        ((affine_diff(p->hi[0], t->lo[d], &diff) && diff < 0) || (affine_diff(t->hi[d], p->lo[0], &diff) && diff < 0)))
+      return true;
+  }
+  return false;
+}
+
 /* Adds region `r` to those that are kept apart. False: there is no room. */
 static bool add_region(Thin *t, const Region *r) {
   for (int i = 0; i < t->nregions; i++)
@@ -147,7 +192,7 @@ static void note_test(void *user, Op *op) {
     return;
   Region r = {0};
   t->thin = false;
-  if (!add_test(t, &r, op->operands[0]) || !t->thin || !r.n || !add_region(t, &r))
+  if (!add_test(t, &r, op->operands[0]) || !t->thin || !r.n || (!never_meets(t, &r) && !add_region(t, &r)))
     return;
   t->is_false[op->operands[0]->id] = true;
   t->tests++;
@@ -234,18 +279,6 @@ static void build_versions(Thin *t, const Kernel *k, Block **place) {
 }
 
 /* ---------------------------------------------------------------- two kernels */
-
-/* The part of `r` that is about the blocks of `k` along dimension `d` alone, tile by tile; NULL: there is none. */
-static const Part *part_along(const Kernel *k, const Region *r, int d) {
-  for (int i = 0; i < r->n; i++) {
-    bool alone = r->part[i].coef[d] == k->tile[d];
-    for (int e = 0; e < PART_AXES; e++)
-      alone = alone && (e == d || !r->part[i].coef[e]);
-    if (alone)
-      return &r->part[i];
-  }
-  return NULL;
-}
 
 /* How many tiles of `tile` points cover the first `x` points. */
 static Value *tiles_before(Builder *b, const Module *m, Affine x, int64_t tile) {
@@ -356,18 +389,22 @@ static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inn
     return t;
   t.a.ranges = ranges_new(c->arena, m, k, k->body);
   t.is_false = ARENA_ARRAY(c->arena, bool, t.a.ranges->n);
+  for (int d = 0; d < k->rank; d++)
+    t.hi[d] = affine_add_const(k->extent[d], -1);
+  if (interior)
+    note_interior(&t, interior->operands[0]);
   block_walk(body, note_test, &t);
   return t;
 }
 
-/* Makes versions in kernel number `i`, or (`inner`) leaves it without what thin regions need, or (`apart`) makes a
- * kernel of the blocks that need it: its number, else -1. */
+/* Makes versions in kernel number `i`, or leaves it without what thin regions need (`inner`, or if no block meets one),
+ * or (`apart`) makes a kernel of the blocks that need it: its number, else -1. */
 static int part_kernel(PassContext *c, Module *m, int i, Thin *t, bool inner, bool apart) {
   Kernel *k = &m->kernels[i];
   Op *interior = interior_of(k);
   Block **place = interior ? &interior->blocks[0] : &k->body;
   int thin = -1;
-  if (inner)
+  if (inner || !t->nregions)
     make_false(t, *place);
   else if (apart)
     thin = split_kernel(m, i, t);
@@ -402,14 +439,14 @@ Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < count; i++)
     apart[i] = !inner && both_part(m, t, i);
   for (int i = 0; i < count; i++)
-    part[i] = t[i].nregions ? part_kernel(c, m, i, &t[i], inner, apart[i]) : -1;
+    part[i] = t[i].tests ? part_kernel(c, m, i, &t[i], inner, apart[i]) : -1;
   for (int i = 0; i < count; i++)
     if (part[i] >= 0 && m->kernels[i].instead)
       m->kernels[part[i]].instead = part[m->kernels[i].instead - 1] + 1;
   for (int i = 0; i < m->host.nseqs; i++)
     split_launches(m, &m->host.seqs[i], count, part);
   for (int i = 0; i < count; i++)
-    if (t[i].nregions)
+    if (t[i].tests)
       simplify_kernel(c, m, &m->kernels[i]);
   for (int i = count; i < m->nkernels; i++)
     simplify_kernel(c, m, &m->kernels[i]);
