@@ -3,7 +3,7 @@
  *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
  */
-#include "driver/device/code-units.h"
+#include "driver/code-units.h"
 #include "driver/header.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"

@@ -138,7 +138,7 @@ static void print_cache_help(FILE *to) {
   fputs("stc cache [--clear]: say where compiled kernels are kept and how large that is, or remove them\n\n"
         "What NVIDIA's driver makes of kernels is kept in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
         "next\n"
-        "run begins at once; 512 MiB at most. While the environment variable STC_CACHE is off nothing is kept.\n\n",
+        "run begins at once; 512 MiB at most. Nothing is kept unless the environment variable STC_CACHE is on.\n\n",
         to);
   print_rows(to, CMD_CACHE, 0);
 }

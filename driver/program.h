@@ -75,7 +75,7 @@ typedef struct Compiled {
   double seconds;
 } Compiled;
 
-/* Kernels in units that are compiled apart (device/code-units.h). */
+/* Kernels in units that are compiled apart (code-units.h). */
 typedef struct CodeUnits CodeUnits;
 
 /* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
@@ -88,7 +88,7 @@ typedef struct Build {
   char *bytes;
   size_t size;
   Jit *jit;
-  CodeUnits *units;     /* of the code, where it is compiled in units (device/code-units.h) */
+  CodeUnits *units;     /* of the code, where it is compiled in units (code-units.h) */
   pthread_mutex_t lock; /* of the module, while a late kernel is compiled */
   struct Build *next;
 } Build;

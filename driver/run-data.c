@@ -92,19 +92,6 @@ static bool parse_seed(const char *text, uint64_t *seed) {
   return end != text && !*end && !errno && *text != '-';
 }
 
-/* Does the value of --in look like a number? */
-static bool looks_like_value(const char *v) {
-  static const char *const words[] = {"zero", "true", "false", "inf", "-inf", "nan", NULL};
-  for (int i = 0; words[i]; i++)
-    if (strcmp(v, words[i]) == 0)
-      return true;
-  char *end;
-  strtod(v, &end);
-  return end != v && !*end;
-}
-
-bool is_file(const char *value) { return strncmp(value, "random:", 7) != 0 && !looks_like_value(value); }
-
 bool is_picture(const char *path) {
   const char *dot = strrchr(path, '.');
   return dot && strcmp(dot, ".png") == 0;

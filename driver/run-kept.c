@@ -27,7 +27,7 @@ static bool is_written(const Command *c, const char *path) {
   for (int i = 0; i < c->nout + c->npng; i++)
     used_add_output(&u, USE_WRITE_VALUES, i < c->nout ? c->outs[i].value : c->pngs[i - c->nout].value, "");
   for (int i = 0; i < u.n; i++)
-    same |= same_file(c->arena, path, u.file[i].path);
+    same |= name_one_file(c->arena, path, u.file[i].path);
   return same;
 }
 

@@ -15,6 +15,7 @@
 
 #include "driver/command.h"
 #include "driver/data/series.h"
+#include "driver/used.h"
 
 /* The state of the progress callback. */
 typedef struct Progress {
@@ -105,9 +106,7 @@ const struct Facts *outputs_facts(Job *j);
 /* Checks what can be known before code is made: params, the values and files of --in by their headers, fields without a
  * value, the checkpoint. */
 StcStatus ready_check(Job *j);
-/* Is the value of --in a file's name? That of a picture? Is it else a value that the field, of scalar type, may have?
- */
-bool is_file(const char *value);
+/* Is the value of --in the name of a picture? Is it else a value that the field, of scalar type, may have? */
 bool is_picture(const char *path);
 StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data);
 StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value);

@@ -38,7 +38,7 @@ static bool same_series(Arena *a, const char *x, const char *y) {
          (strcmp(plain_name(a, x), plain_name(a, y)) == 0 || path_is_of_step(a, bx, by) || path_is_of_step(a, by, bx));
 }
 
-bool same_file(Arena *a, const char *x, const char *y) {
+bool name_one_file(Arena *a, const char *x, const char *y) {
   struct stat sx, sy;
   if (path_is_special(x) || path_is_special(y))
     return false;
@@ -48,6 +48,19 @@ bool same_file(Arena *a, const char *x, const char *y) {
 }
 
 /* ---------------------------------------------------------------- the files of a command */
+
+/* Does the value of --in look like a number? */
+static bool looks_like_value(const char *v) {
+  static const char *const words[] = {"zero", "true", "false", "inf", "-inf", "nan", NULL};
+  for (int i = 0; words[i]; i++)
+    if (strcmp(v, words[i]) == 0)
+      return true;
+  char *end;
+  strtod(v, &end);
+  return end != v && !*end;
+}
+
+bool is_file(const char *value) { return strncmp(value, "random:", 7) != 0 && !looks_like_value(value); }
 
 void used_add(UsedFiles *u, Use use, const char *path, const char *what) {
   UsedFile f = {use, false, path, what};
@@ -94,7 +107,7 @@ void used_add_output(UsedFiles *u, Use use, const char *path, const char *what) 
 static bool is_same(Arena *a, const UsedFile *x, const UsedFile *y) {
   if (x->making || y->making)
     return same_series(a, from_root(a, x->path), from_root(a, y->path));
-  return same_file(a, x->path, y->path);
+  return name_one_file(a, x->path, y->path);
 }
 
 /* May the file that is read be left to the output? */

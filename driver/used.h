@@ -23,6 +23,8 @@ typedef struct UsedFiles {
   UsedFile *file;
 } UsedFiles;
 
+/* Is the value of --in a file's name? */
+bool is_file(const char *value);
 /* Adds a file; NULL: there is none. */
 void used_add(UsedFiles *u, Use use, const char *path, const char *what);
 /* Adds what the options of `c` have it read: the program, plans, passes, values, a checkpoint, databases of schedules.
@@ -33,6 +35,6 @@ void used_add_output(UsedFiles *u, Use use, const char *path, const char *what);
 /* Reports a file that is read and would be replaced, or that would be written twice: STC_USAGE. */
 StcStatus used_check(const Command *c, const UsedFiles *u);
 /* Do both names mean one file? Neither of what is no regular file, such as "-" and devices. */
-bool same_file(Arena *a, const char *x, const char *y);
+bool name_one_file(Arena *a, const char *x, const char *y);
 
 #endif

@@ -1,4 +1,5 @@
 /* driver/device/cache-command.c: `stc cache`: the compiled kernels that are kept on disk. */
+#include "driver/command.h"
 #include "driver/device/code-cache.h"
 
 #include <errno.h>

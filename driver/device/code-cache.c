@@ -64,11 +64,12 @@ const char *code_cache_folder(Arena *a) {
 
 bool code_cache_is_on(Arena *a, Diags *d, bool *on) {
   const char *usual = getenv("STC_CACHE");
-  bool off = usual && strcmp(usual, "off") == 0;
+  bool off = !usual || !*usual || strcmp(usual, "off") == 0;
   *on = !off && code_cache_folder(a);
-  if (!usual || off || !*usual)
+  if (off || strcmp(usual, "on") == 0)
     return true;
-  diag_error(d, no_loc(), "STC_CACHE=%s: the one value there is is off; XDG_CACHE_HOME names another folder", usual);
+  diag_error(d, no_loc(), "STC_CACHE=%s: write on or off, which is the default; XDG_CACHE_HOME names another folder",
+             usual);
   return false;
 }
 

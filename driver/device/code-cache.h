@@ -6,7 +6,7 @@
 #ifndef STC_DEVICE_CODE_CACHE_H
 #define STC_DEVICE_CODE_CACHE_H
 
-#include "driver/command.h"
+#include "driver/program.h"
 
 /* The name of an entry and what is kept in it so that it is taken for no other: two hashes of all that the code depends
  * on, and the length of that. */
@@ -18,8 +18,9 @@ CodeKey code_key(int n, const char *const *texts);
 
 /* The folder: $XDG_CACHE_HOME/stc/code, or ~/.cache/stc/code; NULL: there is no home. */
 const char *code_cache_folder(Arena *a);
-/* Sets *on: is there a folder, and is the environment variable STC_CACHE not `off`? False after an error: it is neither
- * that nor empty. */
+/* Sets *on: is there a folder, and is the environment variable STC_CACHE `on`? It is not by default: the driver's
+ * linker gives code out that is made without what kernels over warps need (`setmaxnreg`), and those then take up to
+ * seven times as long. False after an error: it is neither that nor empty. */
 bool code_cache_is_on(Arena *a, Diags *d, bool *on);
 
 /* These may be called by several threads and processes at once. A file appears whole or not at all. */

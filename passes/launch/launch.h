@@ -166,10 +166,6 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
  * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
  * Memory need not bring what is written over then. */
 void launch_store_over(Launch *l);
-/* Lets launch `l`, of one instance that computes no point twice and whose pieces are thin, compute those alone: what it
- * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
- * `thin`. For targets without threads. */
-void launch_copy_back(Launch *l);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
  * number, in the module's arena; what it says of other fields means nothing. */
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
@@ -242,5 +238,12 @@ Launch **init_launches(const Module *m);
 /* The launches of the step of `n` stencils at `st`, when each stencil is alone in one, but for those of pass history,
  * which are in that of the stencil behind them: that costs nothing. Their number is *count. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
+
+/* ---------------------------------------------------------------- thin.c */
+
+/* Lets launch `l`, of one instance that computes no point twice and whose pieces are thin, compute those alone: what it
+ * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
+ * `thin`. For targets without threads. */
+void launch_copy_back(Launch *l);
 
 #endif

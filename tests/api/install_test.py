@@ -71,7 +71,7 @@ def check_depfile(prefix, work):
     done = subprocess.run([stc, "-MD", "-emit=sir", source], capture_output=True, text=True)
     assert done.returncode == 2 and "use -o FILE" in done.stderr
     done = subprocess.run([stc, "-MF", work / "z.o", "-o", work / "z.o", source], capture_output=True, text=True)
-    assert done.returncode == 2 and "name the rule's file" in done.stderr
+    assert done.returncode == 2 and "give each a file of its own" in done.stderr
     database = work / "db.json"
     database.write_text('{"schema": "stc-tune", "schema_version": 1, "entries": []}')
     done = subprocess.run([stc, "-MD", "-emit=sir", "-o", work / "w.sir", "--db", database, source], capture_output=True, text=True)

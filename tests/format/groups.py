@@ -31,6 +31,9 @@ GROUPS = [
     ("passes/kernel", ["passes/kernel/*"]),
     ("passes", ["passes/*"]),
     ("backend", ["backend/*"]),
+    ("commands", ["driver/" + name for name in ["run*", "command.c", "completion.c", "depfile.c", "driver.h", "entry.c", "format.c",
+                                                "help.c", "main.c", "man.c", "device/cache-command.c"]]),
+    ("the files of a command", ["driver/used.*"]),
     ("driver/device", ["driver/device/*"]),
     ("driver/split", ["driver/split/*"]),
     ("driver/data", ["driver/data/*"]),
@@ -41,20 +44,18 @@ GROUPS = [
     ("driver/lsp", ["driver/lsp/*"]),
     ("plans", ["driver/plan*", "driver/dlpack.h"]),
     ("options", ["driver/options*", "driver/command.h"]),
-    ("commands", ["driver/" + name for name in ["run*", "command.c", "completion.c", "depfile.c", "driver.h", "entry.c", "format.c",
-                                                "help.c", "main.c", "man.c"]]),
     ("programs", ["driver/*.[ch]"]),
 ]
 
 # From the lowest to the highest.
 ORDER = ["ir", "ir/sim", "frontend", "the record of numbers", "passes", "passes/launch", "passes/plan", "passes/stencil", "passes/lower", "passes/kernel",
          "the pass table", "backend", "programs", "driver/device", "plans", "driver/split", "driver/data", "options",
-         "the database of schedules", "driver/explain", "driver/tune", "driver/bench", "driver/lsp", "commands"]
+         "the database of schedules", "the files of a command", "driver/explain", "driver/tune", "driver/bench", "driver/lsp", "commands"]
 
 # Headers that declare what others define: an entry point for each pass and each command, what is run by it, and the public interface.
 REGISTRIES = {
     "passes/registry.h": r"pass_\w+",
-    "passes/passes.h": r"pass_find|passes_run",
+    "passes/passes.h": r"pass_find|passes_run|can_distribute",
     "driver/command.h": r"command_\w+|help_print|depfile_text",
     "driver/options.h": r"man_print|completion_print",
     "driver/stc.h": r"stc_\w+",

@@ -1,4 +1,4 @@
-/* driver/device/code-units.h: the kernels of a build in units that are compiled apart, by several threads and only if
+/* driver/code-units.h: the kernels of a build in units that are compiled apart, by several threads and only if
  * they are wanted (code-units.c). */
 #ifndef STC_DEVICE_CODE_UNITS_H
 #define STC_DEVICE_CODE_UNITS_H

@@ -1,5 +1,5 @@
-/* driver/device/code-units.c: kernels compiled in units, by several threads. */
-#include "driver/device/code-units.h"
+/* driver/code-units.c: kernels compiled in units, by several threads. */
+#include "driver/code-units.h"
 
 #include <pthread.h>
 #include <sched.h>
