@@ -68,7 +68,7 @@ def seconds(stc, path, out, repeat, enough, most, options=()):
 
 def measure(stc, arch, path, folder):
     """Seconds of processor time and MB at most that a compilation takes."""
-    process = subprocess.Popen([stc, "-march=" + arch, "-o", os.path.join(folder, "out.bin"), path])
+    process = subprocess.Popen([stc, "-march=" + arch, "-o", os.path.join(folder, "large.bin"), path])
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit("%s: stc failed for %s" % (path, arch))
