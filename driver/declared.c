@@ -135,11 +135,13 @@ static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", ST
                                                  {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
                                                  {"", STC_F64, 0},       {"", STC_U8, 0},   {"", STC_U16, 0}};
 
-/* Makes `f`, of `points` points, one of scalar type `t`. */
+/* Makes `f`, of `points` points, one of scalar type `t`; bytes beyond 64 bits are as many as there can be, for which
+ * there is no memory. */
 static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
   f->type = t;
   f->type_name = type_name((Type)t);
-  f->bytes = points * type_size((Type)t);
+  if (__builtin_mul_overflow(points, type_size((Type)t), &f->bytes))
+    f->bytes = INT64_MAX;
   f->ncomponents = 1;
   f->components = &scalar_components[t];
   f->dtype = NULL;
