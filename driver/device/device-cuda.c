@@ -113,7 +113,7 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
-/* Those that give out what the driver's compiler made. Where one is missing nothing is kept. */
+/* Those that return what the driver's compiler made. Where one is missing nothing is kept. */
 static const GpuEntry link_entries[] = {
     {"cuLinkCreate_v2", offsetof(CudaState, cu.link_create)},
     {"cuLinkAddData_v2", offsetof(CudaState, cu.link_add)},
