@@ -220,9 +220,12 @@ class Plan(Owner):
 
     def _make(self, function: Callable[[], int]) -> int:
         """Makes the call, which Ctrl-C ends in the main thread; its status."""
-        if self._has_ranks or not running.is_main_thread():
+        if self._has_ranks:
             return function()
         call = running.Call((self, self.program), function, self._stop)
+        if not running.is_main_thread():
+            call.make()
+            return call.status
         try:
             self._call = call
             call.begin()
@@ -268,6 +271,8 @@ class Plan(Owner):
         return self.device.split(":")[0] in _HOST_DEVICES
 
     def _check(self, status: int) -> None:
+        if status:
+            running.stay_at_end(self)
         stopped, self._interrupt = self._interrupt, None
         if status == 130 and stopped is not None:
             self._context.messages.clear()

@@ -13,6 +13,7 @@ GRACE = 0.15                    # seconds that a call has to end after it was to
 _idle: List["_Worker"] = []
 _calls: "weakref.WeakSet[Call]" = weakref.WeakSet()
 _plans: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_python_ends = False
 
 
 class Call:
@@ -72,11 +73,32 @@ def watch(plan: Any, on: bool = True) -> None:
     (_plans.add if on else _plans.discard)(plan)
 
 
+def stay_at_end(plan: Any) -> None:
+    """For a call of the plan's that failed. Once Python's end has stopped the plan, a thread other than the main one does not come back from
+    here: what it would do next, raise an exception and print it, fails while Python is being taken apart, and may abort the process. The wait
+    has no end and does not hold the interpreter's lock, and the process ends without the thread, a daemon: others have ended before."""
+    if _python_ends and plan in _plans and not is_main_thread():
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+
+
+def _all(those: "weakref.WeakSet[Any]") -> List[Any]:
+    """Those that there are; other threads may add some meanwhile."""
+    while True:
+        try:
+            return list(those)
+        except RuntimeError:
+            pass
+
+
 def _end() -> None:
     """Before Python takes itself apart: nothing of libstc's runs on."""
-    for plan in list(_plans):
+    global _python_ends
+    _python_ends = True
+    for plan in _all(_plans):
         plan._stop_for_good()
-    for call in list(_calls):
+    for call in _all(_calls):
         if not call.ended.is_set():
             call.stop()
             call.ended.wait(10)

@@ -87,6 +87,25 @@ def test_a_process_that_is_interrupted_ends():
     assert child.returncode == -signal.SIGINT and "KeyboardInterrupt" in told and "ignored" not in told and "Fatal" not in told, told
 
 
+def test_daemon_threads_stay_in_their_calls_when_python_ends():
+    """They would print that they were interrupted while Python takes stderr apart, which now and then aborts the process. Python's end is made
+    long here, so that each of them has the time."""
+    code = "import atexit, time\natexit.register(time.sleep, 0.3)" + COMMON + """
+runs = [plan("host:1", 50) for _ in range(6)]
+def go(steps):
+    run = runs.pop()
+    try:
+        while True: run(steps)
+    finally:
+        os.write(1, b"goes on")
+for steps in 1, 1, 10**12, 10**12, 10**12, 10**12: threading.Thread(target=go, args=(steps,), daemon=True).start()
+while runs: time.sleep(0.01)
+time.sleep(0.1)
+"""
+    done = child(code)
+    assert done.returncode == 0 and not done.stderr and not done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
 def test_forked_processes_run():
     """Threads that make calls are no more in a process that fork made."""
     code = COMMON + "run = plan('host:1', 300); run(5)\nchild = os.fork()\nrun(200)\nif child == 0: os._exit(7)\n" \
