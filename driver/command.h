@@ -94,9 +94,9 @@ StcStatus help_print(FILE *to, const char *topic);
 StcStatus command_compile(const Command *c);
 /* What -emit= takes; the last is NULL. */
 extern const char *const emit_names[];
-StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
-StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
-StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
+StcStatus command_run(const Command *c, Stop *stop);
+StcStatus command_bench(const Command *c, const Stop *stop);
+StcStatus command_tune(const Command *c, const Stop *stop);
 StcStatus command_explain(const Command *c);
 StcStatus command_format(const Command *c);
 StcStatus command_lsp(void);

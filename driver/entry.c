@@ -3,16 +3,16 @@
 #include "driver/split/split.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Set by Ctrl-C; looked at between launches and before files are put in place. A second Ctrl-C ends the process at
- * once. */
-static volatile sig_atomic_t interrupted;
+/* Asked by Ctrl-C; obeyed by runs and before files are put in place. A second Ctrl-C ends the process at once. */
+static Stop interrupted;
 
 /* The handler of SIGINT and SIGTERM. */
 static void on_signal(int number) {
-  interrupted = 1;
+  stop_ask(&interrupted, true);
   signal(number, SIG_DFL);
 }
 

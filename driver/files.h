@@ -60,9 +60,8 @@ FILE *file_open(StcContext *c, const char *path);
 /* Opens a device or a pipe to be written in place; of a pipe it is waited for who reads it, until the user wants to
  * stop. NULL with errno, then EINTR. */
 FILE *pipe_create(StcContext *c, const char *path);
-/* Does the user of the context want to stop? Without the rest of the step that is being made? */
+/* Does the user of the context want to stop? */
 bool context_stopped(const StcContext *c);
-bool context_abandoned(const StcContext *c);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */
 char *file_read(Workspace *w, const char *path, size_t *size);
 

@@ -16,16 +16,15 @@ enum { TURN = 50, PATIENCE = 1000 };
 /* An open end of a pipe (malloc). */
 typedef struct Pipe {
   int fd;
-  const volatile sig_atomic_t *stop;
+  const Stop *stop;
 } Pipe;
 
-bool context_stopped(const StcContext *c) { return c->stop && *c->stop; }
-bool context_abandoned(const StcContext *c) { return c->abandon && *c->abandon; }
+bool context_stopped(const StcContext *c) { return stop_asked(c->stop); }
 
 /* Reads what has come, when something has (a cookie_io_functions_t's read); -1: EINTR if the user wants to stop. */
 static ssize_t take(void *of, char *to, size_t n) {
   const Pipe *p = of;
-  while (!*p->stop) {
+  while (!stop_asked(p->stop)) {
     struct pollfd end = {.fd = p->fd, .events = POLLIN};
     int ready = poll(&end, 1, TURN);
     ssize_t got = ready > 0 ? read(p->fd, to, n) : -1;
@@ -45,7 +44,7 @@ static ssize_t give(void *of, const char *from, size_t n) {
     ssize_t k = ready > 0 ? write(p->fd, from + done, n - done) : -1;
     if (k < 0 && ready && errno != EINTR && errno != EAGAIN)
       return 0;
-    waited = k > 0 || !*p->stop ? 0 : waited + TURN;
+    waited = k > 0 || !stop_asked(p->stop) ? 0 : waited + TURN;
     if (waited > PATIENCE)
       return errno = EINTR, 0;
     done += k > 0 ? (size_t)k : 0;
@@ -95,9 +94,10 @@ FILE *pipe_create(StcContext *c, const char *path) {
   if (!c->stop || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
     return fopen(path, "wb");
   int fd = -1;
-  while (!*c->stop && (fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && (errno == ENXIO || errno == EINTR))
+  while (!stop_asked(c->stop) && (fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 &&
+         (errno == ENXIO || errno == EINTR))
     poll(NULL, 0, TURN);
-  if (fd < 0 && *c->stop)
+  if (fd < 0 && stop_asked(c->stop))
     errno = EINTR;
   return fd < 0 ? NULL : stream_of(c, fd, "wb");
 }

@@ -490,13 +490,10 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .reduced = plan_take_value,
                .probed = p->probes ? plan_take_row : NULL,
                .user = p,
-               .abandon = p->w.context->abandon,
                .stop = p->stop,
                .ghosts = p->ghosts};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
-  if (context_abandoned(p->w.context))
-    return STC_INTERRUPTED;
   if (s && p->wrong)
     s = STC_INPUT;
   p->torn |= b.torn;
@@ -634,6 +631,8 @@ StcStatus plan_check_torn(StcPlan *p) {
 
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
   RunArgs args = {p, steps, wait, info};
+  p->asked.grace = STOP_GRACE;
+  p->asked.also = p->w.context->run_stop;
   if (!p->stop)
     p->stop = &p->asked;
   p->device.stop = p->stop;

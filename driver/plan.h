@@ -128,7 +128,7 @@ struct StcPlan {
   void (*series)(void *user, const StcReduction *r);
   void *series_user;
   Background back;
-  Stop asked;         /* stc_plan_stop */
+  Stop asked;         /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;   /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool torn;          /* a run was stopped within a step: until the plan begins anew its fields have no values */
   void **coordinates; /* by launch-time array: its elements if lists take coordinates from it (malloc) */

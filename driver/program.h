@@ -10,7 +10,6 @@
 #include "passes/passes.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- contexts: context.c */
@@ -23,13 +22,13 @@ struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
   void *user;
-  bool command;                      /* the stc command's: messages name its options */
-  bool verbose;                      /* -v: context_remark is heard */
-  bool candidates;                   /* -Rpass=plan: the remarks of pass plan list candidates */
-  const char *plan_file;             /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
-  const volatile sig_atomic_t *stop; /* set when the user wants to stop; NULL: nobody says so */
-  /* The same where a run may end in the middle of a step, as nobody wants the values; NULL: steps are made whole. */
-  const volatile sig_atomic_t *abandon;
+  bool command;          /* the stc command's: messages name its options */
+  bool verbose;          /* -v: context_remark is heard */
+  bool candidates;       /* -Rpass=plan: the remarks of pass plan list candidates */
+  const char *plan_file; /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
+  const Stop *stop;      /* asked when the user wants to stop; NULL: nobody says so */
+  /* The same for runs; NULL where several processes make them, which stop together, by their progress callbacks. */
+  const Stop *run_stop;
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`

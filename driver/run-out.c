@@ -579,7 +579,7 @@ StcStatus outputs_open(Job *j) {
  * has gone wrong now. */
 static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
-  if (!out->lean && out->feed && !s && *j->progress.stop)
+  if (!out->lean && out->feed && !s && stop_asked(j->progress.stop))
     s = STC_INTERRUPTED;
   int64_t every = s ? EVERY_STOPPED : EVERY_LAST, done = j->plan->done;
   if (s && (s != STC_INTERRUPTED || !j->plan->inits_done))

@@ -23,7 +23,7 @@ bool progress_step(void *user, int64_t done, int64_t of) {
     p->drawn = now;
     p->any = true;
   }
-  return !*p->stop;
+  return !stop_asked(p->stop);
 }
 
 void progress_end(Progress *p) {
@@ -260,7 +260,7 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   StcStatus s = ranks_join(j);
   *leads = job_leads(j);
   if (j->net && j->net->size > 1)
-    j->c->context->abandon = NULL;
+    j->c->context->run_stop = NULL;
   j->progress.bar &= *leads;
   if (s && !j->net)
     return s;
@@ -281,14 +281,14 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   return ranks_leave(j, s);
 }
 
-StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
+StcStatus command_run(const Command *c, Stop *stop) {
   Job j = {.c = c,
            .progress = {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false},
            .series = {.context = c->context}};
   int64_t written = 0;
   bool leads = true;
-  c->context->stop = stop;
-  c->context->abandon = c->checkpoint ? NULL : stop;
+  stop->grace = c->checkpoint ? STOP_WHOLE_STEPS : 0;
+  c->context->stop = c->context->run_stop = stop;
   StcStatus s = run_job(&j, &written, &leads);
   if (s == STC_INTERRUPTED && leads && written)
     context_error(c->context, "stopped; the files have what was written until then");

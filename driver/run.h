@@ -19,7 +19,7 @@
 
 /* The state of the progress callback. */
 typedef struct Progress {
-  const volatile sig_atomic_t *stop;
+  const Stop *stop;
   bool bar;
   double start, drawn;
   bool any;

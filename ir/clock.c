@@ -24,8 +24,20 @@ void stop_ask(Stop *s, bool on) {
     atomic_compare_exchange_strong(&s->since, &none, since ? since : 1);
 }
 
-bool stop_asked(const Stop *s) { return s && atomic_load_explicit(&s->since, memory_order_relaxed) != 0; }
+/* When this one request was made; 0: it was not. */
+static long long asked_since(const Stop *s) { return atomic_load_explicit(&s->since, memory_order_relaxed); }
+
+bool stop_asked(const Stop *s) {
+  while (s && !asked_since(s))
+    s = s->also;
+  return s != NULL;
+}
 
 bool stop_at_once(const Stop *s) {
-  return stop_asked(s) && now() - atomic_load_explicit(&s->since, memory_order_relaxed) > STOP_GRACE;
+  for (; s; s = s->also) {
+    long long since = asked_since(s);
+    if (since && now() - since >= s->grace)
+      return true;
+  }
+  return false;
 }

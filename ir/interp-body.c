@@ -30,8 +30,6 @@ bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const
       return true;
   }
   for (;;) {
-    if (in->b->abandon && *in->b->abandon)
-      return false;
     for (p[last] = r->lo[last]; p[last] <= r->hi[last]; p[last] += CHUNK) {
       int64_t left = r->hi[last] - p[last] + 1;
       if (is_torn(in) || !fn(user, p, left < CHUNK ? (int)left : CHUNK))

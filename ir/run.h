@@ -12,7 +12,6 @@
 
 #include "ir/build.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 
 /* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + -
@@ -68,16 +67,22 @@ typedef struct Ghosts {
   void *user;
 } Ghosts;
 
-/* A request to end a run, which may come from another thread or a signal handler. since: when it was made, in
- * nanoseconds of the monotonic clock; 0: go on. Runs end between two steps, and within one if that takes longer than
- * STOP_GRACE nanoseconds more. (clock.c) */
-typedef struct Stop {
+/* A request to end what is under way, which may come from another thread or a signal handler. since: when it was made,
+ * in nanoseconds of the monotonic clock; 0: go on. Runs end between two steps, and within one if that takes longer than
+ * `grace` nanoseconds more. also: who obeys this request obeys that one, too, with the grace of that one; NULL: no
+ * other. (clock.c) */
+typedef struct Stop Stop;
+struct Stop {
   atomic_llong since;
-} Stop;
-enum { STOP_GRACE = 100000000 };
+  long long grace;
+  const Stop *also;
+};
+/* A tenth of a second; any time, so that steps are made whole. */
+#define STOP_GRACE 100000000LL
+#define STOP_WHOLE_STEPS INT64_MAX
 /* Makes the request, or takes it back. */
 void stop_ask(Stop *s, bool on);
-/* Is there one (`s` may be NULL)? Has it waited long enough for a step to be given up? */
+/* Is there one (`s` may be NULL)? Has it, or one beside it, waited long enough for a step to be given up? */
 bool stop_asked(const Stop *s);
 bool stop_at_once(const Stop *s);
 
@@ -101,10 +106,7 @@ typedef struct Binding {
   bool torn;        /* out: the run failed because it was stopped within a step; nothing was reported */
   int64_t done;     /* out: steps made, fewer than asked for if an `until` was met, or if the run was stopped */
   bool see;         /* nothing is run: probes that are due see the fields as they are now */
-  /* When this becomes nonzero the run ends in the middle of a step, with values of no use and without a message; NULL:
-   * it does not. */
-  const volatile sig_atomic_t *abandon;
-  Ghosts *ghosts; /* of a part, on the simulator; NULL: all cells are what they should be */
+  Ghosts *ghosts;   /* of a part, on the simulator; NULL: all cells are what they should be */
 } Binding;
 /* Number of elements of the array under the scalars. */
 int64_t param_array_extent(const ParamArray *p, const Const *scalars);

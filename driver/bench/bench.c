@@ -17,7 +17,7 @@ enum { FIRST = FAMILY_AUTO + 1, CONTESTED = FAMILIES - FIRST, SAMPLES = 5, QUICK
 /* The state of a run. `device` stays open so that the driver keeps what belongs to it. */
 typedef struct Bench {
   const Command *c;
-  const volatile sig_atomic_t *stop;
+  const Stop *stop;
   Workspace w;
   Device device;
   BenchSet set;
@@ -120,7 +120,7 @@ static void verify(Bench *b, Entry *e, Contestant *k) {
   say(b, "verifying", e->program->name, e->type, k->family);
   StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
   k->out = s != STC_OK;
-  if (*b->stop)
+  if (stop_asked(b->stop))
     return;
   b->wrong += s == STC_CHECK_FAILED;
   BenchRow r = {.program = e->program->name,
@@ -198,10 +198,10 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   trials_prepare(trials, n, crew_size());
   if (!b->device.kind->whole)
     subject_add_peer(&e->subject, b->device.name);
-  for (int i = 0; i < e->n - 1 && !*b->stop; i++)
+  for (int i = 0; i < e->n - 1 && !stop_asked(b->stop); i++)
     if (e->all[i].fresh)
       verify(b, e, &e->all[i]);
-  e->chosen = *b->stop ? -1 : find_chosen(b, e, size);
+  e->chosen = stop_asked(b->stop) ? -1 : find_chosen(b, e, size);
 }
 
 /* ---------------------------------------------------------------- the tuned schedule */
@@ -282,7 +282,7 @@ static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const cha
 static StcStatus find_all_tuned(Bench *b, Entry *e) {
   StcStatus s = STC_OK;
   e->tuned = ARENA_ARRAY(b->w.arena, const char *, b->set.nsizes + 1);
-  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
+  for (int i = 0; i < b->set.nsizes && !s && !stop_asked(b->stop); i++) {
     const BenchSize *size = &b->set.sizes[i];
     if (size->rank != stc_program_rank(e->subject.program))
       continue;
@@ -343,7 +343,7 @@ static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
       trial_stop(&k->trial);
   }
   for (int at = 0; at < n; at++)
-    for (int i = 0; i < e->n && !*b->stop; i++) {
+    for (int i = 0; i < e->n && !stop_asked(b->stop); i++) {
       Contestant *k = &e->all[i];
       if (!k->lost && trial_sample(&k->trial, &k->samples[at]))
         k->lost = true;
@@ -352,7 +352,7 @@ static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
 
 /* Adds a row for each trial that is in. */
 static void report_size(Bench *b, Entry *e, const char *size, const Work *work, int n) {
-  for (int i = 0; i < e->n && !*b->stop; i++) {
+  for (int i = 0; i < e->n && !stop_asked(b->stop); i++) {
     Contestant *k = &e->all[i];
     if (k->out)
       continue;
@@ -398,7 +398,7 @@ static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const c
 /* Compiles, verifies and times what there is for a size, as long as the user does not want to stop. */
 static StcStatus measure_verified(Bench *b, Entry *e, const BenchSize *size, const char *tuned) {
   entry_verify(b, e, size);
-  return *b->stop ? STC_OK : measure_size(b, e, size, tuned);
+  return stop_asked(b->stop) ? STC_OK : measure_size(b, e, size, tuned);
 }
 
 /* Measures a program of a type in all sizes of its rank. */
@@ -410,7 +410,7 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
     sizes += b->set.sizes[i].rank == rank;
   if (sizes)
     s = find_all_tuned(b, e);
-  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
+  for (int i = 0; i < b->set.nsizes && !s && !stop_asked(b->stop); i++) {
     if (b->set.sizes[i].rank != rank)
       continue;
     if (out_of_time(b))
@@ -453,7 +453,7 @@ static StcStatus measure_copy(Bench *b) {
     s = trial_sample(&t, &samples[i]);
   double rate = 8 * median(samples, SAMPLES);
   b->report.copy_rate = rate > own ? rate : own;
-  if (s && *b->stop)
+  if (s && stop_asked(b->stop))
     s = STC_INTERRUPTED;
   else if (s)
     context_error(b->c->context, "copying a field: %s", t.messages.first);
@@ -490,11 +490,11 @@ static StcStatus run_guarded(void *arg) {
   if (!s && !b->device.kind->whole)
     s = measure_copy(b);
   for (int p = 0; p < b->set.nprograms && !s; p++)
-    for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++)
+    for (int t = 0; t < b->set.ntypes && !s && !stop_asked(b->stop); t++)
       s = measure(b, b->set.programs[p], b->set.types[t]);
   say(b, "", "", "", "");
   bench_print_summary(stdout, &b->report);
-  if (!s && *b->stop)
+  if (!s && stop_asked(b->stop))
     s = STC_INTERRUPTED;
   if (s == STC_INTERRUPTED && b->c->json && b->report.nrows)
     s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
@@ -503,7 +503,7 @@ static StcStatus run_guarded(void *arg) {
   return s;
 }
 
-StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop) {
+StcStatus command_bench(const Command *c, const Stop *stop) {
   Bench b = {.c = c, .stop = stop, .start = clock_seconds()};
   if (!workspace_open(&b.w, c->context, NULL))
     return STC_MEMORY;

@@ -231,15 +231,13 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
   return STC_OK;
 }
 
-/* Runs all tiles of the kernel, unless the run is abandoned, and waits for them. */
+/* Runs all tiles of the kernel, unless the run is to end within it, and waits for them. */
 static StcStatus host_launch(Device *d, const Launch *l) {
   HostState *s = d->state;
-  s->pool.abandon = d->w->context->abandon;
   s->pool.stop = d->stop;
   host_pool_run(&s->pool, s->functions[l->index], l->args, l->kernel->rank, l->blocks);
-  s->pool.abandon = NULL;
   s->pool.stop = NULL;
-  return s->pool.torn || context_abandoned(d->w->context) ? STC_INTERRUPTED : STC_OK;
+  return s->pool.torn ? STC_INTERRUPTED : STC_OK;
 }
 
 /* Starts the clock. */

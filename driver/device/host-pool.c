@@ -41,7 +41,7 @@ static bool take_tiles(HostPool *p, int own, long long *first, long long *last) 
 static void pull_tiles(HostPool *p, const HostWorker *w) {
   long long first, last;
   while (take_tiles(p, w->number, &first, &last))
-    for (long long i = first; i < last && !(p->abandon && *p->abandon); i++) {
+    for (long long i = first; i < last; i++) {
       int64_t block[MAX_RANK] = {0}, rest = i;
       if (p->stop && stop_at_once(p->stop)) {
         atomic_store(&p->torn, true);

@@ -10,7 +10,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- host-nodes.c */
@@ -72,7 +71,6 @@ struct HostPool {
   void **args;
   int rank;
   int64_t blocks[MAX_RANK], total;
-  const volatile sig_atomic_t *abandon; /* tiles are left out when it becomes nonzero; NULL: none is */
 };
 
 /* Starts `threads` - 1 threads, each with `scratch_size` bytes, on computers whose memory has several nodes each on the

@@ -16,7 +16,7 @@ typedef struct Crew {
 /* May trial number `i` still be begun? */
 static bool may_begin(const Crew *c, int i) {
   const CrewWork *w = c->work;
-  return !*c->trials[i]->subject->stop && (i < w->sure || w->until <= 0 || clock_seconds() < w->until);
+  return !stop_asked(c->trials[i]->subject->stop) && (i < w->sure || w->until <= 0 || clock_seconds() < w->until);
 }
 
 /* Does the work until no trial is left. */

@@ -19,7 +19,7 @@ bool subject_go_on(void *user, int64_t done, int64_t of) {
   const Subject *s = user;
   (void)done;
   (void)of;
-  return !*s->stop;
+  return !stop_asked(s->stop);
 }
 
 /* ---------------------------------------------------------------- sizes */
@@ -225,12 +225,13 @@ static StcStatus read_program(Subject *s, StcContext *c) {
 }
 
 StcStatus subject_open(Subject *s, StcContext *c, Arena *a, const char *name, const char *text, const StcOptions *o,
-                       bool small, const volatile sig_atomic_t *stop) {
+                       bool small, const Stop *stop) {
   *s = (Subject){.arena = a, .name = name, .text = text, .options = *o, .stop = stop};
   StcConfig config = messages_config(&s->messages);
   s->context = context_of_command(&config);
   if (!s->context)
     return STC_MEMORY;
+  s->context->stop = s->context->run_stop = stop;
   StcStatus st = read_program(s, c);
   const Extents *extents = small ? small_extents : check_extents;
   for (int i = 0; i < CHECK_GRIDS && !st; i++)

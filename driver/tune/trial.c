@@ -12,6 +12,8 @@ StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *sched
   *t = (Trial){.subject = s, .device = device, .asked = arena_strdup(s->arena, schedule), .options = s->options};
   StcConfig config = messages_config(&t->messages);
   t->context = context_of_command(&config);
+  if (t->context)
+    t->context->stop = t->context->run_stop = s->stop;
   snprintf(t->schedule, sizeof t->schedule, "%s", schedule);
   return t->context ? options_add(t->context, s->arena, schedule, &t->options) : STC_MEMORY;
 }

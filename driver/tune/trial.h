@@ -42,9 +42,9 @@ typedef struct Messages {
 } Messages;
 typedef struct Subject {
   Arena *arena;
-  const char *name, *text;           /* as for stc_compile_string */
-  StcOptions options;                /* without a schedule; grid: the size that is measured */
-  const volatile sig_atomic_t *stop; /* becomes nonzero when the user wants to end */
+  const char *name, *text; /* as for stc_compile_string */
+  StcOptions options;      /* without a schedule; grid: the size that is measured */
+  const Stop *stop;        /* asked when the user wants to end, which runs obey too */
   Messages messages;
   StcContext *context;
   StcProgram *program;
@@ -61,7 +61,7 @@ bool subject_go_on(void *user, int64_t done, int64_t of);
 /* Reads the program. Errors in it are reported to `c`. small: the check grids are to be so, because the device
  * simulates. Close it even after an error. */
 StcStatus subject_open(Subject *s, StcContext *c, Arena *a, const char *name, const char *text, const StcOptions *o,
-                       bool small, const volatile sig_atomic_t *stop);
+                       bool small, const Stop *stop);
 void subject_close(Subject *s);
 /* The params that make the grid's extents those in `want`, as far as they can. */
 GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]);

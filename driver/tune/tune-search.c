@@ -45,7 +45,7 @@ static void finish(Search *t, Candidate *k, CandidateState state, const char *wh
 }
 
 /* May more candidates be begun? */
-static bool has_time(const Search *t) { return !*t->stop && clock_seconds() + t->pace / 2 < t->until; }
+static bool has_time(const Search *t) { return !stop_asked(t->stop) && clock_seconds() + t->pace / 2 < t->until; }
 
 /* The default, which is the first of all. */
 static Candidate *usual(const Search *t) { return &t->space.all[0]; }
@@ -258,7 +258,7 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   note_pace(t, n, batch);
   if (t->assembler_refused)
     t->assembler = NULL;
-  for (int i = 0; i < n && !*t->stop && !lost; i++) {
+  for (int i = 0; i < n && !stop_asked(t->stop) && !lost; i++) {
     Candidate *k = batch[i];
     bool sure = k->own && !t->modelled;
     if (k->state != CANDIDATE_WAITING || !k->trial || !(sure || clock_seconds() < t->until))
@@ -333,12 +333,12 @@ static StcStatus try_all(Search *t) {
   StcStatus s = try_usual(t);
   while (own < t->space.n && t->space.all[own].own)
     own++;
-  if (s || *t->stop)
+  if (s || stop_asked(t->stop))
     return s;
   if (has_time(t) || !t->modelled)
     lower_pool(t, own);
   place_families(t);
-  while (!s && !*t->stop && (has_time(t) || (!t->modelled && own_is_waiting(t))) &&
+  while (!s && !stop_asked(t->stop) && (has_time(t) || (!t->modelled && own_is_waiting(t))) &&
          try_some(t, t->modelled ? POOL * size : size, size, &s))
     continue;
   return s;
@@ -399,13 +399,13 @@ static StcStatus decide(Search *t) {
   Contender all[KEPT + 1];
   int n = finalists(t, best), taken = 0, least = n > 1 ? LEAST_SAMPLES : 1;
   start_finalists(t, n, best, all);
-  while (taken < FINAL_SAMPLES && (taken < least || clock_seconds() < t->start + t->seconds) && !*t->stop) {
-    for (int i = 0; i < n && !*t->stop; i++)
+  while (taken < FINAL_SAMPLES && (taken < least || clock_seconds() < t->start + t->seconds) && !stop_asked(t->stop)) {
+    for (int i = 0; i < n && !stop_asked(t->stop); i++)
       all[i].out = all[i].out || trial_sample(best[i]->trial, &all[i].samples[taken]);
     taken++;
   }
   t->best = NULL;
-  if (*t->stop)
+  if (stop_asked(t->stop))
     return close_others(t, 0, 0, NULL), STC_INTERRUPTED;
   int winner = contest_winner(all, n, taken);
   for (int i = 0; i < n; i++) {

@@ -191,7 +191,7 @@ static StcStatus tune_guarded(void *arg) {
   return s;
 }
 
-StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop) {
+StcStatus command_tune(const Command *c, const Stop *stop) {
   Tune t = {.c = c, .bar = !c->quiet && isatty(STDERR_FILENO)};
   if (!workspace_open(&t.w, c->context, NULL))
     return STC_MEMORY;

@@ -110,7 +110,7 @@ double space_expects(const SearchSpace *s, const Candidate *k);
 typedef struct Search Search;
 struct Search {
   Arena *arena;
-  const volatile sig_atomic_t *stop;
+  const Stop *stop;
   const char *device_name;
   Device *device;
   Subject *subject;

@@ -459,9 +459,7 @@ static void run_member(Sim *s, const SimMember *x) {
   mix_blocks(s);
   fill_presets(s, s->k->nblock_presets, s->k->nlaunch_presets);
   for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++) {
-    s->stop = s->b->abandon && *s->b->abandon;
-    if (!s->stop)
-      run_block(s, s->k->block_order[n]);
+    run_block(s, s->k->block_order[n]);
     if (stop_at_once(s->b->stop))
       s->stop = s->b->torn = true;
   }

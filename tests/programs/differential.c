@@ -71,7 +71,7 @@ typedef struct RunArgs {
 } RunArgs;
 
 static StcStatus parse_and_run(void *arg) {
-  static const volatile sig_atomic_t never;
+  static Stop never;
   RunArgs *r = arg;
   StcStatus s = command_parse(&r->c, r->argc, r->argv);
   return s ? s : command_run(&r->c, &never);

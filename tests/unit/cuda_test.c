@@ -407,7 +407,7 @@ static void test_threads(void **state) {
 
 /* Runs the tuner for so many seconds on `plain`; returns the log (malloc). */
 static char *tune(World *w, int seconds, StcStatus want) {
-  static volatile sig_atomic_t stop;
+  static Stop stop;
   char program[96], log[96], db[96];
   snprintf(program, sizeof program, "%s.stn", w->log_path);
   snprintf(log, sizeof log, "%s.csv", w->log_path);

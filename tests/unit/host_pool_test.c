@@ -181,9 +181,35 @@ static void unknown_is_one_node(void **state) {
   assert_int_equal(host_node_of(&n, 3, 4), 0);
 }
 
+/* Tiles are left out once the request that the pool obeys, or one beside that, is older than its own grace; a request
+ * to make whole steps, or one that was taken back, leaves out none. */
+static void stops_within_a_launch(void **state) {
+  static const struct {
+    long long grace;
+    bool asked, torn;
+  } cases[] = {{0, true, true}, {0, false, false}, {STOP_WHOLE_STEPS, true, false}};
+  (void)state;
+  for (size_t i = 0; i < 2 * (sizeof cases / sizeof cases[0]); i++) {
+    bool beside = i % 2;
+    HostPool p = {0};
+    Seen s = {0};
+    Stop of_user = {.grace = cases[i / 2].grace}, of_plan = {.grace = beside ? STOP_WHOLE_STEPS : of_user.grace};
+    of_plan.also = beside ? &of_user : NULL;
+    stop_ask(beside ? &of_user : &of_plan, true);
+    stop_ask(beside ? &of_user : &of_plan, cases[i / 2].asked);
+    assert_true(stop_asked(&of_plan) == cases[i / 2].asked);
+    p.stop = &of_plan;
+    assert_true(host_pool_start(&p, 2, 64));
+    host_pool_run(&p, count_tile, (void *[]){&s}, 2, (const int64_t[]){ROWS, COLUMNS});
+    host_pool_stop(&p);
+    assert_true(p.torn == cases[i / 2].torn && atomic_load(&s.count[ROWS - 1][COLUMNS - 1]) == !cases[i / 2].torn);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles),    cmocka_unit_test(each_runs_its_own),
-                                     cmocka_unit_test(works_behind_fork), cmocka_unit_test(few_tiles),
-                                     cmocka_unit_test(nodes_are_read),    cmocka_unit_test(unknown_is_one_node)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles),     cmocka_unit_test(each_runs_its_own),
+                                     cmocka_unit_test(works_behind_fork),  cmocka_unit_test(few_tiles),
+                                     cmocka_unit_test(nodes_are_read),     cmocka_unit_test(stops_within_a_launch),
+                                     cmocka_unit_test(unknown_is_one_node)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ typedef struct World {
   Trial trial;
 } World;
 
-static volatile sig_atomic_t stop;
+static Stop stop;
 
 static int make_world(void **state) {
   World *w = calloc(1, sizeof *w);

@@ -300,7 +300,7 @@ static void test_skip(void **state) {
 /* However little time there is, the default is measured first, and what the families give by themselves (here there is
  * no stream, and one is the default), and one of them wins; nothing else is begun. */
 static void test_deadline(void **state) {
-  static volatile sig_atomic_t stop;
+  static Stop stop;
   static const char text[] =
       "param N = 999;\ngrid G = [0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
   World *w = *state;
