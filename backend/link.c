@@ -84,7 +84,8 @@ static bool link_files(Diags *d, const char *from, const char *to) {
   return false;
 }
 
-bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size) {
+/* link_code_object, by files with names. */
+static bool link_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size) {
   char *from = temporary(a, d, ".o"), *to = from ? temporary(a, d, ".hsaco") : NULL;
   bool ok = from && to;
   if (ok && !write_file(from, object, n)) {
@@ -100,5 +101,12 @@ bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **b
     unlink(from);
   if (to)
     unlink(to);
+  return ok;
+}
+
+bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size) {
+  hold_begin();
+  bool ok = link_object(a, d, object, n, bytes, size);
+  hold_end();
   return ok;
 }

@@ -85,28 +85,37 @@ static void remark_kernels(const Command *c, StcProgram *p) {
                    schedule_describe(p->w.arena, p->kernels, &p->resolved));
 }
 
-/* Writes all files, or none: they are put in place when each is whole. */
-static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l) {
+/* Puts all files in place, or none. */
+static StcStatus place_all(const Command *c, const OutputList *l, const char *const *bytes, const size_t *sizes) {
   OutFile files[MOST_FILES];
   StcStatus s = STC_OK;
   int open = 0, placed = 0;
   for (int i = 0; i < l->n && !s; i++) {
-    const char *bytes;
-    size_t size;
-    s = output_bytes(c, p, l, i, &bytes, &size);
-    if (!s && !file_create(c->context, l->file[i].path, &files[i]))
+    if (!file_create(c->context, l->file[i].path, &files[i]))
       s = STC_IO;
     open += !s;
-    if (!s && size)
-      fwrite(bytes, 1, size, files[i].to);
+    if (!s && sizes[i])
+      fwrite(bytes[i], 1, sizes[i], files[i].to);
   }
-  if (!s)
-    remark_kernels(c, p);
   for (; placed < open && !s; placed++)
     s = file_commit(c->context, &files[placed]) ? STC_OK : STC_IO;
   for (; placed < open; placed++)
     file_abandon(&files[placed]);
   return s;
+}
+
+/* Makes all files, and then writes them; Ctrl-C comes before they are put in place, or too late. */
+static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l) {
+  const char *bytes[MOST_FILES];
+  size_t sizes[MOST_FILES];
+  StcStatus s = STC_OK;
+  for (int i = 0; i < l->n && !s; i++)
+    s = output_bytes(c, p, l, i, &bytes[i], &sizes[i]);
+  if (s)
+    return s;
+  remark_kernels(c, p);
+  ending_allow(NULL);
+  return place_all(c, l, bytes, sizes);
 }
 
 /* Can all files be written? Asked before code is made. */
@@ -228,7 +237,14 @@ static StcStatus emit(const Command *c, StcProgram *p, OutputList *l) {
   return !s && l->n > 1 && !file_write(c->context, l->file[1].path, text, size) ? STC_IO : s;
 }
 
-StcStatus command_compile(const Command *c) {
+/* The last words of a command that was stopped before it had made anything. */
+static void say_stopped(void *user) {
+  const Command *c = user;
+  context_error(c->context, "stopped; no file was written");
+}
+
+/* Reads the program, and makes and writes what is asked for. */
+static StcStatus compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
     const char *near = near_match(c->emit, emit_names);
@@ -258,5 +274,14 @@ StcStatus command_compile(const Command *c) {
   if (!s)
     s = emit(c, p, &files);
   stc_program_free(p);
+  return s;
+}
+
+StcStatus command_compile(const Command *c, const Stop *stop) {
+  const Ending at_once = {.last = say_stopped, .user = (void *)c};
+  c->context->stop = stop;
+  ending_allow(&at_once);
+  StcStatus s = compile(c);
+  ending_allow(NULL);
   return s;
 }

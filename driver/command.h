@@ -90,8 +90,8 @@ StcStatus command_parse(Command *c, int argc, char **argv);
 StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o);
 /* Writes the help on `topic` ("run", "bench", "devices", NULL: all). STC_USAGE if there is no such topic. */
 StcStatus help_print(FILE *to, const char *topic);
-/* What the commands do; *stop becomes nonzero when the user wants to end. */
-StcStatus command_compile(const Command *c);
+/* What the commands do; *stop is asked when the user wants to end. */
+StcStatus command_compile(const Command *c, const Stop *stop);
 /* What -emit= takes; the last is NULL. */
 extern const char *const emit_names[];
 StcStatus command_run(const Command *c, Stop *stop);

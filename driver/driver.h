@@ -13,6 +13,7 @@
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   describe.c      a schedule in a line
+ *   ending.c        the end of the command by Ctrl-C and SIGTERM
  *   files.c         files written whole or not at all    random.c  values.c  values of fields
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out

@@ -7,23 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Asked by Ctrl-C; obeyed by runs and before files are put in place. A second Ctrl-C ends the process at once. */
-static Stop interrupted;
-
-/* The handler of SIGINT and SIGTERM. */
-static void on_signal(int number) {
-  stop_ask(&interrupted, true);
-  signal(number, SIG_DFL);
-}
-
-/* Catches Ctrl-C while a program runs, unless the shell has us ignore it. */
-static void catch_signals(void) {
-  if (signal(SIGINT, on_signal) == SIG_IGN)
-    signal(SIGINT, SIG_IGN);
-  if (signal(SIGTERM, on_signal) == SIG_IGN)
-    signal(SIGTERM, SIG_IGN);
-}
-
 /* --version: a line with the versions of stc and LLVM, and the commit if it is known. */
 static StcStatus print_version(void) {
   const char *commit = commit_made_from;
@@ -34,10 +17,10 @@ static StcStatus print_version(void) {
 /* Carries out the command. */
 static StcStatus command(Command *c) {
   switch (c->kind) {
-  case CMD_COMPILE: return command_compile(c);
-  case CMD_RUN: catch_signals(); return command_run(c, &interrupted);
-  case CMD_BENCH: catch_signals(); return command_bench(c, &interrupted);
-  case CMD_TUNE: catch_signals(); return command_tune(c, &interrupted);
+  case CMD_COMPILE: return command_compile(c, ending_watch());
+  case CMD_RUN: return command_run(c, ending_watch());
+  case CMD_BENCH: return command_bench(c, ending_watch());
+  case CMD_TUNE: return command_tune(c, ending_watch());
   case CMD_EXPLAIN: return command_explain(c);
   case CMD_LSP: return command_lsp();
   case CMD_FORMAT: return command_format(c);
@@ -96,6 +79,7 @@ int stc_main(int argc, char **argv) {
   if (argc < 2)
     args.c.kind = CMD_HELP;
   StcStatus s = argc < 2 ? (help_print(stderr, NULL), STC_USAGE) : workspace_guard(&w, parse_and_run, &args);
+  ending_unwatch();
   workspace_close(&w);
   stc_context_free(context);
   if (fflush(stdout) != 0 && s == STC_OK)

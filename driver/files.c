@@ -317,9 +317,11 @@ bool file_probe(StcContext *c, const char *path) {
   OutFile f;
   if (file_is_special(path))
     return true;
+  hold_begin();
   bool ok = file_create(c, path, &f);
   if (ok)
     file_abandon(&f);
+  hold_end();
   return ok;
 }
 

@@ -1,5 +1,6 @@
 /* driver/files.h: files written whole or not at all (files.c), by one process at a time (claim.c); what comes and goes
- * by a pipe (pipes.c); values of fields (random.c, values.c, npy_descr in declared.c). */
+ * by a pipe (pipes.c); the end by a signal (ending.c); values of fields (random.c, values.c, npy_descr in declared.c).
+ */
 #ifndef STC_DRIVER_FILES_H
 #define STC_DRIVER_FILES_H
 
@@ -62,6 +63,21 @@ FILE *file_open(StcContext *c, const char *path);
 FILE *pipe_create(StcContext *c, const char *path);
 /* Does the user of the context want to stop? */
 bool context_stopped(const StcContext *c);
+/* Ctrl-C and SIGTERM (ending.c). How the process may end at once, with exit code STC_INTERRUPTED: `grace` seconds after
+ * the signal, when nothing holds it back (hold_begin), once `last` (NULL: nothing is said) has been called, in another
+ * thread, while nobody begins to hold. */
+typedef struct Ending {
+  double grace;
+  void (*last)(void *user);
+  void *user;
+} Ending;
+/* Catches the signals from now on, unless the shell has us ignore them: what is returned is asked then. A second one
+ * ends the process. ending_unwatch ends the thread that this takes; the command has ended. */
+Stop *ending_watch(void);
+void ending_unwatch(void);
+/* From now on, until another call, the process may end so: nothing that is under way is of any use to the user by half,
+ * and nothing is lost but what `last` saves. NULL: it may not. *e is copied. */
+void ending_allow(const Ending *e);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */
 char *file_read(Workspace *w, const char *path, size_t *size);
 

@@ -14,7 +14,7 @@ const ExitCode exit_codes[] = {
     {5, "file", "A file could not be read or written."},
     {6, "memory", "There is not enough memory."},
     {7, "stc's own mistake", "A mistake of stc's own; please report it."},
-    {130, "Ctrl-C", "The user ended the run."},
+    {130, "Ctrl-C", "The user ended the command."},
     {0, NULL, NULL},
 };
 

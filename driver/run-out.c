@@ -325,12 +325,14 @@ static bool grows_beside(const Format *f) {
 static StcStatus claim_files(Job *j) {
   const Outputs *out = j->outputs;
   bool ok = true;
+  hold_begin();
   for (int i = 0; i < out->nwriters && ok && job_leads(j); i++)
     if (grows_beside(out->writers[i].format))
       ok = claim_take(j->c->context, out->writers[i].path, &j->claims);
   const char *dot = j->c->log ? strrchr(j->c->log, '.') : NULL;
   if (ok && dot && strcmp(dot, ".h5") == 0 && job_leads(j))
     ok = claim_take(j->c->context, file_behind(j->c->arena, j->c->log), &j->claims);
+  hold_end();
   return ok ? STC_OK : STC_IO;
 }
 

@@ -254,6 +254,20 @@ static StcStatus make_plan(Job *j, const char *device) {
   return s;
 }
 
+/* The last words of a run that was stopped before it had begun. */
+static void say_stopped(void *user) {
+  Job *j = user;
+  claims_drop(&j->claims);
+  context_error(j->c->context, "stopped; no file was written");
+}
+
+/* Lets Ctrl-C end the process at once until the run begins, while compilers run, unless others wait for it; or no more.
+ */
+static void allow_end(Job *j) {
+  const Ending soon = {.grace = 0.1, .last = say_stopped, .user = j};
+  ending_allow(j->net && j->net->size > 1 ? NULL : &soon);
+}
+
 /* The run from joining the other ranks to leaving them. *leads: is this the rank that speaks? */
 static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   const char *device = j->c->device ? j->c->device : "host";
@@ -264,12 +278,14 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   j->progress.bar &= *leads;
   if (s && !j->net)
     return s;
+  allow_end(j);
   if (!s)
     s = job_agree(j, prepare_job(j, device));
   if (!s)
     s = ranks_same_program(j);
   if (!s)
     s = make_plan(j, device);
+  ending_allow(NULL);
   if (!s)
     s = run_plan(j, written);
   series_free(&j->series);

@@ -1,13 +1,16 @@
 /* driver/shared-object.c: -emit=so, the host artifact and the functions of its header in a shared object, for callers
  * that have no C
  * compiler: ctypes, Julia, Fortran. A C compiler makes it, which CC names, or cc. */
+#include "driver/files.h"
 #include "driver/header.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -35,19 +38,29 @@ static const char *source_text(StcProgram *p, const char *header) {
   return w.s.s;
 }
 
+/* Waits for the compiler, which is ended if the user wants to stop; its exit status, -1: it has none. */
+static int await(const StcContext *c, pid_t child) {
+  int status = 0;
+  pid_t got;
+  while (((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) && !context_stopped(c))
+    nanosleep(&(struct timespec){0, 2000000}, NULL);
+  if (got != child) {
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* Runs the compiler with these words; its messages go where ours do, or nowhere. False if it failed. */
-static bool compile(const char *const *words, bool quiet) {
+static bool compile(const StcContext *c, const char *const *words, bool quiet) {
   pid_t child;
-  int status = 1;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (quiet)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", 1, 0);
   bool started = posix_spawnp(&child, words[0], &actions, NULL, (char *const *)words, environ) == 0;
   posix_spawn_file_actions_destroy(&actions);
-  while (started && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return started && await(c, child) == 0;
 }
 
 /* -v: the words, as a shell has them. */
@@ -78,11 +91,13 @@ static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
                          NULL};
   size_t size, last = sizeof words / sizeof words[0] - 2;
   remark_words(p, words);
-  bool ok = compile(words, true);
-  if (!ok) {
+  bool ok = compile(p->w.context, words, true);
+  if (!ok && !context_stopped(p->w.context)) {
     words[last] = NULL;
-    ok = compile(words, false);
+    ok = compile(p->w.context, words, false);
   }
+  if (context_stopped(p->w.context))
+    return context_error(p->w.context, "stopped; no file was written"), STC_INTERRUPTED;
   if (!ok)
     return context_error(p->w.context, "-emit=so: the C compiler %s could not make it; name another in CC", cc), STC_IO;
   const char *bytes = file_read(&p->w, made, &size);
@@ -123,5 +138,6 @@ StcStatus shared_object_write(StcProgram *p, const char *path) {
     s = stc_program_header(p, &args.header);
   if (!s)
     s = stc_program_emit(p, STC_EMIT_OBJ, &args.object, &args.size);
+  ending_allow(NULL);
   return s ? s : workspace_guard(&p->w, make_guarded, &args);
 }

@@ -3,6 +3,7 @@
  *   arena.c               memory
  *   diag.c                messages
  *   near.c  clock.c       names that look alike; the time
+ *   hold.c                what must not be left half done
  *   type.c  decimal.c     scalar types and constants; numbers from text
  *   affine.c              bounds that are affine in params
  */
@@ -130,7 +131,7 @@ const char *diag_for_callers(Arena *a, const char *text);
 
 static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
 
-/* ---------------------------------------------------------------- names and time: near.c clock.c */
+/* ---------------------------------------------------------------- names and time: near.c clock.c hold.c */
 
 /* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment); a
  * large number for long names. */
@@ -142,6 +143,13 @@ int name_reach(const char *name);
 const char *near_match(const char *name, const char *const *names);
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
+/* From hold_begin to hold_end the process is not ended at once, as Ctrl-C has it where compilers run: a file has a
+ * temporary name, or a program that was started is to be waited for. Any thread, nested too; short. hold_close(true)
+ * is for who is about to end the process: unless somebody holds, nobody else begins to, but waits, until
+ * hold_close(false). Returns whether it is so. (hold.c) */
+void hold_begin(void);
+void hold_end(void);
+bool hold_close(bool on);
 
 /* ---------------------------------------------------------------- types: type.c decimal.c */
 

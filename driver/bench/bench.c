@@ -44,8 +44,19 @@ static void say(const Bench *b, const char *what, const char *name, const char *
 /* Adds a row and prints it. */
 static void add_row(Bench *b, const BenchRow *r) {
   say(b, "", "", "", "");
+  hold_begin();
   ARENA_PUSH(b->w.arena, b->report.rows, b->report.nrows, *r);
   bench_print_row(stdout, &b->report, r);
+  hold_end();
+}
+
+/* What the user gets of a bench that was stopped: the rows that there are. */
+static void keep_rows(void *user) {
+  Bench *b = user;
+  say(b, "", "", "", "");
+  bench_print_summary(stdout, &b->report);
+  if (b->c->json && b->report.nrows)
+    bench_write_json(b->c, &b->report, b->c->json);
 }
 
 /* Opens the device. */
@@ -480,7 +491,9 @@ static StcStatus run_guarded(void *arg) {
   struct tm day;
   gmtime_r(&now, &day);
   strftime(b->report.date, sizeof b->report.date, "%Y-%m-%d", &day);
+  const Ending soon = {0.2, keep_rows, b};
   StcStatus s = open_device(b);
+  ending_allow(&soon);
   if (!s)
     s = bench_set_choose(b->c, b->device.kind, &b->set);
   if (!s)
@@ -492,6 +505,7 @@ static StcStatus run_guarded(void *arg) {
   for (int p = 0; p < b->set.nprograms && !s; p++)
     for (int t = 0; t < b->set.ntypes && !s && !stop_asked(b->stop); t++)
       s = measure(b, b->set.programs[p], b->set.types[t]);
+  ending_allow(NULL);
   say(b, "", "", "", "");
   bench_print_summary(stdout, &b->report);
   if (!s && stop_asked(b->stop))
@@ -508,6 +522,7 @@ StcStatus command_bench(const Command *c, const Stop *stop) {
   if (!workspace_open(&b.w, c->context, NULL))
     return STC_MEMORY;
   StcStatus s = workspace_guard(&b.w, run_guarded, &b);
+  ending_allow(NULL);
   if (b.device.kind)
     b.device.kind->close(&b.device);
   workspace_close(&b.w);

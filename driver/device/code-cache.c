@@ -233,7 +233,8 @@ static void keep_small(const char *folder) {
   closedir(dir);
 }
 
-bool code_cache_put(const char *folder, const CodeKey *key, const void *bytes, size_t size) {
+/* code_cache_put, by a file with another name at first. */
+static bool put(const char *folder, const CodeKey *key, const void *bytes, size_t size) {
   static atomic_uint count;
   char path[PATH_SIZE], making[PATH_SIZE + 64];
   Head h = {.key = *key, .size = size, .sum = sum_of(bytes, size)};
@@ -252,6 +253,13 @@ bool code_cache_put(const char *folder, const CodeKey *key, const void *bytes, s
     unlink(making);
   else
     keep_small(folder);
+  return ok;
+}
+
+bool code_cache_put(const char *folder, const CodeKey *key, const void *bytes, size_t size) {
+  hold_begin();
+  bool ok = put(folder, key, bytes, size);
+  hold_end();
   return ok;
 }
 

@@ -56,12 +56,12 @@ static bool start(pid_t *child, char *const *words) {
   return ok;
 }
 
-/* Waits for a program, until that time at most, when it is ended. */
-static StcStatus await(pid_t child, double until) {
+/* Waits for a program, until that time at most, when it is ended, and until the user wants to stop. */
+static StcStatus await(const StcContext *c, pid_t child, double until) {
   struct timespec nap = {0, 2000000};
   int status = 0;
   pid_t got;
-  while ((got = waitpid(child, &status, WNOHANG)) == 0 && clock_seconds() < until)
+  while ((got = waitpid(child, &status, WNOHANG)) == 0 && clock_seconds() < until && !context_stopped(c))
     nanosleep(&nap, NULL);
   if (got == child)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STC_OK : STC_DEVICE;
@@ -70,16 +70,25 @@ static StcStatus await(pid_t child, double until) {
   return got == 0 ? STC_INTERRUPTED : STC_DEVICE;
 }
 
-StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until,
-                   char **code, size_t *n) {
+/* assemble, by files with names. */
+static StcStatus assemble_files(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size,
+                                double until, char **code, size_t *n) {
   const char *in = write_temporary(w->arena, ptx, size), *out = in ? write_temporary(w->arena, "", 0) : NULL;
   char *const words[] = {(char *)tool, arena_printf(w->arena, "-arch=%s", cpu), "-o", (char *)out, (char *)in, NULL};
   pid_t child;
-  StcStatus s = out && start(&child, words) ? await(child, until) : STC_IO;
+  StcStatus s = out && start(&child, words) ? await(w->context, child, until) : STC_IO;
   *code = s ? NULL : file_read(w, out, n);
   if (in)
     unlink(in);
   if (out)
     unlink(out);
   return s || *code ? s : STC_IO;
+}
+
+StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until,
+                   char **code, size_t *n) {
+  hold_begin();
+  StcStatus s = assemble_files(w, tool, cpu, ptx, size, until, code, n);
+  hold_end();
+  return s;
 }

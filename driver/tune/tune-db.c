@@ -201,5 +201,8 @@ StcStatus tune_db_store(Workspace *w, const char *path, TuneEntry e) {
   if (s)
     return s;
   tune_db_put(&db, e);
-  return tune_db_write(w->context, &db, path);
+  hold_begin();
+  s = tune_db_write(w->context, &db, path);
+  hold_end();
+  return s;
 }

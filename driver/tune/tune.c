@@ -25,6 +25,8 @@ typedef struct Tune {
 /* The bar, on a terminal. */
 static void draw(void *user, const Search *s) {
   const Tune *t = user;
+  if (s->measured)
+    ending_allow(NULL);
   if (!t->bar)
     return;
   double past = clock_seconds() - s->start;
@@ -168,9 +170,18 @@ static StcStatus open_program(Tune *t) {
   return STC_OK;
 }
 
-/* All of it. */
+/* The last words of a search that was stopped before anything was measured. */
+static void say_stopped(void *user) {
+  const Tune *t = user;
+  wipe(t);
+  context_error(t->c->context, "stopped; nothing was measured");
+}
+
+/* All of it. Ctrl-C ends compilers at once until there is something measured to be kept. */
 static StcStatus tune_guarded(void *arg) {
   Tune *t = arg;
+  const Ending soon = {0.2, say_stopped, t};
+  ending_allow(&soon);
   StcStatus s = check_request(t);
   if (!s)
     s = open_program(t);
@@ -179,6 +190,7 @@ static StcStatus tune_guarded(void *arg) {
   if (s)
     return s;
   s = search_run(&t->search);
+  ending_allow(NULL);
   wipe(t);
   if (s == STC_DEVICE && !t->search.best)
     context_error(t->c->context,
@@ -205,6 +217,7 @@ StcStatus command_tune(const Command *c, const Stop *stop) {
                       .no_assembler = c->no_ptxas};
   t.search.seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;
   StcStatus s = workspace_guard(&t.w, tune_guarded, &t);
+  ending_allow(NULL);
   search_close(&t.search);
   subject_close(&t.subject);
   if (t.device.kind)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/standin/libcuda/libcuda.h"
 
@@ -202,6 +203,8 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   const Kernel *k = f;
   char line[776];
   unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+  for (time_t since = time(NULL); getenv("STC_STANDIN_HANG") && time(NULL) - since < 600;)
+    ;
   if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK")))
     rt.broken = true;
   if (rt.broken || to_fail("cuLaunchKernel"))
