@@ -6,7 +6,7 @@ function(stc_mpi_module target mpicc folder)
   set(source ${CMAKE_SOURCE_DIR}/driver/split/stc-mpi.c)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${folder}/stc-mpi.so DEPENDS ${source} ${CMAKE_SOURCE_DIR}/driver/split/net.h VERBATIM
-    COMMAND ${mpicc} -std=c11 -O2 -Wno-stringop-overflow -shared -fPIC -Wl,-z,relro,-z,now -fstack-protector-strong -D_FORTIFY_SOURCE=2 -o ${folder}/stc-mpi.so ${source})
+    COMMAND ${mpicc} -std=c11 -O2 -Wno-stringop-overflow -shared -fPIC -Wl,-z,relro,-z,now -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -o ${folder}/stc-mpi.so ${source})
   add_custom_target(${target} ALL DEPENDS ${folder}/stc-mpi.so)
 endfunction()
 
