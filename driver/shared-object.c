@@ -22,11 +22,13 @@ static void name_function(Writer *w, const char *result, const char *name, const
   str_addf(&w->s, "%s_%s; ", w->p, name);
 }
 
-/* That list: kernels are not in it. */
+/* That list. Kernels are in it for C programs with the header, whose functions call them. */
 static const char *script_text(StcProgram *p) {
   Writer w = header_writer(p->w.arena, p, p->kernels, NULL);
   str_add(&w.s, "{ global: ");
   header_each_function(&w, name_function);
+  for (int i = 0; i < w.m->nkernels; i++)
+    str_addf(&w.s, "%s; ", w.m->kernels[i].name);
   str_add(&w.s, "local: *; };\n");
   return w.s.s;
 }
@@ -85,7 +87,7 @@ static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
                          made,
                          arena_printf(a, "%s/source.c", folder),
                          arena_printf(a, "%s/object.o", folder),
-                         arena_printf(a, "-Wl,--version-script=%s/script", folder),
+                         arena_printf(a, "-Wl,-Bsymbolic,--version-script=%s/script", folder),
                          "-lm",
                          "-fopenmp",
                          NULL};
