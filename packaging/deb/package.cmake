@@ -1,5 +1,6 @@
 # The Debian package: `cpack -G DEB` in a build folder that has libstc.so. In it are libstc.so with LLVM inside, a command of a few lines that
-# calls it, the header, what CMake and pkg-config read, the manual, and completion. It depends on libc alone.
+# calls it, the header, what CMake and pkg-config read, the manual, completion, the documentation, and the source of the module for several
+# processes. It depends on libc alone. It has no Homepage: the project has none yet.
 add_executable(stc_packaged driver/main.c)
 target_include_directories(stc_packaged PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(stc_packaged PRIVATE libstc_shared)
@@ -20,6 +21,14 @@ install(FILES ${package_folder}/changelog.gz ${CMAKE_CURRENT_LIST_DIR}/copyright
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/lintian-overrides DESTINATION share/lintian/overrides RENAME stc COMPONENT package EXCLUDE_FROM_ALL)
 install(FILES ${CMAKE_BINARY_DIR}/habits/_stc DESTINATION share/zsh/vendor-completions COMPONENT package EXCLUDE_FROM_ALL)
 
+# The documentation with its links: README.md beside docs/ and examples/.
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
+  PATTERN __pycache__ EXCLUDE)
+# stc-mpi.so is made from this for the MPI that there is.
+install(FILES ${CMAKE_SOURCE_DIR}/driver/split/stc-mpi.c ${CMAKE_SOURCE_DIR}/driver/split/net.h DESTINATION share/stc COMPONENT package
+  EXCLUDE_FROM_ALL)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME stc)
 set(CPACK_PACKAGE_VENDOR "the stc authors")
@@ -31,13 +40,15 @@ time steps at once on tiles kept in fast memory: PTX for NVIDIA GPUs, code
 objects for AMD GPUs, object files for this CPU. Or it runs it at once.
 
 The package has the command, libstc.so for programs that compile and run
-stencils themselves, its header, and what CMake and pkg-config read. LLVM 22
-is inside the library, which exports its own functions only.")
+stencils themselves, its header, what CMake and pkg-config read, and the
+documentation. LLVM 22 is inside the library, which exports its own functions
+only.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "lld-22, gcc")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/size.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 configure_file(packaging/deb/shlibs.in ${package_folder}/shlibs @ONLY)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers ${package_folder}/shlibs)

@@ -1,7 +1,9 @@
-"""deb_test.py BUILD SOURCE CPACK: the Debian package, made from a build that has libstc.so: lintian finds nothing that is not overridden; unpacked
+"""deb_test.py BUILD SOURCE CPACK: the Debian package, made from a build that has libstc.so: lintian finds nothing that is not overridden; its
+Installed-Size is what its files take; it has the documentation, and the source of the module for several processes; unpacked
 beside the files of the packages that it depends on (libc6) and nothing else, it compiles and runs programs there, in a chroot where this user
 may have one, and writes what it should."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +46,19 @@ def bare_root(deb, root):
     (root / "tmp/heat.stn").write_text(HEAT)
 
 
+def check_files(deb, root):
+    """Sizes, links of the documentation, and the module for several processes."""
+    files = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
+    size, told = sum(path.stat().st_size for path in files) / 1024, int(run("dpkg-deb", "-f", deb, "Installed-Size"))
+    assert size <= told < size + 1024, (size, told)
+    docs = root / "usr/share/doc/stc"
+    linked = {docs / "docs" / name for text in (docs / "docs").glob("*.md") for name in re.findall(r"\]\((\w+\.md)[#)]", text.read_text())}
+    assert len(linked) > 10 and all(path.exists() for path in linked), linked
+    assert (docs / "README.md").exists() and (docs / "examples/gray_scott.stn").exists()
+    if shutil.which("mpicc"):
+        run("mpicc", "-std=c11", "-shared", "-fPIC", "-o", root / "stc-mpi.so", root / "usr/share/stc/stc-mpi.c")
+
+
 def inside(root):
     """The words that begin a command in there."""
     enter = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
@@ -72,6 +87,9 @@ def main(build, source, cpack):
         assert deb.name == f"stc_{version}_amd64.deb", deb
         told = subprocess.run(["lintian", "--allow-root", "--tag-display-limit", "0", deb], capture_output=True, text=True)
         assert told.returncode == 0 and not told.stdout, told.stdout + told.stderr
+        (work / "files").mkdir()
+        run("dpkg-deb", "-x", deb, work / "files")
+        check_files(deb, work / "files")
         (work / "root").mkdir()
         bare_root(deb, work / "root")
         check_runs(work / "root", version)
