@@ -256,7 +256,7 @@ const OptionRow option_rows[] = {
     {"MD", TAKES_NOTHING, CMD_COMPILE, FLAG(depend), "-MD",
      "write what the output was made from, as a rule for make, to OUT's name with .d"},
     {"MF", TAKES_VALUE, CMD_COMPILE, TEXT(depfile), "-MF FILE", "the same, to FILE"},
-    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, TEXT(device), "--device=DEV",
+    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN, TEXT(device), "--device=DEV",
      "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I] (--split=AxB: in parts)"},
     {"split", TAKES_VALUE, CMD_RUN | MORE, TEXT(split), "--split=AxB",
      "cut the grid into so many parts along each dimension"},

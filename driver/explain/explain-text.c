@@ -159,7 +159,10 @@ static bool is_for_other(const Explanation *e) {
 void explain_print(FILE *to, const Explanation *e) {
   fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name,
           e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents),
-          e->card ? e->card->product : "the largest part", target_arch(e->target), e->info.cpu);
+          e->card      ? e->card->product
+          : e->at_hand ? e->at_hand
+                       : "the largest part",
+          target_arch(e->target), e->info.cpu);
   fprintf(to, "schedule: %s%s%s", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
   if (is_for_other(e))
     fprintf(to, "; for %s points", size_text(e, e->program->options.grid));

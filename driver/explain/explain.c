@@ -17,20 +17,52 @@ static bool is_of_card(const Card *card, const char *cpu) {
   return strcmp(cpu, card->cpu) == 0 || (strncmp(cpu, card->cpu, n) == 0 && strcmp(card->cpu + n, "a") == 0);
 }
 
-/* The options of `c` with the card's target, unless it was given: then the card must be of it. */
-static StcStatus choose_target(const Command *c, Arena *a, const Card **card, StcOptions *o) {
-  *o = c->options;
-  const char *name = c->card ? c->card : o->march || o->mcpu ? NULL : default_card;
-  *card = name ? card_find(c->context, a, name) : NULL;
-  if (name && !*card)
-    return STC_USAGE;
-  if (*card && ((o->march && strcmp(o->march, (*card)->arch) != 0) || (o->mcpu && !is_of_card(*card, o->mcpu))))
-    return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name,
-                         (*card)->arch, (*card)->cpu),
+/* What --device names, the first of several: e->card, or where none is known by its name e->at_hand, its target into *o
+ * and its own figures. "sim" has no card of its own. */
+static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, StcOptions *o) {
+  Device d;
+  if (c->card)
+    return context_error(c->context, "--device=%s, --card=%s: one of them says what card is meant", c->device, c->card),
            STC_USAGE;
-  if (*card) {
-    o->march = (*card)->arch;
-    o->mcpu = o->mcpu ? o->mcpu : (*card)->cpu;
+  StcStatus s = device_open(w, device_first(w->arena, c->device), &d);
+  if (s)
+    return s;
+  const char *arch = d.kind->arch, *cpu = d.cpu ? arena_strdup(w->arena, d.cpu) : NULL;
+  bool gpu = arch && strcmp(arch, "host") != 0;
+  if (!gpu && d.kind != &device_sim)
+    s = (context_error(c->context,
+                       "--device=%s: there is no cost model of CPUs, the figures are those of GPUs; use a device that "
+                       "is one, or --card=NAME",
+                       c->device),
+         STC_USAGE);
+  e->card = gpu ? card_of_device(d.description, arch) : NULL;
+  if (gpu && !e->card) {
+    e->at_hand = arena_strdup(w->arena, d.description);
+    e->limits = d.limits;
+    o->march = o->march ? o->march : arch;
+    o->mcpu = o->mcpu ? o->mcpu : cpu;
+  }
+  d.kind->close(&d);
+  return s;
+}
+
+/* The options of `c` with the card's target, unless it was given: then the card must be of it. */
+static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, StcOptions *o) {
+  *o = c->options;
+  StcStatus s = c->device ? look_at_device(c, w, e, o) : STC_OK;
+  const char *name = e->card ? e->card->name : c->card ? c->card : o->march || o->mcpu ? NULL : default_card;
+  if (s)
+    return s;
+  e->card = name ? card_find(c->context, w->arena, name) : NULL;
+  if (name && !e->card)
+    return STC_USAGE;
+  if (e->card && ((o->march && strcmp(o->march, e->card->arch) != 0) || (o->mcpu && !is_of_card(e->card, o->mcpu))))
+    return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name,
+                         e->card->arch, e->card->cpu),
+           STC_USAGE;
+  if (e->card) {
+    o->march = e->card->arch;
+    o->mcpu = o->mcpu ? o->mcpu : e->card->cpu;
   } else if (!o->march) {
     o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
   }
@@ -42,9 +74,9 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
 }
 
 /* Reads the program, takes the schedule of a database if there is one, and makes its kernels. */
-static StcStatus make_program(const Command *c, Explanation *e) {
+static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
   Command with = *c;
-  StcStatus s = choose_target(c, e->arena, &e->card, &with.options);
+  StcStatus s = choose_target(c, w, e, &with.options);
   if (!s)
     s = stc_compile_file(c->context, c->file, &with.options, &e->program);
   if (!s && e->program->kind == SOURCE_KIR)
@@ -67,7 +99,8 @@ static StcStatus lower(Explanation *e) {
   e->schedule = p->resolved;
   e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
   e->stencils = program_before_lowering(p, &p->w, e->target, &p->resolved);
-  e->info = e->card ? card_info(e->card, target_info(e->target)) : *target_info(e->target);
+  e->info = e->card ? card_info(e->card, target_info(e->target))
+                    : *target_info(target_with_limits(e->arena, e->target, &e->limits));
   return e->stencils ? STC_OK : STC_INPUT;
 }
 
@@ -182,7 +215,7 @@ static StcStatus fill_guarded(void *arg) {
 
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
   *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas, .why = c->why};
-  StcStatus s = make_program(c, e);
+  StcStatus s = make_program(c, w, e);
   return s ? s : workspace_guard(&e->program->w, fill_guarded, e);
 }
 

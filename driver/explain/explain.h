@@ -82,7 +82,11 @@ typedef struct Explanation {
   Arena *arena;
   StcProgram *program;
   const Target *target;
-  const Card *card; /* NULL: the largest part of the target's architecture */
+  const Card *card; /* NULL: the largest part of the target's architecture, but for `limits` */
+  /* A device at hand that is no known card: what it is called (NULL: none is meant), and its figures, 0 where unknown.
+   */
+  const char *at_hand;
+  TargetInfo limits;
   TargetInfo info;
   Module *stencils, *kernels; /* before the lowering; behind it */
   Schedule schedule;

@@ -51,7 +51,7 @@ class _Place(NamedTuple):
     array: int
 
 
-def _devices(device: Union[str, Sequence[str]]) -> str:
+def device_names(device: Union[str, Sequence[str]]) -> str:
     """A list of devices of one kind as the library has it: ["cuda:0", "cuda:2"] as "cuda:0,2"."""
     if isinstance(device, str):
         return device
@@ -137,7 +137,7 @@ class Plan(Owner):
         self._program, self._context, self._params = program, program._context, dict(params)
         handle = c.c_void_p()
         defines, n = strings(param_words(params))
-        device = _devices(device)
+        device = device_names(device)
         if parts and (comm is None or comm is False):
             raise error(2, [Message("error", None, 0, 0, None, "parts=True is for several processes: give comm, the mpi4py communicator of those that share the grid, or comm=True for all that were started together")])
         names, cut, self._has_parts = text("device", device), _split(split), parts
@@ -632,8 +632,9 @@ class Plan(Owner):
         return text_of(lib.stc_plan_schedule(self._handle))
 
     def explain(self, *options: str) -> Explanation:
-        """Program.explain under this plan's params."""
-        return self.program.explain(*options, **self._params)
+        """Program.explain under this plan's params; of a plan on GPUs on its first one, unless the options name a card."""
+        at_hand = not self._is_host() and not any(o.startswith("--card") for o in options)
+        return self.program.explain(*options, device=text_of(lib.stc_plan_device(self._handle)) if at_hand else None, **self._params)
 
     def __repr__(self) -> str:
         if self._handle is None:

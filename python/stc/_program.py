@@ -15,7 +15,7 @@ from ._context import Context, text_of
 from ._errors import Message, Owner, error
 from ._library import COptions, lib, strings
 from ._numbers import I32, I64, defines as param_words, text, whole, wholes
-from ._plan import Plan
+from ._plan import Plan, device_names
 
 
 def _free(context: Context, free, handle) -> None:
@@ -155,10 +155,12 @@ class Program(Owner):
         parts=True none of them has the whole grid, and fields are set and got by plan.parts."""
         return Plan(self, device, params, split, comm, parts)
 
-    def explain(self, *options: str, **params: Any) -> "Explanation":
-        """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show. The options that
-        the program was compiled with hold, with further ones of the command's ("--card=a100") behind them."""
-        return Explanation(self._source, [*self._words, *options] + [f"-D{d}" for d in param_words(params)])
+    def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":
+        """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show: on the card that
+        the options name ("--card=a100"), or on a GPU at hand, device="cuda:1". The options that the program was compiled with hold, with further
+        ones of the command's behind them."""
+        words = [*self._words, *options] + ([] if device is None else [f"--device={text('device', device_names(device)).decode()}"])
+        return Explanation(self._source, words + [f"-D{d}" for d in param_words(params)])
 
     def __repr__(self) -> str:
         return f"Program({self.name!r}, fields={self.fields})"
