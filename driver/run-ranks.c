@@ -187,6 +187,8 @@ StcStatus ranks_join(Job *j) {
   if (!s)
     s = check_same(j, "other options", text, size);
   free(text);
+  if (!s && j->net->size > 1)
+    peers_watch(j->net);
   return s || strcmp(j->c->file, "-") != 0 || j->net->size == 1 ? s : share_program(j);
 }
 
@@ -202,6 +204,7 @@ StcStatus ranks_leave(Job *j, StcStatus s) {
   Net *net = j->net;
   if (!net)
     return s;
+  peers_unwatch(net);
   s = job_agree(j, s);
   Voice *v = j->voice;
   if (v) {

@@ -137,6 +137,7 @@ StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **
   if (!m->open(communicator, net, why))
     return free(net), context_error(c, "MPI could not be begun: %s", why), STC_DEVICE;
   net->failed = -1;
+  net->peers = NULL;
   if (!communicator && !check_size(c, net))
     return net_close(net), STC_DEVICE;
   *out = net;
@@ -219,6 +220,7 @@ static _Noreturn void die(StcContext *c, Net *net, const char *what) {
   if (c->command && net->rank > 0)
     fprintf(stderr, "stc: on rank %d of %d:\nstc: error: %s\n", net->rank, net->size, what);
   fflush(NULL);
+  peers_tell(net);
   net->abort(net, STC_MEMORY);
   exit(STC_MEMORY);
 }

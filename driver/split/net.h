@@ -43,14 +43,15 @@ struct Net {
   /* All ranks: leaves the others. If open has begun MPI it ends with the process. */
   void (*close)(Net *net);
   void *state;
-  int failed; /* stc's: the lowest of the ranks that could not go on first, -1: all are well */
+  int failed;          /* stc's: the lowest of the ranks that could not go on first, -1: all are well */
+  struct Peers *peers; /* stc's: who looks whether the others are there (peers.c); NULL: nobody */
 };
 
 /* What the module exports as `stc_net_module`. layout: NET_LAYOUT of the header it was made from. open: joins the ranks
  * of `communicator`, a pointer to an MPI_Comm of the caller's, which is copied, or, if it is NULL, all that were
  * started together, having begun MPI unless that has been done. False after writing what is wrong to `why`, which has
  * room for NET_WHY characters. */
-enum { NET_LAYOUT = 2, NET_WHY = 512 };
+enum { NET_LAYOUT = 3, NET_WHY = 512 };
 typedef struct NetModule {
   int layout;
   bool (*open)(void *communicator, Net *out, char *why);
