@@ -1,5 +1,4 @@
 /* ir/hold.c: what must not be left half done when the process ends at once. */
-#define _GNU_SOURCE
 #include "ir/ir.h"
 
 #include <stdatomic.h>
