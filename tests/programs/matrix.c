@@ -4,8 +4,9 @@
  *
  * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, stream (on sim), steps cut into launches as the table `cuts`
  * says, several shapes of blocks and elements, extents from one point to a few tiles, and after
- * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of
- * device "ref". The fields
+ * 0, 1, T-1, T, 3T+1 (T >= 3: 2T+1) further steps (one plan goes on through all of them), all fields are compared with
+ * those of device "ref". Not every combination is run: each T meets each type, each extent and several shapes, but a
+ * long tile meets an extent in one type only (the functions `extent_wanted` and `shape_wanted` say which). The fields
  * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * /
  * sqrt must agree bit for bit, for which they are compiled
  * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value
@@ -239,10 +240,16 @@ static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
   return s;
 }
 
+/* The steps of run `i` of NSTEPS with tiles of `T`. Three tiles of T steps at least come one after the other in them,
+ * so that three buffers have each been in each place. */
+static int64_t steps_of_run(int T, int i) {
+  const int64_t steps[NSTEPS] = {0, 1, T - 1, T, (T < 3 ? 3 : 2) * T + 1};
+  return steps[i];
+}
+
 /* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random
  * fields first. */
 static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode, Trace *tr) {
-  const int64_t steps[NSTEPS] = {0, 1, T - 1, T, 3 * T + 1};
   StcStatus s = STC_OK;
   while (tr->nfields < stc_program_field_count(p) && tr->nfields < MAX_FIELDS && s == STC_OK) {
     s = stc_plan_field(plan, tr->nfields, &tr->field[tr->nfields]);
@@ -253,7 +260,7 @@ static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode,
   if (s == STC_OK)
     s = set_arrays(p, plan);
   for (int i = 0; i < NSTEPS && s == STC_OK; i++) {
-    s = stc_plan_run(plan, steps[i], NULL);
+    s = stc_plan_run(plan, steps_of_run(T, i), NULL);
     for (int f = 0; f < tr->nfields && s == STC_OK; f++) {
       if (tr->field[f].temp)
         continue;
@@ -309,12 +316,13 @@ static int64_t first_difference(const StcFieldInfo *info, const char *a, const c
 
 /* Compares two traces made with `T`; `what` says which run it was. */
 static void compare(Test *t, const char *what, int T, const Trace *ref, const Trace *got) {
-  const int64_t total[NSTEPS] = {0, 1, T, 2 * T, 5 * T + 1};
-  for (int i = 0; i < NSTEPS; i++)
+  int64_t total = 0;
+  for (int i = 0; i < NSTEPS; i++) {
+    total += steps_of_run(T, i);
     for (int f = 0; f < ref->nfields; f++) {
       if (ref->field[f].temp)
         continue;
-      double allowed = t->quirk->ulps * (double)(total[i] + 1);
+      double allowed = t->quirk->ulps * (double)(total + 1);
       int64_t at = first_difference(&ref->field[f], ref->data[i][f], got->data[i][f], allowed);
       if (at < 0)
         continue;
@@ -323,10 +331,11 @@ static void compare(Test *t, const char *what, int T, const Trace *ref, const Tr
         x = float_at(ref->field[f].type, ref->data[i][f], at);
         y = float_at(ref->field[f].type, got->data[i][f], at);
       }
-      fail(t, "%s: after %lld steps field %s differs at value %lld: ref %.17g, got %.17g", what, (long long)total[i],
+      fail(t, "%s: after %lld steps field %s differs at value %lld: ref %.17g, got %.17g", what, (long long)total,
            ref->field[f].name, (long long)at, x, y);
       return;
     }
+  }
 }
 
 /* The defines "N=..", "M=..", "L=.." of extents e. Returns how many. */
@@ -397,16 +406,24 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   trace_free(&got);
 }
 
-/* Is a schedule run at every other extent only? Where tiles are walked, and where the simulator runs overlapped tiles,
- * which takes longest: at some extents in f32, at the others in f64, and of 5 steps at some, of 8 at the others. */
-static bool skips_extents(const StcOptions *o, const char *device) {
-  return o->schedule[0] == 's' || (o->schedule[0] == 'o' && device[0] == 's');
+/* Is a schedule run at every other extent only? Where tiles are walked or long, and all that is run on the simulator,
+ * which takes longest. */
+static bool skips_extents(const StcOptions *o, const char *device, int T) {
+  return o->schedule[0] == 's' || T >= 5 || device[0] == 's';
 }
 
-/* Which of every two extents such a schedule is run at. */
-static int first_extent(const Test *t, const StcOptions *o, int T, int turn) {
-  bool both = !t->only_real && T < 5;
-  return turn + (o->schedule[0] == 'o' ? (both ? strcmp(o->real, "f64") == 0 : T) : 0);
+/* Is such a schedule run at extent `i`? Tiles that are walked by turns; others at some extents in f32, at the others in
+ * f64; of tiles of 5 steps at half of them, of 8 at the other half, and again at some of these in f32 on the simulator,
+ * at the others in f64. Of the few extents of a reduced run the simulator has one. */
+static bool extent_wanted(const Test *t, const StcOptions *o, const char *device, int T, int turn, int i) {
+  bool wide = strcmp(o->real, "f64") == 0;
+  if (t->reduced)
+    return device[0] != 's' || i == (t->quirk->min > 5 ? 5 : 3);
+  if (o->schedule[0] == 's')
+    return (i + turn) % 2 == 0;
+  if (T < 5)
+    return (i + turn + (wide && !t->only_real)) % 2 == 0;
+  return (i + T) % 2 == 0 && (device[0] != 's' || t->only_real || i / 2 % 2 == wide);
 }
 
 /* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at
@@ -415,7 +432,7 @@ static int first_extent(const Test *t, const StcOptions *o, int T, int turn) {
 static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank,
                         Trace refs[MODES][MAX_EXTENTS]) {
   char what[256];
-  bool skips = skips_extents(o, device);
+  bool skips = skips_extents(o, device, T);
   StcProgram *p = NULL;
   snprintf(what, sizeof what, "%s -O%d %s %s T=%d fuse %s block %dx%dx%d elems %dx%dx%d", device,
            o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->fuse ? o->fuse : "auto", o->block[0],
@@ -435,7 +452,7 @@ static void run_extents(Test *t, const StcOptions *o, const char *device, int T,
   }
   for (int i = 0; i < MAX_EXTENTS; i++) {
     int mode = (skips ? (i + turn) / 2 : i + turn) % MODES;
-    if (skips && !t->everything && (i + first_extent(t, o, T, turn)) % 2)
+    if (only < 0 && skips && !t->everything && !extent_wanted(t, o, device, T, turn, i))
       continue;
     bool wanted = only < 0 ? t->everything || rank < 3 || i < 5 || device[0] != 's' || T <= 2 : only == i;
     if (refs[mode][i].nfields && wanted)
@@ -514,30 +531,39 @@ static void run_walks(Test *t, const char *device, const char *real, int k, int 
   }
 }
 
-/* All schedules with time tile `T` in type `real` on `device`. Kernels of loops do not depend on the type in their
- * form: of their shapes half are tried in f32, the others in f64. */
+/* Is shape `s` tried with tiles[k] on `device`? One in f32, the next in f64; the long tiles of 5 and 8 steps need the
+ * larger shapes. Kernels of loops do not depend on the type in their form: of their shapes half are tried in f32, the
+ * others in f64. */
+static bool shape_wanted(const Test *t, const char *device, bool wide, int k, int s) {
+  static const int of_tile[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 2}, {2, 1}};
+  if (t->everything)
+    return true;
+  return s == of_tile[k][wide] || (device[0] == 'l' && s % 2 == (k + wide) % 2);
+}
+
+/* All schedules with time tile `T` in type `real` on `device`. With all optimisation the host runs single steps and
+ * tiles of 3 in f32, of 2 in f64. */
 static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   int T = tiles[k];
+  bool wide = real[1] == '6';
   StcOptions o;
   if (t->only_device && strcmp(t->only_device, device) != 0)
     return;
   if (T == 1) {
     o = options_for(device, real, "naive", 1, NULL);
-    run_schedule(t, &o, device, 1, 0, real[1] == '3', rank, refs);
+    run_schedule(t, &o, device, 1, 0, !wide, rank, refs);
     run_cuts(t, device, real, rank, refs);
   }
   if (T <= 2 || t->everything) {
     o = options_for(device, real, "overlap", T, NULL);
-    run_schedule(t, &o, device, T, 1, T == 2, rank, refs);
+    run_schedule(t, &o, device, T, 1, T == 2 && wide, rank, refs);
   }
   for (int s = 0; s < 5; s++) {
-    bool wanted = t->everything || s == (k + (real[1] == '6')) % 4 || (T >= 5 && s == 2) ||
-                  (device[0] == 'l' && s % 2 == (k + (real[1] == '6')) % 2);
-    if (!wanted || (t->reduced && T >= 5 && s != 2))
+    if (!shape_wanted(t, device, wide, k, s))
       continue;
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
     o.edges = s % 2 ? "along" : "apart";
-    run_schedule(t, &o, device, T, s, T == (real[1] == '3' ? 3 : 5), rank, refs);
+    run_schedule(t, &o, device, T, s, T == 3 && !wide, rank, refs);
   }
   run_walks(t, device, real, k, rank, refs);
 }
@@ -574,7 +600,7 @@ static bool make_references(Test *t, const char *real, int T, int *rank, Trace r
 /* How many of the table `tiles` are tried in type `real`: where reductions end a tile sooner, larger ones have the
  * kernels of a smaller one; the first of these is tried in f32, or in the only type. */
 static int count_tiles(const Test *t, const char *real) {
-  int n = t->reduced ? 4 : 5, every = t->quirk->every, k = 0;
+  int n = t->reduced ? 3 : 5, every = t->quirk->every, k = 0;
   while (k < n && every && tiles[k] <= every)
     k++;
   return !every || t->everything ? n : k < n && (t->only_real || real[1] == '3') ? k + 1 : k;
