@@ -1,6 +1,6 @@
 /* series.c: stores to the fields of probes, as if these had memory at every point, made stores of the probes' points to
  * their series; then the fields and their buffers go. */
-#include "passes/passes.h"
+#include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 /* The pass at work on kernel `k`; before: it runs before the first step; level: the first of those that it has (it is
@@ -20,36 +20,10 @@ static const Field *series_field(const Module *m, int b) {
   return x && x->kind == BUFFER_FIELD && m->fields[x->field].series ? &m->fields[x->field] : NULL;
 }
 
-/* The number of the steps done behind level `level` of the launch, and whether the probe is due then: NULL if always.
- */
-static Value *steps_done(const Series *s, Builder *b, const Probe *p, int level, Value **due) {
-  *due = NULL;
-  if (s->before)
-    return build_int(b, TY_I64, 0);
-  Value *step = build_step(b), *done = build2(b, OP_ADD, step, build_int(b, TY_I64, level - s->level + 1));
-  if (p->every > 1) {
-    Value *rest = build2(b, OP_REM, done, build_int(b, TY_I64, p->every));
-    *due = build2(b, OP_EQ, rest, build_int(b, TY_I64, 0));
-  }
-  return done;
-}
-
-/* Lets `b` go on in what is done if `condition` holds. */
-static void enter_if(Builder *b, Value *condition) {
-  Loc loc = b->loc;
-  *b = builder_at_end(b->arena, build_if(b, condition, 0, NULL)->blocks[0]);
-  b->loc = loc;
-}
-
-/* The first element of the row of probe `p` for `done` steps. */
-static Value *row_start(const Series *s, Builder *b, const Probe *p, Value *done) {
-  Value *row = p->every > 1 ? build2(b, OP_DIV, done, build_int(b, TY_I64, p->every)) : done;
-  row = build2(b, OP_REM, row, build_int(b, TY_I64, SERIES_ROWS));
-  if (p->list < 0)
-    return row;
-  Value *all = build_affine(b, s->m, s->m->param_arrays[p->result].extent),
-        *cells = build2(b, OP_DIV, all, build_int(b, TY_I64, SERIES_ROWS));
-  return build2(b, OP_MUL, row, cells);
+/* The number of the steps done behind level `level` of the launch. */
+static Value *steps_done(const Series *s, Builder *b, int level) {
+  return s->before ? build_int(b, TY_I64, 0)
+                   : build2(b, OP_ADD, build_step(b), build_int(b, TY_I64, level - s->level + 1));
 }
 
 /* The store of element `e` of `op`, the value at a point of the box of probe `p`, if a point of its list is there. */
@@ -58,15 +32,7 @@ static void store_point(const Series *s, Builder b, const Op *op, const Probe *p
   int64_t off[MAX_RANK];
   for (int d = 0; d < rank; d++)
     off[d] = op->off[d] + (d == rank - 1 ? e : 0);
-  Value *at = start;
-  if (p->list >= 0) {
-    int index = module_field_buffer(s->m, s->m->lists[p->list].field, 0);
-    Value *k = build_load(&b, TY_I32, index, rank, op->operands + first, off);
-    enter_if(&b, build2(&b, OP_NE, k, build_int(&b, TY_I32, 0)));
-    at = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, k));
-    at = build2(&b, OP_SUB, at, build_int(&b, TY_I64, 1));
-  }
-  build_store(&b, p->result, op->operands[e], 1, &at, NULL);
+  series_store(s->m, b, p, start, op->operands + first, off, op->operands[e]);
 }
 
 /* Notes the level of a store to a probe's field (a block_walk callback). */
@@ -84,10 +50,10 @@ static void replace_store(void *user, Op *op) {
     return;
   const Probe *p = &s->m->probes[f->series - 1];
   Builder b = builder_before(s->m->arena, op);
-  Value *due, *done = steps_done(s, &b, p, f->level, &due);
-  if (due)
-    enter_if(&b, due);
-  Value *start = row_start(s, &b, p, done);
+  Value *done = steps_done(s, &b, f->level);
+  if (!s->before)
+    series_when_due(&b, p, done);
+  Value *start = series_row(s->m, &b, p, done);
   for (int e = 0; e < op_elements(op); e++)
     store_point(s, b, op, p, start, e);
   op_unlink(op);

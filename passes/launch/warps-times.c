@@ -135,6 +135,9 @@ static void find_earliest(WarpLevel *e) {
   }
   for (int i = 0; i < e->nfields; i++)
     e->lag = larger(e->lag, e->value[e->field[i].out].time);
+  for (int v = 0; v < e->nvalues; v++)
+    if (warps_probe(e, v))
+      e->lag = larger(e->lag, e->value[v].time);
 }
 
 /* Finds until when each value is used. */

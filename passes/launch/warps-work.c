@@ -17,7 +17,7 @@ static bool is_made_by(const WarpLevel *e, int32_t v, Opcode code) {
 
 static void count_uses(Counting *c) {
   for (int v = 0; v < c->e->nvalues; v++)
-    for (int i = 0; i < c->e->value[v].nuses && c->e->value[v].wanted; i++) {
+    for (int i = 0; i < c->e->value[v].nuses && c->e->value[v].wanted && !c->e->value[v].apart; i++) {
       int32_t used = c->e->value[v].uses[i].value;
       c->uses[used]++;
       c->user[used] = v;
@@ -59,7 +59,7 @@ double warps_slots(const WarpLevel *e, bool ranged) {
   count_uses(&c);
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    if (x->kind == WARP_OP && x->wanted && !x->free && !is_taken_in(&c, v))
+    if (warps_costs(x) && !is_taken_in(&c, v))
       slots += op_slots(&c, x, ranged);
   }
   return slots;
@@ -68,7 +68,7 @@ double warps_slots(const WarpLevel *e, bool ranged) {
 int32_t warps_roots(const WarpLevel *e) {
   int32_t n = 0;
   for (int v = 0; v < e->nvalues; v++)
-    n += e->value[v].wanted && type_is_float(e->value[v].type) &&
+    n += e->value[v].wanted && !e->value[v].apart && type_is_float(e->value[v].type) &&
          (is_made_by(e, v, OP_DIV) || is_made_by(e, v, OP_SQRT));
   return n;
 }

@@ -17,6 +17,12 @@ static void reject(Making *k, const char *why) { k->why = k->why ? k->why : why;
 
 const Box *warps_region(const WarpLevel *e) { return &e->m->fields[e->field[0].field].box; }
 
+const Probe *warps_probe(const WarpLevel *e, int v) {
+  const WarpValue *x = &e->value[v];
+  int32_t series = x->kind == WARP_NEW && x->wanted ? e->m->fields[x->field].series : 0;
+  return series ? &e->m->probes[series - 1] : NULL;
+}
+
 /* ---- values */
 
 /* A new value of that kind; its number. */
@@ -242,7 +248,7 @@ static void find_fields(Making *k) {
   for (int f = 0; f < e->m->nfields; f++) {
     int32_t in = first_value(e, f);
     in = in >= 0 && e->value[in].wanted ? in : -1;
-    bool written = is_written(e, f), lives = !e->m->fields[f].temp && written;
+    bool written = is_written(e, f), lives = !e->m->fields[f].temp && !e->m->fields[f].series && written;
     if (in >= 0 && e->m->fields[f].temp)
       reject(k, "a temp field is read before it is written");
     if (in >= 0 || lives)
@@ -256,8 +262,8 @@ static void find_fields(Making *k) {
 static const char *why_not_step(const Module *m, int n, const Stencil *st) {
   if (m->grid.rank != 2)
     return "the grid has not two dimensions";
-  if (n < 1 || m->nprobes)
-    return "a step has probes";
+  if (n < 1)
+    return "a step has no stencils";
   if (group_count(n, st) > 1)
     return "a step is cut into several launches";
   for (int s = 0; s < n; s++)
@@ -273,9 +279,9 @@ static bool is_on_region(const WarpLevel *e, int f) { return box_equal(&e->m->fi
 static const char *why_not_field(const WarpLevel *e, int f) {
   const Field *field = &e->m->fields[f];
   int32_t size = type_size(field->type);
-  return size != 4 && size != 8                ? "a field's values do not take 4 or 8 bytes"
-         : !is_on_region(e, f) && !field->temp ? "fields have different regions"
-                                               : NULL;
+  return size != 4 && size != 8 ? "a field's values do not take 4 or 8 bytes"
+         : !is_on_region(e, f) && !field->temp && !field->series ? "fields have different regions"
+                                                                 : NULL;
 }
 
 /* Rejects what the fields of level k->e are not fit for. */
@@ -295,7 +301,7 @@ static void check_fields(Making *k) {
     for (int d = 0; d < 2 && e->value[v].kind == WARP_NEW; d++) {
       const Box *box = &e->value[v].piece->box, *all = warps_region(e);
       bool whole = affine_equal(box->lo[d], all->lo[d]) && affine_equal(box->hi[d], all->hi[d]);
-      if (e->wraps[d] && e->value[v].wanted && !whole)
+      if (e->wraps[d] && e->value[v].wanted && !whole && !warps_probe(e, v))
         reject(k, "a stencil leaves out points of a periodic dimension");
     }
 }
@@ -337,7 +343,15 @@ static void check_rules(Making *k) {
 
 /* ---- reach */
 
-/* Finds how far each value reads, and the level. */
+/* Notes that the level reads as far as `x` does. */
+static void add_reach(WarpLevel *e, const WarpValue *x) {
+  e->below = larger(e->below, x->lo[0]);
+  e->above = larger(e->above, x->hi[0]);
+  e->left = larger(e->left, x->lo[1]);
+  e->right = larger(e->right, x->hi[1]);
+}
+
+/* Finds how far each value reads, and the level: what leaves it, and what probes see. */
 static void find_reach(WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     WarpValue *x = &e->value[v];
@@ -350,13 +364,11 @@ static void find_reach(WarpLevel *e) {
       }
     }
   }
-  for (int i = 0; i < e->nfields; i++) {
-    const WarpValue *x = &e->value[e->field[i].out];
-    e->below = larger(e->below, x->lo[0]);
-    e->above = larger(e->above, x->hi[0]);
-    e->left = larger(e->left, x->lo[1]);
-    e->right = larger(e->right, x->hi[1]);
-  }
+  for (int i = 0; i < e->nfields; i++)
+    add_reach(e, &e->value[e->field[i].out]);
+  for (int v = 0; v < e->nvalues; v++)
+    if (warps_probe(e, v))
+      add_reach(e, &e->value[v]);
 }
 
 bool warps_has_rims(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
@@ -422,6 +434,7 @@ static void make_level(Making *k, int n, const Stencil *st) {
   if (k->why)
     return;
   find_fields(k);
+  warps_find_choices(e);
   check_fields(k);
   check_rules(k);
   find_reach(e);
@@ -469,11 +482,20 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
 
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) { return s->T == s->block[0] ? e->alone : e; }
 
+int32_t warps_stages(const WarpLevel *e) {
+  int32_t n = e->n;
+  while (n > 0 && is_probe_stencil(e->m, &e->st[n - 1]))
+    n--;
+  return n;
+}
+
+bool warps_costs(const WarpValue *x) { return x->kind == WARP_OP && x->wanted && !x->free && !x->choice && !x->apart; }
+
 int warps_operations(const WarpLevel *e) {
   int n = 0;
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    if (x->kind == WARP_OP && x->wanted && !x->free)
+    if (warps_costs(x))
       n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? (int)tuning.pipeline_root : x->op->code != OP_MUL;
   }
   return n;

@@ -3,6 +3,7 @@
  *   warps.c         a level of the pipeline: the rows of values that a time step makes of its fields
  *   warps-times.c   when each of these rows is made, and how long it is kept
  *   warps-shape.c   the sizes of a tile, and what they come to
+ *   warps-choices.c choices that matter on one row alone
  *   warps-work.c    what a level takes to compute
  *
  * Words: a block takes *segments*: runs of rows of a *strip* of 32 X columns. Its W warps are a pipeline in time: warp
@@ -33,14 +34,15 @@ typedef struct WarpUse {
  * from; outside: of a new one, the value it has outside of that, -1: the piece is the whole region. carries: the new
  * value whose outside value its place holds for points that are outside, between its time and the next, -1: none.
  * carried: all of a new value's is. time, until: row y - time is made when row y has come, and used until row y - until
- * is due. lo, hi: how far the fields that came are read, down and up. */
+ * is due. choice: a select that yields its third operand on all rows but one; apart: it is made for what such choices
+ * yield there alone. lo, hi: how far the fields that came are read, down and up. */
 typedef struct WarpValue {
   WarpKind kind;
   int32_t stage, field, outside, carries, nuses, time, until;
   const Op *op;
   const Piece *piece;
   Type type;
-  bool free, of_row, wanted, carried;
+  bool free, of_row, wanted, carried, choice, apart;
   WarpUse *uses;
   int32_t lo[2], hi[2];
 } WarpValue;
@@ -77,6 +79,20 @@ const WarpLevel *warps_level(const Module *m, const char **why);
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 /* The region of the fields. */
 const Box *warps_region(const WarpLevel *e);
+/* Sets choice and apart of the values of `e`, of which it is known what is wanted. */
+void warps_find_choices(WarpLevel *e);
+/* Rows of the grid that nearly no group has, on which the level has more to do: choices and what probes see. [lo, hi] of
+ * dimension 0; at most MOST_SPECIAL, *n of them; none where rows are images of others. Other choices and probes are in all rows' code.
+ */
+enum { MOST_SPECIAL = 4 };
+typedef struct SpecialRows {
+  Affine lo, hi;
+} SpecialRows;
+SpecialRows *warps_special_rows(const WarpLevel *e, int *n);
+/* Is value `v`, a choice or one that a probe sees, of such rows alone? */
+bool warps_is_special(const WarpLevel *e, int v);
+/* The values that condition `v` is all of, *n numbers in arena `a`. */
+int *warps_condition_parts(Arena *a, const WarpLevel *e, int v, int *n);
 /* Sets time and until of the values of `e`, lag, latest, late and keeps: as few rows as can be are kept, and those made
  * as early as can be. Fields that come may be taken late if `late`.
  */
@@ -85,6 +101,8 @@ void warps_times(WarpLevel *e, bool late);
 int32_t warps_late(const WarpLevel *e, int n);
 /* Rows of value number `v` that are kept in registers. */
 int32_t warps_kept(const WarpLevel *e, int v);
+/* Is value `x` made by an operation at nearly every point? */
+bool warps_costs(const WarpValue *x);
 /* Instructions of additions, multiplications and the like that the level takes for a point. */
 int warps_operations(const WarpLevel *e);
 /* Additions, or in f64 operations on that pipe, that the level takes for a point, products that are added counting with
@@ -92,6 +110,10 @@ int warps_operations(const WarpLevel *e);
 double warps_slots(const WarpLevel *e, bool ranged);
 /* Roots and quotients that it computes at a point. */
 int32_t warps_roots(const WarpLevel *e);
+/* The probe that sees value number `v` at the points of its main piece, all that this is made for; NULL: none. */
+const Probe *warps_probe(const WarpLevel *e, int v);
+/* The stages of the level but for those of probes. */
+int32_t warps_stages(const WarpLevel *e);
 /* Is value number `v` a new one that has points outside of its main piece? */
 bool warps_has_rims(const WarpLevel *e, int v);
 

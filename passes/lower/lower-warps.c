@@ -298,26 +298,54 @@ static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   signal_of(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
 
+/* The rows of a group that are all within the main pieces through the warp's levels, `special` as warps_group has it.
+ * Few groups are special: all of them test their sides. */
+static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims, bool special) {
+  Builder outer = k->b, inner;
+  if (rims && warps_near_rims(k) && special) {
+    warps_group(k, RIMS_SIDES, true, s, y, slot);
+    return;
+  }
+  if (rims && warps_near_rims(k)) {
+    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, s->sides), 0, NULL);
+    go_in(k, middle, 1, &inner);
+    warps_group(k, RIMS_SIDES, false, s, y, slot);
+    k->b = builder_at_end(outer.arena, middle->blocks[0]);
+  }
+  warps_group(k, RIMS_NONE, special, s, y, slot);
+  k->b = outer;
+}
+
+/* The same in two versions, if there are special rows. */
+static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims) {
+  Builder outer;
+  Value *plain = warps_is_plain(k, y);
+  if (!plain) {
+    compute_inside(k, s, y, slot, rims, false);
+    return;
+  }
+  Op *versions = build_if(&k->b, plain, 0, NULL);
+  for (int arm = 0; arm < 2; arm++) {
+    go_in(k, versions, arm, &outer);
+    compute_inside(k, s, y, slot, rims, arm == 1);
+    k->b = outer;
+  }
+}
+
 /* The group's rows through the warp's levels, with tests where there are points outside of the main piece. `rows`: are
  * all rows within it (NULL: there are no such points at all)? Of the ways to ask for rows and for sides this is the one
  * in which LLVM computes nothing before that is common to the ways that code can take: it would take registers. */
 static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, Value *slot) {
-  Builder outer, inner;
+  Builder outer;
   if (!rows) {
-    warps_group(k, RIMS_NONE, s, y, slot);
+    compute_versions(k, s, y, slot, false);
     return;
   }
   Op *whole = build_if(&k->b, rows, 0, NULL);
   go_in(k, whole, 1, &outer);
-  warps_group(k, RIMS_ANY, s, y, slot);
+  warps_group(k, RIMS_ANY, true, s, y, slot);
   k->b = builder_at_end(outer.arena, whole->blocks[0]);
-  if (warps_near_rims(k)) {
-    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, s->sides), 0, NULL);
-    go_in(k, middle, 1, &inner);
-    warps_group(k, RIMS_SIDES, s, y, slot);
-    k->b = builder_at_end(outer.arena, middle->blocks[0]);
-  }
-  warps_group(k, RIMS_NONE, s, y, slot);
+  compute_versions(k, s, y, slot, true);
   k->b = outer;
 }
 
@@ -668,6 +696,10 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   WarpKernel k = {
       .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
   Arena *a = lo->out->arena;
+  k.special = warps_special_rows(e, &k.nspecial);
+  k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
+  for (int v = 0; v < e->nvalues; v++)
+    k.is_special[v] = warps_is_special(e, v);
   if (bulk)
     kernel_multiple(lo, index, box_extent(a, warps_region(e), 1), k.w.vector);
   else
@@ -723,7 +755,7 @@ static Launch *walk_launch(const Module *m, int n) {
   const Stencil *end = m->stencils + m->nstencils;
   Launch *l = launch_new(m, n, end - n, end - n, end);
   for (int f = 0; f < m->nfields; f++)
-    l->use[f].paired = l->use[f].paired || l->use[f].stored;
+    l->use[f].paired = l->use[f].paired || (l->use[f].stored && !m->fields[f].series);
   return l;
 }
 

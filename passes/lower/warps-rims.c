@@ -137,9 +137,24 @@ void warps_find_inside(WarpKernel *k, WarpSegment *s) {
   s->inside_hi = build1(&k->b, OP_UNIFORM, any ? build3(&k->b, OP_SELECT, any, s->inside_hi, none) : s->inside_hi);
 }
 
+/* Has the group whose first row is `y` none of the rows `special`, at any of its levels? */
+static Value *is_beside(WarpKernel *k, const SpecialRows *special, Value *y) {
+  Affine first = warps_region(k->e)->lo[0];
+  Value *before = row_number(k, affine_sub(k->b.arena, special->lo, first), -(int64_t)k->w.U - k->e->below),
+        *behind = row_number(k, affine_sub(k->b.arena, special->hi, first), rows_behind(k) + 1);
+  return build2(&k->b, OP_OR, build2(&k->b, OP_LE, y, before), build2(&k->b, OP_GE, y, behind));
+}
+
 Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y) {
   Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, y, s->inside_lo), build2(&k->b, OP_LE, y, s->inside_hi));
   return build1(&k->b, OP_UNIFORM, in);
+}
+
+Value *warps_is_plain(WarpKernel *k, Value *y) {
+  Value *plain = NULL;
+  for (int i = 0; i < k->nspecial; i++)
+    plain = both(k, plain, is_beside(k, &k->special[i], y));
+  return plain ? build1(&k->b, OP_UNIFORM, plain) : NULL;
 }
 
 /* ---- beyond the region */

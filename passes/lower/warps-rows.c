@@ -114,8 +114,7 @@ static Value *ruled_row(WarpCell *c, const WarpUse *u) {
   return v;
 }
 
-/* What the cell gets by use `u`. */
-static Value *used(WarpCell *c, Point *p, const WarpUse *u) {
+Value *warps_used(WarpCell *c, Point *p, const WarpUse *u) {
   const WarpValue *w = &c->r->k->e->value[u->value];
   int age = c->time - w->time - u->off[0];
   if (w->kind == WARP_INPUT || w->kind == WARP_NEW)
@@ -132,7 +131,7 @@ Value *warps_value(WarpCell *c, Point *p, int v) {
     return c->map[v];
   Value **map = ARENA_ARRAY(k->b.arena, Value *, k->e->nvalues);
   for (int i = 0; i < x->nuses; i++)
-    map[x->op->operands[i]->id] = used(c, p, &x->uses[i]);
+    map[x->op->operands[i]->id] = warps_used(c, p, &x->uses[i]);
   k->b.loc = x->op->loc;
   return c->map[v] = body_op(p, &k->b, x->op, map);
 }
@@ -165,7 +164,7 @@ static void make_rows(WarpRow *r, int stage, int time) {
       }
       r->now[v] = r->now[v] ? r->now[v] : ARENA_ARRAY(k->b.arena, Value *, k->w.X);
       bool is_new = e->value[v].kind == WARP_NEW;
-      r->now[v][i] = is_new ? used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
+      r->now[v][i] = is_new ? warps_used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
       r->now[v][i] = warps_carry(&c, v, r->now[v][i]);
     }
   }
@@ -216,6 +215,9 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
     for (int time = e->latest; time >= -e->below; time--) {
       make_rows(r, s, time);
       mend_rows(r, s, time);
+      for (int v = 0; v < e->nvalues; v++)
+        if (warps_probe(e, v) && is_row(e, v, s, time))
+          warps_see(r, v);
     }
   }
   for (int n = 0; n < e->nfields; n++) {
@@ -368,7 +370,7 @@ static void make_row(WarpRow r) {
   build_bare(&k->b, OP_BARRIER_WARP);
 }
 
-void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, Value *slot) {
+void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer = k->b;
   Value *first = build_int(&k->b, TY_I32, 0);
   int V = rims == RIMS_ANY ? k->w.U : k->w.V;
@@ -384,6 +386,7 @@ void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, V
   for (int u = 0; u < V; u++)
     make_row((WarpRow){.k = k,
                        .rims = rims,
+                       .special = special,
                        .u = u,
                        .s = s,
                        .x = s->x,

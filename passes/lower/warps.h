@@ -1,8 +1,9 @@
 /* passes/lower/warps.h: the kernel of time over warps (private to passes/lower).
  *
  *   warps-rows.c   the rows of a group through the levels of a warp
- *   warps-lines.c  values that are a constant but on one line
+ *   warps-lines.c  choices that matter on one row alone
  *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
+ *   warps-probes.c what probes see
  *   warps-rings.c  where rows lie in the rings
  *   warps-hold.c   what two warps hold in shared memory from group to group
  *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
@@ -48,17 +49,22 @@ typedef struct WarpKernel {
   Value *is_first, *is_final; /* is it the first (last) warp */
   Value *in_warp;             /* the lane's first column in the strip, i32 */
   Value *step;                /* the launch's first time step, or NULL */
+  SpecialRows *special;       /* the level's */
+  int nspecial;
+  bool *is_special;           /* [value] */
   Value *rows, *columns;      /* of the fields, i64 */
   Value *strips, *length;     /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
 
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
- * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. now[v]: the lane's cells of the row of
+ * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. special: it may be one on which the
+ * level has more to do. now[v]: the lane's cells of the row of
  * value v that is made now, NULL: not yet; beside: cells of the lanes beside, as far as they were asked for; lines:
- * those of values that are a constant but on one line, likewise, by value and time. */
+ * those of choices that matter on one row alone, likewise, by value and time. */
 typedef struct WarpRow {
   WarpKernel *k;
   WarpRims rims;
+  bool special;
   int level, u;
   const WarpSegment *s;
   Value *x, *y, *number, *slot, ***now, ***beside, ***lines;
@@ -102,17 +108,19 @@ void warps_start_rings(WarpKernel *k);
 Value *warps_next_place(WarpKernel *k);
 
 /* Computes the group of segment `s` whose first row that comes to the warp is `y` (i32), place `slot` (i32) of the
- * rings. */
-void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, Value *slot);
+ * rings; special: it may have rows on which the level has more to do. */
+void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot);
 
 /* Cell `i` of the row of value `v` that was made `age` rows before the one at hand. */
 Value *warps_aged(WarpRow *r, int v, int age, int i);
 /* The point that the cell is, for code of bodies. Column of cell `i`, i32. */
 Point warps_point(WarpCell *c);
-/* Value `v`, of an operation, at the cell, which is point `p`; the same if it is a constant but on one line, else NULL.
- */
+/* Value `v`, of an operation, at the cell, which is point `p`; the same if it is a choice that matters on one row alone,
+ * made for all cells of the lane, else NULL. */
 Value *warps_value(WarpCell *c, Point *p, int v);
 Value *warps_on_line(WarpCell *c, Point *p, int v);
+/* What the cell gets by use `u`. */
+Value *warps_used(WarpCell *c, Point *p, const WarpUse *u);
 Value *warps_column(WarpRow *r, int i);
 
 /* Which versions of a group's code are there: with points outside of a main piece or of the region at all; with such at
@@ -122,6 +130,8 @@ bool warps_near_rims(const WarpKernel *k);
 /* Finds which groups of segment `s` need no tests. Does that whose first row is `y` need none of rows? */
 void warps_find_inside(WarpKernel *k, WarpSegment *s);
 Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y);
+/* Has the group whose first row is `y` no rows on which the level has more to do? NULL: there are no such rows. */
+Value *warps_is_plain(WarpKernel *k, Value *y);
 /* Cell `v` of field `f` in column `i` of the lane, or the field's constant if its column is none of the field's. */
 Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
 /* Makes the cells of the row of value `v` that are none of the field's its constant. */
@@ -132,6 +142,9 @@ void warps_put_by(WarpRow *r, int v);
 Value *warps_carry(WarpCell *c, int v, Value *x);
 /* Makes the row of new value `v`, which has come to be, what it is outside of the main piece. */
 void warps_take_back(WarpRow *r, int v);
+
+/* Stores the row of value `v`, which a probe sees and which has come to be, at the probe's points of the segment. */
+void warps_see(WarpRow *r, int v);
 
 /* What is held in shared memory from group to group: where the first warp has got to with loads; the last one's
  * segment. At most so many numbers each. */

@@ -4,6 +4,8 @@
 #include "passes/plan/plan.h"
 #include "passes/weights.h"
 
+#include <math.h>
+
 /* Limits of any request. */
 enum { MAX_WARPS_T = 64, LEAST_RING = 2, MOST_RING = 8 };
 
@@ -62,7 +64,7 @@ static bool computes_roots(const WarpLevel *e) {
   bool roots = false, others = false;
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    if (x->kind != WARP_OP || !x->wanted || x->free || !type_is_float(x->type) || op_additions(x->op) <= 1)
+    if (!warps_costs(x) || !type_is_float(x->type) || op_additions(x->op) <= 1)
       continue;
     bool root = x->op->code == OP_DIV || x->op->code == OP_SQRT;
     roots = roots || root;
@@ -89,7 +91,8 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
 }
 
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
- * beside them; or what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation
+ * beside them; or what memory moves, if that is longer; where fields are
+ * taken late, whose rows come just in time, both count. All of it as often as strips and segments overlap. An operation
  * in f64 takes two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
   const WarpLevel *e = warps_level_for(level, s);
@@ -107,7 +110,10 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T /
                   (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
-  return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
+  double both = e->late                ? hypot(arithmetic, memory)
+                : arithmetic > memory ? arithmetic
+                                      : memory;
+  return across * (rows + w.ends) / rows * both;
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
@@ -224,7 +230,7 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
 static bool only_adds(const WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    if (x->kind == WARP_OP && x->wanted && !x->free && x->op->code != OP_ADD && x->op->code != OP_SUB &&
+    if (warps_costs(x) && x->op->code != OP_ADD && x->op->code != OP_SUB &&
         x->op->code != OP_MUL && x->op->code != OP_NEG && x->op->code != OP_FMA)
       return false;
   }
@@ -241,7 +247,7 @@ static int32_t reach_of(const WarpLevel *e) {
  * points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
-  return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
+  return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
          terms <= tuning.warps_most_terms && reach_of(e) <= tuning.warps_most_reach;
 }
 
@@ -255,7 +261,7 @@ static bool fields_were_faster(const WarpLevel *e) {
  * with warps of their own that load and store. Walks need more points to be fast in f64. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double least = warps_largest(e) > 4 ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
-  return e->late && w->movers && e->n <= tuning.warps_late_stages && e->nfields <= tuning.warps_late_fields &&
+  return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages && e->nfields <= tuning.warps_late_fields &&
          warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] && !e->wraps[0] && !e->wraps[1] &&
          reach_of(e) <= tuning.warps_most_reach && (double)size[0] >= least && (double)size[1] >= least;
 }
