@@ -513,6 +513,14 @@ static void check_array(Verifier *v, const Kernel *k, int i) {
       verify_fail(v, no_loc(), "there are two arrays '%s'", a->name);
 }
 
+/* Does a let say what `x` is? What passes have lets compute is theirs to answer for: it is known at launch. */
+static bool has_let(const Module *m, Affine x) {
+  bool has = false;
+  for (int i = 0; i < x.n; i++)
+    has = has || !m->scalars[x.t[i].scalar].is_param;
+  return has;
+}
+
 /* Threads, tile, extents, and what is left out of them. */
 static void check_launch(Verifier *v, const Kernel *k) {
   int64_t threads = 1;
@@ -530,7 +538,8 @@ static void check_launch(Verifier *v, const Kernel *k) {
     if (k->over[d] < 0)
       verify_fail(v, k->loc, "blocks at the ends cover %d points more in dimension %d; it must be 0 at least",
                   k->over[d], d);
-    if (k->hollow && v->errors == errors && (!affine_diff(k->extent[d], k->without[d], &rim) || rim < k->over[d]))
+    if (k->hollow && v->errors == errors && !has_let(v->m, k->without[d]) &&
+        (!affine_diff(k->extent[d], k->without[d], &rim) || rim < k->over[d]))
       verify_fail(v, k->loc,
                   "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' "
                   "less a constant",

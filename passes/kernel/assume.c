@@ -1,13 +1,19 @@
 /* assume.c: what to assume of a kernel's tests, the condition that it takes, and what is left of the ops; see assume.h.
  */
 #include "passes/kernel/assume.h"
+#include "passes/launch/launch.h"
+
+#include <string.h>
 
 /* No tile is wider than MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are
  * not reasoned about. */
 enum { MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
+/* That a point is among less than one of so many is not assumed. */
+enum { COMMON_SHARE = 4 };
+
+typedef enum Decision { UNDECIDED, ASSUMED, KEPT, DENIED } Decision;
 
 /* ---------------------------------------------------------------- conditions */
 
@@ -67,11 +73,28 @@ static bool part_is_satisfiable(const Part *p) {
   return true;
 }
 
-/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, or there is
- * no room. */
+/* Are the points at which coordinate `x` lies in [lo, hi] not few of those that the kernel covers where the params have
+ * their defaults? True if that is not known, or several dimensions are in `x`. */
+static bool is_common(const Assumptions *s, const Coordinate *x, Affine lo, Affine hi) {
+  const Kernel *k = s->ranges->k;
+  int d = 0;
+  while (d < k->rank && !x->block[d])
+    d++;
+  for (int e = d + 1; e < PART_AXES; e++)
+    if (x->block[e])
+      return true;
+  if (!s->scalars || d == k->rank)
+    return true;
+  int64_t width = affine_eval(affine_sub(s->arena, hi, lo), s->scalars, NULL) + 1;
+  return width >= affine_eval(k->extent[d], s->scalars, NULL) / COMMON_SHARE;
+}
+
+/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, few blocks
+ * meet it, or there is no room. */
 static bool require(Assumptions *s, Condition *c, const Coordinate *x, Affine lo, Affine hi) {
   Part *p = find_part(c, x->block);
-  return p && add_bound(p->lo, &p->nlo, affine_add_const(affine_sub(s->arena, lo, x->rest), -x->least), 1) &&
+  return p && is_common(s, x, lo, hi) &&
+         add_bound(p->lo, &p->nlo, affine_add_const(affine_sub(s->arena, lo, x->rest), -x->least), 1) &&
          add_bound(p->hi, &p->nhi, affine_add_const(affine_sub(s->arena, hi, x->rest), -x->most), -1) &&
          part_is_satisfiable(p);
 }
@@ -229,14 +252,51 @@ static void mark_block(Assumptions *s, const Block *b) {
   }
 }
 
+/* ---------------------------------------------------------------- what cannot hold */
+
+/* Does the condition keep coordinate `d` of `op`, an inside, out of its bounds at all points of the tile? */
+static bool denies_coordinate(Assumptions *s, const Op *op, int d) {
+  Coordinate x;
+  int64_t diff;
+  if (!tile_coordinate(s, op->operands[d], 0, &x))
+    return false;
+  Affine lo = affine_add_const(affine_sub(s->arena, op->box->lo[d], x.rest), -x.most),
+         hi = affine_add_const(affine_sub(s->arena, op->box->hi[d], x.rest), -x.least);
+  for (int i = 0; i < s->condition->n; i++) {
+    const Part *p = &s->condition->part[i];
+    if (memcmp(p->coef, x.block, sizeof p->coef) != 0)
+      continue;
+    for (int j = 0; j < p->nlo; j++)
+      if (affine_diff(hi, p->lo[j], &diff) && diff < 0)
+        return true;
+    for (int j = 0; j < p->nhi; j++)
+      if (affine_diff(p->hi[j], lo, &diff) && diff < 0)
+        return true;
+  }
+  return false;
+}
+
+/* Decides of each inside that is not assumed whether the condition denies it (a block_walk callback). */
+static void deny(void *user, Op *op) {
+  Assumptions *s = user;
+  if (op->code != OP_INSIDE || s->decision[op->results[0]->id] == ASSUMED)
+    return;
+  for (int d = 0; d < op->noperands; d++)
+    if (denies_coordinate(s, op, d)) {
+      s->decision[op->results[0]->id] = DENIED;
+      s->assumed++;
+      return;
+    }
+}
+
 /* ---------------------------------------------------------------- rewriting */
 
-/* Makes `op` a constant true. */
-static void make_true(Op *op) {
+/* Makes `op` the constant `value`. */
+static void make_bool(Op *op, bool value) {
   op->code = OP_CONST;
   op->noperands = 0;
   op->box = NULL;
-  op->cval.i = 1;
+  op->cval.i = value;
 }
 
 /* Makes the idx.* op a sum. */
@@ -277,10 +337,12 @@ void assumptions_apply(const Assumptions *s, Block *b) {
       drop_coordinates(s->arena, op, s->dropped[op->results[0]->id]);
     if ((form == FORM_BOX || form == FORM_MAP) && s->decision[op->results[0]->id] == ASSUMED) {
       if (form == FORM_BOX)
-        make_true(op);
+        make_bool(op, true);
       else
         make_sum(s->arena, op);
     }
+    if (form == FORM_BOX && s->decision[op->results[0]->id] == DENIED)
+      make_bool(op, false);
     for (int i = 0; i < op->nblocks; i++)
       assumptions_apply(s, op->blocks[i]);
   }
@@ -335,6 +397,7 @@ Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *lo
   Assumptions *s = ARENA_NEW(c->arena, Assumptions);
   Ranges *r = ranges_new(c->arena, m, k, k->body);
   *s = (Assumptions){.arena = c->arena, .ranges = r, .loop = loop, .condition = ARENA_NEW(c->arena, Condition)};
+  s->scalars = loop ? NULL : default_scalars(m);
   s->decision = ARENA_ARRAY(c->arena, uint8_t, r->n);
   s->dropped = ARENA_ARRAY(c->arena, uint8_t, r->n);
   s->live = ARENA_ARRAY(c->arena, bool, r->n);
@@ -342,7 +405,9 @@ Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *lo
   r->user = s;
   r->memo = ARENA_ARRAY(c->arena, Linear *, r->cap);
   mark_block(s, loop ? loop->blocks[0] : k->body);
-  if (!loop)
+  if (!loop) {
+    block_walk(k->body, deny, s);
     tidy_condition(s->condition);
+  }
   return s->condition->n > 0 ? s : NULL;
 }

@@ -17,6 +17,9 @@
 #include "passes/kernel/inner.h"
 #include "passes/passes.h"
 
+/* A version for edges of so many ops at least, so many times those of the other, is long. */
+enum { LONG_EDGES = 300, LONGER = 3 };
+
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
  * number of the kernel for the rest. */
 typedef struct Split {
@@ -30,10 +33,9 @@ typedef struct Split {
 /* x / y, rounded up. */
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
 
-/* Keeps bound `x` for launch time. False if there is no room, or the whole grid is at hand: nothing is to wait for lets
- * there. */
-static bool keep_bound(const Module *m, Affine *bounds, int32_t *n, Affine x) {
-  if (!m->part || *n == MOST_BOUNDS)
+/* Keeps bound `x` for launch time. False if there is no room. */
+static bool keep_bound(Affine *bounds, int32_t *n, Affine x) {
+  if (*n == MOST_BOUNDS)
     return false;
   bounds[(*n)++] = x;
   return true;
@@ -41,15 +43,15 @@ static bool keep_bound(const Module *m, Affine *bounds, int32_t *n, Affine x) {
 
 /* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can
  * be told from params. The extent still counts from block 0 on. */
-static bool restrict_inner(const Module *m, Inner *in, Affine lo, Affine hi, int64_t tile) {
+static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
   int64_t more;
   Affine extent = affine_add_const(hi, 1);
-  if (lo.n && !keep_bound(m, in->lo, &in->nlo, lo))
+  if (lo.n && !keep_bound(in->lo, &in->nlo, lo))
     return false;
   if (!lo.n && ceil_div(lo.c, tile) > in->first)
     in->first = ceil_div(lo.c, tile);
   if (!affine_diff(in->extent, extent, &more))
-    return keep_bound(m, in->hi, &in->nhi, extent);
+    return keep_bound(in->hi, &in->nhi, extent);
   if (more > 0)
     in->extent = extent;
   return true;
@@ -63,7 +65,7 @@ static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
     if (op->operands[i]->type != TY_I64 || f.n != 1 || f.t[0].atom.kind != ATOM_BLOCK)
       return false;
     int d = f.t[0].atom.index;
-    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(r->m, &inner[d], affine_add_const(op->box->lo[i], -f.c),
+    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c),
                                                         affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
       return false;
   }
@@ -83,12 +85,28 @@ static void note_together(void *user, Op *op) {
       op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN;
 }
 
+/* Counts ops (a block_walk callback). */
+static void count_op(void *user, Op *op) {
+  (void)op;
+  ++*(int64_t *)user;
+}
+
+/* Is the version for blocks at edges of `k` much longer than that for others, so that these would take registers that
+ * they do not need? */
+static bool has_long_edges(const Kernel *k) {
+  int64_t ops[2] = {0, 0};
+  for (const Op *op = k->body->first; op; op = op->next)
+    for (int i = 0; i < 2 && (op->flags & IF_INTERIOR); i++)
+      block_walk(op->blocks[i], count_op, &ops[i]);
+  return ops[1] >= LONG_EDGES && ops[1] >= LONGER * ops[0];
+}
+
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
- * versions. */
+ * versions, unless one has much more to do. */
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
-  return together && !k->hollow;
+  return (together || has_long_edges(k)) && !k->hollow;
 }
 
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {

@@ -20,10 +20,15 @@
 
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"
+#include "passes/launch/launch.h"
 
 /* A box no wider than MOST_WIDTH points in some dimension is thin; a kernel may have conditions for so many regions; a
  * body of more ops than MOST_OPS is not made twice, since the driver compiles both. */
 enum { MOST_WIDTH = 64, MOST_REGIONS = 8, MOST_OPS = 12000 };
+
+/* A box whose extent depends on params is thin if it is under their defaults, and has at most one of so many of the
+ * grid's points along each dimension. */
+enum { THIN_SHARE = 8 };
 
 /* The blocks that may meet a region: lo[i] <= u_i <= hi[i] for all n parts u_i of the block. */
 typedef struct Region {
@@ -32,16 +37,18 @@ typedef struct Region {
 } Region;
 
 /* The pass at work on a kernel: its analysis, the regions found, and by Value.id the tests that are false where none of
- * them is met. thin: some part of the region at hand is. lo, hi: bounds of the first points of blocks that have the
- * version at hand. */
+ * them is met. scalars: the params' defaults, NULL: not known; least: the grid's least extent under these. thin: some part of the region at hand is. lo, hi: bounds of the first points of blocks that have the
+ * version at hand, nbounds along each dimension. */
 typedef struct Thin {
   Assumptions a;
   int32_t nregions;
   Region region[MOST_REGIONS];
   bool *is_false;
-  int64_t tests;
+  int64_t tests, least;
+  const Const *scalars;
   bool thin;
-  Affine lo[MAX_RANK], hi[MAX_RANK];
+  int32_t nbounds[MAX_RANK];
+  Affine lo[MAX_RANK][MAX_BOUNDS], hi[MAX_RANK][MAX_BOUNDS];
 } Thin;
 
 /* ---------------------------------------------------------------- tests */
@@ -64,14 +71,22 @@ static bool add_part(Thin *t, Region *r, const Coordinate *x, Affine lo, Affine 
   return true;
 }
 
+/* Are there few points from `lo` to `hi`: always, or where all params have their defaults and the grid has many more? */
+static bool is_thin(const Thin *t, Affine lo, Affine hi) {
+  int64_t width;
+  if (affine_diff(hi, lo, &width))
+    return width < MOST_WIDTH;
+  width = t->scalars ? affine_eval(affine_sub(t->a.arena, hi, lo), t->scalars, NULL) : INT64_MAX;
+  return width < MOST_WIDTH && width < t->least / THIN_SHARE;
+}
+
 /* Adds coordinate `v`, which must lie in [lo, hi]. What cannot be taken apart is left out: more blocks meet the region
  * then. */
 static bool add_coordinate(Thin *t, Region *r, const Value *v, Affine lo, Affine hi) {
   Coordinate x;
-  int64_t width;
   if (!tile_coordinate(&t->a, v, 0, &x))
     return true;
-  t->thin |= affine_diff(hi, lo, &width) && width < MOST_WIDTH;
+  t->thin |= is_thin(t, lo, hi);
   return add_part(t, r, &x, lo, hi);
 }
 
@@ -156,8 +171,10 @@ static void note_interior(Thin *t, const Value *v) {
     int d = f.n == 1 && f.t[0].atom.kind == ATOM_BLOCK ? f.t[0].atom.index : MAX_RANK;
     if (d == MAX_RANK || f.t[0].coef != t->a.ranges->k->tile[d])
       continue;
-    t->lo[d] = affine_add_const(op->box->lo[i], -f.c);
-    t->hi[d] = affine_add_const(op->box->hi[i], -f.c);
+    if (t->nbounds[d] < MAX_BOUNDS) {
+      t->lo[d][t->nbounds[d]] = affine_add_const(op->box->lo[i], -f.c);
+      t->hi[d][t->nbounds[d]++] = affine_add_const(op->box->hi[i], -f.c);
+    }
   }
 }
 
@@ -167,9 +184,10 @@ static bool never_meets(const Thin *t, const Region *r) {
   int64_t diff;
   for (int d = 0; d < k->rank; d++) {
     const Part *p = part_along(k, r, d);
-    if (p &&
-        ((affine_diff(p->hi[0], t->lo[d], &diff) && diff < 0) || (affine_diff(t->hi[d], p->lo[0], &diff) && diff < 0)))
-      return true;
+    for (int i = 0; p && i < t->nbounds[d]; i++)
+      if ((affine_diff(p->hi[0], t->lo[d][i], &diff) && diff < 0) ||
+          (affine_diff(t->hi[d][i], p->lo[0], &diff) && diff < 0))
+        return true;
   }
   return false;
 }
@@ -380,17 +398,37 @@ static void split_launches(Module *m, HostSeq *q, int count, const int32_t *part
 
 /* ---------------------------------------------------------------- the module */
 
+/* Is kernel `k` launched to make time steps? */
+static bool makes_steps(const Module *m, const Kernel *k) {
+  bool makes = false;
+  for (int i = 0; i < m->host.nseqs; i++)
+    for (int j = 0; j < m->host.seqs[i].nops; j++) {
+      const HostOp *op = &m->host.seqs[i].ops[j];
+      const Kernel *own = op->kind == HOST_LAUNCH ? &m->kernels[op->a] : NULL;
+      makes = makes || (own && (own == k || own->instead - 1 == k - m->kernels));
+    }
+  return makes;
+}
+
 /* What thin regions kernel `k` has, none of an interior version's own where there is one. */
 static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inner) {
   const Op *interior = interior_of(k);
   Block *body = interior ? interior->blocks[0] : k->body;
   Thin t = {.a = {.arena = c->arena}};
-  if (k->steps < 1 || k->hollow || block_has_signals(k->body) || (!inner && is_long(body)))
+  if (!makes_steps(m, k) || k->hollow || block_has_signals(k->body) || (!inner && is_long(body)))
     return t;
   t.a.ranges = ranges_new(c->arena, m, k, k->body);
+  t.scalars = default_scalars(m);
+  t.least = INT64_MAX;
+  for (int d = 0; d < m->grid.rank && t.scalars; d++) {
+    int64_t extent = affine_eval(box_extent(c->arena, &m->grid, d), t.scalars, NULL);
+    t.least = extent < t.least ? extent : t.least;
+  }
   t.is_false = ARENA_ARRAY(c->arena, bool, t.a.ranges->n);
-  for (int d = 0; d < k->rank; d++)
-    t.hi[d] = affine_add_const(k->extent[d], -1);
+  for (int d = 0; d < k->rank; d++) {
+    t.nbounds[d] = 1;
+    t.hi[d][0] = affine_add_const(k->extent[d], -1);
+  }
   if (interior)
     note_interior(&t, interior->operands[0]);
   block_walk(body, note_test, &t);

@@ -12,6 +12,7 @@
  *   copies.c         copies that a launch need not make
  *   single.c         launches of one stencil each
  *   thin.c           launches that compute few points
+ *   series-rows.c    how what a probe sees at a point is stored
  *
  *   what a launch becomes in the families whose tiles are walked:
  *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)
@@ -99,8 +100,8 @@ int32_t body_number(const Block *body);
 /* ---------------------------------------------------------------- rules.c */
 
 /* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the
- * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params (or the field has no
- * rule, and staying inside is checked at launch). */
+ * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params that the launch checks let pass
+ * (or the field has no rule, and staying inside is checked at launch). */
 typedef struct Rules {
   OutsideRule dim[MAX_RANK];
 } Rules;
@@ -245,5 +246,40 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
  * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
  * `thin`. For targets without threads. */
 void launch_copy_back(Launch *l);
+/* The values of the scalars of `m` where all params have their defaults, NULL: one has none, or a check fails. */
+const Const *default_scalars(const Module *m);
+/* The part of the points of the grid of `m` that `box` has where the scalars have these values; 1 if they are not known
+ * (NULL). */
+double box_share(const Module *m, const Box *box, const Const *scalars);
+/* Are the points of `box` few of the grid's where the params have their defaults? */
+bool box_is_few(const Module *m, const Box *box);
+/* Which pieces of `st` are few points of the grid where the params have their defaults, beside others that are not?
+ * [npieces], in the module's arena. Only tiles at edges compute these. */
+const bool *rare_pieces(const Module *m, const Stencil *st);
+/* The same of the region of a field. */
+bool is_rare_field(const Module *m, int field);
+/* Pieces of a launch of one stencil that are computed by a kernel of their own: `box` holds all of them; has[i]: piece
+ * number i is one. */
+typedef struct ThinPart {
+  Box box;
+  bool *has;
+} ThinPart;
+/* The parts of launch `l`, of one instance that computes no point twice, if all of its pieces are thin where the params
+ * have the values `scalars` (NULL: not known) and it has nothing to do but at their points: *parts in the module's
+ * arena, and how many; 0: one kernel is to cover what the launch covers. */
+int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts);
+/* Does neither launch `l` read or write what one of the `n` launches at `others` writes, nor the other way round? */
+bool launch_is_independent(const Launch *l, int n, Launch *const *others);
+
+/* ---------------------------------------------------------------- series-rows.c */
+
+/* Lets `b` go on in what is done if probe `p` is due behind `done` time steps (i64). */
+void series_when_due(Builder *b, const Probe *p, Value *done);
+/* The first element (i64) of the row of the series of probe `p` for `done` steps (i64). */
+Value *series_row(const Module *m, Builder *b, const Probe *p, Value *done);
+/* Stores `v`, what probe `p` sees at the point `index` + `off` (Module.grid.rank numbers each), to the row that begins at
+ * element `row` of its series; where the probe has a list of points, if one of them is there. */
+void series_store(const Module *m, Builder b, const Probe *p, Value *row, Value *const *index, const int64_t *off,
+                  Value *v);
 
 #endif

@@ -1,9 +1,13 @@
 /* thin.c: launches of one stencil that computes few points of the grid, such as those along its edges. */
+#include "ir/run.h"
 #include "passes/launch/launch.h"
 
 /* Pieces of so many points across are thin where the grid's extent is known at launch only; else all pieces of a
  * stencil together are if they have at most one of so many of the grid's points. */
 enum { THIN_POINTS = 32, THIN_SHARE = 8 };
+
+/* So many parts of a stencil at most are kernels of their own. */
+enum { MOST_PARTS = 4 };
 
 /* At most so much of the points of `grid` are in `box`, where a param says how large the grid is or it is a constant.
  */
@@ -46,4 +50,127 @@ void launch_copy_back(Launch *l) {
     FieldUse *u = &l->use[l->st->targets[t]];
     u->back = u->paired && stencil_keeps(l->m, l->st, l->st->targets[t]);
   }
+}
+
+/* ---- parts */
+
+/* Nobody is told what is wrong with the params' defaults. */
+static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
+
+const Const *default_scalars(const Module *m) {
+  Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
+  return module_bind(m, 0, NULL, scalars, diags_new(m->arena, drop_message, NULL)) ? scalars : NULL;
+}
+
+double box_share(const Module *m, const Box *box, const Const *scalars) {
+  double share = 1;
+  if (!scalars)
+    return 1;
+  for (int d = 0; d < box->rank; d++) {
+    bool overflow = false;
+    double piece = (double)affine_eval(box_extent(m->arena, box, d), scalars, &overflow),
+           all = (double)affine_eval(box_extent(m->arena, &m->grid, d), scalars, &overflow);
+    if (overflow || all <= 0)
+      return 1;
+    share *= piece <= 0 ? 0 : piece < all ? piece / all : 1;
+  }
+  return share;
+}
+
+/* The lower one of bounds x and y, or the higher one; `bound`, beyond which neither is, if that depends on params. */
+static Affine outer_bound(Affine x, Affine y, Affine bound, bool lower) {
+  int64_t diff;
+  return !affine_diff(x, y, &diff) ? bound : (diff < 0) == lower ? x : y;
+}
+
+/* A box that holds both `x` and `y`. */
+static Box hull_of(const Module *m, const Box *x, const Box *y) {
+  Box hull = *x;
+  for (int d = 0; d < x->rank; d++) {
+    hull.lo[d] = outer_bound(x->lo[d], y->lo[d], m->grid.lo[d], true);
+    hull.hi[d] = outer_bound(x->hi[d], y->hi[d], m->grid.hi[d], false);
+  }
+  return hull;
+}
+
+/* Is it few points to cover `box`? */
+static bool is_few(const Module *m, const Box *box, const Const *scalars) {
+  return box_share(m, box, scalars) * THIN_SHARE <= 1;
+}
+
+bool box_is_few(const Module *m, const Box *box) {
+  const Const *scalars = default_scalars(m);
+  return scalars && is_few(m, box, scalars);
+}
+
+const bool *rare_pieces(const Module *m, const Stencil *st) {
+  bool *rare = ARENA_ARRAY(m->arena, bool, st->npieces + 1), all = true;
+  const Const *scalars = st->npieces > 1 ? default_scalars(m) : NULL;
+  for (int i = 0; i < st->npieces && scalars; i++) {
+    rare[i] = is_few(m, &st->pieces[i].box, scalars);
+    all = all && rare[i];
+  }
+  for (int i = 0; i < st->npieces; i++)
+    rare[i] = rare[i] && !all;
+  return rare;
+}
+
+bool is_rare_field(const Module *m, int field) {
+  const Box *box = &m->fields[field].box;
+  return !m->fields[field].series && !box_equal(box, &m->grid) && is_few(m, box, default_scalars(m));
+}
+
+/* Has launch `l` something to copy at points of no piece? */
+static bool copies_rest(const Launch *l) {
+  bool copies = false;
+  for (int t = 0; t < l->st->ntargets; t++) {
+    int f = l->st->targets[t];
+    copies = copies || (l->use[f].paired && l->use[f].stored && stencil_keeps(l->m, l->st, f));
+  }
+  return copies;
+}
+
+int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts) {
+  const Module *m = l->m;
+  int n = 0;
+  *parts = NULL;
+  if (!scalars || l->n != 1 || m->part || l->st->npieces < 1 || copies_rest(l))
+    return 0;
+  for (int i = 0; i < l->st->npieces; i++) {
+    const Box *box = &l->st->pieces[i].box;
+    int k = 0;
+    for (; k < n; k++) {
+      Box both = hull_of(m, &(*parts)[k].box, box);
+      if (is_few(m, &both, scalars)) {
+        (*parts)[k].box = both;
+        break;
+      }
+    }
+    if (k == n && !is_few(m, box, scalars))
+      return 0;
+    if (k == n)
+      ARENA_PUSH(m->arena, *parts, n, ((ThinPart){*box, ARENA_ARRAY(m->arena, bool, l->st->npieces)}));
+    (*parts)[k].has[i] = true;
+  }
+  return n > MOST_PARTS ? 0 : n;
+}
+
+/* ---- launches beside each other */
+
+/* Does launch `a` write what launch `b` reads or writes? */
+static bool writes_for(const Launch *a, const Launch *b) {
+  bool writes = false;
+  for (int i = 0; i < a->n; i++)
+    for (int t = 0; t < a->st[i].ntargets; t++) {
+      const FieldUse *u = &b->use[a->st[i].targets[t]];
+      writes = writes || u->loaded || u->versions || u->from >= 0;
+    }
+  return writes;
+}
+
+bool launch_is_independent(const Launch *l, int n, Launch *const *others) {
+  bool independent = true;
+  for (int i = 0; i < n; i++)
+    independent = independent && !writes_for(l, others[i]) && !writes_for(others[i], l);
+  return independent;
 }

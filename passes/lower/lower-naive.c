@@ -9,12 +9,13 @@
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all).
- * `g` is the thread's point. */
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all), and
+ * only the pieces of `part` (NULL: all) are computed. `g` is the thread's point. */
 typedef struct Naive {
   Lowering *lo;
   const Launch *l;
   int only;
+  const ThinPart *part;
   Value *g[MAX_RANK];
   Value *step;
 } Naive;
@@ -95,6 +96,8 @@ static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
  * values. */
 static void pieces_code(const Naive *k, Builder b, int i) {
   const Stencil *st = k->l->st;
+  while (k->part && i < st->npieces && !k->part->has[i])
+    i++;
   if (i == st->npieces) {
     for (int t = 0; t < st->ntargets; t++)
       keep(k, &b, st->targets[t]);
@@ -120,7 +123,7 @@ static bool covers_grid(const Naive *k) {
 /* The points that have something to do: the only piece, or the grid; of a part what launches give out. */
 static Box covered(const Naive *k) {
   const Module *m = k->l->m;
-  Box box = covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
+  Box box = k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
   const Box *gives = launch_covers(m);
   for (int d = 0; d < box.rank; d++) {
     if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
@@ -131,10 +134,10 @@ static Box covered(const Naive *k) {
   return box;
 }
 
-/* Adds the kernel `name` that writes target `only` (-1: all) of launch `l`, and its launch to `seq`. */
-static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
-                         int steps) {
-  Naive k = {.lo = lo, .l = l, .only = only};
+/* Adds the kernel `name` of `k`, and its launch to `seq`. */
+static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t *block, int steps) {
+  Lowering *lo = k.lo;
+  const Launch *l = k.l;
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Kernel *kernel = &lo->out->kernels[index];
   Box box = covered(&k);
@@ -152,6 +155,24 @@ static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, 
   host_launch(lo, seq, index);
 }
 
+void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i) {
+  bool joins = i > 0 && group->ops == seq->nops && launch_is_independent(l[i], i - group->first, l + group->first);
+  group->first = joins ? group->first : i;
+  group->last = i;
+}
+
+bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
+                 const int32_t *block, int steps, const Together *group) {
+  ThinPart *parts;
+  int n = launch_thin_parts(l, scalars, &parts);
+  for (int i = 0; i < n; i++) {
+    Naive k = {.lo = lo, .l = l, .only = -1, .part = &parts[i]};
+    naive_kernel(k, seq, name, block, i ? 0 : steps);
+    seq->ops[seq->nops - 1].beside = group->first < group->last || i > 0;
+  }
+  return n > 0;
+}
+
 /* ---- modules */
 
 void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
@@ -162,7 +183,8 @@ void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
     for (int t = 0; t < st->ntargets; t++) {
       const char *one =
           st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
-      naive_kernel(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[t], one, block, 0);
+      Naive k = {.lo = lo, .l = launches[i], .only = st->ntargets == 1 ? -1 : st->targets[t]};
+      naive_kernel(k, &lo->out->host.init, one, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
   }
@@ -179,9 +201,16 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   Lowering *lo = lowering_new(c, m, m->ninits + count, all);
   lower_inits(lo, inits, s->block);
   HostSeq *seq = host_seq(lo, 1);
+  const Const *scalars = default_scalars(m);
+  Together group = {0};
   for (int i = 0; i < count; i++) {
     const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, steps[i]->st->name);
-    naive_kernel(lo, seq, steps[i], -1, name, s->block, i == count - 1);
+    together_add(&group, seq, steps, i);
+    if (!naive_parts(lo, seq, steps[i], scalars, name, s->block, i == count - 1, &group)) {
+      naive_kernel((Naive){.lo = lo, .l = steps[i], .only = -1}, seq, name, s->block, i == count - 1);
+      group.first = i;
+    }
+    group.ops = seq->nops;
     host_swaps(lo, seq, steps[i]);
   }
   return lowering_finish(lo);

@@ -476,12 +476,33 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
   return index;
 }
 
+/* Adds the kernels for launch `l`, one of several of a step, if it computes few points: those of family naive, which
+ * cover these alone. */
+static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
+                       const Together *group) {
+  int32_t block[MAX_RANK];
+  for (int d = 0; d < MAX_RANK; d++)
+    block[d] = (int32_t)tuning.tile_block[l->m->grid.rank - 1][d];
+  return naive_parts(lo, seq, l, scalars, name, block, steps, group);
+}
+
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  const Const *scalars = n > 1 ? default_scalars(lo->m) : NULL;
+  Together group = {0};
   for (int i = 0; i < n; i++) {
-    int index = overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0);
+    const char *name = group_name(lo, l[i], "overlap", n > 1);
+    int steps = i == n - 1 ? l[i]->steps : 0;
+    together_add(&group, seq, l, i);
+    if (n > 1 && few_points(lo, seq, l[i], scalars, name, steps, &group)) {
+      group.ops = seq->nops;
+      host_swaps(lo, seq, l[i]);
+      continue;
+    }
+    int index = overlap_kernel(lo, l[i], &s[i], name, steps);
     lo->out->kernels[index].per_core = n > 1 && !lo->c->sketch ? part_blocks_a_core(lo->c->target, l[i], &s[i]) : 0;
     host_launch(lo, seq, index);
+    group = (Together){i, i, seq->nops};
     host_swaps(lo, seq, l[i]);
   }
 }

@@ -180,6 +180,19 @@ bool partly_written(const Launch *l, int field);
 /* Is there a value of `field` at point `at` after launch `l`? (`at` may lie outside of the field's region: there is
  * none there.) */
 Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at);
+/* The launches from number `first` to number `last` of a step, none of which reads or writes what another of them
+ * writes, and between which nothing is swapped; ops: those that the sequence had behind them. */
+typedef struct Together {
+  int first, last, ops;
+} Together;
+/* Adds launch number `i` of those at `l`, which comes next in `seq`, to the group, or begins a new one with it. */
+void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
+/* Adds a kernel for each part of the few points that launch `l`, the last of `group`, computes where the params have the
+ * values `scalars`, of `block` threads a block, and their launches to `seq`, beside each other and the others of the
+ * group: no piece reads what another one of the stencil makes. `steps`: time steps that they make. False if the launch
+ * computes many points; nothing is added then. */
+bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
+                 const int32_t *block, int steps, const Together *group);
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 

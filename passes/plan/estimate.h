@@ -260,6 +260,9 @@ const int64_t *model_large_grid(int rank);
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds and no memory; `m` is as before. False if it cannot be: that is no error, and out->why says why. */
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
+/* The same with what tiles at edges take, where they are in one kernel with others. */
+bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
+                              ScheduleTime *out);
 /* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
  * its own, for its kernels do not say how long their loops are; 0: it has none. */
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);

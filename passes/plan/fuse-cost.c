@@ -20,10 +20,12 @@ static double op_ops(const TargetInfo *t, const Op *op) {
   return type == TY_I64 ? ops * 2 : ops;
 }
 
-/* The operations of the largest piece of `st`, each as many f32 additions as take its time. */
-static double stencil_ops(const TargetInfo *t, const Stencil *st) {
+/* The operations of the largest piece of `st` but for rare ones, each as many f32 additions as take its time. */
+static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *rare) {
   double most = 0;
   for (int k = 0; k < st->npieces; k++) {
+    if (rare[k])
+      continue;
     double sum = 0;
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
       sum += op_ops(t, op);
@@ -39,7 +41,7 @@ static double stencil_ops(const TargetInfo *t, const Stencil *st) {
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    if (l->use[f].versions || l->use[f].own_loads > 1)
+    if ((l->use[f].versions || l->use[f].own_loads > 1) && !is_rare_field(l->m, f))
       words += type_words(l->m->fields[f].type);
   return words;
 }
@@ -86,6 +88,7 @@ struct LaunchReads {
 typedef struct Counting {
   LaunchReads *r;
   int i;
+  const bool *rare;
 } Counting;
 
 /* How far away along dimension `d` the nearest of the loads of `x` is that is of the line of load `own`. */
@@ -120,7 +123,8 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   Seen own = {.field = field, .words = type_words(l->m->fields[field].type)};
   int rank = l->m->grid.rank, v = launch_version(l, field, x->i);
   bool self = true;
-  (void)piece;
+  if (x->rare[piece - l->st[x->i].pieces])
+    return;
   for (int d = 0; d < rank; d++) {
     own.off[d] = off[d];
     self = self && off[d] == 0;
@@ -161,11 +165,14 @@ static bool same_reads(const Launch *l, int i, int j) {
 /* Finds what instance `i` takes. */
 static void count_instance(LaunchReads *r, int i) {
   const Stencil *st = &r->l->st[i];
-  Counting x = {r, i};
+  const bool *rare = rare_pieces(r->l->m, st);
+  Counting x = {r, i, rare};
   Reads *of = &r->of[i];
   stencil_accesses(st, count_access, &x);
-  of->ops = stencil_ops(r->t, st);
+  of->ops = stencil_ops(r->t, st, rare);
   for (int k = 0; k < st->npieces && r->t->simt; k++) {
+    if (rare[k])
+      continue;
     int32_t live = body_live_words(r->l->m->arena, st->pieces[k].body);
     of->live = live > of->live ? live : of->live;
   }

@@ -4,11 +4,15 @@
  * thread has loaded it does not load again for its next element, where no barrier
  * and no store is between. */
 #include "passes/analysis.h"
+#include "passes/launch/launch.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
 
 /* The last places that are looked at for one that is alike, and the last ranges. */
 enum { LAST_PLACES = 512, MOST_PERIODS = 8 };
+
+/* What at most one of so many tiles does counts by how many do, not as if each did. */
+enum { THIN_SHARE = 8 };
 
 /* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still
  * has what it loaded there. */
@@ -350,7 +354,44 @@ bool kernel_has_versions(const Kernel *k) {
   return false;
 }
 
-/* Counts a choice: one version, what comes of a guard that holds, or the arm that takes more. */
+/* Is coordinate `v` one of the grid: does it depend on the block, tile by tile, along dimension `d`? */
+static bool is_of_grid(const Count *c, const Value *v, int d) {
+  Linear f = linear_of(c->ranges, v);
+  bool is = false;
+  for (int i = 0; i < f.n; i++)
+    is = is || (f.t[i].atom.kind == ATOM_BLOCK && f.t[i].atom.index == d && f.t[i].coef == c->k->tile[d]);
+  return is;
+}
+
+/* The part of all tiles for which `v`, a test whether a point is in a box, can hold; 1: not known. */
+static double test_share(const Count *c, const Value *v) {
+  const Op *op = v->def;
+  double share = 1;
+  if (!op || op->code != OP_INSIDE || op->noperands != c->m->grid.rank)
+    return 1;
+  const Const *scalars = c->scalars ? c->scalars : default_scalars(c->m);
+  for (int d = 0; d < op->noperands; d++) {
+    if (!scalars || !is_of_grid(c, op->operands[d], d))
+      return 1;
+    double piece = (double)affine_eval(box_extent(c->arena, op->box, d), scalars, NULL),
+           all = (double)affine_eval(box_extent(c->arena, &c->m->grid, d), scalars, NULL);
+    share *= piece <= 0 ? 0 : piece + (double)c->k->tile[d] < all ? (piece + (double)c->k->tile[d]) / all : 1;
+  }
+  return share;
+}
+
+/* Adds to what was counted so much of what `x` has more than it. */
+static void add_part(KernelWork *w, const KernelWork *x, double part) {
+  double *const to[] = {&w->instructions, &w->f64,      &w->special, &w->shared, &w->global,
+                        &w->exchanges,    &w->barriers, &w->waits,   &w->copies, &w->chained};
+  const double from[] = {x->instructions, x->f64,      x->special, x->shared, x->global,
+                         x->exchanges,    x->barriers, x->waits,   x->copies, x->chained};
+  for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+    *to[i] += part * from[i];
+}
+
+/* Counts a choice: one version, what comes of a guard that holds, what nearly all tiles do, or the arm that takes more.
+ */
 static void count_if(Count *c, const Op *op) {
   KernelWork before = *c->w, first;
   bool version = op->flags & IF_INTERIOR;
@@ -364,7 +405,11 @@ static void count_if(Count *c, const Op *op) {
   first = *c->w;
   *c->w = before;
   count_block(c, op->blocks[1]);
-  if (first.instructions >= c->w->instructions)
+  double share = test_share(c, op->operands[0]);
+  if (share * THIN_SHARE <= 1) {
+    add_part(c->w, &first, share);
+    add_part(c->w, &before, -share);
+  } else if (first.instructions >= c->w->instructions)
     *c->w = first;
   c->w->instructions += c->rounds;
   forget_loaded(c, INT32_MIN);

@@ -7,11 +7,12 @@
 
 #include <string.h>
 
-/* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
+/* A launch with its schedule; scalars: the params' defaults, NULL: not known; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
  * wait for them in the ring by which they come in; strip: of time over warps the level, its tile, and the rows of a
  * segment on a large grid, else NULL. */
 typedef struct LaunchPlan {
   const Launch *l;
+  const Const *scalars;
   Schedule schedule;
   const Stream *walk;
   bool ring;
@@ -103,12 +104,12 @@ static Reach reach_of(const LaunchPlan *p) {
   return r;
 }
 
-/* What the launch moves. */
+/* What the launch moves for each point of the grid: fields on a part of it count by that part. */
 static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
   const Module *m = p->l->m;
   MemoryTraffic t = {0, 0, 0};
   for (int f = 0; f < m->nfields; f++) {
-    double size = type_size(m->fields[f].type);
+    double size = type_size(m->fields[f].type) * box_share(m, &m->fields[f].box, p->scalars);
     if (p->l->use[f].loaded) {
       t.read += size;
       t.again += size * (points_read(p, r, f) - 1);
@@ -222,9 +223,9 @@ static LaunchWork work_of(const LaunchPlan *p) {
   return w;
 }
 
-/* The figures of launch `l` under schedule `s` on target `t`. */
-static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s) {
-  LaunchPlan p = {.l = l, .schedule = *s, .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
+/* The figures of launch `l` under schedule `s` on target `t`, where the params have the values `scalars`. */
+static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s, const Const *scalars) {
+  LaunchPlan p = {.l = l, .scalars = scalars, .schedule = *s, .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   if (s->family == FAMILY_WARPS) {
     const char *why;
@@ -239,14 +240,15 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
   int32_t n;
   const Stencil *st = last_level(m, &n);
   LaunchWork *out = ARENA_ARRAY(m->arena, LaunchWork, n + 1);
+  const Const *scalars = default_scalars(m);
   bool naive = !family_row(s->family)->tiled;
   if (!naive && m->time_tile > 1) {
     *count = 1;
-    out[0] = launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s);
+    out[0] = launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s, scalars);
     return out;
   }
   Launch **l = naive ? naive_launches(m, n, st, count) : group_launches(m, n, st, count);
   for (int i = 0; i < *count; i++)
-    out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s);
+    out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s, scalars);
   return out;
 }

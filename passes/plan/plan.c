@@ -5,6 +5,7 @@
 #include "passes/registry.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,6 +169,69 @@ static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   return schedule_resolve(&with, m, &want, &first) && plan_tile(&with, plan_tiled_copy(m, first.T), s);
 }
 
+/* Has the step of `m` a stencil, not that of a probe, that computes few points of the grid? */
+static bool has_thin_stencil(const Module *m) {
+  const Const *scalars = default_scalars(m);
+  ThinPart *parts;
+  int32_t n;
+  int count;
+  const Stencil *st = last_level(m, &n);
+  Launch **l = naive_launches(m, n, st, &count);
+  bool any = false;
+  for (int i = 0; i < count; i++)
+    any = any || (!is_probe_stencil(m, l[i]->st) && launch_thin_parts(l[i], scalars, &parts));
+  return any;
+}
+
+/* The cut of the step of `m` in which each stencil that has a name is a launch. */
+static const char *apart_text(const Module *m) {
+  Str out = {.arena = m->arena};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  for (int i = 0; i < n; i++)
+    if (!is_history_stencil(m, &st[i]))
+      str_addf(&out, "%s%s", out.n ? "," : "", said_name(m->arena, &st[i]));
+  return out.s;
+}
+
+/* The plan of module `m` in which each stencil is a launch of family `family` by itself, in *s, and the seconds a step
+ * that are expected of it; infinite: there is none. */
+static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Schedule *s) {
+  Schedule want = *c->schedule;
+  PassContext with = *c;
+  ScheduleTime time;
+  Module *trial = trial_copy(m);
+  want.family = family;
+  want.T = family_is_plain(family) ? 0 : 1;
+  want.edges = EDGES_APART;
+  with.schedule = &want;
+  if (want.T && !plan_cut(c, trial, apart_text(m)))
+    return INFINITY;
+  bool ok = plan_tile(&with, trial, s) &&
+            schedule_time_with_edges(c, plan_tiled_copy(trial, 1), s, want.size, &time);
+  return ok ? time.seconds : INFINITY;
+}
+
+/* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and stencils
+ * compute few points: tiles of several stencils compute these on all of the grid, or at least their halo. Several time
+ * steps a tile may be worth that. `whole`: the module without a cut. */
+static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s) {
+  const Schedule *want = c->schedule;
+  Schedule tiles, naive;
+  ScheduleTime t = {.seconds = INFINITY};
+  if (want->family != FAMILY_AUTO || says_tile(want) || want->fuse || !c->target->simt || !has_thin_stencil(m))
+    return true;
+  if (s->T > 1 && !schedule_time_with_edges(c, plan_tiled_copy(m, s->T), s, want->size, &t))
+    return true;
+  double tiled = apart_seconds(c, whole, FAMILY_OVERLAP, &tiles), each = apart_seconds(c, whole, FAMILY_NAIVE, &naive);
+  const Schedule *best = each < tuning.clearly * tiled ? &naive : &tiles;
+  if (fmin(tiled, each) >= tuning.clearly * t.seconds || isinf(fmin(tiled, each)))
+    return true;
+  diag_remark(c->diags, no_loc(), "each stencil is a launch: those of few points then cover these alone");
+  *s = *best;
+  return true;
+}
+
 /* The plan for module `m`, whose step is neither cut nor repeated, in *s: its family, its cut, its time steps, its
  * tiles. */
 static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
@@ -185,7 +249,7 @@ static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
   if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
   return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
-         prefer_warps(c, trial, s) && says_cut(c, trial, s);
+         prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s);
 }
 
 /* Says as remarks why the plan is `plan`, as many candidates as option "why" of the pass asks for. */

@@ -9,16 +9,36 @@
 
 const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
 
-/* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`,
+/* Points that kernel `k` of `m` covers in dimension `d` of a grid of `size` points there: as many as it says, or as large
+ * a part as under the params' defaults. */
+static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t size) {
+  const Affine *x = &k->extent[d];
+  Affine all = box_extent(m->arena, &m->grid, d);
+  int64_t more;
+  if (affine_diff(*x, all, &more))
+    return size;
+  const Const *scalars = default_scalars(m);
+  if (!x->n || !scalars)
+    return !x->n && x->c < size ? x->c : size;
+  double part = (double)affine_eval(*x, scalars, NULL) / fmax(1, (double)affine_eval(all, scalars, NULL));
+  return part < 1 ? (int64_t)fmax(1, part * (double)size) : size;
+}
+
+/* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel IR module `m`,
  * which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they were less. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
-                              const int64_t *size, ScheduleTime *out) {
+                              const int64_t *size, bool edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   KernelSpace space = {1, 1, 0};
+  bool walked = family_row(w->schedule.family)->walked;
   for (int d = 0; d < k->rank; d++) {
-    space.points *= (double)size[d];
-    int64_t rest = size[d] > k->over[d] ? size[d] - k->over[d] : 1;
-    space.blocks *= (double)((rest + k->tile[d] - 1) / k->tile[d]);
+    int64_t points = walked ? size[d] : covered_points(m, k, d, size[d]), rest = points - k->over[d];
+    space.points *= (double)points;
+    space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
+  }
+  for (int d = 0; d < k->rank && edges && kernel_has_versions(k); d++) {
+    double blocks = fmax(3, (double)size[d] / k->tile[d]);
+    space.edges = 1 - (1 - space.edges) * (blocks - 2) / blocks;
   }
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
@@ -34,8 +54,8 @@ static void keep_first(void *user, const Diag *d) {
 }
 
 /* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it. */
-static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, const char **why,
-                         ScheduleTime *out) {
+static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+                         const char **why, ScheduleTime *out) {
   PassContext quiet = {.arena = c->arena, .target = c->target, .loaded = c->loaded, .sketch = true};
   Module planned = *m;
   int rank = m->grid.rank, count, n = 0;
@@ -47,10 +67,14 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   if (!k || !k->host.nseqs)
     return false;
   const HostSeq *seq = &k->host.seqs[0];
-  for (int i = 0; i < seq->nops && n < count; i++) {
-    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow)
+  for (int i = 0; i < seq->nops && n <= count; i++) {
+    bool beside = seq->ops[i].beside;
+    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow || (n == count && !beside))
       continue;
-    LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : model_large_grid(rank), out);
+    n += !beside;
+    LaunchTime t =
+        launch_time(c->target, k, seq, i, &work[n - 1], size && size[0] ? size : model_large_grid(rank), edges, out);
+    t.seconds -= beside ? t.launch : 0;
     out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
     out->warps = t.seconds / seq->steps > out->seconds ? t.occupancy.warps : out->warps;
     out->seconds += t.seconds / seq->steps;
@@ -60,11 +84,12 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
 }
 
 /* The same; nothing is left in the arena but the reason out->why. */
-static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+                         ScheduleTime *out) {
   ArenaMark mark = arena_mark(c->arena);
   const char *why = NULL;
   *out = (ScheduleTime){0};
-  bool ok = time_lowered(c, m, s, size, &why, out);
+  bool ok = time_lowered(c, m, s, size, edges, &why, out);
   out->why = arena_release_text(c->arena, mark, ok ? NULL : why ? why : "it cannot be lowered");
   return ok;
 }
@@ -94,11 +119,16 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
       *out = e->time;
       return e->ok;
     }
-  own.ok = lowered_time(c, m, s, size, &own.time);
+  own.ok = lowered_time(c, m, s, size, false, &own.time);
   if (c->cache)
     ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
   *out = own.time;
   return own.ok;
+}
+
+bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
+                              ScheduleTime *out) {
+  return lowered_time(c, m, s, size, true, out);
 }
 
 /* `m` if it was tiled for T steps, else a copy that is. */

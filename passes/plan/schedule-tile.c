@@ -43,9 +43,12 @@ static int64_t element_words(const Resolve *r, const Launch *l) {
 int64_t tile_point_cost(const Launch *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->n; i++) {
+    const bool *rare = rare_pieces(l->m, &l->st[i]);
     int64_t most = 0;
     for (int k = 0; k < l->st[i].npieces; k++) {
       int64_t cost = 0;
+      if (rare[k])
+        continue;
       for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
         cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
       most = cost > most ? cost : most;

@@ -43,13 +43,16 @@ static void count_ops(const Module *m, Block *body, bool ranged, Work *w, Kernel
     count_op(op, (m->contract || m->fast_math) && takes_product(op, uses), ranged, w, k);
 }
 
-/* The same of the piece of `st` that takes most. */
+/* The same of the piece of `st` that takes most, but for rare ones. */
 static void count_stencil(const Module *m, const Stencil *st, bool ranged, Work *w, KernelWork *k) {
   *w = (Work){0};
   *k = (KernelWork){0};
+  const bool *rare = rare_pieces(m, st);
   for (int i = 0; i < st->npieces; i++) {
     Work own = {0};
     KernelWork point = {0};
+    if (rare[i])
+      continue;
     count_ops(m, st->pieces[i].body, ranged, &own, &point);
     if (own.f32_ops + 2 * own.f64_ops <= w->f32_ops + 2 * w->f64_ops)
       continue;

@@ -345,17 +345,19 @@ static double words_beside(const TileWork *w) {
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    if (l->use[f].versions || l->use[f].loaded)
+    if ((l->use[f].versions || l->use[f].loaded) && !is_rare_field(l->m, f))
       words += type_words(l->m->fields[f].type);
   return words;
 }
 
-/* The most words of its bodies' values that are alive at once. */
+/* The most words of its bodies' values that are alive at once, but for those of rare pieces. */
 static double alive_words(const Launch *l) {
   double most = 0;
-  for (int i = 0; i < l->n; i++)
-    for (int k = 0; k < l->st[i].npieces && first_with_bodies(l, i) == i; k++)
-      most = fmax(most, body_live_words(l->m->arena, l->st[i].pieces[k].body));
+  for (int i = 0; i < l->n; i++) {
+    const bool *rare = first_with_bodies(l, i) == i ? rare_pieces(l->m, &l->st[i]) : NULL;
+    for (int k = 0; k < l->st[i].npieces && rare; k++)
+      most = rare[k] ? most : fmax(most, body_live_words(l->m->arena, l->st[i].pieces[k].body));
+  }
   return most;
 }
 
