@@ -116,7 +116,8 @@ static double points_of(const int64_t *size, int rank) {
 static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);
-  if (schedule_depends_on_size(&s) ||
+  s.family = t->simt ? s.family : schedule_family(t, &s);
+  if (schedule_depends_on_size(&s) || (!t->simt && schedule_rows_are_open(&s)) ||
       (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
     return;
   bool parted = schedule_parts_edges(&s, p->module->grid.rank);
@@ -127,8 +128,9 @@ static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[M
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
                   int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
-  const Schedule *s = &p->schedule;
-  bool simple = !t->simt || family_is_plain(s->family);
+  Schedule open = p->schedule, *s = &open;
+  open.family = t->simt ? open.family : schedule_family(t, s);
+  bool simple = t->simt ? family_is_plain(s->family) : !schedule_rows_are_open(s);
   if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;

@@ -242,6 +242,10 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
 
 /* ---------------------------------------------------------------- thin.c */
 
+/* Are the pieces of `st` thin: few points across, or an eighth of the grid's points at most? */
+bool stencil_is_thin(const Module *m, const Stencil *st);
+/* Are the pieces of `st` thin: few points across, or an eighth of the grid's points at most? */
+bool stencil_is_thin(const Module *m, const Stencil *st);
 /* Lets launch `l`, of one instance that computes no point twice and whose pieces are thin, compute those alone: what it
  * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
  * `thin`. For targets without threads. */

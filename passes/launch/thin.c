@@ -24,8 +24,7 @@ static double share_of(Arena *a, const Box *box, const Box *grid) {
   return least;
 }
 
-/* Are the pieces of `st` thin? */
-static bool is_thin(const Module *m, const Stencil *st) {
+bool stencil_is_thin(const Module *m, const Stencil *st) {
   double sum = 0;
   for (int i = 0; i < st->npieces; i++)
     sum += share_of(m->arena, &st->pieces[i].box, &m->grid);
@@ -43,7 +42,7 @@ static bool is_plain(const Launch *l) {
 }
 
 void launch_copy_back(Launch *l) {
-  l->thin = is_plain(l) && is_thin(l->m, l->st);
+  l->thin = is_plain(l) && stencil_is_thin(l->m, l->st);
   if (!l->thin)
     return;
   for (int t = 0; t < l->st->ntargets; t++) {

@@ -2,6 +2,7 @@
  * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/plan.h"
+#include "passes/plan/walk.h"
 #include "passes/registry.h"
 
 #include <inttypes.h>
@@ -148,6 +149,14 @@ static bool says_tile(const Schedule *want) {
   return says;
 }
 
+/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, a walk
+ * would make no more than a step, and these loops are expected to take less than tiles? */
+static bool is_better_apart(PassContext *c, const Module *m, const Schedule *want) {
+  const Reduction *by;
+  return !c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) &&
+         loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most_levels(m, &by));
+}
+
 /* Were tiles over warps compared with what plan `s` comes to: with walks, and on grids so small that what is counted
  * decides alone with overlapped tiles, which are compared with walks there? */
 static bool rivals_warps(const Schedule *want, const Schedule *s) {
@@ -246,6 +255,8 @@ static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
   if (!plan_cut(c, trial, want.fuse ? want.fuse : "auto"))
     return false;
   suit_grid(c, trial, &want);
+  if (is_better_apart(c, trial, &want))
+    want = (Schedule){.family = FAMILY_NAIVE};
   if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
   return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
@@ -285,7 +296,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     given.every = want.every;
     want = given;
   }
-  want.family = want.family ? want.family : FAMILY_OVERLAP;
+  want.family = schedule_family(c->target, &want);
   with.schedule = &want;
   with.cache = &cache;
   if (!make_plan(&with, m, plan))

@@ -459,6 +459,12 @@ static bool leaves_planes_to_model(const Chooser *r) {
   return r->c->target->simt && r->rank == MAX_RANK && !r->c->target->async_copy;
 }
 
+/* Time steps a tile that were asked for, as many as there can be, on a target without threads; 0: none were. */
+static int asked_T(const PassContext *c, int64_t most) {
+  int T = c->target->simt || !c->schedule ? 0 : c->schedule->T;
+  return T > most ? (int)most : T;
+}
+
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
   Chooser r = {c, m, m->grid.rank, want, NULL};
   int32_t n;
@@ -473,16 +479,19 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   bool any = false;
   for (int d = 0; d < r.rank; d++)
     any = any || halo->lo[d] || halo->hi[d];
-  int T = default_T(&r, most);
+  int asked = asked_T(c, most), T = asked ? asked : default_T(&r, most);
   if (!any || !T)
     return any ? "no tile fits the target" : "no stencil reads beside its point";
   if (T == 1 && !c->target->simt)
     return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
     return "there are registers for one time step only";
-  T = chosen_T(&r, most);
+  T = asked ? asked : chosen_T(&r, most);
   Schedule walk;
-  bool legal = !schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  const char *no = schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  bool legal = !no;
+  if (asked && no)
+    return no;
   if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &walk))
     return "that is expected to be faster";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;

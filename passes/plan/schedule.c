@@ -5,6 +5,7 @@
 #include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/resolve.h"
+#include "passes/plan/walk.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,6 +82,9 @@ static int default_levels(const Resolve *r) {
   const Reduction *by;
   int64_t most = most_levels(r->m, &by), every = r->target->simt ? 0 : r->want.every;
   bool limited = most < T && by && !is_tiled(r->m);
+  Launch *one = tile_launch(r, 1);
+  if (!r->target->simt && !one->illegal && loops_hide_memory(r->target, one))
+    return 1;
   T = most < T ? (int)most : T;
   T = every && every < T ? (int)every : T;
   for (; T > 1; T--) {

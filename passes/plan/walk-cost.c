@@ -1,8 +1,11 @@
-/* walk-cost.c: the time that tiles which one thread walks are expected to take (lower-walk.c), and the best of them.
+/* walk-cost.c: the time that tiles which one thread walks are expected to take (lower-walk.c), and launches of plain
+ * loops beside them (lower-loops.c).
  *
  * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
- * of the three hardly anything was seen to overlap. */
+ * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
+ */
 #include "passes/plan/walk.h"
+#include "passes/launch/launch.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
 
@@ -35,6 +38,39 @@ static void piece_work(const Module *m, const Stencil *st, double *additions, do
   }
 }
 
+/* Nanoseconds a point that a core takes for the arithmetic of instance `st` of `m`. */
+static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
+  bool wide = type_size(m->fields[st->targets[0]].type) > 4;
+  double additions, accesses, per = wide ? t->f64_rate : t->f32_rate;
+  piece_work(m, st, &additions, &accesses);
+  return tuning.core_slower * fmax(additions, accesses) * t->cores / per;
+}
+
+/* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it
+ * copies the others of what it keeps. */
+static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
+  double kept = 0;
+  for (int i = 0; i < st->ntargets && stencil_is_thin(m, st); i++)
+    if (stencil_keeps(m, st, st->targets[i]))
+      kept += tuning.core_kept_point * (type_size(m->fields[st->targets[i]].type) > 4 ? 2 : 1);
+  if (kept > 0)
+    return kept;
+  return tuning.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
+}
+
+/* Nanoseconds of memory for a point that are not hidden by `arithmetic` nanoseconds of it. */
+static double exposed_ns(const TargetInfo *t, double bytes, double arithmetic) {
+  return fmax(bytes * t->cores / t->bandwidth - fmax(arithmetic - tuning.core_hidden, 0), 0);
+}
+
+/* The arithmetic of the longest instance of `n` at `st`. */
+static double longest_ns(const TargetInfo *t, const Module *m, int32_t n, const Stencil *st) {
+  double most = 0;
+  for (int i = 0; i < n; i++)
+    most = fmax(most, arithmetic_ns(t, m, &st[i]));
+  return most;
+}
+
 /* Nanoseconds a point that a core computes. */
 static double compute_ns(const WalkCost *c) {
   const Launch *l = c->p->l;
@@ -42,30 +78,30 @@ static double compute_ns(const WalkCost *c) {
   double sum = 0;
   for (int i = 0; i < l->n; i++) {
     const Stencil *st = &l->st[i];
-    bool wide = type_size(l->m->fields[st->targets[0]].type) > 4;
-    double additions, accesses, per = wide ? c->t->f64_rate : c->t->f32_rate;
-    piece_work(l->m, st, &additions, &accesses);
-    double point =
-        tuning.core_point * (wide ? 2 : 1) + tuning.core_slower * fmax(additions, accesses) * c->t->cores / per;
-    sum += point * area(c, st->extent.lo, st->extent.hi, rank) +
+    sum += instance_ns(c->t, l->m, st) * area(c, st->extent.lo, st->extent.hi, rank) +
            tuning.core_line[x] / walk_lines(l) * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
   }
   return sum;
 }
 
-/* Bytes a point that come from and go to memory: what is written over comes first. */
-static double memory_bytes(const WalkCost *c) {
-  const Launch *l = c->p->l;
+/* Bytes a point that launch `l` moves from and to memory: what is written over comes first. `halo`: points loaded for
+ * each that is given out. */
+static double launch_bytes(const Launch *l, double halo) {
   double sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     double size = (double)type_size(l->m->fields[f].type);
     const FieldUse *u = &l->use[f];
     if (u->loaded)
-      sum += size * area(c, c->p->halo.lo, c->p->halo.hi, l->m->grid.rank);
+      sum += size * halo;
     if (u->stored)
       sum += size * ((u->paired ? u->into < 0 : !u->loaded) ? 2 : 1);
   }
   return sum;
+}
+
+/* Bytes a point that come from and go to memory. */
+static double memory_bytes(const WalkCost *c) {
+  return launch_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
 /* Bytes of the rows of memory and of rings that a tile comes back to. */
@@ -115,6 +151,35 @@ double walk_ns(const TargetInfo *t, const Stream *p, const Schedule *s) {
       return INFINITY;
     c.per[d] = size > 0 ? ceil(size / width) / size : 1 / width;
   }
-  double byte = t->cores / t->bandwidth;
-  return (compute_ns(&c) + memory_bytes(&c) * byte + lost_ns(&c)) * unevenness(&c) / p->l->steps;
+  double memory = exposed_ns(t, memory_bytes(&c), longest_ns(t, p->l->m, p->l->n, p->l->st));
+  return (compute_ns(&c) + memory + lost_ns(&c)) * unevenness(&c) / p->l->steps;
+}
+
+/* ---- plain loops */
+
+bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
+  return exposed_ns(t, launch_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
+}
+
+/* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
+static double plain_ns(const TargetInfo *t, Launch *l) {
+  double sum = 0;
+  launch_copy_back(l);
+  for (int i = 0; i < l->n && !l->thin; i++)
+    sum += instance_ns(t, l->m, &l->st[i]);
+  return l->thin ? 0 : sum + exposed_ns(t, launch_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
+}
+
+bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  double apart = 0;
+  for (int i = 0; i < n; i++) {
+    if (is_history_stencil(m, &st[i]))
+      return false;
+    Launch *l = part_launch(m, n, st, i, i + 1);
+    apart += l->illegal ? INFINITY : plain_ns(t, l);
+  }
+  Launch *whole = part_launch(m, n, st, 0, n);
+  return n > 1 && isfinite(apart) && (whole->illegal || apart < plain_ns(t, whole));
 }

@@ -37,5 +37,11 @@ int walk_most_levels(const Module *m);
 /* walk-cost.c: nanoseconds that a core is expected to take for a point and time step, all that is computed twice and
  * waited for among them; tiles of s->T steps on a grid of s->size, infinite where they give out nothing. */
 double walk_ns(const TargetInfo *t, const Stream *p, const Schedule *s);
+/* The same file, of plain loops on targets without threads. Does launch `step`, of one time step, compute so long at a
+ * point that memory keeps up, and several steps a tile would save nothing? */
+bool loops_hide_memory(const TargetInfo *t, const Launch *step);
+/* Are the stencils of a step of `m`, which is neither cut nor repeated, expected to take less time as a launch each
+ * than as one in tiles, where some have to copy what they do not compute? */
+bool loops_are_better_apart(const TargetInfo *t, const Module *m);
 
 #endif
