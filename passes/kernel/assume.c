@@ -73,8 +73,8 @@ static bool part_is_satisfiable(const Part *p) {
   return true;
 }
 
-/* Are the points at which coordinate `x` lies in [lo, hi] not few of those that the kernel covers where the params have
- * their defaults? True if that is not known, or several dimensions are in `x`. */
+/* Are the points at which coordinate `x` lies in [lo, hi] not few of those that the kernel covers: all but a constant
+ * number, or many where the params have their defaults? True if that is not known, or several dimensions are in `x`. */
 static bool is_common(const Assumptions *s, const Coordinate *x, Affine lo, Affine hi) {
   const Kernel *k = s->ranges->k;
   int d = 0;
@@ -83,7 +83,8 @@ static bool is_common(const Assumptions *s, const Coordinate *x, Affine lo, Affi
   for (int e = d + 1; e < PART_AXES; e++)
     if (x->block[e])
       return true;
-  if (!s->scalars || d == k->rank)
+  int64_t less;
+  if (!s->scalars || d == k->rank || affine_diff(k->extent[d], affine_sub(s->arena, hi, lo), &less))
     return true;
   int64_t width = affine_eval(affine_sub(s->arena, hi, lo), s->scalars, NULL) + 1;
   return width >= affine_eval(k->extent[d], s->scalars, NULL) / COMMON_SHARE;
