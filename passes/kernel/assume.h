@@ -48,7 +48,7 @@ typedef struct Condition {
 typedef struct Assumptions {
   Arena *arena;
   Ranges *ranges;
-  const Op *loop; /* NULL: the whole kernel */
+  const Op *loop;       /* NULL: the whole kernel */
   const Const *scalars; /* where the params have their defaults; NULL: not known */
   Condition *condition;
   uint8_t *decision, *dropped;

@@ -37,8 +37,9 @@ typedef struct Region {
 } Region;
 
 /* The pass at work on a kernel: its analysis, the regions found, and by Value.id the tests that are false where none of
- * them is met. scalars: the params' defaults, NULL: not known; least: the grid's least extent under these. thin: some part of the region at hand is. lo, hi: bounds of the first points of blocks that have the
- * version at hand, nbounds along each dimension. */
+ * them is met. scalars: the params' defaults, NULL: not known; least: the grid's least extent under these. thin: some
+ * part of the region at hand is. lo, hi: bounds of the first points of blocks that have the version at hand, nbounds
+ * along each dimension. */
 typedef struct Thin {
   Assumptions a;
   int32_t nregions;
@@ -71,7 +72,8 @@ static bool add_part(Thin *t, Region *r, const Coordinate *x, Affine lo, Affine 
   return true;
 }
 
-/* Are there few points from `lo` to `hi`: always, or where all params have their defaults and the grid has many more? */
+/* Are there few points from `lo` to `hi`: always, or where all params have their defaults and the grid has many more?
+ */
 static bool is_thin(const Thin *t, Affine lo, Affine hi) {
   int64_t width;
   if (affine_diff(hi, lo, &width))

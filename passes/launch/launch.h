@@ -100,8 +100,8 @@ int32_t body_number(const Block *body);
 /* ---------------------------------------------------------------- rules.c */
 
 /* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the
- * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params that the launch checks let pass
- * (or the field has no rule, and staying inside is checked at launch). */
+ * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params that the launch checks
+ * let pass (or the field has no rule, and staying inside is checked at launch). */
 typedef struct Rules {
   OutsideRule dim[MAX_RANK];
 } Rules;
@@ -244,8 +244,6 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
 
 /* Are the pieces of `st` thin: few points across, or an eighth of the grid's points at most? */
 bool stencil_is_thin(const Module *m, const Stencil *st);
-/* Are the pieces of `st` thin: few points across, or an eighth of the grid's points at most? */
-bool stencil_is_thin(const Module *m, const Stencil *st);
 /* Lets launch `l`, of one instance that computes no point twice and whose pieces are thin, compute those alone: what it
  * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
  * `thin`. For targets without threads. */
@@ -281,8 +279,8 @@ bool launch_is_independent(const Launch *l, int n, Launch *const *others);
 void series_when_due(Builder *b, const Probe *p, Value *done);
 /* The first element (i64) of the row of the series of probe `p` for `done` steps (i64). */
 Value *series_row(const Module *m, Builder *b, const Probe *p, Value *done);
-/* Stores `v`, what probe `p` sees at the point `index` + `off` (Module.grid.rank numbers each), to the row that begins at
- * element `row` of its series; where the probe has a list of points, if one of them is there. */
+/* Stores `v`, what probe `p` sees at the point `index` + `off` (Module.grid.rank numbers each), to the row that begins
+ * at element `row` of its series; where the probe has a list of points, if one of them is there. */
 void series_store(const Module *m, Builder b, const Probe *p, Value *row, Value *const *index, const int64_t *off,
                   Value *v);
 

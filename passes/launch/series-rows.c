@@ -1,5 +1,6 @@
-/* series-rows.c: the code that stores what a probe sees at one of its points: for pass series, which puts it in the place
- * of stores to the fields of probes, and for lowerings whose kernels make several time levels by the same code. */
+/* series-rows.c: the code that stores what a probe sees at one of its points: for pass series, which puts it in the
+ * place of stores to the fields of probes, and for lowerings whose kernels make several time levels by the same code.
+ */
 #include "passes/launch/launch.h"
 
 /* Lets `b` go on in what is done if `condition` holds. */

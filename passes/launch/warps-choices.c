@@ -43,21 +43,20 @@ static bool asks_row(const WarpLevel *e, int v) {
   return any;
 }
 
-/* Is value `v` made of fields at its own point alone? Notes in seen[] what was looked at and is. */
-static bool is_local(const WarpLevel *e, int v, bool *seen) {
-  const WarpValue *x = &e->value[v];
-  bool local = true;
-  if (seen[v] || x->kind == WARP_INPUT || x->kind == WARP_NEW)
-    return true;
-  for (int i = 0; i < x->nuses && local; i++) {
-    const WarpUse *u = &x->uses[i];
-    local = !u->off[0] && !u->off[1] && !u->rule[0] && !u->rule[1] && is_local(e, u->value, seen);
-  }
-  return seen[v] = local;
+/* Is what use `u` gives made of fields at the point itself alone? Notes in seen[] which values were looked at and are.
+ */
+static bool is_local(const WarpLevel *e, const WarpUse *u, bool *seen) {
+  const WarpValue *x = &e->value[u->value];
+  bool local = !u->off[0] && !u->off[1] && !u->rule[0] && !u->rule[1];
+  if (seen[u->value] || x->kind == WARP_INPUT || x->kind == WARP_NEW)
+    return local;
+  for (int i = 0; i < x->nuses && local; i++)
+    local = is_local(e, &x->uses[i], seen);
+  return seen[u->value] = local;
 }
 
-/* Is value `v` such a choice? Condition and what is chosen on the row are made there; all else is made before, so it may
- * be of other points, and what is chosen may use it. */
+/* Is value `v` such a choice? Condition and what is chosen on the row are made there; all else is made before, so it
+ * may be of other points, and what is chosen may use it. */
 static bool is_choice(const WarpLevel *e, int v) {
   const WarpValue *x = &e->value[v];
   if (x->kind != WARP_OP || !x->wanted || x->op->code != OP_SELECT || e->value[x->uses[0].value].kind != WARP_OP ||
@@ -65,7 +64,7 @@ static bool is_choice(const WarpLevel *e, int v) {
     return false;
   bool *seen = ARENA_ARRAY(e->m->arena, bool, e->nvalues);
   seen[x->uses[2].value] = e->value[x->uses[2].value].kind == WARP_OP;
-  return is_local(e, x->uses[0].value, seen) && is_local(e, x->uses[1].value, seen);
+  return is_local(e, &x->uses[0], seen) && is_local(e, &x->uses[1], seen);
 }
 
 /* Is use number `i` of value `v` in what is chosen on the row alone? */
@@ -98,8 +97,8 @@ static bool choice_row(const WarpLevel *e, int v, Affine *row) {
     const WarpValue *x = &e->value[parts[i]];
     if (x->kind != WARP_OP || !is_one_row(e, parts[i]))
       continue;
-    const Op *a = x->op->operands[0]->def, *b = x->op->operands[1]->def,
-             *other = a->code == OP_INDEX ? b : a, *index = a->code == OP_INDEX ? a : b;
+    const Op *a = x->op->operands[0]->def, *b = x->op->operands[1]->def, *other = a->code == OP_INDEX ? b : a,
+             *index = a->code == OP_INDEX ? a : b;
     if (!other || index->sym != 0 || (other->code != OP_SCALAR && other->code != OP_CONST))
       continue;
     *row = other->code == OP_SCALAR ? affine_scalar(e->m->arena, other->sym) : affine_const(other->cval.i);
@@ -140,10 +139,11 @@ SpecialRows *warps_special_rows(const WarpLevel *e, int *n) {
 
 bool warps_is_special(const WarpLevel *e, int v) {
   int n;
-  SpecialRows own, *all = warps_special_rows(e, &n);
+  SpecialRows own;
   bool among = false;
   if (!special_rows(e, v, &own))
     return false;
+  const SpecialRows *all = warps_special_rows(e, &n);
   for (int i = 0; i < n; i++)
     among = among || (affine_equal(all[i].lo, own.lo) && affine_equal(all[i].hi, own.hi));
   return among;

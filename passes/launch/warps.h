@@ -81,8 +81,9 @@ const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 const Box *warps_region(const WarpLevel *e);
 /* Sets choice and apart of the values of `e`, of which it is known what is wanted. */
 void warps_find_choices(WarpLevel *e);
-/* Rows of the grid that nearly no group has, on which the level has more to do: choices and what probes see. [lo, hi] of
- * dimension 0; at most MOST_SPECIAL, *n of them; none where rows are images of others. Other choices and probes are in all rows' code.
+/* Rows of the grid that nearly no group has, on which the level has more to do: choices and what probes see. [lo, hi]
+ * of dimension 0; at most MOST_SPECIAL, *n of them; none where rows are images of others. Other choices and probes are
+ * in all rows' code.
  */
 enum { MOST_SPECIAL = 4 };
 typedef struct SpecialRows {

@@ -9,8 +9,8 @@
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all), and
- * only the pieces of `part` (NULL: all) are computed. `g` is the thread's point. */
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all),
+ * and only the pieces of `part` (NULL: all) are computed. `g` is the thread's point. */
 typedef struct Naive {
   Lowering *lo;
   const Launch *l;
@@ -59,11 +59,12 @@ Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at)
   return build_inside(b, l->m->grid.rank, at, &l->m->fields[field].box);
 }
 
-/* Copies target `f`, if it is stored to the other buffer, at points that keep it. */
+/* Copies target `f`, if it is stored to the other buffer, at points that keep it: none where only parts are computed.
+ */
 static void keep(const Naive *k, Builder *b, int f) {
   const Module *m = k->l->m;
   static const int64_t here[MAX_RANK];
-  if (!k->l->use[f].paired || !writes(k, f))
+  if (k->part || !k->l->use[f].paired || !writes(k, f))
     return;
   Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g)
                                  : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);

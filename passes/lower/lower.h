@@ -187,10 +187,10 @@ typedef struct Together {
 } Together;
 /* Adds launch number `i` of those at `l`, which comes next in `seq`, to the group, or begins a new one with it. */
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
-/* Adds a kernel for each part of the few points that launch `l`, the last of `group`, computes where the params have the
- * values `scalars`, of `block` threads a block, and their launches to `seq`, beside each other and the others of the
- * group: no piece reads what another one of the stencil makes. `steps`: time steps that they make. False if the launch
- * computes many points; nothing is added then. */
+/* Adds a kernel for each part of the few points that launch `l`, the last of `group`, computes where the params have
+ * the values `scalars`, of `block` threads a block, and their launches to `seq`, beside each other and the others of
+ * the group: no piece reads what another one of the stencil makes. `steps`: time steps that they make. False if the
+ * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
 /* The whole module, a launch a stencil a step. */

@@ -1,7 +1,7 @@
 /* warps-lines.c: choices that matter on one row of the grid alone (launch/warps-choices.c) are made for all cells of a
- * lane at once, by one test of the row, in place of one or more for each cell; where no row of the group is that one, not at
- * all. A barrier of the warp keeps LLVM from
- * making choices of that again; of few cells ptxas does, which is longer than before. */
+ * lane at once, by one test of the row, in place of one or more for each cell; where no row of the group is that one,
+ * not at all. A barrier of the warp keeps LLVM from making choices of that again; of few cells ptxas does, which is
+ * longer than before. */
 #include "passes/lower/warps.h"
 
 /* A lane has so many cells at least. */

@@ -51,9 +51,9 @@ typedef struct WarpKernel {
   Value *step;                /* the launch's first time step, or NULL */
   SpecialRows *special;       /* the level's */
   int nspecial;
-  bool *is_special;           /* [value] */
-  Value *rows, *columns;      /* of the fields, i64 */
-  Value *strips, *length;     /* strips; rows of one, with what a segment costs beside */
+  bool *is_special;       /* [value] */
+  Value *rows, *columns;  /* of the fields, i64 */
+  Value *strips, *length; /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
 
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
@@ -115,8 +115,8 @@ void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *
 Value *warps_aged(WarpRow *r, int v, int age, int i);
 /* The point that the cell is, for code of bodies. Column of cell `i`, i32. */
 Point warps_point(WarpCell *c);
-/* Value `v`, of an operation, at the cell, which is point `p`; the same if it is a choice that matters on one row alone,
- * made for all cells of the lane, else NULL. */
+/* Value `v`, of an operation, at the cell, which is point `p`; the same if it is a choice that matters on one row
+ * alone, made for all cells of the lane, else NULL. */
 Value *warps_value(WarpCell *c, Point *p, int v);
 Value *warps_on_line(WarpCell *c, Point *p, int v);
 /* What the cell gets by use `u`. */

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* A launch with its schedule; scalars: the params' defaults, NULL: not known; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
- * wait for them in the ring by which they come in; strip: of time over warps the level, its tile, and the rows of a
- * segment on a large grid, else NULL. */
+/* A launch with its schedule; scalars: the params' defaults, NULL: not known; walk: its pipeline if tiles are walked,
+ * else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in; strip: of time
+ * over warps the level, its tile, and the rows of a segment on a large grid, else NULL. */
 typedef struct LaunchPlan {
   const Launch *l;
   const Const *scalars;
@@ -225,7 +225,10 @@ static LaunchWork work_of(const LaunchPlan *p) {
 
 /* The figures of launch `l` under schedule `s` on target `t`, where the params have the values `scalars`. */
 static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s, const Const *scalars) {
-  LaunchPlan p = {.l = l, .scalars = scalars, .schedule = *s, .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
+  LaunchPlan p = {.l = l,
+                  .scalars = scalars,
+                  .schedule = *s,
+                  .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   if (s->family == FAMILY_WARPS) {
     const char *why;
@@ -244,7 +247,8 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
   bool naive = !family_row(s->family)->tiled;
   if (!naive && m->time_tile > 1) {
     *count = 1;
-    out[0] = launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s, scalars);
+    out[0] =
+        launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s, scalars);
     return out;
   }
   Launch **l = naive ? naive_launches(m, n, st, count) : group_launches(m, n, st, count);

@@ -198,7 +198,7 @@ static const char *apart_text(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   for (int i = 0; i < n; i++)
-    if (!is_history_stencil(m, &st[i]))
+    if (is_said_stencil(m, n, st, i))
       str_addf(&out, "%s%s", out.n ? "," : "", said_name(m->arena, &st[i]));
   return out.s;
 }
@@ -216,14 +216,13 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
   with.schedule = &want;
   if (want.T && !plan_cut(c, trial, apart_text(m)))
     return INFINITY;
-  bool ok = plan_tile(&with, trial, s) &&
-            schedule_time_with_edges(c, plan_tiled_copy(trial, 1), s, want.size, &time);
+  bool ok = plan_tile(&with, trial, s) && schedule_time_with_edges(c, plan_tiled_copy(trial, 1), s, want.size, &time);
   return ok ? time.seconds : INFINITY;
 }
 
-/* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and stencils
- * compute few points: tiles of several stencils compute these on all of the grid, or at least their halo. Several time
- * steps a tile may be worth that. `whole`: the module without a cut. */
+/* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and
+ * stencils compute few points: tiles of several stencils compute these on all of the grid, or at least their halo.
+ * Several time steps a tile may be worth that. `whole`: the module without a cut. */
 static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s) {
   const Schedule *want = c->schedule;
   Schedule tiles, naive;

@@ -9,8 +9,8 @@
 
 const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
 
-/* Points that kernel `k` of `m` covers in dimension `d` of a grid of `size` points there: as many as it says, or as large
- * a part as under the params' defaults. */
+/* Points that kernel `k` of `m` covers in dimension `d` of a grid of `size` points there: as many as it says, or as
+ * large a part as under the params' defaults. */
 static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t size) {
   const Affine *x = &k->extent[d];
   Affine all = box_extent(m->arena, &m->grid, d);
@@ -24,8 +24,9 @@ static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t s
   return part < 1 ? (int64_t)fmax(1, part * (double)size) : size;
 }
 
-/* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel IR module `m`,
- * which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they were less. */
+/* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
+ * IR module `m`, which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they
+ * were less. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
                               const int64_t *size, bool edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];

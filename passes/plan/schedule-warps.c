@@ -110,9 +110,7 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T /
                   (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
-  double both = e->late                ? hypot(arithmetic, memory)
-                : arithmetic > memory ? arithmetic
-                                      : memory;
+  double both = e->late ? hypot(arithmetic, memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
 }
 
@@ -230,8 +228,8 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
 static bool only_adds(const WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    if (warps_costs(x) && x->op->code != OP_ADD && x->op->code != OP_SUB &&
-        x->op->code != OP_MUL && x->op->code != OP_NEG && x->op->code != OP_FMA)
+    if (warps_costs(x) && x->op->code != OP_ADD && x->op->code != OP_SUB && x->op->code != OP_MUL &&
+        x->op->code != OP_NEG && x->op->code != OP_FMA)
       return false;
   }
   return true;
@@ -247,8 +245,9 @@ static int32_t reach_of(const WarpLevel *e) {
  * points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
-  return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
-         terms <= tuning.warps_most_terms && reach_of(e) <= tuning.warps_most_reach;
+  return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] &&
+         terms >= tuning.warps_least_terms && terms <= tuning.warps_most_terms &&
+         reach_of(e) <= tuning.warps_most_reach;
 }
 
 /* The same of steps of several fields: of two or three of one type, which read the points beside alone. */
@@ -261,9 +260,10 @@ static bool fields_were_faster(const WarpLevel *e) {
  * with warps of their own that load and store. Walks need more points to be fast in f64. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double least = warps_largest(e) > 4 ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
-  return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages && e->nfields <= tuning.warps_late_fields &&
-         warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] && !e->wraps[0] && !e->wraps[1] &&
-         reach_of(e) <= tuning.warps_most_reach && (double)size[0] >= least && (double)size[1] >= least;
+  return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages &&
+         e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
+         !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
+         (double)size[0] >= least && (double)size[1] >= least;
 }
 
 /* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
