@@ -296,6 +296,9 @@ static void check_fields(Making *k) {
       if (why)
         reject(k, why);
     }
+    for (int d = 0; d < 2 && warps_probe(e, v); d++)
+      if (!points_inside(e->m, &x->piece->box, warps_region(e), d))
+        reject(k, "a probe sees points beyond the fields' region");
   }
   for (int v = 0; v < e->nvalues && e->nfields; v++)
     for (int d = 0; d < 2 && e->value[v].kind == WARP_NEW; d++) {
