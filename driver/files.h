@@ -64,8 +64,8 @@ FILE *pipe_create(StcContext *c, const char *path);
 /* Does the user of the context want to stop? */
 bool context_stopped(const StcContext *c);
 /* Ctrl-C and SIGTERM (ending.c). How the process may end at once, with exit code STC_INTERRUPTED: `grace` seconds after
- * the signal, when nothing holds it back (hold_begin), once `last` (NULL: nothing is said) has been called, in another
- * thread, while nobody begins to hold. */
+ * the signal, when nothing holds it back (hold_begin), once `last` (NULL: nothing is printed) has been called, in
+ * another thread, while nobody begins to hold. */
 typedef struct Ending {
   double grace;
   void (*last)(void *user);

@@ -8,8 +8,8 @@
 /* At most so many bounds along one dimension that do not differ by constants. */
 enum { MOST_BOUNDS = 8 };
 
-/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. In a part of a grid
- * there may be more bounds, which are only known at launch: `first` blocks cover the points before each of `lo`, and
+/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. Bounds
+ * that do not differ by constants are only known at launch: `first` blocks cover the points before each of `lo`, and
  * none begins behind one of `hi`; then the number of the first block is scalar `begin` (-1: `first`), and `extent`
  * depends on lets, too. */
 typedef struct Inner {
@@ -29,6 +29,8 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner);
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
 /* Moves the blocks of `k` to those of `inner`, which are settled. The kernel covers what it did. */
 void inner_move(const Module *m, Kernel *k, const Inner *inner);
+/* How many ops `b` has, those within others counted. */
+int64_t inner_ops(Block *b);
 /* Is it worthwhile to part blocks of `k` from the others: does one not fill a device's registers by itself? */
 bool inner_is_worthwhile(const Kernel *k);
 

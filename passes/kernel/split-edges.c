@@ -91,13 +91,19 @@ static void count_op(void *user, Op *op) {
   ++*(int64_t *)user;
 }
 
+int64_t inner_ops(Block *b) {
+  int64_t ops = 0;
+  block_walk(b, count_op, &ops);
+  return ops;
+}
+
 /* Is the version for blocks at edges of `k` much longer than that for others, so that these would take registers that
  * they do not need? */
 static bool has_long_edges(const Kernel *k) {
   int64_t ops[2] = {0, 0};
   for (const Op *op = k->body->first; op; op = op->next)
     for (int i = 0; i < 2 && (op->flags & IF_INTERIOR); i++)
-      block_walk(op->blocks[i], count_op, &ops[i]);
+      ops[i] += inner_ops(op->blocks[i]);
   return ops[1] >= LONG_EDGES && ops[1] >= LONGER * ops[0];
 }
 

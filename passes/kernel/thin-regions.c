@@ -260,19 +260,6 @@ static Op *interior_of(const Kernel *k) {
   return NULL;
 }
 
-/* Counts ops (a block_walk callback). */
-static void count_op(void *user, Op *op) {
-  (void)op;
-  ++*(int64_t *)user;
-}
-
-/* Has `b` more than MOST_OPS ops? */
-static bool is_long(Block *b) {
-  int64_t ops = 0;
-  block_walk(b, count_op, &ops);
-  return ops > MOST_OPS;
-}
-
 /* Puts a choice in the place of `body`, a kernel's or that of a block's parent; returns it, with empty versions. */
 static Op *build_choice(const Thin *t, const Kernel *k, Block **place) {
   Block *chooses = block_new(t->a.arena, (*place)->parent);
@@ -417,7 +404,7 @@ static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inn
   const Op *interior = interior_of(k);
   Block *body = interior ? interior->blocks[0] : k->body;
   Thin t = {.a = {.arena = c->arena}};
-  if (!makes_steps(m, k) || k->hollow || block_has_signals(k->body) || (!inner && is_long(body)))
+  if (!makes_steps(m, k) || k->hollow || block_has_signals(k->body) || (!inner && inner_ops(body) > MOST_OPS))
     return t;
   t.a.ranges = ranges_new(c->arena, m, k, k->body);
   t.scalars = default_scalars(m);

@@ -370,21 +370,17 @@ static void auto_cut(const Fuse *f) {
 
 /* ---- the pass */
 
-/* Takes the messages of a trial, and shows none. */
-static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
-
 /* The points of the grid that the schedule `s` is to suit, or under the params' defaults; tuning.unknown_points
  * if they have none. */
 static double grid_points(const Schedule *s, const Module *m) {
-  Diags *silent = diags_new(m->arena, drop_message, NULL);
-  Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
   double points = 1;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)s->size[d];
   if (points >= 1)
     return points;
   points = 1;
-  if (!module_bind(m, 0, NULL, scalars, silent))
+  const Const *scalars = default_scalars(m);
+  if (!scalars)
     return tuning.unknown_points;
   for (int d = 0; d < m->grid.rank; d++) {
     int64_t extent = affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL);
