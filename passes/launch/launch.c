@@ -379,6 +379,11 @@ void launch_store_over(Launch *l) {
   }
 }
 
+void launch_store_apart(Launch *l) {
+  for (int f = 0; f < l->m->nfields; f++)
+    l->use[f].paired = l->use[f].paired || (l->use[f].stored && l->use[f].loaded);
+}
+
 /* A launch of `n` instances that nothing is known of yet. */
 static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
   Launch *l = ARENA_NEW(m->arena, Launch);

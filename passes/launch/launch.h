@@ -167,6 +167,9 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
  * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
  * Memory need not bring what is written over then. */
 void launch_store_over(Launch *l);
+/* Lets launch `l` store to another buffer whatever it would write in place: for walks, whose tiles also load, beside
+ * what they compute, where they read other fields, so that another tile may be writing what they load. */
+void launch_store_apart(Launch *l);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
  * number, in the module's arena; what it says of other fields means nothing. */
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);

@@ -357,11 +357,14 @@ static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) 
   }
 }
 
-/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
+/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. With
+ * fewer levels there may be no halo to compute, so that a field would be written in place, but still one to load. */
 static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[MOST_TILES]) {
   int n = tile_launches(c->target, m, out);
   if (n == 0)
     out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  for (int i = 1; i < n; i++)
+    launch_store_apart(out[i]);
   return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
 }
 

@@ -159,6 +159,8 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
   Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + MOST_TILES);
   int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
+  for (int i = 1; i < tiles; i++)
+    launch_store_apart(tile[i]);
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
   for (int i = 0; i < groups; i++)
