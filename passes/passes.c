@@ -42,6 +42,8 @@ const Pass pass_table[] = {
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_merge_points},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
+    {"order", "put the ops of long bodies into an order in which few values are alive at\nonce", LEVEL_SIR, LEVEL_SIR,
+     NULL, pass_order},
     {"plan",
      "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey; why: so many "
      "candidates are remarked",

@@ -12,10 +12,11 @@
  *
  * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are
  * tuning.enough_roots or something else touches the same memory, so that the cells of a thread come together. What
- * needs no test: constants, and roots of what was tested. A test is for tuning.guarded_roots at most: all operands wait
- * for it. Where roots of roots of roots are computed, more than tuning.root_levels (as iterations do: their corrections
- * become tiny), a test for all would often fail, and they stay as they are, but for their ends (root-ends.c). So they
- * do where the tests would be more instructions than those that roots and quotients make by themselves. */
+ * needs no test: constants, and roots of what was tested. A test is for tuning.guarded_roots at most, and for no more
+ * once tuning.guarded_words wait for it: all operands do, and all from which the other way computes. Where roots of
+ * roots of roots are computed, more than tuning.root_levels (as iterations do: their corrections become tiny), a test
+ * for all would often fail, and they stay as they are, but for their ends (root-ends.c). So they do where the tests
+ * would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
 #include "ir/run.h"
@@ -23,20 +24,22 @@
 #include "passes/kernel/root-ends.h"
 #include "passes/plan/tuning.h"
 #include "passes/registry.h"
+#include "passes/weights.h"
 
 /* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of
  * them, by level[id] of them one after another; deep[id]: by more than tuning.root_levels, and none is guarded;
- * live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those
+ * live[id]: it is used behind them; kept[id]: it is not made in the batch, but used there, so that it waits for the
+ * test, as `words` words do in all; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those
  * that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come
  * behind the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32; /* f32 is approximated anyway */
   int32_t n;     /* values that have numbers */
-  bool *slow, *live, *deep;
+  bool *slow, *live, *deep, *kept;
   uint8_t *level;
   Value **exact, **by;
-  int32_t nops, nroots, ntests;
+  int32_t nops, nroots, ntests, words;
   Op **ops;
   Value **tests;
   bool *absolute;        /* tests[i]: its absolute value must be ranged */
@@ -114,10 +117,21 @@ static int32_t level_of(const Batch *g, const Op *op) {
   return level + (is_root(g, op) && !is_by_root(g, op));
 }
 
+/* Notes that `v`, if it is not made in the batch, is kept until behind the test: the other way computes from it. */
+static void keep(Batch *g, const Value *v) {
+  bool free = v->def && (v->def->code == OP_CONST || v->def->code == OP_SCALAR);
+  if (free || v->id < 0 || v->id >= g->n || g->slow[v->id] || g->kept[v->id])
+    return;
+  g->kept[v->id] = true;
+  g->words += type_words(v->type);
+}
+
 /* Takes `op` into the batch. */
 static void take(Batch *g, Op *op) {
   bool root = is_root(g, op);
   int32_t level = level_of(g, op);
+  for (int i = 0; i < op->noperands; i++)
+    keep(g, op->operands[i]);
   for (int i = 0; root && i < op->noperands; i++)
     note_test(g, op->operands[i], op->code == OP_DIV);
   g->nroots += root;
@@ -215,7 +229,11 @@ static void clear(Batch *g) {
   for (int i = 0; i < g->nops; i++)
     for (int k = 0; k < g->ops[i]->nresults; k++)
       g->slow[g->ops[i]->results[k]->id] = g->live[g->ops[i]->results[k]->id] = false;
-  g->nops = g->nroots = g->ntests = g->nwaiting = 0;
+  for (int i = 0; i < g->nops; i++)
+    for (int k = 0; k < g->ops[i]->noperands; k++)
+      if (g->ops[i]->operands[k]->id >= 0 && g->ops[i]->operands[k]->id < g->n)
+        g->kept[g->ops[i]->operands[k]->id] = false;
+  g->nops = g->nroots = g->ntests = g->nwaiting = g->words = 0;
   g->ops = NULL;
   g->tests = NULL;
   g->waiting = NULL;
@@ -355,7 +373,7 @@ static void pass_op(Batch *g, Block *b, Op *op) {
   bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
   bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < tuning.enough_roots;
   if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) ||
-      (root && g->nroots == tuning.guarded_roots))
+      (root && (g->nroots == tuning.guarded_roots || g->words > tuning.guarded_words)))
     flush(g, b, op);
   if (pure && is_deep(g, op)) {
     g->deep[op->results[0]->id] = true;
@@ -395,6 +413,7 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
                .slow = ARENA_ARRAY(c->arena, bool, values + 1),
                .live = ARENA_ARRAY(c->arena, bool, values + 1),
                .deep = ARENA_ARRAY(c->arena, bool, values + 1),
+               .kept = ARENA_ARRAY(c->arena, bool, values + 1),
                .level = ARENA_ARRAY(c->arena, uint8_t, values + 1),
                .exact = ARENA_ARRAY(c->arena, Value *, values + 1),
                .by = ARENA_ARRAY(c->arena, Value *, values + 1),
