@@ -303,6 +303,7 @@ static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
 static json_t *buffers(const Writer *w) {
   static const char *const kinds[] = {"field", "array", "scratch"};
   json_t *list = json_array();
+  const int64_t *alignments = buffer_alignments(w->m);
   for (int i = 0; i < w->m->nbuffers; i++) {
     const Buffer *b = &w->m->buffers[i];
     Type t = buffer_type(w->m, i);
@@ -320,7 +321,7 @@ static json_t *buffers(const Writer *w) {
     set(o, "type", json_string(type_name(t)));
     set(o, "element_bytes", json_integer(type_size(t)));
     set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
-    set(o, "alignment", json_integer(buffer_alignment(w->m, i)));
+    set(o, "alignment", json_integer(alignments[i]));
     if (b->lead)
       set(o, "lead", json_integer(b->lead));
     json_array_append_new(list, o);

@@ -53,6 +53,7 @@ Module *module_derive(const Module *m, OpLevel level) {
   Module *r = ARENA_NEW(m->arena, Module);
   *r = *m;
   r->level = level;
+  r->defaults = NULL;
   r->time_tile = 1;
   r->ninits = r->nstencils = r->nbuffers = r->nkernels = 0;
   r->inits = r->stencils = NULL;
@@ -472,21 +473,36 @@ int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {
   return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
 }
 
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
 /* The field of which buffer `b` is a copy or a past; -1: it is no field's. */
 static int buffer_root(const Module *m, const Buffer *b) {
   return b->kind != BUFFER_FIELD ? -1 : m->fields[b->field].past ? m->fields[b->field].present : b->field;
 }
 
-int64_t buffer_alignment(const Module *m, int buffer) {
-  int64_t most = type_size(buffer_type(m, buffer));
-  int root = buffer_root(m, &m->buffers[buffer]);
+int64_t *buffer_alignments(const Module *m) {
+  int64_t *most = ARENA_ARRAY(m->arena, int64_t, m->nbuffers + 1),
+          *field = ARENA_ARRAY(m->arena, int64_t, m->nfields + 1);
   for (int b = 0; b < m->nbuffers; b++)
-    for (int i = 0; i < m->nkernels && (b == buffer || (root >= 0 && buffer_root(m, &m->buffers[b]) == root)); i++) {
-      int64_t need = kernel_alignment(m, &m->kernels[i], b);
-      most = need > most ? need : most;
+    most[b] = type_size(buffer_type(m, b));
+  for (int i = 0; i < m->nkernels; i++)
+    for (int a = 0; a < m->kernels[i].nargs; a++) {
+      const KArg *arg = &m->kernels[i].args[a];
+      if (arg->kind == KARG_BUFFER)
+        most[arg->index] = larger(most[arg->index], kernel_alignment(m, &m->kernels[i], arg->index));
     }
+  for (int b = 0; b < m->nbuffers; b++) {
+    int root = buffer_root(m, &m->buffers[b]);
+    if (root >= 0)
+      field[root] = larger(field[root], most[b]);
+  }
+  for (int b = 0; b < m->nbuffers; b++)
+    if (buffer_root(m, &m->buffers[b]) >= 0)
+      most[b] = field[buffer_root(m, &m->buffers[b])];
   return most;
 }
+
+int64_t buffer_alignment(const Module *m, int buffer) { return buffer_alignments(m)[buffer]; }
 
 /* Bytes of one array, at most INT64_MAX / 64. */
 static int64_t array_bytes(const Array *a) {

@@ -357,6 +357,9 @@ typedef struct Host {
 /* How a program is to be run (ir/plan.h). */
 typedef struct Schedule Schedule;
 
+/* The values of a module's scalars where all params have their defaults (passes/launch/thin.c). */
+typedef struct Defaults Defaults;
+
 /* A program, in stencil IR (steps, inits used) or kernel IR (buffers, kernels, host used); the declarations are common.
  */
 typedef struct Module {
@@ -386,7 +389,8 @@ typedef struct Module {
   PointList *lists;
   int32_t nprobes;
   Probe *probes;
-  const GridPart *part; /* NULL: the module is for the whole grid */
+  const GridPart *part;     /* NULL: the module is for the whole grid */
+  const Defaults *defaults; /* those that keep_defaults has found; NULL: none */
   /* stencil IR */
   int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
   const Schedule *plan; /* what pass plan decided; NULL: nothing */
@@ -488,8 +492,10 @@ int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t 
 /* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
 int module_field_buffer(const Module *m, int field, int copy);
 /* Bytes that the address of buffer `buffer` must be a multiple of, for kernel `k` and for all: the size of an element,
- * and up to 16 where vector ops and copies move several at once. Buffers that swaps exchange need the same. */
+ * and up to 16 where vector ops and copies move several at once. Buffers that swaps exchange need the same. Those of
+ * all buffers, in the module's arena: as dear as that of one. */
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer);
+int64_t *buffer_alignments(const Module *m);
 int64_t buffer_alignment(const Module *m, int buffer);
 /* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
 int kernel_storage(const Kernel *k, int array);

@@ -282,7 +282,10 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
     dump(to, "before", name, NULL, m);
   double start = 1e3 * clock_seconds();
   int errors = diags_errors(c->diags);
+  m->defaults = NULL;
   m = s->pass->run(c, m, s->noptions, s->options);
+  if (m)
+    m->defaults = NULL;
   s->ms = 1e3 * clock_seconds() - start;
   if (!m || diags_errors(c->diags) > errors)
     return NULL;

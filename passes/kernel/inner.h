@@ -29,6 +29,8 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner);
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
 /* Moves the blocks of `k` to those of `inner`, which are settled. The kernel covers what it did. */
 void inner_move(const Module *m, Kernel *k, const Inner *inner);
+/* A name that no kernel of `m` has yet for one of the blocks of `k` that are `part`. */
+const char *inner_name(const Module *m, const Kernel *k, const char *part);
 /* How many ops `b` has, those within others counted. */
 int64_t inner_ops(Block *b);
 /* Is it worthwhile to part blocks of `k` from the others: does one not fill a device's registers by itself? */

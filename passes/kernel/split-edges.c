@@ -316,9 +316,8 @@ void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {
   inner_move(m, k, inner);
 }
 
-/* A name for the edge kernel of `k`. */
-static const char *edge_name(Module *m, const Kernel *k) {
-  const char *name = arena_printf(m->arena, "%s_edge", k->name);
+const char *inner_name(const Module *m, const Kernel *k, const char *part) {
+  const char *name = arena_printf(m->arena, "%s_%s", k->name, part);
   while (module_find_kernel(m, name) >= 0)
     name = arena_printf(m->arena, "%s_", name);
   return name;
@@ -334,7 +333,7 @@ static void split_kernel(Module *m, int i, Split *s) {
   b.loc = k->loc;
   inner_settle(m, k, s->inner);
   build_edge_places(&b, m, k, s->inner, places);
-  edge.name = edge_name(m, k);
+  edge.name = inner_name(m, k, "edge");
   edge.body = block_clone(m->arena, k->body, NULL, NULL);
   edge.arrays = ARENA_ARRAY(m->arena, Array, k->narrays + 1);
   if (k->narrays)

@@ -23,12 +23,10 @@
 #include "passes/launch/launch.h"
 
 /* A box no wider than MOST_WIDTH points in some dimension is thin; a kernel may have conditions for so many regions; a
- * body of more ops than MOST_OPS is not made twice, since the driver compiles both. */
+ * body of more ops than MOST_OPS is not made twice, since the driver compiles both. A box whose extent depends on
+ * params is thin if it is under their defaults, and has at most one of THIN_SHARE of the grid's points along each
+ * dimension. */
 enum { MOST_WIDTH = 64, MOST_REGIONS = 8, MOST_OPS = 12000 };
-
-/* A box whose extent depends on params is thin if it is under their defaults, and has at most one of so many of the
- * grid's points along each dimension. */
-enum { THIN_SHARE = 8 };
 
 /* The blocks that may meet a region: lo[i] <= u_i <= hi[i] for all n parts u_i of the block. */
 typedef struct Region {
@@ -329,14 +327,6 @@ static Inner hull_along(Module *m, const Kernel *k, const Thin *t, int d) {
   return in;
 }
 
-/* A name for the kernel of the blocks that meet thin regions. */
-static const char *thin_name(Module *m, const Kernel *k) {
-  const char *name = arena_printf(m->arena, "%s_thin", k->name);
-  while (module_find_kernel(m, name) >= 0)
-    name = arena_printf(m->arena, "%s_", name);
-  return name;
-}
-
 /* Can the blocks of `k` that meet regions be a kernel of their own? */
 static bool may_part(const Kernel *k) {
   bool even = true;
@@ -352,7 +342,7 @@ static int split_kernel(Module *m, int i, Thin *t) {
   Block *body = k->body;
   for (int d = 0; d < k->rank; d++)
     hull[d] = hull_along(m, k, t, d);
-  thin.name = thin_name(m, k);
+  thin.name = inner_name(m, k, "thin");
   thin.arrays = ARENA_ARRAY(m->arena, Array, k->narrays + 1);
   if (k->narrays)
     memcpy(thin.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);

@@ -186,6 +186,7 @@ static void make_instances(Copies *c) {
 
 void launch_drop_copies(Launch *l, const bool *wanted) {
   Arena *a = l->m->arena;
+  ArenaMark start = arena_mark(a);
   int32_t nfields = l->m->nfields;
   Copies c = {.l = l,
               .n = l->n,
@@ -211,6 +212,8 @@ void launch_drop_copies(Launch *l, const bool *wanted) {
     }
   if (any && left && (dropped || c.n > 1))
     make_instances(&c);
+  else
+    arena_release(a, start);
 }
 
 Version launch_reads(const Launch *l, int field, int i) {

@@ -97,11 +97,17 @@ static void note_want(void *user, const Piece *piece, int field, const int64_t *
   w->settled[field] = true;
 }
 
+/* Has the module temp fields? */
+static bool has_temps(const Module *m) {
+  bool temps = false;
+  for (int f = 0; f < m->nfields && !temps; f++)
+    temps = m->fields[f].temp;
+  return temps;
+}
+
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end) {
   Wants w = {ARENA_ARRAY(m->arena, bool, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields)};
-  bool temps = false;
-  for (int f = 0; f < m->nfields; f++)
-    temps = temps || m->fields[f].temp;
+  bool temps = has_temps(m);
   for (const Stencil *st = first; st < end && temps; st++) {
     stencil_accesses(st, note_want, &w);
     for (int t = 0; t < st->ntargets; t++) {
@@ -256,10 +262,10 @@ static void grow(Extent *hull, const Extent *x, int rank) {
   }
 }
 
-/* Which fields have instances before the launch written? */
+/* Which temp fields have instances before the launch written? */
 static bool *written_earlier(const Launch *l) {
-  bool *written = ARENA_ARRAY(l->m->arena, bool, l->m->nfields);
-  for (const Stencil *st = l->first; st < l->given; st++)
+  bool *written = ARENA_ARRAY(l->m->arena, bool, l->m->nfields), temps = has_temps(l->m);
+  for (const Stencil *st = l->first; st < l->given && temps; st++)
     for (int t = 0; t < st->ntargets; t++)
       written[st->targets[t]] = true;
   return written;
@@ -269,13 +275,15 @@ static bool *written_earlier(const Launch *l) {
 static void measure(Launch *l) {
   int rank = l->m->grid.rank;
   bool *earlier = written_earlier(l);
+  int32_t *none = ARENA_ARRAY(l->m->arena, int32_t, 1);
+  none[0] = -1;
   note_writers(l);
   for (int f = 0; f < l->m->nfields; f++) {
     FieldUse *u = &l->use[f];
     u->versions = launch_version(l, f, l->n);
     u->depth = 2;
     u->fresh = l->m->fields[f].temp && !earlier[f];
-    u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
+    u->near = u->versions ? ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1) : none;
     for (int v = 0; v <= u->versions; v++)
       u->near[v] = -1;
   }
@@ -373,8 +381,10 @@ void launch_store_over(Launch *l) {
   for (int f = 0; f < l->m->nfields && l->n == 1 && !has_halo(l); f++) {
     int last = l->use[f].paired && l->use[f].into < 0 ? oldest_level(l, f) : f;
     Beside b = {l, last, false};
+    if (last == f)
+      continue;
     stencil_accesses(l->st, note_beside, &b);
-    if (last != f && !b.found)
+    if (!b.found)
       l->use[f].into = last;
   }
 }

@@ -251,8 +251,13 @@ bool stencil_is_thin(const Module *m, const Stencil *st);
  * keeps of a field stays where it is, and what is stored to another buffer is copied back (FieldUse.back). Sets
  * `thin`. For targets without threads. */
 void launch_copy_back(Launch *l);
+/* What at most one of so many of the grid's points have is few. */
+enum { THIN_SHARE = 8 };
 /* The values of the scalars of `m` where all params have their defaults, NULL: one has none, or a check fails. */
 const Const *default_scalars(const Module *m);
+/* Finds them once for `m` and the copies that are made of it, until a pass has run (Module.defaults): for passes that
+ * ask often and change neither params nor checks. */
+void keep_defaults(Module *m);
 /* The part of the points of the grid of `m` that `box` has where the scalars have these values; 1 if they are not known
  * (NULL). */
 double box_share(const Module *m, const Box *box, const Const *scalars);

@@ -3,8 +3,8 @@
 #include "passes/launch/launch.h"
 
 /* Pieces of so many points across are thin where the grid's extent is known at launch only; else all pieces of a
- * stencil together are if they have at most one of so many of the grid's points. */
-enum { THIN_POINTS = 32, THIN_SHARE = 8 };
+ * stencil together are if they have at most one of THIN_SHARE of the grid's points. */
+enum { THIN_POINTS = 32 };
 
 /* So many parts of a stencil at most are kernels of their own. */
 enum { MOST_PARTS = 4 };
@@ -56,9 +56,29 @@ void launch_copy_back(Launch *l) {
 /* Nobody is told what is wrong with the params' defaults. */
 static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 
-const Const *default_scalars(const Module *m) {
+/* What is kept of the scalars' values, and how much the module had when they were found. */
+struct Defaults {
+  int32_t nscalars, nfields, nchecks, nkernels;
+  const Const *values;
+};
+
+/* The values by themselves. */
+static const Const *bind_defaults(const Module *m) {
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
   return module_bind(m, 0, NULL, scalars, diags_new(m->arena, drop_message, NULL)) ? scalars : NULL;
+}
+
+const Const *default_scalars(const Module *m) {
+  const Defaults *d = m->defaults;
+  bool same = d && d->nscalars == m->nscalars && d->nfields == m->nfields && d->nchecks == m->nchecks &&
+              d->nkernels == m->nkernels;
+  return same ? d->values : bind_defaults(m);
+}
+
+void keep_defaults(Module *m) {
+  Defaults *d = ARENA_NEW(m->arena, Defaults);
+  *d = (Defaults){m->nscalars, m->nfields, m->nchecks, m->nkernels, bind_defaults(m)};
+  m->defaults = d;
 }
 
 double box_share(const Module *m, const Box *box, const Const *scalars) {

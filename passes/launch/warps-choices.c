@@ -122,29 +122,19 @@ static bool special_rows(const WarpLevel *e, int v, SpecialRows *rows) {
   return box_is_few(e->m, &box);
 }
 
-SpecialRows *warps_special_rows(const WarpLevel *e, int *n) {
+SpecialRows *warps_special_rows(const WarpLevel *e, int *n, bool *is) {
   SpecialRows *out = ARENA_ARRAY(e->m->arena, SpecialRows, MOST_SPECIAL), own;
   *n = 0;
-  if (e->wraps[0])
-    return out;
-  for (int v = 0; v < e->nvalues && *n < MOST_SPECIAL; v++) {
-    bool is = special_rows(e, v, &own);
-    for (int i = 0; i < *n; i++)
-      is = is && !(affine_equal(out[i].lo, own.lo) && affine_equal(out[i].hi, own.hi));
-    if (is)
+  for (int v = 0; v < e->nvalues; v++) {
+    int i = 0;
+    is[v] = !e->wraps[0] && special_rows(e, v, &own);
+    if (!is[v])
+      continue;
+    while (i < *n && !(affine_equal(out[i].lo, own.lo) && affine_equal(out[i].hi, own.hi)))
+      i++;
+    is[v] = i < MOST_SPECIAL;
+    if (i == *n && is[v])
       out[(*n)++] = own;
   }
   return out;
-}
-
-bool warps_is_special(const WarpLevel *e, int v) {
-  int n;
-  SpecialRows own;
-  bool among = false;
-  if (!special_rows(e, v, &own))
-    return false;
-  const SpecialRows *all = warps_special_rows(e, &n);
-  for (int i = 0; i < n; i++)
-    among = among || (affine_equal(all[i].lo, own.lo) && affine_equal(all[i].hi, own.hi));
-  return among;
 }

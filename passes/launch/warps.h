@@ -83,15 +83,12 @@ const Box *warps_region(const WarpLevel *e);
 void warps_find_choices(WarpLevel *e);
 /* Rows of the grid that nearly no group has, on which the level has more to do: choices and what probes see. [lo, hi]
  * of dimension 0; at most MOST_SPECIAL, *n of them; none where rows are images of others. Other choices and probes are
- * in all rows' code.
- */
+ * in all rows' code. is[v] becomes: is value `v`, a choice or one that a probe sees, of such rows alone? */
 enum { MOST_SPECIAL = 4 };
 typedef struct SpecialRows {
   Affine lo, hi;
 } SpecialRows;
-SpecialRows *warps_special_rows(const WarpLevel *e, int *n);
-/* Is value `v`, a choice or one that a probe sees, of such rows alone? */
-bool warps_is_special(const WarpLevel *e, int v);
+SpecialRows *warps_special_rows(const WarpLevel *e, int *n, bool *is);
 /* The values that condition `v` is all of, *n numbers in arena `a`. */
 int *warps_condition_parts(Arena *a, const WarpLevel *e, int v, int *n);
 /* Sets time and until of the values of `e`, lag, latest, late and keeps: as few rows as can be are kept, and those made

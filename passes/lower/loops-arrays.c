@@ -19,12 +19,13 @@ bool keeps_values(const Launch *l, int i, int field) {
   return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i);
 }
 
-/* read[f][v]: does an instance of `l` read version v of field f, be it to keep it? */
+/* read[f][v]: does an instance of `l` read version v of field f, which one makes, be it to keep it? */
 static bool **versions_read(const Launch *l) {
   const Module *m = l->m;
   ReadMarks r = {l, 0, ARENA_ARRAY(m->arena, bool *, m->nfields)};
+  bool *unwritten = ARENA_ARRAY(m->arena, bool, 1);
   for (int f = 0; f < m->nfields; f++)
-    r.read[f] = ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1);
+    r.read[f] = l->use[f].versions ? ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1) : unwritten;
   for (r.instance = 0; r.instance < l->n; r.instance++) {
     const Stencil *st = &l->st[r.instance];
     stencil_accesses(st, mark_read, &r);
@@ -70,9 +71,11 @@ static int mark_array(Tile *t, int i, int field, int v) {
 void tile_arrays(Tile *t, ArrayFn make) {
   const Module *m = t->l->m;
   bool **read = versions_read(t->l);
+  int32_t *none = ARENA_ARRAY(m->arena, int32_t, 1);
+  none[0] = -1;
   t->array = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   for (int f = 0; f < m->nfields; f++) {
-    t->array[f] = ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1);
+    t->array[f] = t->l->use[f].versions ? ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1) : none;
     for (int v = 0; v <= t->l->use[f].versions; v++)
       t->array[f][v] = -1;
   }

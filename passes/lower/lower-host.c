@@ -38,16 +38,18 @@ Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *la
   add_param_buffers(lo->out);
   for (int copy = 0; copy < 2; copy++)
     lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
-  for (int f = 0; f < m->nfields; f++) {
-    bool first = !m->fields[f].temp, second = false;
-    for (int i = 0; i < n; i++) {
-      first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored || launches[i]->use[f].from >= 0;
-      second = second || (launches[i]->use[f].paired && launches[i]->use[f].into < 0);
+  bool *first = ARENA_ARRAY(c->arena, bool, m->nfields), *second = ARENA_ARRAY(c->arena, bool, m->nfields);
+  for (int i = 0; i < n; i++)
+    for (int f = 0; f < m->nfields; f++) {
+      const FieldUse *u = &launches[i]->use[f];
+      first[f] = first[f] || u->loaded || u->stored || u->from >= 0;
+      second[f] = second[f] || (u->paired && u->into < 0);
     }
+  for (int f = 0; f < m->nfields; f++) {
     lo->copy[0][f] = lo->copy[1][f] = -1;
-    if (first)
+    if (first[f] || !m->fields[f].temp)
       add_buffer(lo, f, 0);
-    if (second)
+    if (second[f])
       add_buffer(lo, f, 1);
   }
   return lo;
@@ -160,7 +162,11 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
-  for (int past = MAX_HISTORY + 1; past > 0; past--)
+  int oldest = 0;
+  for (int f = 0; f < lo->m->nfields; f++)
+    if (l->use[f].from >= 0 && lo->m->fields[f].past > oldest)
+      oldest = lo->m->fields[f].past;
+  for (int past = oldest; past > 0; past--)
     for (int f = 0; f < lo->m->nfields; f++)
       if (lo->m->fields[f].past == past && l->use[f].from >= 0)
         push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[0][l->use[f].from]});

@@ -6,7 +6,8 @@
  *   warps-probes.c what probes see
  *   warps-rings.c  where rows lie in the rings
  *   warps-hold.c   what two warps hold in shared memory from group to group
- *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
+ *   warps-strip.c  strips and segments
+ *   warps-copies.c rows from and to global memory by bulk copies
  *   lower-warps.c  the kernel: pass lower-warps
  *
  * The words are those of launch/warps.h. */
@@ -156,6 +157,26 @@ void warps_make_held(WarpKernel *k);
  * them back. */
 void warps_hold(WarpKernel *k, WarpHeld what, int n, Value *const *v);
 void warps_take_held(WarpKernel *k, WarpHeld what, int n, Value **v);
+
+/* Integer `x`, i32. */
+Value *warps_small(WarpKernel *k, int x);
+/* An op on signal `slot` of those of ring `ring`. */
+void warps_signal(WarpKernel *k, Opcode code, int array, Value *value, Value *ring, Value *slot);
+/* Goes into arm `arm` of `op`; what the place outside is goes to *outer. */
+void warps_go_in(WarpKernel *k, const Op *op, int arm, Builder *outer);
+
+/* Where the walk has got to with loads: strip behind that of the segment, groups left of it, row that comes next,
+ * column and columns of its strip; i32. */
+enum { LOAD_STRIP, LOAD_GROUPS, LOAD_Y, LOAD_X, LOAD_COLUMNS, LOADS };
+/* Begins the copies of the group at hand to place `slot` of the first rings. Nearly all groups have rows of the field
+ * alone, which take no test each. */
+void warps_start_copies(WarpKernel *k, Value *const *load, Value *slot);
+/* Goes to the first segment (slot: NULL), or loads the next group, where the warp is the first, `load` being led on
+ * there alone. */
+void warps_load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot);
+/* Begins the copies of those rows of the group at place `slot` of the last ring that are the segment's; the first is
+ * row `y`. Then waits until the rows of all but the latest `left` groups have been read. */
+void warps_store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, int left);
 
 /* Sets rows, columns, strips and length. */
 void warps_measure(WarpKernel *k);

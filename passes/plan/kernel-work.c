@@ -11,9 +11,6 @@
 /* The last places that are looked at for one that is alike, and the last ranges. */
 enum { LAST_PLACES = 512, MOST_PERIODS = 8 };
 
-/* What at most one of so many tiles does counts by how many do, not as if each did. */
-enum { THIN_SHARE = 8 };
-
 /* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still
  * has what it loaded there. */
 typedef struct Place {

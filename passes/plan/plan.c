@@ -296,6 +296,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     want = given;
   }
   want.family = schedule_family(c->target, &want);
+  keep_defaults(m);
   with.schedule = &want;
   with.cache = &cache;
   if (!make_plan(&with, m, plan))

@@ -310,7 +310,8 @@ static double walked_time(const Chooser *r, int T) {
     return INFINITY;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
+  WalkParts w = walk_parts(r->c->target, p);
+  return stream_fits(r->c->target, p, &s) ? walk_ns(&w, &s) : INFINITY;
 }
 
 /* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.

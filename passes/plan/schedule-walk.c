@@ -51,11 +51,11 @@ int32_t walk_row(const Launch *l, int64_t width) {
 /* Bytes of rings under pipeline `p` and schedule `s` that have `row` cells in a row. */
 static int64_t ring_bytes(const Stream *p, const Schedule *s, int64_t row) {
   const Launch *l = p->l;
-  int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1);
+  int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1), rows = walk_rows(l);
   for (int f = 0; f < l->m->nfields; f++)
     for (int v = 1; v <= l->use[f].versions; v++)
       if (p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
-        sum += walk_ring(p, f, v) * plane * type_size(l->m->fields[f].type);
+        sum += (rows + p->w[f][v].rows) * plane * type_size(l->m->fields[f].type);
   return sum;
 }
 
@@ -163,22 +163,21 @@ static Widths tried(const Launch *l, const Schedule *want, int d) {
 }
 
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
-static void search(const TargetInfo *t, const Stream *p, const Schedule *want, int d, Schedule *s, Schedule *best,
-                   double *ns) {
-  const Launch *l = p->l;
+static void search(const WalkParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
+  const Launch *l = w->p->l;
   if (d >= MAX_RANK || d == l->m->grid.rank) {
-    double took = walk_ns(t, p, s);
-    if (took < *ns && walk_bytes(p, s) <= t->max_shared_bytes) {
+    double took = walk_ns(w, s);
+    if (took < *ns && walk_bytes(w->p, s) <= w->t->max_shared_bytes) {
       *best = *s;
       *ns = took;
     }
     return;
   }
-  Widths w = tried(l, want, d);
-  for (int i = 0; i < w.n; i++) {
-    if (w.of[i])
-      set_width(l, d, w.of[i], s);
-    search(t, p, want, d + 1, s, best, ns);
+  Widths all = tried(l, want, d);
+  for (int i = 0; i < all.n; i++) {
+    if (all.of[i])
+      set_width(l, d, all.of[i], s);
+    search(w, want, d + 1, s, best, ns);
   }
 }
 
@@ -194,5 +193,6 @@ void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Sch
   s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
   s->ahead = want->ahead ? want->ahead : 1;
   Schedule trial = *s;
-  search(t, p, want, 0, &trial, s, &ns);
+  WalkParts w = walk_parts(t, p);
+  search(&w, want, 0, &trial, s, &ns);
 }

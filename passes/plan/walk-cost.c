@@ -14,7 +14,7 @@
 /* What a walk is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many tiles there
  * are for a point. */
 typedef struct WalkCost {
-  const TargetInfo *t;
+  const WalkParts *w;
   const Stream *p;
   const Schedule *s;
   double per[MAX_RANK];
@@ -78,8 +78,8 @@ static double compute_ns(const WalkCost *c) {
   double sum = 0;
   for (int i = 0; i < l->n; i++) {
     const Stencil *st = &l->st[i];
-    sum += instance_ns(c->t, l->m, st) * area(c, st->extent.lo, st->extent.hi, rank) +
-           tuning.core_line[x] / walk_lines(l) * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
+    sum += c->w->ns[i] * area(c, st->extent.lo, st->extent.hi, rank) +
+           tuning.core_line[x] / c->w->lines * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
   }
   return sum;
 }
@@ -104,31 +104,37 @@ static double memory_bytes(const WalkCost *c) {
   return launch_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
-/* Bytes of the rows of memory and of rings that a tile comes back to. */
-static double kept_bytes(const WalkCost *c) {
-  const Launch *l = c->p->l;
-  int rank = l->m->grid.rank, x = rank - 1;
-  double plane = c->s->size[x] > 0 ? fmin((double)c->s->block[x], (double)c->s->size[x]) : (double)c->s->block[x],
-         sum = 0;
-  if (rank > 2)
-    plane *= c->s->block[1];
+/* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
+static double kept_of_cell(const Stream *p) {
+  const Launch *l = p->l;
+  int64_t sum = 0, rows = walk_rows(l);
   for (int f = 0; f < l->m->nfields; f++)
     for (int v = 0; v <= l->use[f].versions; v++)
-      if (v == 0 ? l->use[f].loaded : c->p->w[f][v].used && (v < l->use[f].versions || c->p->w[f][v].rows))
-        sum += (v ? walk_ring(c->p, f, v) : c->p->w[f][0].rows + 1) * plane * type_size(l->m->fields[f].type);
-  return sum;
+      if (v == 0 ? l->use[f].loaded : p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
+        sum += ((v ? rows : 1) + p->w[f][v].rows) * type_size(l->m->fields[f].type);
+  return (double)sum;
+}
+
+/* The same of the tile. */
+static double kept_bytes(const WalkCost *c) {
+  int rank = c->p->l->m->grid.rank, x = rank - 1;
+  double plane = c->s->size[x] > 0 ? fmin((double)c->s->block[x], (double)c->s->size[x]) : (double)c->s->block[x];
+  return c->w->kept * (rank > 2 ? plane * c->s->block[1] : plane);
+}
+
+/* Bytes a point that the instances of `l` read in other rows. */
+static double apart_bytes(const Launch *l) {
+  int64_t bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (l->use[f].reach_lo[0] + l->use[f].reach_hi[0]) * type_size(l->m->fields[f].type);
+  return (double)(l->n * bytes);
 }
 
 /* Nanoseconds a point that a core waits for rows that its second-level cache has lost. */
 static double lost_ns(const WalkCost *c) {
-  const Launch *l = c->p->l;
-  int rank = l->m->grid.rank;
-  double share = kept_bytes(c) / (tuning.core_cache * (double)c->t->shared_bytes), bytes = 0;
-  double lost = fmin(fmax(share - tuning.core_kept[rank - 1], 0) / tuning.core_lost, 1);
-  for (int i = 0; i < l->n && lost > 0; i++)
-    for (int f = 0; f < l->m->nfields; f++)
-      bytes += (l->use[f].reach_lo[0] + l->use[f].reach_hi[0]) * (double)type_size(l->m->fields[f].type);
-  return lost * bytes * tuning.core_byte;
+  double share = kept_bytes(c) / (tuning.core_cache * (double)c->w->t->shared_bytes),
+         kept = tuning.core_kept[c->p->l->m->grid.rank - 1];
+  return fmin(fmax(share - kept, 0) / tuning.core_lost, 1) * c->w->apart * tuning.core_byte;
 }
 
 /* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
@@ -139,19 +145,31 @@ static double unevenness(const WalkCost *c) {
     tiles *= c->s->size[d] > 0 ? c->per[d] * (double)c->s->size[d] : INFINITY;
   if (isinf(tiles))
     return 1;
-  double cores = c->t->cores;
+  double cores = c->w->t->cores;
   return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
 }
 
-double walk_ns(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  WalkCost c = {t, p, s, {0}};
+WalkParts walk_parts(const TargetInfo *t, const Stream *p) {
+  const Launch *l = p->l;
+  WalkParts w = {.t = t, .p = p, .lines = walk_lines(l), .ns = ARENA_ARRAY(l->m->arena, double, l->n)};
+  for (int i = 0; i < l->n; i++)
+    w.ns[i] = instance_ns(t, l->m, &l->st[i]);
+  w.longest = longest_ns(t, l->m, l->n, l->st);
+  w.kept = kept_of_cell(p);
+  w.apart = apart_bytes(l);
+  return w;
+}
+
+double walk_ns(const WalkParts *w, const Schedule *s) {
+  const Stream *p = w->p;
+  WalkCost c = {w, p, s, {0}};
   for (int d = 0; d < p->l->m->grid.rank; d++) {
     double width = (double)walk_width(p->l, s, d), size = (double)s->size[d];
     if (width < 1)
       return INFINITY;
     c.per[d] = size > 0 ? ceil(size / width) / size : 1 / width;
   }
-  double memory = exposed_ns(t, memory_bytes(&c), longest_ns(t, p->l->m, p->l->n, p->l->st));
+  double memory = exposed_ns(w->t, memory_bytes(&c), w->longest);
   return (compute_ns(&c) + memory + lost_ns(&c)) * unevenness(&c) / p->l->steps;
 }
 

@@ -34,9 +34,19 @@ const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s);
 const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s);
 int walk_most_levels(const Module *m);
 
-/* walk-cost.c: nanoseconds that a core is expected to take for a point and time step, all that is computed twice and
+/* walk-cost.c: what the time of tiles of pipeline `p` is made of whatever their size is. ns: nanoseconds a point of
+ * each instance; longest: the arithmetic of the one that has most; kept: bytes of the rows that a tile comes back to,
+ * for each cell of a row or plane; apart: bytes a point of what is read in other rows. */
+typedef struct WalkParts {
+  const TargetInfo *t;
+  const Stream *p;
+  int32_t lines;
+  double *ns, longest, kept, apart;
+} WalkParts;
+WalkParts walk_parts(const TargetInfo *t, const Stream *p);
+/* The same file: nanoseconds that a core is expected to take for a point and time step, all that is computed twice and
  * waited for among them; tiles of s->T steps on a grid of s->size, infinite where they give out nothing. */
-double walk_ns(const TargetInfo *t, const Stream *p, const Schedule *s);
+double walk_ns(const WalkParts *w, const Schedule *s);
 /* The same file, of plain loops on targets without threads. Does launch `step`, of one time step, compute so long at a
  * point that memory keeps up, and several steps a tile would save nothing? */
 bool loops_hide_memory(const TargetInfo *t, const Launch *step);

@@ -1,8 +1,26 @@
 #!/usr/bin/env python3
-"""A program of N five-point stencils: many.py fields|stencils N. Each is on a field of its own, or all are on one."""
+"""A program of N stencils: many.py fields|stencils|layers N. Each is on a field of its own, or all are on one; or each is on a layer of its own along
+the edge of a field, which another stencil reads all of."""
 import sys
 
 kind, n = sys.argv[1], int(sys.argv[2])
+
+
+def layers():
+    """The program of many layers."""
+    print("param N = 1000, M = 1000, W = 8;\ngrid G = [0 .. N-1, 0 .. M-1], 20;\nfield a : f32 on G outside 0;\nfield b : f32 on G outside 0;")
+    for i in range(n):
+        print("field l%d : f32 on [0 .. W+%d, 0 .. M-1] outside 0;" % (i, i))
+    print("init z(a)[G] = 1.0;")
+    for i in range(n):
+        print("stencil st%d(l%d)[0 .. W+%d, 0 .. M-1] = 0.5 * l%d + a[1,0] - a[0,-1];" % (i, i, i, i))
+    print("stencil sb(b)[G] = 0.25 * (a[1,0] + a[-1,0] + a[0,1] + a[0,-1]);")
+    print("stencil sa(a) {\n  [0 .. W, 0 .. M-1] = b[1,0] + %s;\n  [W+1 .. N-1, 0 .. M-1] = b[-1,0];\n}" % " + ".join("l%d[0,1]" % i for i in range(n)))
+
+
+if kind == "layers":
+    layers()
+    sys.exit()
 fields = n if kind == "fields" else 1
 print("param N = 1024, M = 1024;\ngrid G = [0 .. N-1, 0 .. M-1], 100;")
 for i in range(fields):
