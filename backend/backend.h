@@ -91,6 +91,8 @@ typedef struct CodegenOptions {
   const bool *only; /* by kernel: is it wanted? NULL: all are */
   bool time;        /* print the times of LLVM's stages */
   FILE *to;         /* there (NULL: stderr) */
+  const Stop
+      *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
 } CodegenOptions;
 
 /* The kernels of `m`, which stays as it is, for `t`: LLVM IR text (before optimisation at -O0, else after), assembly
@@ -104,9 +106,11 @@ bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind
  * kernel_shared_bytes, aligned to 64. */
 typedef void (*HostKernelFn)(void *const *args, const int64_t *block, char *scratch);
 
-/* The module compiled into this process. Free with jit_free; functions die with it. NULL after an error. */
+/* The module compiled into this process; artifacts of codegen for the host that are loaded. Free with jit_free;
+ * functions die with it. NULL after an error. */
 typedef struct Jit Jit;
 Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const CodegenOptions *o);
+Jit *jit_load(Arena *a, Diags *d, int n, char *const *objects, const size_t *sizes);
 HostKernelFn jit_find(Jit *j, const char *kernel);
 void jit_free(Jit *j);
 

@@ -82,7 +82,7 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   c->machine = target_machine(c->arena, c->diags, &target, level < limit ? level : limit);
   if (!c->machine)
     return false;
-  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, cells, c->options->only, &libm);
+  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, cells, c->options, &libm);
   stage(c, "emit");
   if (!c->module)
     return false;
@@ -217,7 +217,7 @@ bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind
   Codegen c = {.arena = a, .diags = d, .target = t, .options = o};
   EmitKind form = kind == EMIT_OBJ ? t->artifact : kind;
   int errors = diags_errors(d);
-  bool ok = codegen_begin(&c, m) && optimise(&c);
+  bool ok = codegen_begin(&c, m) && !stop_asked(o->stop) && optimise(&c) && !stop_asked(o->stop);
   if (ok)
     ok = form == EMIT_LLVM ? write_ir(&c, bytes, size)
                            : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);

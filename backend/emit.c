@@ -552,12 +552,12 @@ static bool verify_llvm(Emit *e) {
 }
 
 LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
-                          LLVMTargetMachineRef machine, int cells, const bool *only, bool *libm) {
+                          LLVMTargetMachineRef machine, int cells, const CodegenOptions *o, bool *libm) {
   Emit e = emitter_new(a, d, m, t, context, machine);
   bool ok = true;
   e.cells = cells;
   for (int i = 0; ok && i < m->nkernels; i++)
-    ok = (only && !only[i]) || emit_kernel(&e, &m->kernels[i]);
+    ok = (o->only && !o->only[i]) || (!stop_asked(o->stop) && emit_kernel(&e, &m->kernels[i]));
   LLVMDisposeBuilder(e.entry.b);
   LLVMDisposeBuilder(e.here.b);
   *libm = e.libm;

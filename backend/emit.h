@@ -159,11 +159,11 @@ typedef struct Emit {
 LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
                           const CodegenOptions *o);
 
-/* The module's kernels, or those in `only`, as LLVM IR in `context`, verified. NULL after an error. Parallel loops make
- * `cells` cells at once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's mathematical
- * library are called. */
+/* The module's kernels, or those in o->only, as LLVM IR in `context`, verified. NULL after an error. Parallel loops
+ * make `cells` cells at once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's
+ * mathematical library are called. */
 LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
-                          LLVMTargetMachineRef machine, int cells, const bool *only, bool *libm);
+                          LLVMTargetMachineRef machine, int cells, const CodegenOptions *o, bool *libm);
 
 LLVMTypeRef emit_type(const Emit *e, Type t);        /* in registers: bool is i1 */
 LLVMTypeRef emit_memory_type(const Emit *e, Type t); /* in memory: bool is i8 */

@@ -37,23 +37,29 @@ static bool use_process_symbols(Diags *d, LLVMOrcLLJITRef j) {
   return true;
 }
 
-Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const CodegenOptions *o) {
+Jit *jit_load(Arena *a, Diags *d, int n, char *const *objects, const size_t *sizes) {
   Jit *j = ARENA_NEW(a, Jit);
-  char *object;
-  size_t size;
+  bool ok = true;
   target_init_llvm();
-  if (!codegen(a, d, m, t, EMIT_OBJ, o, &object, &size))
-    return NULL;
   if (!succeeded(d, "starting the JIT", LLVMOrcCreateLLJIT(&j->lljit, NULL)))
     return NULL;
   j->diags = d;
   LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(j->lljit), drop_report, NULL);
-  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, "kernels");
-  LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), buffer);
-  if (succeeded(d, "loading the kernels", error) && use_process_symbols(d, j->lljit))
+  for (int i = 0; i < n && ok; i++) {
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(objects[i], sizes[i], "kernels");
+    ok = succeeded(d, "loading the kernels",
+                   LLVMOrcLLJITAddObjectFile(j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), buffer));
+  }
+  if (ok && use_process_symbols(d, j->lljit))
     return j;
   jit_free(j);
   return NULL;
+}
+
+Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const CodegenOptions *o) {
+  char *object;
+  size_t size;
+  return codegen(a, d, m, t, EMIT_OBJ, o, &object, &size) ? jit_load(a, d, 1, &object, &size) : NULL;
 }
 
 HostKernelFn jit_find(Jit *j, const char *kernel) {

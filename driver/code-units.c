@@ -79,6 +79,7 @@ typedef struct Crowd {
   int n;
   atomic_int next;
   bool remarks;
+  const Stop *stop;
   UnitWork work;
   void *user;
 } Crowd;
@@ -129,7 +130,10 @@ static void do_task(Crowd *c, Task *t) {
 static void *do_tasks(void *arg) {
   Crowd *c = arg;
   for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
-    do_task(c, &c->tasks[i]);
+    if (stop_asked(c->stop))
+      c->tasks[i].status = STC_INTERRUPTED;
+    else
+      do_task(c, &c->tasks[i]);
   return NULL;
 }
 
@@ -160,9 +164,12 @@ static void tell(Task *t, Diags *d) {
   }
 }
 
-StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, UnitWork work, void *user) {
-  Crowd c = {.units = p, .tasks = calloc((size_t)p->n + 1, sizeof *c.tasks), .remarks = remarks, .work = work};
+StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const Stop *stop, UnitWork work,
+                     void *user) {
+  Crowd c = {.units = p, .tasks = calloc((size_t)p->n + 1, sizeof *c.tasks), .remarks = remarks};
   StcStatus s = STC_OK;
+  c.stop = stop;
+  c.work = work;
   c.user = user;
   if (!c.tasks)
     return diag_error(d, no_loc(), "out of memory"), STC_MEMORY;
@@ -189,7 +196,7 @@ StcStatus unit_codegen(Workspace *w, CodeUnit *p, const Module *m, const Target 
   if (p->text)
     return STC_OK;
   if (!codegen(w->arena, w->diags, m, t, EMIT_OBJ, &mine, &text, &size))
-    return STC_INTERNAL;
+    return stop_asked(o->stop) ? STC_INTERRUPTED : STC_INTERNAL;
   p->text = malloc(size + 1);
   if (!p->text)
     return diag_error(w->diags, no_loc(), "out of memory"), STC_MEMORY;

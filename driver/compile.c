@@ -357,7 +357,9 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   return m;
 }
 
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out) {
+/* program_compile, which Ctrl-C ends. */
+static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
+                                 Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
   const TargetInfo *info = target_info(t);
@@ -387,6 +389,14 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   out->module = m;
   out->seconds = clock_seconds() - start;
   return STC_OK;
+}
+
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out) {
+  if (w->handler)
+    arena_obey(w->arena, compile_stop(w->context));
+  StcStatus s = compile_kernels(p, w, t, size, out);
+  arena_obey(w->arena, NULL);
+  return s;
 }
 
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan) {
@@ -447,7 +457,9 @@ Module *program_kernels(StcProgram *p) {
 }
 
 CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, const Target *t) {
-  CodegenOptions o = {.opt_level = p->options.opt_level ? p->options.opt_level - 1 : 3, .time = p->options.time_passes};
+  CodegenOptions o = {.opt_level = p->options.opt_level ? p->options.opt_level - 1 : 3,
+                      .time = p->options.time_passes,
+                      .stop = compile_stop(p->w.context)};
   if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
     o.straight = (int64_t)tuning.long_straight;
@@ -471,7 +483,7 @@ static StcStatus artifact_guarded(void *arg) {
   if (!budget_compiler(p->w.diags, b->code.module, target_info(b->code.target)->simt))
     return STC_INPUT;
   if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
-    return STC_INTERNAL;
+    return workspace_obey(&p->w), STC_INTERNAL;
   char *copy = arena_alloc(p->w.arena, b->size + 1);
   if (b->size)
     memcpy(copy, bytes, b->size);
@@ -538,7 +550,7 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt))
     return false;
   if (!codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
-    return false;
+    return workspace_obey(&p->w), false;
   char *copy = arena_alloc(p->w.arena, size + 1);
   if (size)
     memcpy(copy, bytes, size);

@@ -135,11 +135,29 @@ static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
 /* How workspace_give_up comes back, where arenas come back with 1. */
 enum { GIVEN_UP = 2 };
 
-/* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile. */
+const Stop *compile_stop(StcContext *c) {
+  c->asked.also = c->run_stop;
+  return &c->asked;
+}
+
+void stc_context_stop(StcContext *c, bool stop) { stop_ask(&c->asked, stop); }
+
+void workspace_obey(Workspace *w) {
+  if (stop_asked(compile_stop(w->context)))
+    longjmp(*w->handler, ARENA_STOPPED);
+}
+
+/* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile, with STC_INTERRUPTED if compiling was to end.
+ */
 static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
   switch (setjmp(*handler)) {
   case 0: return fn(arg);
   case GIVEN_UP: return STC_MEMORY;
+  case ARENA_STOPPED:
+    arena_obey(w->arena, NULL);
+    if (w->parent)
+      arena_obey(w->parent->arena, NULL);
+    return STC_INTERRUPTED;
   default:
     context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own",
                   arena_used(w->arena));

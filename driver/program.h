@@ -29,6 +29,7 @@ struct StcContext {
   const Stop *stop;      /* asked when the user wants to stop; NULL: nobody says so */
   /* The same for runs; NULL where several processes make them, which stop together, by their progress callbacks. */
   const Stop *run_stop;
+  Stop asked; /* stc_context_stop and, beside it, `run_stop`: ends compiling */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`
@@ -46,6 +47,10 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* What ends compiling in the context. Has the workspace_guard that is running come back with STC_INTERRUPTED if it asks
+ * for that. */
+const Stop *compile_stop(StcContext *c);
+void workspace_obey(Workspace *w);
 /* Has the workspace_guard that is running come back with STC_MEMORY, an error having been reported. */
 _Noreturn void workspace_give_up(Workspace *w);
 /* stc_context_new for the command, whose messages name its options. */

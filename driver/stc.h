@@ -60,6 +60,11 @@ typedef struct StcPlan StcPlan;
 /* `config` may be NULL. NULL when out of memory. */
 StcContext *stc_context_new(const StcConfig *config);
 void stc_context_free(StcContext *c);
+/* stop: compiling that is under way in the context, and what is begun later, ends soon with STC_INTERRUPTED, until it
+ * is called with false: within passes at once, within LLVM and a driver's compiler when the kernels that they are at
+ * are made. The program is as it was before the call, and may be asked again. Any thread may call it, and a signal
+ * handler. Runs go on: see stc_plan_stop. */
+void stc_context_stop(StcContext *c, bool stop);
 
 /* How to compile. Zero-initialise it, then set what you want; 0 and NULL mean the default. Arrays are in the program's
  * order of dimensions, slowest first. */

@@ -1,5 +1,6 @@
 /* ir/arena.c: memory that is freed as a whole, and strings that grow in it. */
 #include "ir/ir.h"
+#include "ir/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct Arena {
   Chunk *chunks;
   size_t next_size, used;
   jmp_buf *oom;
+  const Stop *stop;
   Chunk *spare; /* chunks that arena_release set aside, for what comes next */
   Arena *scratch;
 };
@@ -60,6 +62,12 @@ void arena_free(Arena *a) {
 }
 
 void arena_on_oom(Arena *a, jmp_buf *handler) { a->oom = handler; }
+
+void arena_obey(Arena *a, const Stop *stop) {
+  a->stop = stop;
+  if (a->scratch)
+    a->scratch->stop = stop;
+}
 
 /* Leaves by the arena's out-of-memory handler. */
 static _Noreturn void out_of_memory(Arena *a) {
@@ -107,6 +115,8 @@ static void clear_more(Chunk *c) {
 void *arena_alloc(Arena *a, size_t size) {
   if (size > SIZE_MAX / 2)
     out_of_memory(a);
+  if (a->stop && a->oom && stop_asked(a->stop))
+    longjmp(*a->oom, ARENA_STOPPED);
   size = size ? (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
   if ((!a->chunks || a->chunks->size - a->chunks->used < size) && !take_spare(a, size))
     add_chunk(a, size);
@@ -142,6 +152,7 @@ Arena *arena_scratch(Arena *a) {
   if (!a->scratch)
     out_of_memory(a);
   a->scratch->oom = a->oom;
+  a->scratch->stop = a->stop;
   return a->scratch;
 }
 

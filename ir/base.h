@@ -35,6 +35,11 @@ Arena *arena_new(ReallocFn fn, void *user);
 void arena_free(Arena *a);
 /* Where arena_alloc longjmps (value 1) when memory runs out; NULL: abort(). The jmp_buf stays the caller's. */
 void arena_on_oom(Arena *a, jmp_buf *handler);
+/* From now on arena_alloc longjmps there with the value ARENA_STOPPED once `stop` asks for it (ir/run.h); NULL: it does
+ * not. Compiling allocates all the time, and may be given up wherever memory may run out. */
+enum { ARENA_STOPPED = 3 };
+struct Stop;
+void arena_obey(Arena *a, const struct Stop *stop);
 /* `size` zeroed bytes, aligned to 16; never NULL. They live as long as the arena. */
 void *arena_alloc(Arena *a, size_t size);
 /* A copy of the string `s` / of its first `n` bytes / printf into the arena. */

@@ -189,7 +189,7 @@ StcStatus cuda_need(Device *d, const bool *wanted) {
   if (!any)
     return STC_OK;
   double start = clock_seconds();
-  StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, make_unit, d);
+  StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, c->codegen.stop, make_unit, d);
   d->load_seconds += clock_seconds() - start;
   return st ? st : find_functions(d);
 }
@@ -198,6 +198,7 @@ StcStatus cuda_need_one(Device *d, int kernel) {
   const CudaState *s = d->state;
   if (s->gpu.functions[kernel])
     return STC_OK;
+  s->code->codegen.stop = NULL;
   bool *wanted = ARENA_ARRAY(d->w->arena, bool, s->code->build->code.module->nkernels + 1);
   wanted[kernel] = true;
   return cuda_need(d, wanted);

@@ -1,4 +1,5 @@
 /* driver/device/device-host.c: this CPU. Kernels are compiled into this process; a pool of threads runs their tiles. */
+#include "driver/code-units.h"
 #include "driver/device/host.h"
 #include "driver/driver.h"
 
@@ -66,15 +67,61 @@ static Module early_kernels(Arena *a, const Module *m, const bool *late) {
   return early;
 }
 
+/* Kernels of a build, those that are not `late`, and what they are compiled with. */
+typedef struct Early {
+  const Module *module;
+  const Target *target;
+  const bool *late;
+  const CodegenOptions *codegen;
+} Early;
+
+/* Compiles a unit of them (UnitWork). */
+static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
+  const Early *e = user;
+  (void)number;
+  return unit_codegen(w, p, e->module, e->target, e->codegen);
+}
+
+/* Leaves the late kernels out of all units; wanted[unit]: are there others? */
+static bool *early_units(Arena *a, const Early *early, CodeUnits *units) {
+  bool *wanted = ARENA_ARRAY(a, bool, units->n + 1);
+  for (int u = 0; u < units->n; u++) {
+    bool *only = ARENA_ARRAY(a, bool, early->module->nkernels + 1);
+    for (int i = 0; i < early->module->nkernels; i++) {
+      only[i] = units->of[i] == u && !early->late[i];
+      wanted[u] |= only[i];
+    }
+    units->all[u].only = only;
+  }
+  return wanted;
+}
+
+/* Compiles units of `early` and loads them; *jit is NULL after an error. */
+static StcStatus compile_units(Workspace *w, const Early *early, bool remarks, Jit **jit) {
+  CodeUnits *units = units_cut(w->arena, early->module);
+  const bool *wanted = early_units(w->arena, early, units);
+  char **objects = ARENA_ARRAY(w->arena, char *, units->n + 1);
+  size_t *sizes = ARENA_ARRAY(w->arena, size_t, units->n + 1);
+  int n = 0;
+  StcStatus s = units_each(units, wanted, w->diags, remarks, early->codegen->stop, make_unit, (void *)early);
+  for (int i = 0; i < units->n && !s; i++)
+    if (wanted[i]) {
+      objects[n] = units->all[i].text;
+      sizes[n++] = units->all[i].text_size;
+    }
+  *jit = s ? NULL : jit_load(w->arena, w->diags, n, objects, sizes);
+  units_free(units);
+  return s ? s : *jit ? STC_OK : STC_INTERNAL;
+}
+
 /* Compiles the kernels that are not late into this process, into the program's memory: all plans share the code. */
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
   Workspace *w = &a->program->w;
   Module early = early_kernels(w->arena, a->build->code.module, a->late);
   a->codegen = program_codegen_options(a->program, &early, a->build->code.target);
-  if (!a->build->jit)
-    a->build->jit = jit_new(w->arena, w->diags, &early, a->build->code.target, &a->codegen);
-  return a->build->jit ? STC_OK : STC_INTERNAL;
+  Early e = {a->build->code.module, a->build->code.target, a->late, &a->codegen};
+  return a->build->jit ? STC_OK : compile_units(w, &e, a->program->options.remarks, &a->build->jit);
 }
 
 /* Finds kernel `kernel` in the code. */
@@ -121,6 +168,7 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
     return st;
   s->build = b;
   s->codegen = args.codegen;
+  s->codegen.stop = NULL;
   s->late = ARENA_ARRAY(d->w->arena, Jit *, m->nkernels + 1);
   s->functions = ARENA_ARRAY(d->w->arena, HostKernelFn, m->nkernels + 1);
   for (int i = 0; i < m->nkernels && !st; i++) {

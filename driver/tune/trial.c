@@ -102,6 +102,13 @@ static StcStatus describe_guarded(void *arg) {
   return STC_OK;
 }
 
+/* The status `s` of compiling: where that was ended, which nothing is said of, the message says so. */
+static StcStatus note_end(Trial *t, StcStatus s) {
+  if (s == STC_INTERRUPTED && !t->messages.first[0])
+    snprintf(t->messages.first, sizeof t->messages.first, "stopped");
+  return s;
+}
+
 StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   double start = clock_seconds();
   StcStatus s = read_program(t);
@@ -114,7 +121,7 @@ StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   if (!s)
     build_expect(t->program, t->build, d, g.n, g.defines, &t->expected);
   t->cost.lower = clock_seconds() - start;
-  return s;
+  return note_end(t, s);
 }
 
 bool trial_is_long(const Trial *t) { return t->ops > LONGEST_CODE; }
@@ -126,7 +133,7 @@ StcStatus trial_prepare(Trial *t) {
   if (!s)
     s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
   if (s)
-    return s;
+    return note_end(t, s);
   t->build = t->plan->build;
   describe(t, stc_plan_schedule(t->plan));
   t->kernel = inspect(t);
@@ -172,7 +179,7 @@ StcStatus trial_prepare_by(Trial *t, const char *tool, double until, bool *refus
   if (!s)
     s = workspace_guard(&t->program->w, assemble_guarded, &args);
   if (s == STC_INTERRUPTED)
-    return s;
+    return note_end(t, s);
   bool assembled = s == STC_OK;
   s = trial_prepare(t);
   if (assembled && !t->plan) {

@@ -192,6 +192,8 @@ static StcStatus tune_guarded(void *arg) {
   s = search_run(&t->search);
   ending_allow(NULL);
   wipe(t);
+  if (s == STC_INTERRUPTED && !t->search.measured)
+    say_stopped(t);
   if (s == STC_DEVICE && !t->search.best)
     context_error(t->c->context,
                   "no schedule could be measured, not even the default (%s): the default stands, and nothing is "

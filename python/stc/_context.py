@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import ctypes as c
 import warnings
-from typing import List, Optional
+from typing import Any, Callable, List, Optional, Tuple
 
+from . import _running as running
 from ._errors import Message, StcWarning, error, in_python
 from ._library import MESSAGE_FN, CConfig, lib
 
@@ -20,6 +21,7 @@ class Context:
 
     def __init__(self):
         self.messages: List[Message] = []
+        self._left: Optional[Tuple[running.Call, Callable[[], None]]] = None
         keep = self.messages
 
         @MESSAGE_FN
@@ -32,6 +34,36 @@ class Context:
         self.handle = lib.stc_context_new(c.byref(self._config))
         if not self.handle:
             raise MemoryError("no memory for a context")
+
+    def make(self, owner: Any, function: Callable[[], int], undo: Callable[[], None] = lambda: None) -> int:
+        """Makes a call that may compile, which Ctrl-C ends in the main thread; its status. owner: what must live as long as it; undo: gives back
+        what it has made when nobody waits for that any more. One that did not end soon when it was told to is waited for by the next."""
+        self.settle()
+        if not running.is_main_thread():
+            return function()
+        call = running.Call((self, owner), function, lambda: lib.stc_context_stop(self.handle, True))
+        try:
+            self._left = (call, undo)
+            call.begin()
+            call.ended.wait()
+        except BaseException:
+            if call.drop():
+                self.settle()
+            raise
+        self._left = None
+        return call.status
+
+    def settle(self) -> None:
+        """Waits for a call that was told to end."""
+        if self._left is not None:
+            call, undo = self._left
+            while not call.drop():
+                pass
+            self._left = None
+            if call.status == 0:
+                undo()
+            lib.stc_context_stop(self.handle, False)
+            self.messages.clear()
 
     def check(self, status: int) -> None:
         """Raises what a status other than 0 means; warnings become Python's."""

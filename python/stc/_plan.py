@@ -145,9 +145,13 @@ class Plan(Owner):
             ranks = CRanks(_communicator(comm), None, parts)
             status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))
         elif cut or any(mark in names for mark in (b",", b"-", b":all")):
-            status = lib.stc_plan_new_split(program._handle, names, cut, n, defines, c.byref(handle))
+            status = self._context.make((program, handle, defines),
+                                        lambda: lib.stc_plan_new_split(program._handle, names, cut, n, defines, c.byref(handle)),
+                                        lambda: lib.stc_plan_free(handle))
         else:
-            status = lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle))
+            status = self._context.make((program, handle, defines),
+                                        lambda: lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle)),
+                                        lambda: lib.stc_plan_free(handle))
         self._context.check(status)
         self._handle, self._device = handle, device
         self._arrays: Dict[str, np.ndarray] = {}

@@ -87,9 +87,12 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     if is_path and not os.path.exists(source):
         raise FileNotFoundError(errno.ENOENT, "there is no such program (a program's text has a `;` behind each declaration)", os.fspath(source))
     if is_path:
-        status = lib.stc_compile_file(context.handle, os.fsencode(source), c.byref(options), c.byref(handle))
+        path = os.fsencode(source)
+        read = lambda: lib.stc_compile_file(context.handle, path, c.byref(options), c.byref(handle))  # noqa: E731
     else:
-        status = lib.stc_compile_string(context.handle, text("name", name), text("the program", source), c.byref(options), c.byref(handle))
+        names = text("name", name), text("the program", source)
+        read = lambda: lib.stc_compile_string(context.handle, *names, c.byref(options), c.byref(handle))  # noqa: E731
+    status = context.make((options, keep, handle), read, lambda: lib.stc_program_free(handle))
     if status:
         lib.stc_context_free(context.handle)
     context.check(status)
@@ -137,12 +140,13 @@ class Program(Owner):
         kinds = ["ast", "sir", "kir", "llvm", "asm", "obj"]
         if what in ("manifest", "header"):
             text = c.c_char_p()
-            self._context.check(getattr(lib, f"stc_program_{what}")(self._handle, c.byref(text)))
+            self._context.check(self._context.make((self, text), lambda: getattr(lib, f"stc_program_{what}")(self._handle, c.byref(text))))
             return text.value.decode()
         if what not in kinds:
             raise ValueError(f"emit({what!r}): there are {', '.join(kinds)}, manifest and header")
         data, size = c.c_void_p(), c.c_size_t()
-        self._context.check(lib.stc_program_emit(self._handle, kinds.index(what), c.byref(data), c.byref(size)))
+        self._context.check(self._context.make((self, data, size),
+                                               lambda: lib.stc_program_emit(self._handle, kinds.index(what), c.byref(data), c.byref(size))))
         made = c.string_at(data, size.value)
         return made if what == "obj" else made.decode()
 

@@ -112,3 +112,36 @@ def test_forked_processes_run():
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7"
     done = child(code)
     assert done.returncode == 0, done.stderr
+
+
+COMPILING = """
+import os, signal, sys, threading, time
+import stc
+stencils = "".join("stencil s%d(A)[2 .. N-3, 2 .. N-3] = 0.25 * (A[-1,0] + A[1,0] + A[0,-%d] + A[0,2]) + %d.0;" % (i, i % 2 + 1, i) for i in range(int(sys.argv[2])))
+program = stc.compile("param N = 64; grid G = [0 .. N-1, 0 .. N-1], 1; field A : f32 on G; init z(A)[G] = 0;" + stencils, schedule=sys.argv[3])
+for make in (lambda: program.plan(sys.argv[1])), (lambda: program.emit("asm")):
+    begun = time.monotonic()
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        make()
+    except KeyboardInterrupt:
+        took = time.monotonic() - begun - 0.3
+    else:
+        raise SystemExit("no KeyboardInterrupt")
+    assert 0 <= took < 0.5, took
+assert "kernel @" in program.emit("kir")
+took = time.monotonic() - begun
+assert took < 10, f"{took} s to the next call"
+"""
+
+
+@pytest.mark.parametrize("device, stencils, schedule", [("host:2", 250, "auto"), ("sim", 400, "overlap"), ("cuda", 1500, "naive")])
+def test_compiling_is_interrupted(device, stencils, schedule):
+    """In the passes, in LLVM and between a driver's kernels; the program can be asked again."""
+    environment = {}
+    if device == "cuda":
+        if not STANDIN:
+            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
+        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    done = child(COMPILING, device, str(stencils), schedule, **environment)
+    assert done.returncode == 0 and not done.stderr, done.stderr
