@@ -83,6 +83,12 @@ typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
  * good instruction selection and register allocation too. */
 typedef enum CodegenQuick { QUICK_NOT, QUICK_PASSES, QUICK_ALL } CodegenQuick;
 
+/* How far compiling is, for who tells of it: `done` of `of` kernels are made; of 0: nothing is under way, below: passes
+ * are. Other threads may read it. drawn: a line on the terminal says so. */
+typedef struct Working {
+  atomic_int done, of, drawn;
+} Working;
+
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
   CodegenQuick quick;
@@ -93,6 +99,7 @@ typedef struct CodegenOptions {
   FILE *to;         /* there (NULL: stderr) */
   const Stop
       *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
+  Working *working; /* what tells of it, NULL: nothing does */
 } CodegenOptions;
 
 /* The kernels of `m`, which stays as it is, for `t`: LLVM IR text (before optimisation at -O0, else after), assembly

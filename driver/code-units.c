@@ -41,6 +41,7 @@ CodeUnits *units_cut(Arena *a, const Module *m) {
   CodeUnits *p = ARENA_NEW(a, CodeUnits);
   bool *is_other = ARENA_ARRAY(a, bool, m->nkernels + 1);
   p->of = ARENA_ARRAY(a, int, m->nkernels + 1);
+  p->nkernels = m->nkernels;
   for (int i = 0; i < m->nkernels; i++)
     if (m->kernels[i].instead)
       is_other[m->kernels[i].instead - 1] = true;
@@ -79,7 +80,7 @@ typedef struct Crowd {
   int n;
   atomic_int next;
   bool remarks;
-  const Stop *stop;
+  const CodegenOptions *codegen;
   UnitWork work;
   void *user;
 } Crowd;
@@ -126,14 +127,25 @@ static void do_task(Crowd *c, Task *t) {
   stc_context_free(context);
 }
 
+/* How many kernels are in a unit. */
+static int kernels_of(const CodeUnits *p, int unit) {
+  int n = 0;
+  for (int i = 0; i < p->nkernels; i++)
+    n += p->of[i] == unit;
+  return n;
+}
+
 /* Does tasks until none is left. */
 static void *do_tasks(void *arg) {
   Crowd *c = arg;
-  for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
-    if (stop_asked(c->stop))
+  for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;) {
+    if (stop_asked(c->codegen->stop))
       c->tasks[i].status = STC_INTERRUPTED;
     else
       do_task(c, &c->tasks[i]);
+    if (c->codegen->working)
+      atomic_fetch_add(&c->codegen->working->done, kernels_of(c->units, c->tasks[i].number));
+  }
   return NULL;
 }
 
@@ -164,11 +176,11 @@ static void tell(Task *t, Diags *d) {
   }
 }
 
-StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const Stop *stop, UnitWork work,
+StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
                      void *user) {
   Crowd c = {.units = p, .tasks = calloc((size_t)p->n + 1, sizeof *c.tasks), .remarks = remarks};
   StcStatus s = STC_OK;
-  c.stop = stop;
+  c.codegen = o;
   c.work = work;
   c.user = user;
   if (!c.tasks)
@@ -179,7 +191,16 @@ StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, c
       t->number = i;
       t->last = &t->first;
     }
+  if (o->working) {
+    int of = 0;
+    for (int i = 0; i < c.n; i++)
+      of += kernels_of(p, c.tasks[i].number);
+    atomic_store(&o->working->done, 0);
+    atomic_store(&o->working->of, of);
+  }
   do_all(&c);
+  if (o->working)
+    working_end(o->working);
   for (int i = 0; i < c.n; i++) {
     tell(&c.tasks[i], d);
     s = s ? s : c.tasks[i].status;

@@ -14,7 +14,7 @@ typedef struct CodeUnit {
 } CodeUnit;
 /* Those of a module. of: by kernel, the number of its unit. */
 struct CodeUnits {
-  int n;
+  int n, nkernels;
   CodeUnit *all;
   int *of;
 };
@@ -28,9 +28,9 @@ void units_free(CodeUnits *p);
 /* Work on a unit, which may run in a thread of its own: messages go to w->diags and to `user` what the work is for. */
 typedef StcStatus (*UnitWork)(Workspace *w, CodeUnit *p, int number, void *user);
 /* Does the work for all units that are `wanted` (by number), several at once, and passes their messages on to `d` in
- * the order of the units. Returns the first error; begins no unit once `stop` (NULL: never) asks for that. remarks: are
- * there to be any? */
-StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const Stop *stop, UnitWork work,
+ * the order of the units. Returns the first error; begins no unit once o->stop asks for that, and tells o->working.
+ * remarks: are there to be any? */
+StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
                      void *user);
 /* LLVM's part of that: makes p->text of kernels of `m`, unless it is there. */
 StcStatus unit_codegen(Workspace *w, CodeUnit *p, const Module *m, const Target *t, const CodegenOptions *o);

@@ -279,9 +279,12 @@ static StcStatus compile(const Command *c) {
 
 StcStatus command_compile(const Command *c, const Stop *stop) {
   const Ending at_once = {.last = say_stopped, .user = (void *)c};
+  Ticker ticker;
   c->context->stop = stop;
   ending_allow(&at_once);
+  ticker_start(&ticker, c->context, isatty(STDERR_FILENO));
   StcStatus s = compile(c);
   ending_allow(NULL);
+  ticker_end(&ticker);
   return s;
 }

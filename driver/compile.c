@@ -394,7 +394,9 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out) {
   if (w->handler)
     arena_obey(w->arena, compile_stop(w->context));
+  atomic_store(&w->context->working.of, -1);
   StcStatus s = compile_kernels(p, w, t, size, out);
+  working_end(&w->context->working);
   arena_obey(w->arena, NULL);
   return s;
 }
@@ -459,7 +461,8 @@ Module *program_kernels(StcProgram *p) {
 CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, const Target *t) {
   CodegenOptions o = {.opt_level = p->options.opt_level ? p->options.opt_level - 1 : 3,
                       .time = p->options.time_passes,
-                      .stop = compile_stop(p->w.context)};
+                      .stop = compile_stop(p->w.context),
+                      .working = &p->w.context->working};
   if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
     o.straight = (int64_t)tuning.long_straight;
@@ -549,7 +552,11 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   CodegenOptions o = program_codegen_options(p, m, p->target);
   if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt))
     return false;
-  if (!codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
+  atomic_store(&o.working->done, 0);
+  atomic_store(&o.working->of, m->nkernels);
+  bool made = codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size);
+  working_end(o.working);
+  if (!made)
     return workspace_obey(&p->w), false;
   char *copy = arena_alloc(p->w.arena, size + 1);
   if (size)

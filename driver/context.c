@@ -154,6 +154,7 @@ static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *ar
   case 0: return fn(arg);
   case GIVEN_UP: return STC_MEMORY;
   case ARENA_STOPPED:
+    working_end(&w->context->working);
     arena_obey(w->arena, NULL);
     if (w->parent)
       arena_obey(w->parent->arena, NULL);

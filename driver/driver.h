@@ -4,6 +4,7 @@
  *   program.h  files.h  artifact.h  device/device.h  plan.h  data/data.h  command.h  run.h
  *                   the parts of this header; calls go from what is behind to what is before (tests/format/groups.py)
  *   context.c       contexts, messages, running out of memory, the version
+ *   ticker.c        what is compiled, told on the terminal
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
  *   settings.c      what StcOptions say, checked and taken
  *   budget.c        what programs of very many stencils do without, to compile in seconds

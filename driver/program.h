@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---------------------------------------------------------------- contexts: context.c */
+/* ---------------------------------------------------------------- contexts: context.c ticker.c */
 
 /* The commit that this was made from, "6e65149c2a01" or "6e65149c2a01-dirty"; "" if it was made from a tarball. Tests
  * are linked without it: its address is NULL there. */
@@ -29,7 +29,8 @@ struct StcContext {
   const Stop *stop;      /* asked when the user wants to stop; NULL: nobody says so */
   /* The same for runs; NULL where several processes make them, which stop together, by their progress callbacks. */
   const Stop *run_stop;
-  Stop asked; /* stc_context_stop and, beside it, `run_stop`: ends compiling */
+  Working working; /* what is compiled now */
+  Stop asked;      /* stc_context_stop and, beside it, `run_stop`: ends compiling */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`
@@ -47,6 +48,18 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* ticker.c: tells on the terminal what the context compiles, if that takes more than two seconds, in a thread of its
+ * own; nothing unless `terminal`. ticker_end wipes it. */
+typedef struct Ticker {
+  StcContext *context;
+  pthread_t thread;
+  atomic_bool over;
+  bool on;
+} Ticker;
+void ticker_start(Ticker *t, StcContext *c, bool terminal);
+void ticker_end(Ticker *t);
+/* Nothing is compiled any more: wipes what says that something is. */
+void working_end(Working *w);
 /* What ends compiling in the context. Has the workspace_guard that is running come back with STC_INTERRUPTED if it asks
  * for that. */
 const Stop *compile_stop(StcContext *c);

@@ -305,7 +305,10 @@ StcStatus command_run(const Command *c, Stop *stop) {
   bool leads = true;
   stop->grace = c->checkpoint ? STOP_WHOLE_STEPS : 0;
   c->context->stop = c->context->run_stop = stop;
+  Ticker ticker;
+  ticker_start(&ticker, c->context, j.progress.bar);
   StcStatus s = run_job(&j, &written, &leads);
+  ticker_end(&ticker);
   if (s == STC_INTERRUPTED && leads && written)
     context_error(c->context, "stopped; the files have what was written until then");
   else if (s == STC_INTERRUPTED && leads)

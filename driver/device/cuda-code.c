@@ -111,7 +111,7 @@ static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
   if (!b->bytes)
     return c->units = b->units = units_cut(a, b->code.module), STC_OK;
   c->units = ARENA_NEW(a, CodeUnits);
-  *c->units = (CodeUnits){1, ARENA_ARRAY(a, CodeUnit, 1), ARENA_ARRAY(a, int, b->code.module->nkernels + 1)};
+  *c->units = (CodeUnits){1, 0, ARENA_ARRAY(a, CodeUnit, 1), ARENA_ARRAY(a, int, b->code.module->nkernels + 1)};
   c->units->all->text = b->bytes;
   c->units->all->text_size = b->size;
   return STC_OK;
@@ -189,7 +189,7 @@ StcStatus cuda_need(Device *d, const bool *wanted) {
   if (!any)
     return STC_OK;
   double start = clock_seconds();
-  StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, c->codegen.stop, make_unit, d);
+  StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, &c->codegen, make_unit, d);
   d->load_seconds += clock_seconds() - start;
   return st ? st : find_functions(d);
 }

@@ -103,7 +103,7 @@ static StcStatus compile_units(Workspace *w, const Early *early, bool remarks, J
   char **objects = ARENA_ARRAY(w->arena, char *, units->n + 1);
   size_t *sizes = ARENA_ARRAY(w->arena, size_t, units->n + 1);
   int n = 0;
-  StcStatus s = units_each(units, wanted, w->diags, remarks, early->codegen->stop, make_unit, (void *)early);
+  StcStatus s = units_each(units, wanted, w->diags, remarks, early->codegen, make_unit, (void *)early);
   for (int i = 0; i < units->n && !s; i++)
     if (wanted[i]) {
       objects[n] = units->all[i].text;
