@@ -15,6 +15,7 @@
  *   history.c         the moving on of time levels written out
  *   merge-points.c    stencils on a point as choices in the stencils before them
  *   probes.c          what probes see as stencils
+ *   stencil/share.c   what a stencil computes at several points beside each other, in temp fields
  *   order.c           long bodies in an order in which few values are alive at once
  *   plan/plan.c       how the program is to be run, decided once (plan/plan.h): the passes behind it obey
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
@@ -123,7 +124,7 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
  * the plan asks for, which come behind pass plan. */
 #define PASSES_PLANNED "planned"
-#define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify,order"
+#define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify,share,order"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* The same, whose remarks list the best ten candidates of schedules. */
 #define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED

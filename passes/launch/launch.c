@@ -138,10 +138,10 @@ bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
   return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
 }
 
-/* Must what launch check `k` asks for hold whenever `box` has points? */
-static bool concerns(const Check *k, const Box *box) {
+/* Must what launch check `k` asks for hold whenever `box` has points? Of an empty grid nothing is run. */
+static bool concerns(const Module *m, const Check *k, const Box *box) {
   for (int i = 0; i < MAX_UNLESS; i++)
-    if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box))
+    if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box) && !box_equal(k->unless_empty[i], &m->grid))
       return false;
   return true;
 }
@@ -150,7 +150,7 @@ static bool concerns(const Check *k, const Box *box) {
 static bool always_holds(const Module *m, Affine value, const Box *box) {
   int64_t more;
   for (int i = 0; i < m->nchecks && value.n; i++)
-    if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(&m->checks[i], box))
+    if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(m, &m->checks[i], box))
       return true;
   return !value.n && value.c >= 0;
 }
