@@ -239,11 +239,13 @@ static bool reaches(Affine low, int64_t by, Affine high) {
 }
 
 /* The boxes of what is shared: its field's, and what it is read on, which leaves strips of the piece out that go on
- * computing it. wraps: the field goes on with its other side. */
+ * computing it. rule: the field's, by which it goes on beyond its box as what it is made of does, OUTSIDE_NONE: it does
+ * not; here: all roots are made of values of one point, and the field has those of the point itself. */
 typedef struct Places {
   Box field, reads, strip[2 * MAX_RANK];
   int nstrips;
-  bool wraps;
+  OutsideRule rule;
+  bool here;
 } Places;
 
 /* Is `box` the whole grid in dimension `d`? */
@@ -251,20 +253,57 @@ static bool is_whole(const Share *s, const Box *box, int d) {
   return affine_equal(box->lo[d], s->m->grid.lo[d]) && affine_equal(box->hi[d], s->m->grid.hi[d]);
 }
 
-/* Are all accesses that the roots are made of to fields that are periodic, on the range of `box` in dimension `d`? */
-static bool wraps_alike(const Share *s, const Box *box, int d) {
-  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1), alike = is_whole(s, box, d);
+/* Marks what the roots are made of. */
+static bool *made_of(const Share *s) {
+  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
   for (int i = 0; i < s->n; i++)
     if (s->root[i])
       cone(s, i, in);
+  return in;
+}
+
+/* Are all accesses that the roots are made of to fields with `rule` on the range of `box` in dimension `d`, where that
+ * is the whole grid? */
+static bool goes_on(const Share *s, const Box *box, int d, OutsideRule rule) {
+  const bool *in = made_of(s);
+  bool alike = is_whole(s, box, d);
   for (int i = 0; i < s->n; i++) {
     if (!in[i] || s->v[i].op->code != OP_ACCESS)
       continue;
     const Field *f = &s->m->fields[s->v[i].op->sym];
-    alike = alike && f->outside == OUTSIDE_PERIODIC && affine_equal(f->box.lo[d], box->lo[d]) &&
-            affine_equal(f->box.hi[d], box->hi[d]);
+    alike =
+        alike && f->outside == rule && affine_equal(f->box.lo[d], box->lo[d]) && affine_equal(f->box.hi[d], box->hi[d]);
   }
   return alike;
+}
+
+/* Is each root made of the values of one point alone? */
+static bool are_of_one_point(const Share *s) {
+  bool one = true;
+  for (int r = 0; r < s->n && one; r++) {
+    bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
+    if (!s->root[r])
+      continue;
+    cone(s, r, in);
+    for (int i = 0; i < s->n; i++)
+      for (int d = 0; d < s->rank && in[i] && s->v[i].op->code == OP_ACCESS; d++)
+        one = one && s->v[i].off[d] == s->v[r].off[d];
+  }
+  return one;
+}
+
+/* The rule by which the field goes on in all dimensions in which it is read beside a point, OUTSIDE_NONE: there is
+ * none. What is made of the values of one point may follow any rule that leads to a point of the field. */
+static OutsideRule common_rule(const Share *s, const Box *box, const int64_t *low, const int64_t *high) {
+  static const OutsideRule rules[] = {OUTSIDE_PERIODIC, OUTSIDE_CLAMP, OUTSIDE_MIRROR};
+  for (int k = 0; k < 3; k++) {
+    bool all = k == 0 || are_of_one_point(s);
+    for (int d = 0; d < s->rank && all; d++)
+      all = (k == 0 && !low[d] && !high[d]) || goes_on(s, box, d, rules[k]);
+    if (all)
+      return rules[k];
+  }
+  return OUTSIDE_NONE;
 }
 
 /* Is a piece on `box`, which is the whole grid in dimension `d`, sure to have points enough for strips of `n` points
@@ -305,21 +344,19 @@ static bool find_room(const Share *s, const Box *box, int d, int64_t low, int64_
 static bool find_places(const Share *s, const Box *box, Places *p) {
   int64_t low[MAX_RANK] = {0}, high[MAX_RANK] = {0};
   bool ok = true;
-  *p = (Places){.field = *box, .reads = *box, .wraps = true};
+  *p = (Places){.field = *box, .reads = *box};
   reach_of(s, low, high);
-  for (int d = 0; d < s->rank; d++)
-    p->wraps = p->wraps && ((!low[d] && !high[d]) || wraps_alike(s, box, d));
-  for (int d = 0; d < s->rank && ok && !p->wraps; d++)
+  p->rule = common_rule(s, box, low, high);
+  p->here = p->rule == OUTSIDE_CLAMP || p->rule == OUTSIDE_MIRROR;
+  for (int d = 0; d < s->rank && ok && p->rule == OUTSIDE_NONE; d++)
     ok = (!low[d] && !high[d]) || find_room(s, box, d, low[d], high[d], p);
   return ok;
 }
 
 /* Are all accesses that the roots are made of defined on all of `box`: by an outside rule, or since they lie inside? */
 static bool is_defined(const Share *s, const Box *box) {
-  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1), inside = true;
-  for (int i = 0; i < s->n; i++)
-    if (s->root[i])
-      cone(s, i, in);
+  const bool *in = made_of(s);
+  bool inside = true;
   for (int i = 0; i < s->n; i++) {
     const Op *op = in[i] ? s->v[i].op : NULL;
     for (int d = 0; d < s->rank && op && op->code == OP_ACCESS; d++) {
@@ -376,7 +413,7 @@ static int32_t add_field(Module *m, const Stencil *st, Type t, const Places *p) 
   Field f = {.name = arena_printf(m->arena, "%s.shared", st->name),
              .type = t,
              .box = p->field,
-             .outside = p->wraps ? OUTSIDE_PERIODIC : OUTSIDE_NONE,
+             .outside = p->rule,
              .temp = true,
              .loc = st->loc};
   for (int k = 2; module_find_field(m, f.name) >= 0; k++)
@@ -411,8 +448,8 @@ static void drop_unused(const Share *s, Block *body) {
   }
 }
 
-/* The body of the stencil that makes the roots: the piece's, but for what it yields. */
-static Block *roots_body(const Share *s, const Block *body) {
+/* The body of the stencil that makes the roots: the piece's, but for what it yields; here: at the point itself. */
+static Block *roots_body(const Share *s, const Block *body, bool here) {
   Value **map = ARENA_ARRAY(s->m->arena, Value *, s->n + 1), **roots = ARENA_ARRAY(s->m->arena, Value *, s->n + 1);
   Block *own = copy_body(s, body, map);
   int n = 0;
@@ -423,11 +460,14 @@ static Block *roots_body(const Share *s, const Block *body) {
   Builder b = builder_at_end(s->m->arena, own);
   build_yield(&b, n, roots);
   drop_unused(s, own);
+  for (Op *op = own->first; op && here; op = op->next)
+    for (int d = 0; d < s->rank && op->code == OP_ACCESS; d++)
+      op->off[d] = 0;
   return own;
 }
 
 /* The piece's body with accesses of the fields from number `first` on in place of the members of roots. */
-static Block *reading_body(const Share *s, const Block *body, int32_t first) {
+static Block *reading_body(const Share *s, const Block *body, int32_t first, bool here) {
   Value **map = ARENA_ARRAY(s->m->arena, Value *, s->n + 1);
   Block *own = copy_body(s, body, map);
   Builder b = builder_before(s->m->arena, own->first);
@@ -440,7 +480,7 @@ static Block *reading_body(const Share *s, const Block *body, int32_t first) {
     if (!x->op || field[x->of] < 0)
       continue;
     for (int d = 0; d < s->rank; d++)
-      off[d] = x->off[d] - s->v[x->of].off[d];
+      off[d] = x->off[d] - (here ? 0 : s->v[x->of].off[d]);
     block_replace_uses(own, map[i], build_access(&b, map[i]->type, field[x->of], off, s->rank));
   }
   drop_unused(s, own);
@@ -493,17 +533,18 @@ static void apply(const Share *s, const Places *p) {
     if (s->root[i])
       made.targets[made.ntargets++] = add_field(m, old, s->v[i].op->results[0]->type, p);
   made.pieces = ARENA_NEW(m->arena, Piece);
-  made.pieces[0] = (Piece){p->field, made.ntargets, made.targets, roots_body(s, piece.body), piece.loc};
+  made.pieces[0] = (Piece){p->field, made.ntargets, made.targets, roots_body(s, piece.body, p->here), piece.loc};
   memcpy(pieces, old->pieces, sizeof *pieces * (size_t)old->npieces);
   pieces[s->piece].box = p->reads;
-  pieces[s->piece].body = reading_body(s, piece.body, first);
+  pieces[s->piece].body = reading_body(s, piece.body, first, p->here);
   for (int i = 0; i < p->nstrips; i++) {
     pieces[old->npieces + i] = piece;
     pieces[old->npieces + i].box = p->strip[i];
     pieces[old->npieces + i].body = block_clone(m->arena, piece.body, NULL, NULL);
   }
   for (int d = 0; d < s->rank; d++)
-    if (!p->wraps && (!affine_equal(p->reads.lo[d], piece.box.lo[d]) || !affine_equal(p->reads.hi[d], piece.box.hi[d])))
+    if (p->rule == OUTSIDE_NONE &&
+        (!affine_equal(p->reads.lo[d], piece.box.lo[d]) || !affine_equal(p->reads.hi[d], piece.box.hi[d])))
       say_has_points(m, d);
   old->pieces = pieces;
   old->npieces += p->nstrips;
