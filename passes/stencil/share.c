@@ -353,35 +353,30 @@ static bool find_places(const Share *s, const Box *box, Places *p) {
   return ok;
 }
 
-/* Are all accesses that the roots are made of defined on all of `box`: by an outside rule, or since they lie inside? */
-static bool is_defined(const Share *s, const Box *box) {
-  const bool *in = made_of(s);
+/* Does an access at `off` to field `f` give a value at all points of `box`, by an outside rule or since it lies inside?
+ */
+static bool gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off) {
+  Box read = *box;
   bool inside = true;
-  for (int i = 0; i < s->n; i++) {
-    const Op *op = in[i] ? s->v[i].op : NULL;
-    for (int d = 0; d < s->rank && op && op->code == OP_ACCESS; d++) {
-      const Field *f = &s->m->fields[op->sym];
-      Affine lo = affine_add_const(box->lo[d], op->off[d]), hi = affine_add_const(box->hi[d], op->off[d]);
-      inside = inside && (f->outside != OUTSIDE_NONE || range_inside(lo, hi, f->box.lo[d], f->box.hi[d]));
-    }
+  for (int d = 0; d < box->rank; d++) {
+    read.lo[d] = affine_add_const(box->lo[d], off[d]);
+    read.hi[d] = affine_add_const(box->hi[d], off[d]);
   }
-  return inside;
+  for (int d = 0; d < box->rank && inside; d++)
+    inside = range_inside(read.lo[d], read.hi[d], f->box.lo[d], f->box.hi[d]) || points_inside(m, &read, &f->box, d);
+  return inside || f->outside != OUTSIDE_NONE;
 }
 
-/* Are all points at which the field has values those of members, whatever the box: do all roots have the same reach,
- * which is one point in one dimension? */
-static bool is_exact(const Share *s) {
-  int32_t first = -1;
-  int64_t sum = 0;
-  bool same = true;
-  for (int i = 0; i < s->n; i++) {
-    first = s->root[i] && first < 0 ? i : first;
-    for (int d = 0; d < s->rank && s->root[i]; d++)
-      same = same && s->low[i][d] == s->low[first][d] && s->high[i][d] == s->high[first][d];
+/* Do all accesses that the roots are made of give a value on all of `box`? That they do on the piece's own proves
+ * nothing: where that has no points they may lead anywhere, and `box`, which is larger, may have some. */
+static bool is_defined(const Share *s, const Box *box) {
+  const bool *in = made_of(s);
+  bool defined = true;
+  for (int i = 0; i < s->n && defined; i++) {
+    const Op *op = in[i] ? s->v[i].op : NULL;
+    defined = !op || op->code != OP_ACCESS || gives_value(s->m, box, &s->m->fields[op->sym], op->off);
   }
-  for (int d = 0; d < s->rank && first >= 0; d++)
-    sum += s->high[first][d] - s->low[first][d];
-  return same && sum == 1;
+  return defined;
 }
 
 /* Leaves of the roots those alone that reach as far as the one that takes longest. */
@@ -403,7 +398,7 @@ static void keep_one_reach(Share *s) {
 
 /* Finds places where all that is computed for the roots is defined. */
 static bool find_safe_places(const Share *s, const Box *box, Places *p) {
-  return find_places(s, box, p) && (box_equal(&p->field, box) || is_exact(s) || is_defined(s, &p->field));
+  return find_places(s, box, p) && (box_equal(&p->field, box) || is_defined(s, &p->field));
 }
 
 /* ---- rewriting */
