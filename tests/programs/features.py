@@ -75,6 +75,7 @@ TEXT = {
     "op in an argument of another": r"m\d+\([^;]{0,10}\bm\d+\(",
     "op of an older level": r"(?m)^op .*@[^;]*;\n(.|\n)*history",
     "op of two": r"(?m)^op \w+\(X, Y\)",
+    "difference of fluxes": r"(?m)^op m\d+\(X\) = m\d+\(X\) - m\d+\(X",
     "op at a neighbour": r"\bm\d+\([^;]*\)\[-?\d",
     "op with an offset": r"(?m)^op \w+\(X, r\d+\)",
     "fn": r"(?m)^fn ",

@@ -5,6 +5,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 import math
 import random
 
+from faces import Faces
 from inits import Inits
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from shapes import Shapes, constant_extents, wider
@@ -12,17 +13,17 @@ from statements import Statements
 from stops import later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes):
+class Generator(Statements, Inits, Shapes, Faces):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
         self.r, self.points = random.Random(seed), points
         self.types, self.mix, self.functions, self.regions, self.bounds, self.movable = [], None, [], [], {}, set()
-        self.seed, self.own = seed, random.Random(seed * 2 + 17)
+        self.seed, self.own, self.chances = seed, random.Random(seed * 2 + 17), random.Random(seed * 2 + 19)
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.origin = [self.r.choice([0, 0, 0, -3, 5]) for _ in range(self.rank)]
         self.reach = self.r.choice([1, 1, 2, 3])
-        self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names = {}, [], [], [], [], [], 0, []
+        self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names, self.faces = {}, [], [], [], [], [], 0, [], []
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
 
@@ -392,7 +393,7 @@ class Generator(Statements, Inits, Shapes):
         return node
 
     def assignment(self, target, place, depth):
-        return Node(f"{target.name} = $;", self.bad(target.type, place, self.value(target.type, place, depth)))
+        return Node(f"{target.name} = $;", self.bad(target.type, place, self.assigned(target, place, depth)))
 
     def bad(self, type, place, e):
         """`e`, or now and then, in a program that is run with -fcheck=finite, an infinity or what is no number, at some points in some step."""
@@ -406,7 +407,7 @@ class Generator(Statements, Inits, Shapes):
         """The equations of a piece; `single`: the stencil has one target, so that an expression may stand alone."""
         depth, place = self.r.choice([2, 3, 3, 4]), Place(box, step=step)
         if single and self.r.random() < 0.5:
-            return Node("= $;", self.bad(targets[0].type, place, self.value(targets[0].type, place, depth)))
+            return Node("= $;", self.bad(targets[0].type, place, self.assigned(targets[0], place, depth)))
         lines = self.statements(place, self.r.choice([1, 2, 3])) if self.r.random() < 0.2 else []
         for t in targets:
             if self.r.random() < 0.5:
@@ -697,6 +698,7 @@ class Generator(Statements, Inits, Shapes):
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
+        lines += list(self.face_lines())
         lines += self.field_lines()
         lines += list(self.init_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.stencil_lines())
