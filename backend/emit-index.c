@@ -8,7 +8,7 @@
 #include "backend/emit.h"
 
 /* Keys of computations that are not one LLVM instruction on integers; above all LLVM opcodes. */
-enum { KEY_SEXT = 1000, KEY_TRUNC, KEY_RECIPROCAL, KEY_MIN, KEY_MAX };
+enum { KEY_SEXT = 1000, KEY_TRUNC, KEY_RECIPROCAL, KEY_MIN, KEY_MAX, KEY_LAST };
 
 LLVMValueRef emit_i64(const Emit *e, int64_t x) { return LLVMConstInt(e->i64, (unsigned long long)x, 1); }
 
@@ -292,13 +292,30 @@ static LLVMValueRef map_distance(Emit *e, Opcode code, LLVMValueRef t, LLVMValue
   return emit_intrinsic(e, e->here.b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){r, back});
 }
 
+LLVMValueRef emit_map_last(Emit *e, const Op *op) {
+  Affine lo = op->box->lo[0], hi = op->box->hi[0];
+  int64_t rest;
+  if (!op->count)
+    return emit_affine(e, hi);
+  if (affine_diff(hi, lo, &rest))
+    return emit_affine(e, affine_add_const(hi, -(rest & (op->count - 1))));
+  LLVMValueRef first = emit_affine(e, lo), length = emit_int(e, &e->entry, LLVMSub, emit_affine(e, hi), first);
+  ValueKey k = {KEY_LAST, (uintptr_t)length, (uintptr_t)op->count, 0};
+  LLVMValueRef whole = value_get(&e->entry.seen, k);
+  if (!whole) {
+    whole = LLVMBuildAnd(e->entry.b, length, emit_i64(e, -(int64_t)op->count), "");
+    value_put(e->arena, &e->entry.seen, k, whole);
+  }
+  return emit_int(e, &e->entry, LLVMAdd, first, whole);
+}
+
 LLVMValueRef emit_map(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[0]);
   bool clamps = op->code == OP_CLAMP || op->code == OP_GUARD;
-  LLVMValueRef v = clamps ? clamp_narrow(e, x, op->off[0], op->box->lo[0], op->box->hi[0]) : NULL;
+  LLVMValueRef v = clamps && !op->count ? clamp_narrow(e, x, op->off[0], op->box->lo[0], op->box->hi[0]) : NULL;
   if (v)
     return v;
-  LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_affine(e, op->box->hi[0]);
+  LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_map_last(e, op);
   if (clamps && (v = emit_brought_row(e, op, lo, hi)))
     return v;
   LLVMValueRef wide = emit_int(e, &e->here, LLVMAdd, emit_int_cast(e, &e->here, x, e->i64), emit_i64(e, op->off[0]));

@@ -179,7 +179,7 @@ static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) 
   if (v->type != TY_I64 || !part(e, p, op->operands[0], false, &x) || !(x.lane || row))
     return false;
   int64_t c = x.c + op->off[0], first = row ? group_of(c) : c;
-  LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_affine(e, op->box->hi[0]),
+  LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_map_last(e, op),
                from = emit_int(e, p, LLVMAdd, x.uniform, emit_i64(e, first));
   s->uniform = emit_brought(e, p, from, lo, hi);
   ValueKey k = {KEY_REST, (uintptr_t)v, (uintptr_t)s->uniform, 0};

@@ -25,8 +25,11 @@ static LLVMValueRef element(Emit *e, Place *place, LLVMTypeRef t, LLVMValueRef p
 }
 
 /* Points of field `f` in dimension d as its layout counts them: at least 1, so that the addresses of guarded loads from
- * a field that turns out empty stay in its buffer. The grid is never empty. */
+ * a field that turns out empty stay in its buffer. The grid is never empty. Rows have the field's pitch, if it has one.
+ */
 static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
+  if (d == f->box.rank - 1 && f->pitch)
+    return emit_affine(e, affine_scalar(e->arena, f->pitch - 1));
   LLVMValueRef extent = emit_affine(e, box_extent(e->arena, &f->box, d));
   const Box *grid = &e->m->grid;
   bool whole = affine_equal(f->box.lo[d], grid->lo[d]) && affine_equal(f->box.hi[d], grid->hi[d]);

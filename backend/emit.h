@@ -226,6 +226,8 @@ LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LL
 /* The result of clamp or guard `op`, whose bounds are `lo` and `hi`, where it is applied to such a row; NULL if not. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi);
 LLVMValueRef emit_map(Emit *e, const Op *op);
+/* The last coordinate that clamp or guard `op` gives, at the entry. */
+LLVMValueRef emit_map_last(Emit *e, const Op *op);
 
 /* The innermost loop about `b`, NULL if there is none. */
 const Op *emit_loop_about(const Block *b);

@@ -331,9 +331,10 @@ static void suit_size(Schedule *want, const int64_t *size) {
 }
 
 /* Runs the passes that the options ask for (those of schedule `want` if they name none) on `m`, for a grid of that size
- * (NULL: large). NULL after an error. *used is set to the schedule that a lowering took. */
+ * (NULL: large), and for rows that are padded. NULL after an error. *used is set to the schedule that a lowering took.
+ */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
-                          Module *m, bool by_default, Schedule *used) {
+                          bool padded, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   if (by_default)
     budget_schedule(w->diags, m, &want);
@@ -348,7 +349,9 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
-  if (!pipeline && by_default)
+  if (!pipeline && by_default && padded)
+    pipeline = p->w.context->candidates ? PASSES_PADDED_WHY : PASSES_PADDED;
+  else if (!pipeline && by_default)
     pipeline = p->w.context->candidates ? PASSES_DEFAULT_WHY : PASSES_DEFAULT;
   if (pipeline)
     m = passes_run(&c, &hooks, pipeline, m);
@@ -358,7 +361,7 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
 }
 
 /* program_compile, which Ctrl-C ends. */
-static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
+static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], bool padded,
                                  Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
@@ -370,10 +373,10 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   *out = (Compiled){.target = t};
   bool by_default = p->kind != SOURCE_KIR && !p->options.passes;
   Schedule want = p->schedule;
-  m = run_passes(p, w, info, want, size, m, by_default, &out->schedule);
+  m = run_passes(p, w, info, want, size, padded, m, by_default, &out->schedule);
   if (m && by_default && budget_kernels(w->diags, m, info->simt, &want)) {
     m = read_checked(p, w, info, &hooks);
-    m = m ? run_passes(p, w, info, want, size, m, by_default, &out->schedule) : NULL;
+    m = m ? run_passes(p, w, info, want, size, padded, m, by_default, &out->schedule) : NULL;
   }
   if (!m)
     return STC_INPUT;
@@ -391,11 +394,12 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   return STC_OK;
 }
 
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out) {
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], bool padded,
+                          Compiled *out) {
   if (w->handler)
     arena_obey(w->arena, compile_stop(w->context));
   atomic_store(&w->context->working.of, -1);
-  StcStatus s = compile_kernels(p, w, t, size, out);
+  StcStatus s = compile_kernels(p, w, t, size, padded, out);
   working_end(&w->context->working);
   arena_obey(w->arena, NULL);
   return s;
@@ -407,7 +411,8 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   bool muted = w->muted;
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
-  m = m ? passes_run(&c, NULL, PASSES_BEFORE_PLAN, m) : NULL;
+  bool padded = p->explains && program_pads_rows(p, w->arena, c.target, 0, NULL);
+  m = m ? passes_run(&c, NULL, padded ? PASSES_BEFORE_PLAN ",pad-rows" : PASSES_BEFORE_PLAN, m) : NULL;
   if (m) {
     m->plan = plan;
     m->plan_checked = true;
@@ -428,7 +433,8 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   Str out = {.arena = w->arena};
   bool muted = w->muted;
   w->muted = true;
-  program_size(p, w->arena, target_info(t), 0, NULL, size);
+  bool padded = p->explains && program_pads_rows(p, w->arena, info, 0, NULL);
+  program_size(p, w->arena, target_info(t), padded, 0, NULL, size);
   suit_size(&want, size);
   PassContext c = {.arena = w->arena,
                    .diags = w->diags,
@@ -438,7 +444,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
                    .cache = &cache,
                    .run = passes_run};
   Module *m = read_checked(p, w, info, NULL);
-  m = m ? passes_run(&c, NULL, PASSES_BEFORE_PLAN, m) : NULL;
+  m = m ? passes_run(&c, NULL, padded ? PASSES_BEFORE_PLAN ",pad-rows" : PASSES_BEFORE_PLAN, m) : NULL;
   if (m)
     plan_why(&c, m, &want, plan, LISTED_CANDIDATES, &out);
   w->muted = muted;
@@ -449,9 +455,10 @@ Module *program_kernels(StcProgram *p) {
   Compiled code;
   int64_t size[MAX_RANK];
   const Target *t = program_target(p);
+  bool padded = t && p->explains && program_pads_rows(p, p->w.arena, target_info(t), 0, NULL);
   if (!p->kernels && t)
-    program_size(p, p->w.arena, target_info(t), 0, NULL, size);
-  if (!p->kernels && t && program_compile(p, &p->w, t, size, &code) == STC_OK) {
+    program_size(p, p->w.arena, target_info(t), padded, 0, NULL, size);
+  if (!p->kernels && t && program_compile(p, &p->w, t, size, padded, &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;
   }
@@ -526,7 +533,7 @@ static bool emit_sir(StcProgram *p) {
     p->w.muted = true;
     m = t ? program_read(p, &p->w) : NULL;
     p->w.muted = false;
-    m = m ? run_passes(p, &p->w, target_info(t), p->schedule, NULL, m, false, NULL) : NULL;
+    m = m ? run_passes(p, &p->w, target_info(t), p->schedule, NULL, false, m, false, NULL) : NULL;
   }
   if (m && m->level != LEVEL_SIR) {
     context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);

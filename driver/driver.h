@@ -12,6 +12,7 @@
  *   plugin.c        passes from shared objects
  *   late.c          which kernels of a build are compiled late
  *   grid.c          the size of the grid, as far as it is known
+ *   row-pitch.c     how far rows of fields lie apart in memory
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   describe.c      a schedule in a line
  *   ending.c        the end of the command by Ctrl-C and SIGTERM
@@ -27,6 +28,7 @@
  *   plan-steps.c    going on from a later step, arrays with an element a step
  *   plan-replay.c   launches recorded once and made in one go
  *   plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
+ *   plan-rows.c     rows that lie apart: their values in and out
  *   plan-lend.c     values lent to a thread that writes them to files
  *   plan-vectors.c  whole fields of vectors as one array
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the

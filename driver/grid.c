@@ -18,7 +18,10 @@ Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, in
   for (int i = 0; i < n; i++)
     if (!define_parse(a, texts[i], &defines[p->options.ndefines + i]))
       return NULL;
-  return module_bind(m, p->options.ndefines + n, defines, values, d) ? values : NULL;
+  if (!module_bind(m, p->options.ndefines + n, defines, values, d))
+    return NULL;
+  rows_pad(m, p->options.ndefines + n, defines, values);
+  return values;
 }
 
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]) {
@@ -125,7 +128,7 @@ static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[M
     size[d] = parted ? 0 : GRID_SMALL;
 }
 
-void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padded, int n, const char *const *texts,
                   int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
   Schedule open = p->schedule, *s = &open;
@@ -139,7 +142,8 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
   bool exact = rank == MAX_RANK && points_of(size, rank) >= tuning.exact_points;
-  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= tuning.ragged_points;
+  bool ragged =
+      !padded && rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= tuning.ragged_points;
   for (int d = 0; d < rank && !exact; d++)
     size[d] = rounded(size[d]);
   size[1] += ragged;

@@ -68,6 +68,12 @@ static json_t *affine(const Writer *w, Affine x) {
 /* The number of points of `b` along dimension d. */
 static Affine extent(const Writer *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
 
+/* How long field `f` is in memory along dimension d: a row has its pitch. */
+static Affine memory_extent(const Writer *w, const Field *f, int d) {
+  bool row = d == f->box.rank - 1 && f->pitch;
+  return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
+}
+
 /* A box: lower and upper bounds, both inclusive. */
 static json_t *box(const Writer *w, const Box *b) {
   json_t *o = json_object(), *lo = json_array(), *hi = json_array();
@@ -132,18 +138,18 @@ static json_t *scalars(const Writer *w) {
 }
 
 /* Distance in elements between neighbours along dimension d, as text. */
-static const char *stride_text(const Writer *w, const Box *b, int d) {
+static const char *stride_text(const Writer *w, const Field *f, int d) {
   Str s = {w->arena, NULL, 0, 0};
-  for (int e = d + 1; e < b->rank; e++)
-    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, extent(w, b, e)));
+  for (int e = d + 1; e < f->box.rank; e++)
+    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, memory_extent(w, f, e)));
   return s.s ? s.s : "1";
 }
 
-/* The strides of an array over `b`, in elements. */
-static json_t *strides(const Writer *w, const Box *b) {
+/* The strides of field `f`, in elements. */
+static json_t *strides(const Writer *w, const Field *f) {
   json_t *list = json_array();
-  for (int d = 0; d < b->rank; d++)
-    json_array_append_new(list, json_string(stride_text(w, b, d)));
+  for (int d = 0; d < f->box.rank; d++)
+    json_array_append_new(list, json_string(stride_text(w, f, d)));
   return list;
 }
 
@@ -191,7 +197,7 @@ static json_t *field(const Writer *w, int i, bool has_init) {
     set(o, "component", json_integer(i - r->first));
   set(o, "region", box(w, &f->box));
   set(o, "extents", extents);
-  set(o, "strides", strides(w, &f->box));
+  set(o, "strides", strides(w, f));
   set(o, "units", json_string("elements"));
   set(o, "outside", json_string(rule_name(f->outside)));
   if (f->outside == OUTSIDE_CONST)
@@ -294,7 +300,7 @@ static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
     const Field *f = &w->m->fields[b->field];
     str_addf(&s, "%d", size);
     for (int d = 0; d < f->box.rank; d++)
-      str_addf(&s, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
+      str_addf(&s, " * max(%s, 0)", affine_text(w, memory_extent(w, f, d)));
   }
   return s.s;
 }
@@ -389,7 +395,7 @@ static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t 
     set(o, "type", json_string("pointer"));
     set(o, "element", json_string(type_name(t)));
     set(o, "access", json_string(access_name(a)));
-    set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field].box) : json_pack("[s]", "1"));
+    set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field]) : json_pack("[s]", "1"));
     set(o, "pointer_alignment", json_integer(kernel_alignment(m, k, a->index)));
   } else if (a->kind == KARG_SCALAR) {
     set(o, "scalar", json_string(m->scalars[a->index].name));

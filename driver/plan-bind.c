@@ -296,6 +296,8 @@ static StcStatus bind(StcPlan *p, int field, int component, const StcArray *arra
 
 StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *array, bool fresh) {
   StcStatus s = plan_join(p);
+  if (!s && array)
+    s = plan_make_dense(p);
   if (!s)
     s = bind(p, field, component, array, NULL);
   if (!s && array && !fresh)
@@ -339,6 +341,8 @@ StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLMa
            STC_USAGE;
   StcArray array = {(char *)t->data + t->byte_offset, type_of(t->dtype), t->ndim, t->shape, t->strides};
   StcStatus s = plan_join(p);
+  if (!s)
+    s = plan_make_dense(p);
   if (!s)
     s = bind(p, field, component, &array, tensor);
   if (!s)
@@ -398,6 +402,8 @@ StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLMana
     return s ? s : STC_USAGE;
   if (p->hollow)
     return refuse_hollow(p, field);
+  if ((s = plan_make_dense(p)))
+    return s;
   if (d && declared_has_parts(d))
     return plan_vector_tensor(p, field, out);
   if (component >= 0)

@@ -49,14 +49,10 @@ typedef struct CopyArgs {
 
 /* Copies all of a slot in or out. */
 static StcStatus copy_slot(StcPlan *p, Slot *slot, void *out, const void *in) {
-  Device *d = &p->device;
   StcStatus kept = in && slot->loan ? plan_before_write(p, slot) : STC_OK;
   if (kept || !slot->size)
     return kept;
-  if (!d->kind->whole)
-    return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
-  memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
-  return STC_OK;
+  return in ? slot_put(p, slot, in) : slot_fetch(p, slot, out);
 }
 
 /* Copies `n` values of `size` bytes from places `from_step` bytes apart to places `to_step` bytes apart. */
@@ -83,7 +79,7 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++) {
     Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
-    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot->size / size,
+    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot_bytes(slot) / size,
             offset = d->components[c].offset;
     if (a->in)
       copy_strided(part, size, (const char *)a->in + offset, d->point_bytes, n, (size_t)size);
@@ -115,7 +111,7 @@ static StcStatus copy_guarded(void *arg) {
     return copy_packed(a, d, slot, a->component), STC_OK;
   if (h.packed || a->component >= 0 || d->ncomponents == 1)
     return copy_slot(p, slot, a->out, a->in);
-  size_t most = 1, points = slot->size / (size_t)type_size((Type)d->components[0].type);
+  size_t most = 1, points = slot_bytes(slot) / (size_t)type_size((Type)d->components[0].type);
   for (int c = 0; c < d->ncomponents; c++) {
     size_t n = points * (size_t)type_size((Type)d->components[c].type);
     most = n > most ? n : most;
@@ -253,6 +249,9 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
            STC_USAGE;
   if (plan_is_hollow(p, d->name))
     return STC_USAGE;
+  StcStatus s = plan_make_dense(p);
+  if (s)
+    return s;
   *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
   plan_mark_given(p, field, component);
   return STC_OK;
@@ -275,6 +274,22 @@ static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
   return s;
 }
 
+/* The first bytes of an array, which repeats them. */
+typedef struct Repeated {
+  const char *data;
+  size_t period;
+} Repeated;
+
+/* Gives bytes of it (a SlotSource). */
+static void give_repeated(void *user, size_t from, size_t n, char *to) {
+  const Repeated *r = user;
+  for (size_t done = 0, k; done < n; done += k) {
+    size_t at = (from + done) % r->period;
+    k = n - done < r->period - at ? n - done : r->period - at;
+    memcpy(to + done, r->data + at, k);
+  }
+}
+
 /* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`.
  * They are made in `data`. */
 static StcStatus randomize(StcPlan *p, bool array, int field, int component, uint64_t seed, char *data) {
@@ -291,11 +306,13 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
     f.bytes = (int64_t)period;
   if (!array || !plan_spread_points(p, field, data))
     random_fill(&f, seed, data);
-  if (p->device.kind->whole)
+  if (p->slots[slot].pitch)
+    s = slot_fill(p, &p->slots[slot], give_repeated, &(Repeated){data, period < bytes ? period : bytes});
+  else if (p->device.kind->whole)
     memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
   else
     s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
-  if (!s)
+  if (!s && !p->slots[slot].pitch)
     s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
   if (array)
     p->array_given[field] = true;

@@ -103,7 +103,7 @@ static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
     return NULL;
   int at = h.field + (component > 0 ? component : 0);
   Slot *slot = p->module->fields[at].temp || p->fixed[at] >= 0 ? NULL : &p->slots[p->slot_of_field[at]];
-  return slot && slot->size && !slot->foreign ? slot : NULL;
+  return slot && slot->size && !slot->pitch && !slot->foreign ? slot : NULL;
 }
 
 /* One spare more of `size` bytes: false if there is no room. */

@@ -34,7 +34,7 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1}, size = type_bytes(p->module, f->type);
   bool fits = true;
   double all = (double)size;
-  field_shape(f, p->scalars, shape);
+  field_layout(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++) {
     all *= (double)shape[d];
     fits = fits && !__builtin_mul_overflow(size, shape[d], &size);
@@ -51,10 +51,20 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
 static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1};
   size_t n = (size_t)type_bytes(p->module, f->type);
-  field_shape(f, p->scalars, shape);
+  field_layout(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++)
     n *= shape[d] > 0 ? (size_t)shape[d] : 1;
   return bytes ? bytes : n;
+}
+
+/* Notes how far the rows of `slot`, which is for field `f`, lie apart, if they are not dense. */
+static void set_rows(const StcPlan *p, const Field *f, Slot *slot) {
+  int64_t shape[MAX_RANK], pitch = f->pitch ? p->scalars[f->pitch - 1].i : 0;
+  field_shape(f, p->scalars, shape);
+  if (!slot->size || pitch <= shape[f->box.rank - 1])
+    return;
+  slot->row = (size_t)(shape[f->box.rank - 1] * type_size(f->type));
+  slot->pitch = (size_t)(pitch * type_size(f->type));
 }
 
 /* A new slot for field `field`, `lead` bytes behind where memory is allocated. */
@@ -66,6 +76,7 @@ static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *s
     return STC_MEMORY;
   const char *what = arena_printf(p->w.arena, "field %s", declared_name(p->module, field));
   *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), lead, false});
+  set_rows(p, f, &p->slots[*slot]);
   return STC_OK;
 }
 
@@ -215,6 +226,7 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
 typedef struct BuildArgs {
   StcProgram *p;
   const Device *d;
+  bool dense;
   int n;
   const char *const *defines;
   Build *out;
@@ -234,17 +246,19 @@ static StcStatus find_build(void *arg) {
     t = choose_target(p, a->d);
   if (!t)
     return STC_USAGE;
-  program_size(p, a->d->w->arena, target_info(t), a->n, a->defines, size);
+  bool padded = !a->dense && program_pads_rows(p, a->d->w->arena, target_info(t), a->n, a->defines);
+  program_size(p, a->d->w->arena, target_info(t), padded, a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
-        a->out->every == p->schedule.every)
+        a->out->padded == padded && a->out->every == p->schedule.every)
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   pthread_mutex_init(&b->lock, NULL);
-  StcStatus s = program_compile(p, &p->w, t, size, &b->code);
+  StcStatus s = program_compile(p, &p->w, t, size, padded, &b->code);
   if (s)
     return s;
   memcpy(b->grid, size, sizeof size);
+  b->padded = padded;
   b->every = p->schedule.every;
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;
@@ -252,10 +266,10 @@ static StcStatus find_build(void *arg) {
   return STC_OK;
 }
 
-StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out) {
+StcStatus program_build(StcProgram *p, const Device *d, bool dense, int n, const char *const *defines, Build **out) {
   Device facts = *d;
   facts.w = &p->w;
-  BuildArgs args = {p, &facts, n, defines, NULL};
+  BuildArgs args = {p, &facts, dense, n, defines, NULL};
   StcStatus s = workspace_guard(&p->w, find_build, &args);
   *out = s ? NULL : args.out;
   return s;
@@ -295,7 +309,7 @@ static StcStatus make_code(StcPlan *p, bool first, int n, const char *const *def
   double start = clock_seconds();
   p->module = p->program->reference;
   if (p->device.kind != &device_ref) {
-    s = program_build(p->program, &p->device, n, defines, &p->build);
+    s = program_build(p->program, &p->device, p->dense, n, defines, &p->build);
     p->module = s ? p->module : p->build->code.module;
   }
   if (!s)
@@ -333,7 +347,11 @@ static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *tex
       return diag_error(p->w.diags, no_loc(), "stc_plan_new: \"%s\" defines no param; write NAME=VALUE", texts[i]),
              STC_USAGE;
   *out = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
-  return module_bind(m, g->options.ndefines + n, defines, *out, p->w.diags) ? STC_OK : STC_INPUT;
+  if (!module_bind(m, g->options.ndefines + n, defines, *out, p->w.diags))
+    return STC_INPUT;
+  if (!p->dense)
+    rows_pad(m, g->options.ndefines + n, defines, *out);
+  return STC_OK;
 }
 
 /* Checks the params, and that there is memory for the fields at least: making code may take long. */
@@ -385,9 +403,10 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-/* plan_prepare; `first`: checks first what can be known of the params; `hollow`: the plan is to have no memory. */
+/* plan_prepare; `first`: checks first what can be known of the params; `hollow`: the plan is to have no memory;
+ * `dense`: rows are not to be padded. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
-                         bool hollow, StcPlan **out) {
+                         bool hollow, bool dense, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -396,6 +415,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
   memset(p, 0, sizeof *p);
   p->program = program;
   p->hollow = hollow;
+  p->dense = dense;
   if (!workspace_open(&p->w, c, &program->w)) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
@@ -410,7 +430,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
 }
 
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  return prepare(program, device, n, defines, false, false, out);
+  return prepare(program, device, n, defines, false, false, false, out);
 }
 
 void plan_release(StcPlan *p) {
@@ -431,9 +451,9 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
   return workspace_guard(&p->w, reset_guarded, &args);
 }
 
-StcStatus plan_new(StcProgram *program, const char *device, bool hollow, int n, const char *const *defines,
+StcStatus plan_new(StcProgram *program, const char *device, bool hollow, bool dense, int n, const char *const *defines,
                    StcPlan **out) {
-  StcStatus s = prepare(program, device, n, defines, true, hollow, out);
+  StcStatus s = prepare(program, device, n, defines, true, hollow, dense, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {
@@ -444,7 +464,7 @@ StcStatus plan_new(StcProgram *program, const char *device, bool hollow, int n, 
 }
 
 StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  return plan_new(program, device, false, n, defines, out);
+  return plan_new(program, device, false, false, n, defines, out);
 }
 
 void stc_plan_free(StcPlan *p) {

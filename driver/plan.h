@@ -17,6 +17,7 @@ typedef struct KernelTime {
 typedef struct Slot {
   void *memory;
   size_t size;
+  size_t row, pitch;             /* bytes of a row of values, and from one to the next; 0: they are dense */
   size_t lead;                   /* bytes before it that were allocated with it */
   bool foreign;                  /* the caller's */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
@@ -144,6 +145,7 @@ struct StcPlan {
   Split *split;  /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool hollow;    /* it has no memory: another rank has the whole grid */
+  bool dense;     /* rows of its fields are never padded */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
   bool *closed;   /* by sequence: its kernels are not compiled; NULL: all are */
 };
@@ -241,6 +243,23 @@ void plan_free_sent(StcPlan *p);
 /* Hands out one row (Binding.probed). */
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
 
+/* plan-rows.c: */
+
+/* Bytes of the slot's values. */
+size_t slot_bytes(const Slot *slot);
+/* Copies all its values from a dense array of this computer, and to one; the slot has memory. */
+StcStatus slot_put(StcPlan *p, const Slot *slot, const void *values);
+StcStatus slot_fetch(StcPlan *p, const Slot *slot, void *values);
+/* The same from what `fn` writes to `to`, the `n` bytes of the dense array from byte `from` on, row by row, for a slot
+ * whose rows are padded. */
+typedef void (*SlotSource)(void *user, size_t from, size_t n, char *to);
+StcStatus slot_fill(StcPlan *p, const Slot *slot, SlotSource fn, void *user);
+/* Is byte `at` of its memory no value's? */
+bool slot_is_padding(const Slot *slot, size_t at);
+/* Has the rows of all fields lie densely from now on, for somebody who works on the memory itself. Values stay; kernels
+ * for any rows are launched then. */
+StcStatus plan_make_dense(StcPlan *p);
+
 /* plan-lend.c: */
 
 /* May the values of the component (-1: the whole field) be lent? Makes room for `ahead` loans that steps are made
@@ -285,12 +304,14 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
-/* stc_plan_new; `hollow`: without memory, for a rank that leaves the whole grid to another. */
-StcStatus plan_new(StcProgram *program, const char *device, bool hollow, int n, const char *const *defines,
+/* stc_plan_new; `hollow`: without memory, for a rank that leaves the whole grid to another; `dense`: its rows are not
+ * padded. */
+StcStatus plan_new(StcProgram *program, const char *device, bool hollow, bool dense, int n, const char *const *defines,
                    StcPlan **out);
 /* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the
- * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. */
-StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out);
+ * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. dense: for
+ * rows that are not padded. */
+StcStatus program_build(StcProgram *p, const Device *d, bool dense, int n, const char *const *defines, Build **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */

@@ -101,6 +101,7 @@ typedef struct CodeUnits CodeUnits;
 typedef struct Build {
   const char *device;
   int64_t grid[MAX_RANK], every;
+  bool padded; /* made for rows that are padded */
   Compiled code;
   char *bytes;
   size_t size;
@@ -152,6 +153,7 @@ struct StcProgram {
   Declared *declared;
   double frontend_seconds;
   const Target *target;                /* of options.march; found when first needed */
+  bool explains;                       /* `kernels` are to be those that a plan has */
   Module *kernels;                     /* the kernel IR for `target`; made when first needed */
   Schedule resolved;                   /* and its schedule */
   Build *builds;                       /* for the devices that plans were made on */
@@ -181,8 +183,9 @@ const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
 Module *program_read(StcProgram *p, Workspace *w);
 /* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
- * of that size, and checks that the kernels fit the target. */
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out);
+ * of that size, and checks that the kernels fit the target. padded: for rows that are padded. */
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], bool padded,
+                          Compiled *out);
 /* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
  * an error. (grid.c) */
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts);
@@ -198,7 +201,7 @@ void program_take_grid(StcProgram *p);
  * rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters only in
  * that tiles at edges then go along with the others. (grid.c) */
 enum { GRID_SMALL = -1 };
-void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padded, int n, const char *const *texts,
                   int64_t size[MAX_RANK]);
 /* Has schedules of plans that are made from now on suit runs that stop after every `every` steps, 0: not at all. */
 void program_suit_stops(StcProgram *p, int64_t every);
@@ -243,5 +246,14 @@ bool define_parse(Arena *a, const char *text, Define *out);
 void fields_with_init(const Module *m, bool *has);
 /* "overlap T=4 block=8x32 elems=4x1": the schedule `s`, or if its family is NULL what the kernels of `m` look like. */
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
+
+/* ---------------------------------------------------------------- rows of fields in memory: row-pitch.c */
+
+/* Are the rows of the program's fields to be padded in the memory of plans, with these params? Where they are no whole
+ * vectors, and it takes little room. */
+bool program_pads_rows(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
+/* Has the scalars of `m` have rows lie as far apart as they do in plans, if its rows have a pitch, and none of the `n`
+ * defines is it. */
+void rows_pad(const Module *m, int n, const Define *defines, Const *scalars);
 
 #endif

@@ -350,6 +350,16 @@ int64_t module_steps(const Module *m, const Const *scalars) {
   return m->steps_by ? scalars[m->steps_by - 1].i : m->steps;
 }
 
+int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
+  int64_t points = field_shape(f, scalars, shape);
+  int last = f->box.rank - 1;
+  if (!f->pitch)
+    return points;
+  points = points ? points / shape[last] * scalars[f->pitch - 1].i : 0;
+  shape[last] = scalars[f->pitch - 1].i;
+  return points;
+}
+
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
   int64_t points = 1;
   for (int k = 0; k < f->box.rank; k++) {

@@ -154,6 +154,12 @@ Value *build_map(Builder *b, Opcode code, Value *coord, int64_t off, Affine lo, 
   return op->results[0];
 }
 
+Value *build_guard(Builder *b, Value *coord, int64_t off, Affine lo, Affine hi, int n) {
+  Value *v = build_map(b, OP_GUARD, coord, off, lo, hi);
+  v->def->count = n > 1 ? n : 0;
+  return v;
+}
+
 Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords, const int64_t *off) {
   Op *op = build_op(b, OP_LOAD, t, rank, coords);
   op->sym = buffer;

@@ -49,6 +49,8 @@ Value *build_dim(Builder *b, Opcode code, int dim); /* index, thread, block */
 Value *build_step(Builder *b);
 Value *build_inside(Builder *b, int rank, Value *const *coords, const Box *box);
 Value *build_map(Builder *b, Opcode code, Value *coord, int64_t off, Affine lo, Affine hi);
+/* OP_GUARD of the first of `n` elements that are moved from there. */
+Value *build_guard(Builder *b, Value *coord, int64_t off, Affine lo, Affine hi, int n);
 /* Memory of buffer `buffer` at `rank` coordinates (1 for a param or scratch buffer); off may be NULL for all zero. */
 Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords, const int64_t *off);
 Op *build_store(Builder *b, int buffer, Value *v, int rank, Value *const *coords, const int64_t *off);

@@ -161,6 +161,8 @@ static __int128 floor_mod(__int128 x, __int128 period) {
   return r < 0 ? r + period : r;
 }
 
+int64_t eval_last(int64_t lo, int64_t hi, int64_t n) { return lo + (hi - lo) / n * n; }
+
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi) {
   if (hi <= lo)
     return lo;

@@ -93,8 +93,12 @@ int buffer_rank(const Module *m, int buffer) { return m->buffers[buffer].kind ==
 int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]) {
   const Buffer *b = &m->buffers[buffer];
   if (b->kind == BUFFER_FIELD)
-    return field_shape(&m->fields[b->field], scalars, shape);
+    return field_layout(&m->fields[b->field], scalars, shape);
   return shape[0] = b->kind == BUFFER_SCRATCH ? b->cells : param_array_extent(&m->param_arrays[b->field], scalars);
+}
+
+Affine field_row(Arena *a, const Field *f) {
+  return f->pitch ? affine_scalar(a, f->pitch - 1) : box_extent(a, &f->box, f->box.rank - 1);
 }
 
 int module_field_buffer(const Module *m, int field, int copy) {
@@ -392,8 +396,11 @@ static void use_op(void *user, Op *op) {
 
 /* Notes the params in the extents of `b`. */
 static void use_buffer_shape(Uses *u, const Buffer *b) {
-  if (b->kind == BUFFER_FIELD)
-    use_box(u, &u->module->fields[b->field].box);
+  const Field *f = b->kind == BUFFER_FIELD ? &u->module->fields[b->field] : NULL;
+  if (f)
+    use_box(u, &f->box);
+  if (f && f->pitch && f->box.rank > 1)
+    u->scalars[f->pitch - 1] = true;
 }
 
 /* Appends an argument to `k`. */

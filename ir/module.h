@@ -72,7 +72,10 @@ typedef enum OutsideRule {
  * after every so many steps. */
 typedef enum Exchange { EXCHANGE_NONE, EXCHANGE_ONCE, EXCHANGE_STEPS } Exchange;
 
-/* A field: a dense array over `box`, C order, last dimension contiguous.
+/* The hidden param that fields take their pitch from (pass pad-rows). */
+#define ROW_PITCH "row.pitch"
+
+/* A field: an array over `box`, C order, last dimension contiguous, dense but for what `pitch` says.
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
  * beyond. A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds
  * what the field was at the start of the k-th step before the running one (between steps: k steps ago). They are called
@@ -92,6 +95,9 @@ typedef struct Field {
   int32_t past, present; /* past k > 0: level k of field `present` */
   Exchange exchange;     /* in the program for a part of the grid (GridPart) */
   bool ring;             /* likewise: beyond the edges of `whole` its ghost cells go on with the other side's */
+  int32_t pitch;         /* number + 1 of the scalar that says how many elements lie from where one row begins to where
+                            the next does, which is the extent of the last dimension or more (pass pad-rows); 0: rows
+                            are dense. What lies between belongs to no point, and holds anything */
   const Box *whole;      /* likewise: the field's region in the whole grid; NULL elsewhere */
   Loc loc;
 } Field;
@@ -487,8 +493,12 @@ void kernel_set_args(Module *m, Kernel *k);
 /* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
 Type buffer_type(const Module *m, int buffer);
 int buffer_rank(const Module *m, int buffer);
-/* Its extents under the scalars (0 for an empty dimension), and their product: its elements. */
+/* Its extents in memory under the scalars (0 for an empty dimension; of the last one a field's pitch), and their
+ * product: its elements. */
 int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
+/* Elements from where one row of the field begins in memory to where the next does (of rank 1: that there are): its
+ * pitch, or the extent of its last dimension. */
+Affine field_row(Arena *a, const Field *f);
 /* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
 int module_field_buffer(const Module *m, int field, int copy);
 /* Bytes that the address of buffer `buffer` must be a multiple of, for kernel `k` and for all: the size of an element,

@@ -110,7 +110,8 @@ struct Op {
   int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK */
   int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
-                     rounds of the walk that a for runs in parts, 0: it does not */
+                     rounds of the walk that a for runs in parts, 0: it does not; elements that are moved from where
+                     idx.guard leads, 0: one */
   int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, and bulk.store writes */
   int32_t signal; /* the array with the signal of a bulk.load */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
@@ -120,6 +121,9 @@ struct Op {
   Loc loc;                    /* the source it came from */
   int64_t from_off[MAX_RANK]; /* those of buffer `from` */
 };
+
+/* Elements that idx.guard can be about, at most; a power of two. */
+enum { MOST_GUARDED = 16 };
 
 /* A straight line of ops, the last of them a yield (a kernel's body and a for or if without results may end without
  * one). */

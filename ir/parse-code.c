@@ -561,11 +561,13 @@ static Op *parse_boxed(Parser *p, Builder *b, Opcode code) {
   if (operands.n != box->rank)
     reader_error(&p->r, at, "'%s' has %d coordinates but a box of %d dimensions", op_info[code].name, operands.n,
                  box->rank);
+  int64_t by = code == OP_GUARD && reader_accept_word(&p->r, "by") ? reader_int(&p->r, 2, MOST_GUARDED) : 0;
   Op *op = finish_op(p, b, code, operands);
   if (!op)
     return NULL;
   op->off[0] = off;
   op->box = box;
+  op->count = (int32_t)by;
   return op;
 }
 

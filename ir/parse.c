@@ -158,6 +158,8 @@ static void parse_field(Parser *p, Loc at) {
     f.present = text_ref(p, module_find_field, "field");
   }
   parse_exchange(p, &f);
+  if (reader_accept_word(&p->r, "pitch"))
+    f.pitch = 1 + text_ref(p, module_find_scalar, "scalar");
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 

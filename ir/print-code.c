@@ -130,6 +130,8 @@ static void print_boxed(Printer *p, const Op *op) {
     box_print(p->s, p->m, op->box);
   else
     str_add(p->s, "?");
+  if (op->code == OP_GUARD && op->count)
+    str_addf(p->s, " by %d", (int)op->count);
 }
 
 /* The head of a for: " %i = %lo to %hi step 1 unroll parallel with %x = %init". */

@@ -238,6 +238,10 @@ static void print_field(Str *s, const Module *m, const Field *f) {
     str_add(s, f->ring ? " ring of " : " of ");
     box_print(s, m, f->whole);
   }
+  if (f->pitch) {
+    str_add(s, " pitch ");
+    symbol_print(s, scalar_name(m, f->pitch - 1));
+  }
   str_add(s, "\n");
 }
 

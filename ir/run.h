@@ -31,6 +31,8 @@ bool eval_short_root(Type t, double x);
 /* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
  * as NumPy's "reflect") or OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
+/* The last coordinate in [lo, hi] that is a multiple of `n` away from lo: where OP_GUARD of so many elements leads. */
+int64_t eval_last(int64_t lo, int64_t hi, int64_t n);
 
 /* Reductions (both IRs, all devices). Values are combined in an order that depends on the region alone, so that every
  * device gives the same bits: the region's points are cut into rows of ROW consecutive points: those of one line along
@@ -89,8 +91,8 @@ bool stop_at_once(const Stop *s);
 /* Values for a run. */
 typedef struct Binding {
   Const *scalars; /* values of all Module.scalars, see module_bind; those of reductions are set by the run */
-  void **fields;  /* element 0 of each field's array (NULL for temp), C order, row strides dense; composites packed,
-                     point by point */
+  void **fields;  /* element 0 of each field's array (NULL for temp), C order, row strides dense but for Field.pitch;
+                     composites packed, point by point */
   void **param_arrays; /* the elements of each launch-time array (may be NULL if there are none) */
   int64_t first_step;  /* steps done before this run: what `step` is in its first step */
   bool evaluated;      /* the reductions of that moment have been evaluated: not before the first step again */
@@ -183,6 +185,8 @@ int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_
 int64_t module_steps(const Module *m, const Const *scalars);
 /* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
+/* The same as it lies in memory, where a row may be longer than the box is wide (Field.pitch). */
+int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 
 /* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out:
  * their values come from outside) and `steps` time steps on the arrays in `b`, in place. After the inits, a field's

@@ -261,6 +261,9 @@ static void check_boxed(Verifier *v, const Op *op) {
   verify_box(v, op->loc, op->box, op->noperands);
   if (op_info[op->code].form == FORM_MAP)
     check_offsets(v, op, 1, MAX_OFFSET);
+  if (op->code == OP_GUARD &&
+      (op->count < 0 || op->count == 1 || op->count > MOST_GUARDED || op->count & (op->count - 1)))
+    fail_op(v, op, "by %d; must be 2, 4, 8 or %d", op->count, MOST_GUARDED);
 }
 
 /* Are the `rank` operands from `first` on indices of type `t`? */
@@ -290,8 +293,7 @@ static bool is_multiple(const Verifier *v, Affine rows, int64_t of) {
 static void check_whole_rows(Verifier *v, const Op *op, int b, int bytes) {
   const Buffer *of = &v->m->buffers[b];
   int rank = buffer_rank(v->m, b), n = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(buffer_type(v->m, b));
-  if (of->kind == BUFFER_FIELD && rank > 1 &&
-      !is_multiple(v, box_extent(v->m->arena, &v->m->fields[of->field].box, rank - 1), n))
+  if (of->kind == BUFFER_FIELD && rank > 1 && !is_multiple(v, field_row(v->m->arena, &v->m->fields[of->field]), n))
     fail_op(v, op, "rows of '%s' are not surely whole %d bytes, a multiple of %d elements", of->name,
             n * type_size(buffer_type(v->m, b)), n);
 }

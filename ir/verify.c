@@ -110,6 +110,17 @@ static void check_past(Verifier *v, const Field *f) {
   }
 }
 
+/* The pitch is the param for it; levels of one field, which exchange their memory, have the same. */
+static void check_pitch(Verifier *v, const Field *f) {
+  const Scalar *s = f->pitch > 0 && f->pitch <= v->m->nscalars ? &v->m->scalars[f->pitch - 1] : NULL;
+  if (f->pitch && (!s || s->type != TY_I64 || !s->is_param || strcmp(s->name, ROW_PITCH)))
+    verify_fail(v, f->loc, "its pitch is not param " ROW_PITCH ", an i64");
+  if (f->pitch && (f->derived || f->series || !type_is_scalar(f->type)))
+    verify_fail(v, f->loc, "rows of such a field have no pitch");
+  if (f->past && f->present >= 0 && f->present < v->m->nfields && v->m->fields[f->present].pitch != f->pitch)
+    verify_fail(v, f->loc, "it has another pitch than field '%s', whose past it is", v->m->fields[f->present].name);
+}
+
 /* A field with a history has each of its pasts once. */
 static void check_history(Verifier *v, int i) {
   const Field *f = &v->m->fields[i];
@@ -142,6 +153,7 @@ static void check_fields(Verifier *v) {
       verify_fail(v, f->loc, "series %d, level %d", f->series - 1, f->level);
     check_past(v, f);
     check_history(v, i);
+    check_pitch(v, f);
   }
 }
 

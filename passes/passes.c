@@ -49,6 +49,10 @@ const Pass pass_table[] = {
      LEVEL_SIR, LEVEL_SIR, share_options, pass_share},
     {"order", "put the ops of long bodies into an order in which few values are alive at\nonce", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_order},
+    {"pad-rows",
+     "have fields take the distance of their rows in memory from a hidden param,\nrow.pitch: GPUs want rows of whole "
+     "vectors",
+     LEVEL_SIR, LEVEL_SIR, NULL, pass_pad_rows},
     {"plan",
      "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey; why: so many "
      "candidates are remarked",

@@ -17,6 +17,7 @@
  *   probes.c          what probes see as stencils
  *   stencil/share.c   what a stencil computes at several points beside each other, in temp fields
  *   order.c           long bodies in an order in which few values are alive at once
+ *   pad-rows.c        rows whose pitch the launcher chooses
  *   plan/plan.c       how the program is to be run, decided once (plan/plan.h): the passes behind it obey
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
  *   fuse.c            the step cut into groups of stencils that share a launch
@@ -126,6 +127,9 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 #define PASSES_PLANNED "planned"
 #define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify,share,order"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
+/* The same for fields whose rows are padded. */
+#define PASSES_PADDED PASSES_BEFORE_PLAN ",pad-rows,plan," PASSES_PLANNED
+#define PASSES_PADDED_WHY PASSES_BEFORE_PLAN ",pad-rows,plan(why=10)," PASSES_PLANNED
 /* The same, whose remarks list the best ten candidates of schedules. */
 #define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */

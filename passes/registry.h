@@ -21,6 +21,7 @@ Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o)
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);

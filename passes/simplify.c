@@ -92,7 +92,7 @@ static bool same_op(const Op *x, const Op *y) {
     return false;
   if (x->code == OP_CONST && const_bits(x->cval, t) != const_bits(y->cval, t))
     return false;
-  if (!x->box != !y->box || (x->box && !box_equal(x->box, y->box)))
+  if (x->count != y->count || !x->box != !y->box || (x->box && !box_equal(x->box, y->box)))
     return false;
   return memcmp(x->off, y->off, sizeof x->off) == 0;
 }

@@ -92,6 +92,7 @@ static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
 /* The kernels, and the module that they were lowered from. */
 static StcStatus lower(Explanation *e) {
   StcProgram *p = e->program;
+  p->explains = true;
   e->kernels = program_kernels(p);
   if (!e->kernels)
     return STC_INPUT;
@@ -112,6 +113,7 @@ static StcStatus bind_scalars(Explanation *e) {
   e->scalars = ARENA_ARRAY(p->w.arena, Const, e->kernels->nscalars + 1);
   if (!module_bind(e->kernels, p->options.ndefines, p->defines, e->scalars, p->w.diags))
     return STC_INPUT;
+  rows_pad(e->kernels, p->options.ndefines, p->defines, e->scalars);
   Field whole = {.name = "grid", .box = e->kernels->grid};
   e->points = (double)field_shape(&whole, e->scalars, e->extents);
   return STC_OK;

@@ -509,14 +509,15 @@ static StcStatus take_share(void *arg) {
   return STC_OK;
 }
 
-/* The whole grid's plan, of several ranks with memory on the first alone. */
-static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *defines, StcPlan **out) {
+/* The whole grid's plan, of several ranks with memory on the first alone. cut: it is to have parts, which take cells
+ * out of its rows as they lie. */
+static StcStatus make_whole(DeviceList *l, Net *net, bool cut, int n, const char *const *defines, StcPlan **out) {
   StcStatus s = workspace_guard(&l->program->w, read_devices, l);
   l->net = net;
   l->cores = net ? net_cores(net) : 0;
   if (!s && net && net->size > 1)
     s = workspace_guard(&l->program->w, take_share, l);
-  return s ? s : plan_new(l->program, l->names[0], net != NULL, n, defines, out);
+  return s ? s : plan_new(l->program, l->names[0], net != NULL, cut || l->n > 1 || net, n, defines, out);
 }
 
 /* What a plan does with its parts. */
@@ -533,7 +534,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
   DeviceList l = {.program = program, .text = device ? device : "host"};
   StcContext *c = program->w.context;
   *out = NULL;
-  StcStatus s = make_whole(&l, net, n, defines, out);
+  StcStatus s = make_whole(&l, net, split != NULL, n, defines, out);
   if (!s && (split || l.n > 1 || net)) {
     (*out)->split = c->realloc(c->user, NULL, sizeof *(*out)->split);
     if (!(*out)->split)

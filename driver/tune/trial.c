@@ -113,7 +113,7 @@ StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   double start = clock_seconds();
   StcStatus s = read_program(t);
   if (!s)
-    s = program_build(t->program, d, 0, NULL, &t->build);
+    s = program_build(t->program, d, false, 0, NULL, &t->build);
   if (!s)
     s = check_family(t);
   if (!s)
@@ -388,7 +388,8 @@ static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   else
     s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
   for (int64_t i = 0; i < info.bytes / type_size((Type)info.type) && !s; i++)
-    *finite &= isfinite(field_value(&info, data, i)) != 0;
+    *finite &=
+        slot_is_padding(slot, (size_t)(i * type_size((Type)info.type))) || isfinite(field_value(&info, data, i)) != 0;
   free(data);
   return s;
 }

@@ -69,9 +69,14 @@ static SimPlace *buffer_place(Compiler *c, int32_t sym, Value *const *v, const i
   SimPlace *p = new_place(c, sym, buffer_rank(c->s->m, sym), v, off);
   int64_t shape[MAX_RANK], stride = 1;
   buffer_shape(c->s->m, sym, c->s->b->scalars, shape);
-  if (b->kind == BUFFER_FIELD)
-    place_bounds(c, p, &c->s->m->fields[b->field].box);
-  else
+  if (b->kind == BUFFER_FIELD) {
+    const Field *f = &c->s->m->fields[b->field];
+    place_bounds(c, p, &f->box);
+    p->padded = f->pitch > 0;
+    p->last = p->hi[p->rank - 1];
+    if (p->padded)
+      p->hi[p->rank - 1] = p->lo[p->rank - 1] + shape[p->rank - 1] - 1;
+  } else
     p->hi[0] = shape[0] - 1;
   for (int k = p->rank - 1; k >= 0; k--) {
     p->stride[k] = stride;

@@ -45,7 +45,8 @@ static void run_inside(SimThread *t, const SimInsn *i) {
 static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   int64_t x = (int64_t)((uint64_t)t->slot[i->a].i + (uint64_t)p->off[0]);
-  int64_t to = x >= p->lo[0] && x <= p->hi[0] ? x : eval_map(i->op->code, x, p->lo[0], p->hi[0]);
+  int64_t hi = i->op->count && p->lo[0] <= p->hi[0] ? eval_last(p->lo[0], p->hi[0], i->op->count) : p->hi[0];
+  int64_t to = x >= p->lo[0] && x <= p->hi[0] ? x : eval_map(i->op->code, x, p->lo[0], hi);
   bool moved = to != x && i->op->code == OP_GUARD;
   t->slot[i->dst].i = to;
   t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;

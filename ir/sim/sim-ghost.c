@@ -24,7 +24,7 @@ bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i) {
 /* The coordinates of element `n` of field `f`. */
 static void place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]) {
   int64_t shape[MAX_RANK];
-  field_shape(f, s->b->scalars, shape);
+  field_layout(f, s->b->scalars, shape);
   for (int k = f->box.rank - 1; k >= 0; k--) {
     at[k] = n % shape[k] + affine_eval(f->box.lo[k], s->b->scalars, NULL);
     n /= shape[k];

@@ -91,6 +91,17 @@ static inline int touch_write(SimTouch *t, uint32_t now, uint32_t me, uint32_t *
 
 /* ---- global memory */
 
+/* Notes how long the rows of `m` are in memory, shape[rank - 1], and how many elements of one are points. */
+static void set_rows(const Sim *s, SimMemory *m, int buffer, const int64_t *shape) {
+  const Buffer *b = &s->m->buffers[buffer];
+  int64_t points[MAX_RANK];
+  if (b->kind != BUFFER_FIELD || !s->m->fields[b->field].pitch)
+    return;
+  field_shape(&s->m->fields[b->field], s->b->scalars, points);
+  m->pitch = shape[s->m->grid.rank - 1];
+  m->row = points[s->m->grid.rank - 1];
+}
+
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written) {
   int64_t shape[MAX_RANK];
   SimMemory *m = ARENA_NEW(s->arena, SimMemory);
@@ -98,6 +109,7 @@ SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written) {
   m->type = buffer_type(s->m, buffer);
   m->born = written;
   m->elements = buffer_shape(s->m, buffer, s->b->scalars, shape);
+  set_rows(s, m, buffer, shape);
   m->pages = ARENA_ARRAY(s->arena, SimPage *, m->elements / SIM_PAGE + 1);
   return m;
 }
@@ -112,10 +124,12 @@ void sim_memory_forget(SimMemory *m) {
 int64_t sim_memory_hole(const SimMemory *m) {
   for (int64_t i = 0; i < m->elements; i++) {
     const SimPage *page = m->pages[i / SIM_PAGE];
+    if (m->pitch && i % m->pitch >= m->row)
+      continue;
     if (page ? !page->written[i % SIM_PAGE] : !m->born)
       return i;
     if (!page)
-      i += SIM_PAGE - 1;
+      i += SIM_PAGE - 1 - i % SIM_PAGE;
   }
   return -1;
 }
@@ -142,6 +156,12 @@ uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) {
   if (!page->stale)
     page->stale = ARENA_ARRAY(s->arena, uint32_t, SIM_PAGE);
   return &page->stale[i % SIM_PAGE];
+}
+
+/* Is what `i` means, an element of its buffer, behind the last point of a row? */
+static bool is_padding(const SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  return p->padded && t->slot[p->idx[p->rank - 1]].i + p->off[p->rank - 1] > p->last;
 }
 
 /* The number of `t` among all threads of the launch. */
@@ -214,6 +234,10 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_zero(t, i);
     return;
   }
+  if (is_padding(t, i)) {
+    give(t, i, exec_get(m->type, m->data, element), origin_of(s, i));
+    return;
+  }
   if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
     if (s->writes[i->place->sym] &&
@@ -256,6 +280,10 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   s->stats.stores++;
   if (!find_element(s, t, i, "store to", buffer->name, &element, &stale))
     return;
+  if (is_padding(t, i)) {
+    exec_put(m->type, m->data, element, t->slot[i->a]);
+    return;
+  }
   SimPage *page = page_of(s, m, element);
   bool ghost = !stale && sim_is_ghost(s, t, i);
   uint32_t origin = ghost ? sim_ghost_origin(s, buffer->field, element, stored_stale(t, i, 0)) : 0;

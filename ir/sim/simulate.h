@@ -52,10 +52,13 @@ typedef enum SimCode {
 
 /* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie
  * (SIM_INSIDE: is asked to lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. sym: the buffer or array. For a
- * barrier or shuffle, `loops` are the slots of the induction variables around it. */
+ * barrier or shuffle, `loops` are the slots of the induction variables around it. padded: behind point `last` of each
+ * row of the buffer lies what is no point's (Field.pitch). */
 typedef struct SimPlace {
   int rank;
   int32_t sym, align;
+  bool padded;
+  int64_t last;
   int32_t idx[MAX_RANK];
   int64_t lo[MAX_RANK], hi[MAX_RANK], off[MAX_RANK], stride[MAX_RANK];
   int nloops;
@@ -108,13 +111,13 @@ typedef struct SimPage {
   SimTouch touch[SIM_PAGE];
 } SimPage;
 
-/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last
- * stored to it, or NULL. */
+/* A piece of global memory. born: elements whose page was not made yet count as written. pitch: from one row to the
+ * next, of which `row` elements are points; 0: all elements are. writer: the kernel that last stored to it, or NULL. */
 typedef struct SimMemory {
   char *data;
   Type type;
   bool born;
-  int64_t elements;
+  int64_t elements, pitch, row;
   SimPage **pages;
   const Kernel *writer;
 } SimMemory;

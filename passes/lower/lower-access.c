@@ -56,6 +56,8 @@ static Value *load_or_constant(Builder *b, const Module *m, int field, int buffe
 
 Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
                      int n) {
+  if (f->pitch && n > 1)
+    return build_guard(b, at[d], off[d], f->box.lo[d], f->box.hi[d], n);
   return build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], affine_add_const(f->box.hi[d], 1 - n));
 }
 

@@ -144,6 +144,28 @@ static bool same_bounds(const Box *x, const Box *y, int d) {
   return affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
 }
 
+/* Are the rows of all fields dense? */
+static bool all_dense(const Module *m) {
+  bool dense = true;
+  for (int f = 0; f < m->nfields; f++)
+    dense = dense && !m->fields[f].pitch;
+  return dense;
+}
+
+/* Is field `f`, rows of whose points in the last dimension are those of the grid, one whose rows are whole vectors of
+ * those that V cells of a lane make? Has `kernel` launched only where it is so. Where points beyond the rows are
+ * images, rows must have whole lanes of points, too. */
+static bool whole_rows(Lowering *lo, const Launch *l, int kernel, const Field *f, int V) {
+  const Module *m = l->m;
+  Arena *a = lo->out->arena;
+  int x = m->grid.rank - 1;
+  if (!f->pitch)
+    return all_dense(m) && kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V);
+  bool images = l->wraps[x] || f->outside == OUTSIDE_PERIODIC;
+  return (!images || kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V)) &&
+         kernel_multiple(lo, kernel, field_row(a, f), vector_cells(f->type, V));
+}
+
 bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
   const Module *m = l->m;
   int x = m->grid.rank - 1;
@@ -153,8 +175,7 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
        lanes = !l->wraps[x] || same_bounds(&wrapped, &row, 0);
   for (int f = 0; f < m->nfields && lanes; f++)
     vectors[f] = (l->use[f].loaded || l->use[f].stored) && vector_cells(m->fields[f].type, V) > 1 &&
-                 same_bounds(&m->fields[f].box, &m->grid, x) &&
-                 kernel_multiple(lo, kernel, box_extent(lo->out->arena, &m->grid, x), V);
+                 same_bounds(&m->fields[f].box, &m->grid, x) && whole_rows(lo, l, kernel, &m->fields[f], V);
   return vectors;
 }
 

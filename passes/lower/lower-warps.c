@@ -22,8 +22,7 @@ void warps_go_in(WarpKernel *k, const Op *op, int arm, Builder *outer) {
   k->b.loc = outer->loc;
 }
 
-/* Begins what one thread of the warp does. */
-static void go_alone(WarpKernel *k, Builder *outer) {
+void warps_go_alone(WarpKernel *k, Builder *outer) {
   Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
   warps_go_in(k, build_if(&k->b, one, 0, NULL), 0, outer);
 }
@@ -94,7 +93,7 @@ static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, 
  * for what they are told: that is as quick as a test. */
 static void tell_neighbours(WarpKernel *k, Value *slot) {
   Builder outer;
-  go_alone(k, &outer);
+  warps_go_alone(k, &outer);
   warps_signal(k, OP_SIGNAL_ARRIVE, k->empty, NULL, k->warp, slot);
   warps_signal(k, OP_SIGNAL_ARRIVE, k->full, NULL, plus(k, k->warp, 1), slot);
   k->b = outer;
@@ -124,7 +123,7 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
   Builder outer, one;
   warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
   WarpSegment part = stored_part(k, s);
-  go_alone(k, &one);
+  warps_go_alone(k, &one);
   warps_store_rows(k, &part, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot, k->w.G - 1);
   k->b = one;
   build_bare(&k->b, OP_BARRIER_WARP);
@@ -211,16 +210,13 @@ static void end_loop(WarpKernel *k, const Op *loop, Value **carried, const Build
 
 /* Begins the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
 static void load_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
-  Builder outer;
   Value *slot = carried[CARRY_SLOT], *load[LOADS];
   load[LOAD_Y] = y;
   load[LOAD_X] = s->x;
   load[LOAD_COLUMNS] = s->columns;
   warps_signal(k, OP_SIGNAL_WAIT, k->empty, build2(&k->b, OP_SUB, warps_small(k, 1), carried[CARRY_PARITY]),
                warps_small(k, 0), slot);
-  go_alone(k, &outer);
-  warps_start_copies(k, load, slot);
-  k->b = outer;
+  warps_bring_group(k, NULL, load, slot);
 }
 
 /* Stores the group of segment `s` whose first row is `y`, as soon as it has been made, and frees its place. */
@@ -228,7 +224,7 @@ static void store_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *co
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *last = warps_small(k, k->w.W);
   warps_signal(k, OP_SIGNAL_WAIT, k->full, carried[CARRY_PARITY], last, slot);
-  go_alone(k, &outer);
+  warps_go_alone(k, &outer);
   warps_store_rows(k, s, y, slot, 0);
   warps_signal(k, OP_SIGNAL_ARRIVE, k->empty, NULL, last, slot);
   k->b = outer;
@@ -393,7 +389,7 @@ static void make_levels(WarpKernel *k, Value *from, Value *to) {
   if (!moves)
     return;
   warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
-  go_alone(k, &one);
+  warps_go_alone(k, &one);
   build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = 0;
   k->b = outer;
 }
@@ -428,7 +424,21 @@ static void make_body(WarpKernel *k) {
 
 /* Are rows whole 16 bytes, so that they can go by bulk copies: 1: always, -1: never, 0: the launch's params decide? */
 static int whole_rows(const Lowering *lo, const WarpLevel *e) {
-  return affine_multiple(box_extent(lo->out->arena, warps_region(e), 1), VECTOR_BYTES / warps_smallest(e));
+  int all = 1;
+  for (int n = 0; n < e->nfields; n++) {
+    int one =
+        affine_multiple(field_row(lo->out->arena, &e->m->fields[e->field[n].field]), VECTOR_BYTES / warps_smallest(e));
+    all = one < all ? one : all;
+  }
+  return all;
+}
+
+/* Have the rows of all fields a pitch? */
+static bool have_pitch(const WarpLevel *e) {
+  bool all = true;
+  for (int n = 0; n < e->nfields; n++)
+    all = all && e->m->fields[e->field[n].field].pitch;
+  return all;
 }
 
 /* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
@@ -440,9 +450,10 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   Arena *a = lo->out->arena;
   k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
   k.special = warps_special_rows(e, &k.nspecial, k.is_special);
-  if (bulk)
-    kernel_multiple(lo, index, box_extent(a, warps_region(e), 1), k.w.vector);
-  else
+  k.ragged = bulk && have_pitch(e) ? k.w.vector - 1 : 0;
+  for (int n = 0; n < e->nfields && bulk; n++)
+    kernel_multiple(lo, index, field_row(a, &e->m->fields[e->field[n].field]), k.w.vector);
+  if (!bulk)
     k.w.movers = 0;
   k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
   k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;

@@ -16,8 +16,10 @@ static void safe_coordinates(Flow *f, int fl, int lag, int j, int e, int n, Valu
   flow_coordinates(f, lag, j, e, g, w);
   for (int d = 0; d < f->rank; d++) {
     at[d] = f->st->wraps[fl][d] ? build_map(&f->b, OP_WRAP, g[d], 0, field->box.lo[d], field->box.hi[d]) : w[d];
-    at[d] = build_map(&f->b, OP_GUARD, at[d], 0, field->box.lo[d],
-                      d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
+    bool vector = d == f->rank - 1 && n > 1;
+    at[d] = vector && field->pitch ? build_guard(&f->b, at[d], 0, field->box.lo[d], field->box.hi[d], n)
+                                   : build_map(&f->b, OP_GUARD, at[d], 0, field->box.lo[d],
+                                               affine_add_const(field->box.hi[d], vector ? 1 - n : 0));
   }
 }
 

@@ -12,9 +12,9 @@ static int cell_bytes(const WarpLevel *e) {
 }
 
 /* A group to be copied: `n` columns from column `x` of the field on (i32), the rows from row `y` on (i32), to place
- * `slot` of the first rings; legal: some of the rows may be none of the field's. */
+ * `slot` of the first rings, column `to` (i32, NULL: 0); legal: some of the rows may be none of the field's. */
 typedef struct WarpCopy {
-  Value *n, *x, *y, *slot;
+  Value *n, *x, *y, *slot, *to;
   bool legal;
 } WarpCopy;
 
@@ -104,14 +104,14 @@ static void copy_images(WarpKernel *k, const WarpCopy *c) {
 /* Begins the copies of group `c`, whose columns are the field's, and asks for what is loaded later. */
 static void copy_own(WarpKernel *k, const WarpCopy *c) {
   Value *x = warps_grid(k, c->x, 1, false);
-  copy_columns(k, c, x, c->n, NULL);
+  copy_columns(k, c, x, c->n, c->to);
   fetch_columns(k, c, x);
 }
 
 /* Begins the copies of a group. Nearly all strips have columns of the field alone, which take no images. */
 static void copy_group(WarpKernel *k, const WarpCopy *c) {
   Builder outer;
-  if (!k->e->wraps[1]) {
+  if (!k->e->wraps[1] || k->ragged) {
     copy_own(k, c);
     return;
   }
@@ -132,17 +132,104 @@ static Value *whole_group(WarpKernel *k, Value *y, Value *first, Value *end) {
   return build2(&k->b, OP_AND, build2(&k->b, OP_GE, y, first), build2(&k->b, OP_LE, y, last));
 }
 
-void warps_start_copies(WarpKernel *k, Value *const *load, Value *slot) {
-  Builder outer;
-  Value *bytes = build2(&k->b, OP_MUL, load[LOAD_COLUMNS], warps_small(k, k->w.U * cell_bytes(k->e)));
+/* Are columns beyond the rows' edges images that bulk copies cannot bring, since rows are no whole 16 bytes? */
+static bool has_ragged_images(const WarpKernel *k) { return k->ragged && k->e->wraps[1]; }
+
+/* The columns of the group at hand that bulk copies bring to place `slot` of the first rings: all that are loaded, or
+ * where images beside them go another way, the whole 16 bytes of the field's own. */
+static WarpCopy columns_of(WarpKernel *k, Value *const *load, Value *slot) {
+  WarpCopy c = {.n = load[LOAD_COLUMNS], .x = load[LOAD_X], .y = load[LOAD_Y], .slot = slot};
+  Builder *b = &k->b;
+  Value *zero = warps_small(k, 0);
+  if (!has_ragged_images(k))
+    return c;
+  Value *columns = build_convert(b, TY_I32, k->columns);
+  Value *whole = warps_mul(k, build2(b, OP_DIV, columns, warps_small(k, k->ragged + 1)), k->ragged + 1);
+  Value *end = build2(b, OP_MIN, build2(b, OP_ADD, c.x, c.n), whole);
+  c.to = build2(b, OP_MAX, build2(b, OP_SUB, zero, c.x), zero);
+  c.x = build2(b, OP_ADD, c.x, c.to);
+  c.n = build2(b, OP_MAX, build2(b, OP_SUB, end, c.x), zero);
+  return c;
+}
+
+/* Each lane copies the cells in column `column` (i32) of the strip of all rows of group `c`, which are where that is
+ * led to by wrapping. All are loaded before one is stored. */
+static void copy_image(WarpKernel *k, const WarpCopy *c, Value *strip, Value *column) {
+  const WarpLevel *e = k->e;
+  Value **v = ARENA_ARRAY(k->b.arena, Value *, e->nfields * k->w.U + 1), *cells[MAX_RANK],
+        *at[] = {NULL, warps_grid(k, build2(&k->b, OP_ADD, strip, column), 1, true)};
+  for (int f = 0; f < e->nfields; f++)
+    for (int u = 0; u < k->w.U && e->field[f].in >= 0; u++) {
+      const Field *field = &e->m->fields[e->field[f].field];
+      at[0] = row_of(k, c, u, warps_late(e, f));
+      v[f * k->w.U + u] = build_load(&k->b, field->type, load_buffer(k->lo, e->field[f].field), 2, at, NULL);
+    }
+  for (int f = 0; f < e->nfields; f++)
+    for (int u = 0; u < k->w.U && e->field[f].in >= 0; u++) {
+      warps_end_ring(k, f, 0, c->slot, warps_small(k, u), column, cells);
+      build_astore(&k->b, k->rings[f], 0, v[f * k->w.U + u], 3, cells, NULL);
+    }
+}
+
+/* The lanes bring the images of group `c`, whose strip begins in column load[LOAD_X], as far as they are needed; nearly
+ * all strips have none. Later bulk copies write to the same places. */
+static void copy_ragged_images(WarpKernel *k, Value *const *load, const WarpCopy *c) {
+  Builder *b = &k->b, outer, around;
+  Value *strip = load[LOAD_X], *columns = build_convert(b, TY_I32, k->columns);
+  Value *last = build2(b, OP_SUB, warps_add(k, columns, k->w.halo), strip);
+  Value *images = build2(b, OP_SUB, build2(b, OP_MIN, last, load[LOAD_COLUMNS]), c->n);
+  Value *any = build1(b, OP_UNIFORM, build2(b, OP_GT, images, warps_small(k, 0)));
+  warps_go_in(k, build_if(b, any, 0, NULL), 0, &outer);
+  Op *loop = build_for(b, k->lane, images, WARP_LANES, 0, 0, NULL);
+  warps_go_in(k, loop, 0, &around);
+  Value *n = loop->blocks[0]->args[0];
+  WarpCopy legal = *c;
+  legal.legal = true;
+  Value *column = build3(b, OP_SELECT, build2(b, OP_LT, n, c->to), n, build2(b, OP_ADD, n, c->n));
+  copy_image(k, &legal, strip, column);
+  k->b = around;
+  build_bare(b, OP_FENCE_ASYNC);
+  build_bare(b, OP_BARRIER_WARP);
+  k->b = outer;
+}
+
+/* Begins the copies of the group at hand to place `slot` of the first rings. Nearly all groups have rows of the field
+ * alone, which take no test each. */
+static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
+  Builder outer, around;
+  WarpCopy c = columns_of(k, load, slot);
+  Value *bytes = build2(&k->b, OP_MUL, c.n, warps_small(k, k->w.U * cell_bytes(k->e)));
   warps_signal(k, OP_SIGNAL_EXPECT, k->full, bytes, warps_small(k, 0), slot);
+  if (has_ragged_images(k))
+    warps_go_in(k, build_if(&k->b, build2(&k->b, OP_GT, c.n, warps_small(k, 0)), 0, NULL), 0, &around);
   Value *rows = build_convert(&k->b, TY_I32, k->rows);
-  Op *op = build_if(&k->b, whole_group(k, load[LOAD_Y], warps_small(k, k->e->late), rows), 0, NULL);
+  Op *op = build_if(&k->b, whole_group(k, c.y, warps_small(k, k->e->late), rows), 0, NULL);
   for (int arm = 0; arm < 2; arm++) {
     warps_go_in(k, op, arm, &outer);
-    copy_group(k, &(WarpCopy){load[LOAD_COLUMNS], load[LOAD_X], load[LOAD_Y], slot, arm == 1});
+    c.legal = arm == 1;
+    copy_group(k, &c);
     k->b = outer;
   }
+  if (has_ragged_images(k))
+    k->b = around;
+}
+
+void warps_bring_group(WarpKernel *k, Value *any, Value *const *load, Value *slot) {
+  Builder outer, around;
+  if (has_ragged_images(k)) {
+    if (any)
+      warps_go_in(k, build_if(&k->b, build1(&k->b, OP_UNIFORM, any), 0, NULL), 0, &around);
+    WarpCopy c = columns_of(k, load, slot);
+    copy_ragged_images(k, load, &c);
+    warps_go_alone(k, &outer);
+  } else if (any) {
+    Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+    warps_go_in(k, build_if(&k->b, build2(&k->b, OP_AND, any, one), 0, NULL), 0, &outer);
+  } else {
+    warps_go_alone(k, &outer);
+  }
+  start_copies(k, load, slot);
+  k->b = has_ragged_images(k) && any ? around : outer;
 }
 
 /* Goes to the next of the block's segments, if there is one and the one at hand has no more groups; `load` then is
@@ -166,12 +253,7 @@ static void next_segment(WarpKernel *k, Value **load, Value *to) {
 
 /* Begins the copies of the next group of the block's segments, if there is one; `load` then is where that leads. */
 static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
-  Builder outer;
-  Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
-  Value *any = build2(&k->b, OP_GT, load[LOAD_GROUPS], warps_small(k, 0));
-  warps_go_in(k, build_if(&k->b, build2(&k->b, OP_AND, any, one), 0, NULL), 0, &outer);
-  warps_start_copies(k, load, slot);
-  k->b = outer;
+  warps_bring_group(k, build2(&k->b, OP_GT, load[LOAD_GROUPS], warps_small(k, 0)), load, slot);
   load[LOAD_GROUPS] = warps_add(k, load[LOAD_GROUPS], -1);
   load[LOAD_Y] = warps_add(k, load[LOAD_Y], k->w.U);
   next_segment(k, load, to);

@@ -16,10 +16,10 @@ Box warps_range(const WarpKernel *k, int v, int d) {
 bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right) {
   const Box *in = &k->e->value[v].piece->box, *all = warps_region(k->e);
   Affine before = affine_sub(k->b.arena, in->lo[1], all->lo[1]), behind = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
-  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c > k->w.X)
+  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c + (behind.c ? k->ragged : 0) > k->w.X)
     return false;
   *left = (int32_t)before.c;
-  *right = (int32_t)behind.c;
+  *right = behind.c ? (int32_t)behind.c + k->ragged : 0;
   return true;
 }
 
@@ -196,13 +196,37 @@ static void end_cells(WarpKernel *k, const Op *op, const Builder *outer, Value *
     v[i] = op->results[i];
 }
 
+/* The same at the sides, where only what is copied behind the last column can be none of the field's. */
+static void end_in_constant(WarpRow *r, int v) {
+  WarpKernel *k = r->k;
+  Value **cells = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
+  for (int i = 0; i < k->w.X; i++) {
+    bool behind = i >= k->w.X - k->ragged;
+    cells[i] = behind ? warps_in_columns(r, k->e->value[v].field, i, r->now[v][i]) : r->now[v][i];
+  }
+  r->now[v] = cells;
+}
+
+/* Are all columns of the row the field's, if it is as wide as a strip? NULL: they are. */
+static Value *ends_inside(WarpRow *r) {
+  WarpKernel *k = r->k;
+  Value *last = build_convert(&k->b, TY_I64, last_column(k, r->x));
+  return k->ragged ? build2(&k->b, OP_LT, last, k->columns) : NULL;
+}
+
 void warps_make_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpValue *x = &k->e->value[v];
   const Field *f = &k->e->m->fields[x->field];
-  if (f->outside != OUTSIDE_CONST)
+  if (f->outside != OUTSIDE_CONST || (r->rims == RIMS_SIDES && (!k->ragged || k->e->wraps[1])))
     return;
-  Value *in = in_rows(k, warps_add(k, r->y, -x->time)), *whole = k->e->wraps[1] ? NULL : warps_wide(k);
+  if (r->rims == RIMS_SIDES) {
+    end_in_constant(r, v);
+    return;
+  }
+  Value *in = in_rows(k, warps_add(k, r->y, -x->time)), *whole = NULL;
+  if (!k->e->wraps[1])
+    whole = both(k, k->ragged ? ends_inside(r) : NULL, warps_wide(k));
   Value *cond = in && whole ? build2(&k->b, OP_AND, in, whole) : in ? in : whole;
   if (!cond)
     return;

@@ -67,6 +67,12 @@ Point warps_point(WarpCell *c) {
 /* As many columns as no offset and no lane has. */
 enum { ENDLESS = 1 << 20 };
 
+/* May use `u` lead the cell beyond the right edge, where the lane's last cells alone may be that near to it? */
+static bool may_lead_right(const WarpCell *c, const WarpUse *u) {
+  const WarpKernel *k = c->r->k;
+  return u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->ragged;
+}
+
 /* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
  * first and last cells alone may be that near to an edge. */
 static int led_aside(const WarpCell *c, const WarpUse *u) {
@@ -93,7 +99,7 @@ static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
   Value *v = cell_of(c->r, u->value, age, c->i + off);
   if (!u->rule[1] || c->r->rims == RIMS_NONE)
     return v;
-  if (c->r->rims == RIMS_SIDES)
+  if (c->r->rims == RIMS_SIDES && !(k->ragged && may_lead_right(c, u)))
     first = last = led_aside(c, u);
   for (int to = first; to <= last; to++)
     if (to != off) {
@@ -178,7 +184,7 @@ static void mend_rows(WarpRow *r, int stage, int time) {
       continue;
     if (warps_has_rims(e, v))
       warps_take_back(r, v);
-    if (r->rims == RIMS_ANY && e->constant)
+    if (e->constant)
       warps_make_constant(r, v);
   }
 }
@@ -205,7 +211,7 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   for (int n = 0; n < e->nfields; n++)
     if (e->field[n].in >= 0) {
       r->now[e->field[n].in] = own[n];
-      if (r->rims == RIMS_ANY && e->constant)
+      if (r->rims != RIMS_NONE && e->constant)
         warps_make_constant(r, e->field[n].in);
     }
   for (int s = 0; s < e->n; s++) {

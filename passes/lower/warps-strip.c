@@ -44,7 +44,11 @@ void warps_measure(WarpKernel *k) {
   const Box *box = warps_region(k->e);
   k->rows = build_affine(&k->b, m, box_extent(k->b.arena, box, 0));
   k->columns = build_affine(&k->b, m, box_extent(k->b.arena, box, 1));
-  Value *inner = warps_add(k, k->columns, k->e->wraps[1] ? 0 : -2 * (int64_t)k->w.halo), *one = number(k, 1);
+  k->copied = k->columns;
+  if (k->ragged)
+    k->copied = warps_mul(k, build2(&k->b, OP_DIV, warps_add(k, k->columns, k->ragged), number(k, k->ragged + 1)),
+                          k->ragged + 1);
+  Value *inner = warps_add(k, k->copied, k->e->wraps[1] ? 0 : -2 * (int64_t)k->w.halo), *one = number(k, 1);
   Value *strips = divide_up(k, build2(&k->b, OP_MAX, inner, one), number(k, strip_distance(k)));
   Value *any = build2(&k->b, OP_MIN, build2(&k->b, OP_MIN, k->rows, k->columns), one);
   k->strips = build2(&k->b, OP_MUL, strips, build2(&k->b, OP_MAX, any, number(k, 0)));
@@ -162,9 +166,9 @@ static Value *narrow(WarpKernel *k, Value *x) { return build_convert(&k->b, TY_I
 static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
   Builder *b = &k->b;
   Value *zero = number(k, 0);
-  Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->columns, -strip_columns(k));
+  Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->copied, -strip_columns(k));
   Value *x = build2(b, OP_MAX, build2(b, OP_MIN, begin, most), zero);
-  Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->columns, x);
+  Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->copied, x);
   Value *is_last = build2(b, OP_EQ, warps_add(k, s, 1), k->strips);
   g->x = narrow(k, x);
   g->from = narrow(k, build3(b, OP_SELECT, build2(b, OP_EQ, s, zero), zero, own));
@@ -174,7 +178,7 @@ static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
 
 /* The same where columns beyond the field's are images: all strips have a halo on both sides. */
 static void set_images(WarpKernel *k, Value *s, WarpSegment *g) {
-  Value *begin = warps_mul(k, s, strip_distance(k)), *rest = build2(&k->b, OP_SUB, k->columns, begin);
+  Value *begin = warps_mul(k, s, strip_distance(k)), *rest = build2(&k->b, OP_SUB, k->copied, begin);
   g->x = narrow(k, warps_add(k, begin, -(int64_t)k->w.halo));
   g->from = build_int(&k->b, TY_I32, k->w.halo);
   g->to = narrow(k, warps_add(k, build2(&k->b, OP_MIN, rest, number(k, strip_distance(k))), k->w.halo));

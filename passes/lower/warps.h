@@ -30,7 +30,8 @@ typedef struct WarpSegment {
   Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi, *sides;
 } WarpSegment;
 
-/* A kernel in the making. bulk: rows go by bulk copies, which needs rows of whole 16 bytes; else lane by lane. */
+/* A kernel in the making. bulk: rows go by bulk copies, which needs rows of whole 16 bytes; else lane by lane. ragged:
+ * so many columns less than 16 bytes have may be copied behind the fields' last, where their rows have a pitch. */
 typedef struct WarpKernel {
   Lowering *lo;
   const Launch *l;
@@ -39,6 +40,7 @@ typedef struct WarpKernel {
   Kernel *k;
   Builder b;
   bool bulk;
+  int32_t ragged;
   int32_t blocks;         /* of the launch */
   int full, empty, share; /* arrays */
   int held;               /* the array of what is held, -1: nothing is */
@@ -52,9 +54,10 @@ typedef struct WarpKernel {
   Value *step;                /* the launch's first time step, or NULL */
   SpecialRows *special;       /* the level's */
   int nspecial;
-  bool *is_special;       /* [value] */
-  Value *rows, *columns;  /* of the fields, i64 */
-  Value *strips, *length; /* strips; rows of one, with what a segment costs beside */
+  bool *is_special;           /* [value] */
+  Value *rows, *columns;      /* of the fields, i64 */
+  Value *copied;              /* columns of a row that are copied: those, and what makes the last 16 bytes whole */
+  Value *strips, *length;     /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
 
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
@@ -89,7 +92,7 @@ Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal);
 /* Box dimension `d` of the main piece of new value `v`, as rows or columns of the field. */
 Box warps_range(const WarpKernel *k, int v, int d);
 /* Are the rims of new value `v` at the left and right few columns, as many whatever the launch says? Then *left and
- * *right are those. */
+ * *right are those, at the right with what is copied beside. */
 bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right);
 /* Is the field as wide as a strip? Else its right rim can be any cell of a lane. */
 Value *warps_wide(WarpKernel *k);
@@ -135,7 +138,8 @@ Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y);
 Value *warps_is_plain(WarpKernel *k, Value *y);
 /* Cell `v` of field `f` in column `i` of the lane, or the field's constant if its column is none of the field's. */
 Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
-/* Makes the cells of the row of value `v` that are none of the field's its constant. */
+/* Makes the cells of the row of value `v` that are none of the field's its constant: at the sides those alone that may
+ * be behind the last column in a lane. */
 void warps_make_constant(WarpRow *r, int v);
 /* Puts by what the rows of outside value `v` are. */
 void warps_put_by(WarpRow *r, int v);
@@ -162,15 +166,17 @@ void warps_take_held(WarpKernel *k, WarpHeld what, int n, Value **v);
 Value *warps_small(WarpKernel *k, int x);
 /* An op on signal `slot` of those of ring `ring`. */
 void warps_signal(WarpKernel *k, Opcode code, int array, Value *value, Value *ring, Value *slot);
+/* Begins what one thread of the warp does. */
+void warps_go_alone(WarpKernel *k, Builder *outer);
 /* Goes into arm `arm` of `op`; what the place outside is goes to *outer. */
 void warps_go_in(WarpKernel *k, const Op *op, int arm, Builder *outer);
 
 /* Where the walk has got to with loads: strip behind that of the segment, groups left of it, row that comes next,
  * column and columns of its strip; i32. */
 enum { LOAD_STRIP, LOAD_GROUPS, LOAD_Y, LOAD_X, LOAD_COLUMNS, LOADS };
-/* Begins the copies of the group at hand to place `slot` of the first rings. Nearly all groups have rows of the field
- * alone, which take no test each. */
-void warps_start_copies(WarpKernel *k, Value *const *load, Value *slot);
+/* Begins the copies of the group that `load` names to place `slot` of the first rings, by one thread of the warp, if
+ * `any` (NULL: yes); images that bulk copies cannot bring go by the lanes, first. */
+void warps_bring_group(WarpKernel *k, Value *any, Value *const *load, Value *slot);
 /* Goes to the first segment (slot: NULL), or loads the next group, where the warp is the first, `load` being led on
  * there alone. */
 void warps_load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot);

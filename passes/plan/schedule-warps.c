@@ -312,7 +312,13 @@ static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel 
 /* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
 static bool has_whole_rows(const PassContext *c, const WarpLevel *e, const int64_t *size) {
   int of = VECTOR_BYTES / warps_smallest(e);
-  return size[1] % of == 0 && affine_multiple(box_extent(c->arena, warps_region(e), 1), of) >= 0;
+  bool can = true, dense = false;
+  for (int n = 0; n < e->nfields; n++) {
+    const Field *f = &e->m->fields[e->field[n].field];
+    can = can && affine_multiple(field_row(c->arena, f), of) >= 0;
+    dense = dense || !f->pitch;
+  }
+  return can && (!dense || size[1] % of == 0);
 }
 
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {

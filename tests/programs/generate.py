@@ -10,7 +10,7 @@ from inits import Inits
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
-from stops import later, longer
+from stops import dense, later, longer
 from tree import List, Node
 
 class Generator(Statements, Inits, Shapes, Faces):
@@ -833,5 +833,6 @@ class Generator(Statements, Inits, Shapes, Faces):
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
+        runs = runs if checks else dense(runs, self.seed)
         runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
         return constant_extents(later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed), self.seed)

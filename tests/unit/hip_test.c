@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "driver/stc.h"
+#include "passes/passes.h"
 
 static const char *const wave =
     "param N = 100, M = 50;\nparam k : f32 = 0.1;\nparam flag : bool = true;\n"
@@ -74,7 +75,8 @@ static const char *read_log(World *w) {
   return w->log;
 }
 
-/* Compiles. "apart" is overlap with small tiles, those at edges in kernels of their own. */
+/* Compiles. "apart" is overlap with small tiles, those at edges in kernels of their own. Rows are dense, for plans as
+ * for artifacts, whose launches are compared. */
 static StcProgram *compile(World *w, const char *schedule) {
   StcProgram *p;
   StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a", .schedule = schedule, .T = schedule[0] == 'o' ? 3 : 0};
@@ -86,6 +88,7 @@ static StcProgram *compile(World *w, const char *schedule) {
                      .block = {8, 16},
                      .elems = {1, 1},
                      .edges = "apart"};
+  o.passes = PASSES_DEFAULT;
   if (stc_compile_string(w->c, "wave.stn", wave, &o, &p) != STC_OK)
     fail_msg("%s", w->messages);
   return p;

@@ -412,6 +412,101 @@ static void test_events(void **state) {
   dlclose(driver);
 }
 
+/* Rows of 13 floats, which lie 16 apart in memory of the plan's own. */
+static const char *const ragged =
+    "param M = 13;\ngrid G = [0 .. 4, 0 .. M-1], 10;\nfield A, B : f32 on G;\nfield V : f32[2] on G;\n"
+    "stencil s(A, B, V)[1 .. 3, 1 .. M-2] { A = 0.2 * (A[-1,0] + A + A[0,1]) + B; B = A; V = 0.5 * (V[-1,0] + V[0,1]); "
+    "}\n";
+enum { ROWS = 5, ROW = 13, CELLS = ROWS * ROW };
+
+/* A plan of it, compiled first if *p is NULL, and numbers in its fields. */
+static StcPlan *ragged_plan(World *w, const char *device, StcProgram **p) {
+  StcPlan *plan = NULL;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "stream", .T = 2, .no_contract = true};
+  if ((!*p && stc_compile_string(w->c, "p.stn", ragged, &o, p)) || stc_plan_new(*p, device, 0, NULL, &plan))
+    fail_msg("%s", w->messages.first);
+  for (int f = 0; f < 3; f++) {
+    float *values = numbers(f);
+    assert_int_equal(stc_plan_set(plan, f, values, sizeof *values * CELLS * (f == 2 ? 2 : 1)), STC_OK);
+    free(values);
+  }
+  return plan;
+}
+
+/* Are the values of all fields of the two plans the same? */
+static void check_same(StcPlan *x, StcPlan *y) {
+  float a[2 * CELLS], b[2 * CELLS];
+  for (int f = 0; f < 3; f++) {
+    size_t bytes = sizeof *a * CELLS * (f == 2 ? 2 : 1);
+    assert_int_equal(stc_plan_get(x, f, a, bytes), STC_OK);
+    assert_int_equal(stc_plan_get(y, f, b, bytes), STC_OK);
+    assert_memory_equal(a, b, bytes);
+  }
+}
+
+/* What was asked for: a pointer, a tensor, or an array to be bound. */
+typedef enum Asked { ASKED_NOTHING, ASKED_POINTER, ASKED_TENSOR, ASKED_VECTOR, ASKED_BOUND, ASKED } Asked;
+
+/* Asks for it, of field A. Dense rows are seen then. */
+static void ask(StcPlan *plan, Asked what, float *mine) {
+  const int64_t extents[] = {ROWS, ROW};
+  StcArray a = {mine, STC_F32, 2, extents, NULL};
+  DLManagedTensor *t = NULL;
+  void *pointer;
+  if (what == ASKED_POINTER)
+    assert_int_equal(stc_plan_pointer(plan, 0, 0, &pointer), STC_OK);
+  if (what == ASKED_TENSOR || what == ASKED_VECTOR) {
+    assert_int_equal(stc_plan_to_dlpack(plan, what == ASKED_VECTOR ? 2 : 0, -1, &t), STC_OK);
+    assert_int_equal(t->dl_tensor.strides[0], ROW);
+    t->deleter(t);
+  }
+  if (what == ASKED_BOUND) {
+    assert_int_equal(stc_plan_get(plan, 0, mine, sizeof *mine * CELLS), STC_OK);
+    assert_int_equal(stc_plan_bind(plan, 0, 0, &a, false), STC_OK);
+  }
+}
+
+/* Values go in and out densely, whatever the rows are in memory; and rows become dense, with the values that they have,
+ * where somebody is to work on the memory itself, also between runs. */
+static void test_padded_rows(void **state) {
+  StcProgram *p = NULL;
+  for (int what = 0; what < ASKED; what++)
+    for (int when = 0; when < 2; when++) {
+      StcPlan *plan = ragged_plan(*state, "sim", &p), *want = ragged_plan(*state, "ref", &p);
+      float *mine = numbers(9);
+      const Slot *slot = &plan->slots[plan->slot_of_field[plan->homes[0].field]];
+      assert_int_equal(slot->row, 4 * ROW);
+      assert_int_equal(slot->pitch, 4 * 16);
+      check_same(plan, want);
+      for (int run = 0; run < 3; run++) {
+        if (run == 2 * when)
+          ask(plan, (Asked)what, mine);
+        assert_int_equal(stc_plan_run(plan, 3, NULL), STC_OK);
+        assert_int_equal(stc_plan_run(want, 3, NULL), STC_OK);
+        check_same(plan, want);
+      }
+      for (int i = 0; i < plan->nslots && what; i++)
+        assert_int_equal(plan->slots[i].pitch, 0);
+      stc_plan_free(plan);
+      stc_plan_free(want);
+      free(mine);
+    }
+  stc_program_free(p);
+}
+
+/* The same in memory of a GPU, whose stand-in runs nothing. */
+static void test_padded_rows_on_gpu(void **state) {
+  StcProgram *p = NULL;
+  StcPlan *plan = ragged_plan(*state, "cuda", &p), *want = ragged_plan(*state, "ref", &p);
+  assert_int_equal(plan->slots[plan->slot_of_field[plan->homes[0].field]].pitch, 4 * 16);
+  check_same(plan, want);
+  ask(plan, ASKED_POINTER, NULL);
+  check_same(plan, want);
+  stc_plan_free(plan);
+  stc_plan_free(want);
+  stc_program_free(p);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 /* Packed points, as stc_plan_set takes them, of the two components in `planes`. */
@@ -521,10 +616,19 @@ static void test_vector_in(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),     TEST(test_refused),
-                                     TEST(test_no_device),  TEST(test_restart),   TEST(test_dlpack),
-                                     TEST(test_vector_out), TEST(test_vector_in), TEST(test_background),
-                                     TEST(test_stream),     TEST(test_events)};
+  const struct CMUnitTest tests[] = {TEST(test_bound),
+                                     TEST(test_fresh),
+                                     TEST(test_refused),
+                                     TEST(test_padded_rows),
+                                     TEST(test_padded_rows_on_gpu),
+                                     TEST(test_no_device),
+                                     TEST(test_restart),
+                                     TEST(test_dlpack),
+                                     TEST(test_vector_out),
+                                     TEST(test_vector_in),
+                                     TEST(test_background),
+                                     TEST(test_stream),
+                                     TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

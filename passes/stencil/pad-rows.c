@@ -1,0 +1,69 @@
+/* pad-rows.c: rows whose pitch the launcher chooses. Kernels for GPUs move whole vectors, and whole 16 bytes by bulk
+ * copies, which suits fields whose rows all begin at multiples of these: where the last dimension has such an extent,
+ * or where rows are longer in memory than they have points. The pass has the fields that lie alike in that dimension,
+ * as the grid does, take the distance of their rows from a hidden param, by default the extent: then they are dense. */
+#include "passes/registry.h"
+
+/* May the rows of `f` be padded? Those of what the launcher fills, and of what has no memory, stay dense; so do those
+ * that begin or end elsewhere than the grid's, which are not moved by vectors. */
+static bool may_pad(const Module *m, const Field *f) {
+  int x = m->grid.rank - 1;
+  return type_is_scalar(f->type) && !f->derived && !f->series && affine_equal(f->box.lo[x], m->grid.lo[x]) &&
+         affine_equal(f->box.hi[x], m->grid.hi[x]);
+}
+
+/* Bytes of an element of the fields whose rows may be padded, at least; 0: there is none such. */
+static int least_bytes(const Module *m) {
+  int least = 0;
+  for (int f = 0; f < m->nfields; f++) {
+    int size = may_pad(m, &m->fields[f]) ? (int)type_size(m->fields[f].type) : 0;
+    least = size && (!least || size < least) ? size : least;
+  }
+  return least;
+}
+
+/* Copies the lists that the pass changes: other modules may share them. */
+static void own_lists(Module *m) {
+  Scalar *scalars = m->scalars;
+  Check *checks = m->checks;
+  Field *fields = m->fields;
+  int nscalars = m->nscalars, nchecks = m->nchecks, nfields = m->nfields;
+  m->scalars = NULL;
+  m->checks = NULL;
+  m->fields = NULL;
+  m->nscalars = m->nchecks = m->nfields = 0;
+  for (int i = 0; i < nscalars; i++)
+    ARENA_PUSH(m->arena, m->scalars, m->nscalars, scalars[i]);
+  for (int i = 0; i < nchecks; i++)
+    ARENA_PUSH(m->arena, m->checks, m->nchecks, checks[i]);
+  for (int i = 0; i < nfields; i++)
+    ARENA_PUSH(m->arena, m->fields, m->nfields, fields[i]);
+}
+
+/* The number of the hidden param, and the check that rows do not overlap. */
+static int32_t add_pitch(Module *m, Affine extent) {
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  build_yield(&b, 1, (Value *[]){build_affine(&b, m, extent)});
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars,
+             ((Scalar){.name = ROW_PITCH, .type = TY_I64, .is_param = true, .expr = expr}));
+  Check apart = {.value = affine_sub(m->arena, affine_scalar(m->arena, m->nscalars - 1), extent),
+                 .message = "rows of the fields would overlap: " ROW_PITCH
+                            " must be the extent of the last dimension at least"};
+  ARENA_PUSH(m->arena, m->checks, m->nchecks, apart);
+  return m->nscalars - 1;
+}
+
+Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)c, (void)n, (void)o;
+  Affine extent = box_extent(m->arena, &m->grid, m->grid.rank - 1);
+  int bytes = least_bytes(m);
+  if (!bytes || module_find_scalar(m, ROW_PITCH) >= 0 || affine_multiple(extent, VECTOR_BYTES / bytes) > 0)
+    return m;
+  own_lists(m);
+  int32_t pitch = add_pitch(m, extent);
+  for (int f = 0; f < m->nfields; f++)
+    if (may_pad(m, &m->fields[f]))
+      m->fields[f].pitch = pitch + 1;
+  return m;
+}
