@@ -188,19 +188,20 @@ int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who) 
 
 /* ---- bulk copies */
 
-/* Did the writer of the cell that `load` reads pass fence.async behind that? Faults if not. */
-static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *load) {
-  const SimArray *a = &s->k->arrays[load->place->sym];
+/* Did the writer of the cell that the bulk copy touches at `at` pass fence.async behind that? Faults if not: bulk
+ * copies go another way to shared memory than threads' loads and stores, which is in no order with theirs otherwise. */
+static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *at, bool loads) {
+  const SimArray *a = &s->k->arrays[at->place->sym];
+  const char *what = loads ? "bulk.load to" : "bulk.store of";
   int64_t cell;
-  if (!sim_cell(s, t, load, "bulk.store of", &cell))
+  if (!sim_cell(s, t, at, what, &cell))
     return false;
   const SimGranule *g = &s->k->granules[a->base / s->k->granule + cell * a->granules];
   if (g->block != s->block_epoch || g->touch.writer >= (uint32_t)s->k->nthreads ||
       s->k->threads[g->touch.writer].fenced > g->touch.wrote)
     return true;
-  sim_fault(s, t, load,
-            "bulk.store of '%s' at %s: warp %u wrote the cell, and no fence.async of its own stands behind that",
-            a->array->name, sim_place_text(s, t, load), g->touch.writer >> s->k->lane_bits);
+  sim_fault(s, t, at, "%s '%s' at %s: warp %u wrote the cell, and no fence.async of its own stands behind that", what,
+            a->array->name, sim_place_text(s, t, at), g->touch.writer >> s->k->lane_bits);
   return false;
 }
 
@@ -219,7 +220,7 @@ static bool move_element(Sim *s, SimThread *t, const SimInsn *i) {
   const SimInsn *load = i + 2, *store = i + 3;
   bool loads = i->op->code == OP_BULK_LOAD;
   uint32_t self = t->actor, copy = t->number + (uint32_t)s->k->nthreads;
-  if (!loads && !is_fenced(s, t, load))
+  if (!is_fenced(s, t, loads ? store : load, loads))
     return false;
   t->actor = loads ? self : copy;
   (loads ? sim_load : sim_shared_load)(s, t, load);
