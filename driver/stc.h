@@ -236,7 +236,10 @@ StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *
 /* Sets a launch-time array; each must be set before the first run. */
 StcStatus stc_plan_set_array(StcPlan *plan, int array, const void *data, size_t bytes);
 /* Device memory holding a component of the field now (component 0 of a scalar field; a device pointer on cuda and hip);
- * valid until the next run. Not for vectors and structs on ref, where they are packed. */
+ * valid until the next run. Not for vectors and structs on ref, where they are packed. It is dense, in C order: where
+ * the plan padded rows in its memory, which it does on cuda, hip and sim where they are no whole vectors, this makes
+ * all its rows dense, with the values that they have, and steps take longer from then on. So do stc_plan_bind to an
+ * array, stc_plan_to_dlpack and stc_plan_from_dlpack. stc_plan_set and stc_plan_get leave rows as they are. */
 StcStatus stc_plan_pointer(StcPlan *plan, int field, int component, void **pointer);
 
 /* An array of the caller's: memory that the plan's device reaches (of the host on ref, sim and host; device memory on

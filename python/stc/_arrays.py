@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import functools
 from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -184,7 +185,7 @@ class DeviceArray(Owner):
     jax.dlpack.from_dlpack take it without a copy, numpy() copies it.
 
     shape: points per dimension, slowest first, and behind them a vector's length. dtype: NumPy's. strides: in bytes. address: the device
-    pointer.
+    pointer. To ask for these two, or for the memory by one of those protocols, has the plan lay its rows out without padding; numpy() does not.
     """
     _copying = "array.numpy() copies it to the host's memory, torch.from_dlpack(array).clone() within the GPU's"
     _pickling = "pickle array.numpy()"
@@ -192,14 +193,26 @@ class DeviceArray(Owner):
     def __init__(self, plan, field: int, component: int, type: str, shape: Tuple[int, ...]):
         self._plan, self._at = plan, (field, component)
         self.type, self.shape, self.dtype = type, shape, NUMPY[type]
-        self._held = Held(plan, self._tensor())
-        self.address, self._device, self.strides = self._held.address, self._held.device, self._held.strides(self.dtype.itemsize)
+
+    @functools.cached_property
+    def _held(self) -> Held:
+        """What holds the memory, from when somebody first asks for it."""
+        return Held(self._plan, self._tensor())
+
+    @property
+    def address(self) -> int:
+        return self._held.address
+
+    @property
+    def strides(self) -> Tuple[int, ...]:
+        return self._held.strides(self.dtype.itemsize)
 
     def _tensor(self) -> int:
         return self._plan._to_dlpack(*self._at)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return self._device
+        kind, _, number = self._plan.device.partition(":")
+        return (ROCM if kind == "hip" else CUDA, int(number or 0)) if (number or "0").isdigit() else self._held.device
 
     def __dlpack__(self, *, stream=None, **_):
         """A capsule. Unless `stream` is -1 the plan's work is done when this returns."""

@@ -64,6 +64,24 @@ def test_views_are_live(heat_text, heat_numpy):
     assert np.from_dlpack(view).ctypes.data == view.ctypes.data
 
 
+@pytest.mark.parametrize("width", [45, 46, 48])
+def test_rows_of_any_width(heat_text, heat_numpy, width):
+    """Rows that are no whole vectors are padded in memory until somebody works on it, and dense for everybody."""
+    a = rng.random((64, width), np.float32)
+    run = stc.compile(heat_text, arch="sm_90", schedule="stream", T=2).plan(device="sim", M=width)
+    run["A"] = a
+    run(4)
+    view = run["A"]
+    assert view.shape == (64, width) and view.flags.c_contiguous
+    np.testing.assert_allclose(view, heat_numpy(a, 4), rtol=1e-5)
+    run(3)
+    np.testing.assert_allclose(view, heat_numpy(a, 7), rtol=1e-5)
+    own = np.array(view)
+    run.bind("A", own)
+    run(3)
+    np.testing.assert_allclose(own, heat_numpy(a, 10), rtol=1e-5)
+
+
 def test_bind(heat_text, heat_numpy):
     a = np.ascontiguousarray(rng.random((64, 48), np.float32))
     before = a.copy()

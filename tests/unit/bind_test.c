@@ -140,6 +140,35 @@ static void test_not_chosen(void **state) {
   assert_int_equal(kernel_chosen(m, 0, w->scalars), -1);
 }
 
+/* What lies in memory: rows have the pitch, also of a field without points, of which kernels may read one row. */
+static void test_pitch(void **state) {
+  static const char *const padded = "stencil module \"t\" {\n"
+                                    "  param @N : i64 = {\n    %0 = const 5 : i64\n    yield %0\n  }\n"
+                                    "  param @row.pitch : i64 = {\n    %0 = const 13 : i64\n    yield %0\n  }\n"
+                                    "  grid [0 .. N - 1, 0 .. 12] steps 1\n"
+                                    "  field @A : f32 on [0 .. N - 1, 0 .. 12] pitch @row.pitch\n"
+                                    "  field @B : f32 on [1 .. N - 1, 0 .. 12] pitch @row.pitch\n"
+                                    "  field @C : f32 on [0 .. N - 1, 1 .. 12]\n"
+                                    "}\n";
+  static const struct {
+    const char *rows, *pitch;
+    int64_t elements[3], row[3];
+  } cases[] = {{"5", "13", {65, 52, 60}, {13, 13, 12}},
+               {"5", "16", {80, 64, 60}, {16, 16, 12}},
+               {"1", "16", {16, 0, 12}, {16, 16, 12}}};
+  World *w = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int64_t shape[MAX_RANK];
+    Module *m = load(w, padded, 2, (Define[]){{"N", cases[i].rows}, {"row.pitch", cases[i].pitch}});
+    for (int f = 0; f < 3; f++) {
+      assert_int_equal(field_layout(&m->fields[f], w->scalars, shape), cases[i].elements[f]);
+      assert_int_equal(shape[1], cases[i].row[f]);
+      field_shape(&m->fields[f], w->scalars, shape);
+      assert_int_equal(shape[1], f == 2 ? 12 : 13);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_values, make_world, free_world),
@@ -149,6 +178,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_chosen, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_not_chosen, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_extents, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_pitch, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
