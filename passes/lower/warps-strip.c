@@ -59,12 +59,12 @@ void warps_measure(WarpKernel *k) {
 static int row_cost(void) { return (int)tuning.strip_row; }
 
 /* What one at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
- * most of a lane's, and in f32 where roots are tested, too. */
+ * most of a lane's, in f32 where roots are tested, too, and where lanes bring images cell by cell. */
 static int rim_cost(const WarpKernel *k) {
   const WarpLevel *e = k->e;
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > k->w.X,
-       roots = warps_roots(e) && warps_largest(e) == 4;
-  return (int)(most || roots ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+       roots = warps_roots(e) && warps_largest(e) == 4, by_cells = k->ragged && e->wraps[1];
+  return (int)(most || roots || by_cells ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
 }
 
 /* Is strip `s` the first or the last? */
