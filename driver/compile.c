@@ -325,7 +325,7 @@ static PassHooks pass_hooks(const StcProgram *p) {
 /* Has the schedule suit a grid of the size that program_size gave. */
 static void suit_size(Schedule *want, const int64_t *size) {
   if (size[0] == GRID_SMALL)
-    want->edges = EDGES_ALONG;
+    want->edges = want->edges == EDGES_STEPS ? EDGES_STEPS : EDGES_ALONG;
   else
     memcpy(want->size, size, sizeof want->size);
 }

@@ -13,7 +13,7 @@ static const char *const named_values[][2] = {
     {"freal", "f32 f64"},
     {"O", "0 1 2 3"},
     {"fuse", "all none auto"},
-    {"edges", "apart along"},
+    {"edges", "apart along steps"},
     {"barriers", "neighbours block"},
     {"tiles", "even fitted lanes"},
     {"fcheck", "finite bounds"},

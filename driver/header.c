@@ -417,9 +417,13 @@ static void launches(Writer *w) {
 static void sequence(Writer *w, const HostSeq *q, const char *indent, const char *state) {
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
+    if (op->kind == HOST_LAUNCH && op->after)
+      str_addf(&w->s, "%ss.step += %d;\n", indent, (int)op->after);
     if (op->kind == HOST_LAUNCH)
       str_addf(&w->s, "%sif (!e) e = %s_launch_%s(%s);\n", indent, w->p, w->m->kernels[op->a].name, state);
-    else
+    if (op->kind == HOST_LAUNCH && op->after)
+      str_addf(&w->s, "%ss.step -= %d;\n", indent, (int)op->after);
+    if (op->kind == HOST_SWAP)
       str_addf(&w->s, "%sstc_exchange(s.buffer, %d, %d);\n", indent, (int)op->a, (int)op->b);
   }
 }

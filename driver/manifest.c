@@ -520,6 +520,8 @@ static json_t *sequence(const Writer *w, const HostSeq *s) {
       set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
     if (s->ops[i].beside)
       set(op, "beside", json_true());
+    if (s->ops[i].after)
+      set(op, "after", json_integer(s->ops[i].after));
     if (s->ops[i].kind == HOST_SWAP)
       set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
     json_array_append_new(ops, op);

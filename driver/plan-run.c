@@ -66,9 +66,9 @@ static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   return s;
 }
 
-/* Launches kernel `named`, or the one that suits the params better, at the plan's step; `beside` and `lane` go to the
- * device. */
-static StcStatus launch_in(StcPlan *p, int named, bool beside, int lane) {
+/* Launches kernel `named`, or the one that suits the params better, `after` steps behind the plan's; `beside` and `lane`
+ * go to the device. */
+static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, int lane) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
@@ -83,7 +83,7 @@ static StcStatus launch_in(StcPlan *p, int named, bool beside, int lane) {
     if (a->kind == KARG_SCALAR)
       values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
     if (a->kind == KARG_STEP)
-      values[i].i64 = p->done;
+      values[i].i64 = p->done + after;
     args[i] = &values[i];
   }
   s = s ? s : plan_blocks(p, k, l.blocks);
@@ -94,9 +94,11 @@ static StcStatus launch_in(StcPlan *p, int named, bool beside, int lane) {
 }
 
 /* The same in the main lane. */
-static StcStatus launch(StcPlan *p, int named, bool beside) { return launch_in(p, named, beside, LANE_MAIN); }
+static StcStatus launch(StcPlan *p, const HostOp *op, bool beside) {
+  return launch_in(p, op->a, op->after, beside, LANE_MAIN);
+}
 
-StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, false, lane); }
+StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, 0, false, lane); }
 
 /* Notes what buffer `b` stands for now. */
 static void note_slot(StcPlan *p, int b) {
@@ -132,7 +134,7 @@ static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
   p->follows &= !apart;
   for (int i = 0; i < *count && !s; i++)
-    s = launch(p, op[i].a, apart && op[i].beside);
+    s = launch(p, &op[i], apart && op[i].beside);
   p->follows &= !apart;
   return apart && !s ? kind->join(&p->device) : s;
 }
@@ -184,7 +186,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
     s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
   }
   if (!s)
-    s = launch(p, index, false);
+    s = launch(p, &(HostOp){.kind = HOST_LAUNCH, .a = index}, false);
   if (!s)
     s = d->kind->wait(d);
   for (int i = 0; i < k->nargs; i++) {
@@ -269,7 +271,7 @@ static StcStatus run_init_sequence(StcPlan *p) {
       if (!p->given[m->buffers[op->a].field])
         swap(p, op->a, op->b);
     } else if (!writes_field(p, &m->kernels[op->a], true)) {
-      s = launch(p, op->a, false);
+      s = launch(p, op, false);
     } else if (writes_field(p, &m->kernels[op->a], false)) {
       s = launch_init(p, op->a);
     }

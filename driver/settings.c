@@ -123,8 +123,10 @@ static StcStatus check_tiles(const StcProgram *p) {
   if (o->chunk < 0 || o->ahead < 0)
     return context_error(c, "%s take numbers from 1", option_name(c, "-chunk and -ahead", "chunk and ahead")),
            STC_USAGE;
-  if (!one_of(o->edges, edges_name(EDGES_APART), edges_name(EDGES_ALONG)))
-    return context_error(c, "%s=%s: tiles at edges are apart, in a kernel of their own, or along with the others",
+  if (o->edges && !edges_find(o->edges))
+    return context_error(c,
+                         "%s=%s: tiles at edges are apart, in a kernel of their own, or along with the others; or "
+                         "steps, what layers at edges reach is made step by step",
                          option_name(c, "-edges", "edges"), o->edges),
            STC_USAGE;
   if (!one_of(o->barriers, barriers_name(BARRIERS_NEIGHBOURS), barriers_name(BARRIERS_BLOCK)))

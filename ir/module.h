@@ -197,11 +197,13 @@ typedef struct PointList {
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
 /* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands
  * directly behind another one and may run at the same time as that one (and as those that it is beside in turn), before
- * it or after it: none of them reads or writes what another of them writes. */
+ * it or after it: none of them reads or writes what another of them writes. `after`: so many of the sequence's steps are
+ * done before the launch, whose `step` argument is so much larger; launches beside each other have the same. */
 typedef struct HostOp {
   HostOpKind kind;
   int32_t a, b;
   bool beside;
+  int32_t after;
 } HostOp;
 /* What is done to advance by `steps` time steps (0: the init sequence, a reduction). */
 typedef struct HostSeq {
@@ -353,7 +355,7 @@ typedef struct Kernel {
 } Kernel;
 
 /* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last
- * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence. */
+ * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence, and HostOp.after. */
 typedef struct Host {
   HostSeq init;
   int32_t nseqs;

@@ -445,7 +445,7 @@ static void parse_kernel(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->kernels, p->m->nkernels, k);
 }
 
-/* Reads "{ launch @k  launch @l beside  swap @A, @B ... }". */
+/* Reads "{ launch @k  launch @l beside  launch @k after 2  swap @A, @B ... }". */
 static void parse_sequence(Parser *p, HostSeq *q) {
   reader_expect(&p->r, "{");
   while (!reader_at(&p->r, "}") && !p->r.failed) {
@@ -454,6 +454,7 @@ static void parse_sequence(Parser *p, HostSeq *q) {
       op.kind = HOST_LAUNCH;
       op.a = text_ref(p, module_find_kernel, "kernel");
       op.beside = reader_accept_word(&p->r, "beside");
+      op.after = reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
     } else if (reader_accept_word(&p->r, "swap")) {
       op.a = text_ref(p, module_find_buffer, "buffer");
       reader_expect(&p->r, ",");

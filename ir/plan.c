@@ -12,7 +12,7 @@ static const Family table[FAMILIES] = {
 #undef FAMILY
 };
 
-static const char *const edges[] = {NULL, "apart", "along"}, *const barriers[] = {NULL, "neighbours", "block"},
+static const char *const edges[] = {NULL, "apart", "along", "steps"}, *const barriers[] = {NULL, "neighbours", "block"},
                          *const tiles[] = {NULL, "even", "fitted", "lanes"};
 
 const Family *family_row(FamilyId id) { return &table[id]; }
@@ -42,7 +42,7 @@ FamilyId family_find(const char *name) {
   return FAMILY_NONE;
 }
 
-EdgesKind edges_find(const char *name) { return (EdgesKind)place_of(name, 3, edges); }
+EdgesKind edges_find(const char *name) { return (EdgesKind)place_of(name, 4, edges); }
 
 BarriersKind barriers_find(const char *name) { return (BarriersKind)place_of(name, 3, barriers); }
 
@@ -152,7 +152,7 @@ static void read_shape(Reader *r, const char *name, int32_t out[MAX_RANK]) {
                t.text);
 }
 
-/* Reads one of the two words that `find` knows. */
+/* Reads one of the words that `find` knows. */
 static int read_kind(Reader *r, const char *name, int found, const char *one, const char *other) {
   Token t = reader_next(r);
   if (!found)
@@ -170,7 +170,7 @@ static void read_value(Reader *r, int i, Schedule *p) {
   case 3: p->chunk = (int32_t)reader_int(r, 1, MAX_KNOB); break;
   case 4: p->ahead = (int32_t)reader_int(r, 1, MAX_KNOB); break;
   case 5: p->tiles = (TilesKind)read_kind(r, name, (int)tiles_find(text), "even, fitted", "lanes"); break;
-  case 6: p->edges = (EdgesKind)read_kind(r, name, (int)edges_find(text), edges[1], edges[2]); break;
+  case 6: p->edges = (EdgesKind)read_kind(r, name, (int)edges_find(text), "apart, along", edges[3]); break;
   case 7: p->barriers = (BarriersKind)read_kind(r, name, (int)barriers_find(text), barriers[1], barriers[2]); break;
   default: p->fuse = reader_expect_kind(r, TOK_STRING, "the cut in quotes, such as \"a+b,c\"");
   }

@@ -51,8 +51,10 @@ FamilyId family_find(const char *name);
 const char *family_names(Arena *a);
 
 /* Where tiles at the edges of regions are computed: in a kernel of their own, which runs beside the one for the others
- * (pass split-edges), or by the same as those. OPEN: by the size of the grid. */
-typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG } EdgesKind;
+ * (pass split-edges), or by the same as those; or, STEPS: what stencils of few points reach at the grid's edges, such as
+ * absorbing layers, is made step by step, beside tiles of several steps that know nothing of these stencils
+ * (passes/launch/frame.h). OPEN: by the size of the grid. */
+typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG, EDGES_STEPS } EdgesKind;
 /* Barriers of walked tiles: between neighbouring warps where the target has them and they are enough (OPEN, too), or of
  * whole blocks. */
 typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK } BarriersKind;
@@ -60,7 +62,7 @@ typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK }
  * they end with the grid, so that there may be fewer of them. OPEN: fitted where that takes fewer. Overlapped tiles of
  * rank 2: in the registers of LANES, which trade cells, or, EVEN and OPEN, in shared memory. */
 typedef enum TilesKind { TILES_OPEN, TILES_EVEN, TILES_FITTED, TILES_LANES } TilesKind;
-/* "apart", "along"; "neighbours", "block"; "even", "fitted", "lanes"; NULL where it is open. */
+/* "apart", "along", "steps"; "neighbours", "block"; "even", "fitted", "lanes"; NULL where it is open. */
 const char *edges_name(EdgesKind k);
 const char *barriers_name(BarriersKind k);
 const char *tiles_name(TilesKind k);

@@ -411,6 +411,8 @@ static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent
       str_add(s, "launch ");
       symbol_print(s, kernel_name(m, op->a));
       str_add(s, op->beside ? " beside" : "");
+      if (op->after)
+        str_addf(s, " after %d", (int)op->after);
     } else {
       str_add(s, "swap ");
       symbol_print(s, buffer_name(m, op->a));

@@ -90,7 +90,7 @@ static void swap(Sim *s, int a, int b) {
   SimMemory *m = s->memory[a];
   s->memory[a] = s->memory[b];
   s->memory[b] = m;
-  if (s->m->buffers[a].copy || s->m->buffers[b].copy)
+  if (!s->m->buffers[a].copy != !s->m->buffers[b].copy)
     sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
 }
 
@@ -163,10 +163,10 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
   for (int i = 0; i < s->m->nbuffers; i++)
     if (is_passing(s->m, &s->m->buffers[i]))
       sim_memory_forget(s->memory[i]);
-  s->step = step;
   for (int i = 0; i < seq->nops && !s->stop;) {
     const HostOp *op = &seq->ops[i];
     if (op->kind == HOST_LAUNCH) {
+      s->step = step + op->after;
       i += launch(s, op, seq->nops - i);
     } else {
       swap(s, op->a, op->b);

@@ -97,6 +97,15 @@ int free_dimensions(Arena *a, const Box *box);
 /* Numbers the results in the body from 0; their number. */
 int32_t body_number(const Block *body);
 
+/* ---------------------------------------------------------------- merge-points.c */
+
+/* Has `st` a single piece, on a single point, which reads no other? */
+bool stencil_is_point(const Module *m, const Stencil *st);
+/* Makes stencil number `n` of the step of `m`, if it is on a point, a choice in the only piece of the stencil that makes
+ * what it changes, and takes it out of the step; bodies and list are the module's own. Where that piece does not have
+ * the point nothing is made of the stencil. False: it cannot be. */
+bool merge_point(Module *m, int n);
+
 /* ---------------------------------------------------------------- rules.c */
 
 /* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the

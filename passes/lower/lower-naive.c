@@ -16,6 +16,7 @@ typedef struct Naive {
   const Launch *l;
   int only;
   const ThinPart *part;
+  const Box *zone, *without; /* only points of that box are, less those of the other; NULL: all, none */
   Value *g[MAX_RANK];
   Value *step;
 } Naive;
@@ -93,11 +94,21 @@ static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   }
 }
 
+/* Do the boxes never share a point, whatever the params are? */
+static bool apart(const Box *x, const Box *y) {
+  int64_t above, below;
+  bool are = false;
+  for (int d = 0; d < x->rank; d++)
+    are = are || (affine_diff(y->lo[d], x->hi[d], &above) && above > 0) ||
+          (affine_diff(y->hi[d], x->lo[d], &below) && below < 0);
+  return are;
+}
+
 /* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old
  * values. */
 static void pieces_code(const Naive *k, Builder b, int i) {
   const Stencil *st = k->l->st;
-  while (k->part && i < st->npieces && !k->part->has[i])
+  while (i < st->npieces && ((k->part && !k->part->has[i]) || (k->zone && apart(k->zone, &st->pieces[i].box))))
     i++;
   if (i == st->npieces) {
     for (int t = 0; t < st->ntargets; t++)
@@ -124,7 +135,7 @@ static bool covers_grid(const Naive *k) {
 /* The points that have something to do: the only piece, or the grid; of a part what launches give out. */
 static Box covered(const Naive *k) {
   const Module *m = k->l->m;
-  Box box = k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
+  Box box = k->zone ? *k->zone : k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
   const Box *gives = launch_covers(m);
   for (int d = 0; d < box.rank; d++) {
     if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
@@ -135,25 +146,56 @@ static Box covered(const Naive *k) {
   return box;
 }
 
+/* Begins, at `b`, what is done at the point `g` if it is in `zone` and not in `without` (NULL: all, none). */
+static Builder in_zone(Builder *b, int rank, Value *const *g, const Box *zone, const Box *without) {
+  Value *test = zone ? build_inside(b, rank, g, zone) : NULL;
+  if (without) {
+    Value *not = build1(b, OP_NOT, build_inside(b, rank, g, without));
+    test = test ? build2(b, OP_AND, test, not) : not;
+  }
+  if (!test)
+    return *b;
+  Builder in = builder_at_end(b->arena, build_if(b, test, 0, NULL)->blocks[0]);
+  in.loc = b->loc;
+  return in;
+}
+
+/* Begins the body of kernel `index`, which covers `box` with `block` threads a block, and finds the thread's point. */
+static Builder begin_body(Lowering *lo, int index, const int32_t *block, const Box *box, Value *g[MAX_RANK]) {
+  Kernel *kernel = &lo->out->kernels[index];
+  Builder b = builder_at_end(lo->out->arena, kernel->body);
+  b.loc = kernel->loc;
+  for (int d = 0; d < kernel->rank; d++) {
+    kernel->threads[d] = kernel->tile[d] = block[d];
+    kernel->extent[d] = box_extent(lo->out->arena, box, d);
+    Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, block[d]));
+    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, lo->m, box->lo[d]));
+    g[d] = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d)));
+  }
+  return b;
+}
+
+Builder zone_begin(Lowering *lo, int index, const int32_t *block, const Box *zone, const Box *without,
+                   Value *g[MAX_RANK]) {
+  Builder b = begin_body(lo, index, block, zone, g);
+  return in_zone(&b, lo->m->grid.rank, g, zone, without);
+}
+
 /* Adds the kernel `name` of `k`, and its launch to `seq`. */
 static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t *block, int steps) {
   Lowering *lo = k.lo;
   const Launch *l = k.l;
   int index = lowering_kernel(lo, name, steps, l->st->loc);
-  Kernel *kernel = &lo->out->kernels[index];
   Box box = covered(&k);
-  Builder b = builder_at_end(lo->out->arena, kernel->body);
-  b.loc = l->st->loc;
-  for (int d = 0; d < kernel->rank; d++) {
-    kernel->threads[d] = kernel->tile[d] = block[d];
-    kernel->extent[d] = box_extent(lo->out->arena, &box, d);
-    Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, block[d]));
-    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, l->m, box.lo[d]));
-    k.g[d] = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d)));
-  }
+  Builder b = begin_body(lo, index, block, &box, k.g);
   k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
-  pieces_code(&k, b, 0);
+  pieces_code(&k, in_zone(&b, l->m->grid.rank, k.g, k.zone, k.without), 0);
   host_launch(lo, seq, index);
+}
+
+void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
+                const Box *without) {
+  naive_kernel((Naive){.lo = lo, .l = l, .only = -1, .zone = zone, .without = without}, seq, name, block, 0);
 }
 
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i) {
@@ -172,6 +214,23 @@ bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scala
     seq->ops[seq->nops - 1].beside = group->first < group->last || i > 0;
   }
   return n > 0;
+}
+
+void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
+  const Module *m = lo->m;
+  HostSeq *seq = host_seq(lo, 1);
+  const Const *scalars = default_scalars(m);
+  Together group = {0};
+  for (int i = 0; i < n; i++) {
+    const char *name = arena_printf(lo->out->arena, "%s_naive_%s", m->name, l[i]->st->name);
+    together_add(&group, seq, l, i);
+    if (!naive_parts(lo, seq, l[i], scalars, name, block, i == n - 1, &group)) {
+      naive_kernel((Naive){.lo = lo, .l = l[i], .only = -1}, seq, name, block, i == n - 1);
+      group.first = i;
+    }
+    group.ops = seq->nops;
+    host_swaps(lo, seq, l[i]);
+  }
 }
 
 /* ---- modules */
@@ -201,19 +260,7 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
     all[i] = i < m->ninits ? inits[i] : steps[i - m->ninits];
   Lowering *lo = lowering_new(c, m, m->ninits + count, all);
   lower_inits(lo, inits, s->block);
-  HostSeq *seq = host_seq(lo, 1);
-  const Const *scalars = default_scalars(m);
-  Together group = {0};
-  for (int i = 0; i < count; i++) {
-    const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, steps[i]->st->name);
-    together_add(&group, seq, steps, i);
-    if (!naive_parts(lo, seq, steps[i], scalars, name, s->block, i == count - 1, &group)) {
-      naive_kernel((Naive){.lo = lo, .l = steps[i], .only = -1}, seq, name, s->block, i == count - 1);
-      group.first = i;
-    }
-    group.ops = seq->nops;
-    host_swaps(lo, seq, steps[i]);
-  }
+  naive_seq(lo, count, steps, s->block);
   return lowering_finish(lo);
 }
 

@@ -546,6 +546,11 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   return lowering_finish(lo);
 }
 
+/* The kernel of tiles inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  return overlap_kernel(lo, tile, s, group_name(lo, tile, "overlap", false), s->T);
+}
+
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
   (void)n, (void)o;
@@ -558,5 +563,5 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
   if (!lowering_ready(c, m, "lower-overlap") || !plan_obeyed(c, m, "lower-overlap", FAMILY_OVERLAP, &s) ||
       !extents_ready(c, m, "lower-overlap"))
     return NULL;
-  return lower_overlap(c, m, &s);
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_overlap(c, m, &s);
 }

@@ -393,6 +393,11 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
   return lowering_finish(lo);
 }
 
+/* The kernels of tiles inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  return stream_kernels(lo, tile, s, group_name(lo, tile, "stream", false), s->T);
+}
+
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
   (void)n, (void)o;
@@ -406,5 +411,5 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   if (!lowering_ready(c, m, "lower-stream") || !plan_obeyed(c, m, "lower-stream", FAMILY_STREAM, &s) ||
       !extents_ready(c, m, "lower-stream"))
     return NULL;
-  return lower_stream(c, m, &s);
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_stream(c, m, &s);
 }

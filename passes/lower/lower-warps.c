@@ -486,18 +486,23 @@ static void check_extents(Lowering *lo, const Field *f) {
   }
 }
 
-/* Adds the sequence of launch `l`, under `s` with as many steps as it makes: the kernel; and one for rows that are not
- * whole 16 bytes where params decide, or that alone where none is. */
-static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
+/* Adds the kernel of launch `l`, under `s` with as many steps as it makes; and one for rows that are not whole 16 bytes
+ * where params decide, or that alone where none is. Its number. */
+static int warps_kernels(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
   Schedule own = *s;
-  HostSeq *seq = host_seq(lo, l->steps);
   const char *name = group_name(lo, l, "warps", false);
   own.T = l->steps;
   int index = warps_kernel(lo, l, e, &own, whole_rows(lo, e) >= 0, name);
-  host_launch(lo, seq, index);
-  host_swaps(lo, seq, l);
   if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
     kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
+  return index;
+}
+
+/* Adds the sequence of launch `l`. */
+static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, l->steps);
+  host_launch(lo, seq, warps_kernels(lo, l, e, s));
+  host_swaps(lo, seq, l);
 }
 
 /* The launch of the last `n` instances of `m`. All that it stores goes to other buffers than those that it loads:
@@ -544,6 +549,19 @@ static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const 
   return lowering_finish(lo);
 }
 
+/* The kernels of strips inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  const char *why;
+  const WarpLevel *e = warps_level(tile->m, &why);
+  if (!e) {
+    diag_error(lo->c->diags, no_loc(), "-schedule=warps: %s", why);
+    return -1;
+  }
+  e = warps_level_for(e, s);
+  check_extents(lo, &tile->m->fields[e->field[0].field]);
+  return warps_kernels(lo, tile, e, s);
+}
+
 Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
   const char *why;
@@ -551,6 +569,8 @@ Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) 
   if (!lowering_ready(c, m, "lower-warps") || !plan_obeyed(c, m, "lower-warps", FAMILY_WARPS, &s) ||
       !extents_ready(c, m, "lower-warps"))
     return NULL;
+  if (s.edges == EDGES_STEPS)
+    return lower_framed(c, m, &s, framed_tile);
   const WarpLevel *e = warps_level(m, &why);
   if (!e) {
     diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);

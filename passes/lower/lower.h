@@ -11,6 +11,7 @@
 #ifndef STC_PASSES_LOWER_H
 #define STC_PASSES_LOWER_H
 
+#include "passes/launch/frame.h"
 #include "passes/launch/launch.h"
 
 /* ---------------------------------------------------------------- lower-access.c */
@@ -193,6 +194,27 @@ void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
  * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
+/* Begins the body of kernel `index`, which covers `zone` by `block` threads a block, one a point: what is built there is
+ * for the thread's point `g`, if it is in `zone` and not in `without` (NULL: no such). */
+Builder zone_begin(Lowering *lo, int index, const int32_t *block, const Box *zone, const Box *without,
+                   Value *g[MAX_RANK]);
+/* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
+ * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
+ * buffer. */
+void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
+                const Box *without);
+/* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
+void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
+
+/* ---------------------------------------------------------------- lower-frame.c */
+
+/* Adds the kernel of the launch `tile` of s->T steps under schedule `s`; its number, -1 after an error. */
+typedef int (*TileFn)(Lowering *lo, const Launch *tile, const Schedule *s);
+/* The whole module `m`, whose step is not repeated, under schedule `s` whose edges are made step by step: the sequence of
+ * s->T steps with the kernel that `fn` makes and the frame's, and the single step as family naive has it. NULL after an
+ * error. */
+Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn fn);
+
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 

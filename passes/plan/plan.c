@@ -222,8 +222,9 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
 
 /* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and
  * stencils compute few points: tiles of several stencils compute these on all of the grid, or at least their halo.
- * Several time steps a tile may be worth that. `whole`: the module without a cut. */
-static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s) {
+ * Several time steps a tile may be worth that. `whole`: the module without a cut. *expected: the seconds a step that are
+ * expected, if a stencil computes few points, else 0. */
+static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s, double *expected) {
   const Schedule *want = c->schedule;
   Schedule tiles, naive;
   ScheduleTime t = {.seconds = INFINITY};
@@ -233,20 +234,23 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
     return true;
   double tiled = apart_seconds(c, whole, FAMILY_OVERLAP, &tiles), each = apart_seconds(c, whole, FAMILY_NAIVE, &naive);
   const Schedule *best = each < tuning.clearly * tiled ? &naive : &tiles;
+  *expected = t.seconds;
   if (fmin(tiled, each) >= tuning.clearly * t.seconds || isinf(fmin(tiled, each)))
     return true;
   diag_remark(c->diags, no_loc(), "each stencil is a launch: those of few points then cover these alone");
   *s = *best;
+  *expected = fmin(tiled, each);
   return true;
 }
 
-/* The plan for module `m`, whose step is neither cut nor repeated, in *s: its family, its cut, its time steps, its
- * tiles. */
-static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
+bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   Module *trial = trial_copy(m);
   Schedule want = *c->schedule, first;
   PassContext with = *c;
   with.schedule = &want;
+  double expected = 0;
+  if (want.edges == EDGES_STEPS)
+    return plan_framed(c, m, s);
   if (!schedule_check(c, m))
     return false;
   if (family_is_plain(want.family))
@@ -258,8 +262,11 @@ static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
     want = (Schedule){.family = FAMILY_NAIVE};
   if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
-  return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
-         prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s);
+  bool ok = schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
+            prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
+  if (ok && expected > 0)
+    prefer_framed(c, m, expected, s);
+  return ok;
 }
 
 /* Says as remarks why the plan is `plan`, as many candidates as option "why" of the pass asks for. */
@@ -299,7 +306,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   keep_defaults(m);
   with.schedule = &want;
   with.cache = &cache;
-  if (!make_plan(&with, m, plan))
+  if (!plan_make(&with, m, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   if (why)

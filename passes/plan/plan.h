@@ -11,6 +11,7 @@
  *   cost.c            what each is expected to take there, by what is counted of it, or why it is none
  *   choice.c          which is taken
  *   why.c             why, for people (estimate.h)
+ *   frame-plan.c      tiles inside and step by step at edges, in place of it
  *   tuning.def        the numbers of all of this that were found by measuring (tuning.h)
  *
  *   what is legal, and what each family takes where nothing is known of the grid (schedule.h, walk.h):
@@ -178,5 +179,15 @@ bool plan_complete(Schedule *s, int n, const Knob *k, double (*cost)(const void 
 bool plan_cut(PassContext *c, Module *m, const char *cuts);
 /* Cuts the step of `m` as plan `p` says. */
 bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p);
+
+/* ---------------------------------------------------------------- plan.c, frame-plan.c */
+
+/* The plan for module `m`, whose step is neither cut nor repeated, in *s, as c->schedule asks. False after an error. */
+bool plan_make(PassContext *c, const Module *m, Schedule *s);
+/* The same where edges are to be made step by step (EDGES_STEPS). */
+bool plan_framed(PassContext *c, const Module *m, Schedule *s);
+/* Makes plan `s` of `m`, of which `expected` seconds a step are expected, one whose edges are made step by step, if that
+ * is clearly faster. */
+void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s);
 
 #endif

@@ -55,6 +55,10 @@ static bool reads_here(const Block *body, int rank) {
   return true;
 }
 
+bool stencil_is_point(const Module *m, const Stencil *st) {
+  return st->npieces == 1 && is_point(st->pieces) && reads_here(st->pieces[0].body, m->grid.rank);
+}
+
 /* Does `body` read a field that `st` sets? */
 static bool body_reads(const Block *body, const Stencil *st) {
   for (const Op *op = body->first; op; op = op->next)
@@ -108,8 +112,7 @@ static bool may_join(const Module *m, const Stencil *st, const Piece *into, cons
 /* The stencil before number `n` that number `n` can be merged into, and its piece; NULL: there is none. */
 static Piece *find_maker(const Merge *x, int n) {
   const Stencil *st = x->m->stencils, *point = &st[n];
-  if (point->npieces != 1 || !is_point(point->pieces) || !reads_here(point->pieces[0].body, x->m->grid.rank) ||
-      is_named(x->cut, point->name))
+  if (!stencil_is_point(x->m, point) || is_named(x->cut, point->name))
     return NULL;
   int i = n - 1;
   while (i >= 0 && !is_in_the_way(&st[i], point))
@@ -163,6 +166,21 @@ static void own_stencils(Module *m) {
 static void drop(Module *m, int n) {
   memmove(&m->stencils[n], &m->stencils[n + 1], sizeof *m->stencils * (size_t)(m->nstencils - n - 1));
   m->nstencils--;
+}
+
+bool merge_point(Module *m, int n) {
+  const Stencil *point = &m->stencils[n];
+  int i = n - 1;
+  if (!stencil_is_point(m, point))
+    return false;
+  while (i >= 0 && !is_in_the_way(&m->stencils[i], point))
+    i--;
+  Piece *into = i >= 0 && m->stencils[i].npieces == 1 ? m->stencils[i].pieces : NULL;
+  if (!into || !may_join(m, &m->stencils[i], into, point->pieces))
+    return false;
+  merge(m, into, point->pieces);
+  drop(m, n);
+  return true;
 }
 
 /* The pass: the whole step. */

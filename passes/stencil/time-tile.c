@@ -10,7 +10,7 @@ static int levels_of(PassContext *c, Module *m, int asked) {
   if (asked)
     m->plan = m->plan && m->plan->T == asked ? m->plan : NULL;
   if (asked || m->plan)
-    return asked ? asked : m->plan->T;
+    return asked ? asked : m->plan->edges == EDGES_STEPS ? 1 : m->plan->T; /* frame_new repeats what is repeated */
   return schedule_resolve(c, m, c->schedule, &s) ? s.T : 0;
 }
 

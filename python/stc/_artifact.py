@@ -216,7 +216,7 @@ class _Run:
             raise _wrong(f"kernel {name} needs {wrong['value']['text']} to be a multiple of {wrong['of']}")
         return self._chosen(k["instead"])
 
-    def _launch(self, name: str) -> None:
+    def _launch(self, name: str, after: int = 0) -> None:
         k = self._chosen(name)
         points = [bound(g["extent"], self.env) for g in k["grid"]]
         grid = [-(-max(n - g.get("over", 0), min(n, 1), 0) // g["tile"]) for n, g in zip(points, k["grid"])]
@@ -225,14 +225,14 @@ class _Run:
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
         if math.prod(grid) == 0:
             return
-        values = [self.memory[a["buffer"]] if a["kind"] == "buffer" else self.env[a["scalar"]] if a["kind"] == "scalar" else self.step
+        values = [self.memory[a["buffer"]] if a["kind"] == "buffer" else self.env[a["scalar"]] if a["kind"] == "scalar" else self.step + after
                   for a in k["arguments"]]
         self.driver.launch(k, grid, values)
 
     def _sequence(self, sequence: Mapping[str, Any]) -> None:
         for op in sequence["operations"]:
             if "launch" in op:
-                self._launch(op["launch"])
+                self._launch(op["launch"], op.get("after", 0))
             else:
                 x, y = op["swap"]
                 self.memory[x], self.memory[y] = self.memory[y], self.memory[x]

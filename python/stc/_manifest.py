@@ -31,7 +31,7 @@ def _block(v: Any) -> bool:
 _text, _any, _type = (lambda v: isinstance(v, str)), _number(-2**63), _one_of(*TYPES)
 _BOUND = {"constant": _any, "terms": [{"param": _text, "coefficient": _any}], "text": _text}
 _REGION = {"lower": [_BOUND], "upper": [_BOUND]}
-_OPERATIONS = {"steps": _number(0), "operations": [lambda v: isinstance(v, dict) and ("launch" in v or "swap" in v)]}
+_OPERATIONS = {"steps": _number(0), "operations": [lambda v: isinstance(v, dict) and ("launch" in v or "swap" in v) and isinstance(v.get("after", 0), int)]}
 _SHAPE = {
     "target": {"arch": _one_of("nvptx", "amdgpu", "host"), "artifact": _one_of("ptx", "hsaco", "o")}, "rank": _one_of, "grid": _REGION,
     "scalars": [{"name": _text, "kind": _one_of("param", "let", "reduction"), "type": _type}], "checks": [{"unless_empty": [_REGION]}],
