@@ -11,7 +11,7 @@ enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES
 /* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
 struct Recording {
   const HostSeq *seq;
-  int64_t runs, launches;
+  int64_t runs, launches, first; /* `first`: the step that it was recorded at */
   int32_t *slots;
   void *kept;
   Recording *next;
@@ -112,7 +112,7 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
     s = plan_sequence(p, seq);
   p->recording = p->follows = false;
   bool kept = d->kind->end_record(d, &r->kept);
-  *r = (Recording){seq, runs, p->launches - launches, ARENA_ARRAY(p->w.arena, int32_t, n + 1), r->kept, p->recordings};
+  *r = (Recording){seq, runs, p->launches - launches, done, ARENA_ARRAY(p->w.arena, int32_t, n + 1), r->kept, p->recordings};
   p->done = done;
   p->launches = launches;
   if (s && kept)
@@ -167,14 +167,16 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
   *made = 0;
   if (!d->kind->record || p->no_replay || most < 2 || !is_recordable(p, seq))
     return STC_OK;
-  if (takes_step(p, seq))
+  bool shifted = takes_step(p, seq);
+  if (shifted && !(d->kind->shifts && d->kind->shifts(d)))
     return replay_anew(p, seq, most, made);
   Recording *r = find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
   p->no_replay |= !s && runs && !r;
   for (runs = r ? r->runs : 0; r && !s && most - *made >= runs && !stop_asked(p->stop); *made += runs) {
-    s = d->kind->replay(d, r->kept);
+    s = shifted ? d->kind->shift(d, r->kept, p->done - r->first) : STC_OK;
+    s = s ? s : d->kind->replay(d, r->kept);
     if (s)
       break;
     p->done += runs * seq->steps;

@@ -179,6 +179,8 @@ static StcStatus find_functions(Device *d) {
   return st;
 }
 
+const Module *cuda_module(const Device *d) { return ((const CudaState *)d->state)->code->build->code.module; }
+
 StcStatus cuda_need(Device *d, const bool *wanted) {
   const CudaState *s = d->state;
   CudaCode *c = s->code;

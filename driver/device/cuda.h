@@ -54,6 +54,9 @@ typedef struct CuKey {
 } CuKey;
 
 /* The entry points that HIP has not in the same form. */
+/* The parameters of a launch in a graph (cuda-steps.c). */
+struct CuNode;
+
 typedef struct Cuda {
   CuResult (*init)(unsigned flags);
   CuResult (*error_name)(CuResult e, const char **name);
@@ -74,6 +77,10 @@ typedef struct Cuda {
   CuResult (*graph_launch)(void *executable, void *stream);
   CuResult (*graph_update)(void *executable, void *graph, CuUpdate *result);
   CuResult (*graph_destroy)(void *graph);
+  CuResult (*graph_nodes)(void *graph, void **nodes, size_t *n);
+  CuResult (*node_type)(void *node, int *type);
+  CuResult (*node_get)(void *node, struct CuNode *launch);
+  CuResult (*node_set)(void *executable, void *node, const struct CuNode *launch);
   CuResult (*executable_destroy)(void *executable);
   CuResult (*pointer_attribute)(void *value, int attribute, void *p);
   CuResult (*can_access)(int *can, CuDevice d, CuDevice peer);
@@ -103,6 +110,8 @@ typedef struct Cuda {
 
 /* The kernels' code on a device (cuda-code.c). */
 typedef struct CudaCode CudaCode;
+/* A graph whose launches take the step (cuda-steps.c). */
+typedef struct CudaSteps CudaSteps;
 
 /* The state of a CUDA device. */
 typedef struct CudaState {
@@ -113,6 +122,7 @@ typedef struct CudaState {
   void *marks[LANES]; /* the events of marks, NULL: there was none yet */
   void *capture;      /* the stream that launches are recorded on */
   CudaCode *code;     /* NULL: none is loaded */
+  CudaSteps *steps;   /* the graphs whose launches take the step */
   int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
 } CudaState;
 
@@ -128,5 +138,17 @@ StcStatus cuda_need(Device *d, const bool *wanted);
 StcStatus cuda_need_one(Device *d, int kernel);
 /* Unloads all. */
 void cuda_code_end(Device *d);
+
+/* Can the step be set that launches of a graph take? */
+bool cuda_shifts(Device *d);
+/* Keeps what of `graph`, of which `executable` was made, launches kernels of `m` that take the step. False: nothing
+ * does, or the driver does not tell; the graph can go then. */
+bool cuda_steps_keep(Device *d, void *executable, void *graph, const Module *m);
+/* Has these launches take steps `by` behind those that they were recorded with. */
+StcStatus cuda_shift(Device *d, void *kept, int64_t by);
+/* Lets go what is kept of an executable graph, if something is. */
+void cuda_steps_drop(Device *d, const void *executable);
+/* The module whose kernels are on the device. */
+const Module *cuda_module(const Device *d);
 
 #endif

@@ -83,6 +83,14 @@ static const GpuEntry update_entries[] = {
     {"cuGraphExecUpdate_v2", offsetof(CudaState, cu.graph_update)},
 };
 
+/* Those of launches of graphs whose step is set: CUDA 12. Where one is missing such launches are recorded anew. */
+static const GpuEntry node_entries[] = {
+    {"cuGraphGetNodes", offsetof(CudaState, cu.graph_nodes)},
+    {"cuGraphNodeGetType", offsetof(CudaState, cu.node_type)},
+    {"cuGraphKernelNodeGetParams_v2", offsetof(CudaState, cu.node_get)},
+    {"cuGraphExecKernelNodeSetParams_v2", offsetof(CudaState, cu.node_set)},
+};
+
 /* Those of copies between devices. Where one is missing they go by way of the host. */
 static const GpuEntry peer_entries[] = {
     {"cuDeviceCanAccessPeer", offsetof(CudaState, cu.can_access)},
@@ -138,6 +146,8 @@ static const char *load_library(CudaState *s) {
     s->cu.capture_begin = NULL;
   if (!gpu_find_entries(library, update_entries, sizeof update_entries / sizeof update_entries[0], s))
     s->cu.graph_update = NULL;
+  if (!gpu_find_entries(library, node_entries, sizeof node_entries / sizeof node_entries[0], s))
+    s->cu.node_set = NULL;
   if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
     s->cu.copy_peer = NULL;
   if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
@@ -368,8 +378,16 @@ static bool end_record(Device *d, void **kept) {
 }
 
 static bool cuda_end_record(Device *d, void **kept) {
+  CudaState *s = d->state;
+  void *graph = NULL;
   *kept = NULL;
-  return end_record(d, kept);
+  s->gpu.stream = s->gpu.user;
+  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
+    return false;
+  bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
+  if (!made || !cuda_steps_keep(d, *kept, graph, cuda_module(d)))
+    s->cu.graph_destroy(graph);
+  return made;
 }
 
 /* The same for launches that take the place of those kept before. */
@@ -395,7 +413,10 @@ static StcStatus cuda_replay(Device *d, void *kept) {
 }
 
 /* Lets the graph go. */
-static void cuda_forget(Device *d, void *kept) { ((CudaState *)d->state)->cu.executable_destroy(kept); }
+static void cuda_forget(Device *d, void *kept) {
+  cuda_steps_drop(d, kept);
+  ((CudaState *)d->state)->cu.executable_destroy(kept);
+}
 
 /* Numbers of the driver's interface: what kind of memory a pointer names, and which device's it is; kinds of memory. */
 enum { POINTER_MEMORY_TYPE = 2, POINTER_DEVICE = 9, MEMORY_HOST = 1 };
@@ -679,6 +700,8 @@ const DeviceKind device_cuda = {
     .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,
+    .shifts = cuda_shifts,
+    .shift = cuda_shift,
     .renews = cuda_renews,
     .renew = cuda_renew,
     .replay = cuda_replay,

@@ -85,6 +85,10 @@ typedef struct DeviceKind {
   StcStatus (*stop)(Device *d, double *seconds); /* waits; seconds since start */
   bool (*record)(Device *d); /* from now on launches are kept, not made; NULL, or false: the device cannot */
   bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
+  /* Has the launches that take the step, of what end_record left, take one `by` behind that which they were kept with;
+   * NULL, or not `shifts`: it cannot. */
+  bool (*shifts)(Device *d);
+  StcStatus (*shift)(Device *d, void *kept, int64_t by);
   /* Until now, as end_record, in place of what `*kept` (NULL: nothing) has, which may still be under way; NULL, or not
    * `renews`: it cannot. */
   bool (*renews)(Device *d);

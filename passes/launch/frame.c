@@ -12,6 +12,7 @@ typedef struct Finder {
   int T;
   Frame *f;
   FrameRole *role; /* [stencil] */
+  bool *left;      /* [stencil] tiles leave it out: a probe that sees the frame alone */
   bool *inner;     /* [field] the tiles' launch writes it */
   bool *written;   /* [field] the step writes it */
   const char *why;
@@ -238,7 +239,7 @@ static Module *inner_step(Finder *x) {
   step->nstencils = 0;
   step->plan = NULL;
   for (int i = 0; i < x->m->nstencils; i++) {
-    if (x->role[i] != FRAME_EDGE)
+    if (x->role[i] != FRAME_EDGE && !x->left[i])
       ARENA_PUSH(x->m->arena, step->stencils, step->nstencils, inner_stencil(x, i));
     if (x->role[i] == FRAME_POINT && !merge_point(step, step->nstencils - 1)) {
       none(x, "a stencil on a point is no part of the one before it");
@@ -248,15 +249,11 @@ static Module *inner_step(Finder *x) {
   return step;
 }
 
-/* Makes f->tiled and f->whole, and what T steps reach. */
-static bool make_modules(Finder *x) {
-  Module *tiled = inner_step(x), *whole = copy_of(x->m);
-  Arena *a = x->m->arena;
-  if (!tiled)
-    return false;
+/* Repeats the module `tiled` T times and notes what T steps reach. */
+static void repeat(Finder *x, Module *tiled) {
   module_repeat(tiled, x->T);
-  Extent *need = ARENA_ARRAY(a, Extent, tiled->nfields);
-  bool *has = ARENA_ARRAY(a, bool, tiled->nfields);
+  Extent *need = ARENA_ARRAY(tiled->arena, Extent, tiled->nfields);
+  bool *has = ARENA_ARRAY(tiled->arena, bool, tiled->nfields);
   const Stencil *end = tiled->stencils + tiled->nstencils;
   halo_compute(tiled, tiled->nstencils, tiled->stencils, end, need, has);
   for (int f = 0; f < tiled->nfields; f++)
@@ -264,6 +261,32 @@ static bool make_modules(Finder *x) {
       x->f->halo.lo[d] = need[f].lo[d] > x->f->halo.lo[d] ? need[f].lo[d] : x->f->halo.lo[d];
       x->f->halo.hi[d] = need[f].hi[d] > x->f->halo.hi[d] ? need[f].hi[d] : x->f->halo.hi[d];
     }
+}
+
+/* Is the region of the probe's stencil number `i` in the frame, that of T steps? */
+static bool in_frame(const Finder *x, int i) {
+  const Box *box = &x->m->stencils[i].pieces[0].box;
+  bool in = false;
+  int64_t deep;
+  for (int d = 0; d < box->rank; d++)
+    in = in || (x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &deep) && deep < x->f->halo.lo[d]) ||
+         (x->f->hi[d] && affine_diff(x->f->inner.hi[d], box->lo[d], &deep) && deep < x->f->halo.hi[d]);
+  return in;
+}
+
+/* Makes f->tiled and f->whole, and what T steps reach. Tiles leave out the probes that see nothing but the frame. */
+static bool make_modules(Finder *x) {
+  Module *tiled = inner_step(x), *whole = copy_of(x->m);
+  bool seen = false;
+  if (!tiled)
+    return false;
+  repeat(x, tiled);
+  for (int i = 0; i < x->m->nstencils; i++) {
+    x->left[i] = x->role[i] == FRAME_PROBE && in_frame(x, i);
+    seen = seen || x->left[i];
+  }
+  if (seen)
+    repeat(x, tiled = inner_step(x));
   whole->fields = tiled->fields;
   whole->nfields = tiled->nfields;
   x->f->tiled = tiled;
@@ -375,6 +398,7 @@ static bool start(Finder *x, const Module *m, int T) {
   *x = (Finder){.m = m, .T = T, .scalars = default_scalars(m), .f = ARENA_NEW(m->arena, Frame)};
   *x->f = (Frame){.tiled = NULL};
   x->role = ARENA_ARRAY(m->arena, FrameRole, m->nstencils + 1);
+  x->left = ARENA_ARRAY(m->arena, bool, m->nstencils + 1);
   x->inner = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   x->written = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   x->f->kept = x->inner;

@@ -149,6 +149,30 @@ static void first_step(Framed *x) {
   }
 }
 
+/* Has the copies take their first turns again, which the ops from number `first` on have moved: so that sequences repeat
+ * themselves as soon as the fields do. */
+static void turn_back(Framed *x, int first) {
+  const Module *out = x->lo->out;
+  int32_t *at = ARENA_ARRAY(out->arena, int32_t, out->nbuffers + 1);
+  for (int b = 0; b < out->nbuffers; b++)
+    at[b] = b;
+  for (int i = first; i < x->seq->nops; i++) {
+    HostOp op = x->seq->ops[i];
+    if (op.kind != HOST_SWAP || out->buffers[op.a].copy < 2)
+      continue;
+    int32_t was = at[op.a];
+    at[op.a] = at[op.b];
+    at[op.b] = was;
+  }
+  for (int b = 0; b < out->nbuffers; b++)
+    while (at[b] != b) {
+      int32_t other = at[b];
+      ARENA_PUSH(out->arena, x->seq->ops, x->seq->nops, ((HostOp){.kind = HOST_SWAP, .a = b, .b = other}));
+      at[b] = at[other];
+      at[other] = other;
+    }
+}
+
 /* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points
  * right, and the swaps of that launch, `tile`. */
 static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile) {
@@ -172,6 +196,7 @@ static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Lau
     }
   host_swaps(lo, seq, tile);
   copy_launches(&x, &f->halo, false);
+  turn_back(&x, first);
 }
 
 /* ---- the module */

@@ -126,13 +126,24 @@ static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
   return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > tuning.warps_long_loop;
 }
 
+/* Is the loop of tile `s` long because groups have two versions, one of them for special rows, as many times as a ring
+ * has groups? */
+static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
+  const WarpLevel *e = warps_level_for(x->e, s);
+  WarpShape w = warps_shape(x->c->target, e, s);
+  int special;
+  warps_special_rows(e, &special);
+  return special && 2.0 * w.R * w.U * w.C * w.X * (warps_operations(e) + 1) > tuning.warps_long_loop;
+}
+
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
 static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
   s.ahead = x->want->ahead;
   for (int ahead = (int)tuning.warps_ring; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
     Schedule one = s;
     one.ahead = ahead;
-    consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
+    if (ahead == LEAST_RING || !is_long_twice(x, &one))
+      consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
   }
   if (!s.ahead || why_not_legal(x, &s))
     return;
