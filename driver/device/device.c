@@ -52,19 +52,20 @@ StcStatus stc_devices(StcContext *c, FILE *to) {
   return ferror(to) ? STC_IO : STC_OK;
 }
 
-/* Does the sequence launch a kernel beside another? */
-static bool has_beside(const HostSeq *q) {
-  for (int i = 0; i < q->nops; i++)
-    if (q->ops[i].beside)
-      return true;
-  return false;
+/* The most launches of the sequence that are beside one, or `most` if that is more. */
+static int most_beside(const HostSeq *q, int most) {
+  for (int i = 0, n = 0; i < q->nops; i++) {
+    n = q->ops[i].beside ? n + 1 : 0;
+    most = n > most ? n : most;
+  }
+  return most;
 }
 
-bool launches_beside(const Module *m) {
-  bool any = has_beside(&m->host.init);
+int launches_beside(const Module *m) {
+  int most = most_beside(&m->host.init, 0);
   for (int i = 0; i < m->host.nseqs; i++)
-    any |= has_beside(&m->host.seqs[i]);
+    most = most_beside(&m->host.seqs[i], most);
   for (int i = 0; i < m->nreductions; i++)
-    any |= has_beside(&m->reductions[i].seq);
-  return any;
+    most = most_beside(&m->reductions[i].seq, most);
+  return most;
 }

@@ -194,7 +194,7 @@ StcStatus needs_check(Device *d, int n, const Need *needs);
  * a new array *out in `a`; their number. Its kernels may need more. */
 int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **out);
 
-/* Has the host part of `m` launches beside others? */
-bool launches_beside(const Module *m);
+/* How many launches the host part of `m` has beside one, at most. */
+int launches_beside(const Module *m);
 
 #endif

@@ -17,13 +17,26 @@ bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to) {
 
 /* ---------------------------------------------------------------- code */
 
-/* Makes what launches beside others need. */
-static StcStatus make_beside(Device *d) {
+/* Makes what `n` launches beside another one need. */
+static StcStatus make_beside(Device *d, int n) {
   Gpu *g = d->state;
   StcStatus st = g->check(d, g->call.event_create(&g->forked, GPU_EVENT_DISABLE_TIMING), "making an event");
-  if (!st)
-    st = g->check(d, g->call.event_create(&g->joined, GPU_EVENT_DISABLE_TIMING), "making an event");
-  return st ? st : g->check(d, g->call.stream_create(&g->beside, GPU_STREAM_NON_BLOCKING), "making a stream");
+  for (; g->nbeside < n && g->nbeside < GPU_BESIDE && !st; g->nbeside += !st) {
+    void **event = &g->joined[g->nbeside], **stream = &g->beside[g->nbeside];
+    st = g->check(d, g->call.event_create(event, GPU_EVENT_DISABLE_TIMING), "making an event");
+    st = st ? st : g->check(d, g->call.stream_create(stream, GPU_STREAM_NON_BLOCKING), "making a stream");
+  }
+  return st;
+}
+
+/* Gives them back. */
+static void drop_beside(Gpu *g) {
+  for (int i = 0; i < GPU_BESIDE; i++) {
+    if (g->beside[i])
+      g->call.stream_destroy(g->beside[i]);
+    if (g->joined[i])
+      g->call.event_destroy(g->joined[i]);
+  }
 }
 
 StcStatus gpu_prepare(Device *d, const Compiled *code) {
@@ -42,16 +55,16 @@ StcStatus gpu_prepare(Device *d, const Compiled *code) {
     st = g->check(d, g->call.event_create(&g->begin, 0), "making an event");
   if (!st)
     st = g->check(d, g->call.event_create(&g->end, 0), "making an event");
-  if (!st && launches_beside(code->module))
-    st = make_beside(d);
+  int beside = launches_beside(code->module);
+  if (!st && beside)
+    st = make_beside(d, beside);
   return st;
 }
 
 void gpu_drop(Device *d) {
   Gpu *g = d->state;
-  void *const events[] = {g->forked, g->joined, g->begin, g->end};
-  if (g->beside)
-    g->call.stream_destroy(g->beside);
+  void *const events[] = {g->forked, g->begin, g->end};
+  drop_beside(g);
   if (g->out)
     g->call.stream_destroy(g->out);
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)
@@ -216,6 +229,15 @@ void gpu_pinned_free(Device *d, void *memory) {
 
 /* ---------------------------------------------------------------- launches */
 
+/* The stream for the next launch beside others: they take turns, and wait for what was there before when they are first
+ * taken. */
+static StcStatus next_beside(Device *d, void **stream) {
+  Gpu *g = d->state;
+  bool first = g->turn < g->nbeside;
+  *stream = g->beside[g->turn++ % g->nbeside];
+  return first ? g->check(d, g->call.stream_wait(*stream, g->forked, 0), "waiting for an event") : STC_OK;
+}
+
 StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
   Gpu *g = d->state;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
@@ -223,8 +245,10 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
-  void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : l->beside ? g->beside : g->stream;
+  void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : g->stream;
   StcStatus st = g->use(d);
+  if (!st && l->lane == LANE_MAIN && l->beside)
+    st = next_beside(d, &stream);
   if (st)
     return st;
   void *f = g->functions[l->index];
@@ -235,21 +259,24 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
-/* The stream for launches beside others waits for all there was so far. While recording that makes a branch of the
- * graph. */
+/* The streams for launches beside others wait for all there was so far. While recording that makes branches of the graph.
+ */
 StcStatus gpu_fork(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
-  st = st ? st : g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
-  return st ? st : g->check(d, g->call.stream_wait(g->beside, g->forked, 0), "waiting for an event");
+  g->turn = 0;
+  return st ? st : g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
 }
 
-/* And the other one for it. */
+/* And the other one for those of them that had a launch. */
 StcStatus gpu_join(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
-  st = st ? st : g->check(d, g->call.event_record(g->joined, g->beside), "recording an event");
-  return st ? st : g->check(d, g->call.stream_wait(g->stream, g->joined, 0), "waiting for an event");
+  for (int i = 0; i < g->nbeside && i < g->turn && !st; i++) {
+    st = g->check(d, g->call.event_record(g->joined[i], g->beside[i]), "recording an event");
+    st = st ? st : g->check(d, g->call.stream_wait(g->stream, g->joined[i], 0), "waiting for an event");
+  }
+  return st;
 }
 
 /* Marks the start in the stream. */

@@ -54,6 +54,9 @@ typedef struct GpuEntry {
 /* Finds `n` entry points of the library, for the struct at `to`; false if one is missing. */
 bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to);
 
+/* The most launches that run at the same time as one. */
+enum { GPU_BESIDE = 8 };
+
 /* What the state of a GPU begins with. */
 typedef struct Gpu {
   void *library;
@@ -70,8 +73,11 @@ typedef struct Gpu {
   void *module, *begin, *end;
   void *user;                     /* the caller's stream, NULL: the default one */
   void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
-  void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
-                                     the events that it and the other wait for */
+  void *beside[GPU_BESIDE]; /* those for launches that are beside others, which take turns, as many as the kernels have
+                               use for, */
+  void *joined[GPU_BESIDE]; /* the events that tell that these are done, which others wait for, */
+  void *forked;             /* and the one that they wait for */
+  int nbeside, turn;        /* how many there are, how many launches were made on them since that event */
   void *out;                      /* the stream for copies to the host beside launches, NULL: none was needed yet */
   void *lanes[LANES];             /* those of lanes but the main one; NULL: not used yet */
   void **functions;               /* of the module's kernels; NULL: not loaded yet */
