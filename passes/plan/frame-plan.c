@@ -35,21 +35,41 @@ static double point_bytes(const Launch *l) {
   return bytes;
 }
 
+/* How many of the `n` launches at `l` wait for those before: the others are beside them. */
+static int waits_of(int n, Launch *const *l) {
+  int waits = 0, first = 0;
+  for (int i = 0; i < n; i++) {
+    bool joins = i > first && launch_is_independent(l[i], i - first, l + first);
+    first = joins ? first : i;
+    waits += !joins;
+  }
+  return waits;
+}
+
 /* The seconds that `T` steps of frame `f` are expected to take on a grid of extents `size`. */
 static double frame_seconds(const PassContext *c, const Frame *f, int T, const int64_t *size) {
   const Const *scalars = default_scalars(f->whole);
   Launch **l = ARENA_ARRAY(c->arena, Launch *, f->n + 1);
   double rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : 1e12, bytes = 0;
-  int groups = 0, first = 0;
   for (int i = 0; i < f->n; i++) {
     l[i] = f->launches[i].l;
     if (f->launches[i].role == FRAME_INNER)
       bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(l[i]);
-    bool joins = i > first && launch_is_independent(l[i], i - first, l + first);
-    first = joins ? first : i;
-    groups += !joins;
   }
-  return T * (groups * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
+  return T * (waits_of(f->n, l) * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
+}
+
+/* The seconds a step that tiles of plan `s` for `step`, the stencils inside, are expected to take; infinite: nobody
+ * knows. */
+static double tile_seconds(PassContext *c, const Module *step, const Schedule *s, const int64_t *size) {
+  const Module *tiled = plan_tiled_copy(step, s->T);
+  ScheduleTime time;
+  double own = schedule_own_ps(c->target, tiled, s), points = 1;
+  for (int d = 0; d < step->grid.rank; d++)
+    points *= (double)size[d];
+  if (own > 0)
+    return own * 1e-12 * points;
+  return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
 }
 
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it with
@@ -58,7 +78,7 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
                         const char **why) {
   Schedule inside = *want;
   PassContext with = *c;
-  ScheduleTime time = {.seconds = INFINITY};
+  const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
   Module *step = frame_step(m, why);
   if (!step)
     return false;
@@ -72,9 +92,7 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
   const Frame *f = frame_new(m, s->T, why);
   if (!f)
     return false;
-  if (schedule_time_with_edges(&with, plan_tiled_copy(step, s->T), s, want->size, &time))
-    *seconds = time.seconds + frame_seconds(c, f, s->T, want->size[0] ? want->size : model_large_grid(m->grid.rank)) /
-                                  s->T;
+  *seconds = tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
   s->edges = EDGES_STEPS;
   return true;
 }
@@ -93,6 +111,9 @@ void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s
   const char *why = NULL;
   double seconds = INFINITY;
   Schedule framed;
+  int n;
+  Launch **l = naive_launches(m, m->nstencils, m->stencils, &n);
+  expected += s->T > 1 ? 0 : waits_of(n, l) * tuning.apart_gap;
   if (framed_plan(c, m, c->schedule, &framed, &seconds, &why) && seconds < tuning.clearly * expected) {
     diag_remark(c->diags, no_loc(), "tiles make %d steps inside, and what layers at edges reach is made step by step",
                 (int)framed.T);

@@ -132,7 +132,7 @@ static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
   const WarpLevel *e = warps_level_for(x->e, s);
   WarpShape w = warps_shape(x->c->target, e, s);
   int special;
-  warps_special_rows(e, &special);
+  warps_special_rows(e, &special, ARENA_ARRAY(x->c->arena, bool, e->nvalues + 1));
   return special && 2.0 * w.R * w.U * w.C * w.X * (warps_operations(e) + 1) > tuning.warps_long_loop;
 }
 
