@@ -90,9 +90,17 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
          (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
+/* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
+ * brings in more registers, and wait for it no less. */
+static bool is_taken_late(const WarpLevel *level, const Schedule *s) {
+  Schedule alone = *s;
+  alone.T = alone.block[0];
+  return warps_level_for(level, &alone)->late;
+}
+
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
  * beside them; or what memory moves, if that is longer; where fields are
- * taken late, whose rows come just in time, both count. All of it as often as strips and segments overlap. An operation
+ * taken late, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap. An operation
  * in f64 takes two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
   const WarpLevel *e = warps_level_for(level, s);
@@ -110,7 +118,8 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T /
                   (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
-  double both = e->late ? hypot(arithmetic, memory) : arithmetic > memory ? arithmetic : memory;
+  bool count = e->late || is_taken_late(level, s);
+  double both = count ? hypot(arithmetic, memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
 }
 
@@ -268,9 +277,9 @@ static bool fields_were_faster(const WarpLevel *e) {
 }
 
 /* The same of steps of one type some of whose fields are taken late by levels that are alone in their warps, in tiles
- * with warps of their own that load and store. Walks need more points to be fast in f64. */
+ * with warps of their own that load and store. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
-  double least = warps_largest(e) > 4 ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
+  double least = tuning.warps_least_slow_extent;
   return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages &&
          e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
          !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
