@@ -106,6 +106,7 @@ typedef struct Build {
   char *bytes;
   size_t size;
   Jit *jit;
+  CodegenOptions codegen; /* and what it was compiled with */
   CodeUnits *units;     /* of the code, where it is compiled in units (code-units.h) */
   pthread_mutex_t lock; /* of the module, while a late kernel is compiled */
   struct Build *next;

@@ -118,10 +118,13 @@ static StcStatus compile_units(Workspace *w, const Early *early, bool remarks, J
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
   Workspace *w = &a->program->w;
+  a->codegen = a->build->codegen;
+  if (a->build->jit)
+    return STC_OK;
   Module early = early_kernels(w->arena, a->build->code.module, a->late);
-  a->codegen = program_codegen_options(a->program, &early, a->build->code.target);
+  a->codegen = a->build->codegen = program_codegen_options(a->program, &early, a->build->code.target);
   Early e = {a->build->code.module, a->build->code.target, a->late, &a->codegen};
-  return a->build->jit ? STC_OK : compile_units(w, &e, a->program->options.remarks, &a->build->jit);
+  return compile_units(w, &e, a->program->options.remarks, &a->build->jit);
 }
 
 /* Finds kernel `kernel` in the code. */
