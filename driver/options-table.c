@@ -351,7 +351,7 @@ const OptionRow option_rows[] = {
     {"fuse", TAKES_VALUE, PROGRAM, TEXT(options.fuse), "-fuse=CUT",
      "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"edges", TAKES_VALUE, PROGRAM, TEXT(options.edges), "-edges=WHERE",
-     "tiles at edges: apart, in kernels of their own, or along with others; steps: a step at a time, several inside"},
+     "tiles at edges: apart, along with others, or steps: step by step"},
     {"barriers", TAKES_VALUE, PROGRAM, TEXT(options.barriers), "-barriers=WHOSE",
      "stream: of neighbours, the warps that must, or of the whole block"},
     {"tiles", TAKES_VALUE, PROGRAM | MORE, TEXT(options.tiles), "-tiles=HOW",
