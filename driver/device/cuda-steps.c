@@ -1,6 +1,6 @@
-/* cuda-steps.c: graphs whose launches take the number of the step: that is all that changes when such a graph is launched
- * again, so the parameters of these launches are set anew, and neither are the others looked at nor is anything recorded
- * a second time. */
+/* cuda-steps.c: graphs whose launches take the number of the step: that is all that changes when such a graph is
+ * launched again, so the parameters of these launches are set anew, and neither are the others looked at nor is
+ * anything recorded a second time. */
 #include "driver/device/cuda.h"
 
 #include <string.h>

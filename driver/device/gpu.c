@@ -259,7 +259,8 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
-/* The streams for launches beside others wait for all there was so far. While recording that makes branches of the graph.
+/* The streams for launches beside others wait for all there was so far. While recording that makes branches of the
+ * graph.
  */
 StcStatus gpu_fork(Device *d) {
   Gpu *g = d->state;

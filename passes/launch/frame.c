@@ -37,10 +37,10 @@ static void note_role(Finder *x, int i) {
   bool edge = !is_history_stencil(x->m, st);
   for (int k = 0; k < st->npieces; k++)
     edge = edge && few(x, &st->pieces[k]);
-  x->role[i] = is_probe_stencil(x->m, st)       ? FRAME_PROBE
-               : !edge                          ? FRAME_INNER
+  x->role[i] = is_probe_stencil(x->m, st)   ? FRAME_PROBE
+               : !edge                      ? FRAME_INNER
                : stencil_is_point(x->m, st) ? FRAME_POINT
-                                                : FRAME_EDGE;
+                                            : FRAME_EDGE;
   for (int k = 0; k < st->npieces; k++)
     for (int t = 0; t < st->pieces[k].ntargets; t++) {
       x->written[st->pieces[k].targets[t]] |= x->role[i] != FRAME_PROBE;

@@ -35,12 +35,12 @@ typedef struct FrameLaunch {
 } FrameLaunch;
 
 typedef struct Frame {
-  const Module *tiled; /* the inner stencils, repeated T times, one launch */
-  const Module *whole; /* the step as it was, with the fields of `tiled` */
+  const Module *tiled;             /* the inner stencils, repeated T times, one launch */
+  const Module *whole;             /* the step as it was, with the fields of `tiled` */
   bool lo[MAX_RANK], hi[MAX_RANK]; /* is there a frame at that side? */
   Box inner;                       /* the inner box */
   Extent halo;                     /* what T steps of the inner stencils reach */
-  bool *kept;                      /* [field] it is copied: the tiles' launch stores it, or it is a level of such a field */
+  bool *kept; /* [field] it is copied: the tiles' launch stores it, or it is a level of such a field */
   int32_t n;
   FrameLaunch *launches; /* a step of the frame, in order */
 } Frame;

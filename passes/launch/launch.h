@@ -97,13 +97,17 @@ int free_dimensions(Arena *a, const Box *box);
 /* Numbers the results in the body from 0; their number. */
 int32_t body_number(const Block *body);
 
-/* ---------------------------------------------------------------- merge-points.c */
+/* ---------------------------------------------------------------- points.c */
 
 /* Has `st` a single piece, on a single point, which reads no other? */
 bool stencil_is_point(const Module *m, const Stencil *st);
-/* Makes stencil number `n` of the step of `m`, if it is on a point, a choice in the only piece of the stencil that makes
- * what it changes, and takes it out of the step; bodies and list are the module's own. Where that piece does not have
- * the point nothing is made of the stencil. False: it cannot be. */
+/* The number of the stencil that number `n` of the step, on a point, may be merged into if anything: the last before it
+ * that has to stay before it; -1: there is none. */
+int point_maker(const Module *m, int n);
+/* Makes stencil number `n` of the step of `m`, on a point, a choice in piece `into` of that one, and takes it out of the
+ * step; bodies and list are the module's own. Outside of that piece nothing is made of it. False: it cannot be. */
+bool point_merge(Module *m, int n, Piece *into);
+/* The same, if it is on a point, in that one's only piece. */
 bool merge_point(Module *m, int n);
 
 /* ---------------------------------------------------------------- rules.c */

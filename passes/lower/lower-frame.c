@@ -27,8 +27,7 @@ static int32_t add_copy(Lowering *lo, int f) {
   int copy = 2;
   while (module_field_buffer(out, f, copy) >= 0)
     copy++;
-  Buffer b = {
-      .name = arena_printf(out->arena, "%s.frame%d", out->fields[f].name, copy - 1), .field = f, .copy = copy};
+  Buffer b = {.name = arena_printf(out->arena, "%s.frame%d", out->fields[f].name, copy - 1), .field = f, .copy = copy};
   ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
   return out->nbuffers - 1;
 }
@@ -149,8 +148,8 @@ static void first_step(Framed *x) {
   }
 }
 
-/* Has the copies take their first turns again, which the ops from number `first` on have moved: so that sequences repeat
- * themselves as soon as the fields do. */
+/* Has the copies take their first turns again, which the ops from number `first` on have moved: so that sequences
+ * repeat themselves as soon as the fields do. */
 static void turn_back(Framed *x, int first) {
   const Module *out = x->lo->out;
   int32_t *at = ARENA_ARRAY(out->arena, int32_t, out->nbuffers + 1);

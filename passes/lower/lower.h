@@ -206,6 +206,9 @@ void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, c
 /* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
 
+/* The whole module, a launch a stencil a step. */
+Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
+
 /* ---------------------------------------------------------------- lower-frame.c */
 
 /* Adds the kernel of the launch `tile` of s->T steps under schedule `s`; its number, -1 after an error. */
@@ -214,8 +217,5 @@ typedef int (*TileFn)(Lowering *lo, const Launch *tile, const Schedule *s);
  * s->T steps with the kernel that `fn` makes and the frame's, and the single step as family naive has it. NULL after an
  * error. */
 Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn fn);
-
-/* The whole module, a launch a stencil a step. */
-Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 
 #endif

@@ -72,8 +72,8 @@ static double tile_seconds(PassContext *c, const Module *step, const Schedule *s
   return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
 }
 
-/* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it with
- * its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
+/* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
+ * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
 static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
                         const char **why) {
   Schedule inside = *want;

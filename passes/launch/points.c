@@ -1,0 +1,137 @@
+/* points.c: a stencil on a point made a choice in the stencil that makes what it changes (pass merge-points, and
+ * frame.c). */
+#include "passes/launch/launch.h"
+
+#include <string.h>
+
+/* The number of `field` among the `n` targets, -1: it is none of them. */
+static int find_target(int n, const int32_t *targets, int32_t field) {
+  for (int t = 0; t < n; t++)
+    if (targets[t] == field)
+      return t;
+  return -1;
+}
+
+/* Is `p` a piece on a single point? */
+static bool is_point(const Piece *p) {
+  for (int d = 0; d < p->box.rank; d++)
+    if (!affine_equal(p->box.lo[d], p->box.hi[d]))
+      return false;
+  return true;
+}
+
+/* Is each access of `body` at the point itself? */
+static bool reads_here(const Block *body, int rank) {
+  for (const Op *op = body->first; op; op = op->next)
+    for (int d = 0; op->code == OP_ACCESS && d < rank; d++)
+      if (op->off[d])
+        return false;
+  return true;
+}
+
+bool stencil_is_point(const Module *m, const Stencil *st) {
+  return st->npieces == 1 && is_point(st->pieces) && reads_here(st->pieces[0].body, m->grid.rank);
+}
+
+/* Does `body` read a field that `st` sets? */
+static bool body_reads(const Block *body, const Stencil *st) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->code == OP_ACCESS && find_target(st->ntargets, st->targets, op->sym) >= 0)
+      return true;
+  return false;
+}
+
+/* Does `st` read or set what `point` sets, or set what that reads? Then that cannot go before it. */
+static bool is_in_the_way(const Stencil *st, const Stencil *point) {
+  for (int t = 0; t < point->ntargets; t++)
+    if (find_target(st->ntargets, st->targets, point->targets[t]) >= 0)
+      return true;
+  for (int i = 0; i < st->npieces; i++)
+    if (body_reads(st->pieces[i].body, point))
+      return true;
+  return body_reads(point->pieces[0].body, st);
+}
+
+/* Does `x` lie inside of `y`, for all params that the launch checks let pass? */
+static bool lies_inside(const Module *m, const Box *x, const Box *y) {
+  bool inside = true;
+  for (int d = 0; d < x->rank; d++)
+    inside = inside && points_inside(m, x, y, d);
+  return inside;
+}
+
+/* May what `point` computes be computed on all of `into`, a piece of `st`: does that set all that it sets, and has each
+ * other field that it reads a value there that `st` does not change? */
+static bool may_join(const Module *m, const Stencil *st, const Piece *into, const Piece *point) {
+  for (int t = 0; t < point->ntargets; t++)
+    if (find_target(into->ntargets, into->targets, point->targets[t]) < 0)
+      return false;
+  for (const Op *op = point->body->first; op; op = op->next) {
+    if (op->code != OP_ACCESS || find_target(into->ntargets, into->targets, op->sym) >= 0)
+      continue;
+    if (find_target(st->ntargets, st->targets, op->sym) >= 0 || !lies_inside(m, &into->box, &m->fields[op->sym].box))
+      return false;
+  }
+  return true;
+}
+
+/* "The point in hand is that of `box`", before `at`. */
+static Value *build_is_there(const Module *m, Builder *b, const Box *box) {
+  Value *all = NULL;
+  for (int d = 0; d < box->rank; d++) {
+    Value *same = build2(b, OP_EQ, build_dim(b, OP_INDEX, d), build_affine(b, m, box->lo[d]));
+    all = all ? build2(b, OP_AND, all, same) : same;
+  }
+  return all;
+}
+
+/* Merges `point` into `into`: its ops go before the yield, what it reads of the piece's targets are the values yielded
+ * so far, and at the point its own values take their places. */
+static void merge(const Module *m, Piece *into, const Piece *point) {
+  Block *body = into->body, *copy = block_clone(m->arena, point->body, NULL, NULL);
+  Op *yield = body->last, *last = copy->last;
+  Builder b = builder_before(m->arena, yield);
+  b.loc = point->loc;
+  Value *there = build_is_there(m, &b, &point->box);
+  for (Op *op = copy->first, *next; op; op = next) {
+    int t = op->code == OP_ACCESS ? find_target(into->ntargets, into->targets, op->sym) : -1;
+    next = op->next;
+    if (op != last)
+      op_unlink(op);
+    if (t >= 0)
+      block_replace_uses(copy, op->results[0], yield->operands[t]);
+    else if (op != last)
+      op_insert(body, yield, op);
+  }
+  for (int i = 0; i < last->noperands; i++) {
+    Value **old = &yield->operands[find_target(into->ntargets, into->targets, point->targets[i])];
+    *old = build3(&b, OP_SELECT, there, last->operands[i], *old);
+  }
+}
+
+/* Takes stencil number `n` out of the step. */
+static void drop(Module *m, int n) {
+  memmove(&m->stencils[n], &m->stencils[n + 1], sizeof *m->stencils * (size_t)(m->nstencils - n - 1));
+  m->nstencils--;
+}
+
+int point_maker(const Module *m, int n) {
+  int i = n - 1;
+  while (i >= 0 && !is_in_the_way(&m->stencils[i], &m->stencils[n]))
+    i--;
+  return i;
+}
+
+bool point_merge(Module *m, int n, Piece *into) {
+  const Stencil *point = &m->stencils[n], *maker = &m->stencils[point_maker(m, n)];
+  if (!may_join(m, maker, into, point->pieces))
+    return false;
+  merge(m, into, point->pieces);
+  drop(m, n);
+  return true;
+}
+
+bool merge_point(Module *m, int n) {
+  int i = stencil_is_point(m, &m->stencils[n]) ? point_maker(m, n) : -1;
+  return i >= 0 && m->stencils[i].npieces == 1 && point_merge(m, n, m->stencils[i].pieces);
+}
