@@ -5,6 +5,7 @@
  *   peers.c        copies from device to device; memory and flags of several processes
  *   modules.c      the kernels of a PTX, and their launches
  *   streams.c      streams, what is captured on them, graphs
+ *   nodes.c        the launches of a graph, and their parameters
  *   events.c       events, and streams that wait for them
  */
 #ifndef STC_TESTS_STANDIN_LIBCUDA_H
@@ -85,11 +86,20 @@ typedef struct Out {
   Stream *stream;
   int number;
 } Out;
-/* Launches kept, as the lines that the log gets. */
+/* A launch of a graph: its kernel and what it is launched with. */
+typedef struct Node {
+  Kernel *kernel;
+  unsigned grid[3], block[3], shared;
+  uint64_t values[MAX_ARGS];
+  void *arguments[MAX_ARGS]; /* that point to them */
+} Node;
+/* Launches kept, as the lines that the log gets, and of those captured the nodes (NULL: what is no launch of a kernel;
+ * an executable graph has none). */
 typedef struct Graph {
   bool used;
   int n;
   char *lines[MAX_NODES];
+  Node *nodes[MAX_NODES];
 } Graph;
 
 /* From here on all is the stand-in's own: a program that loads it sees the driver's functions and standin_*, and may
@@ -151,6 +161,17 @@ Allocation *find(uint64_t p, size_t size);
 /* Gives the allocation's memory back and makes its place free: this process's own, or what it has of another's. */
 void drop_memory(Allocation *a);
 
+/* ---------------------------------------------------------------- modules.c */
+
+/* The line for a launch of `k`; false after a fault. */
+bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
+              char *line, size_t size);
+
+/* ---------------------------------------------------------------- nodes.c */
+
+/* A launch as a graph keeps it (malloc). */
+Node *new_node(Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args);
+
 /* ---------------------------------------------------------------- streams.c */
 
 /* Is `stream` one that launches in order may go to while nothing is captured? */
@@ -165,8 +186,9 @@ Capture *capture_of(void *stream);
 void note_capture(void *stream);
 /* Is there a launch beside others on the device that the main stream has not waited for? */
 bool is_open(void);
-/* Makes the launch that the log's line tells of, or adds it to the graph that is being captured. */
-int keep_launch(const char *line);
+/* Makes the launch that the log's line tells of, or adds it to the graph that is being captured. `node`: with these
+ * parameters, which are the graph's from then on; NULL: it is none of a kernel. */
+int keep_launch(const char *line, Node *node);
 
 #pragma GCC visibility pop
 

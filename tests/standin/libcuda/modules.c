@@ -159,9 +159,8 @@ int cuFuncGetAttribute(int *value, int attribute, void *f) {
 
 /* ---------------------------------------------------------------- launches */
 
-/* The line for a launch; false after a fault. */
-static bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
-                     char *line, size_t size) {
+bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
+              char *line, size_t size) {
   int n = snprintf(line, size, "launch %s grid %u %u %u block %u %u %u shared %u", k->name, grid[0], grid[1], grid[2],
                    block[0], block[1], block[2], shared);
   for (int i = 0; i < 3; i++)
@@ -184,17 +183,17 @@ static bool describe(const Kernel *k, const unsigned grid[3], const unsigned blo
 
 /* A launch beside the one before, which it need not wait for, but for all before that, or beside those in other such
  * streams. */
-static int launch_beside(Stream *s, const Kernel *k, const char *line) {
+static int launch_beside(Stream *s, const char *line, Node *node) {
   char beside[800];
   if (s->seen < rt.front - 1 && s->current == rt.current)
-    return fault("%s: does not wait for what was launched before", k->name);
+    return free(node), fault("%s: does not wait for what was launched before", line);
   if (rt.capturing && !s->capture.in)
-    return fault("%s: beside what is captured", k->name);
+    return free(node), fault("%s: beside what is captured", line);
   s->open = true;
   rt.follows = false;
   note_capture(s);
   snprintf(beside, sizeof beside, "beside %s", line);
-  return keep_launch(beside);
+  return keep_launch(beside, node);
 }
 
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -216,7 +215,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
     return INVALID_VALUE;
   if (beside_stream(stream))
-    return launch_beside(stream, k, line);
+    return launch_beside(stream, line, new_node(f, grid, block, shared, args));
   if (!is_main(stream) && (!rt.capturing || !captor(stream) || !captor(stream)->capture.in))
     return fault("%s: a stream that does not capture", k->name);
   if (is_main(stream) && rt.capturing)
@@ -228,7 +227,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   note_capture(stream);
   if (stream == &standin_stream)
     memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
-  return keep_launch(line);
+  return keep_launch(line, new_node(f, grid, block, shared, args));
 }
 
 /* CUlaunchAttribute, CUlaunchConfig. */

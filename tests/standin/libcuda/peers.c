@@ -42,7 +42,7 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
     return rt.invalid = true, LAUNCH_FAILED;
   char line[80];
   snprintf(line, sizeof line, "%speer %zu", send_from(stream), size);
-  keep_launch(line);
+  keep_launch(line, NULL);
   if (!is_context(to_context) || !is_context(from_context) || !find(to, size) || !find(from, size) ||
       (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
@@ -78,7 +78,7 @@ static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
 int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
   char line[80];
   snprintf(line, sizeof line, "%speer %zux%zux%zu", send_from(stream), c->depth, c->height, c->width);
-  keep_launch(line);
+  keep_launch(line, NULL);
   if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c) || !side_is_good(&c->to, c))
     return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
   for (size_t z = 0; z < c->depth; z++)

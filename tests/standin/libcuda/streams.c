@@ -55,11 +55,12 @@ static bool all_joined(void) {
   return all;
 }
 
-int keep_launch(const char *line) {
+int keep_launch(const char *line, Node *node) {
   if (!rt.capturing)
-    return call("%s", line), SUCCESS;
+    return free(node), call("%s", line), SUCCESS;
   if (rt.captured->n == MAX_NODES)
     return fault("more launches in a graph than the stand-in keeps");
+  rt.captured->nodes[rt.captured->n] = node;
   rt.captured->lines[rt.captured->n++] = strdup(line);
   return SUCCESS;
 }
@@ -121,8 +122,10 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
 
 /* Frees what a graph keeps. */
 static void clear(Graph *g) {
-  for (int i = 0; i < g->n; i++)
+  for (int i = 0; i < g->n; i++) {
     free(g->lines[i]);
+    free(g->nodes[i]);
+  }
   *g = (Graph){0};
 }
 
@@ -207,7 +210,7 @@ bool standin_keep_message(void *stream, int number) {
     fault("a message of NCCL beside what is captured");
   note_capture(stream);
   snprintf(line, sizeof line, "nccl %d", number);
-  return keep_launch(line), true;
+  return keep_launch(line, NULL), true;
 }
 
 /* Is there a graph? */
