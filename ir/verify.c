@@ -316,9 +316,12 @@ static void check_sequence(Verifier *v, const HostSeq *q) {
       else if (op->beside && (i == 0 || op[-1].kind != HOST_LAUNCH))
         verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before",
                     m->kernels[op->a].name);
-      else if (op->after < 0 || (op->after && op->after >= q->steps) || (op->beside && op->after != op[-1].after))
-        verify_fail(v, no_loc(), "kernel '%s' is launched after %d steps of a sequence of %d, or beside one that is not",
+      else if (op->after < 0 || (op->after && op->after >= q->steps))
+        verify_fail(v, no_loc(), "kernel '%s' is launched after %d of a sequence's %d steps: there must be one left",
                     m->kernels[op->a].name, (int)op->after, q->steps);
+      else if (op->beside && op->after != op[-1].after)
+        verify_fail(v, no_loc(), "kernel '%s' is launched beside one, but after %d steps, and that after %d",
+                    m->kernels[op->a].name, (int)op->after, (int)op[-1].after);
     } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
       verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
     } else if (!may_swap(m, op->a, op->b)) {

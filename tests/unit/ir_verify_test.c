@@ -284,6 +284,19 @@ static const Bad BAD[] = {
     {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 1 { launch @k swap @A, "
             "@A2 launch @k beside } } }",
      "host: kernel 'k' is launched beside nothing: there must be a launch directly before"},
+    {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 2 { launch @k after 2 } "
+            "steps 1 { } } }",
+     "host: kernel 'k' is launched after 2 of a sequence's 2 steps: there must be one left"},
+    {KDECLS "kernel @k threads [1] covers [N] by [1] steps 0 { args (scalar @N) } host { init { launch @k after 1 } "
+            "steps 1 { } } }",
+     "host: kernel 'k' is launched after 1 of a sequence's 0 steps: there must be one left"},
+    {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 2 { launch @k launch @k "
+            "beside after 1 } steps 1 { } } }",
+     "host: kernel 'k' is launched beside one, but after 1 steps, and that after 0"},
+    {KDECLS
+     "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 2 { launch @k after -1 } "
+     "steps 1 { } } }",
+     "expected an integer from 0 to 2147483647, found '-1'"},
 };
 
 static void test_broken_text(void **state) {
