@@ -77,6 +77,13 @@ static void store_copies(Framed *x, Builder *b, int f, Value *v, Value *const *g
   }
 }
 
+/* What is done at the point `g` if the grid has it: where it is small the boxes of a frame go beyond it. */
+static Builder in_grid(Builder *b, const Module *m, Value *const *g) {
+  Builder in = builder_at_end(b->arena, build_if(b, build_inside(b, m->grid.rank, g, &m->grid), 0, NULL)->blocks[0]);
+  in.loc = b->loc;
+  return in;
+}
+
 /* Adds the kernel that copies all fields at the points of `zone` less `without`, from the fields if `begin`, else back.
  */
 static void copy_kernel(Framed *x, const Box *zone, const Box *without, bool begin) {
@@ -85,7 +92,7 @@ static void copy_kernel(Framed *x, const Box *zone, const Box *without, bool beg
   const char *name = arena_printf(lo->out->arena, "%s_frame_%s", m->name, begin ? "begin" : "end");
   int index = lowering_kernel(lo, name, 0, no_loc());
   Value *g[MAX_RANK];
-  Builder in = zone_begin(lo, index, x->block, zone, without, g);
+  Builder zoned = zone_begin(lo, index, x->block, zone, without, g), in = in_grid(&zoned, m, g);
   static const int64_t here[MAX_RANK];
   for (int f = 0; f < m->nfields; f++) {
     if (!is_copied(x->f, f))
