@@ -80,7 +80,8 @@ typedef struct StcOptions {
   int64_t grid[3];   /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
                         far as they are known */
   const char *edges; /* tiles at the edges of regions: "apart", in a kernel of their own, or "along", in the others';
-                        NULL: stc's choice */
+                        "steps": tiles of several steps inside, what layers at edges reach step by step; NULL: stc's
+                        choice */
   const char *
       barriers; /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
   const char *tiles; /* stream in three dimensions, in threads: "fitted" to the grid, without a halo at its edges, or
