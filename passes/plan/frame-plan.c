@@ -79,7 +79,8 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
   Schedule inside = *want;
   PassContext with = *c;
   const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
-  Module *step = frame_step(m, why);
+  *why = "the target has no threads, whose tiles alone can leave out layers";
+  Module *step = c->target->simt ? frame_step(m, why) : NULL;
   if (!step)
     return false;
   inside.edges = EDGES_OPEN;
