@@ -2,6 +2,7 @@
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
  *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
+ *   cuda-steps.c    graphs whose launches take the step, which is set before each replay
  *
  * No CUDA header is used: the entry points below are part of the driver's stable interface (those with _v2 take 64-bit
  * sizes). */

@@ -13,6 +13,7 @@
  *   single.c         launches of one stencil each
  *   thin.c           launches that compute few points
  *   series-rows.c    how what a probe sees at a point is stored
+ *   frame.c          tiles of several steps inside, and what layers at edges reach step by step (frame.h)
  *
  *   what a launch becomes in the families whose tiles are walked:
  *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)

@@ -6,6 +6,7 @@
  *   lower-reduce.c   reductions between time tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
+ *   lower-frame.c    the launches of a frame: its copies, its steps, and what is put back
  *
  * The words are those of launch/launch.h. */
 #ifndef STC_PASSES_LOWER_H
@@ -205,6 +206,8 @@ void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, c
                 const Box *without);
 /* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
+/* The whole module, a launch a stencil a step. */
+Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
