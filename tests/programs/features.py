@@ -130,6 +130,8 @@ RUN = {
     "inject in a tile": lambda case, row: tiles(row) > 1 and "inject " in case.tree.text(),
     "probe in a walk": lambda case, row: "-schedule=stream" in row and tiles(row) > 1 and "probe " in case.tree.text(),
     "stages": lambda case, row: len(re.findall("(?m)^stencil", case.tree.text())) > 2,
+    **{f"steps at edges, rank {rank}": lambda case, row, rank=rank: "-edges=steps" in row and len(case.sizes) == rank for rank in (1, 2)},
+    "steps at edges of a stream": lambda case, row: "-edges=steps" in row and "-schedule=stream" in row,
     "naive": lambda case, row: "-schedule=naive" in row,
     "stream": lambda case, row: "-schedule=stream" in row,
     "stream of one thread": lambda case, row: "-schedule=stream" in row and "-march=host" in row,

@@ -7,13 +7,14 @@ import random
 
 from faces import Faces
 from inits import Inits
+from layers import Layers, framed
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces):
+class Generator(Statements, Inits, Shapes, Faces, Layers):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -26,6 +27,10 @@ class Generator(Statements, Inits, Shapes, Faces):
         self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names, self.faces = {}, [], [], [], [], [], 0, [], []
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
+        self.edges = random.Random(seed * 2 + 21)
+        self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
+        if self.layered:
+            self.plain, self.points = False, points or self.edges.random() < 0.4
 
     # ---------------------------------------------------------------- regions
 
@@ -630,6 +635,9 @@ class Generator(Statements, Inits, Shapes, Faces):
 
     def stencil_lines(self):
         r = self.r
+        if self.layered:
+            yield from self.layered_stencils()
+            return
         temps, plain = ([f for f in self.fields.values() if f.kind == kind] for kind in ("temp", ""))
         for t in temps:
             yield from self.temp_lines(t)
@@ -675,17 +683,19 @@ class Generator(Statements, Inits, Shapes, Faces):
     def program(self):
         """The tree of the whole program."""
         default = self.r.choice([" = 20"] * 9 + [" = 0", " = -3", " : i64"])
+        default = " = 400" if self.layered else default
         lines = [Node("param " + ", ".join(f"{EXTENT[d]}{default}" for d in range(self.rank)) + ";")]
         self.hard = self.r.choice([0, 0, 0, 0.3])
         if self.hard or self.r.random() < 0.2:
             lines.append(Node("param h1 : f64 = 1.000488281250001, h2 : f64 = 1.003906250000001;", declares=["h1", "h2"]))
             self.params += [("h1", "f64"), ("h2", "f64")]
-        if self.r.random() < 0.1:
+        if self.r.random() < 0.1 and not self.layered:
             self.bounds = {1: ["k1", "k1", "k2 / 2", "min(k1, k2)", "3 % k2"], 2: ["k2", "k2", "max(k1, k2)", "5 / k2"]}
             k1, k2 = self.r.choice([("k1 = 1", "k2 = 2"), ("k1 = 1", "k2 = 2"), ("k1 = 100", "k2 = -7"), ("k1 : i64", "k2 = 0"), ("k1 = -1", "k2 : i64")])
             lines.append(Node(f"param {k1}, {k2};", declares=["k1", "k2"]))
             self.options += ["-Dk1=1", "-Dk2=2"]
         self.mix = self.own.choice(MIXES[:4]) if self.plain else self.r.choice(MIXES)
+        self.mix = self.edges.choice(MIXES[:4]) if self.layered else self.mix
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())
         steps = [8, 9, 200][self.seed % 3]
@@ -699,8 +709,9 @@ class Generator(Statements, Inits, Shapes, Faces):
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += list(self.face_lines())
-        lines += self.field_lines()
+        lines += self.layered_fields() if self.layered else self.field_lines()
         lines += list(self.init_lines())
+        self.hide_layers()
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.stencil_lines())
         return Node("$\n", List(lines, "\n"))
 
@@ -833,6 +844,7 @@ class Generator(Statements, Inits, Shapes, Faces):
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
-        runs = runs if checks else dense(runs, self.seed)
+        runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
         runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
-        return constant_extents(later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed), self.seed)
+        case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
+        return case if self.layered else constant_extents(case, self.seed)
