@@ -263,14 +263,27 @@ static void repeat(Finder *x, Module *tiled) {
     }
 }
 
-/* Is the region of the probe's stencil number `i` in the frame, that of T steps? */
+/* Widens the extent `user` by an access (a stencil_accesses callback). */
+static void note_offset(void *user, const Piece *piece, int field, const int64_t *off) {
+  Extent *e = user;
+  (void)field;
+  for (int d = 0; d < piece->box.rank; d++) {
+    e->hi[d] = off[d] > e->hi[d] ? off[d] : e->hi[d];
+    e->lo[d] = -off[d] > e->lo[d] ? -off[d] : e->lo[d];
+  }
+}
+
+/* Does all that the probe's stencil number `i` reads lie in the frame, that of T steps? */
 static bool in_frame(const Finder *x, int i) {
   const Box *box = &x->m->stencils[i].pieces[0].box;
+  Extent off = {{0}, {0}};
+  stencil_accesses(&x->m->stencils[i], note_offset, &off);
   bool in = false;
   int64_t deep;
   for (int d = 0; d < box->rank; d++)
-    in = in || (x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &deep) && deep < x->f->halo.lo[d]) ||
-         (x->f->hi[d] && affine_diff(x->f->inner.hi[d], box->lo[d], &deep) && deep < x->f->halo.hi[d]);
+    in = in ||
+         (x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &deep) && deep + off.hi[d] < x->f->halo.lo[d]) ||
+         (x->f->hi[d] && affine_diff(x->f->inner.hi[d], box->lo[d], &deep) && deep + off.lo[d] < x->f->halo.hi[d]);
   return in;
 }
 
@@ -316,16 +329,29 @@ static bool check_tile(Finder *x) {
 
 /* ---- the steps of the frame */
 
-/* The most that the instances of the first of the T steps reach beyond the output tile. */
-static Extent first_reach(const Finder *x) {
-  const Module *m = x->f->tiled;
-  Extent most = {{0}, {0}};
-  for (int i = 0; i < m->nstencils / x->T; i++)
-    for (int d = 0; d < m->grid.rank; d++) {
-      most.lo[d] = m->stencils[i].extent.lo[d] > most.lo[d] ? m->stencils[i].extent.lo[d] : most.lo[d];
-      most.hi[d] = m->stencils[i].extent.hi[d] > most.hi[d] ? m->stencils[i].extent.hi[d] : most.hi[d];
+/* Have the stencils a target in common? */
+static bool sets_same(const Stencil *st, const Stencil *other) {
+  bool same = false;
+  for (int t = 0; t < st->ntargets; t++)
+    same = same || stencil_target(other, st->targets[t]) >= 0;
+  return same;
+}
+
+/* How far the instance of stencil number `i` in the first of the T steps reaches beyond the output tile; of one on a
+ * point, those before it that set what it changes. */
+static Extent first_reach(const Finder *x, int i) {
+  Extent reach = {{0}, {0}};
+  int at = -1;
+  for (int k = 0; k <= i; k++) {
+    at += x->role[k] == FRAME_INNER || (x->role[k] == FRAME_PROBE && !x->left[k]);
+    bool own = k == i, makes = x->role[i] == FRAME_POINT && sets_same(&x->m->stencils[k], &x->m->stencils[i]);
+    for (int d = 0; d < x->m->grid.rank && x->role[k] == FRAME_INNER && (own || makes); d++) {
+      const Extent *e = &x->f->tiled->stencils[at].extent;
+      reach.lo[d] = e->lo[d] > reach.lo[d] ? e->lo[d] : reach.lo[d];
+      reach.hi[d] = e->hi[d] > reach.hi[d] ? e->hi[d] : reach.hi[d];
     }
-  return most;
+  }
+  return reach;
 }
 
 /* What stencils of edges read lies in the frame: noted by stencil_accesses. */
@@ -376,7 +402,6 @@ static bool make_launches(Finder *x) {
   const Module *w = x->f->whole;
   int count;
   Launch **l = naive_launches(w, w->nstencils, w->stencils, &count);
-  Extent reach = first_reach(x);
   Reads r = {x, true};
   for (int i = 0; i < w->nstencils; i++)
     if (x->role[i] == FRAME_EDGE || x->role[i] == FRAME_INNER)
@@ -387,6 +412,7 @@ static bool make_launches(Finder *x) {
     int st = stencil_number(l[i]);
     if (l[i]->n != 1)
       return none(x, "a level of a field is copied in the middle of the step");
+    Extent reach = first_reach(x, st);
     if (!note_launch(x, l[i], x->role[st], &reach))
       return false;
   }
