@@ -174,6 +174,10 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
   p->no_replay |= !s && runs && !r;
+  if (shifted && r && !d->kind->shifts(d)) {
+    plan_forget_recordings(p);
+    return s ? s : replay_anew(p, seq, most, made);
+  }
   for (runs = r ? r->runs : 0; r && !s && most - *made >= runs && !stop_asked(p->stop); *made += runs) {
     s = shifted ? d->kind->shift(d, r->kept, p->done - r->first) : STC_OK;
     s = s ? s : d->kind->replay(d, r->kept);

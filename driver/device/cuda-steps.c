@@ -76,12 +76,15 @@ bool cuda_steps_keep(Device *d, void *executable, void *graph, const Module *m) 
   CudaSteps *x = ARENA_NEW(d->w->arena, CudaSteps);
   size_t n = 0;
   *x = (CudaSteps){executable, graph, 0, NULL, s->steps};
-  if (!s->cu.node_set || s->cu.graph_nodes(graph, NULL, &n) != 0)
+  if (!s->cu.node_set)
     return false;
+  bool all = s->cu.graph_nodes(graph, NULL, &n) == 0;
   void **nodes = ARENA_ARRAY(d->w->arena, void *, n + 1);
-  bool all = s->cu.graph_nodes(graph, nodes, &n) == 0;
+  all = all && s->cu.graph_nodes(graph, nodes, &n) == 0;
   for (size_t i = 0; i < n && all; i++)
     all = note_node(d, m, x, nodes[i]);
+  if (!all)
+    s->cu.node_set = NULL; /* from now on such launches are recorded anew */
   if (!all || !x->n)
     return false;
   s->steps = x;

@@ -266,6 +266,13 @@ static void test_step_anew(void **state) {
     assert_int_equal(count(w->log, "graph set "), 0);
     free(got);
   }
+  w->anew = false;
+  setenv("STC_STANDIN_FAIL", "cuGraphGetNodes", 1); /* a driver that does not tell a graph's launches */
+  char *got = run(w, stepping, "naive", steps, true, &graphs, &replays);
+  unsetenv("STC_STANDIN_FAIL");
+  assert_string_equal(got, want);
+  assert_true(replays > 20 && count(w->log, "graph set ") == 0);
+  free(got);
   free(want);
 }
 
