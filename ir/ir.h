@@ -1,18 +1,18 @@
 /* ir/ir.h: the two intermediate representations of stc and what they stand on. All others include this one; each part
  * has a header of its own, whose first lines are its table of contents:
  *
- *   base.h        memory in arenas, messages, scalar types and constants, affine bounds
- *   op.h          the table of ops (ops.def), values, ops, blocks
- *   module.h      what a module is made of: fields, stencils, kernels, the host part
- *   build.h       making and changing code
- *   run.h         what code means; launching, the interpreter
- *   target.h      what passes may ask about a target
- *   below         text (print.c  print-code.c  read.c  parse.c  parse-code.c: what is printed parses back to the same
- *                 module), verifier (verify.c  verify-code.c)
- *   plan.h        schedules and plans, families.def
+ *   base/base.h    memory in arenas, messages, scalar types and constants, affine bounds
+ *   op.h           the table of ops (ops.def), values, ops, blocks
+ *   module.h       what a module is made of: fields, stencils, kernels, the host part
+ *   build.h        making and changing code
+ *   schedule.h     schedules and plans, families.def
+ *   target.h       what passes may ask about a target
+ *   run/run.h      what code means; launching, the interpreter
+ *   below          text (text/: print.c print-code.c read.c parse.c parse-code.c: what is printed parses back to the
+ *                  same module), verifier (verify/: verify.c verify-code.c)
  *
- * Not included here: sim/sim.h, the simulator. Of the rest each is for a few files alone: exec.h (quick arithmetic),
- * interp.h, sim/simulate.h, text.h, verify.h.
+ * Not included here: sim/sim.h, the simulator. Of the rest each is for a few files alone: run/exec.h (quick
+ * arithmetic), interp/interp.h, sim/simulate.h, text/text.h, verify/verify.h.
  *
  * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at
  * once.
@@ -20,14 +20,14 @@
 #ifndef STC_IR_H
 #define STC_IR_H
 
-#include "ir/base.h"
+#include "ir/base/base.h"
 #include "ir/build.h"
 #include "ir/module.h"
 #include "ir/op.h"
-#include "ir/run.h"
+#include "ir/run/run.h"
 #include "ir/target.h"
 
-/* ---------------------------------------------------------------- text: print.c, print-code.c, parse.c */
+/* ---------------------------------------------------------------- text: text/print.c text/print-code.c text/parse.c */
 
 /* The module as text (deterministic; ends in a newline), in its arena. Renumbers. */
 char *module_print(Module *m);

@@ -197,8 +197,8 @@ typedef struct PointList {
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
 /* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands
  * directly behind another one and may run at the same time as that one (and as those that it is beside in turn), before
- * it or after it: none of them reads or writes what another of them writes. `after`: so many of the sequence's steps are
- * done before the launch, whose `step` argument is so much larger; launches beside each other have the same. */
+ * it or after it: none of them reads or writes what another of them writes. `after`: so many of the sequence's steps
+ * are done before the launch, whose `step` argument is so much larger; launches beside each other have the same. */
 typedef struct HostOp {
   HostOpKind kind;
   int32_t a, b;
@@ -355,14 +355,15 @@ typedef struct Kernel {
 } Kernel;
 
 /* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last
- * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence, and HostOp.after. */
+ * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence, and
+ * HostOp.after. */
 typedef struct Host {
   HostSeq init;
   int32_t nseqs;
   HostSeq *seqs;
 } Host;
 
-/* How a program is to be run (ir/plan.h). */
+/* How a program is to be run (ir/schedule.h). */
 typedef struct Schedule Schedule;
 
 /* The values of a module's scalars where all params have their defaults (passes/launch/thin.c). */

@@ -2,7 +2,7 @@
 #ifndef STC_IR_OP_H
 #define STC_IR_OP_H
 
-#include "ir/base.h"
+#include "ir/base/base.h"
 
 typedef struct Value Value;
 typedef struct Op Op;

@@ -2,7 +2,7 @@
 #ifndef STC_IR_TARGET_H
 #define STC_IR_TARGET_H
 
-#include "ir/base.h"
+#include "ir/base/base.h"
 
 /* What passes may ask about a target; filled by the backend (or by a test). */
 enum { LANE_ROWS = 16 }; /* rows of a plane that have one base */

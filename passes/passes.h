@@ -5,9 +5,10 @@
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   context.c         what passes ask their context for, and tell it
  *   launch/launch.h   what a program's steps and launches read, keep and write: for the plan and all that lower
+ *   tile/             what a launch becomes in the families whose tiles are walked (stream.h, lanes.h, warps.h)
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
- *   stencil IR -> stencil IR (stencil/; simplify.c stands beside the folders)
+ *   stencil IR -> stencil IR (stencil/; simplify/ has simplify.c)
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   distribute.c      the program for one part of a grid (distribute.h), and whether there can be one
@@ -24,7 +25,7 @@
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
  *
- *   stencil IR -> kernel IR, one for each schedule family (lower/)
+ *   stencil IR -> kernel IR, one for each schedule family (lower/, tile/emit/, tile/emit/loops/)
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
  *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
@@ -50,7 +51,7 @@
  *   fold.c            what one op comes to by itself (for simplify)
  *   squares.c         which way around differences are that are squared (for simplify)
  *   weights.h         what an op takes
- *   plan/estimate.h   what kernels and launches are expected to take
+ *   plan/cost/estimate.h  what kernels and launches are expected to take
  *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize, split-walks
  *                     and thin-regions)
  *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
@@ -62,11 +63,11 @@
 #ifndef STC_PASSES_H
 #define STC_PASSES_H
 
-#include "ir/plan.h"
+#include "ir/schedule.h"
 
 typedef struct Pass Pass;
 
-/* What the cost model was asked (plan/estimate.h), so that it is not asked twice. */
+/* What the cost model was asked (plan/cost/estimate.h), so that it is not asked twice. */
 typedef struct ModelCache ModelCache;
 
 /* Runs a pipeline: passes_run, which see. */

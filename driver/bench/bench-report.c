@@ -1,5 +1,6 @@
 /* driver/bench/bench-report.c: what `stc bench` found, as a table (Markdown) and as a JSON file. */
 #include "driver/bench/bench.h"
+#include "driver/files/files.h"
 
 #include <jansson.h>
 #include <math.h>

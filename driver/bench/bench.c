@@ -1,8 +1,9 @@
 /* driver/bench/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one
  * process, interleaved, beside what copying takes. */
 #include "driver/bench/bench.h"
+#include "driver/cli/used/used.h"
+#include "driver/files/files.h"
 #include "driver/tune/tune.h"
-#include "driver/used.h"
 #include "passes/plan/asked.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* driver/data/check.c: a field against the reference. */
-#include "driver/driver.h"
+#include "driver/data/data.h"
+#include "driver/files/files.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef STC_DRIVER_DATA_H
 #define STC_DRIVER_DATA_H
 
-#include "driver/files.h"
+#include "driver/files/files.h"
 
 /* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and
  * `what`: "field A". */

@@ -1,7 +1,9 @@
 /* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept,
  * printed,
  * saved. */
-#include "driver/driver.h"
+#include "driver/data/series.h"
+#include "driver/files/files.h"
+#include "driver/program/program.h"
 
 #include <inttypes.h>
 #include <math.h>

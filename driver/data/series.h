@@ -3,7 +3,7 @@
 #define STC_DRIVER_SERIES_H
 
 #include "driver/data/data.h"
-#include "driver/plan.h"
+#include "driver/instance/instance.h"
 
 /* The values that reductions had while a program ran, in order of evaluation, and what its probes saw (malloc). */
 typedef struct Series {

@@ -24,7 +24,10 @@
 #ifndef STC_DRIVER_DATA_WRITER_H
 #define STC_DRIVER_DATA_WRITER_H
 
-#include "driver/driver.h"
+#include "driver/cli/run/job.h"
+#include "driver/data/series.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
 
 /* How pictures are drawn: by which map of colours, between which limits (else those of the picture), of fields of three
  * dimensions which slice: place `slice_at` of dimension `slice` (else the middle of the slowest), and how many contours

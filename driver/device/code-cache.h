@@ -1,12 +1,9 @@
-/* driver/device/code-cache.h: what a driver's compiler made of kernels, kept on disk from one run to the next.
- *
- *   code-cache.c     the folder and its files
- *   cache-command.c  `stc cache`
- */
+/* driver/device/code-cache.h: what a driver's compiler made of kernels, kept on disk from one run to the next
+ * (code-cache.c; driver/cli/cache-command.c lists and clears it). */
 #ifndef STC_DEVICE_CODE_CACHE_H
 #define STC_DEVICE_CODE_CACHE_H
 
-#include "driver/program.h"
+#include "driver/program/program.h"
 
 /* The name of an entry and what is kept in it so that it is taken for no other: two hashes of all that the code depends
  * on, and the length of that. */

@@ -2,7 +2,7 @@
  * and only those that are needed, kept on disk, and loaded. */
 #include "driver/device/code-cache.h"
 #include "driver/device/cuda.h"
-#include "driver/code-units.h"
+#include "driver/program/code-units.h"
 
 #include <stdlib.h>
 #include <string.h>

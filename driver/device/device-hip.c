@@ -3,6 +3,7 @@
  * numbers of attributes are those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has
  * changed, is never
  * declared: see find_arch. */
+#include "driver/artifact/artifact.h"
 #include "driver/device/gpu.h"
 
 #include <dlfcn.h>

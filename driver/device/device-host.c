@@ -1,7 +1,8 @@
 /* driver/device/device-host.c: this CPU. Kernels are compiled into this process; a pool of threads runs their tiles. */
-#include "driver/code-units.h"
+#include "driver/device/device.h"
 #include "driver/device/host.h"
-#include "driver/driver.h"
+#include "driver/program/code-units.h"
+#include "driver/program/program.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

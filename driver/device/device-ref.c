@@ -1,5 +1,6 @@
 /* driver/device/device-ref.c: the reference, the interpreter of stencil IR. */
-#include "driver/driver.h"
+#include "driver/device/device.h"
+#include "driver/program/program.h"
 
 /* Nothing to find. */
 static StcStatus ref_open(Device *d) {

@@ -1,5 +1,6 @@
 /* driver/device/device-sim.c: the simulator of kernel IR, which checks what a GPU cannot. */
-#include "driver/driver.h"
+#include "driver/device/device.h"
+#include "driver/program/program.h"
 #include "ir/sim/sim.h"
 
 /* Nothing to find. */

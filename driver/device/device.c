@@ -1,5 +1,6 @@
 /* driver/device/device.c: the table of devices, and finding one by its name. */
-#include "driver/driver.h"
+#include "driver/device/device.h"
+#include "driver/program/program.h"
 
 #include <stdlib.h>
 #include <string.h>

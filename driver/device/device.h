@@ -1,9 +1,19 @@
-/* driver/device/device.h: devices: a table of kinds (device.c), and what a kind can do (device-*.c); memory
- * (memory.c). */
+/* driver/device/device.h: devices, and what a kind of them can do.
+ *
+ *   device.c        the table of kinds
+ *   device-ref.c    the interpreter of stencil IR
+ *   device-sim.c    the simulator
+ *   device-host.c   this CPU (host.h)
+ *   device-cuda.c   NVIDIA's GPUs, libcuda.so.1 by dlopen (cuda.h)
+ *   device-hip.c    AMD's GPUs, libamdhip64.so by dlopen
+ *   gpu.h, gpu.c    what these two share
+ *   code-cache.h    compiled kernels kept on disk
+ *   memory.c        how much memory there is, and asking for it
+ */
 #ifndef STC_DRIVER_DEVICE_H
 #define STC_DRIVER_DEVICE_H
 
-#include "driver/program.h"
+#include "driver/program/program.h"
 
 typedef struct Device Device;
 

@@ -1,4 +1,5 @@
 /* driver/device/gpu.c: what the drivers of NVIDIA's and AMD's GPUs have in common; see gpu.h. */
+#include "driver/artifact/artifact.h"
 #include "driver/device/gpu.h"
 
 #include <dlfcn.h>

@@ -1,10 +1,11 @@
 /* driver/device/gpu.h: what the drivers of NVIDIA's and AMD's GPUs have in common (private to device-cuda.c and
  * device-hip.c): memory, streams, events and kernels under other names, with the same arguments and numbers. What
- * differs, finding a device and launching, is in the files of the two. Functions are those of DeviceKind (driver.h). */
+ * differs, finding a device and launching, is in the files of the two. Functions are those of DeviceKind (device.h). */
 #ifndef STC_DEVICE_GPU_H
 #define STC_DEVICE_GPU_H
 
-#include "driver/driver.h"
+#include "driver/device/device.h"
+#include "driver/program/program.h"
 
 /* Numbers that both interfaces have: results of calls, what to ask of a kernel, a stream that does not wait for the one
  * that is NULL, an event that takes no time. */
@@ -71,17 +72,17 @@ typedef struct Gpu {
   /* Memory of this computer that the device copies to by itself; the number of an error. */
   int (*host_alloc)(Device *d, void **p, size_t size);
   void *module, *begin, *end;
-  void *user;                     /* the caller's stream, NULL: the default one */
-  void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
+  void *user;               /* the caller's stream, NULL: the default one */
+  void *stream;             /* the one that launches go to: the caller's, or while recording that for it */
   void *beside[GPU_BESIDE]; /* those for launches that are beside others, which take turns, as many as the kernels have
                                use for, */
   void *joined[GPU_BESIDE]; /* the events that tell that these are done, which others wait for, */
   void *forked;             /* and the one that they wait for */
   int nbeside, turn;        /* how many there are, how many launches were made on them since that event */
-  void *out;                      /* the stream for copies to the host beside launches, NULL: none was needed yet */
-  void *lanes[LANES];             /* those of lanes but the main one; NULL: not used yet */
-  void **functions;               /* of the module's kernels; NULL: not loaded yet */
-  unsigned *dynamic;              /* dynamic shared bytes of each */
+  void *out;                /* the stream for copies to the host beside launches, NULL: none was needed yet */
+  void *lanes[LANES];       /* those of lanes but the main one; NULL: not used yet */
+  void **functions;         /* of the module's kernels; NULL: not loaded yet */
+  unsigned *dynamic;        /* dynamic shared bytes of each */
   /* The same as call.launch for one that may begin before the launch ahead of it in the stream has ended; NULL: there
    * is no such thing, or the kernels do not wait. */
   int (*launch_early)(Device *d, void *f, const unsigned *grid, const unsigned *block, unsigned shared, void *stream,

@@ -1,5 +1,6 @@
 /* driver/device/memory.c: how much memory there is for a plan, on its device or on this computer, and asking for it. */
-#include "driver/driver.h"
+#include "driver/device/device.h"
+#include "driver/program/program.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* driver/explain/assemble.c: ptxas, the assembler of NVIDIA's toolkit, which is a program of its own, where it is
  * found. */
 #include "driver/explain/explain.h"
+#include "driver/files/files.h"
 
 #include <fcntl.h>
 #include <signal.h>

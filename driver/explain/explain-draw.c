@@ -3,6 +3,7 @@
  * walked tiles the rows that are in flight. */
 #include "driver/explain/explain.h"
 #include "driver/explain/svg.h"
+#include "driver/files/files.h"
 
 #include <inttypes.h>
 #include <math.h>

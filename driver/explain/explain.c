@@ -1,7 +1,8 @@
 /* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
+#include "driver/cli/used/used.h"
 #include "driver/explain/explain.h"
-#include "driver/tune/tune-db.h"
-#include "driver/used.h"
+#include "driver/files/files.h"
+#include "driver/tune/db/tune-db.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* driver/explain/explain.h: `stc explain`: what a program and its schedule come to on a card, without a device.
  *
  *   cards.c          the card that is meant (backend/cards.def has them all)
- *   explain.c        the figures, from passes/plan/estimate.h
+ *   explain.c        the figures, from passes/plan/cost/estimate.h
  *   expect.c         some of them, for a plan on a device
  *   assemble.c       the assembler of a target that has one as a program of its own
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
@@ -12,8 +12,11 @@
 #ifndef STC_DRIVER_EXPLAIN_H
 #define STC_DRIVER_EXPLAIN_H
 
-#include "driver/driver.h"
-#include "passes/plan/estimate.h"
+#include "driver/cli/options/command.h"
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+#include "passes/plan/cost/estimate.h"
 
 /* ---------------------------------------------------------------- cards.c */
 

@@ -1,4 +1,5 @@
 /* driver/lsp/lsp.c: `stc lsp`: what each message of an editor's asks for, and the answer. */
+#include "driver/cli/options/command.h"
 #include "driver/lsp/lsp.h"
 
 #include <string.h>

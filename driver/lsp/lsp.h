@@ -9,7 +9,7 @@
 #ifndef STC_LSP_H
 #define STC_LSP_H
 
-#include "driver/driver.h"
+#include "driver/program/program.h"
 
 #include <jansson.h>
 

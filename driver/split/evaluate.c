@@ -1,9 +1,9 @@
 /* evaluate.c: reductions and probes where no rank has the whole grid. A program of its own for each has every part
  * compute the values at the points that it has (pass distribute, option watch) from the part's own fields. The values
- * of a row of a reduction's region (ir/run.h) come together on the rank that has its first point; those of rows on rank
- * 0, which combines them and tells all. So the order is that of one device, and no rank gets more than a number a row.
- * Where rows are not cut, devices that launch kernels combine them themselves, as many at once as a reduction's first
- * kernel has blocks (lower-reduce.c): then each block has a row of its own, and its value. */
+ * of a row of a reduction's region (ir/run/run.h) come together on the rank that has its first point; those of rows on
+ * rank 0, which combines them and tells all. So the order is that of one device, and no rank gets more than a number a
+ * row. Where rows are not cut, devices that launch kernels combine them themselves, as many at once as a reduction's
+ * first kernel has blocks (lower-reduce.c): then each block has a row of its own, and its value. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * where what is lost from one exchange to the next, waiting for others, weighs more than the ghost cells that the
  * launches before the last one compute for those behind them. */
 #include "driver/split/split.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 
 /* At most `most` steps, and whole launches if that is as much as one makes. */
 static int64_t fewer_steps(const StcPlan *p, int64_t most) {

@@ -29,7 +29,10 @@
 #ifndef STC_SPLIT_H
 #define STC_SPLIT_H
 
-#include "driver/driver.h"
+#include "driver/data/data.h"
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
 #include "driver/split/net.h"
 
 /* Lanes of a part's device (device.h): one to send in, for the launches at the cuts two each from LANE_EDGES on, and
@@ -333,8 +336,8 @@ char *split_room(StcPlan *p, const char *name, size_t bytes, StcStatus *s);
  * the others cannot know of it and wait (not `agreed`), it ends all. */
 StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s);
 
-/* ---------------------------------------------------------------- what SplitOps of plan.h says: split.c, split-run.c,
- * ranks.c */
+/* ---------------------------------------------------------------- what SplitOps of instance.h says: split.c,
+ * split-run.c, ranks.c */
 
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
 void split_close(StcPlan *p);

@@ -1,5 +1,6 @@
 /* driver/tune/subject.c: a program to be measured: the sizes of its grid, what a step takes at least, and what the
  * reference makes of it. */
+#include "driver/data/data.h"
 #include "driver/tune/trial.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* driver/tune/trial.c: a program under one schedule on a device: compiled, verified against the reference, and timed.
  * */
+#include "driver/data/data.h"
+#include "driver/files/files.h"
 #include "driver/tune/trial.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* driver/tune/tune-report.c: what `stc tune` tried, as a table (CSV) and as a plot (SVG) of speed over time steps a
  * tile. */
 #include "driver/explain/svg.h"
+#include "driver/files/files.h"
 #include "driver/tune/tune.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* driver/tune/tune.c: `stc tune`: the fastest schedule of a program on a device, into the database. */
+#include "driver/cli/used/used.h"
+#include "driver/files/files.h"
 #include "driver/tune/tune.h"
-#include "driver/used.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #ifndef STC_DRIVER_TUNE_H
 #define STC_DRIVER_TUNE_H
 
+#include "driver/tune/db/tune-db.h"
 #include "driver/tune/trial.h"
-#include "driver/tune/tune-db.h"
 #include "passes/plan/axes.h"
 
 #include <stdatomic.h>

@@ -13,7 +13,7 @@
 #ifndef STC_SIMULATE_H
 #define STC_SIMULATE_H
 
-#include "ir/exec.h"
+#include "ir/run/exec.h"
 #include "ir/sim/sim.h"
 
 /* What an instruction does; below EX_COUNT it is the pure op of that ExecCode. */

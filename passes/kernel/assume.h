@@ -11,7 +11,7 @@
 #ifndef STC_PASSES_KERNEL_ASSUME_H
 #define STC_PASSES_KERNEL_ASSUME_H
 
-#include "passes/analysis.h"
+#include "passes/simplify/analysis.h"
 
 /* How many different block parts, and bounds for each that do not differ by a constant, a condition may have. */
 enum { MAX_PARTS = 8, MAX_BOUNDS = 8 };

@@ -21,7 +21,7 @@
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 
 /* Accesses, oldest first. Two never share the array `v`. */
 typedef struct Pending {

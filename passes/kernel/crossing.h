@@ -3,7 +3,7 @@
 #ifndef STC_PASSES_CROSSING_H
 #define STC_PASSES_CROSSING_H
 
-#include "passes/analysis.h"
+#include "passes/simplify/analysis.h"
 
 /* An op that reads or writes an array: the array, the array that owns its storage, and its first cell: index[d] is a
  * linear form, the constant offset included; exact[d] says that the form did not wrap. cells: how many it touches along

@@ -17,7 +17,7 @@
  * takes the threads of a warp apart. */
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 
 /* The work on a kernel: its walks, how many barriers the body of each has, and by what its number goes up with each
  * round; the array of signals; the warps before, of, and behind this thread. */

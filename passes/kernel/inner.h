@@ -3,7 +3,7 @@
 #ifndef STC_PASSES_KERNEL_INNER_H
 #define STC_PASSES_KERNEL_INNER_H
 
-#include "passes/analysis.h"
+#include "passes/simplify/analysis.h"
 
 /* At most so many bounds along one dimension that do not differ by constants. */
 enum { MOST_BOUNDS = 8 };

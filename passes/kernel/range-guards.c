@@ -19,12 +19,12 @@
  * would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
-#include "ir/run.h"
-#include "passes/analysis.h"
+#include "ir/run/run.h"
+#include "passes/simplify/analysis.h"
 #include "passes/kernel/root-ends.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 #include "passes/registry.h"
-#include "passes/weights.h"
+#include "passes/base/weights.h"
 
 /* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of
  * them, by level[id] of them one after another; deep[id]: by more than tuning.root_levels, and none is guarded;

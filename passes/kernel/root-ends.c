@@ -18,7 +18,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ir/run.h"
+#include "ir/run/run.h"
 
 /* What f32 is tiny, from what on one is not, and what tiny ones are multiplied by. */
 static const double TINY = 0x1p-62, NOT_TINY = 0x1p-60, SCALE = 0x1p64;

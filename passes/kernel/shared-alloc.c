@@ -9,7 +9,7 @@
  * storage. */
 #include <inttypes.h>
 
-#include "passes/analysis.h"
+#include "passes/simplify/analysis.h"
 
 /* The positions from first to last at which an array is alive; none if last < first. */
 typedef struct LiveRange {

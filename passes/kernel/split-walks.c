@@ -10,7 +10,7 @@
  *     }
  *   } */
 #include "passes/kernel/assume.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 #include "passes/passes.h"
 
 /* A loop from lo to hi that is to be split, and what is known of its rounds. */

@@ -12,13 +12,13 @@
  *   copies.c         copies that a launch need not make
  *   single.c         launches of one stencil each
  *   thin.c           launches that compute few points
+ *   points.c         stencils on a point merged into those before them
  *   series-rows.c    how what a probe sees at a point is stored
- *   frame.c          tiles of several steps inside, and what layers at edges reach step by step (frame.h)
  *
- *   what a launch becomes in the families whose tiles are walked:
- *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)
- *   lanes.h          rows that warps trade where cells stay in registers (lanes.c)
- *   warps.h          levels of an equation in a pipeline of warps (warps.c)
+ *   What a launch becomes in the families whose tiles are walked is in passes/tile/:
+ *   tile/stream.h    lags and windows, from the accesses
+ *   tile/lanes.h     rows that warps trade where cells stay in registers
+ *   tile/warps.h     levels of an equation in a pipeline of warps
  *
  * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the
  * launch that have written
@@ -105,8 +105,8 @@ bool stencil_is_point(const Module *m, const Stencil *st);
 /* The number of the stencil that number `n` of the step, on a point, may be merged into if anything: the last before it
  * that has to stay before it; -1: there is none. */
 int point_maker(const Module *m, int n);
-/* Makes stencil number `n` of the step of `m`, on a point, a choice in piece `into` of that one, and takes it out of the
- * step; bodies and list are the module's own. Outside of that piece nothing is made of it. False: it cannot be. */
+/* Makes stencil number `n` of the step of `m`, on a point, a choice in piece `into` of that one, and takes it out of
+ * the step; bodies and list are the module's own. Outside of that piece nothing is made of it. False: it cannot be. */
 bool point_merge(Module *m, int n, Piece *into);
 /* The same, if it is on a point, in that one's only piece. */
 bool merge_point(Module *m, int n);

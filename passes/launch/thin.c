@@ -1,5 +1,5 @@
 /* thin.c: launches of one stencil that computes few points of the grid, such as those along its edges. */
-#include "ir/run.h"
+#include "ir/run/run.h"
 #include "passes/launch/launch.h"
 
 /* Pieces of so many points across are thin where the grid's extent is known at launch only; else all pieces of a

@@ -4,7 +4,7 @@
  * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access
  * can leave the
  * field's region. */
-#include "passes/launch/stream.h"
+#include "passes/tile/stream.h"
 #include "passes/lower/lower.h"
 
 /* The op that brings a coordinate into a region by `rule`, or keeps it there if that has none. */

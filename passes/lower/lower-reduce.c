@@ -11,7 +11,7 @@
  * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
  * no atomics, and the same values come out every time. */
 #include "passes/lower/lower.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
 enum { WARP = 32 };

@@ -2,7 +2,7 @@
  * remains before the end of the run, and before each
  * evaluation of a reduction, is made by smaller ones. */
 #include "passes/lower/lower.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 
 /* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
 static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }

@@ -6,13 +6,11 @@
  *   lower-reduce.c   reductions between time tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
- *   lower-frame.c    the launches of a frame: its copies, its steps, and what is put back
  *
  * The words are those of launch/launch.h. */
 #ifndef STC_PASSES_LOWER_H
 #define STC_PASSES_LOWER_H
 
-#include "passes/launch/frame.h"
 #include "passes/launch/launch.h"
 
 /* ---------------------------------------------------------------- lower-access.c */
@@ -154,7 +152,7 @@ HostSeq *host_seq(Lowering *lo, int steps);
  * sets all kernels' arguments. Returns the module. */
 Module *lowering_finish(Lowering *lo);
 
-/* ---------------------------------------------------------------- lower-overlap.c */
+/* ---------------------------------------------------------------- tile/emit/lower-overlap.c */
 
 /* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are
  * none. */
@@ -195,8 +193,8 @@ void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
  * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
-/* Begins the body of kernel `index`, which covers `zone` by `block` threads a block, one a point: what is built there is
- * for the thread's point `g`, if it is in `zone` and not in `without` (NULL: no such). */
+/* Begins the body of kernel `index`, which covers `zone` by `block` threads a block, one a point: what is built there
+ * is for the thread's point `g`, if it is in `zone` and not in `without` (NULL: no such). */
 Builder zone_begin(Lowering *lo, int index, const int32_t *block, const Box *zone, const Box *without,
                    Value *g[MAX_RANK]);
 /* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
@@ -211,14 +209,5 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
-
-/* ---------------------------------------------------------------- lower-frame.c */
-
-/* Adds the kernel of the launch `tile` of s->T steps under schedule `s`; its number, -1 after an error. */
-typedef int (*TileFn)(Lowering *lo, const Launch *tile, const Schedule *s);
-/* The whole module `m`, whose step is not repeated, under schedule `s` whose edges are made step by step: the sequence of
- * s->T steps with the kernel that `fn` makes and the frame's, and the single step as family naive has it. NULL after an
- * error. */
-Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn fn);
 
 #endif

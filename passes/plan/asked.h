@@ -1,6 +1,6 @@
 /* passes/plan/asked.h: schedules as they were asked for.
  *
- *   schedule.c     what one comes to
+ *   legal.c        what one comes to
  *   candidates.c   whether that depends on the size of the grid
  *   families.c     the pipeline that a plan stands for
  */

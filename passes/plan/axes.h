@@ -5,7 +5,7 @@
 #ifndef STC_PASSES_AXES_H
 #define STC_PASSES_AXES_H
 
-#include "ir/plan.h"
+#include "ir/schedule.h"
 
 /* The knobs, in the order of a row. */
 enum { AXIS_T, AXIS_BLOCK, AXIS_ELEMS, AXIS_CHUNK, AXIS_AHEAD, AXIS_TILES, PLAN_AXES };

@@ -1,8 +1,8 @@
 /* plan.c: pass plan: how the program is to be run, decided once and written into the module. Candidates of tiles and of
  * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing. */
-#include "passes/plan/estimate.h"
+#include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
-#include "passes/plan/walk.h"
+#include "passes/plan/choose/walk.h"
 #include "passes/registry.h"
 
 #include <inttypes.h>
@@ -222,8 +222,8 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
 
 /* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and
  * stencils compute few points: tiles of several stencils compute these on all of the grid, or at least their halo.
- * Several time steps a tile may be worth that. `whole`: the module without a cut. *expected: the seconds a step that are
- * expected, if a stencil computes few points, else 0. */
+ * Several time steps a tile may be worth that. `whole`: the module without a cut. *expected: the seconds a step that
+ * are expected, if a stencil computes few points, else 0. */
 static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s, double *expected) {
   const Schedule *want = c->schedule;
   Schedule tiles, naive;

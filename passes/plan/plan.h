@@ -1,43 +1,42 @@
 /* passes/plan/plan.h: how a program is to be run, decided in one place.
  *
  *   plan.c            pass plan: family, cut, time steps, tiles; what it wrote is what the passes behind it obey
- *   cut.c             which stencils of a step share a launch
  *   families.c        the pipeline that a plan stands for
  *   asked.h           what those outside ask of a schedule
+ *   axes.def          out of which values tiles may be taken, for the tuner, too (axes.h)
  *
- *   candidates -> cost -> choice:
+ *   choose/           what is possible, what is legal, and which is taken:
+ *   cut.c             which stencils of a step share a launch
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
- *   axes.def          out of which values, for the tuner, too (axes.h)
- *   cost.c            what each is expected to take there, by what is counted of it, or why it is none
  *   choice.c          which is taken
- *   why.c             why, for people (estimate.h)
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
- *   tuning.def        the numbers of all of this that were found by measuring (tuning.h)
- *
- *   what is legal, and what each family takes where nothing is known of the grid (schedule.h, walk.h):
- *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
+ *   why.c             why, for people (cost/estimate.h)
+ *   schedule-model.c  schedules compared by what their kernels take
+ *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h, choose/walk.h):
+ *   legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
  *   schedule-tile.c   blocks and elements of overlapped tiles
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
- *   walk-cost.c       and their time
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a walk for a grid of known size
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
- *   what code is expected to take (estimate.h):
- *   passes/weights.c, step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
- *   registers.c, kernel-live.c                                                      what registers it takes
+ *   cost/             what code is expected to take (cost/estimate.h):
+ *   cost.c            a candidate, by what is counted of it, or why it is none
+ *   step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
+ *   registers.c, kernel-live.c                                            what registers it takes
+ *   walk-cost.c       the time of tiles that one thread walks
  *   fuse-cost.c       of a launch, by its accesses
  *   model.c           of a finished kernel
- *   schedule-model.c  schedules compared by that
+ *   The numbers of all of this that were found by measuring are in base/tuning.def.
  *
  * The order: plan_cut compares cuts, schedule_resolve chooses T, plan_tile the tile of what was cut and repeated. */
 #ifndef STC_PASSES_PLAN_H
 #define STC_PASSES_PLAN_H
 
-#include "passes/plan/schedule.h"
-#include "passes/plan/estimate.h"
-#include "passes/plan/tuning.h"
+#include "passes/plan/choose/legal.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
 
 /* ---------------------------------------------------------------- plan.c */
 
@@ -186,8 +185,8 @@ bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p);
 bool plan_make(PassContext *c, const Module *m, Schedule *s);
 /* The same where edges are to be made step by step (EDGES_STEPS). */
 bool plan_framed(PassContext *c, const Module *m, Schedule *s);
-/* Makes plan `s` of `m`, of which `expected` seconds a step are expected, one whose edges are made step by step, if that
- * is clearly faster. */
+/* Makes plan `s` of `m`, of which `expected` seconds a step are expected, one whose edges are made step by step, if
+ * that is clearly faster. */
 void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s);
 
 #endif

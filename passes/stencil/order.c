@@ -18,9 +18,9 @@
  *
  * A body stays as it is where no more than tuning.long_lives words are alive, or more than half of them in the new
  * order. Operations keep their operands, so results do not change by a bit. */
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 #include "passes/registry.h"
-#include "passes/weights.h"
+#include "passes/base/weights.h"
 
 /* Uses from which on a value that is made of nothing is taken to be alive for the whole of the body. */
 enum { MANY_USES = 8 };

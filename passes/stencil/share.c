@@ -13,9 +13,9 @@
  * edges. The ops and their order are the same, so the values are to the bit, but where a product and a sum that are
  * parted now were rounded once. What is made is looked at again: what takes long in it may be shared, too. */
 #include "passes/launch/launch.h"
-#include "passes/plan/tuning.h"
+#include "passes/base/tuning.h"
 #include "passes/registry.h"
-#include "passes/weights.h"
+#include "passes/base/weights.h"
 
 #include <string.h>
 

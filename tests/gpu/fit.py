@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""fit.py STC FILE.json... [--card=h200] [--write] [--keep=FILE.json]: fits the numbers of passes/plan/tuning.def that are marked for it to what was measured.
+"""fit.py STC FILE.json... [--card=h200] [--write] [--keep=FILE.json]: fits the numbers of passes/base/tuning.def that are marked for it to what was measured.
 
 The files are of `stc bench --json` or sweep.py, of one card, and should hold many schedules (--also) of several programs on small and large
 grids. For each row `stc explain --format=json` says what the model is told of its kernels, and of its tiles as they are counted before they are
-lowered; the model is computed here as passes/plan/model.c does, which is checked on every row. The column for finished kernels is fitted so that
+lowered; the model is computed here as passes/plan/cost/model.c does, which is checked on every row. The column for finished kernels is fitted so that
 the times agree; the one for counted tiles so that the fastest schedule of each program and grid is found: by their times relative to each other,
 those near the best first. Prints for both the error before and after (the geometric mean of the ratio of expected and measured time, or its
 inverse, by its square), and for the second what the choices make of the best; and both for programs that nothing was fitted to: for each half of
@@ -22,7 +22,7 @@ import subprocess
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-RECORD = os.path.join(TOP, "passes", "plan", "tuning.def")
+RECORD = os.path.join(TOP, "passes", "base", "tuning.def")
 MODEL_ROW = re.compile(r'^TUNING_MODEL\((\w+), ([^,]+), ([^,]+), (FITTED|FINISHED|COUNTED|SET), ', re.M)
 PLAIN_ROW = re.compile(r'^TUNING\((\w+), ([^,]+), ', re.M)
 COLUMNS = ("finished", "counted")
@@ -207,7 +207,7 @@ def check(rows, values):
         for column, name, k, seconds in told:
             own = blend(x["target"], terms(x["target"], k["load"], k["blocks_a_core"], values[column], column == "counted")[0], values[column])
             if abs(math.log(own / seconds)) > 0.01:
-                sys.exit("fit.py: %s (%s) expects %g s where stc explain says %g: passes/plan/model.c has changed, and this script has not" %
+                sys.exit("fit.py: %s (%s) expects %g s where stc explain says %g: passes/plan/cost/model.c has changed, and this script has not" %
                          (name, column, own, seconds))
 
 

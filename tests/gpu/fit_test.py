@@ -88,14 +88,15 @@ class Record(unittest.TestCase):
     """The record is whole, and holds nothing else. What a test may name stands without comments and texts."""
     ROW = re.compile(r"^TUNING(_\w+)?\((\w+), ", re.M)
     FACTS = {0.5, 1, 2}
-    PARTS = ["passes/plan", "passes/launch", "passes/lower", "passes/kernel"]
+    PARTS = ["passes/plan", "passes/launch", "passes/tile", "passes/lower", "passes/kernel"]
+    DRIVER = [f"driver/{name}" for name in ["program", "files", "artifact", "instance", "split", "cli"]]
     # What targets and cards can do, arithmetic of the language, shares of waiting and of progress bars, layout of a page.
     OTHERS = {"nvptx.c", "amdgpu.c", "host.c", "cards.c", "emit-ranged.c", "plan-run.c", "run-check.c", "run.c", "split.c"}
 
     def sources(self, *folders):
-        """The code of these folders, but for the record itself: (file, text)."""
+        """The code of these folders and those in them, but for the record itself: (file, text)."""
         for folder in folders:
-            for path in sorted(glob.glob(os.path.join(fit.TOP, folder, "*.[ch]"))):
+            for path in sorted(glob.glob(os.path.join(fit.TOP, folder, "**", "*.[ch]"), recursive=True)):
                 if not os.path.basename(path).startswith("tuning."):
                     with open(path, encoding="utf-8") as f:
                         yield path, re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", f.read(), flags=re.S)
@@ -103,7 +104,7 @@ class Record(unittest.TestCase):
     def test_every_number_is_read(self):
         with open(fit.RECORD, encoding="utf-8") as f:
             rows = self.ROW.findall(f.read())
-        text = " ".join(t for _, t in self.sources("passes", *self.PARTS, "driver", "driver/split"))
+        text = " ".join(t for _, t in self.sources("passes", *self.DRIVER))
         reads = {"_OP": r"\bw->", "_MODEL": r"\bm->"}
         unread = [name for kind, name in rows if not re.search(reads.get(kind, r"\btuning\.") + name + r"\b", text)]
         self.assertGreater(len(rows), 300)
@@ -111,7 +112,7 @@ class Record(unittest.TestCase):
 
     def test_code_has_no_measured_numbers(self):
         found = []
-        for path, text in self.sources(*self.PARTS, "backend", "driver", "driver/split"):
+        for path, text in self.sources(*self.PARTS, "backend", *self.DRIVER):
             if os.path.basename(path) in self.OTHERS:
                 continue
             for number in re.findall(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.])", text):
@@ -119,7 +120,7 @@ class Record(unittest.TestCase):
                 if not number.isdigit() and not known:
                     found.append((os.path.basename(path), number))
             found += [(os.path.basename(path), t) for t in re.findall(r"\bstatic const (?:double|u?int\w*) \w+(?:\[\w*\])+ = \{+\s*(?!0\})\d", text)]
-        self.assertEqual(found, [], "numbers that were found by measuring stand in passes/plan/tuning.def, with unit and meaning")
+        self.assertEqual(found, [], "numbers that were found by measuring stand in passes/base/tuning.def, with unit and meaning")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/driver.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
 
 enum { MAX_FIELDS = 16, MAX_EXTENTS = 8, NSTEPS = 5, MAX_MESSAGES = 4096, MODES = 2 };
 

@@ -1,4 +1,4 @@
-/* bind_test.c: params, overrides, checks and extents (ir/bind.c). */
+/* bind_test.c: params, overrides, checks and extents (ir/run/bind.c). */
 #include "tests/unit/execution.h"
 
 static const char *const PROGRAM =

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "driver/explain/explain.h"
+#include "driver/files/files.h"
 #include "driver/tune/trial.h"
 
 /* Two buffers for A; B is written in place. */

@@ -1,8 +1,9 @@
-/* estimate_test.c: what code is expected to take (passes/plan/estimate.h), on kernels small enough to count by hand. */
+/* estimate_test.c: what code is expected to take (passes/plan/cost/estimate.h), on kernels small enough to count by
+ * hand. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/plan/estimate.h"
-#include "passes/plan/tuning.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
 
 /* A card with round figures: per clock and core 128 instructions, 64 operations in f64, 32 words of shared memory. */
 static const TargetInfo CARD = {.name = "gpu",

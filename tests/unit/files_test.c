@@ -18,7 +18,8 @@
 
 #include <cmocka.h>
 
-#include "driver/driver.h"
+#include "driver/files/files.h"
+#include "driver/program/program.h"
 
 /* How many more calls that change names the process makes before it is killed; 0: it is not. */
 static int calls_left;

@@ -1,4 +1,4 @@
-/* halo_test.c: Algorithm 2 (passes/stencil/halo.c) and what a launch is found to need (passes/lower/lower.c), on
+/* halo_test.c: Algorithm 2 (passes/stencil/halo.c) and what a launch is found to need (passes/launch/), on
  * modules given as text. */
 #include "tests/unit/ir_testing.h"
 

@@ -1,8 +1,8 @@
-/* interp_test.c: the reference interpreter (ir/interp.c) and the quick arithmetic it shares with the simulator
- * (ir/exec.h). */
+/* interp_test.c: the reference interpreter (ir/interp/interp.c) and the quick arithmetic it shares with the simulator
+ * (ir/run/exec.h). */
 #include "tests/unit/execution.h"
 
-#include "ir/exec.h"
+#include "ir/run/exec.h"
 
 /* ---- exec.h */
 

@@ -1,5 +1,5 @@
-/* ir_core_test.c: memory, messages, types, affine bounds, construction and cloning (ir/arena.c diag.c type.c affine.c
- * build.c module.c). */
+/* ir_core_test.c: memory, messages, types, affine bounds, construction and cloning (ir/base/arena.c diag.c type.c
+ * affine.c build.c module.c). */
 #include "tests/unit/ir_testing.h"
 
 #include <inttypes.h>

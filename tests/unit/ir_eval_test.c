@@ -1,4 +1,4 @@
-/* ir_eval_test.c: the arithmetic of every op and the outside rules (ir/eval.c). */
+/* ir_eval_test.c: the arithmetic of every op and the outside rules (ir/run/eval.c). */
 #include "tests/unit/ir_testing.h"
 
 /* The result of `code` on operands of type `t`, of type `to` where the table leaves it free. */

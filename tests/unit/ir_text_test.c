@@ -1,5 +1,5 @@
 /* ir_text_test.c: the text form: what is printed parses back, constants bit for bit, malformed text gives its error
- * at its place (ir/print.c read.c
+ * at its place (ir/text/print.c read.c
  * parse.c). */
 #include "tests/unit/ir_testing.h"
 

@@ -1,6 +1,5 @@
-/* ir_verify_test.c: each rule of the verifier is broken once and named (ir/verify.c). Rules that text can break are
- * broken in text, the others by
- * tampering with a good module. */
+/* ir_verify_test.c: each rule of the verifier is broken once and named (ir/verify/verify.c). Rules that text can break
+ * are broken in text, the others by tampering with a good module. */
 #include "tests/unit/ir_testing.h"
 
 #define DECLS \

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "driver/dlpack.h"
+#include "driver/instance/dlpack.h"
 #include "driver/stc.h"
 
 enum { N = 24, POINTS = N * N };

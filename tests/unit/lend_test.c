@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "driver/driver.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
 
 enum { N = 200, STEPS = 7, AHEAD = 2 };
 

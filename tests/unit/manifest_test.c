@@ -1,5 +1,5 @@
-/* manifest_test.c: what stands in a manifest (driver/manifest.c, docs/manifest.md) for every target, against what is
- * known of the program.
+/* manifest_test.c: what stands in a manifest (driver/artifact/manifest.c, docs/manifest.md) for every target, against
+ * what is known of the program.
  */
 #include <setjmp.h>
 #include <stdarg.h>

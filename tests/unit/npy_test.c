@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
-#include "driver/driver.h"
+#include "driver/data/data.h"
+#include "driver/files/files.h"
+#include "driver/program/program.h"
 
 /* A context whose last message is kept, and a file to work on. */
 typedef struct World {

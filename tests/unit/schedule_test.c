@@ -1,9 +1,9 @@
 /* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be
- * (passes/plan/schedule.c). */
+ * (passes/plan/choose/legal.c). */
 #include "tests/unit/ir_testing.h"
 
 #include "passes/lower/lower.h"
-#include "passes/plan/schedule.h"
+#include "passes/plan/choose/legal.h"
 
 /* A GPU with room, one with little, and a CPU. */
 static const TargetInfo GPU = {.name = "gpu",

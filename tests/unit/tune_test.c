@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "driver/files/files.h"
 #include "driver/tune/tune.h"
 
 /* A context that keeps its first message, and a workspace of it. */

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "driver/dlpack.h"
+#include "driver/instance/dlpack.h"
 #include "driver/tune/trial.h"
 
 enum { N = 200, POINTS = N * N };

@@ -1,0 +1,758 @@
+/* driver/artifact/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an
+ * inline function, so that a C program needs the object and this header only. A GPU's launcher (launcher.c) is made of
+ * the same text but for memory and launches. */
+#include "driver/artifact/artifact.h"
+#include "driver/artifact/header.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* `name` with what C does not allow in identifiers replaced. */
+static char *identifier(Arena *a, const char *name) {
+  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);
+  for (char *c = s; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_')
+      *c = '_';
+  return s;
+}
+
+const char *comment_name(Arena *a, const char *name) {
+  char *s = arena_strdup(a, name);
+  for (char *c = s; *c; c++)
+    if (iscntrl((unsigned char)*c) || (*c == '*' && (c[1] == '/' || (c > s && c[-1] == '/'))))
+      *c = '?';
+  return s;
+}
+
+const char *header_element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
+
+/* Is `name` among the `n` names? */
+static bool is_taken(const char *const *names, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0)
+      return true;
+  return false;
+}
+
+/* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
+static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
+  const char *s = identifier(a, name);
+  while (is_taken(names, n, s))
+    s = arena_printf(a, "%s_", s);
+  return s;
+}
+
+/* Names all fields and arrays. Those that are identifiers keep their names. */
+static void choose_names(Writer *w) {
+  const Module *m = w->m;
+  int n = m->nfields + m->nparam_arrays, plain = 0;
+  const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
+  for (int i = 0; i < n; i++) {
+    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
+    if (strcmp(identifier(w->arena, name), name) == 0)
+      names[n + plain++] = name;
+  }
+  for (int i = 0; i < n; i++) {
+    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
+    const char *s = identifier(w->arena, name);
+    while (strcmp(s, name) != 0 && is_taken(names + n, plain, s))
+      s = arena_printf(w->arena, "%s_", s);
+    names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
+  }
+  w->fields = names;
+  w->arrays = names + m->nfields;
+}
+
+bool header_is_given(const Module *m, int b) {
+  const Buffer *buffer = &m->buffers[b];
+  return buffer->kind == BUFFER_PARAM ||
+         (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
+}
+
+/* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
+static void field_parameters(Writer *w) {
+  for (int f = 0; f < w->m->nfields; f++)
+    if (!w->m->fields[f].temp)
+      str_addf(&w->s, ", %s *field_%s", header_element(w, f), w->fields[f]);
+  for (int i = 0; i < w->m->nparam_arrays; i++)
+    str_addf(&w->s, ", %s%s *array_%s", w->m->param_arrays[i].role == ARRAY_SERIES ? "" : "const ",
+             c_type(w->m->param_arrays[i].type), w->arrays[i]);
+}
+
+/* Comment, includes, helpers. */
+static void begin(Writer *w) {
+  str_addf(&w->s,
+           "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
+           "-fopenmp the tiles of a launch run on all cores.\n",
+           w->p, comment_name(w->arena, w->program->file), comment_name(w->arena, w->program->name), STC_VERSION);
+  str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
+  str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
+  str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",
+           w->p);
+  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays "
+                 "have *_length_* elements. Vectors and structs are one array a "
+                 "component,\n * older levels of a field arrays of their own. f16 and bf16 are passed as their bits. "
+                 "Functions return NULL, or what is wrong.\n */\n");
+  str_addf(&w->s,
+           "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include "
+           "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
+           w->p, w->p);
+  header_helpers(w);
+  str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+}
+
+void header_helpers(Writer *w) {
+  str_addf(&w->s, "%s\n", c_helpers);
+  for (int i = 0; i < w->m->nchecks; i++)
+    if (w->m->checks[i].covered) {
+      str_addf(&w->s, "%s\n", c_covered);
+      break;
+    }
+}
+
+/* A prototype for each kernel. */
+static void prototypes(Writer *w) {
+  str_add(&w->s, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the "
+                 "value of argument i, scratch is aligned to 64. */\n");
+  for (int i = 0; i < w->m->nkernels; i++)
+    str_addf(&w->s, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
+  str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
+}
+
+void header_params(Writer *w) {
+  const Module *m = w->m;
+  str_addf(&w->s,
+           "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct "
+           "%s_params {\n",
+           w->p, w->p);
+  for (int i = 0; i < m->nscalars; i++)
+    str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
+             m->scalars[i].is_param       ? ""
+             : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
+                                          : "   /* computed */");
+  str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
+}
+
+/* The params' defaults, and the computed scalars behind them. */
+static void scalars(Writer *w) {
+  const Module *m = w->m;
+  for (int i = 0; i < m->nscalars; i++) {
+    const char *define = scalar_define(w->program, m, i);
+    if (!m->scalars[i].expr || define)
+      continue;
+    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p,
+             c_name(w->arena, m->scalars[i].name), w->p,
+             expression_c_text(w->arena, m, m->scalars[i].expr, "p->",
+                               arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
+  }
+  str_addf(&w->s,
+           "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params "
+           "params, *p = &params;\n  memset(p, 0, sizeof *p);\n",
+           w->p, w->p, w->p);
+  Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
+  scalar_defaults(w->program, m, values, known);
+  for (int i = 0; i < m->nscalars; i++) {
+    const char *define = scalar_define(w->program, m, i);
+    if (define)
+      str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name),
+               const_c_text(w->arena, values[i], m->scalars[i].type));
+    else if (m->scalars[i].expr)
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
+  }
+  str_add(&w->s, "  return params;\n}\n\n");
+}
+
+/* A condition that the box is not empty, as C text; of a dimension with one point for all params nothing is said. */
+static const char *not_empty(Writer *w, const Box *b) {
+  Str s = {w->arena, NULL, 0, 0};
+  for (int d = 0; d < b->rank; d++) {
+    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
+               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
+    if (strcmp(lo, hi) != 0)
+      str_addf(&s, " && stc_some(%s, %s)", lo, hi);
+  }
+  return s.s ? s.s : "";
+}
+
+/* `text` as the inside of a C string. */
+static const char *escaped(Arena *a, const char *text) {
+  Str s = {a, NULL, 0, 0};
+  str_add(&s, "");
+  for (; *text; text++)
+    str_addf(&s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  return s.s;
+}
+
+/* Statements that check the multiples of `k`, if there is nothing else to launch. */
+static void check_multiples(Writer *w, const Kernel *k) {
+  for (int i = 0; i < k->nmultiples && !k->instead; i++) {
+    Str value = {.arena = w->arena};
+    affine_print(&value, w->m, k->multiples[i].value);
+    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return \"kernel %s needs %s to be a multiple of %lld\";\n",
+             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name,
+             escaped(w->arena, value.s), (long long)k->multiples[i].of);
+  }
+}
+
+/* Statements that check that the grid has points in every dimension, and not too many to reckon with. */
+static void check_grid(Writer *w) {
+  const Box *b = &w->m->grid;
+  for (int d = 0; d < b->rank; d++) {
+    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
+               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
+    str_addf(&w->s, "  if (!stc_within(%s, %s, &bytes)) return \"grid: the bounds of dimension %d lie beyond 2^60\";\n",
+             lo, hi, d);
+    str_addf(&w->s,
+             "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
+             "dimension\";\n",
+             hi, lo, d);
+  }
+}
+
+/* Is it within 64 bits, whatever the params are? */
+static bool always_fits(Affine x) { return x.n == 0 || (x.n == 1 && x.t[0].coef == 1 && x.c == 0); }
+
+/* Statements that check that the bytes of each field and launch-time array can be counted. */
+static void check_sizes(Writer *w) {
+  const Module *m = w->m;
+  for (int f = 0; f < m->nfields; f++) {
+    const Box *b = &m->fields[f].box;
+    const char *name = escaped(w->arena, m->fields[f].name);
+    str_addf(&w->s, "  bytes = (int64_t)sizeof(%s);\n", header_element(w, f));
+    for (int d = 0; d < b->rank; d++)
+      str_addf(&w->s,
+               "  if (!stc_within(%s, %s, &bytes)) return \"field %s: the bounds of dimension %d lie beyond 2^60\";\n",
+               affine_c_text(w->arena, m, b->lo[d], "p->"), affine_c_text(w->arena, m, b->hi[d], "p->"), name, d);
+    str_addf(&w->s, "  if (bytes > INT64_MAX / 2) return \"field %s has too many points for 64-bit addresses\";\n",
+             name);
+  }
+  for (int i = 0; i < m->nparam_arrays; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    const char *n = affine_c_text(w->arena, m, a->extent, "p->");
+    const char *far = always_fits(a->extent) ? "" : arena_printf(w->arena, "%s == INT64_MIN || ", n);
+    if (a->extent.n)
+      str_addf(&w->s,
+               "  if (%sstc_area(stc_imax(%s, 0), (int64_t)sizeof(%s)) > INT64_MAX / 2) return \"array %s has too many "
+               "elements for 64-bit addresses\";\n",
+               far, n, c_type(a->type), escaped(w->arena, a->name));
+  }
+}
+
+/* Statements that check that the blocks of kernel `k` can be counted. */
+static void check_blocks(Writer *w, const Kernel *k) {
+  for (int d = 0; d < k->rank; d++)
+    if (!always_fits(k->extent[d]))
+      str_addf(&w->s, "  if (%s == INT64_MIN) return \"kernel %s: its extent in dimension %d overflows 64 bits\";\n",
+               affine_c_text(w->arena, w->m, k->extent[d], "p->"), k->name, d);
+}
+
+/* The function that computes the lets and checks the params. */
+static void bind(Writer *w) {
+  const Module *m = w->m;
+  str_addf(&w->s,
+           "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params "
+           "*p) {\n  int64_t bytes = 0;\n  (void)p;\n",
+           w->p, w->p);
+  for (int i = 0; i < m->nscalars; i++)
+    if (m->scalars[i].expr && !m->scalars[i].is_param)
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
+  check_grid(w);
+  check_sizes(w);
+  for (int i = 0; i < m->nchecks; i++) {
+    const Check *c = &m->checks[i];
+    str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",
+             c->covered ? covered_c_text(w->arena, m, c->covered, "p->") : affine_c_text(w->arena, m, c->value, "p->"));
+    for (int j = 0; j < MAX_UNLESS; j++)
+      if (c->unless_empty[j])
+        str_add(&w->s, not_empty(w, c->unless_empty[j]));
+    str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));
+  }
+  for (int i = 0; i < m->nkernels; i++) {
+    check_multiples(w, &m->kernels[i]);
+    check_blocks(w, &m->kernels[i]);
+  }
+  str_add(&w->s, "  return NULL;\n}\n\n");
+}
+
+/* Extents and element counts of fields and arrays. */
+static void extents(Writer *w) {
+  for (int f = 0; f < w->m->nfields; f++) {
+    const Field *field = &w->m->fields[f];
+    str_addf(&w->s,
+             "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const "
+             "%s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
+             field->name, w->p, w->fields[f], w->p);
+    for (int d = 0; d < field->box.rank; d++)
+      str_addf(&w->s, "  if (d == %d) n = %s;\n", d,
+               affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
+    str_addf(&w->s,
+             "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  int64_t n = "
+             "%s_extent_%s(p, 0);\n",
+             w->p, w->fields[f], w->p, w->p, w->fields[f]);
+    for (int d = 1; d < field->box.rank; d++)
+      str_addf(&w->s, "  n = stc_area(n, %s_extent_%s(p, %d));\n", w->p, w->fields[f], d);
+    str_add(&w->s, "  return n;\n}\n\n");
+  }
+  for (int i = 0; i < w->m->nparam_arrays; i++)
+    str_addf(&w->s,
+             "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t "
+             "%s_length_%s(const %s_params *p) "
+             "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
+             w->m->param_arrays[i].name, w->p, w->arrays[i], w->p,
+             affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
+}
+
+/* The structure that holds a run's buffers. */
+static void state(Writer *w) {
+  str_addf(&w->s,
+           "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  "
+           "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n",
+           w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1);
+  if (w->gpu)
+    str_addf(&w->s, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
+             w->m->nbuffers ? w->m->nbuffers : 1);
+  str_addf(&w->s, "} %s_state;\n\n", w->p);
+}
+
+void header_choose(Writer *w, const Kernel *k) {
+  const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
+                                 : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
+  for (int i = 0; i < k->nmultiples && k->instead; i++)
+    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return %s;\n",
+             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, other);
+  for (int i = 0; i < k->nargs; i++) {
+    int b = k->args[i].index;
+    int64_t align = k->args[i].kind == KARG_BUFFER ? kernel_alignment(w->m, k, b) : 0;
+    if (k->args[i].kind == KARG_BUFFER && align > type_size(buffer_type(w->m, b)))
+      str_addf(&w->s, "  if ((uintptr_t)s->buffer[%d] %% %d != 0) return %s;\n", b, (int)align, other);
+  }
+}
+
+/* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last
+ * dimension. */
+static void leave_out(Writer *w, const Kernel *k) {
+  str_add(&w->s, "  total = 1;\n");
+  for (int d = 0; d < k->rank; d++)
+    str_addf(&w->s, "  total = stc_area(total, stc_ceildiv(%s, %d));\n",
+             affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
+  str_addf(&w->s,
+           "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]) - total;\n  blocks[0] = blocks[1] = "
+           "blocks[2] = 1;\n  "
+           "blocks[%d] = total;\n",
+           k->rank - 1);
+}
+
+void header_arguments(Writer *w, const Kernel *k) {
+  str_addf(&w->s, "  void *args[%d] = {", k->nargs + 1);
+  for (int i = 0; i < k->nargs; i++) {
+    const KArg *a = &k->args[i];
+    if (a->kind == KARG_BUFFER)
+      str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
+    if (a->kind == KARG_SCALAR)
+      str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, w->m->scalars[a->index].name));
+    if (a->kind == KARG_STEP)
+      str_add(&w->s, "&s->step, ");
+  }
+  str_add(&w->s, "NULL};\n");
+}
+
+/* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
+static const char *covered_text(const Writer *w, const Kernel *k, int d) {
+  const char *all = affine_c_text(w->arena, w->m, k->extent[d], "p->");
+  int over = k->over[d];
+  return over ? arena_printf(w->arena, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
+}
+
+void header_blocks(Writer *w, const Kernel *k) {
+  for (int d = 0; d < k->rank; d++)
+    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
+  if (k->hollow)
+    leave_out(w, k);
+  str_add(&w->s, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
+}
+
+/* One launch function a kernel. */
+static void launch(Writer *w, const Kernel *k) {
+  long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
+  str_addf(&w->s,
+           "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
+           "*p = s->p;\n",
+           k->name, w->p, k->name, w->p, w->p);
+  header_arguments(w, k);
+  str_add(&w->s, "  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
+  header_choose(w, k);
+  header_blocks(w, k);
+  str_add(&w->s, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
+                 "    int64_t i;\n");
+  str_addf(&w->s,
+           "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
+           "NULL;\n    failed |= !scratch;\n",
+           scratch + 64);
+  str_add(&w->s, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n"
+                 "    for (i = 0; i < total; i++) {\n"
+                 "      int64_t block[3];\n");
+  int rank = k->rank;
+  if (rank == 1)
+    str_add(&w->s, "      block[0] = i, block[1] = block[2] = 0;\n");
+  if (rank == 2)
+    str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
+  if (rank == 3)
+    str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % "
+                   "blocks[2];\n");
+  str_addf(&w->s,
+           "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of "
+           "memory\" : NULL;\n}\n\n",
+           k->name);
+}
+
+/* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
+static void launches(Writer *w) {
+  for (int later = 0; later < 2; later++)
+    for (int i = 0; i < w->m->nkernels; i++)
+      if ((w->m->kernels[i].nmultiples > 0) == later)
+        w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i]);
+}
+
+/* The statements of one sequence, `indent` deep; `state` is the state's address. */
+static void sequence(Writer *w, const HostSeq *q, const char *indent, const char *state) {
+  for (int i = 0; i < q->nops; i++) {
+    const HostOp *op = &q->ops[i];
+    if (op->kind == HOST_LAUNCH && op->after)
+      str_addf(&w->s, "%ss.step += %d;\n", indent, (int)op->after);
+    if (op->kind == HOST_LAUNCH)
+      str_addf(&w->s, "%sif (!e) e = %s_launch_%s(%s);\n", indent, w->p, w->m->kernels[op->a].name, state);
+    if (op->kind == HOST_LAUNCH && op->after)
+      str_addf(&w->s, "%ss.step -= %d;\n", indent, (int)op->after);
+    if (op->kind == HOST_SWAP)
+      str_addf(&w->s, "%sstc_exchange(s.buffer, %d, %d);\n", indent, (int)op->a, (int)op->b);
+  }
+}
+
+/* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
+ * then it is a 0. */
+static void open_array(Writer *w, int b, int array) {
+  str_addf(
+      &w->s,
+      "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n",
+      b, b, w->p, w->arrays[array], w->arrays[array], b);
+}
+
+/* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
+static void open_buffer(Writer *w, int b) {
+  const Buffer *buffer = &w->m->buffers[b];
+  if (w->gpu) {
+    launcher_open_buffer(w, b);
+    return;
+  }
+  if (buffer->kind == BUFFER_PARAM) {
+    open_array(w, b, buffer->field);
+    return;
+  }
+  if (header_is_given(w->m, b)) {
+    str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
+    return;
+  }
+  str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
+  if (buffer->kind == BUFFER_FIELD)
+    str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
+  else
+    str_addf(&w->s, "%lld", (long long)buffer->cells);
+  str_addf(&w->s, " + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
+}
+
+/* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
+static void open_state(Writer *w) {
+  const Module *m = w->m;
+  str_addf(&w->s,
+           "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = "
+           "%s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
+           w->p, w->p, w->p, w->p);
+  if (w->gpu)
+    str_addf(&w->s, "  e = %s_open();\n", w->p);
+  for (int b = 0; b < m->nbuffers; b++)
+    open_buffer(w, b);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
+}
+
+/* Can a swap exchange buffer `b` with another? */
+static bool is_swapped(const Module *m, int b) {
+  for (int i = -1; i < m->host.nseqs; i++) {
+    const HostSeq *q = i < 0 ? &m->host.init : &m->host.seqs[i];
+    for (int k = 0; k < q->nops; k++)
+      if (q->ops[k].kind == HOST_SWAP && (q->ops[k].a == b || q->ops[k].b == b))
+        return true;
+  }
+  return false;
+}
+
+/* Statements that leave the results in the caller's arrays and free the rest. */
+static void close_state(Writer *w) {
+  const Module *m = w->m;
+  for (int f = 0; f < m->nfields; f++) {
+    int b = module_field_buffer(m, f, 0);
+    if (m->fields[f].temp)
+      continue;
+    if (b >= 0 && w->gpu)
+      launcher_close_buffer(w, b, is_swapped(m, b));
+    else if (b >= 0 && is_swapped(m, b))
+      str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
+               (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->p, w->fields[f]);
+    if (b < 0)
+      str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
+  }
+  for (int b = 0; b < m->nbuffers; b++)
+    if (w->gpu && m->buffers[b].kind == BUFFER_PARAM)
+      launcher_close_buffer(w, b, false);
+    else if (!w->gpu && !header_is_given(m, b))
+      str_addf(&w->s, "  free(own%d);\n", b);
+  if (w->gpu)
+    str_addf(&w->s, "  if (!e) e = stc_gpu_finish(&%s_gpu.gpu);\n", w->p);
+  str_add(&w->s, "  return e;\n}\n\n");
+}
+
+/* The init function, where there is something to do. */
+static void init(Writer *w) {
+  if (w->m->host.init.nops == 0)
+    return;
+  str_addf(&w->s,
+           "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have "
+           "no init before. Points that no init sets become 0. "
+           "*/\nstatic inline const char *%s_init(const %s_params *params",
+           w->p, w->p);
+  field_parameters(w);
+  str_add(&w->s, ") {\n");
+  open_state(w);
+  bool *has = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
+  fields_with_init(w->m, has);
+  for (int f = 0; f < w->m->nfields; f++)
+    if (has[f] && !w->m->fields[f].temp && w->gpu)
+      launcher_clear(w, f);
+    else if (has[f] && !w->m->fields[f].temp)
+      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f],
+               header_element(w, f), w->p, w->fields[f]);
+  sequence(w, &w->m->host.init, "  ", "&s");
+  close_state(w);
+}
+
+/* ---------------------------------------------------------------- lists of points and probes */
+
+/* Statements that find `cell`, the number of the cell of list `l` where its point number i is, and leave the function
+ * if there is none. */
+static void point_cell(Writer *w, const PointList *l) {
+  const Module *m = w->m;
+  for (int d = 0; d < m->grid.rank; d++) {
+    const char *lo = affine_c_text(w->arena, m, l->box.lo[d], "p->"),
+               *hi = affine_c_text(w->arena, m, l->box.hi[d], "p->"),
+               *x = l->array[d] < 0 ? affine_c_text(w->arena, m, l->at[d], "p->")
+                                    : arena_printf(w->arena, "array_%s[i]", w->arrays[l->array[d]]);
+    str_addf(&w->s,
+             "    if ((int64_t)(%s) < %s || (int64_t)(%s) > %s) return \"a point of the list is outside of its "
+             "region\";\n    cell = cell * (%s - (%s) + 1) + ((int64_t)(%s) - (%s));\n",
+             x, lo, x, hi, hi, lo, x, lo);
+  }
+}
+
+/* The function that makes what kernels read of list `l` from the arrays of its coordinates. */
+static void fill_list(Writer *w, const PointList *l) {
+  const Module *m = w->m;
+  int first = 0;
+  str_addf(
+      &w->s,
+      "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
+      "and again when coordinates change. */\nstatic inline const char *%s_fill_%s(const %s_params *params, int32_t "
+      "*field_%s",
+      l->name, w->p, w->fields[l->field], w->p, w->fields[l->field]);
+  if (l->next >= 0)
+    str_addf(&w->s, ", int32_t *array_%s", w->arrays[l->next]);
+  for (int d = 0; d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      str_addf(&w->s, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
+  while (l->array[first] < 0)
+    first++;
+  str_addf(
+      &w->s,
+      ") {\n  %s_params bound = *params;\n  const %s_params *p = &bound;\n  const char *e = %s_bind(&bound);\n  const "
+      "int64_t n = %s_length_%s(p);\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
+      "(size_t)%s_size_%s(p));\n",
+      w->p, w->p, w->p, w->p, w->arrays[l->array[first]], w->fields[l->field], w->p, w->fields[l->field]);
+  str_add(&w->s, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
+  point_cell(w, l);
+  str_addf(&w->s, "    at = &field_%s[cell];\n", w->fields[l->field]);
+  if (l->next >= 0)
+    str_addf(&w->s,
+             "    array_%s[i] = 0;\n    for (; *at; there++) at = &array_%s[*at - 1];\n    *at = (int32_t)(i + 1);\n",
+             w->arrays[l->next], w->arrays[l->next]);
+  else
+    str_add(&w->s, "    there = *at != 0;\n    if (!there) *at = (int32_t)(i + 1);\n");
+  str_addf(&w->s, "    if (%d && there >= %d) return \"too many points of the list are at one place\";\n  }\n",
+           (int)l->most, (int)l->most);
+  str_add(&w->s, "  return NULL;\n}\n\n");
+}
+
+/* What there is to say about probe `p`, and to do at the start of a run. */
+static void probe_start(Writer *w, const Probe *p) {
+  str_addf(&w->s, "  if (first_step == 0) {\n");
+  sequence(w, &p->seq, "    ", "&s");
+  str_addf(&w->s,
+           "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) + (first_step == 0) > "
+           "%d)\n    e = \"so many "
+           "steps write a row of the series of probe %s twice: make fewer at once\";\n",
+           (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
+}
+
+/* The comment that says how the series of probes are to be read. */
+static void about_probes(Writer *w) {
+  for (int i = 0; i < w->m->nprobes; i++) {
+    const Probe *p = &w->m->probes[i];
+    str_addf(
+        &w->s,
+        "/* What probe %s sees when s steps are done, s a multiple of %lld, is row s / %lld %% %d of array_%s, which "
+        "has %d rows. A row has an\n * element for each point of its list%s%s. */\n",
+        p->name, (long long)p->every, (long long)p->every, (int)SERIES_ROWS, w->arrays[p->result], (int)SERIES_ROWS,
+        p->list < 0 ? ", here 1" : ", at the place of the first point of the list that is where it is: field_",
+        p->list < 0 ? "" : w->fields[w->m->lists[p->list].field]);
+  }
+}
+
+/* ---------------------------------------------------------------- reductions */
+
+/* Statements that judge the value of `r`, which is in p->NAME. */
+static void judge(Writer *w, const Reduction *r, const char *name) {
+  const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
+  if (r->kind == REDUCE_FINITE)
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name,
+             escaped(w->arena, field));
+  if (r->kind == REDUCE_BOUNDS)
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"an index of a launch-time array was out of range\";\n",
+             name);
+  if (r->kind != REDUCE_UNTIL)
+    return;
+  str_addf(&w->s, "    if (!e && p->%s != p->%s) e = \"the value that `until` compares is NaN\";\n", name, name);
+  str_addf(&w->s, "    if (!e && s->step > 0) {\n      bool met;\n%s      if (met) *stop = true;\n    }\n",
+           expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
+}
+
+/* The function that evaluates the reductions that are due, and the one that says how far it is to the next. */
+static void reductions(Writer *w) {
+  const Module *m = w->m;
+  if (m->nreductions == 0)
+    return;
+  str_addf(&w->s,
+           "/* Evaluates what is due after s->step steps into p; sets *stop if the condition of an `until` is met. */\n"
+           "static inline const char *%s_reduce(%s_state *s, %s_params *p, bool *stop) {\n  const char *e = NULL;\n  "
+           "(void)stop;\n",
+           w->p, w->p, w->p);
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    const char *name = c_name(w->arena, m->scalars[r->scalar].name);
+    str_addf(&w->s, "  if (!e && s->step %% INT64_C(%lld) == 0) {\n", (long long)r->every);
+    sequence(w, &r->seq, "    ", "s");
+    if (w->gpu)
+      str_addf(&w->s, "    if (!e) e = stc_gpu_read(&%s_gpu.gpu, &p->%s, s->buffer[%d], sizeof p->%s);\n", w->p, name,
+               (int)r->result, name);
+    else
+      str_addf(&w->s, "    if (!e) memcpy(&p->%s, s->buffer[%d], sizeof p->%s);\n", name, (int)r->result, name);
+    judge(w, r, name);
+    str_add(&w->s, "  }\n");
+  }
+  str_addf(&w->s,
+           "  return e;\n}\n\n/* The lesser of `left` and the steps from `step` to the next evaluation. */\n"
+           "static inline int64_t %s_left(int64_t step, int64_t left) {\n",
+           w->p);
+  for (int i = 0; i < m->nreductions; i++)
+    str_addf(&w->s, "  left = stc_imin(left, %lld - step %% INT64_C(%lld));\n", (long long)m->reductions[i].every,
+             (long long)m->reductions[i].every);
+  str_add(&w->s, "  return left;\n}\n\n");
+}
+
+/* ---------------------------------------------------------------- the time loop */
+
+/* Comment, name and parameters of the run function. */
+static void begin_run(Writer *w) {
+  bool reduce = w->m->nreductions > 0;
+  str_addf(&w->s,
+           "/* Runs `steps` time steps, after `first_step` that were made before.%s */\nstatic inline const char "
+           "*%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
+           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the "
+                    "condition of an `until` was met, and after "
+                    "an error the steps after which it was found."
+                  : "",
+           w->p, reduce ? "" : "const ", w->p);
+  field_parameters(w);
+  str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
+}
+
+/* Algorithm 5. */
+static void run(Writer *w) {
+  const Module *m = w->m;
+  bool reduce = m->nreductions > 0;
+  about_probes(w);
+  begin_run(w);
+  str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
+  open_state(w);
+  str_add(&w->s, "  s.step = first_step;\n");
+  for (int i = 0; i < m->nprobes; i++)
+    probe_start(w, &m->probes[i]);
+  if (reduce)
+    str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  str_addf(&w->s, "  while (!e && %ssteps > 0) {\n", reduce ? "!stop && " : "");
+  if (reduce)
+    str_addf(&w->s, "    const int64_t left = %s_left(s.step, steps);\n", w->p);
+  for (int i = 0; i < m->host.nseqs; i++) {
+    const HostSeq *q = &m->host.seqs[i];
+    str_addf(&w->s, "    %sif (%s >= %d) {\n", i ? "else " : "", reduce ? "left" : "steps", (int)q->steps);
+    sequence(w, q, "      ", "&s");
+    str_addf(&w->s, "      s.step += %d;\n      steps -= %d;\n    }\n", (int)q->steps, (int)q->steps);
+  }
+  if (reduce)
+    str_addf(&w->s, "    if (!e) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  str_addf(&w->s, "%s  }\n", m->host.nseqs ? "" : "    break;\n");
+  for (int i = 0; i < m->nscalars; i++) {
+    const char *name = c_name(w->arena, m->scalars[i].name);
+    if (m->scalars[i].is_reduction)
+      str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
+  }
+  if (reduce)
+    str_add(&w->s, "  if (done) *done = s.step - first_step;\n");
+  close_state(w);
+}
+
+Writer header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
+  Writer w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL, gpu, NULL};
+  choose_names(&w);
+  return w;
+}
+
+HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
+  Writer w = header_writer(a, p, m, NULL);
+  return (HeaderNames){w.p, w.fields, w.arrays};
+}
+
+void header_scalars(Writer *w) {
+  scalars(w);
+  bind(w);
+  extents(w);
+  for (int i = 0; i < w->m->nlists; i++)
+    fill_list(w, &w->m->lists[i]);
+}
+
+void header_runs(Writer *w) {
+  state(w);
+  launches(w);
+  init(w);
+  reductions(w);
+  run(w);
+}
+
+char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
+  Writer w = header_writer(ws->arena, p, m, NULL);
+  begin(&w);
+  prototypes(&w);
+  header_params(&w);
+  header_scalars(&w);
+  header_runs(&w);
+  str_add(&w.s, "#endif\n");
+  return w.s.s;
+}

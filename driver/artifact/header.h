@@ -1,0 +1,77 @@
+/* driver/artifact/header.h: what the C header of a host artifact (header.c) and the launcher of a GPU's (launcher.c)
+ * have in common: the same functions, and most of their text. */
+#ifndef STC_HEADER_H
+#define STC_HEADER_H
+
+#include "driver/program/program.h"
+
+/* What every part of the text is made from. `p` is the program's name as a C identifier, fields and arrays are the
+ * names of fields and launch-time arrays as such. `gpu`: the target of a launcher, NULL for the host's header.
+ * `attribute`: what stands before functions that are seen from outside. */
+typedef struct Writer {
+  Str s;
+  Arena *arena;
+  const StcProgram *program;
+  const Module *m;
+  const char *p;
+  const char **fields, **arrays;
+  const Target *gpu;
+  const char *attribute;
+} Writer;
+
+/* A writer for the program, with all names chosen. */
+Writer header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu);
+
+/* The helpers that later parts call. */
+void header_helpers(Writer *w);
+/* The structure of params. */
+void header_params(Writer *w);
+/* All functions that need no kernel: defaults, bind, extents, sizes and lengths, lists of points. */
+void header_scalars(Writer *w);
+/* init and run, by way of launch functions. */
+void header_runs(Writer *w);
+
+/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
+ * is not aligned as it needs, the one launched instead runs. */
+void header_choose(Writer *w, const Kernel *k);
+/* Declares `args`, an array of pointers to the values of the arguments of `k`. */
+void header_arguments(Writer *w, const Kernel *k);
+/* Statements that count blocks along each dimension. */
+void header_blocks(Writer *w, const Kernel *k);
+/* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
+bool header_is_given(const Module *m, int b);
+/* The C type of a field's elements. */
+const char *header_element(const Writer *w, int field);
+
+/* ---------------------------------------------------------------- outside.c */
+
+/* Calls `each` for every function that is for callers: the type of its result, what stands behind the program's name
+ * and
+ * "_", its parameters with types, and the same as arguments. */
+typedef void EachFunction(Writer *w, const char *result, const char *name, const char *parameters,
+                          const char *arguments);
+void header_each_function(Writer *w, EachFunction *each);
+/* Text by which the functions of `text` go by other names within it, and by their own, as functions that are seen from
+ * outside, behind it. `attribute` stands before each. */
+void header_outside(Writer *w, const char *text, const char *attribute);
+
+/* ---------------------------------------------------------------- launcher.c */
+
+/* The launch function of `k`. */
+void launcher_launch(Writer *w, const Kernel *k, int number);
+/* Statements that give buffer `b` its memory. */
+void launcher_open_buffer(Writer *w, int b);
+/* Statements that leave what is in buffer `b` with the caller. `settle`: swaps may have moved it. */
+void launcher_close_buffer(Writer *w, int b, bool settle);
+/* Statements that clear field `f` on the device. */
+void launcher_clear(Writer *w, int f);
+/* The text that is the same for all programs: what is called of CUDA's driver and of HIP's runtime, and what is made of
+ * that. */
+extern const char launcher_cuda[], launcher_hip[], launcher_common[];
+/* The launcher of the program's kernels `m` for `t`, whose artifact is `bytes`. */
+char *launcher_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t, const char *bytes,
+                    size_t size);
+/* The declarations of its functions. */
+char *launcher_header_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
+
+#endif

@@ -1,0 +1,725 @@
+/* driver/artifact/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON.
+ * docs/manifest.md describes it
+ * field by field. */
+#include "driver/artifact/artifact.h"
+#include "driver/files/files.h"
+#include "driver/program/program.h"
+
+#include <jansson.h>
+#include <llvm/Config/llvm-config.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6 };
+
+/* What every part of the manifest is made from. */
+typedef struct Writer {
+  Arena *arena;
+  const StcProgram *program;
+  const Module *m;
+  const Target *target;
+} Writer;
+
+size_t kernel_arg_size(const Module *m, const KArg *a) {
+  return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
+}
+
+int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
+  int64_t fixed, given;
+  target_kernel_shared(t, k, &fixed, &given);
+  return target_info(t)->simt ? given : 0;
+}
+
+/* ---------------------------------------------------------------- values and formulas */
+
+/* Sets a key; a NULL value (out of memory) shows when the text is made. */
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* A constant as a JSON value; what JSON cannot say is a string. */
+static json_t *constant(Const c, Type t) {
+  if (t == TY_BOOL)
+    return json_boolean(c.i != 0);
+  if (!type_is_float(t))
+    return json_integer(c.i);
+  return isfinite(c.f) ? json_real(c.f) : json_string(isnan(c.f) ? "nan" : c.f > 0 ? "inf" : "-inf");
+}
+
+/* The text of a bound: "N - 2". */
+static const char *affine_text(const Writer *w, Affine x) {
+  Str s = {w->arena, NULL, 0, 0};
+  affine_print(&s, w->m, x);
+  return s.s;
+}
+
+/* A bound: its text and its terms. */
+static json_t *affine(const Writer *w, Affine x) {
+  json_t *o = json_object(), *terms = json_array();
+  for (int i = 0; i < x.n; i++) {
+    json_t *t = json_object();
+    set(t, "param", json_string(w->m->scalars[x.t[i].scalar].name));
+    set(t, "coefficient", json_integer(x.t[i].coef));
+    json_array_append_new(terms, t);
+  }
+  set(o, "text", json_string(affine_text(w, x)));
+  set(o, "constant", json_integer(x.c));
+  set(o, "terms", terms);
+  return o;
+}
+
+/* The number of points of `b` along dimension d. */
+static Affine extent(const Writer *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
+
+/* How long field `f` is in memory along dimension d: a row has its pitch. */
+static Affine memory_extent(const Writer *w, const Field *f, int d) {
+  bool row = d == f->box.rank - 1 && f->pitch;
+  return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
+}
+
+/* A box: lower and upper bounds, both inclusive. */
+static json_t *box(const Writer *w, const Box *b) {
+  json_t *o = json_object(), *lo = json_array(), *hi = json_array();
+  for (int d = 0; d < b->rank; d++) {
+    json_array_append_new(lo, affine(w, b->lo[d]));
+    json_array_append_new(hi, affine(w, b->hi[d]));
+  }
+  set(o, "lower", lo);
+  set(o, "upper", hi);
+  return o;
+}
+
+/* The place of `v`'s op among those of the expression. */
+static int place(const Block *b, const Value *v) {
+  int i = 0;
+  for (const Op *op = b->first; op && op != v->def; op = op->next)
+    i++;
+  return i;
+}
+
+/* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
+static json_t *expression(const Writer *w, const Block *b) {
+  json_t *list = json_array();
+  for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
+    json_t *o = json_object(), *args = json_array();
+    set(o, "op", json_string(op_info[op->code].name));
+    set(o, "type", json_string(type_name(op->results[0]->type)));
+    if (op->code == OP_CONST)
+      set(o, "value", constant(op->cval, op->results[0]->type));
+    if (op->code == OP_SCALAR)
+      set(o, "scalar", json_string(w->m->scalars[op->sym].name));
+    for (int i = 0; i < op->noperands; i++)
+      json_array_append_new(args, json_integer(place(b, op->operands[i])));
+    set(o, "arguments", args);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* ---------------------------------------------------------------- declarations */
+
+/* Params and lets, in the order in which they are to be computed. */
+static json_t *scalars(const Writer *w) {
+  const Module *m = w->m;
+  Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
+  json_t *list = json_array();
+  scalar_defaults(w->program, m, values, known);
+  for (int i = 0; i < m->nscalars; i++) {
+    const Scalar *s = &m->scalars[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(s->name));
+    set(o, "kind", json_string(s->is_param ? "param" : s->is_reduction ? "reduction" : "let"));
+    set(o, "type", json_string(type_name(s->type)));
+    if (s->is_param)
+      set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
+    if (s->expr && !scalar_define(w->program, m, i))
+      set(o, "expression", expression(w, s->expr));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* Distance in elements between neighbours along dimension d, as text. */
+static const char *stride_text(const Writer *w, const Field *f, int d) {
+  Str s = {w->arena, NULL, 0, 0};
+  for (int e = d + 1; e < f->box.rank; e++)
+    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, memory_extent(w, f, e)));
+  return s.s ? s.s : "1";
+}
+
+/* The strides of field `f`, in elements. */
+static json_t *strides(const Writer *w, const Field *f) {
+  json_t *list = json_array();
+  for (int d = 0; d < f->box.rank; d++)
+    json_array_append_new(list, json_string(stride_text(w, f, d)));
+  return list;
+}
+
+/* "none", "clamp" and so on. */
+static const char *rule_name(OutsideRule r) { return r == OUTSIDE_CONST ? "constant" : outside_name(r); }
+
+/* When a field of a part of a grid is exchanged, into its object `o`. */
+static void set_exchange(const Writer *w, const Field *f, json_t *o) {
+  static const char *const when[] = {"never", "once", "steps"};
+  set(o, "exchange", json_string(when[f->exchange]));
+  set(o, "whole", box(w, f->whole));
+  set(o, "ring", json_boolean(f->ring));
+}
+
+/* The part of a grid that the module is for. */
+static json_t *part(const Writer *w, const GridPart *p) {
+  json_t *o = json_object(), *lo = json_array(), *hi = json_array();
+  for (int d = 0; d < p->own.rank; d++) {
+    json_array_append_new(lo, json_integer(p->reach.lo[d]));
+    json_array_append_new(hi, json_integer(p->reach.hi[d]));
+  }
+  set(o, "own", box(w, &p->own));
+  set(o, "whole", box(w, &p->whole));
+  set(o, "reach_lower", lo);
+  set(o, "reach_upper", hi);
+  set(o, "steps", json_string(w->m->scalars[p->steps].name));
+  set(o, "gives", box(w, &p->gives));
+  return o;
+}
+
+/* Field number `i`. */
+static json_t *field(const Writer *w, int i, bool has_init) {
+  const Module *m = w->m;
+  const Field *f = &m->fields[i];
+  const Record *r = record_of(m, i);
+  json_t *o = json_object(), *extents = json_array();
+  for (int d = 0; d < f->box.rank; d++)
+    json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
+  set(o, "name", json_string(f->name));
+  set(o, "type", json_string(type_name(f->type)));
+  set(o, "npy", json_string(npy_descr((StcType)f->type)));
+  if (r)
+    set(o, "component_of", json_string(r->name));
+  if (r)
+    set(o, "component", json_integer(i - r->first));
+  set(o, "region", box(w, &f->box));
+  set(o, "extents", extents);
+  set(o, "strides", strides(w, f));
+  set(o, "units", json_string("elements"));
+  set(o, "outside", json_string(rule_name(f->outside)));
+  if (f->outside == OUTSIDE_CONST)
+    set(o, "outside_value", constant(f->outside_value, f->type));
+  if (f->past)
+    set(o, "history_of", json_string(m->fields[f->present].name));
+  if (f->past)
+    set(o, "level", json_integer(f->past));
+  set(o, "input", json_boolean(f->input));
+  set(o, "temp", json_boolean(f->temp));
+  if (f->derived)
+    set(o, "derived", json_true());
+  set(o, "init", json_boolean(has_init));
+  if (f->whole)
+    set_exchange(w, f, o);
+  return o;
+}
+
+/* All fields. */
+static json_t *fields(const Writer *w) {
+  json_t *list = json_array();
+  bool *init = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
+  fields_with_init(w->m, init);
+  for (int i = 0; i < w->m->nfields; i++)
+    json_array_append_new(list, field(w, i, init[i]));
+  return list;
+}
+
+/* The fields of vectors and structs that were taken apart. */
+static json_t *records(const Writer *w) {
+  const StcProgram *p = w->program;
+  json_t *list = json_array();
+  for (int i = 0; i < p->ndeclared; i++) {
+    const Declared *d = &p->declared[i];
+    int r = module_find_record(w->m, d->name);
+    if (r < 0)
+      continue;
+    json_t *o = json_object(), *parts = json_array(), *axes = json_array();
+    for (int k = 0; k < d->naxes; k++)
+      json_array_append_new(axes, json_integer(d->axes[k]));
+    for (int c = 0; c < d->ncomponents; c++)
+      json_array_append_new(parts,
+                            json_pack("{s:s, s:s, s:I}", "field", w->m->fields[w->m->records[r].first + c].name, "path",
+                                      d->components[c].path, "offset", (json_int_t)d->components[c].offset));
+    set(o, "name", json_string(d->name));
+    set(o, "type", json_string(d->type_name));
+    set(o, "npy", json_string(d->dtype));
+    set(o, "npy_axes", axes);
+    set(o, "point_bytes", json_integer(d->point_bytes));
+    set(o, "components", parts);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The structs that types name, members in order. */
+static json_t *structs(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->ncomposites; i++) {
+    const Composite *c = &m->composites[i];
+    if (!c->name)
+      continue;
+    json_t *o, *members = json_array();
+    for (int k = 0; k < c->n; k++)
+      json_array_append_new(members, json_pack("{s:s, s:s}", "name", c->members[k].name, "type",
+                                               type_text(m, c->members[k].type)));
+    o = json_pack("{s:s}", "name", c->name);
+    set(o, "members", members);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The launch-time arrays. */
+static json_t *arrays(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nparam_arrays; i++) {
+    const ParamArray *p = &w->m->param_arrays[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(p->name));
+    set(o, "type", json_string(type_name(p->type)));
+    set(o, "npy", json_string(npy_descr((StcType)p->type)));
+    set(o, "extent", affine(w, p->extent));
+    if (p->role != ARRAY_GIVEN)
+      set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : "series"));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The bytes of a buffer as text. */
+static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
+  Str s = {w->arena, NULL, 0, 0};
+  if (b->kind == BUFFER_SCRATCH) {
+    str_addf(&s, "%d * %lld", size, (long long)b->cells);
+  } else if (b->kind == BUFFER_PARAM) {
+    str_addf(&s, "%d * max(%s, 1)", size, affine_text(w, w->m->param_arrays[b->field].extent));
+  } else {
+    const Field *f = &w->m->fields[b->field];
+    str_addf(&s, "%d", size);
+    for (int d = 0; d < f->box.rank; d++)
+      str_addf(&s, " * max(%s, 0)", affine_text(w, memory_extent(w, f, d)));
+  }
+  return s.s;
+}
+
+/* All buffers that the launcher allocates. */
+static json_t *buffers(const Writer *w) {
+  static const char *const kinds[] = {"field", "array", "scratch"};
+  json_t *list = json_array();
+  const int64_t *alignments = buffer_alignments(w->m);
+  for (int i = 0; i < w->m->nbuffers; i++) {
+    const Buffer *b = &w->m->buffers[i];
+    Type t = buffer_type(w->m, i);
+    json_t *o = json_object();
+    set(o, "name", json_string(b->name));
+    set(o, "kind", json_string(kinds[b->kind]));
+    if (b->kind == BUFFER_FIELD) {
+      set(o, "field", json_string(w->m->fields[b->field].name));
+      set(o, "copy", json_integer(b->copy));
+    } else if (b->kind == BUFFER_PARAM) {
+      set(o, "array", json_string(w->m->param_arrays[b->field].name));
+    } else {
+      set(o, "elements", json_integer(b->cells));
+    }
+    set(o, "type", json_string(type_name(t)));
+    set(o, "element_bytes", json_integer(type_size(t)));
+    set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
+    set(o, "alignment", json_integer(alignments[i]));
+    if (b->lead)
+      set(o, "lead", json_integer(b->lead));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* Sets in `o` that regions must hold all points that another one's come to by an outside rule. */
+static void set_covered(const Writer *w, json_t *o, const Covered *c) {
+  Str s = {.arena = w->arena};
+  json_t *x = json_object(), *by = json_array();
+  covered_print(&s, w->m, c);
+  set(o, "text", json_string(s.s));
+  set(x, "region", box(w, &c->need));
+  set(x, "outside", json_string(outside_name(c->rule)));
+  set(x, "within", box(w, &c->within));
+  for (int i = 0; i < c->n; i++)
+    json_array_append_new(by, box(w, &c->by[i]));
+  set(x, "by", by);
+  set(o, "covered", x);
+}
+
+/* What must hold of the params: value >= 0, or that regions cover another, unless one of the regions in unless_empty is
+ * empty. */
+static json_t *checks(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nchecks; i++) {
+    const Check *c = &w->m->checks[i];
+    json_t *o = json_object(), *empty = json_array();
+    if (c->covered) {
+      set_covered(w, o, c->covered);
+    } else {
+      set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
+      set(o, "value", affine(w, c->value));
+    }
+    for (int j = 0; j < MAX_UNLESS; j++)
+      if (c->unless_empty[j])
+        json_array_append_new(empty, box(w, c->unless_empty[j]));
+    set(o, "unless_empty", empty);
+    set(o, "message", json_string(c->message));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/* "read", "write" or "read_write". */
+static const char *access_name(const KArg *a) {
+  return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read";
+}
+
+/* One argument of `k`; *offset is where the next one may begin in the kernarg segment. */
+static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t *offset) {
+  static const char *const kinds[] = {"buffer", "scalar", "step"};
+  const Module *m = w->m;
+  json_t *o = json_object();
+  size_t size = kernel_arg_size(m, a);
+  *offset = (*offset + size - 1) / size * size;
+  set(o, "kind", json_string(kinds[a->kind]));
+  if (a->kind == KARG_BUFFER) {
+    const Buffer *b = &m->buffers[a->index];
+    Type t = buffer_type(m, a->index);
+    set(o, "buffer", json_string(b->name));
+    set(o, "type", json_string("pointer"));
+    set(o, "element", json_string(type_name(t)));
+    set(o, "access", json_string(access_name(a)));
+    set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field]) : json_pack("[s]", "1"));
+    set(o, "pointer_alignment", json_integer(kernel_alignment(m, k, a->index)));
+  } else if (a->kind == KARG_SCALAR) {
+    set(o, "scalar", json_string(m->scalars[a->index].name));
+    set(o, "type", json_string(type_name(m->scalars[a->index].type)));
+  } else {
+    set(o, "type", json_string("i64"));
+    set(o, "units", json_string("time steps done before this launch"));
+  }
+  set(o, "offset", json_integer((json_int_t)*offset));
+  set(o, "bytes", json_integer((json_int_t)size));
+  set(o, "alignment", json_integer((json_int_t)size));
+  *offset += size;
+  return o;
+}
+
+/* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside, as text. */
+static const char *blocks_text(const Writer *w, Affine extent, int32_t over, int32_t tile) {
+  if (over)
+    return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", affine_text(w, extent), (int)over,
+                        affine_text(w, extent), (int)tile);
+  return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, extent), (int)tile);
+}
+
+/* The number of all blocks of the hollow kernel `k`, as text. */
+static const char *hollow_text(const Writer *w, const Kernel *k) {
+  Str all = {.arena = w->arena}, hole = {.arena = w->arena};
+  for (int d = 0; d < k->rank; d++) {
+    str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->over[d], k->tile[d]));
+    str_addf(&hole, "%s%s", d ? " * " : "", blocks_text(w, k->without[d], 0, k->tile[d]));
+  }
+  return arena_printf(w->arena, "%s - %s", all.s, hole.s);
+}
+
+/* The grid along one dimension. */
+static json_t *grid(const Writer *w, const Kernel *k, int d) {
+  static const char *const axes[] = {"x", "y", "z"};
+  json_t *o = json_object();
+  set(o, "dimension", json_integer(d));
+  set(o, "axis", json_string(axes[k->rank - 1 - d]));
+  set(o, "text",
+      json_string(!k->hollow        ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
+                  : d < k->rank - 1 ? "1"
+                                    : hollow_text(w, k)));
+  set(o, "extent", affine(w, k->extent[d]));
+  set(o, "tile", json_integer(k->tile[d]));
+  if (k->over[d])
+    set(o, "over", json_integer(k->over[d]));
+  if (k->hollow)
+    set(o, "without", affine(w, k->without[d]));
+  return o;
+}
+
+/* The threads of a block by hardware axis. */
+static json_t *block(const Kernel *k) {
+  json_t *o = json_object();
+  static const char *const axes[] = {"x", "y", "z"};
+  for (int i = 0; i < 3; i++)
+    set(o, axes[i], json_integer(i < k->rank ? k->threads[k->rank - 1 - i] : 1));
+  return o;
+}
+
+/* Sets in `o` under which params `k` may be launched, and what is launched under others. */
+static void set_multiples(const Writer *w, const Kernel *k, json_t *o) {
+  json_t *list = json_array();
+  for (int i = 0; i < k->nmultiples; i++) {
+    const Multiple *x = &k->multiples[i];
+    json_t *each = json_object();
+    set(each, "text",
+        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", affine_text(w, x->value), (long long)x->of)));
+    set(each, "value", affine(w, x->value));
+    set(each, "of", json_integer(x->of));
+    json_array_append_new(list, each);
+  }
+  set(o, "multiples", list);
+  if (k->instead)
+    set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
+}
+
+/* One kernel. */
+static json_t *kernel(const Writer *w, const Kernel *k) {
+  json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
+  size_t offset = 0;
+  int64_t fixed, given;
+  bool simt = target_info(w->target)->simt;
+  target_kernel_shared(w->target, k, &fixed, &given);
+  for (int i = 0; i < k->nargs; i++)
+    json_array_append_new(arguments, argument(w, k, &k->args[i], &offset));
+  for (int d = 0; d < k->rank; d++)
+    json_array_append_new(grids, grid(w, k, d));
+  set(o, "name", json_string(k->name));
+  if (strcmp(target_arch(w->target), "amdgpu") == 0)
+    set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
+  set(o, "steps", json_integer(k->steps));
+  set_multiples(w, k, o);
+  set(o, "block", block(k));
+  set(o, "grid", grids);
+  set(o, "static_shared_bytes", json_integer(fixed));
+  set(o, "dynamic_shared_bytes", json_integer(simt ? given : 0));
+  if (!simt)
+    set(o, "scratch_bytes", json_integer(given));
+  set(o, "arguments", arguments);
+  set(o, "argument_bytes", json_integer((json_int_t)offset));
+  return o;
+}
+
+/* All kernels. */
+static json_t *kernels(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nkernels; i++)
+    json_array_append_new(list, kernel(w, &w->m->kernels[i]));
+  return list;
+}
+
+/* ---------------------------------------------------------------- the host part */
+
+/* A sequence of launches and swaps. */
+static json_t *sequence(const Writer *w, const HostSeq *s) {
+  json_t *o = json_object(), *ops = json_array();
+  for (int i = 0; i < s->nops; i++) {
+    json_t *op = json_object();
+    if (s->ops[i].kind == HOST_LAUNCH)
+      set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
+    if (s->ops[i].beside)
+      set(op, "beside", json_true());
+    if (s->ops[i].after)
+      set(op, "after", json_integer(s->ops[i].after));
+    if (s->ops[i].kind == HOST_SWAP)
+      set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
+    json_array_append_new(ops, op);
+  }
+  set(o, "steps", json_integer(s->steps));
+  set(o, "operations", ops);
+  return o;
+}
+
+/* How long the text of an expression may become before the rest is left out. */
+enum { LONGEST_FORMULA = 2000 };
+
+/* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
+static void add_formula(const Writer *w, Str *s, const Value *v) {
+  const Op *op = v->def;
+  if (s->n > LONGEST_FORMULA) {
+    str_add(s, "...");
+  } else if (op->code == OP_SCALAR) {
+    str_add(s, w->m->scalars[op->sym].name);
+  } else if (op->code == OP_CONST) {
+    const_print(s, op->cval, v->type);
+  } else {
+    str_addf(s, "%s(", op_info[op->code].name);
+    for (int i = 0; i < op->noperands && s->n <= LONGEST_FORMULA; i++) {
+      if (i)
+        str_add(s, ", ");
+      add_formula(w, s, op->operands[i]);
+    }
+    str_add(s, ")");
+  }
+}
+
+/* The text of what `b` yields. */
+static json_t *formula(const Writer *w, const Block *b) {
+  Str s = {w->arena, NULL, 0, 0};
+  add_formula(w, &s, b->last->operands[0]);
+  return json_string(s.s);
+}
+
+/* What is evaluated between sequences. */
+static json_t *reductions(const Writer *w) {
+  static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
+    json_t *o = json_object();
+    set(o, "name", json_string(r->name));
+    set(o, "kind", json_string(kinds[r->kind]));
+    set(o, "operation", json_string(op_info[r->op].name));
+    set(o, "type", json_string(type_name(r->type)));
+    set(o, "region", box(w, &r->over));
+    set(o, "every", json_integer(r->every));
+    set(o, "scalar", json_string(m->scalars[r->scalar].name));
+    set(o, "result", json_string(m->buffers[r->result].name));
+    if (check)
+      set(o, "field", json_string(declared_name(m, r->field)));
+    if (check)
+      set(o, "good", json_integer(INT64_MAX));
+    if (r->stop)
+      set(o, "stop_text", formula(w, r->stop));
+    if (r->stop)
+      set(o, "stop", expression(w, r->stop));
+    set(o, "sequence", sequence(w, &r->seq));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The lists of points. */
+static json_t *lists(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nlists; i++) {
+    const PointList *l = &m->lists[i];
+    json_t *o = json_object(), *at = json_array();
+    for (int d = 0; d < m->grid.rank; d++)
+      json_array_append_new(at, l->array[d] < 0 ? affine(w, l->at[d])
+                                                : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
+    set(o, "name", json_string(l->name));
+    set(o, "at", at);
+    set(o, "region", box(w, &l->box));
+    set(o, "field", json_string(m->fields[l->field].name));
+    if (l->next >= 0)
+      set(o, "next", json_string(m->param_arrays[l->next].name));
+    set(o, "most", json_integer(l->most));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* What is seen at points. */
+static json_t *probes(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nprobes; i++) {
+    const Probe *p = &m->probes[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(p->name));
+    set(o, "type", json_string(type_name(p->type)));
+    set(o, "every", json_integer(p->every));
+    if (p->list >= 0)
+      set(o, "points", json_string(m->lists[p->list].name));
+    else
+      set(o, "at", box(w, &p->box));
+    set(o, "series", json_string(m->param_arrays[p->result].name));
+    set(o, "rows", json_integer(SERIES_ROWS));
+    set(o, "sequence", sequence(w, &p->seq));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* Init and the sequences of the time loop. */
+static json_t *host(const Writer *w) {
+  json_t *o = json_object(), *list = json_array();
+  for (int i = 0; i < w->m->host.nseqs; i++)
+    json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
+  set(o, "init", sequence(w, &w->m->host.init));
+  set(o, "sequences", list);
+  set(o, "reductions", reductions(w));
+  if (w->m->nprobes)
+    set(o, "probes", probes(w));
+  return o;
+}
+
+/* The target and what the artifact is. */
+static json_t *target(const Writer *w) {
+  json_t *o = json_object();
+  set(o, "arch", json_string(target_arch(w->target)));
+  set(o, "cpu", json_string(target_info(w->target)->cpu));
+  set(o, "triple", json_string(target_triple(w->target)));
+  set(o, "artifact", json_string(target_suffix(w->target)));
+  set(o, "lanes", json_integer(target_info(w->target)->lanes));
+  if (target_info(w->target)->early_launch)
+    set(o, "early_launch", json_true());
+  return o;
+}
+
+/* The least version whose readers know all that the manifest of `m` has. */
+static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nkernels; i++)
+    for (int d = 0; d < MAX_RANK; d++)
+      if (m->kernels[i].over[d])
+        return SCHEMA_WITH_OVER;
+  return m->nlists || m->nprobes ? SCHEMA_WITH_POINTS : SCHEMA_VERSION;
+}
+
+/* The text's checksum: the CRC-32 (that of zlib) of its bytes without white space. */
+static uint32_t checksum(const char *text) {
+  uint32_t crc = ~(uint32_t)0;
+  for (const char *c = text; *c; c++) {
+    if (strchr(" \t\r\n", *c))
+      continue;
+    crc ^= (unsigned char)*c;
+    for (int bit = 0; bit < 8; bit++)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc;
+}
+
+char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
+  Writer w = {ws->arena, p, m, t};
+  json_t *o = json_object();
+  set(o, "schema", json_string("stc-manifest"));
+  set(o, "schema_version", json_integer(schema_version(m)));
+  set(o, "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING));
+  set(o, "program", json_string(p->name));
+  set(o, "target", target(&w));
+  set(o, "floating_point", json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math));
+  set(o, "schedule", json_string(schedule_describe(ws->arena, m, &p->resolved)));
+  set(o, "rank", json_integer(m->grid.rank));
+  set(o, "grid", box(&w, &m->grid));
+  set(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps));
+  set(o, "scalars", scalars(&w));
+  set(o, "checks", checks(&w));
+  set(o, "structs", structs(&w));
+  set(o, "records", records(&w));
+  set(o, "arrays", arrays(&w));
+  if (m->nlists)
+    set(o, "points", lists(&w));
+  if (m->part)
+    set(o, "part", part(&w, m->part));
+  set(o, "fields", fields(&w));
+  set(o, "buffers", buffers(&w));
+  set(o, "kernels", kernels(&w));
+  set(o, "host", host(&w));
+  set(o, "checksum", json_string("00000000"));
+  char *text = json_dumps(o, JSON_INDENT(2)), *copy;
+  json_decref(o);
+  if (!text)
+    return NULL;
+  copy = arena_printf(ws->arena, "%s\n", text);
+  free(text);
+  uint32_t sum = checksum(copy);
+  snprintf(copy + strlen(copy) - strlen("00000000\"\n}\n"), strlen("00000000\"\n}\n") + 1, "%08x\"\n}\n", sum);
+  return copy;
+}

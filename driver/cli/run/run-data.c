@@ -1,0 +1,255 @@
+/* driver/cli/run/run-data.c: `stc run`: what options name: fields, their components and launch-time arrays; and these
+ * in from files. */
+#include "driver/cli/options/command.h"
+#include "driver/cli/run/job.h"
+#include "driver/cli/used/used.h"
+#include "driver/data/data.h"
+#include "driver/device/device.h"
+#include "driver/files/files.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- names */
+
+/* Finds a component called `name`, "v.0". */
+static bool find_component(const StcProgram *p, const char *name, Place *out) {
+  for (int f = 0; f < p->ndeclared; f++)
+    for (int c = 0; c < p->declared[f].ncomponents; c++)
+      if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0)
+        return *out = (Place){f, c, -1}, true;
+  return false;
+}
+
+/* The first component that `name` is a part of the path of: S.c.0 of S.c. NULL if there is none. */
+static const char *first_below(const StcProgram *p, const char *name) {
+  size_t n = strlen(name);
+  for (int f = 0; f < p->ndeclared; f++)
+    for (int c = 0; c < p->declared[f].ncomponents; c++)
+      if (strncmp(p->declared[f].names[c], name, n) == 0 && p->declared[f].names[c][n] == '.')
+        return p->declared[f].names[c];
+  return NULL;
+}
+
+/* Reports that `option` names nothing there is, with what is near it. */
+static void unknown_name(const Job *j, const char *option, const char *name, bool arrays) {
+  const StcProgram *p = j->program;
+  const char **names = NULL;
+  int n = 0;
+  Arena *a = j->c->arena;
+  if (first_below(p, name)) {
+    context_error(j->c->context, "%s %s: that has components of its own; name one of them, such as %s", option, name,
+                  first_below(p, name));
+    return;
+  }
+  for (int f = 0; f < p->ndeclared; f++) {
+    ARENA_PUSH(a, names, n, p->declared[f].name);
+    for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++)
+      ARENA_PUSH(a, names, n, p->declared[f].names[c]);
+  }
+  for (int i = 0; i < stc_program_array_count(p) && arrays; i++)
+    ARENA_PUSH(a, names, n, stc_program_array_name(p, i));
+  ARENA_PUSH(a, names, n, (const char *)NULL);
+  const char *near = near_match(name, names);
+  context_error(j->c->context, "%s %s: the program has no field%s `%s`%s%s%s", option, name,
+                arrays ? " or launch-time array" : "", name, near ? "; is `" : "", near ? near : "",
+                near ? "` meant?" : "");
+}
+
+bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out) {
+  const StcProgram *p = j->program;
+  *out = (Place){stc_program_find_field(p, name), -1, -1};
+  if (out->field >= 0 || find_component(p, name, out))
+    return true;
+  out->array = stc_program_find_array(p, name);
+  if (out->array >= 0 && arrays)
+    return true;
+  if (out->array >= 0)
+    context_error(j->c->context, "%s %s: %s is a launch-time array, which only --in takes", option, name, name);
+  else
+    unknown_name(j, option, name, arrays && stc_program_array_count(p) > 0);
+  return false;
+}
+
+/* Type and shape of a place, and memory for its elements (malloc). */
+static StcStatus place_memory(const Job *j, StcPlan *plan, Place at, StcFieldInfo *f, void **data) {
+  *data = NULL;
+  StcStatus s = at.array >= 0       ? stc_plan_array(plan, at.array, f)
+                : at.component >= 0 ? stc_plan_component(plan, at.field, at.component, f)
+                                    : stc_plan_field(plan, at.field, f);
+  if (s)
+    return s;
+  *data = malloc((size_t)f->bytes + 1);
+  if (*data)
+    return STC_OK;
+  return computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
+}
+
+/* ---------------------------------------------------------------- in */
+
+/* Are the characters after "random:" a seed? */
+static bool parse_seed(const char *text, uint64_t *seed) {
+  char *end;
+  errno = 0;
+  *seed = strtoull(text, &end, 10);
+  return end != text && !*end && !errno && *text != '-';
+}
+
+bool is_picture(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && strcmp(dot, ".png") == 0;
+}
+
+/* Fills `data` with random numbers or the value that --in says. */
+StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
+  uint64_t seed = 0;
+  bool random = strncmp(value, "random:", 7) == 0;
+  if (random && !parse_seed(value + 7, &seed))
+    return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value),
+           STC_USAGE;
+  if (random)
+    random_fill(f, seed, data);
+  if (random || value_fill(f, value, data))
+    return STC_OK;
+  return context_error(c->context, "--in %s=%s: that is no value of type %s", f->name, value, type_name((Type)f->type)),
+         STC_USAGE;
+}
+
+StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value) {
+  StcFieldInfo one = *f;
+  char room[16];
+  one.rank = 1;
+  one.shape[0] = 1;
+  one.bytes = type_size((Type)f->type);
+  return fill_value(c, &one, value, room);
+}
+
+/* Fills `data` as the value of --in says; `what` is "field" or "array", for messages. */
+static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f, const char *value, void *data) {
+  if (!is_file(value))
+    return fill_value(c, f, value, data);
+  what = arena_printf(c->arena, "%s %s", what, f->name);
+  context_remark(c->context, "read: %s, for %s", value, what);
+  return is_picture(value) ? png_read_field(c->context, value, what, f, data)
+                           : npy_read(c->context, value, what, f, data);
+}
+
+/* Copies the elements of a place to the plan. */
+static StcStatus put(StcPlan *plan, Place at, const void *data, size_t bytes) {
+  if (at.array >= 0)
+    return stc_plan_set_array(plan, at.array, data, bytes);
+  return at.component >= 0 ? stc_plan_set_component(plan, at.field, at.component, data, bytes)
+                           : stc_plan_set(plan, at.field, data, bytes);
+}
+
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data) {
+  char *room;
+  StcStatus s = place_memory(j, plan, at, f, data);
+  if (s || kept_get(j, o, f, *data))
+    return s;
+  s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, o->value, *data);
+  if (!s && !(s = kept_room(j, o, f, &room)) && room)
+    memcpy(room, *data, (size_t)f->bytes);
+  if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
+    plan_random_points(plan, at.array, strtoull(o->value + 7, NULL, 10), *data);
+  return s;
+}
+
+/* Carries out one --in for a place. */
+static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+  StcFieldInfo f;
+  void *data;
+  StcStatus s = read_place(j, plan, o, at, &f, &data);
+  if (!s)
+    s = put(plan, at, data, (size_t)f.bytes);
+  free(data);
+  return s;
+}
+
+/* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+  const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
+  if (!d || !declared_has_parts(d) || is_file(o->value))
+    return give_place(j, plan, o, at);
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++)
+    s = give_place(j, plan, o, (Place){at.field, c, -1});
+  return s;
+}
+
+/* Is --in number `i` a file with values of a field that steps change? */
+static bool continues(const Job *j, int i) {
+  const FieldOption *o = &j->c->in[i];
+  Place at;
+  if (!is_file(o->value) || !find_place(j, "--in", o->field, true, &at) || at.array >= 0)
+    return false;
+  return !j->program->module->fields[j->program->declared[at.field].field].input;
+}
+
+/* Warns where fields are read that an earlier run may have written, and the steps depend on their numbers. */
+static void warn_of_first_step(const Job *j) {
+  const char *what;
+  for (int i = 0; i < j->c->nin && j->c->first_step < 0; i++)
+    if (continues(j, i) && program_counts_steps(j->program, &what)) {
+      diag_warning(j->program->w.diags, no_loc(),
+                   "the program uses `%s`, and %s is read from a file: if an earlier run wrote it after N steps, go on "
+                   "with --first-step=N; --first-step=0 says that it is a start",
+                   what, j->c->in[i].field);
+      return;
+    }
+}
+
+StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give) {
+  StcStatus s = STC_OK;
+  for (int components = 0; components < 2; components++)
+    for (int i = 0; i < j->c->nin && !s; i++) {
+      Place at;
+      if (!find_place(j, "--in", j->c->in[i].field, true, &at))
+        return STC_USAGE;
+      if ((at.component >= 0) == components)
+        s = give(j, plan, &j->c->in[i], at);
+    }
+  return s;
+}
+
+StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give); }
+
+/* ---------------------------------------------------------------- checks before the run */
+
+/* Reports the first field named twice among the `n` options. */
+static bool named_once(const Job *j, const char *option, const FieldOption *o, int n) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < i; k++)
+      if (strcmp(o[i].field, o[k].field) == 0)
+        return context_error(j->c->context, "%s %s is given twice, as %s and as %s", option, o[i].field, o[k].value,
+                             o[i].value),
+               false;
+  return true;
+}
+
+StcStatus check_names(const Job *j) {
+  const Command *c = j->c;
+  Place at;
+  for (int i = 0; i < c->nin; i++)
+    if (!find_place(j, "--in", c->in[i].field, true, &at))
+      return STC_USAGE;
+  if (c->log && j->program->module->nreductions + j->program->module->nprobes == 0)
+    return context_error(
+               c->context,
+               "--log %s: the program has neither `reduce` nor `until` nor `probe`, so there is nothing to save",
+               c->log),
+           STC_USAGE;
+  const char *dot = c->log ? strrchr(c->log, '.') : NULL;
+  bool hdf5 = dot && strcmp(dot, ".h5") == 0;
+  if (c->log && !(hdf5 ? file_probe_regular : file_probe)(c->context, c->log))
+    return STC_IO;
+  if (!named_once(j, "--in", c->in, c->nin))
+    return STC_USAGE;
+  if (!c->restart)
+    warn_of_first_step(j);
+  return STC_OK;
+}

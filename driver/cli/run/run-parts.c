@@ -1,0 +1,361 @@
+/* driver/cli/run/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in, part by part.
+ * Each rank reads what its parts have of a file, ghost cells too; what can be read but once rank 0 reads, and sends on
+ * block by block. How they go out: data/joint.h. */
+#include "driver/data/writer.h"
+#include "driver/split/split.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Type and shape of a place in `plan`, of a field of that name. */
+static StcStatus place_of(StcPlan *plan, const char *name, int component, int *field, StcFieldInfo *f) {
+  *field = stc_program_find_field(plan->program, name);
+  return component >= 0 ? stc_plan_component(plan, *field, component, f) : stc_plan_field(plan, *field, f);
+}
+
+/* The bytes of a point of the field or component. */
+static int64_t point_bytes(const StcPlan *p, Place at) {
+  const Declared *d = &p->program->declared[at.field];
+  return at.component < 0 ? d->point_bytes : type_size((Type)d->components[at.component].type);
+}
+
+/* ---------------------------------------------------------------- in */
+
+/* Where the values for a part are from: a file (file.fd >= 0), or random numbers for `whole`. */
+typedef struct PartSource {
+  PartFile file;
+  const StcFieldInfo *whole;
+  uint64_t seed;
+} PartSource;
+
+/* One run of cells that are no file's (part_each). */
+static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartSource *x = user;
+  random_range(x->whole, x->seed, from, n, x->file.memory + to * x->file.size);
+  return STC_OK;
+}
+
+/* Fills what part `part` has of a place, and gives it to the part's plan. */
+static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption *o, Place at, PartSource *from) {
+  const char *name = j->program->declared[at.field].name;
+  StcPlan *q = part->plan;
+  StcFieldInfo f;
+  int field;
+  StcStatus s = place_of(q, name, at.component, &field, &f);
+  if (s)
+    return s;
+  from->file.memory = calloc((size_t)f.bytes + 1, 1);
+  if (!from->file.memory)
+    return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
+  if (from->file.fd < 0 && strncmp(o->value, "random:", 7) != 0)
+    s = fill_value(j->c, &f, o->value, from->file.memory);
+  else if (from->file.fd < 0)
+    s = part_each(j->plan, part, at.field, true, take_run, from);
+  else if (part_from_file(j->plan, part, at.field, &from->file))
+    s = (context_error(j->c->context, "%s: its elements cannot be read: %s", o->value, strerror(errno)), STC_IO);
+  if (!s && from->file.fd >= 0)
+    npy_bools(&f, from->file.memory);
+  if (!s)
+    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, from->file.memory, (size_t)f.bytes)
+                          : stc_plan_set(q, field, from->file.memory, (size_t)f.bytes);
+  free(from->file.memory);
+  return s;
+}
+
+/* ---------------------------------------------------------------- in, block by block */
+
+/* Bytes of a block of a stream. */
+enum { STREAM_BLOCK = 1 << 24 };
+
+/* A field that comes in one stream or, from a picture, in rows of `row` points: `points` points of `size` bytes, of
+ * which number first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
+ * of this rank, what it has of the field (malloc); now: that of one of them. sends: other ranks are sent the blocks;
+ * kept: where all of the values are kept, NULL: nowhere. */
+typedef struct Stream {
+  const Job *job;
+  Place at;
+  FILE *from;
+  int64_t points, size, row, most, first, end, got;
+  char *block, **memory, *now, *kept;
+  bool sends;
+} Stream;
+
+/* Takes what a part has of the block (part_each). */
+static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
+  const Stream *x = user;
+  int64_t lo = from > x->first ? from : x->first, hi = from + n < x->end ? from + n : x->end;
+  if (lo < hi)
+    memcpy(x->now + (to + lo - from) * x->size, x->block + (lo - x->first) * x->size, (size_t)((hi - lo) * x->size));
+  return STC_OK;
+}
+
+/* Has all parts of this rank take what they have of the block. */
+static void take_all(Stream *x) {
+  const Split *split = x->job->plan->split;
+  for (int i = split->begin; i < split->end; i++) {
+    x->now = x->memory[i - split->begin];
+    part_each(x->job->plan, &split->part[i], x->at.field, true, take_block, x);
+  }
+}
+
+/* Memory for a block of at least a row of `row` points, and for what the parts have. */
+static StcStatus make_room(const Job *j, Place at, const StcFieldInfo *whole, int64_t row, Stream *x) {
+  const Split *split = j->plan->split;
+  *x = (Stream){.job = j, .at = at, .size = point_bytes(j->plan, at), .row = row};
+  x->points = whole->bytes / x->size;
+  x->most = STREAM_BLOCK / x->size / row * row;
+  x->most = x->most > row ? x->most : row;
+  x->block = malloc((size_t)((x->points < x->most ? x->points : x->most) * x->size) + 1);
+  x->memory = calloc((size_t)(split->end - split->begin) + 1, sizeof *x->memory);
+  bool ok = x->block && x->memory;
+  for (int i = split->begin; i < split->end && ok; i++) {
+    StcFieldInfo f;
+    int field;
+    StcStatus s = place_of(split->part[i].plan, j->program->declared[at.field].name, at.component, &field, &f);
+    if (s)
+      return s;
+    ok = (x->memory[i - split->begin] = calloc((size_t)f.bytes + 1, 1)) != NULL;
+  }
+  return ok ? STC_OK : computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
+}
+
+/* Frees it. */
+static void free_room(const Job *j, Stream *x) {
+  for (int i = 0; x->memory && i < j->plan->split->end - j->plan->split->begin; i++)
+    free(x->memory[i]);
+  free(x->memory);
+  free(x->block);
+}
+
+/* The points of a row of what --in names: of a picture the field's own. */
+static int64_t row_of(const FieldOption *o, const StcFieldInfo *whole) {
+  return is_picture(o->value) && whole->rank == 2 && whole->shape[1] ? whole->shape[1] : 1;
+}
+
+/* Memory, and on rank 0 the file, but for a picture's. */
+static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  StcStatus s = make_room(j, at, whole, row_of(o, whole), x);
+  x->sends = true;
+  if (!s && !j->net->rank)
+    s = kept_room(j, o, whole, &x->kept);
+  if (s || j->net->rank)
+    return s;
+  context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  if (is_picture(o->value))
+    return STC_OK;
+  x->from = npy_stream(j->c->context, o->value, what, whole);
+  return x->from ? STC_OK : context_stopped(j->c->context) ? STC_INTERRUPTED : STC_INPUT;
+}
+
+/* Has all parts take what they have of the block, those of other ranks too, if it is for these. */
+static void pass_block(Stream *x) {
+  Net *net = x->job->net;
+  size_t bytes = (size_t)((x->end - x->first) * x->size);
+  if (x->sends) {
+    net->broadcast(net, &(bool){true}, sizeof(bool), 0);
+    net->broadcast(net, x->block, bytes, 0);
+  }
+  if (x->kept)
+    memcpy(x->kept + x->first * x->size, x->block, bytes);
+  take_all(x);
+  x->first = x->end;
+}
+
+/* Where the block that begins at x->first ends. */
+static int64_t block_end(const Stream *x) { return x->points - x->first < x->most ? x->points : x->first + x->most; }
+
+/* Takes a row of a picture (a png_each_row callback). */
+static void take_row(void *user, int64_t y, const void *values) {
+  Stream *x = user;
+  memcpy(x->block + (y * x->row - x->first) * x->size, values, (size_t)(x->row * x->size));
+  x->end = (y + 1) * x->row;
+  if (x->end == block_end(x))
+    pass_block(x);
+}
+
+/* On other ranks than 0: takes the blocks that rank 0 sends, until it says that there are no more. */
+static void receive_blocks(Stream *x) {
+  Net *net = x->job->net;
+  bool more = true;
+  for (; x->first < x->points; x->first = x->end) {
+    x->end = block_end(x);
+    net->broadcast(net, &more, sizeof more, 0);
+    if (!more)
+      return;
+    net->broadcast(net, x->block, (size_t)((x->end - x->first) * x->size), 0);
+    take_all(x);
+  }
+}
+
+/* Passes the blocks of an array that is open. */
+static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
+  bool more = true;
+  while (x->first < x->points && more) {
+    x->end = block_end(x);
+    size_t bytes = (size_t)((x->end - x->first) * x->size), got = fread(x->block, 1, bytes, x->from);
+    x->got += (int64_t)got;
+    more = got == bytes;
+    if (more)
+      pass_block(x);
+  }
+  return npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
+}
+
+/* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
+static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
+  Net *net = j->net;
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  if (net->rank)
+    return receive_blocks(x), STC_OK;
+  StcStatus s = is_picture(o->value) ? png_each_row(j->c->context, o->value, what, whole, take_row, x)
+                                     : pass_array(j, o, whole, x);
+  if (x->first < x->points)
+    net->broadcast(net, &(bool){false}, sizeof(bool), 0);
+  if (x->kept && !s)
+    npy_bools(whole, x->kept);
+  return s;
+}
+
+/* Gives what was read to the parts. */
+static StcStatus set_parts(const Job *j, Place at, const Stream *x) {
+  const Split *split = j->plan->split;
+  StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    char *memory = x->memory[i - split->begin];
+    StcFieldInfo f;
+    int field;
+    s = place_of(q, j->program->declared[at.field].name, at.component, &field, &f);
+    if (s)
+      return s;
+    npy_bools(&f, memory);
+    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, memory, (size_t)f.bytes)
+                          : stc_plan_set(q, field, memory, (size_t)f.bytes);
+  }
+  return s;
+}
+
+/* Carries out one --in that can be read but once. All ranks call it. */
+static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+  Net *net = j->net;
+  Stream x;
+  StcStatus s = net_agree(net, open_stream(j, o, at, whole, &x), &(int){0});
+  if (!s)
+    s = net_agree(net, read_stream(j, o, whole, &x), &(int){0});
+  else if (x.from)
+    fclose(x.from);
+  if (!s)
+    s = set_parts(j, at, &x);
+  free_room(j, &x);
+  plan_mark_given(j->plan, at.field, at.component);
+  return s;
+}
+
+/* Carries out one --in of a picture, which every rank reads: some rows at a time. */
+static StcStatus give_picture(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  Stream x;
+  StcStatus s = make_room(j, at, whole, row_of(o, whole), &x);
+  if (!s)
+    s = png_each_row(j->c->context, o->value, what, whole, take_row, &x);
+  if (!s)
+    s = set_parts(j, at, &x);
+  free_room(j, &x);
+  plan_mark_given(j->plan, at.field, at.component);
+  return s;
+}
+
+/* Is the value of --in, on rank 0, something that can be read but once? All ranks call it. */
+static bool is_stream(const Job *j, const FieldOption *o) {
+  bool stream = is_file(o->value) && path_is_special(o->value);
+  j->net->broadcast(j->net, &stream, sizeof stream, 0);
+  return stream;
+}
+
+/* ---------------------------------------------------------------- in, whatever it is */
+
+/* Keeps the values of a file for --check, where the run writes it. */
+static StcStatus keep(const Job *j, const FieldOption *o, Place at) {
+  StcFieldInfo f;
+  void *data = NULL;
+  StcStatus s = kept_wanted(j, o) ? read_place(j, j->plan, o, at, &f, &data) : STC_OK;
+  free(data);
+  return s;
+}
+
+/* Carries out one --in for a place on all parts of this rank. */
+static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
+  StcPlan *p = j->plan;
+  const Split *split = p->split;
+  StcFieldInfo whole;
+  int field;
+  StcStatus s = place_of(p, j->program->declared[at.field].name, at.component, &field, &whole);
+  if (s)
+    return s;
+  if (is_stream(j, o))
+    return give_stream(j, o, at, &whole);
+  PartSource from = {.file = {.fd = -1, .size = point_bytes(p, at)}, .whole = &whole};
+  const char *what = arena_printf(j->c->arena, "field %s", whole.name);
+  if (is_file(o->value))
+    context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  if (!j->net->rank && (s = keep(j, o, at)))
+    return s;
+  if (is_file(o->value) && is_picture(o->value))
+    return give_picture(j, o, at, &whole);
+  if (is_file(o->value))
+    from.file.fd = npy_open(j->c->context, o->value, what, &whole, &from.file.at);
+  else
+    from.seed = strtoull(o->value + strcspn(o->value, ":") + (strchr(o->value, ':') != NULL), NULL, 10);
+  if (is_file(o->value) && from.file.fd < 0)
+    return STC_INPUT;
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = give_part(j, &split->part[i], o, at, &from);
+  if (from.file.fd >= 0)
+    close(from.file.fd);
+  plan_mark_given(p, at.field, at.component);
+  return s;
+}
+
+/* Carries out --in for a launch-time array, which every part has as a whole; from a stream by way of rank 0. */
+static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
+  Net *net = j->net;
+  StcFieldInfo f;
+  void *data = NULL;
+  bool stream = is_stream(j, o);
+  StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f)
+                                    : read_place(j, j->plan, o, (Place){-1, -1, array}, &f, &data);
+  if (!s && !data && !(data = malloc((size_t)f.bytes + 1)))
+    s = computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
+  if (stream && !(s = net_agree(net, s, &(int){0})))
+    net->broadcast(net, data, (size_t)f.bytes, 0);
+  if (!s)
+    s = stc_plan_set_array(j->plan, array, data, (size_t)f.bytes);
+  free(data);
+  return s;
+}
+
+/* Carries out one --in; components by themselves where the values are no file's. */
+static StcStatus give_one(const Job *j, const FieldOption *o, Place at) {
+  const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
+  if (!d)
+    return give_arrays(j, o, at.array);
+  if (at.component >= 0 || !declared_has_parts(d) || is_file(o->value))
+    return give_place(j, o, at);
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++)
+    s = give_place(j, o, (Place){at.field, c, -1});
+  return s;
+}
+
+/* The same, until all ranks are done: what one reads next the others may wait for. */
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+  (void)plan;
+  return net_agree(j->net, give_one(j, o, at), &(int){0});
+}
+
+StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }

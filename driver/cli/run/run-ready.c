@@ -1,0 +1,96 @@
+/* driver/cli/run/run-ready.c: `stc run`: what can be known of params, fields to be read and the checkpoint before code
+ * is made, from files no more than their headers. */
+#include "driver/data/writer.h"
+
+#include <string.h>
+
+/* Type and shape of a place under the job's params. */
+static StcFieldInfo place_info(const Job *j, Place at) {
+  const StcProgram *p = j->program;
+  StcFieldInfo f;
+  if (at.array >= 0) {
+    array_info(&p->module->param_arrays[at.array], j->scalars, &f);
+    return f;
+  }
+  const Declared *d = &p->declared[at.field];
+  declared_info(p, at.field, p->module, d->field, j->scalars, &f);
+  if (at.component >= 0)
+    component_info(d, at.component, &f);
+  return f;
+}
+
+/* Checks the file of one --in. What is no regular file is left for the run, which reads it once. */
+static StcStatus check_file(const Job *j, const char *path, const char *what, const StcFieldInfo *f) {
+  if (path_is_special(path))
+    return STC_OK;
+  return is_picture(path) ? png_check_field(j->c->context, path, what, f) : npy_check(j->c->context, path, what, f);
+}
+
+/* Checks one --in for a place, and notes in `given`, of the place's field or array, that it has values then. */
+static StcStatus check_place(const Job *j, const FieldOption *o, Place at) {
+  StcFieldInfo f = place_info(j, at);
+  if (f.temp)
+    return context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field,
+                         f.name),
+           STC_USAGE;
+  if (!is_file(o->value))
+    return check_in_value(j->c, &f, o->value);
+  return check_file(j, o->value,
+                    arena_printf(j->c->arena, "%s %s", at.array >= 0 ? "launch-time array" : "field", f.name), &f);
+}
+
+/* Checks one --in, and notes which components or which array have values then. */
+static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, bool *arrays) {
+  Place at;
+  if (!find_place(j, "--in", o->field, true, &at))
+    return STC_USAGE;
+  const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
+  bool parts = d && at.component < 0 && declared_has_parts(d) && !is_file(o->value);
+  StcStatus s = STC_OK;
+  if (at.array >= 0)
+    arrays[at.array] = true;
+  for (int c = 0; d && c < d->ncomponents && !s; c++) {
+    components[d->first + c] |= at.component < 0 || at.component == c;
+    if (parts)
+      s = check_place(j, o, (Place){at.field, c, -1});
+  }
+  return s || parts ? s : check_place(j, o, at);
+}
+
+/* How many components the program's fields have. */
+static int count_components(const StcProgram *p) {
+  int n = 0;
+  for (int f = 0; f < p->ndeclared; f++)
+    n += p->declared[f].ncomponents;
+  return n;
+}
+
+/* Checks that there is memory for the reference that --check runs: beside the run's own, if that is here, too. */
+static StcStatus check_reference_room(const Job *j) {
+  const StcProgram *p = j->program;
+  const char *device = j->c->device ? j->c->device : "host";
+  bool here = strncmp(device, "cuda", 4) != 0 && strncmp(device, "hip", 3) != 0;
+  Device d = {.kind = &device_ref, .w = &j->program->w};
+  Need *needs;
+  int n = program_needs(p, j->c->arena, j->scalars, &needs);
+  for (int i = 0; i < n && here; i++)
+    needs[i] = (Need){arena_printf(j->c->arena, "%s and its copy for --check", needs[i].what), 2 * needs[i].bytes};
+  return needs_check(&d, n, needs);
+}
+
+StcStatus ready_check(Job *j) {
+  const StcProgram *p = j->program;
+  const Command *c = j->c;
+  j->scalars = program_bind(p, p->module, c->arena, p->w.diags, 0, NULL);
+  if (!j->scalars)
+    return STC_INPUT;
+  const Facts *facts = outputs_facts(j);
+  bool *components = ARENA_ARRAY(c->arena, bool, count_components(p) + 1),
+       *arrays = ARENA_ARRAY(c->arena, bool, p->module->nparam_arrays + 1);
+  StcStatus s = c->check ? check_reference_room(j) : STC_OK;
+  if (c->restart)
+    return s ? s : restart_check(j, c->restart, facts);
+  for (int i = 0; i < c->nin && !s; i++)
+    s = check_in(j, &c->in[i], components, arrays);
+  return s ? s : program_check_given(p, c->arena, p->w.diags, j->scalars, components, arrays, true);
+}

@@ -1,0 +1,426 @@
+/* driver/files/files.c: files that are written whole or not at all. */
+#include "driver/files/files.h"
+#include "driver/program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* The number of the open file that `path` names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do; -1: it names none.
+ * Such a name is a link to whatever the file is; a file moved there would replace the link. */
+static int open_file_named(const char *path) {
+  static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}, *const folders[] = {
+                                                                                       "/dev/fd/", "/proc/self/fd/"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(path, names[i]) == 0)
+      return i;
+  for (int i = 0; i < 2; i++) {
+    const char *number = path + strlen(folders[i]);
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *number && strlen(number) < 6 &&
+        strspn(number, "0123456789") == strlen(number))
+      return atoi(number);
+  }
+  return -1;
+}
+
+bool file_is_special(const char *path) {
+  struct stat st;
+  return strcmp(path, "-") == 0 || open_file_named(path) >= 0 ||
+         (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* Opens what can only be written in place: a device, a pipe, a file that is open already, behind what is in it. */
+static bool open_special(StcContext *c, const char *path, OutFile *f) {
+  fflush(stdout);
+  int open_file = open_file_named(path), fd = open_file >= 0 ? dup(open_file) : -1;
+  snprintf(f->path, sizeof f->path, "%s", path);
+  f->to = fd >= 0 ? fdopen(fd, "wb") : open_file < 0 ? pipe_create(c, path) : NULL;
+  if (!f->to && !(errno == EINTR && context_stopped(c)))
+    context_error(c, "cannot write %s: %s", path, strerror(errno));
+  return f->to != NULL;
+}
+
+/* The folder of `path`, into `to`. */
+static void folder_of(const char *path, char to[4096]) {
+  const char *slash = strrchr(path, '/');
+  int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
+  snprintf(to, 4096, "%.*s", n, slash ? path : ".");
+}
+
+/* Reports that `path` cannot be written, because of `why` (errno). */
+static bool cannot_write(StcContext *c, const char *path, int why) {
+  char folder[4096];
+  struct stat st;
+  folder_of(path, folder);
+  if (why == ENOENT && stat(folder, &st) != 0)
+    context_error(c, "cannot write %s: there is no folder %s", path, folder);
+  else
+    context_error(c, "cannot write %s: %s", path, strerror(why));
+  return false;
+}
+
+/* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could
+ * not give it a name later. If the process ends in whatever way before that, nothing is left. */
+static int open_unnamed(const char *path) {
+#ifdef O_TMPFILE
+  char folder[4096];
+  folder_of(path, folder);
+  if (access("/proc/self/fd", X_OK) == 0)
+    return open(folder, O_TMPFILE | O_RDWR, 0666);
+#endif
+  (void)path;
+  return -1;
+}
+
+/* Removes what a process that was killed has left under this name: a file that nobody holds locked. False if there is
+ * anything else. */
+static bool remove_left(const char *path) {
+  struct stat is, named;
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  bool left = fd >= 0 && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+              lstat(path, &named) == 0 && named.st_dev == is.st_dev && named.st_ino == is.st_ino && unlink(path) == 0;
+  if (fd >= 0)
+    close(fd);
+  return left;
+}
+
+/* Sets f->temporary to name number `i` beside f->path, of a row that is the same for all processes and that nobody else
+ * takes: in the same folder, ".NAME.stc-part-0" and so on. False if it is too long. */
+static bool name_beside(OutFile *f, int i) {
+  const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+  int n = snprintf(f->temporary, sizeof f->temporary, "%.*s.%s.stc-part-%d", (int)(name - f->path), f->path, name, i);
+  return n < (int)sizeof f->temporary;
+}
+
+/* Removes what has been left under the names beside f->path from number `i` on. */
+static void remove_beside(OutFile *f, int i) {
+  while (name_beside(f, i) && remove_left(f->temporary))
+    i++;
+  f->temporary[0] = 0;
+}
+
+/* Gives the unnamed file that `link` leads to the free name f->temporary, and then that of the file it replaces; 1: it
+ * has it, 0: no, -1: the first name is not free. */
+static int replace(const OutFile *f, const char *link) {
+  if (linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
+    return rename(f->temporary, f->path) == 0;
+  return errno == EEXIST ? -1 : 0;
+}
+
+/* Gives the unnamed file `fd` the name f->path, at once if it is free. Else the file that has it is replaced, for which
+ * the new one takes the first free name beside it first: it is locked meanwhile, so that the next process knows whether
+ * the one that is putting it in place still runs. What others have left there goes. */
+static bool place_unnamed(OutFile *f, int fd) {
+  char link[64];
+  int done = 0, i = 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  if (linkat(AT_FDCWD, link, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0) {
+    remove_beside(f, 0);
+    return true;
+  }
+  if (errno == EEXIST) {
+    flock(fd, LOCK_EX | LOCK_NB);
+    done = -1;
+  }
+  for (; done < 0 && i < 1000 && name_beside(f, i); i++)
+    do
+      done = replace(f, link);
+    while (done < 0 && remove_left(f->temporary));
+  if (done > 0)
+    remove_beside(f, i);
+  return done > 0;
+}
+
+/* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if it cannot. */
+static int open_temporary(StcContext *c, const char *path, OutFile *f) {
+  snprintf(f->temporary, sizeof f->temporary, "%.*s.XXXXXX", (int)sizeof f->temporary - 8, path);
+  int fd = mkstemp(f->temporary);
+  if (fd < 0)
+    return f->temporary[0] = 0, -1;
+  mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(fd, 0666 & ~mask) != 0)
+    context_error(c, "cannot set the mode of %s: %s", path, strerror(errno));
+  return fd;
+}
+
+const char *file_behind(Arena *a, const char *path) {
+  enum { MOST_LINKS = 40 };
+  for (int i = 0; i < MOST_LINKS && !file_is_special(path); i++) {
+    char to[4096];
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    if (n < 0)
+      break;
+    to[n] = 0;
+    const char *slash = strrchr(path, '/');
+    path = to[0] == '/' || !slash ? arena_strdup(a, to) : arena_printf(a, "%.*s%s", (int)(slash + 1 - path), path, to);
+  }
+  return path;
+}
+
+void file_keep_mode(const char *path, const char *made, int fd) {
+  struct stat old, is;
+  if (stat(path, &old) != 0 || !S_ISREG(old.st_mode) || (made ? stat(made, &is) : fstat(fd, &is)) != 0)
+    return;
+  bool other = is.st_uid != old.st_uid || is.st_gid != old.st_gid;
+  int failed = !other ? 0 : made ? chown(made, old.st_uid, old.st_gid) : fchown(fd, old.st_uid, old.st_gid);
+  mode_t mode = old.st_mode & (failed ? 0777 : 07777);
+  failed = made ? chmod(made, mode) : fchmod(fd, mode);
+  (void)failed;
+}
+
+/* The same in an arena of its own, into `to`. False after a message where the name is too long. */
+static bool follow_links(StcContext *c, const char *path, char *to, size_t size) {
+  Arena *a = arena_new(NULL, NULL);
+  int n = snprintf(to, size, "%s", a ? file_behind(a, path) : path);
+  if (a)
+    arena_free(a);
+  if (n + 32 < (int)size)
+    return true;
+  context_error(c, "the file name is too long: %.60s...", path);
+  return false;
+}
+
+/* file_create; `named`: other processes are to find it. */
+static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
+  struct stat st;
+  *f = (OutFile){NULL, "", "", false};
+  if (strcmp(path, "-") == 0) {
+    f->to = stdout;
+    return true;
+  }
+  if (open_file_named(path) >= 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+    return open_special(c, path, f);
+  if (!follow_links(c, path, f->path, sizeof f->path))
+    return false;
+  path = f->path;
+  int fd = named ? -1 : open_unnamed(path);
+  f->unnamed = fd >= 0;
+  if (fd < 0)
+    fd = open_temporary(c, path, f);
+  if (fd >= 0)
+    file_keep_mode(path, NULL, fd);
+  f->to = fd < 0 ? NULL : fdopen(fd, "wb");
+  if (!f->to) {
+    cannot_write(c, path, errno);
+    if (fd >= 0)
+      close(fd);
+    return false;
+  }
+  return true;
+}
+
+bool file_create(StcContext *c, const char *path, OutFile *f) { return create(c, path, false, f); }
+bool file_create_named(StcContext *c, const char *path, OutFile *f) { return create(c, path, true, f); }
+
+/* Bytes that are written past the page cache at a time, and the milliseconds within which the disk must take them: else
+ * the page cache is the better place for the rest. */
+enum { PIECE = 1 << 24, PIECE_TIME = 60 };
+
+/* Writes whole pages past the page cache, until the disk is too slow or something is wrong; how many bytes. */
+static size_t put_direct(int fd, const char *bytes, size_t n) {
+  size_t done = 0, whole = n / FILE_PAGE * FILE_PAGE;
+#ifdef O_DIRECT
+  int flags = fcntl(fd, F_GETFL);
+  bool quick = flags >= 0 && fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
+  while (done < whole && quick) {
+    double before = clock_seconds();
+    ssize_t k = write(fd, bytes + done, whole - done < PIECE ? whole - done : PIECE);
+    quick = k > 0 && k % FILE_PAGE == 0 && (clock_seconds() - before) * 1000 < PIECE_TIME;
+    done += k > 0 ? (size_t)k : 0;
+  }
+  if (flags >= 0)
+    fcntl(fd, F_SETFL, flags);
+#else
+  (void)fd;
+  (void)bytes;
+  (void)whole;
+#endif
+  return done;
+}
+
+void file_put(OutFile *f, const void *bytes, size_t n) {
+  size_t done = 0;
+  bool pages = n >= FILE_LARGE && f->path[0] && (uintptr_t)bytes % FILE_PAGE == 0 && fflush(f->to) == 0;
+  off_t at = pages ? ftello(f->to) : -1;
+  if (at >= 0 && at % FILE_PAGE == 0 && (f->unnamed || f->temporary[0])) {
+    done = put_direct(fileno(f->to), bytes, n);
+    fseeko(f->to, at + (off_t)done, SEEK_SET);
+  }
+  if (done < n)
+    fwrite((const char *)bytes + done, 1, n - done, f->to);
+}
+
+int file_why(FILE *to) {
+  char byte = 0;
+  return fflush(to) == 0 && write(fileno(to), &byte, 1) < 0 ? errno : errno ? errno : EIO;
+}
+
+/* Closes a file that is written; `fd`: the number under which one without a name stays open. False with errno. */
+static bool close_written(OutFile *f, int *fd) {
+  bool ok = fflush(f->to) == 0;
+  if (ok && ferror(f->to)) {
+    errno = file_why(f->to);
+    ok = false;
+  }
+  *fd = ok && f->unnamed ? fcntl(fileno(f->to), F_DUPFD_CLOEXEC, 0) : -1;
+  ok &= !f->unnamed || *fd >= 0;
+  int why = errno;
+  if (fclose(f->to) != 0 && ok)
+    ok = false, why = errno;
+  errno = why;
+  return ok;
+}
+
+/* Has a file that is written and closed take its place. False with errno. */
+static bool place(OutFile *f, int fd) {
+  if (f->unnamed)
+    return place_unnamed(f, fd);
+  return !f->temporary[0] || rename(f->temporary, f->path) == 0;
+}
+
+bool file_commit(StcContext *c, OutFile *f) {
+  if (f->to == stdout) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+      return true;
+    context_error(c, "cannot write to the standard output: %s", strerror(errno));
+    return false;
+  }
+  int fd;
+  bool ok = close_written(f, &fd) && place(f, fd);
+  int why = errno;
+  if (ok)
+    context_remark(c, "written: %s", f->path);
+  else if (f->temporary[0])
+    unlink(f->temporary);
+  if (!ok)
+    context_error(c, "cannot write %s: %s", f->path, strerror(why));
+  if (fd >= 0)
+    close(fd);
+  return ok;
+}
+
+void file_abandon(OutFile *f) {
+  if (!f->to || f->to == stdout)
+    return;
+  fclose(f->to);
+  if (f->temporary[0])
+    unlink(f->temporary);
+}
+
+bool file_probe(StcContext *c, const char *path) {
+  OutFile f;
+  if (file_is_special(path))
+    return true;
+  hold_begin();
+  bool ok = file_create(c, path, &f);
+  if (ok)
+    file_abandon(&f);
+  hold_end();
+  return ok;
+}
+
+bool file_probe_regular(StcContext *c, const char *path) {
+  if (!file_is_special(path))
+    return file_probe(c, path);
+  context_error(c, "cannot write %s: it is no regular file, and what is to be written there must be one", path);
+  return false;
+}
+
+int64_t file_length(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 ? st.st_size : -1;
+}
+
+/* Has the file system of an open file as much room, as far as it says? */
+static bool has_room(int fd, int64_t n) {
+  struct statvfs disk;
+  if (fstatvfs(fd, &disk) != 0 || !disk.f_blocks || n <= 0 || (uint64_t)n <= (uint64_t)disk.f_bavail * disk.f_frsize)
+    return true;
+  return errno = ENOSPC, false;
+}
+
+bool file_reserve(int fd, int64_t n) {
+  struct rlimit most;
+  int64_t length = file_length(fd);
+  if (length < 0)
+    return true;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+      (uint64_t)length + (uint64_t)n > most.rlim_cur)
+    return errno = EFBIG, false;
+#ifdef FALLOC_FL_KEEP_SIZE
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, length, n) == 0)
+    return true;
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+    return false;
+#endif
+  return has_room(fd, n);
+}
+
+void file_release(const char *path) {
+  struct stat st;
+  if (stat(path, &st) == 0 && truncate(path, st.st_size) != 0)
+    errno = 0;
+}
+
+bool file_write(StcContext *c, const char *path, const void *bytes, size_t size) {
+  OutFile f;
+  if (!file_create(c, path, &f))
+    return false;
+  if (size)
+    fwrite(bytes, 1, size, f.to);
+  return file_commit(c, &f);
+}
+
+char *file_read(Workspace *w, const char *path, size_t *size) {
+  bool standard = strcmp(path, "-") == 0;
+  FILE *from = standard ? stdin : fopen(path, "rb");
+  path = standard ? "<stdin>" : path;
+  if (!from) {
+    context_error(w->context, "cannot read %s: %s", path, strerror(errno));
+    return NULL;
+  }
+  char *s = NULL;
+  size_t n = 0, cap = 0, got = 0;
+  do {
+    n += got;
+    if (cap - n < 4096) {
+      s = arena_grow(w->arena, s, cap, cap ? cap * 2 : 16384, 1);
+      cap = cap ? cap * 2 : 16384;
+    }
+    got = fread(s + n, 1, cap - n - 1, from);
+  } while (got > 0);
+  bool bad = ferror(from) != 0;
+  if (!standard)
+    fclose(from);
+  if (bad) {
+    context_error(w->context, "cannot read %s: %s", path, strerror(errno));
+    return NULL;
+  }
+  s[n] = 0;
+  *size = n;
+  return s;
+}
+
+/* Moves `n` bytes between memory and file `fd` from byte `at` on, to the file (`out`) or from it. False with errno. */
+static bool move_at(int fd, void *memory, int64_t n, int64_t at, bool out) {
+  char *here = memory;
+  for (ssize_t k; n > 0; n -= k, here += k, at += k) {
+    k = out ? pwrite(fd, here, (size_t)n, at) : pread(fd, here, (size_t)n, at);
+    if (k < 0 && errno == EINTR)
+      k = 0;
+    else if (k <= 0)
+      return errno = k ? errno : out ? ENOSPC : ENODATA, false;
+  }
+  return true;
+}
+
+bool file_write_at(int fd, const char *from, int64_t n, int64_t at) { return move_at(fd, (void *)from, n, at, true); }
+
+bool file_read_at(int fd, char *to, int64_t n, int64_t at) { return move_at(fd, to, n, at, false); }

@@ -1,0 +1,414 @@
+/* driver/instance/plan-bind.c: fields that live in memory of the caller's, and tensors that show a plan's fields.
+ * Kernels exchange
+ * buffers from step to step; behind each run a field whose place is fixed is brought back there. */
+#include "driver/device/device.h"
+#include "driver/instance/dlpack.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- slots */
+
+/* Gives the slot's memory back. */
+static void give_back(StcPlan *p, Slot *slot) {
+  if (slot->owner && slot->owner->deleter)
+    slot->owner->deleter(slot->owner);
+  bool own = slot->memory && !slot->foreign;
+  if (slot->loan)
+    plan_before_write(p, slot);
+  if (own && p->device.kind->whole)
+    free(slot->memory);
+  else if (own)
+    p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
+}
+
+/* One user less. */
+static void leave_shown(Shown *shown) {
+  if (shown && atomic_fetch_sub(&shown->users, 1) == 1)
+    free(shown);
+}
+
+void plan_release_left(StcPlan *p, bool all) {
+  for (Shown **at = &p->left, *shown; (shown = *at);) {
+    if (!all && atomic_load(&shown->users) > 1) {
+      at = &shown->next;
+      continue;
+    }
+    *at = shown->next;
+    give_back(p, &shown->left);
+    leave_shown(shown);
+  }
+}
+
+void plan_release_slot(StcPlan *p, Slot *slot) {
+  Shown *shown = slot->shown;
+  plan_release_left(p, false);
+  if (shown && atomic_load(&shown->users) > 1) {
+    shown->left = *slot;
+    shown->next = p->left;
+    p->left = shown;
+  } else {
+    give_back(p, slot);
+    leave_shown(shown);
+  }
+  *slot = (Slot){0};
+}
+
+/* Copies the values of slot `from` to slot `to`, of the same size, in order with launches. */
+static StcStatus copy_slot(StcPlan *p, const Slot *to, const Slot *from) {
+  if (!p->device.kind->whole)
+    return p->device.kind->copy(&p->device, to->memory, from->memory, from->size);
+  memcpy(to->memory, from->memory, from->size);
+  return STC_OK;
+}
+
+/* Exchanges the values of two slots of the same size. */
+static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
+  Slot *spare = &p->spare;
+  StcStatus s = STC_OK;
+  if (spare->size < a->size) {
+    plan_release_slot(p, spare);
+    s = device_alloc(&p->device, "exchanging fields", a->size, 0, &spare->memory);
+    spare->size = s ? 0 : a->size;
+  }
+  Slot aside = {.memory = spare->memory, .size = a->size};
+  if (!s)
+    s = copy_slot(p, &aside, a);
+  if (!s)
+    s = copy_slot(p, a, b);
+  return s ? s : copy_slot(p, b, &aside);
+}
+
+/* Does slot `slot` hold the present value of a field other than `but`? */
+static bool is_live(const StcPlan *p, int32_t slot, int but) {
+  for (int f = 0; f < p->module->nfields; f++)
+    if (f != but && p->slot_of_field[f] == slot)
+      return true;
+  return false;
+}
+
+/* What stood for slot `a` stands for `b`, and the other way round. */
+static void rename_slots(int32_t *slots, int n, int32_t a, int32_t b) {
+  for (int i = 0; i < n; i++)
+    slots[i] = slots[i] == a ? b : slots[i] == b ? a : slots[i];
+}
+
+StcStatus plan_settle(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int f = 0; f < p->module->nfields && !s; f++) {
+    int32_t want = p->fixed[f], have = p->slot_of_field[f];
+    if (want < 0 || want == have)
+      continue;
+    s = is_live(p, want, f) ? exchange_values(p, &p->slots[want], &p->slots[have])
+                            : copy_slot(p, &p->slots[want], &p->slots[have]);
+    rename_slots(p->slot_of_field, p->module->nfields, want, have);
+    rename_slots(p->slot_of_buffer, p->build->code.module->nbuffers, want, have);
+  }
+  return s;
+}
+
+/* ---------------------------------------------------------------- binding */
+
+/* The bytes that the address of field `f` of the module must be a multiple of. */
+static int64_t field_alignment(const StcPlan *p, int f) {
+  const Module *m = p->build ? p->build->code.module : NULL;
+  int64_t most = type_size(p->module->fields[f].type);
+  for (int b = 0; m && !p->device.kind->whole && b < m->nbuffers; b++)
+    if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].field == f && buffer_alignment(m, b) > most)
+      most = buffer_alignment(m, b);
+  return most;
+}
+
+/* "8x32" of `n` numbers. */
+static const char *extents_text(Arena *a, const int64_t *extents, int n) {
+  Str s = {a, NULL, 0, 0};
+  str_add(&s, n ? "" : "nothing");
+  for (int d = 0; d < n; d++)
+    str_addf(&s, d ? "x%lld" : "%lld", (long long)extents[d]);
+  return s.s;
+}
+
+/* Reports the first dimension in which array `a` is not dense, and how it lies instead. */
+static StcStatus check_strides(StcPlan *p, const StcFieldInfo *f, const StcArray *a) {
+  int64_t dense = 1;
+  for (int d = f->rank - 1; d >= 0; dense *= f->shape[d--]) {
+    if (!a->strides || f->shape[d] <= 1 || a->strides[d] == dense)
+      continue;
+    bool fortran = f->rank > 1 && a->strides[0] == 1;
+    return context_error(
+               p->w.context,
+               "field %s: the array's places along dimension %d are %lld elements apart, and kernels are made "
+               "for %lld: %s. Give it a dense copy in C order, or set the field's values in place of binding it",
+               f->name, d, (long long)a->strides[d], (long long)dense,
+               fortran ? "it is in Fortran order (the program's dimensions are slowest first: reverse them)"
+                       : "it is padded, or part of another array"),
+           STC_USAGE;
+  }
+  return STC_OK;
+}
+
+/* Checks that component `f` of the plan, in field `field` of the module, can live in array `a`. */
+static StcStatus check_array(StcPlan *p, int field, const StcFieldInfo *f, const StcArray *a) {
+  StcContext *c = p->w.context;
+  int64_t align = field_alignment(p, field);
+  if (a->type != f->type)
+    return context_error(c, "field %s is of type %s, but the array is of %s", f->name, f->type_name,
+                         a->type == STC_COMPOSITE ? "another" : type_name((Type)a->type)),
+           STC_USAGE;
+  if (a->rank != f->rank || memcmp(a->shape, f->shape, sizeof *a->shape * (size_t)f->rank) != 0)
+    return context_error(c, "field %s has the shape %s, but the array has %s", f->name,
+                         extents_text(p->w.arena, f->shape, f->rank), extents_text(p->w.arena, a->shape, a->rank)),
+           STC_USAGE;
+  StcStatus s = check_strides(p, f, a);
+  if (s)
+    return s;
+  if (!a->data && f->bytes)
+    return context_error(c, "field %s: the array has no memory", f->name), STC_USAGE;
+  if ((uintptr_t)a->data % (size_t)align)
+    return context_error(c, "field %s: the array's address %p is no multiple of %lld bytes, which the kernels need",
+                         f->name, a->data, (long long)align),
+           STC_USAGE;
+  if (f->bytes && p->device.kind->holds && !p->device.kind->holds(&p->device, a->data))
+    return context_error(c,
+                         "field %s: the array is not in memory of device %s; set the field's values, or copy the "
+                         "array to the device first",
+                         f->name, p->device.name),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* What binding hands to its guarded part. `array` NULL: back to memory of the plan's own. */
+typedef struct BindArgs {
+  StcPlan *p;
+  int field, component;
+  const StcArray *array;
+  struct DLManagedTensor *owner;
+} BindArgs;
+
+/* The slot of the component, fixed where it is. -1 after an error. */
+static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field) {
+  const Declared *d = plan_find_declared(p, field, component);
+  if (!d)
+    return -1;
+  Home h = p->homes[field];
+  const char *why = p->module->fields[h.field].temp ? "it is temp: it has no memory that lasts"
+                    : h.packed                      ? "vectors and structs are packed on this device"
+                                                    : NULL;
+  if (why)
+    return context_error(p->w.context, "field %s on device %s: %s", d->name, p->device.name, why), -1;
+  *module_field = h.field + component;
+  return p->fixed[*module_field] = p->slot_of_field[*module_field];
+}
+
+/* Memory of the plan's own for slot `slot`, with the values that it has. */
+static StcStatus own_slot(StcPlan *p, Slot *slot) {
+  Slot own = {.size = slot->size};
+  StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
+  if (!s)
+    s = copy_slot(p, &own, slot);
+  if (!s && !p->device.kind->whole)
+    s = p->device.kind->wait(&p->device);
+  if (s)
+    return s;
+  plan_release_slot(p, slot);
+  *slot = own;
+  return STC_OK;
+}
+
+StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  return s ? s : check_array(p, p->homes[field].field + component, &f, array);
+}
+
+Slot *plan_fix_slot(StcPlan *p, int field, int component) {
+  int unused;
+  int32_t at = fix_slot(p, field, component, &unused);
+  return at < 0 ? NULL : &p->slots[at];
+}
+
+StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
+  Slot to = {.memory = memory, .size = slot->size};
+  return copy_slot(p, &to, slot);
+}
+
+StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->whole ? STC_OK : p->device.kind->wait(&p->device); }
+
+void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
+  size_t size = slot->size;
+  plan_release_slot(p, slot);
+  *slot = (Slot){.memory = memory, .size = size, .foreign = true, .owner = owner};
+  plan_forget_recordings(p);
+}
+
+/* Checks the array and puts it in the place of the slot's memory. */
+static StcStatus bind_guarded(void *arg) {
+  BindArgs *a = arg;
+  StcPlan *p = a->p;
+  StcFieldInfo f;
+  int field = 0;
+  StcStatus s = stc_plan_component(p, a->field, a->component, &f);
+  int32_t at = s ? -1 : fix_slot(p, a->field, a->component, &field);
+  if (at < 0)
+    return STC_USAGE;
+  Slot *slot = &p->slots[at];
+  if (!a->array) {
+    s = slot->foreign ? own_slot(p, slot) : STC_OK;
+    p->fixed[field] = -1;
+    plan_forget_recordings(p);
+  } else {
+    s = check_array(p, field, &f, a->array);
+    if (!s && !p->device.kind->whole && (!slot->foreign || slot->owner))
+      s = p->device.kind->wait(&p->device);
+    if (!s && !f.bytes && a->owner && a->owner->deleter)
+      a->owner->deleter(a->owner);
+    if (s || !f.bytes)
+      return s;
+    plan_put_slot(p, slot, a->array->data, a->owner);
+  }
+  return s;
+}
+
+/* Binds the component to the array. */
+static StcStatus bind_array(StcPlan *p, int field, int component, const StcArray *array,
+                            struct DLManagedTensor *owner) {
+  BindArgs args = {p, field, component, array, owner};
+  return workspace_guard(&p->w, bind_guarded, &args);
+}
+
+/* Reports that the plan has no field as a whole, or that there is no such field. */
+static StcStatus refuse_hollow(StcPlan *p, int field) {
+  const Declared *d = plan_find_declared(p, field, 0);
+  if (d)
+    plan_is_hollow(p, d->name);
+  return STC_USAGE;
+}
+
+/* Binds the component, or for -1 the whole field. */
+static StcStatus bind(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
+  const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
+  bool whole = d && declared_has_parts(d);
+  if (p->hollow)
+    return refuse_hollow(p, field);
+  return whole ? plan_bind_vector(p, field, array, owner)
+               : bind_array(p, field, component < 0 ? 0 : component, array, owner);
+}
+
+StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *array, bool fresh) {
+  StcStatus s = plan_join(p);
+  if (!s && array)
+    s = plan_make_dense(p);
+  if (!s)
+    s = bind(p, field, component, array, NULL);
+  if (!s && array && !fresh)
+    plan_mark_given(p, field, component);
+  return s;
+}
+
+/* ---------------------------------------------------------------- DLPack */
+
+/* DLPack's names for the types of components. */
+static const DLDataType dl_types[] = {[STC_BOOL] = {kDLBool, 8, 1},    [STC_I8] = {kDLInt, 8, 1},
+                                      [STC_I16] = {kDLInt, 16, 1},     [STC_I32] = {kDLInt, 32, 1},
+                                      [STC_I64] = {kDLInt, 64, 1},     [STC_F16] = {kDLFloat, 16, 1},
+                                      [STC_BF16] = {kDLBfloat, 16, 1}, [STC_F32] = {kDLFloat, 32, 1},
+                                      [STC_F64] = {kDLFloat, 64, 1},   [STC_U8] = {kDLUInt, 8, 1},
+                                      [STC_U16] = {kDLUInt, 16, 1}};
+
+/* The type that DLPack's `t` is; STC_COMPOSITE if there is none such. */
+static StcType type_of(DLDataType t) {
+  for (int i = STC_BOOL; i <= STC_U16; i++)
+    if (memcmp(&dl_types[i], &t, sizeof t) == 0)
+      return (StcType)i;
+  return STC_COMPOSITE;
+}
+
+/* Can the plan's device work on memory of DLPack's kind `kind`? */
+static bool kind_fits(const StcPlan *p, int kind) {
+  int own = p->device.kind->dlpack;
+  return kind == own || (own == kDLCPU && (kind == kDLCUDAHost || kind == kDLROCMHost || kind == kDLCUDAManaged)) ||
+         (own == kDLCUDA && kind == kDLCUDAManaged);
+}
+
+StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLManagedTensor *tensor) {
+  const DLTensor *t = &tensor->dl_tensor;
+  if (!kind_fits(p, t->device.device_type) ||
+      (p->device.kind->dlpack != kDLCPU && t->device.device_type != kDLCUDAManaged &&
+       t->device.device_id != (p->device.index < 0 ? 0 : p->device.index)))
+    return context_error(p->w.context,
+                         "the tensor is on another device (DLPack's kind %d, number %d) than the plan, which is on %s",
+                         t->device.device_type, t->device.device_id, p->device.name),
+           STC_USAGE;
+  StcArray array = {(char *)t->data + t->byte_offset, type_of(t->dtype), t->ndim, t->shape, t->strides};
+  StcStatus s = plan_join(p);
+  if (!s)
+    s = plan_make_dense(p);
+  if (!s)
+    s = bind(p, field, component, &array, tensor);
+  if (!s)
+    plan_mark_given(p, field, component);
+  return s;
+}
+
+/* A tensor with room for its lengths and strides. */
+typedef struct Tensor {
+  DLManagedTensor managed;
+  Shown *shown;
+  int64_t numbers[];
+} Tensor;
+
+/* The deleter, which any thread may call, also after the plan is freed. */
+static void free_tensor(DLManagedTensor *t) {
+  Tensor *tensor = t->manager_ctx;
+  leave_shown(tensor->shown);
+  free(tensor);
+}
+
+DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank) {
+  DLDevice where = {p->device.kind->dlpack,
+                    p->device.kind->dlpack == kDLCPU || p->device.index < 0 ? 0 : p->device.index};
+  Tensor *t = malloc(sizeof *t + 2 * (size_t)rank * sizeof *t->numbers);
+  if (t && !slot->shown && (slot->shown = calloc(1, sizeof *slot->shown)))
+    atomic_init(&slot->shown->users, 1);
+  if (!t || !slot->shown)
+    return free(t), context_error(p->w.context, "out of memory"), NULL;
+  atomic_fetch_add(&slot->shown->users, 1);
+  t->shown = slot->shown;
+  DLTensor out = {slot->memory, where, rank, dl_types[type], t->numbers, t->numbers + rank, 0};
+  t->managed = (DLManagedTensor){out, t, free_tensor};
+  return &t->managed;
+}
+
+/* The component as a tensor. */
+static StcStatus component_tensor(StcPlan *p, int field, int component, DLManagedTensor **out) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  Slot *slot = s ? NULL : plan_fix_slot(p, field, component);
+  *out = slot ? plan_tensor(p, slot, f.type, f.rank) : NULL;
+  if (!*out)
+    return slot ? STC_MEMORY : STC_USAGE;
+  for (int64_t d = f.rank - 1, dense = 1; d >= 0; dense *= f.shape[d--]) {
+    (*out)->dl_tensor.shape[d] = f.shape[d];
+    (*out)->dl_tensor.strides[d] = dense;
+  }
+  return STC_OK;
+}
+
+StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLManagedTensor **out) {
+  *out = NULL;
+  StcStatus s = plan_join(p);
+  const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
+  if (s || (component < 0 && !d))
+    return s ? s : STC_USAGE;
+  if (p->hollow)
+    return refuse_hollow(p, field);
+  if ((s = plan_make_dense(p)))
+    return s;
+  if (d && declared_has_parts(d))
+    return plan_vector_tensor(p, field, out);
+  if (component >= 0)
+    s = plan_gather_vector(p, field);
+  return s ? s : component_tensor(p, field, component < 0 ? 0 : component, out);
+}

@@ -1,0 +1,385 @@
+/* driver/instance/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with
+ * packed points; where pass scalarize has made a structure of
+ * arrays of one, values are gathered and scattered here. */
+#include "driver/device/device.h"
+#include "driver/files/files.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const Declared *plan_find_declared(const StcPlan *p, int field, int component) {
+  const Declared *d = field >= 0 && field < p->program->ndeclared ? &p->program->declared[field] : NULL;
+  if (!d)
+    context_error(p->w.context, "there is no field number %d", field);
+  else if (component >= d->ncomponents || component < 0)
+    context_error(p->w.context, "field %s has no component number %d", d->name, component), d = NULL;
+  return d;
+}
+
+StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
+  if (!plan_find_declared(p, field, 0))
+    return STC_USAGE;
+  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
+  return STC_OK;
+}
+
+StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
+  const Declared *d = plan_find_declared(p, field, component);
+  if (!d)
+    return STC_USAGE;
+  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
+  component_info(d, component, out);
+  return STC_OK;
+}
+
+StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
+  if (array < 0 || array >= stc_program_array_count(p->program))
+    return context_error(p->w.context, "there is no launch-time array number %d", array), STC_USAGE;
+  array_info(&p->module->param_arrays[array], p->scalars, out);
+  return STC_OK;
+}
+
+/* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the
+ * whole field. */
+typedef struct CopyArgs {
+  StcPlan *p;
+  int field, component;
+  void *out;
+  const void *in;
+} CopyArgs;
+
+/* Copies all of a slot in or out. */
+static StcStatus copy_slot(StcPlan *p, Slot *slot, void *out, const void *in) {
+  StcStatus kept = in && slot->loan ? plan_before_write(p, slot) : STC_OK;
+  if (kept || !slot->size)
+    return kept;
+  return in ? slot_put(p, slot, in) : slot_fetch(p, slot, out);
+}
+
+/* Copies `n` values of `size` bytes from places `from_step` bytes apart to places `to_step` bytes apart. */
+static void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size) {
+  for (int64_t i = 0; i < n; i++)
+    memcpy(to + i * to_step, from + i * from_step, size);
+}
+
+/* Copies component `c` of a field whose points are packed in the plan's memory. */
+static void copy_packed(const CopyArgs *a, const Declared *d, const Slot *slot, int c) {
+  const StcComponent *part = &d->components[c];
+  int64_t size = type_size((Type)part->type), n = (int64_t)slot->size / d->point_bytes;
+  char *packed = (char *)slot->memory + part->offset;
+  if (a->in)
+    copy_strided(packed, d->point_bytes, a->in, size, n, (size_t)size);
+  else
+    copy_strided(a->out, size, packed, d->point_bytes, n, (size_t)size);
+}
+
+/* Copies a field whose components have slots of their own to or from packed points, by way of `part`, which has room
+ * for one of them. */
+static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
+  StcPlan *p = a->p;
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++) {
+    Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
+    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot_bytes(slot) / size,
+            offset = d->components[c].offset;
+    if (a->in)
+      copy_strided(part, size, (const char *)a->in + offset, d->point_bytes, n, (size_t)size);
+    s = copy_slot(p, slot, part, a->in ? part : NULL);
+    if (!a->in && !s)
+      copy_strided((char *)a->out + offset, d->point_bytes, part, size, n, (size_t)size);
+  }
+  return s;
+}
+
+/* copy_split with memory for a component of `bytes` bytes at most. */
+static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size_t bytes) {
+  char *part = malloc(bytes);
+  if (!part)
+    return computer_no_room(a->p->w.context, "a copy of field", d->name, (double)bytes);
+  StcStatus s = copy_split(a, d, part);
+  free(part);
+  return s;
+}
+
+/* Copies as `arg` says. */
+static StcStatus copy_guarded(void *arg) {
+  CopyArgs *a = arg;
+  StcPlan *p = a->p;
+  const Declared *d = &p->program->declared[a->field];
+  Home h = p->homes[a->field];
+  Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
+  if (h.packed && a->component >= 0)
+    return copy_packed(a, d, slot, a->component), STC_OK;
+  if (h.packed || a->component >= 0 || d->ncomponents == 1)
+    return copy_slot(p, slot, a->out, a->in);
+  size_t most = 1, points = slot_bytes(slot) / (size_t)type_size((Type)d->components[0].type);
+  for (int c = 0; c < d->ncomponents; c++) {
+    size_t n = points * (size_t)type_size((Type)d->components[c].type);
+    most = n > most ? n : most;
+  }
+  return copy_split_in_memory(a, d, most);
+}
+
+/* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
+static StcStatus copy(CopyArgs *a, size_t bytes) {
+  StcFieldInfo f;
+  StcStatus joined = plan_join(a->p);
+  if (!joined && a->out)
+    joined = plan_check_torn(a->p);
+  if (joined)
+    return joined;
+  StcStatus s =
+      a->component < 0 ? stc_plan_field(a->p, a->field, &f) : stc_plan_component(a->p, a->field, a->component, &f);
+  if (s)
+    return s;
+  StcContext *c = a->p->w.context;
+  if (f.temp)
+    return context_error(c, "field %s is temp: it holds no value from one time step to the next", f.name), STC_USAGE;
+  if (f.bytes != (int64_t)bytes)
+    return context_error(
+               c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents",
+               f.name, (long long)f.bytes, bytes),
+           STC_USAGE;
+  bool lean = a->p->split && a->p->split_ops->is_lean(a->p);
+  if (a->p->hollow && (a->out || lean))
+    return context_error(c, "field %s is not on this rank as a whole%s", f.name,
+                         lean ? ": take stc_plan_part_set and stc_plan_part_get" : "; it is on rank 0"),
+           STC_USAGE;
+  return bytes && !a->p->hollow ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
+}
+
+void plan_mark_given(StcPlan *p, int field, int component) {
+  const Declared *d = &p->program->declared[field];
+  Home h = p->homes[field];
+  bool all = true;
+  for (int c = 0; c < d->ncomponents; c++) {
+    bool *given = &p->component_given[d->first + c];
+    *given |= component < 0 || component == c;
+    all &= *given;
+    if (!h.packed)
+      p->given[h.field + c] = *given;
+  }
+  if (h.packed)
+    p->given[h.field] = all;
+}
+
+StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
+  CopyArgs a = {p, field, -1, NULL, data};
+  StcStatus s = copy(&a, bytes);
+  if (!s)
+    plan_mark_given(p, field, -1);
+  return s;
+}
+
+StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
+  CopyArgs a = {p, field, -1, data, NULL};
+  return copy(&a, bytes);
+}
+
+StcStatus stc_plan_set_component(StcPlan *p, int field, int component, const void *data, size_t bytes) {
+  if (!plan_find_declared(p, field, component))
+    return STC_USAGE;
+  CopyArgs a = {p, field, component, NULL, data};
+  StcStatus s = copy(&a, bytes);
+  if (!s)
+    plan_mark_given(p, field, component);
+  return s;
+}
+
+StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *data, size_t bytes) {
+  if (!plan_find_declared(p, field, component))
+    return STC_USAGE;
+  CopyArgs a = {p, field, component, data, NULL};
+  return copy(&a, bytes);
+}
+
+/* What setting an array hands to its guarded part. */
+typedef struct ArrayArgs {
+  StcPlan *p;
+  Slot *slot;
+  const void *in;
+} ArrayArgs;
+
+/* Copies an array in. */
+static StcStatus set_array_guarded(void *arg) {
+  ArrayArgs *a = arg;
+  return copy_slot(a->p, a->slot, NULL, a->in);
+}
+
+StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
+  StcFieldInfo f;
+  StcStatus s = plan_join(p);
+  if (!s)
+    s = stc_plan_array(p, array, &f);
+  if (s)
+    return s;
+  if (f.bytes != (int64_t)bytes)
+    return context_error(p->w.context,
+                         "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s",
+                         f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
+           STC_USAGE;
+  if (p->hollow && p->split)
+    s = p->split_ops->set_array(p, array, data, bytes);
+  else if (p->slot_of_array[array] >= 0 && !p->hollow) {
+    ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
+    s = workspace_guard(&p->w, set_array_guarded, &a);
+  }
+  if (!s)
+    p->array_given[array] = true;
+  p->lists_filled = false;
+  return s;
+}
+
+bool plan_is_hollow(const StcPlan *p, const char *name) {
+  if (p->hollow)
+    context_error(p->w.context, "field %s is not on this rank as a whole", name);
+  return p->hollow;
+}
+
+StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
+  *pointer = NULL;
+  const Declared *d = plan_find_declared(p, field, component);
+  if (!d)
+    return STC_USAGE;
+  Home h = p->homes[field];
+  if (p->module->fields[h.field].temp)
+    return context_error(p->w.context, "field %s is temp: it has no memory that lasts", d->name), STC_USAGE;
+  if (h.packed)
+    return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name,
+                         p->device.name),
+           STC_USAGE;
+  if (plan_is_hollow(p, d->name))
+    return STC_USAGE;
+  StcStatus s = plan_make_dense(p);
+  if (s)
+    return s;
+  *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
+  plan_mark_given(p, field, component);
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- random numbers */
+
+/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the plan's device or, where that has no
+ * memory of its own, here. */
+static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  for (size_t done = size; done < bytes && !s; done *= 2) {
+    size_t n = bytes - done < done ? bytes - done : done;
+    if (d->kind->whole)
+      memcpy(to + done, to, n);
+    else
+      s = d->kind->copy(d, to + done, to, n);
+  }
+  return s;
+}
+
+/* The first bytes of an array, which repeats them. */
+typedef struct Repeated {
+  const char *data;
+  size_t period;
+} Repeated;
+
+/* Gives bytes of it (a SlotSource). */
+static void give_repeated(void *user, size_t from, size_t n, char *to) {
+  const Repeated *r = user;
+  for (size_t done = 0, k; done < n; done += k) {
+    size_t at = (from + done) % r->period;
+    k = n - done < r->period - at ? n - done : r->period - at;
+    memcpy(to + done, r->data + at, k);
+  }
+}
+
+/* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`.
+ * They are made in `data`. */
+static StcStatus randomize(StcPlan *p, bool array, int field, int component, uint64_t seed, char *data) {
+  StcFieldInfo f;
+  StcStatus s = array ? stc_plan_array(p, field, &f) : stc_plan_component(p, field, component, &f);
+  if (s || !f.bytes)
+    return s;
+  Home h = array ? (Home){0} : p->homes[field];
+  int slot = array ? p->slot_of_array[field] : p->slot_of_field[h.field + component];
+  size_t bytes = (size_t)f.bytes, period = (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
+  if (slot < 0)
+    return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
+  if (bytes > period)
+    f.bytes = (int64_t)period;
+  if (!array || !plan_spread_points(p, field, data))
+    random_fill(&f, seed, data);
+  if (p->slots[slot].pitch)
+    s = slot_fill(p, &p->slots[slot], give_repeated, &(Repeated){data, period < bytes ? period : bytes});
+  else if (p->device.kind->whole)
+    memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
+  else
+    s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
+  if (!s && !p->slots[slot].pitch)
+    s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
+  if (array)
+    p->array_given[field] = true;
+  else
+    plan_mark_given(p, field, component);
+  return s;
+}
+
+/* Random numbers for component `component` of a field whose points are packed. */
+static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t seed) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  char *data = s ? NULL : malloc((size_t)f.bytes + 1);
+  if (!s && !data)
+    return computer_no_room(p->w.context, "a copy of field", f.name, (double)f.bytes);
+  size_t bytes = s ? 0 : (size_t)f.bytes, period = s ? 0 : (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
+  if (bytes > period)
+    f.bytes = (int64_t)period;
+  if (!s)
+    random_fill(&f, seed, data);
+  for (size_t done = period; done < bytes; done *= 2)
+    memcpy(data + done, data, bytes - done < done ? bytes - done : done);
+  if (!s)
+    s = stc_plan_set_component(p, field, component, data, bytes);
+  free(data);
+  return s;
+}
+
+/* What plan_randomize hands to its guarded part. */
+typedef struct RandomArgs {
+  StcPlan *p;
+  uint64_t seed;
+  char *data;
+} RandomArgs;
+
+/* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value
+ * suits? */
+static bool keeps_init(const StcPlan *p, int f) {
+  const Field *field = &p->module->fields[p->homes[f].field];
+  return field->temp || (field->input && p->program->declared[f].has_init);
+}
+
+/* Sets everything. */
+static StcStatus randomize_guarded(void *arg) {
+  RandomArgs *a = arg;
+  StcPlan *p = a->p;
+  StcStatus s = STC_OK;
+  for (int f = 0; f < p->program->ndeclared && !s; f++) {
+    if (keeps_init(p, f))
+      continue;
+    for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
+      s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
+  }
+  for (int i = 0; i < stc_program_array_count(p->program) && !s; i++)
+    s = randomize(p, true, i, 0, a->seed, a->data);
+  p->lists_filled = false;
+  return s;
+}
+
+StcStatus plan_randomize(StcPlan *p, uint64_t seed) {
+  RandomArgs args = {p, seed, malloc((size_t)RANDOM_PERIOD * 8)};
+  if (!args.data)
+    return context_error(p->w.context, "no memory on this computer for random numbers"), STC_MEMORY;
+  StcStatus s = workspace_guard(&p->w, randomize_guarded, &args);
+  free(args.data);
+  return s;
+}

@@ -1,0 +1,80 @@
+/* driver/instance/plan-late.c: sequences of fewer steps than a tile's, whose kernels the device compiles late: only
+ * where a run makes enough of what they save, launches of single steps, to be worth it. */
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+#include "passes/base/tuning.h"
+
+#include <string.h>
+
+void plan_close_late(StcPlan *p) {
+  if (!p->build || !p->device.kind->compile)
+    return;
+  int n = p->build->code.module->host.nseqs;
+  p->closed = ARENA_ARRAY(p->w.arena, bool, n + 1);
+  for (int i = 0; i < n; i++)
+    p->closed[i] = build_is_late(p->program, p->build, i);
+}
+
+/* Adds to `uses` how often each sequence of `m` (but those that are `closed`; NULL: none) is run in `gap` steps;
+ * returns the launches. */
+static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int64_t *uses) {
+  int64_t runs = 0;
+  for (int i = 0; i < m->host.nseqs && gap > 0; i++) {
+    int64_t steps = m->host.seqs[i].steps, n = steps > 0 && !(closed && closed[i]) ? gap / steps : 0;
+    uses[i] += n;
+    runs += n;
+    gap -= n * steps;
+  }
+  return runs;
+}
+
+/* How often `steps` steps from now run each sequence, into `uses`, if all are open; returns how many runs they are as
+ * it is. */
+static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
+  const Module *m = p->build->code.module;
+  int64_t unused[m->host.nseqs + 1], at = p->done, end = at + steps, runs = 0;
+  memset(unused, 0, sizeof unused);
+  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
+    int64_t gap = plan_steps_to_watch(p, at, end - at), due = module_steps_to_reduction(m, at);
+    gap = due < gap ? due : gap;
+    count_uses(m, NULL, gap, uses);
+    runs += count_uses(m, p->closed, gap, unused);
+    at += gap;
+  }
+  return runs;
+}
+
+/* Has the device compile the kernels of sequence `i`, which is open from now on. */
+static StcStatus open_sequence(StcPlan *p, int i) {
+  const HostSeq *seq = &p->build->code.module->host.seqs[i];
+  StcStatus s = STC_OK;
+  for (int k = 0; k < seq->nops && !s; k++)
+    if (seq->ops[k].kind == HOST_LAUNCH)
+      s = p->device.kind->compile(&p->device, seq->ops[k].a);
+  p->closed[i] = s != STC_OK;
+  return s;
+}
+
+StcStatus plan_open_late(StcPlan *p, int64_t steps) {
+  int n = p->closed ? p->build->code.module->host.nseqs : 0;
+  int64_t uses[n + 1], runs;
+  double start = clock_seconds();
+  StcStatus s = STC_OK;
+  memset(uses, 0, sizeof uses);
+  runs = n > 2 ? count_run(p, steps, uses) : 0;
+  for (int i = 0; i < n && runs && !s; i++) {
+    int64_t saved = uses[i] * (p->build->code.module->host.seqs[i].steps - 1);
+    if (p->closed[i] && (double)saved >= tuning.fewer_launches && saved >= runs / (int64_t)tuning.fewer_launches_in)
+      s = open_sequence(p, i);
+  }
+  p->compile_seconds += clock_seconds() - start;
+  return s;
+}
+
+const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < m->host.nseqs; i++)
+    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left && !(p->closed && p->closed[i]))
+      return &m->host.seqs[i];
+  return NULL;
+}

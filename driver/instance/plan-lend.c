@@ -1,0 +1,240 @@
+/* driver/instance/plan-lend.c: the values that a field has now, lent to a thread that writes them to a file while the
+ * plan goes on. Where kernels work in this computer's memory nothing is copied: the memory itself is lent, and before
+ * the first launch that would write over it the buffer gets other memory. From a GPU the values are copied within its
+ * memory, in order with launches, and from there to the host beside the launches that follow. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of `size` bytes. readers: who has borrowed them and not given them back; attached: a slot of the plan has the
+ * memory still. stage: where values of a GPU's are on their way, else NULL. */
+struct Loan {
+  Lending *of;
+  void *memory;
+  size_t size;
+  int readers;
+  bool attached;
+  Stage *stage;
+  Loan *next;
+};
+
+/* What a plan has to lend by. spares: memory, or stages, that nobody uses. The lock is for those and for readers. */
+struct Lending {
+  pthread_mutex_t lock;
+  Device *device;
+  Loan *spares;
+};
+
+/* ---------------------------------------------------------------- spares */
+
+/* Takes a spare of `size` bytes out of the list; NULL: there is none. */
+static Loan *take_spare(Lending *l, size_t size) {
+  pthread_mutex_lock(&l->lock);
+  Loan **at = &l->spares;
+  while (*at && (*at)->size != size)
+    at = &(*at)->next;
+  Loan *found = *at;
+  if (found)
+    *at = found->next;
+  pthread_mutex_unlock(&l->lock);
+  return found;
+}
+
+/* Puts one in. */
+static void put_spare(Loan *loan) {
+  loan->next = loan->of->spares;
+  loan->of->spares = loan;
+}
+
+/* Gives a loan and what it holds back. */
+static void free_loan(Loan *loan) {
+  const Device *d = loan->of->device;
+  if (loan->stage)
+    d->kind->stage_free(loan->of->device, loan->stage);
+  else if (loan->memory && !loan->attached)
+    d->kind->release(loan->of->device, loan->memory, loan->size);
+  free(loan);
+}
+
+/* The plan's, made when first needed; NULL if there is no memory. */
+static Lending *lending_of(StcPlan *p) {
+  if (p->lending)
+    return p->lending;
+  Lending *l = calloc(1, sizeof *l);
+  if (!l)
+    return NULL;
+  l->device = &p->device;
+  pthread_mutex_init(&l->lock, NULL);
+  return p->lending = l;
+}
+
+/* A new loan of `size` bytes that holds nothing yet. */
+static Loan *new_loan(Lending *l, size_t size) {
+  Loan *loan = calloc(1, sizeof *loan);
+  if (loan)
+    *loan = (Loan){.of = l, .size = size};
+  return loan;
+}
+
+void plan_free_loans(StcPlan *p) {
+  Lending *l = p->lending;
+  if (!l)
+    return;
+  for (Loan *loan = l->spares, *next; loan; loan = next) {
+    next = loan->next;
+    free_loan(loan);
+  }
+  pthread_mutex_destroy(&l->lock);
+  free(l);
+  p->lending = NULL;
+}
+
+/* ---------------------------------------------------------------- what can be lent */
+
+/* The slot whose memory is the component (-1: all of a field that has one), and nothing else; NULL: it cannot be lent:
+ * it would have to be gathered, or lies where it must stay. */
+static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
+  const Declared *d = &p->program->declared[field];
+  if (p->device.kind->whole || p->split)
+    return NULL;
+  Home h = p->homes[field];
+  if (h.packed || (component < 0 && d->ncomponents > 1))
+    return NULL;
+  int at = h.field + (component > 0 ? component : 0);
+  Slot *slot = p->module->fields[at].temp || p->fixed[at] >= 0 ? NULL : &p->slots[p->slot_of_field[at]];
+  return slot && slot->size && !slot->pitch && !slot->foreign ? slot : NULL;
+}
+
+/* One spare more of `size` bytes: false if there is no room. */
+static bool add_spare(StcPlan *p, size_t size) {
+  Device *d = &p->device;
+  Loan *loan = new_loan(p->lending, size);
+  if (!loan)
+    return false;
+  StcStatus s = d->kind->stage_new ? d->kind->stage_new(d, size, &loan->stage) : d->kind->alloc(d, size, &loan->memory);
+  if (s || (!loan->stage && !loan->memory))
+    return free(loan), false;
+  put_spare(loan);
+  return true;
+}
+
+bool plan_may_lend(StcPlan *p, int field, int component, int ahead) {
+  const Slot *slot = slot_to_lend(p, field, component);
+  if (!slot || (!p->device.kind->stage_new && p->device.kind->dlpack != DEVICE_MEMORY_HERE) || !lending_of(p))
+    return false;
+  int made = 0;
+  while (made < ahead && add_spare(p, slot->size))
+    made++;
+  for (bool some = made < ahead; some && made > 0; made--)
+    free_loan(take_spare(p->lending, slot->size));
+  return made == ahead && (!p->device.kind->stage_new || ahead > 0);
+}
+
+/* ---------------------------------------------------------------- lending */
+
+/* Lends the memory of the slot itself. */
+static Loan *lend_memory(Lending *l, Slot *slot) {
+  if (!slot->loan && (slot->loan = new_loan(l, slot->size))) {
+    slot->loan->memory = slot->memory;
+    slot->loan->attached = true;
+  }
+  if (!slot->loan)
+    return NULL;
+  pthread_mutex_lock(&l->lock);
+  slot->loan->readers++;
+  pthread_mutex_unlock(&l->lock);
+  return slot->loan;
+}
+
+StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out) {
+  Slot *slot = slot_to_lend(p, field, component);
+  Device *d = &p->device;
+  StcStatus s = plan_join(p);
+  *out = NULL;
+  if (s)
+    return s;
+  Loan *loan = d->kind->stage_new ? take_spare(p->lending, slot->size) : lend_memory(p->lending, slot);
+  if (!loan)
+    return context_error(p->w.context, "no memory on this computer to lend a field by"), STC_MEMORY;
+  if (loan->stage) {
+    loan->readers = 1;
+    s = d->kind->stage_fill(d, loan->stage, slot->memory);
+  }
+  *out = loan;
+  return s;
+}
+
+const void *loan_values(Loan *loan, const char **why) {
+  *why = NULL;
+  return loan->stage ? loan->of->device->kind->stage_values(loan->of->device, loan->stage, why) : loan->memory;
+}
+
+void loan_return(Loan *loan) {
+  Lending *l = loan->of;
+  pthread_mutex_lock(&l->lock);
+  if (--loan->readers == 0 && !loan->attached)
+    put_spare(loan);
+  pthread_mutex_unlock(&l->lock);
+}
+
+/* ---------------------------------------------------------------- writing over what is lent */
+
+/* Does the slot hold the present value of a field? */
+static bool holds_value(const StcPlan *p, const Slot *slot) {
+  for (int f = 0; f < p->module->nfields; f++)
+    if (p->slot_of_field[f] == (int32_t)(slot - p->slots))
+      return true;
+  return false;
+}
+
+/* Does anybody still read the loan's memory? */
+static bool is_read(Loan *loan) {
+  pthread_mutex_lock(&loan->of->lock);
+  bool read = loan->readers > 0;
+  pthread_mutex_unlock(&loan->of->lock);
+  return read;
+}
+
+/* Leaves the loan's memory to those who read it; false: nobody does, the slot may keep it. */
+static bool detach(Loan *loan) {
+  pthread_mutex_lock(&loan->of->lock);
+  bool read = loan->readers > 0;
+  loan->attached = !read;
+  pthread_mutex_unlock(&loan->of->lock);
+  return read;
+}
+
+/* The slot's memory is its own again. */
+static StcStatus keep_memory(Slot *slot) {
+  free(slot->loan);
+  slot->loan = NULL;
+  return STC_OK;
+}
+
+StcStatus plan_before_write(StcPlan *p, Slot *slot) {
+  Loan *loan = slot->loan;
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  if (!loan)
+    return STC_OK;
+  if (!is_read(loan))
+    return keep_memory(slot);
+  Loan *spare = take_spare(p->lending, slot->size);
+  void *memory = spare ? spare->memory : NULL;
+  free(spare);
+  if (!memory)
+    s = device_alloc(d, "a field that is being written to a file", slot->size, 0, &memory);
+  if (!s && holds_value(p, slot))
+    s = d->kind->copy(d, memory, slot->memory, slot->size);
+  if (s || !detach(loan)) {
+    if (memory)
+      d->kind->release(d, memory, slot->size);
+    return s ? s : keep_memory(slot);
+  }
+  slot->memory = memory;
+  slot->loan = NULL;
+  return STC_OK;
+}

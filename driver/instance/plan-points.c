@@ -1,0 +1,359 @@
+/* driver/instance/plan-points.c: a plan's lists of points, and what its probes see: made ready before a run, and handed
+ * out. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- lists of points */
+
+/* Reports that there is no memory for `what`. */
+static StcStatus no_memory(StcPlan *p, const char *what) {
+  return diag_error(p->w.diags, no_loc(), "no memory on this computer for %s", what), STC_MEMORY;
+}
+
+/* Copies a slot of the device to (`out`) or from (`in`) memory here. */
+static StcStatus copy(StcPlan *p, const Slot *slot, void *out, const void *in) {
+  Device *d = &p->device;
+  if (!slot->size)
+    return STC_OK;
+  if (!d->kind->whole)
+    return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
+  memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
+  return STC_OK;
+}
+
+/* Is array `array` one that a list takes coordinates from? Sets *list and *dim to the first such. */
+static bool is_coordinate(const Module *m, int array, int *list, int *dim) {
+  for (*list = 0; *list < m->nlists; ++*list)
+    for (*dim = 0; *dim < m->grid.rank; ++*dim)
+      if (m->lists[*list].array[*dim] == array)
+        return true;
+  return false;
+}
+
+/* Brings the coordinates here, into p->coordinates. */
+static StcStatus fetch_coordinates(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int a = 0, list, dim; a < p->module->nparam_arrays && !s; a++) {
+    if (!is_coordinate(p->module, a, &list, &dim))
+      continue;
+    const Slot *slot = &p->slots[p->slot_of_array[a]];
+    free(p->coordinates[a]);
+    p->coordinates[a] = malloc(slot->size + 1);
+    s = p->coordinates[a] ? copy(p, slot, p->coordinates[a], NULL) : no_memory(p, "the coordinates of points");
+  }
+  return s;
+}
+
+/* Makes field and array of list number `i`. */
+static StcStatus fill_list(StcPlan *p, int i) {
+  const PointList *l = &p->module->lists[i];
+  const Slot *field = &p->slots[p->slot_of_field[l->field]],
+             *next = l->next < 0 ? NULL : &p->slots[p->slot_of_array[l->next]];
+  free(p->index[i]);
+  p->index[i] = malloc(field->size + sizeof(int32_t));
+  int32_t *after = next ? malloc(next->size + sizeof(int32_t)) : NULL;
+  StcStatus s = !p->index[i] || (next && !after) ? no_memory(p, "the places of points") : STC_OK;
+  if (!s && !list_fill(p->module, l, p->scalars, p->coordinates, p->index[i], after, p->w.diags))
+    s = STC_INPUT;
+  if (!s)
+    s = copy(p, field, NULL, p->index[i]);
+  if (!s && next)
+    s = copy(p, next, NULL, after);
+  free(after);
+  return s;
+}
+
+/* Checks the list of a plan that has no memory of its own: its parts have (split/lists.c). */
+static StcStatus check_list(StcPlan *p, const PointList *l) {
+  for (int d = 0; d < p->module->grid.rank; d++)
+    if (l->array[d] >= 0 && !p->coordinates[l->array[d]])
+      return context_error(p->w.context, "launch-time array %s, of coordinates, has no values on this rank",
+                           p->module->param_arrays[l->array[d]].name),
+             STC_INPUT;
+  return list_check(p->module, l, p->scalars, p->coordinates, p->w.diags) ? STC_OK : STC_INPUT;
+}
+
+StcStatus plan_fill_lists(StcPlan *p) {
+  if (p->lists_filled || !p->module->nlists)
+    return STC_OK;
+  if (p->hollow) {
+    StcStatus checked = STC_OK;
+    for (int i = 0; i < p->module->nlists && !checked; i++)
+      checked = check_list(p, &p->module->lists[i]);
+    return checked;
+  }
+  StcStatus s = fetch_coordinates(p);
+  for (int i = 0; i < p->module->nlists && !s; i++)
+    s = fill_list(p, i);
+  p->lists_filled = !s;
+  return s;
+}
+
+StcStatus plan_make_points(StcPlan *p) {
+  p->coordinates = calloc((size_t)p->module->nparam_arrays + 1, sizeof *p->coordinates);
+  p->index = calloc((size_t)p->module->nlists + 1, sizeof *p->index);
+  p->lists_filled = false;
+  p->unseen = 0;
+  p->sent_to = -1;
+  return p->coordinates && p->index ? STC_OK : no_memory(p, "the lists of points");
+}
+
+void plan_free_points(StcPlan *p) {
+  plan_free_sent(p);
+  for (int a = 0; p->coordinates && a < p->module->nparam_arrays; a++)
+    free(p->coordinates[a]);
+  for (int i = 0; p->index && i < p->module->nlists; i++)
+    free(p->index[i]);
+  free(p->coordinates);
+  free(p->index);
+  p->coordinates = NULL;
+  p->index = NULL;
+}
+
+/* The points that the `n` points of list `l` are spread over: those of its box, those of one where a coordinate is no
+ * array being one. `inner`: as many follow each other along dimension `dim` and those behind it. */
+static int64_t spread_over(const StcPlan *p, const PointList *l, int dim, int64_t shape[MAX_RANK], int64_t *inner) {
+  int64_t cells = 1;
+  field_shape(&p->module->fields[l->field], p->scalars, shape);
+  *inner = 1;
+  for (int d = 0; d < p->module->grid.rank; d++) {
+    int64_t n = l->array[d] < 0 ? 1 : shape[d];
+    cells *= n;
+    *inner *= d > dim ? n : 1;
+  }
+  return cells;
+}
+
+bool plan_spread_points(const StcPlan *p, int array, void *data) {
+  int list, dim;
+  int64_t shape[MAX_RANK] = {1, 1, 1}, inner;
+  if (!is_coordinate(p->module, array, &list, &dim))
+    return false;
+  const PointList *l = &p->module->lists[list];
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars), cells = spread_over(p, l, dim, shape, &inner),
+          apart = n && cells / n ? cells / n : 1, lo = affine_eval(l->box.lo[dim], p->scalars, NULL);
+  for (int64_t i = 0; i < n && cells; i++)
+    const_store(a->type, (char *)data + i * type_size(a->type),
+                (Const){.i = lo + i * apart % cells / inner % shape[dim]});
+  return true;
+}
+
+bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) {
+  int list, dim;
+  int64_t shape[MAX_RANK] = {1, 1, 1};
+  if (!is_coordinate(p->module, array, &list, &dim))
+    return false;
+  const PointList *l = &p->module->lists[list];
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars), lo = affine_eval(l->box.lo[dim], p->scalars, NULL);
+  field_shape(&p->module->fields[l->field], p->scalars, shape);
+  uint64_t x = seed * 0x9e3779b97f4a7c15u + (uint64_t)array;
+  for (int64_t i = 0; i < n && shape[dim]; i++) {
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
+    const_store(a->type, (char *)data + i * type_size(a->type),
+                (Const){.i = lo + (int64_t)((x >> 33) % (uint64_t)shape[dim])});
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------- what probes see */
+
+/* Tells the user's callback of one row (a function for probe_read). */
+static void tell_row(void *user, const Probe *p, int64_t step, const void *values) {
+  const StcPlan *plan = user;
+  StcProbe row = {p->name, (StcType)p->type, step,
+                  list_length(plan->module, probe_list(plan->module, p), plan->scalars), values};
+  if (plan->probes)
+    plan->probes(plan->probes_user, &row);
+}
+
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
+  const StcPlan *plan = user;
+  step += plan->shift;
+  if (step >= plan->unseen)
+    tell_row(user, p, step, values);
+}
+
+/* The series of probe number `i`. */
+static Slot *series_of(const StcPlan *p, int i) { return &p->slots[p->slot_of_array[p->module->probes[i].result]]; }
+
+/* Calls `fn` with the rows of probe number `i`, whose series is at `rows`, that became due after more than `from` and
+ * at most `to` steps. */
+static StcStatus hand_out(StcPlan *p, int i, const void *rows, int64_t from, int64_t to,
+                          void (*fn)(void *user, const Probe *p, int64_t step, const void *values)) {
+  const Probe *x = &p->module->probes[i];
+  void *room = malloc(probe_room(p->module, x, p->scalars));
+  if (!room)
+    return no_memory(p, "what a probe sees");
+  probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, from, to, room, fn,
+             p);
+  free(room);
+  return STC_OK;
+}
+
+/* Copies the series of probe number `i` here and hands out its rows likewise. */
+static StcStatus fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
+  Slot *series = series_of(p, i);
+  void *rows = malloc(series->size + 1);
+  StcStatus s = rows ? copy(p, series, rows, NULL) : no_memory(p, "what a probe sees");
+  if (!s)
+    s = hand_out(p, i, rows, from, to, plan_take_row);
+  free(rows);
+  return s;
+}
+
+/* Hands out the rows that are on their way from the device, if there are any. */
+static StcStatus hand_out_sent(StcPlan *p) {
+  Device *d = &p->device;
+  int64_t to = p->sent_to;
+  StcStatus s = STC_OK;
+  p->sent_to = -1;
+  for (int i = 0; i < p->module->nprobes && to >= 0 && !s; i++) {
+    const char *why;
+    const void *rows = d->kind->stage_values(d, p->sent[i], &why);
+    s = rows ? hand_out(p, i, rows, p->sent_from, to, tell_row)
+             : (diag_error(p->w.diags, no_loc(), "copying what probe '%s' saw from the device: %s",
+                           p->module->probes[i].name, why),
+                STC_DEVICE);
+  }
+  return s;
+}
+
+/* Makes room for rows on their way from the device. False: the device has none, or copies only while nothing runs. */
+static bool may_send(StcPlan *p) {
+  Device *d = &p->device;
+  if (p->sent || p->no_sending || !d->kind->stage_new)
+    return p->sent;
+  p->sent = calloc((size_t)p->module->nprobes, sizeof *p->sent);
+  bool ok = p->sent;
+  for (int i = 0; i < p->module->nprobes && ok; i++)
+    ok = d->kind->stage_new(d, series_of(p, i)->size, &p->sent[i]) == STC_OK && p->sent[i];
+  if (!ok)
+    plan_free_sent(p);
+  p->no_sending = !ok;
+  return ok;
+}
+
+/* Copies the series aside, behind the launches so far and ahead of those to come, without waiting for either; hands out
+ * what was copied so before. */
+static StcStatus send_rows(StcPlan *p) {
+  Device *d = &p->device;
+  StcStatus s = hand_out_sent(p);
+  for (int i = 0; i < p->module->nprobes && !s; i++)
+    s = d->kind->stage_fill(d, p->sent[i], series_of(p, i)->memory);
+  if (!s) {
+    p->sent_from = p->unseen - 1;
+    p->sent_to = p->done;
+    p->unseen = p->done + 1;
+  }
+  return s;
+}
+
+void plan_free_sent(StcPlan *p) {
+  for (int i = 0; p->sent && i < p->module->nprobes; i++)
+    if (p->sent[i])
+      p->device.kind->stage_free(&p->device, p->sent[i]);
+  free(p->sent);
+  p->sent = NULL;
+  p->sent_to = -1;
+}
+
+StcStatus plan_drain(StcPlan *p) {
+  bool any = p->module->nprobes && p->probes;
+  StcStatus s = any ? p->device.kind->wait(&p->device) : STC_OK;
+  if (any && !s)
+    s = hand_out_sent(p);
+  for (int i = 0; i < p->module->nprobes && any && !s; i++)
+    s = fetch_rows(p, i, p->unseen - 1, p->done);
+  p->sent_to = -1;
+  p->unseen = p->done + 1;
+  return s;
+}
+
+StcStatus plan_probe_before(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int i = 0; p->unseen == 0 && i < p->module->nprobes && !s; i++)
+    s = plan_sequence(p, &p->module->probes[i].seq);
+  return s;
+}
+
+/* Launches what probe number `i` sees before the first step, now, and hands it out. */
+static StcStatus see_probe(StcPlan *p, int i) {
+  StcStatus s = plan_sequence(p, &p->module->probes[i].seq);
+  if (!s)
+    s = p->device.kind->wait(&p->device);
+  return s ? s : fetch_rows(p, i, -1, 0);
+}
+
+StcStatus plan_see(StcPlan *p) {
+  StcStatus s = STC_OK;
+  p->unseen = p->done;
+  p->shift = p->device.kind == &device_ref ? 0 : p->done;
+  if (p->device.kind->whole)
+    s = plan_see_whole(p);
+  for (int i = 0; i < p->module->nprobes && !s && !p->device.kind->whole; i++)
+    if (p->done % p->module->probes[i].every == 0)
+      s = see_probe(p, i);
+  p->shift = 0;
+  p->unseen = p->done + 1;
+  return s;
+}
+
+StcStatus plan_make_room(StcPlan *p, int64_t steps) {
+  if (probes_have_room(p->module, p->unseen - 1, p->done + steps))
+    return STC_OK;
+  return p->probes && may_send(p) ? send_rows(p) : plan_drain(p);
+}
+
+int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most) {
+  int64_t n = 1;
+  while (n < most && probes_have_room(p->module, p->unseen - 1, p->done + (n + 1) * steps))
+    n += p->module->nprobes ? 1 : most - n;
+  return n;
+}
+
+/* ---------------------------------------------------------------- the interface */
+
+void stc_plan_probes(StcPlan *p, void (*fn)(void *user, const StcProbe *row), void *user) {
+  p->probes = fn;
+  p->probes_user = user;
+}
+
+int stc_program_probe_count(const StcProgram *p) { return p->module->nprobes; }
+
+/* The probe number `probe`, NULL after reporting that there is none. */
+static const Probe *find_probe(const StcPlan *p, int probe) {
+  if (probe >= 0 && probe < p->module->nprobes)
+    return &p->module->probes[probe];
+  context_error(p->w.context, "there is no probe number %d", probe);
+  return NULL;
+}
+
+StcStatus stc_plan_probe(StcPlan *p, int probe, StcProbeInfo *out) {
+  const Probe *x = find_probe(p, probe);
+  if (!x)
+    return STC_USAGE;
+  *out = (StcProbeInfo){x->name, (StcType)x->type, x->every,
+                        list_length(p->module, probe_list(p->module, x), p->scalars), x->list >= 0};
+  return STC_OK;
+}
+
+StcStatus stc_plan_probe_point(StcPlan *p, int probe, int64_t n, int64_t at[3]) {
+  const Probe *x = find_probe(p, probe);
+  const PointList *l = x ? probe_list(p->module, x) : NULL;
+  if (!x)
+    return STC_USAGE;
+  if (n < 0 || n >= list_length(p->module, l, p->scalars))
+    return context_error(p->w.context, "probe %s has no point number %lld", x->name, (long long)n), STC_USAGE;
+  for (int d = 0; d < p->module->grid.rank; d++)
+    at[d] = affine_eval(x->box.lo[d], p->scalars, NULL);
+  StcStatus s = l ? plan_fill_lists(p) : STC_OK;
+  if (l && !s)
+    list_point(p->module, l, p->scalars, p->coordinates, n, at);
+  return s;
+}

@@ -1,0 +1,201 @@
+/* driver/instance/plan-replay.c: sequences of launches that are recorded once and then made by the device in one go, so
+ * that small grids do not wait for launches. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+
+#include <string.h>
+
+/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how
+ * often a recording of so many must be of use to be made; the fewest launches of a recording. */
+enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES = 4 };
+
+/* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
+struct Recording {
+  const HostSeq *seq;
+  int64_t runs, launches, first; /* `first`: the step that it was recorded at */
+  int32_t *slots;
+  void *kept;
+  Recording *next;
+};
+
+/* Does a kernel that `seq` launches take the step? */
+static bool takes_step(const StcPlan *p, const HostSeq *seq) {
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < seq->nops; i++) {
+    if (seq->ops[i].kind != HOST_LAUNCH)
+      continue;
+    const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, p->scalars)];
+    for (int a = 0; a < k->nargs; a++)
+      if (k->args[a].kind == KARG_STEP)
+        return true;
+  }
+  return false;
+}
+
+/* Is nothing done between the launches of `seq`, and does nothing that they take change, but for the step? Reductions
+ * change what kernels take. */
+static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
+  return !p->build->code.module->nreductions && !p->times && seq->steps >= 1;
+}
+
+bool plan_is_steady(const StcPlan *p, const HostSeq *seq) { return is_recordable(p, seq) && !takes_step(p, seq); }
+
+/* Launches of one run of `seq`. */
+static int64_t launches_of(const HostSeq *seq) {
+  int64_t launches = 0;
+  for (int i = 0; i < seq->nops; i++)
+    launches += seq->ops[i].kind == HOST_LAUNCH;
+  return launches;
+}
+
+/* After so many runs of the sequence the buffers stand for what they do now; 0: more than MOST_PERIOD. */
+static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
+  int n = p->build->code.module->nbuffers;
+  int32_t at[n + 1];
+  for (int b = 0; b < n; b++)
+    at[b] = p->slot_of_buffer[b];
+  for (int64_t runs = 1; runs <= MOST_PERIOD; runs++) {
+    host_swap(seq, 0, at);
+    if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0)
+      return runs;
+  }
+  return 0;
+}
+
+/* The longest recording of up to `most` runs of the sequence that begins with the buffers as they are, or NULL. */
+static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t most) {
+  size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
+  Recording *best = NULL;
+  for (Recording *r = p->recordings; r; r = r->next)
+    if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) &&
+        memcmp(r->slots, p->slot_of_buffer, size) == 0)
+      best = r;
+  return best;
+}
+
+/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they
+ * are? */
+static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
+  for (Recording *r = p->recordings; r; r = r->next)
+    if (r->seq == seq && r->runs >= full)
+      return false;
+  return !find_recording(p, seq, INT64_MAX);
+}
+
+/* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It
+ * may have fewer than usual, for calls of few steps, where the plan has run so often before that it will have been of
+ * use soon. */
+static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
+  int64_t period = swap_period(p, seq), launches = launches_of(seq), before = p->done / seq->steps;
+  if (!period || !launches)
+    return 0;
+  int64_t times = RECORDED_LAUNCHES / (period * launches), full = period * (times > 1 ? times : 1);
+  if (most / WORTHWHILE >= full)
+    return full;
+  int64_t runs = most < full ? most / period * period : full;
+  return (most + before) / WORTHWHILE >= full && runs * launches >= FEWEST_LAUNCHES && may_be_short(p, seq, full) ? runs
+                                                                                                                  : 0;
+}
+
+/* Records `runs` runs. *out is NULL if the device cannot. The plan is as it was. */
+static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording **out) {
+  Device *d = &p->device;
+  int n = p->build->code.module->nbuffers;
+  int64_t done = p->done, launches = p->launches;
+  Recording *r = ARENA_NEW(p->w.arena, Recording);
+  *out = NULL;
+  if (!d->kind->record(d))
+    return STC_OK;
+  StcStatus s = STC_OK;
+  p->recording = true;
+  p->follows = false;
+  for (int64_t i = 0; i < runs && !s; i++)
+    s = plan_sequence(p, seq);
+  p->recording = p->follows = false;
+  bool kept = d->kind->end_record(d, &r->kept);
+  *r = (Recording){seq,     runs,         p->launches - launches, done, ARENA_ARRAY(p->w.arena, int32_t, n + 1),
+                   r->kept, p->recordings};
+  p->done = done;
+  p->launches = launches;
+  if (s && kept)
+    d->kind->forget(d, r->kept);
+  if (s || !kept)
+    return s;
+  memcpy(r->slots, p->slot_of_buffer, sizeof *r->slots * (size_t)n);
+  *out = p->recordings = r;
+  return STC_OK;
+}
+
+/* Has `runs` runs of the sequence kept in place of those of the last time: the plan is as if they had been made. *kept:
+ * they are. */
+static StcStatus renew(StcPlan *p, const HostSeq *seq, int64_t runs, bool *kept) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  *kept = d->kind->record(d);
+  if (!*kept)
+    return STC_OK;
+  p->recording = true;
+  p->follows = false;
+  for (int64_t i = 0; i < runs && !s; i++)
+    s = plan_sequence(p, seq);
+  p->recording = p->follows = false;
+  bool renewed = d->kind->renew(d, &p->renewed);
+  if (!renewed)
+    p->renewed = NULL;
+  if (!s && !renewed)
+    s = (diag_error(p->w.diags, no_loc(), "the device's driver keeps launches, but makes no graph of them"),
+         STC_DEVICE);
+  return s;
+}
+
+/* Makes up to `most` runs of a sequence whose launches take the step: each time they are kept anew, and then made in
+ * one go, which is quicker than one by one. *made: how many there were; 0: it is not worthwhile, or the device cannot.
+ */
+static StcStatus replay_anew(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
+  Device *d = &p->device;
+  int64_t launches = launches_of(seq), runs = launches ? RECORDED_LAUNCHES / launches : 0;
+  bool kept;
+  runs = runs < most ? runs : most;
+  if (runs * launches < FEWEST_LAUNCHES || !d->kind->renew || !d->kind->renews(d))
+    return STC_OK;
+  StcStatus s = renew(p, seq, runs, &kept);
+  p->no_replay |= !kept;
+  *made = kept ? runs : 0;
+  return s || !kept ? s : d->kind->replay(d, p->renewed);
+}
+
+StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
+  Device *d = &p->device;
+  *made = 0;
+  if (!d->kind->record || p->no_replay || most < 2 || !is_recordable(p, seq))
+    return STC_OK;
+  bool shifted = takes_step(p, seq);
+  if (shifted && !(d->kind->shifts && d->kind->shifts(d)))
+    return replay_anew(p, seq, most, made);
+  Recording *r = find_recording(p, seq, most);
+  int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
+  StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
+  p->no_replay |= !s && runs && !r;
+  if (shifted && r && !d->kind->shifts(d)) {
+    plan_forget_recordings(p);
+    return s ? s : replay_anew(p, seq, most, made);
+  }
+  for (runs = r ? r->runs : 0; r && !s && most - *made >= runs && !stop_asked(p->stop); *made += runs) {
+    s = shifted ? d->kind->shift(d, r->kept, p->done - r->first) : STC_OK;
+    s = s ? s : d->kind->replay(d, r->kept);
+    if (s)
+      break;
+    p->done += runs * seq->steps;
+    p->launches += r->launches;
+  }
+  return s;
+}
+
+void plan_forget_recordings(StcPlan *p) {
+  for (Recording *r = p->recordings; r; r = r->next)
+    p->device.kind->forget(&p->device, r->kept);
+  p->recordings = NULL;
+  if (p->renewed)
+    p->device.kind->forget(&p->device, p->renewed);
+  p->renewed = NULL;
+}

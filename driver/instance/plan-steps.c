@@ -1,0 +1,170 @@
+/* driver/instance/plan-steps.c: what depends on the numbers of the steps: going on from a later one than 0, and
+ * launch-time arrays with an element a step. */
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <string.h>
+
+/* What is looked for in the bodies of a module: uses of `step`, or of the value of scalar `scalar` (-1: of none). */
+typedef struct StepUse {
+  int scalar;
+  bool step, found;
+} StepUse;
+
+/* Notes what `op` uses (a block_walk callback). */
+static void note_use(void *user, Op *op) {
+  StepUse *u = user;
+  u->step |= op->code == OP_STEP;
+  u->found |= op->code == OP_SCALAR && op->sym == u->scalar;
+}
+
+/* Walks all that is computed in the steps of `m`: bodies of stencils and reductions, or kernels. */
+static void walk_steps(const Module *m, void (*fn)(void *user, Op *op), void *user) {
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      block_walk(m->stencils[i].pieces[k].body, fn, user);
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].body)
+      block_walk(m->reductions[i].body, fn, user);
+  for (int i = 0; i < m->nkernels; i++)
+    block_walk(m->kernels[i].body, fn, user);
+}
+
+bool program_counts_steps(const StcProgram *p, const char **what) {
+  const Module *m = p->module;
+  StepUse u = {.scalar = -1};
+  walk_steps(m, note_use, &u);
+  *what = u.step ? "step" : NULL;
+  for (int i = 0; i < m->nreductions && !*what; i++)
+    if (m->reductions[i].every > 1)
+      *what = "every";
+  return *what != NULL;
+}
+
+/* Checks that the values of reductions which the steps use can be had after `step` steps. */
+static StcStatus check_reductions(StcPlan *p, int64_t step) {
+  const Module *m = p->program->module;
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    StepUse u = {.scalar = r->scalar};
+    walk_steps(m, note_use, &u);
+    if (step % r->every && u.found)
+      return diag_error(p->w.diags, r->loc,
+                        "the first step %lld is between two evaluations of %s, whose value the steps use: go on from a "
+                        "multiple of %lld",
+                        (long long)step, r->name, (long long)r->every),
+             STC_USAGE;
+  }
+  return STC_OK;
+}
+
+/* What stc_plan_first_step hands to its guarded part. */
+typedef struct FirstStep {
+  StcPlan *p;
+  int64_t step;
+} FirstStep;
+
+/* Notes the number of the first step. */
+static StcStatus first_step_guarded(void *arg) {
+  FirstStep *f = arg;
+  StcPlan *p = f->p;
+  if (p->inits_done || f->step < 0)
+    return diag_error(p->w.diags, no_loc(), "%s",
+                      f->step < 0 ? "the number of the first step cannot be negative"
+                                  : "the number of the first step must be said before the first run"),
+           STC_USAGE;
+  StcStatus s = check_reductions(p, f->step);
+  if (!s) {
+    p->first = p->done = f->step;
+    p->unseen = f->step ? f->step + 1 : 0;
+  }
+  return s;
+}
+
+StcStatus stc_plan_first_step(StcPlan *p, int64_t step) {
+  FirstStep args = {p, step};
+  StcStatus s = plan_join(p);
+  return s ? s : workspace_guard(&p->w, first_step_guarded, &args);
+}
+
+bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
+  for (int i = 0; i < p->module->nscalars; i++) {
+    const Scalar *x = &p->module->scalars[i];
+    if (!x->is_param || n-- > 0)
+      continue;
+    bool real = type_is_float(x->type);
+    *out = (StcReduction){x->name,
+                          real                 ? STC_F64
+                          : x->type == TY_BOOL ? STC_BOOL
+                                               : STC_I64,
+                          p->done, real ? p->scalars[i].f : 0, real ? 0 : p->scalars[i].i};
+    return true;
+  }
+  *out = (StcReduction){.step = p->done};
+  return false;
+}
+
+/* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of. */
+typedef struct StepArrays {
+  StcPlan *p;
+  int64_t last;
+  bool *told;
+} StepArrays;
+
+/* If `v` is `step` plus a constant sets *c to that and returns true. */
+static bool is_step(const Value *v, int64_t *c) {
+  const Op *op = v->def;
+  *c = 0;
+  if (op && op->code == OP_STEP)
+    return true;
+  for (int i = 0; op && i < 2 && (op->code == OP_ADD || (op->code == OP_SUB && i == 0)); i++) {
+    const Op *a = op->operands[i]->def, *b = op->operands[1 - i]->def;
+    if (!a || !b || a->code != OP_STEP || b->code != OP_CONST)
+      continue;
+    *c = op->code == OP_ADD ? b->cval.i : -b->cval.i;
+    return true;
+  }
+  return false;
+}
+
+/* May what `op` gives be thrown away by a select? */
+static bool is_selected(const Op *op) {
+  for (const Op *user = op->next; user; user = user->next)
+    for (int i = 1; user->code == OP_SELECT && i < 3; i++)
+      if (user->operands[i] == op->results[0])
+        return true;
+  return false;
+}
+
+/* Warns of an element that the array has not in the last step (a block_walk callback). */
+static void note_element(void *user, Op *op) {
+  StepArrays *a = user;
+  int64_t c;
+  if (op->code != OP_ELEMENT || a->told[op->sym] || !is_step(op->operands[0], &c) || is_selected(op))
+    return;
+  const ParamArray *array = &a->p->program->module->param_arrays[op->sym];
+  int64_t n = param_array_extent(array, a->p->scalars);
+  if (n < 1 || a->last < n - c)
+    return;
+  a->told[op->sym] = true;
+  diag_warning(
+      a->p->w.diags, array->loc,
+      "array %s has %lld elements, but the last step takes number %lld, and gets the array's last: give it more "
+      "or make fewer steps",
+      array->name, (long long)n, (long long)(a->last + c));
+}
+
+void plan_warned(StcPlan *p) {
+  p->array_warned = ARENA_ARRAY(p->w.arena, bool, p->program->module->nparam_arrays + 1);
+  memset(p->array_warned, 1, (size_t)p->program->module->nparam_arrays);
+}
+
+void plan_check_steps(StcPlan *p, int64_t steps) {
+  const Module *m = p->program->module;
+  if (steps < 1 || m->nparam_arrays == 0 || m->level != LEVEL_SIR)
+    return;
+  if (!p->array_warned)
+    p->array_warned = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays);
+  StepArrays a = {p, p->done + steps - 1, p->array_warned};
+  walk_steps(m, note_element, &a);
+}

@@ -1,0 +1,65 @@
+/* driver/instance/plan-watch.c: who looks at a plan's fields while it runs: between two time tiles, which are cut for
+ * that where a watch is due, and nowhere else. */
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left) {
+  for (const Watch *w = p->watches; w; w = w->next) {
+    int64_t due = w->every - done % w->every;
+    left = due < left ? due : left;
+  }
+  return left;
+}
+
+/* Is `w` to be called now? */
+static bool is_due(const StcPlan *p, const Watch *w) { return p->done % w->every == 0 && w->shown != p->done; }
+
+bool plan_watch_is_due(const StcPlan *p) {
+  for (const Watch *w = p->watches; w; w = w->next)
+    if (is_due(p, w))
+      return true;
+  return false;
+}
+
+StcStatus plan_show(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (Watch *w = p->watches; w && !s; w = w->next) {
+    if (!is_due(p, w))
+      continue;
+    if (!p->device.kind->whole && !w->queued)
+      s = p->device.kind->wait(&p->device);
+    w->shown = p->done;
+    if (!s)
+      s = w->fn(w->user, p, p->done);
+  }
+  return s;
+}
+
+/* What adding a watch hands to its guarded part. */
+typedef struct WatchArgs {
+  StcPlan *p;
+  Watch watch;
+} WatchArgs;
+
+/* Adds the watch behind those there are. */
+static StcStatus add_watch(void *arg) {
+  WatchArgs *a = arg;
+  Watch **last = &a->p->watches;
+  while (*last)
+    last = &(*last)->next;
+  *last = ARENA_NEW(a->p->w.arena, Watch);
+  **last = a->watch;
+  return STC_OK;
+}
+
+StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user) {
+  if (every < 1)
+    return context_error(p->w.context, "a watch is called after every 1 or more steps, not %lld", (long long)every),
+           STC_USAGE;
+  WatchArgs a = {p, {every, -1, queued, fn, user, NULL}};
+  return workspace_guard(&p->w, add_watch, &a);
+}
+
+StcStatus stc_plan_watch(StcPlan *p, int64_t every, StcWatch fn, void *user) {
+  return plan_watch(p, every, false, fn, user);
+}

@@ -1,0 +1,94 @@
+/* driver/program/budget.c: what is given up for programs of very many fields and stencils, so that they compile in
+ * seconds: tiles, for a step of hundreds of stencils or, without threads, kernels that are too long for LLVM, whose
+ * time grows faster than they do; and then passes of LLVM that take long. Nothing is given up that the options ask for.
+ */
+#include "driver/program/program.h"
+#include "passes/base/tuning.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Is everything about tiles left open? */
+static bool is_open(const Schedule *s) {
+  bool open = s->family == FAMILY_AUTO && !s->T && !s->chunk && !s->ahead && !s->fuse;
+  for (int d = 0; d < MAX_RANK; d++)
+    open = open && !s->block[d] && !s->elems[d];
+  return open;
+}
+
+/* Counts an op (a block_walk callback). */
+static void count_op(void *user, Op *op) {
+  (void)op;
+  ++*(int64_t *)user;
+}
+
+void budget_schedule(Diags *d, const Module *m, Schedule *want) {
+  if (m->level != LEVEL_SIR || m->nstencils < tuning.many_stencils || !is_open(want))
+    return;
+  want->family = FAMILY_NAIVE;
+  diag_remark(d, no_loc(),
+              "a step of %d stencils is compiled in reasonable time with a launch for each alone: -schedule=naive is "
+              "taken; -schedule=overlap has tiles made",
+              m->nstencils);
+}
+
+bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want) {
+  int64_t most = 0;
+  for (int k = 0; k < m->nkernels && !simt; k++) {
+    int64_t ops = 0;
+    block_walk(m->kernels[k].body, count_op, &ops);
+    most = ops > most ? ops : most;
+  }
+  if ((double)most < tuning.long_kernel || !is_open(want))
+    return false;
+  want->family = FAMILY_NAIVE;
+  diag_remark(d, no_loc(),
+              "a kernel of %" PRId64 " operations is not compiled in reasonable time: -schedule=naive is taken, which "
+              "has a launch for each stencil; -schedule=stream has tiles made",
+              most);
+  return true;
+}
+
+CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
+  int64_t ops = 0;
+  for (int k = 0; k < m->nkernels; k++)
+    block_walk(m->kernels[k].body, count_op, &ops);
+  CodegenQuick quick = (double)ops < (simt ? tuning.many_ops_simt : tuning.many_ops) ? QUICK_NOT
+                       : (double)ops < tuning.too_many_ops || simt                   ? QUICK_PASSES
+                                                                                     : QUICK_ALL;
+  if (quick)
+    diag_remark(d, no_loc(),
+                "%" PRId64 " operations in %d kernels are compiled in reasonable time by %s; -O3 has all of them", ops,
+                m->nkernels,
+                quick == QUICK_PASSES ? "the optimisations that pay most alone"
+                                      : "few optimisations and quick selection of instructions");
+  return quick;
+}
+
+bool budget_compiler(Diags *d, const Module *m, bool simt) {
+  const Kernel *longest = NULL;
+  int64_t most = 0;
+  double seconds = 0;
+  for (int k = 0; k < m->nkernels && simt; k++) {
+    int64_t ops = 0;
+    block_walk(m->kernels[k].body, count_op, &ops);
+    seconds += tuning.slow_seconds * pow((double)ops / tuning.slow_ops, tuning.slow_power);
+    if (ops > most) {
+      most = ops;
+      longest = &m->kernels[k];
+    }
+  }
+  if ((double)most >= tuning.endless_kernel) {
+    diag_error(d, longest->loc,
+               "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: fewer time steps "
+               "(-T), fewer points a thread (-elems) or -schedule=naive make fewer",
+               longest->name, most, tuning.endless_kernel);
+    return false;
+  }
+  if ((double)most >= tuning.slow_kernel)
+    diag_warning(d, longest->loc,
+                 "kernel %s has %" PRId64 " operations: the GPU's compiler may take %.0f s for all kernels; fewer time "
+                 "steps (-T) or points a thread (-elems) make fewer",
+                 longest->name, most, seconds);
+  return true;
+}

@@ -1,0 +1,227 @@
+/* driver/program/code-units.c: kernels compiled in units, by several threads. */
+#include "driver/program/code-units.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Kernels of fewer ops than this together are a unit; no more threads than this work. */
+enum { UNIT_OPS = 1000, MOST_THREADS = 32 };
+
+/* ---------------------------------------------------------------- cutting */
+
+/* Counts an op (a block_walk callback). */
+static void count_op(void *user, Op *op) {
+  (void)op;
+  ++*(int *)user;
+}
+
+/* Adds the kernels that are launched in the place of others, or those that are not, to the units. */
+static void cut(Arena *a, const Module *m, bool others, const bool *is_other, CodeUnits *p) {
+  int room = 0;
+  bool *only = NULL;
+  for (int i = 0; i < m->nkernels; i++) {
+    int ops = 1;
+    if (is_other[i] != others)
+      continue;
+    block_walk(m->kernels[i].body, count_op, &ops);
+    if (!only || ops > room) {
+      CodeUnit unit = {.only = only = ARENA_ARRAY(a, bool, m->nkernels)};
+      ARENA_PUSH(a, p->all, p->n, unit);
+      room = UNIT_OPS;
+    }
+    only[i] = true;
+    p->of[i] = p->n - 1;
+    room -= ops;
+  }
+}
+
+CodeUnits *units_cut(Arena *a, const Module *m) {
+  CodeUnits *p = ARENA_NEW(a, CodeUnits);
+  bool *is_other = ARENA_ARRAY(a, bool, m->nkernels + 1);
+  p->of = ARENA_ARRAY(a, int, m->nkernels + 1);
+  p->nkernels = m->nkernels;
+  for (int i = 0; i < m->nkernels; i++)
+    if (m->kernels[i].instead)
+      is_other[m->kernels[i].instead - 1] = true;
+  cut(a, m, false, is_other, p);
+  cut(a, m, true, is_other, p);
+  return p;
+}
+
+void units_free(CodeUnits *p) {
+  for (int i = 0; p && i < p->n; i++) {
+    free(p->all[i].text);
+    free(p->all[i].image);
+  }
+}
+
+/* ---------------------------------------------------------------- working */
+
+/* A message kept until all threads are done. */
+typedef struct Kept {
+  StcMessageKind kind;
+  struct Kept *next;
+  char text[];
+} Kept;
+
+/* A unit to be worked on, and what came of it. */
+typedef struct Task {
+  int number;
+  StcStatus status;
+  Kept *first, **last;
+} Task;
+
+/* All that the threads share. */
+typedef struct Crowd {
+  CodeUnits *units;
+  Task *tasks;
+  int n;
+  atomic_int next;
+  bool remarks;
+  const CodegenOptions *codegen;
+  UnitWork work;
+  void *user;
+} Crowd;
+
+/* Keeps a message (StcConfig.message). */
+static void keep(void *user, const StcMessage *m) {
+  Task *t = user;
+  Kept *k = malloc(sizeof *k + strlen(m->text) + 1);
+  if (!k)
+    return;
+  *k = (Kept){.kind = m->kind};
+  memcpy(k->text, m->text, strlen(m->text) + 1);
+  *t->last = k;
+  t->last = &k->next;
+}
+
+/* What a task's guarded part is given. */
+typedef struct TaskArgs {
+  Crowd *crowd;
+  Task *task;
+  Workspace *w;
+} TaskArgs;
+
+/* The work, in a workspace of its own. */
+static StcStatus work_guarded(void *arg) {
+  TaskArgs *a = arg;
+  diags_enable_remarks(a->w->diags, a->crowd->remarks);
+  return a->crowd->work(a->w, &a->crowd->units->all[a->task->number], a->task->number, a->crowd->user);
+}
+
+/* Does one task. */
+static void do_task(Crowd *c, Task *t) {
+  StcConfig config = {.message = keep, .user = t};
+  StcContext *context = stc_context_new(&config);
+  Workspace w;
+  t->status = STC_MEMORY;
+  if (!context || !workspace_open(&w, context, NULL)) {
+    stc_context_free(context);
+    return;
+  }
+  TaskArgs args = {c, t, &w};
+  t->status = workspace_guard(&w, work_guarded, &args);
+  workspace_close(&w);
+  stc_context_free(context);
+}
+
+/* How many kernels are in a unit. */
+static int kernels_of(const CodeUnits *p, int unit) {
+  int n = 0;
+  for (int i = 0; i < p->nkernels; i++)
+    n += p->of[i] == unit;
+  return n;
+}
+
+/* Does tasks until none is left. */
+static void *do_tasks(void *arg) {
+  Crowd *c = arg;
+  for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;) {
+    if (stop_asked(c->codegen->stop))
+      c->tasks[i].status = STC_INTERRUPTED;
+    else
+      do_task(c, &c->tasks[i]);
+    if (c->codegen->working)
+      atomic_fetch_add(&c->codegen->working->done, kernels_of(c->units, c->tasks[i].number));
+  }
+  return NULL;
+}
+
+/* Does all tasks by as many threads as there are processors for this process. */
+static void do_all(Crowd *c) {
+  pthread_t others[MOST_THREADS];
+  cpu_set_t set;
+  int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1, started = 0;
+  while (started < processors - 1 && started < c->n - 1 && started < MOST_THREADS &&
+         pthread_create(&others[started], NULL, do_tasks, c) == 0)
+    started++;
+  do_tasks(c);
+  for (int i = 0; i < started; i++)
+    pthread_join(others[i], NULL);
+}
+
+/* Passes the messages of a task on, and lets them go. */
+static void tell(Task *t, Diags *d) {
+  static void (*const say[])(Diags *d, Loc at, const char *fmt, ...) = {[STC_ERROR] = diag_error,
+                                                                        [STC_WARNING] = diag_warning,
+                                                                        [STC_REMARK] = diag_remark,
+                                                                        [STC_NOTE] = diag_note};
+  while (t->first) {
+    Kept *k = t->first;
+    t->first = k->next;
+    say[k->kind](d, no_loc(), "%s", k->text);
+    free(k);
+  }
+}
+
+StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
+                     void *user) {
+  Crowd c = {.units = p, .tasks = calloc((size_t)p->n + 1, sizeof *c.tasks), .remarks = remarks};
+  StcStatus s = STC_OK;
+  c.codegen = o;
+  c.work = work;
+  c.user = user;
+  if (!c.tasks)
+    return diag_error(d, no_loc(), "out of memory"), STC_MEMORY;
+  for (int i = 0; i < p->n; i++)
+    if (wanted[i]) {
+      Task *t = &c.tasks[c.n++];
+      t->number = i;
+      t->last = &t->first;
+    }
+  if (o->working) {
+    int of = 0;
+    for (int i = 0; i < c.n; i++)
+      of += kernels_of(p, c.tasks[i].number);
+    atomic_store(&o->working->done, 0);
+    atomic_store(&o->working->of, of);
+  }
+  do_all(&c);
+  if (o->working)
+    working_end(o->working);
+  for (int i = 0; i < c.n; i++) {
+    tell(&c.tasks[i], d);
+    s = s ? s : c.tasks[i].status;
+  }
+  free(c.tasks);
+  return s;
+}
+
+StcStatus unit_codegen(Workspace *w, CodeUnit *p, const Module *m, const Target *t, const CodegenOptions *o) {
+  CodegenOptions mine = *o;
+  char *text;
+  size_t size;
+  mine.only = p->only;
+  if (p->text)
+    return STC_OK;
+  if (!codegen(w->arena, w->diags, m, t, EMIT_OBJ, &mine, &text, &size))
+    return stop_asked(o->stop) ? STC_INTERRUPTED : STC_INTERNAL;
+  p->text = malloc(size + 1);
+  if (!p->text)
+    return diag_error(w->diags, no_loc(), "out of memory"), STC_MEMORY;
+  memcpy(p->text, text, size + 1);
+  p->text_size = size;
+  return STC_OK;
+}

@@ -1,0 +1,38 @@
+/* driver/program/code-units.h: the kernels of a build in units that are compiled apart, by several threads and only if
+ * they are wanted (code-units.c). */
+#ifndef STC_DEVICE_CODE_UNITS_H
+#define STC_DEVICE_CODE_UNITS_H
+
+#include "driver/program/program.h"
+
+/* Some kernels of a module. only: by kernel, is it in? text: what LLVM made of them, image: what the device's driver
+ * made of that, both from malloc; NULL: nothing yet. */
+typedef struct CodeUnit {
+  const bool *only;
+  char *text, *image;
+  size_t text_size, image_size;
+} CodeUnit;
+/* Those of a module. of: by kernel, the number of its unit. */
+struct CodeUnits {
+  int n, nkernels;
+  CodeUnit *all;
+  int *of;
+};
+
+/* Cuts `m` into units, in `a`: neighbours of few ops are in one; so is what is launched only in the place of others,
+ * and what is launched by its own name. The same module gives the same units on all computers. */
+CodeUnits *units_cut(Arena *a, const Module *m);
+/* Gives the memory of texts and images back. */
+void units_free(CodeUnits *p);
+
+/* Work on a unit, which may run in a thread of its own: messages go to w->diags and to `user` what the work is for. */
+typedef StcStatus (*UnitWork)(Workspace *w, CodeUnit *p, int number, void *user);
+/* Does the work for all units that are `wanted` (by number), several at once, and passes their messages on to `d` in
+ * the order of the units. Returns the first error; begins no unit once o->stop asks for that, and tells o->working.
+ * remarks: are there to be any? */
+StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
+                     void *user);
+/* LLVM's part of that: makes p->text of kernels of `m`, unless it is there. */
+StcStatus unit_codegen(Workspace *w, CodeUnit *p, const Module *m, const Target *t, const CodegenOptions *o);
+
+#endif

@@ -1,0 +1,179 @@
+/* driver/program/context.c: contexts, their messages, and running out of memory. */
+#include "driver/program/program.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+StcContext *stc_context_new(const StcConfig *config) {
+  ReallocFn fn = config && config->realloc ? config->realloc : heap_realloc;
+  void *user = config ? config->user : NULL;
+  StcContext *c = fn(user, NULL, sizeof *c);
+  if (c)
+    *c = (StcContext){.realloc = fn, .message = config ? config->message : NULL, .user = user};
+  return c;
+}
+
+StcContext *context_of_command(const StcConfig *config) {
+  StcContext *c = stc_context_new(config);
+  if (c)
+    c->command = true;
+  return c;
+}
+
+void stc_context_free(StcContext *c) {
+  if (c)
+    c->realloc(c->user, c, 0);
+}
+
+const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
+
+/* Hands the message to the context's callback, or prints it. */
+static void context_send(StcContext *c, const Diag *d) {
+  if (!c->message) {
+    diag_print(stderr, d, isatty(STDERR_FILENO));
+    return;
+  }
+  StcMessage m = {(StcMessageKind)d->kind, d->file, d->line, d->col, d->source, d->message};
+  c->message(c->user, &m);
+}
+
+/* Sends a message without a place, as a caller of the library needs it: the text as it is where there is no memory for
+ * that. */
+static void send_to_caller(StcContext *c, Diag d) {
+  Arena *a = arena_new(c->realloc, c->user);
+  jmp_buf handler;
+  if (a) {
+    arena_on_oom(a, &handler);
+    if (!setjmp(handler)) {
+      Diag told = d;
+      told.message = diag_for_callers(a, d.message);
+      context_send(c, &told);
+    } else {
+      context_send(c, &d);
+    }
+    arena_free(a);
+    return;
+  }
+  context_send(c, &d);
+}
+
+/* Sends a message without a place. */
+static void send_text(StcContext *c, DiagKind kind, const char *fmt, va_list ap) {
+  char text[2048];
+  vsnprintf(text, sizeof text, fmt, ap);
+  Diag d = {kind, NULL, 0, 0, NULL, text};
+  if (c->command)
+    context_send(c, &d);
+  else
+    send_to_caller(c, d);
+}
+
+void context_error(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  send_text(c, DIAG_ERROR, fmt, ap);
+  va_end(ap);
+}
+
+void context_warning(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  send_text(c, DIAG_WARNING, fmt, ap);
+  va_end(ap);
+}
+
+void context_remark(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  if (c->verbose)
+    send_text(c, DIAG_REMARK, fmt, ap);
+  va_end(ap);
+}
+
+/* The sink of a workspace's diagnostics. */
+static void workspace_message(void *user, const Diag *d) {
+  Workspace *w = user;
+  if (!w->silent && (!w->muted || d->kind == DIAG_ERROR))
+    context_send(w->context, d);
+}
+
+bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
+  jmp_buf handler;
+  *w = (Workspace){.context = c, .arena = arena_new(c->realloc, c->user), .parent = parent};
+  if (!w->arena)
+    return false;
+  arena_on_oom(w->arena, &handler);
+  if (setjmp(handler)) {
+    arena_free(w->arena);
+    w->arena = NULL;
+    return false;
+  }
+  w->diags = parent ? parent->diags : diags_new(w->arena, workspace_message, w);
+  diags_speak_of_options(w->diags, c->command);
+  arena_on_oom(w->arena, NULL);
+  return true;
+}
+
+void workspace_close(Workspace *w) {
+  if (w->arena)
+    arena_free(w->arena);
+  w->arena = NULL;
+}
+
+/* Sends running out of memory in `w` (NULL: nothing to do) to `handler`; returns where it went before. */
+static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
+  jmp_buf *before = w ? w->handler : NULL;
+  if (w) {
+    w->handler = handler;
+    arena_on_oom(w->arena, handler);
+  }
+  return before;
+}
+
+/* How workspace_give_up comes back, where arenas come back with 1. */
+enum { GIVEN_UP = 2 };
+
+const Stop *compile_stop(StcContext *c) {
+  c->asked.also = c->run_stop;
+  return &c->asked;
+}
+
+void stc_context_stop(StcContext *c, bool stop) { stop_ask(&c->asked, stop); }
+
+void workspace_obey(Workspace *w) {
+  if (stop_asked(compile_stop(w->context)))
+    longjmp(*w->handler, ARENA_STOPPED);
+}
+
+/* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile, with STC_INTERRUPTED if compiling was to end.
+ */
+static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
+  switch (setjmp(*handler)) {
+  case 0: return fn(arg);
+  case GIVEN_UP: return STC_MEMORY;
+  case ARENA_STOPPED:
+    working_end(&w->context->working);
+    arena_obey(w->arena, NULL);
+    if (w->parent)
+      arena_obey(w->parent->arena, NULL);
+    return STC_INTERRUPTED;
+  default:
+    context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own",
+                  arena_used(w->arena));
+    return STC_MEMORY;
+  }
+}
+
+_Noreturn void workspace_give_up(Workspace *w) { longjmp(*w->handler, GIVEN_UP); }
+
+StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
+  jmp_buf handler, *before = redirect(w, &handler), *before_parent = redirect(w->parent, &handler);
+  if (!before && !before_parent && w->diags && !diags_speaks_of_options(w->diags))
+    diags_begin_call(w->diags);
+  StcStatus s = call_guarded(w, fn, arg, &handler);
+  redirect(w, before);
+  redirect(w->parent, before_parent);
+  return s;
+}

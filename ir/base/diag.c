@@ -1,0 +1,215 @@
+/* ir/base/diag.c: messages about a source text, with the line and a caret. */
+#include "ir/base/base.h"
+
+#include <string.h>
+
+/* A text that places refer to. */
+typedef struct Source {
+  const char *name, *text;
+} Source;
+
+struct Diags {
+  Arena *arena;
+  DiagFn fn;
+  void *user;
+  int nsources;
+  Source *sources;
+  int errors, before; /* in all; when the call began */
+  bool remarks;
+  bool calls;  /* messages speak of calls, not of options */
+  bool hidden; /* the message before was not shown, so its notes are not either */
+};
+
+/* The sink used when there is none: standard error. */
+static void print_to_stderr(void *user, const Diag *d) {
+  (void)user;
+  diag_print(stderr, d, false);
+}
+
+Diags *diags_new(Arena *a, DiagFn fn, void *user) {
+  Diags *d = ARENA_NEW(a, Diags);
+  d->arena = a;
+  d->fn = fn ? fn : print_to_stderr;
+  d->user = user;
+  return d;
+}
+
+int diags_add_source(Diags *d, const char *name, const char *text) {
+  Source s = {arena_strdup(d->arena, name), text};
+  ARENA_PUSH(d->arena, d->sources, d->nsources, s);
+  return d->nsources - 1;
+}
+
+int diags_errors(const Diags *d) { return d->errors; }
+void diags_begin_call(Diags *d) { d->before = d->errors; }
+void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
+
+bool diags_remarks_enabled(const Diags *d) { return d->remarks; }
+void diags_speak_of_options(Diags *d, bool on) { d->calls = !on; }
+bool diags_speaks_of_options(const Diags *d) { return !d->calls; }
+
+/* A copy of line `line` (from 1) of `text`, NULL if the text has fewer lines. */
+static const char *source_line(Arena *a, const char *text, int line) {
+  for (int i = 1; i < line; i++) {
+    text = strchr(text, '\n');
+    if (!text)
+      return NULL;
+    text++;
+  }
+  return arena_strndup(a, text, strcspn(text, "\r\n"));
+}
+
+/* Decides by kind, number of errors so far and the message before whether a message is shown, and counts it. */
+static bool is_shown(Diags *d, DiagKind kind) {
+  if (kind == DIAG_NOTE)
+    return !d->hidden;
+  if (kind == DIAG_ERROR)
+    d->hidden = ++d->errors - d->before > MAX_ERRORS;
+  else
+    d->hidden = kind == DIAG_REMARK && !d->remarks;
+  return !d->hidden;
+}
+
+/* Options of the command that messages name, and what callers of libstc write for them: members of StcOptions,
+ * arguments of calls, calls. What begins with another row stands before it. */
+static const char *const members[][2] = {{"-T", "T"},
+                                         {"-block", "block"},
+                                         {"-elems", "elems"},
+                                         {"-schedule", "schedule"},
+                                         {"-plan", "schedule"},
+                                         {"-fuse", "fuse"},
+                                         {"-chunk", "chunk"},
+                                         {"-ahead", "ahead"},
+                                         {"-barriers", "barriers"},
+                                         {"-tiles", "tiles"},
+                                         {"-edges", "edges"},
+                                         {"-march", "march"},
+                                         {"-mcpu", "mcpu"},
+                                         {"-freal", "real"},
+                                         {"-passes", "passes"},
+                                         {"-load-pass", "load_passes"},
+                                         {"-for-grid", "grid"},
+                                         {"-fno-contract", "no_contract"},
+                                         {"-ffast-math", "fast_math"},
+                                         {"-fcheck=finite", "check_finite"},
+                                         {"-fcheck=bounds", "check_bounds"},
+                                         {"-fcheck", "check_finite or check_bounds"},
+                                         {"-O0", "opt_level 1"},
+                                         {"-O1", "opt_level 2"},
+                                         {"-O2", "opt_level 3"},
+                                         {"-O3", "opt_level 4"},
+                                         {"-print-before", "print_before"},
+                                         {"-print-after-all", "print_all"},
+                                         {"-print-after", "print_after"},
+                                         {"-verify-each", "verify_each"},
+                                         {"-time-passes", "time_passes"},
+                                         {"-stats", "stats"},
+                                         {"-Rpass", "remarks"},
+                                         {"-emit=header", "stc_program_header"},
+                                         {"-emit=manifest", "stc_program_manifest"},
+                                         {"-emit=plan", "stc_program_plan"},
+                                         {"-emit=ast", "STC_EMIT_AST"},
+                                         {"-emit=sir", "STC_EMIT_SIR"},
+                                         {"-emit=kir", "STC_EMIT_KIR"},
+                                         {"-emit=llvm", "STC_EMIT_LLVM"},
+                                         {"-emit=asm", "STC_EMIT_ASM"},
+                                         {"-emit=obj", "STC_EMIT_OBJ"},
+                                         {"--device", "device"},
+                                         {"--split", "split"},
+                                         {"--mpi", "mpi"},
+                                         {"--first-step", "stc_plan_first_step"},
+                                         {"--time=kernels", "stc_plan_time_kernels"}};
+
+/* The row of the option that `s` begins with, -1: none. */
+static int find_member(const char *s) {
+  for (int i = 0; i < (int)(sizeof members / sizeof members[0]); i++) {
+    size_t n = strlen(members[i][0]);
+    if (strncmp(s, members[i][0], n) == 0 && !strchr("abcdefghijklmnopqrstuvwxyz-_", s[n] ? s[n] : ' '))
+      return i;
+  }
+  return -1;
+}
+
+const char *diag_for_callers(Arena *a, const char *text) {
+  Str s = {.arena = a};
+  str_add(&s, "");
+  bool quoted = false;
+  for (const char *c = text; *c; c++) {
+    quoted ^= *c == '"';
+    int i = !quoted && (c == text || strchr(" (", c[-1])) ? find_member(c) : -1;
+    str_addf(&s, i < 0 ? "%.1s" : "%s", i < 0 ? c : members[i][1]);
+    c += i < 0 ? 0 : strlen(members[i][0]) - 1;
+  }
+  return s.s;
+}
+
+/* Formats one message and hands it to the sink. */
+static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap) {
+  if (!is_shown(d, kind))
+    return;
+  Str s = {.arena = d->arena};
+  str_addv(&s, fmt, ap);
+  Diag m = {.kind = kind, .message = d->calls ? diag_for_callers(d->arena, s.s) : s.s};
+  if (at.line > 0 && at.file >= 0 && at.file < d->nsources) {
+    m.file = d->sources[at.file].name;
+    m.line = at.line;
+    m.col = at.col;
+    if (d->sources[at.file].text)
+      m.source = source_line(d->arena, d->sources[at.file].text, at.line);
+  }
+  d->fn(d->user, &m);
+}
+
+void diag_error(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_ERROR, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_warning(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_WARNING, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_remark(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_REMARK, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_note(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_NOTE, at, fmt, ap);
+  va_end(ap);
+}
+
+/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a
+ * very long line what is about the column. */
+static void print_caret(FILE *to, const Diag *d, bool color) {
+  enum { BEFORE = 120, MOST = 240 };
+  size_t length = strlen(d->source), column = (size_t)d->col - 1 < length ? (size_t)d->col - 1 : length;
+  size_t from = length > MOST && column > BEFORE ? column - BEFORE : 0,
+         shown = length - from > MOST ? MOST : length - from;
+  fprintf(to, "%s%.*s%s\n", from ? "..." : "", (int)shown, d->source + from, from + shown < length ? "..." : "");
+  fprintf(to, "%s", from ? "   " : "");
+  for (size_t i = from; i < column; i++)
+    fputc(d->source[i] == '\t' ? '\t' : ' ', to);
+  fprintf(to, "%s^%s\n", color ? "\033[1;32m" : "", color ? "\033[0m" : "");
+}
+
+void diag_print(FILE *to, const Diag *d, bool color) {
+  static const char *const names[] = {"error", "warning", "remark", "note"};
+  static const char *const colors[] = {"\033[1;31m", "\033[1;35m", "\033[1;34m", "\033[1;36m"};
+  if (d->file)
+    fprintf(to, "%s:%d:%d: ", d->file, d->line, d->col);
+  else
+    fprintf(to, "stc: ");
+  fprintf(to, "%s%s:%s %s\n", color ? colors[d->kind] : "", names[d->kind], color ? "\033[0m" : "", d->message);
+  if (d->source && d->col > 0)
+    print_caret(to, d, color);
+}

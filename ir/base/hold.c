@@ -1,0 +1,29 @@
+/* ir/base/hold.c: what must not be left half done when the process ends at once. */
+#include "ir/base/base.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+/* Of the process, as its end is: how many holds there are, and whether no more are given. */
+static atomic_int holds;
+static atomic_bool closed;
+static _Thread_local bool closer;
+
+void hold_begin(void) {
+  for (;;) {
+    atomic_fetch_add(&holds, 1);
+    if (!atomic_load(&closed) || closer)
+      return;
+    atomic_fetch_sub(&holds, 1);
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+}
+
+void hold_end(void) { atomic_fetch_sub(&holds, 1); }
+
+bool hold_close(bool on) {
+  atomic_store(&closed, on);
+  closer = on && atomic_load(&holds) == 0;
+  atomic_store(&closed, closer);
+  return closer;
+}

@@ -1,0 +1,86 @@
+/* interp-reduce.c: reductions in the reference, in the fixed order of run.h ("Reductions"): points to lanes, the lanes
+ * of a row pairwise, rows to blocks, blocks pairwise. */
+#include "ir/interp/interp.h"
+
+/* One evaluation: the region; the values of blocks so far, and of the lanes of row number `row`, -1: there is none yet.
+ */
+typedef struct Sum {
+  Interp *in;
+  const Reduction *r;
+  const Body *body;
+  Region over;
+  int64_t row;
+  Const *blocks, *lanes;
+} Sum;
+
+/* Number of the line along the last dimension that the point `p` lies on. */
+static int64_t line_of(const Sum *s, const int64_t *p) {
+  int64_t line = 0;
+  for (int k = 0; k < s->in->rank - 1; k++)
+    line = line * (s->over.hi[k] - s->over.lo[k] + 1) + p[k] - s->over.lo[k];
+  return line;
+}
+
+/* Ends a row: combines its value with what its block has; the lanes are as before the first point. */
+static void end_row(Sum *s) {
+  Const *block = &s->blocks[s->row % REDUCE_BLOCKS];
+  if (s->row >= 0)
+    *block = reduce_combine(s->r->op, s->r->type, *block, reduce_pairs(s->r->op, s->r->type, s->lanes, REDUCE_LANES));
+  for (int t = 0; t < REDUCE_LANES; t++)
+    s->lanes[t] = reduce_identity(s->r->op, s->r->type);
+}
+
+/* Combines the values at the `n` points from `p` on with what their lanes have (an interp_each callback). */
+static bool add_points(void *user, const int64_t *p, int n) {
+  Sum *s = user;
+  Interp *in = s->in;
+  if (!interp_run_body(in, s->body, p, n))
+    return false;
+  const Const *value = in->rows + (size_t)s->body->yield[0][0] * CHUNK;
+  int64_t line = line_of(s, p), first = p[in->rank - 1] - s->over.lo[in->rank - 1];
+  for (int i = 0; i < n; i++) {
+    int64_t row = in->rank > 1 ? line : (first + i) / REDUCE_ROW;
+    Const *lane = &s->lanes[(first + i) % REDUCE_LANES];
+    if (row != s->row)
+      end_row(s);
+    s->row = row;
+    *lane = reduce_combine(s->r->op, s->r->type, *lane, value[i]);
+  }
+  return true;
+}
+
+/* Evaluates `r`, whose body is `body`, into its scalar. */
+static bool evaluate(Interp *in, const Reduction *r, const Body *body) {
+  Sum s = {.in = in,
+           .r = r,
+           .body = body,
+           .over = interp_region(in, &r->over),
+           .row = -1,
+           .blocks = in->sums,
+           .lanes = in->sums + REDUCE_BLOCKS};
+  for (int i = 0; i < REDUCE_BLOCKS; i++)
+    s.blocks[i] = reduce_identity(r->op, r->type);
+  end_row(&s);
+  in->reduction = r;
+  interp_start_body(in, body);
+  bool ok = interp_each(in, &s.over, add_points, &s);
+  in->reduction = NULL;
+  end_row(&s);
+  in->b->scalars[r->scalar] = reduce_pairs(r->op, r->type, s.blocks, REDUCE_BLOCKS);
+  return ok;
+}
+
+bool interp_reduce(Interp *in, const Body *bodies, bool *stop) {
+  for (int i = 0; i < in->m->nreductions; i++) {
+    const Reduction *r = &in->m->reductions[i];
+    if (!reduction_is_due(r, in->step))
+      continue;
+    if (!evaluate(in, r, &bodies[i]))
+      return false;
+    if (in->b->reduced)
+      in->b->reduced(in->b->user, r, in->step, in->b->scalars[r->scalar]);
+    if (!reduction_judge(in->m, r, in->b->scalars, in->step, stop, in->d))
+      return false;
+  }
+  return true;
+}

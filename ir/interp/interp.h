@@ -1,0 +1,129 @@
+/* interp.h: what the files of the reference share (private to ir/).
+ *
+ *   interp.c          a run: stencils, steps, time levels
+ *   interp-body.c     bodies, op by op over neighbouring points
+ *   interp-field.c    fields: their memory, and what accesses read
+ *   interp-reduce.c   reductions in their fixed order
+ *   interp-probe.c    probes at their points */
+#ifndef STC_INTERP_H
+#define STC_INTERP_H
+
+#include "ir/run/exec.h"
+
+/* Points of a row worked on together. */
+enum { CHUNK = 128 };
+
+/* A component of a field's type: its type, and the bytes of a point that lie before it. */
+typedef struct Component {
+  Type type;
+  int64_t offset;
+} Component;
+
+/* A field while the program runs. `now` is its array, of `bytes` a point; while a stencil that writes it runs, `old` is
+ * the copy of what was there before. `written` and `old_written` say for a temp field, cell by cell, whether this step
+ * wrote it; NULL for others. `changing`: a running stencil writes it. `outside` has the constant beyond the edges by
+ * component. `pasts` are the states of past 1 and on, and `start`, if the levels move on by themselves, the copy of
+ * what the field was at the start of the step; else NULL. */
+typedef struct FieldState FieldState;
+struct FieldState {
+  const Field *field;
+  int rank;
+  int64_t lo[MAX_RANK], hi[MAX_RANK], stride[MAX_RANK], points, bytes;
+  int ncomponents;
+  Component *components;
+  Const *outside;
+  char *now, *old;
+  uint8_t *written, *old_written;
+  bool changing;
+  FieldState **pasts;
+  char *start;
+};
+
+/* One op of a body: its values are rows dst, a, b, c; an access to a field of several components fills rows dst and on.
+ */
+typedef struct RowOp {
+  const Op *op;
+  ExecCode code;
+  int32_t dst, a, b, c;
+} RowOp;
+
+/* A body made ready: its ops, how many rows they need, and for each value it yields the rows of its components. */
+typedef struct Body {
+  int nops, nrows;
+  RowOp *ops;
+  const int32_t **yield;
+} Body;
+
+/* A region under the params. */
+typedef struct Region {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Region;
+
+/* A run. `rows` has the places of all values of the body at work, CHUNK each; `skip` is skip_init while inits run, else
+ * NULL; `stencil`, `reduction` or `probe` is what runs; `probe_bodies` has the bodies of probes, and `probe_values`
+ * room for the values of any of them; `sums` has the partial values of a reduction: REDUCE_BLOCKS and, behind
+ * them, REDUCE_LANES. */
+typedef struct Interp {
+  Arena *arena;
+  const Module *m;
+  Binding *b;
+  Diags *d;
+  int rank;
+  FieldState *fields;
+  Const *rows, *sums;
+  int max_rows;
+  int64_t step;
+  const bool *skip;
+  const Stencil *stencil;
+  const Reduction *reduction;
+  const Probe *probe;
+  Body *probe_bodies;
+  void *probe_values;
+} Interp;
+
+/* interp-field.c */
+
+/* Sets up the states of all fields. False after reporting one that has no array. */
+bool interp_fields(Interp *in);
+/* Gives field `i` room for its old values. */
+void interp_keep_old(Interp *in, int i);
+/* The values that the access `op` has at the `n` points from `p` on along the last dimension, into the rows from `dst`
+ * on, one a component. */
+bool interp_access(Interp *in, const Op *op, const int64_t *p, int n, Const *dst);
+/* Makes the `n` cells of `f` from point `p` on what the rows `from` hold, one a component. */
+void interp_write(Interp *in, FieldState *f, const int32_t *from, const int64_t *p, int n);
+/* What a field's bounds, or a piece's, are under the params, as text "[0 .. 7, 0 .. 3]". */
+const char *interp_region_text(Interp *in, const int64_t *lo, const int64_t *hi);
+/* At the start of a step: remembers the fields that have a past. At its end: moves the levels on. */
+void interp_keep_start(Interp *in);
+void interp_move_on(Interp *in);
+/* After the inits: pasts that neither an init nor in->skip names become what their field is. */
+void interp_fill_pasts(Interp *in);
+
+/* interp-body.c */
+
+/* Evaluates `b` under the params. */
+Region interp_region(const Interp *in, const Box *b);
+/* Makes the body ready, and in->max_rows enough for it. */
+Body interp_translate(Interp *in, const Block *b);
+/* Runs fn on all points of `r`, at most CHUNK at once: the `n` from `p` on along the last dimension. False as soon as
+ * fn says so. */
+bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const int64_t *p, int n), void *user);
+/* Fills the rows that are the same at all points; then the others, for the `n` points from `p` on. */
+void interp_start_body(Interp *in, const Body *body);
+bool interp_run_body(Interp *in, const Body *body, const int64_t *p, int n);
+
+/* interp-reduce.c */
+
+/* Evaluates the reductions that are due when in->step steps are done, as far as `bodies`, by reduction, are made ready.
+ * Sets *stop if the run is to end. False after an error. */
+bool interp_reduce(Interp *in, const Body *bodies, bool *stop);
+
+/* interp-probe.c */
+
+/* Makes the bodies of all probes ready. */
+void interp_start_probes(Interp *in);
+/* Hands the values of the probes that are due when in->step steps are done to in->b->probed. False after an error. */
+bool interp_probe(Interp *in);
+
+#endif

@@ -1,0 +1,177 @@
+/* ir/run/run.h: what code means, and all that runs it, in this order:
+ *
+ *   eval.c                       one op on constants
+ *   reduce.c                     the order of reductions
+ *   bind.c  covered.c            params, and what is checked before a launch
+ *   points.c                     lists of points and probes
+ *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
+ *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
+ */
+#ifndef STC_IR_RUN_H
+#define STC_IR_RUN_H
+
+#include "ir/build.h"
+
+/* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + -
+ * * / sqrt fma are computed in f64 and rounded; min and max are IEEE 754-2019 minimumNumber and maximumNumber. Not for
+ * access, index, step, thread, block, inside, idx.*. */
+Const eval_op(const Op *op, const Const *operands);
+/* Is x in [2^-RANGED_F32, 2^RANGED_F32), or for TY_F64 [2^-RANGED_F64, 2^RANGED_F64)? What op ranged asks: quotients
+ * and residuals of such numbers neither overflow nor lose bits to underflow. */
+enum { RANGED_F32 = 62, RANGED_F64 = 500 };
+bool eval_ranged(Type t, double x);
+/* The same of what is NaN or not below that: what op ranged.above asks. */
+bool eval_below_end(Type t, double x);
+/* Does div.ranged give x / y, both without sign, sqrt.ranged the root of `x`? For all that is ranged, and more: as far
+ * as the reciprocal, the quotient and what it leaves have all their bits. */
+bool eval_short_quotient(Type t, double x, double y);
+bool eval_short_root(Type t, double x);
+/* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
+ * as NumPy's "reflect") or OP_WRAP. */
+int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
+/* The last coordinate in [lo, hi] that is a multiple of `n` away from lo: where OP_GUARD of so many elements leads. */
+int64_t eval_last(int64_t lo, int64_t hi, int64_t n);
+
+/* Reductions (both IRs, all devices). Values are combined in an order that depends on the region alone, so that every
+ * device gives the same bits: the region's points are cut into rows of ROW consecutive points: those of one line along
+ * the last dimension (rank 1: REDUCE_ROW points; the last may be shorter). In each row lane t = (position in the row)
+ * mod REDUCE_LANES starts from the identity and takes its points in rising order; then the lanes are combined pairwise,
+ * t with t + w for w = REDUCE_LANES/2, .., 2, 1: the value of the row. Block b = (row number) mod REDUCE_BLOCKS starts
+ * from the identity and takes its rows in rising order; the blocks are combined pairwise like lanes. So whoever has
+ * some rows can do all but the last of it by himself. */
+enum { REDUCE_ROW = 2048, REDUCE_LANES = 256, REDUCE_BLOCKS = 1024 };
+/* The value that leaves others as they are: 0, 1, and for min and max the infinities or the ends of i64. */
+Const reduce_identity(Opcode op, Type t);
+/* x op y; a NaN among floats gives NaN also in min and max. */
+Const reduce_combine(Opcode op, Type t, Const x, Const y);
+/* The `n` values at `v`, a power of two, combined pairwise, in place; the value of a row of `n` points; the value of
+ * all from those of the `n` rows, in order. */
+Const reduce_pairs(Opcode op, Type t, Const *v, int n);
+Const reduce_row(Opcode op, Type t, const Const *v, int64_t n);
+Const reduce_rows(Opcode op, Type t, const Const *rows, int64_t n);
+/* The same as ops. */
+Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
+
+/* What an init makes of a cell of a part: nothing; a value of cells that the part has; one of cells some of which it
+ * lacks. */
+typedef enum InitMakes { INIT_NOTHING, INIT_VALUE, INIT_GUESS } InitMakes;
+/* What the simulator knows of the ghost cells of a part (Module.part): its place among the parts and the points that it
+ * owns; after how many steps parts exchange, and how many were made since; for each field (NULL: of none) and each of
+ * its cells the steps that were done when it was exchanged last, -1: it is stale. made: of the run at hand. init: in a
+ * run of inits, what the one in line `loc` of the program makes of the cell of field `field` at `at`; else NULL. */
+typedef struct Ghosts {
+  int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  int64_t every, age, made;
+  int64_t **levels;
+  InitMakes (*init)(void *user, Loc loc, int field, const int64_t *at);
+  void *user;
+} Ghosts;
+
+/* Values for a run. */
+typedef struct Binding {
+  Const *scalars; /* values of all Module.scalars, see module_bind; those of reductions are set by the run */
+  void **fields;  /* element 0 of each field's array (NULL for temp), C order, row strides dense but for Field.pitch;
+                     composites packed, point by point */
+  void **param_arrays; /* the elements of each launch-time array (may be NULL if there are none) */
+  int64_t first_step;  /* steps done before this run: what `step` is in its first step */
+  bool evaluated;      /* the reductions of that moment have been evaluated: not before the first step again */
+  bool begins;         /* the run begins after these steps, and has evaluated nothing yet; not asked where they are 0 */
+  void (*reduced)(void *user, const Reduction *r, int64_t step,
+                  Const value); /* called after each evaluation, `step` steps being done; may be NULL */
+  /* Called with what probe `p` sees when `step` steps are done: an element of its type for each point of its list, in
+   * the list's order (1 without a list); may be NULL. On devices but the reference in order of steps for each probe,
+   * and before the run ends. */
+  void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
+  void *user;
+  const Stop *stop; /* ends the run when it asks for it; NULL: nothing does */
+  bool torn;        /* out: the run failed because it was stopped within a step; nothing was reported */
+  int64_t done;     /* out: steps made, fewer than asked for if an `until` was met, or if the run was stopped */
+  bool see;         /* nothing is run: probes that are due see the fields as they are now */
+  Ghosts *ghosts;   /* of a part, on the simulator; NULL: all cells are what they should be */
+} Binding;
+/* Number of elements of the array under the scalars. */
+int64_t param_array_extent(const ParamArray *p, const Const *scalars);
+/* What a check's reduction (REDUCE_FINITE, REDUCE_BOUNDS) has to say about its value after `step` steps: reports and
+ * returns false if something is wrong. So for an `until` whose value is NaN. Sets *stop if the run is to end. For all
+ * devices; `scalars` has the value already. */
+bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
+/* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
+void module_put_first(Module *m, int n, const Reduction *r);
+/* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is
+ * (INT64_MAX: any number). */
+bool reduction_is_due(const Reduction *r, int64_t step);
+int64_t module_steps_to_reduction(const Module *m, int64_t step);
+/* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
+Const expression_value(Arena *a, const Block *b, const Const *scalars);
+
+/* Lists of points and probes: points.c. */
+
+/* The number of points of the list, under the scalars; 1 if `l` is NULL. */
+int64_t list_length(const Module *m, const PointList *l, const Const *scalars);
+/* The list of probe `p`, NULL if it has none. */
+const PointList *probe_list(const Module *m, const Probe *p);
+/* Fills `index`, the cells of l->field, and `next` (may be NULL), both as PointList says, from the elements of the
+ * launch-time arrays. False after reporting a point that is outside of the box, or the first of too many at one place.
+ */
+bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
+               int32_t *next, Diags *d);
+/* A point of a list by its number, and the number of its cell in l->field, of the whole grid. */
+typedef struct PlacedPoint {
+  int64_t cell, point;
+} PlacedPoint;
+/* All points of the list into `out`, in order of their cells, those of one by their numbers: without any memory for the
+ * field. False as list_fill. */
+bool list_place(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, PlacedPoint *out,
+                Diags *d);
+/* False after reporting a point of the list that is outside of its box. */
+bool list_check(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, Diags *d);
+/* The coordinates of point number `n` of the list; the number of its cell in l->field, -1 if it is outside of it. */
+int64_t list_point(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int64_t n,
+                   int64_t at[MAX_RANK]);
+/* Calls fn with the rows of probe `p` that became due after more than `from` (-1: that of step 0 too) and at most `to`
+ * steps. `rows` is its array,
+ * `index` the cells of its list's field (NULL without a list). `room` has probe_room bytes. */
+size_t probe_room(const Module *m, const Probe *p, const Const *scalars);
+void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,
+                const void *rows, int64_t from, int64_t to, void *room,
+                void (*fn)(void *user, const Probe *p, int64_t step, const void *values), void *user);
+/* May kernels make steps until `to` are done, if all rows of `from` steps and before have been taken out? */
+bool probes_have_room(const Module *m, int64_t from, int64_t to);
+
+/* An override of a param, as by -DN=4096. */
+typedef struct Define {
+  const char *name;
+  const char *value;
+} Define;
+/* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or
+ * out-of-range value, missing value, failed check). `out` has nscalars places; those of reductions are set to 0. */
+bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
+/* Does it hold under the scalars (NULL if no bound has a param): 1, or 0 and `missing` is a point that no box has; or
+ * -1: the bounds are too large to tell. In covered.c. */
+int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RANK]);
+/* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the
+ * one in its `instead`; -1 if neither may be (module_bind has reported that). All launchers go by this. */
+int kernel_chosen(const Module *m, int kernel, const Const *scalars);
+/* Threads of a warp of `k`: WARP_LANES, or MOST_LANES where lines of so many cells were lowered for a target with such
+ * warps. They are those of the block in order, the last dimension fastest. */
+int32_t kernel_warp(const Kernel *k);
+/* Threads that trade values by shuffles: a warp, or a part of it where several lines of cells share one. */
+int32_t kernel_lanes(const Kernel *k);
+/* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their
+ * product, likewise. */
+int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]);
+/* The time steps that the program asks for under the scalars. */
+int64_t module_steps(const Module *m, const Const *scalars);
+/* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
+int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
+/* The same as it lies in memory, where a row may be longer than the box is wide (Field.pitch). */
+int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
+
+/* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out:
+ * their values come from outside) and `steps` time steps on the arrays in `b`, in place. After the inits, a field's
+ * past that neither an init nor skip_init names becomes what the field is. Reductions are evaluated when due (before
+ * the first step only if b->first_step is 0 or b->begins). The definition of right: no tiling, every stencil into fresh
+ * arrays. False after an error. */
+bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
+
+#endif

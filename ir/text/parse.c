@@ -1,0 +1,690 @@
+/* ir/text/parse.c: modules from text. Grammar in docs/ir.md. The parser makes sure that the structure is whole (every
+ * symbol and value exists, counts
+ * and written types agree with the op table); the verifier, which module_parse runs at the end, does the rest. */
+#include "ir/text/text.h"
+
+#include <string.h>
+
+/* ---- declarations */
+
+static void parse_scalar(Parser *p, const char *word, Loc at) {
+  Scalar s = {.is_param = *word == 'p', .is_reduction = *word == 'r', .loc = at};
+  s.name = text_new_symbol(p, module_find_scalar, "scalar");
+  reader_expect(&p->r, ":");
+  s.type = reader_type(&p->r);
+  if (!s.is_reduction && (!s.is_param || reader_at(&p->r, "="))) {
+    reader_expect(&p->r, "=");
+    s.expr = block_new(p->arena, NULL);
+    text_block(p, s.expr);
+  }
+  ARENA_PUSH(p->arena, p->m->scalars, p->m->nscalars, s);
+}
+
+/* A struct type, after its word. */
+static void parse_struct(Parser *p) {
+  int n = 0;
+  Member *members = NULL;
+  const char *name = reader_expect_kind(&p->r, TOK_WORD, "a name for the struct");
+  reader_expect(&p->r, "{");
+  do {
+    Member x = {.name = reader_expect_kind(&p->r, TOK_WORD, "a member's name")};
+    reader_expect(&p->r, ":");
+    x.type = text_type(p);
+    ARENA_PUSH(p->arena, members, n, x);
+  } while (reader_accept(&p->r, ","));
+  reader_expect(&p->r, "}");
+  if (!p->r.failed)
+    module_struct(p->m, name, n, members);
+}
+
+static void parse_param_array(Parser *p, Loc at) {
+  ParamArray a = {.loc = at};
+  a.name = text_new_symbol(p, module_find_param_array, "param_array");
+  reader_expect(&p->r, "[");
+  a.extent = text_affine(p);
+  reader_expect(&p->r, "]");
+  reader_expect(&p->r, ":");
+  a.type = reader_type(&p->r);
+  if (reader_accept_word(&p->r, "next"))
+    a.role = ARRAY_NEXT;
+  else if (reader_accept_word(&p->r, "series"))
+    a.role = ARRAY_SERIES;
+  ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
+}
+
+static void parse_record(Parser *p) {
+  Record r = {0};
+  r.name = text_new_symbol(p, module_find_record, "record");
+  reader_expect(&p->r, ":");
+  r.type = text_type(p);
+  reader_expect_word(&p->r, "from");
+  r.first = text_ref(p, module_find_field, "field");
+  ARENA_PUSH(p->arena, p->m->records, p->m->nrecords, r);
+}
+
+/* "[-1 .. 1, 0 .. 2]" */
+static void parse_extent(Parser *p, Extent *x) {
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    x->lo[d] = -reader_int(&p->r, -INT64_MAX, INT64_MAX);
+    reader_expect(&p->r, "..");
+    x->hi[d] = reader_int(&p->r, -INT64_MAX, INT64_MAX);
+  }
+  reader_expect(&p->r, "]");
+}
+
+static void parse_grid(Parser *p, Loc at) {
+  if (p->has_grid)
+    reader_error(&p->r, at, "there is already a grid");
+  p->m->grid = text_box(p);
+  p->has_grid = true;
+  reader_expect_word(&p->r, "steps");
+  if (p->r.tok.kind == TOK_SYMBOL)
+    p->m->steps_by = 1 + text_ref(p, module_find_scalar, "scalar");
+  else
+    p->m->steps = reader_int(&p->r, 0, INT64_MAX);
+}
+
+/* Reads which part of the grid the module is for, after the word. */
+static void parse_part(Parser *p, Loc at) {
+  GridPart *part = ARENA_NEW(p->arena, GridPart);
+  if (p->m->part || !p->has_grid)
+    reader_error(&p->r, at, p->m->part ? "there is already a part" : "the part of a grid stands behind the grid");
+  part->own = text_box(p);
+  reader_expect_word(&p->r, "of");
+  part->whole = text_grid_box(p);
+  reader_expect_word(&p->r, "reach");
+  parse_extent(p, &part->reach);
+  reader_expect_word(&p->r, "steps");
+  part->steps = text_ref(p, module_find_scalar, "scalar");
+  reader_expect_word(&p->r, "gives");
+  part->gives = text_grid_box(p);
+  p->m->part = part;
+}
+
+/* Reads how a field of a part is exchanged, if it is said. */
+static void parse_exchange(Parser *p, Field *f) {
+  bool local = reader_accept_word(&p->r, "local");
+  if (!local && !reader_accept_word(&p->r, "exchange"))
+    return;
+  f->exchange = local ? EXCHANGE_NONE : reader_accept_word(&p->r, "once") ? EXCHANGE_ONCE : EXCHANGE_STEPS;
+  f->ring = reader_accept_word(&p->r, "ring");
+  reader_expect_word(&p->r, "of");
+  Box *whole = ARENA_NEW(p->arena, Box);
+  *whole = text_grid_box(p);
+  f->whole = whole;
+}
+
+/* Reads the name of an outside rule; `value` is what the message says behind "const". */
+static OutsideRule parse_rule(Parser *p, const char *value) {
+  for (int r = OUTSIDE_NONE + 1; r < OUTSIDE_RULES; r++)
+    if (reader_accept_word(&p->r, outside_name((OutsideRule)r)))
+      return (OutsideRule)r;
+  reader_error(&p->r, p->r.tok.loc, "expected an outside rule: %s or const%s", outside_words(p->arena, ", "), value);
+  return OUTSIDE_NONE;
+}
+
+/* Reads a field's outside rule, after the word. */
+static void parse_outside(Parser *p, Field *f) {
+  f->outside = parse_rule(p, " VALUE");
+  if (f->outside == OUTSIDE_CONST)
+    f->outside_value = reader_const(&p->r, type_is_scalar(f->type) ? f->type : TY_F64);
+}
+
+static void parse_field(Parser *p, Loc at) {
+  Field f = {.loc = at};
+  f.name = text_new_symbol(p, module_find_field, "field");
+  reader_expect(&p->r, ":");
+  f.type = text_type(p);
+  reader_expect_word(&p->r, "on");
+  f.box = text_grid_box(p);
+  if (reader_accept_word(&p->r, "outside"))
+    parse_outside(p, &f);
+  f.input = reader_accept_word(&p->r, "input");
+  f.temp = reader_accept_word(&p->r, "temp");
+  f.derived = reader_accept_word(&p->r, "derived");
+  if (reader_accept_word(&p->r, "series")) {
+    f.series = 1 + (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    reader_expect_word(&p->r, "level");
+    f.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  }
+  if (reader_accept_word(&p->r, "history"))
+    f.history = (int32_t)reader_int(&p->r, 1, MAX_HISTORY);
+  if (reader_accept_word(&p->r, "past")) {
+    f.past = (int32_t)reader_int(&p->r, 1, MAX_HISTORY);
+    reader_expect_word(&p->r, "of");
+    f.present = text_ref(p, module_find_field, "field");
+  }
+  parse_exchange(p, &f);
+  if (reader_accept_word(&p->r, "pitch"))
+    f.pitch = 1 + text_ref(p, module_find_scalar, "scalar");
+  ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
+}
+
+/* Reads what is covered by what, after the word. */
+static Covered *parse_covered(Parser *p) {
+  Covered *c = ARENA_NEW(p->arena, Covered);
+  c->need = c->within = text_box(p);
+  if (reader_accept_word(&p->r, "outside")) {
+    c->rule = parse_rule(p, "");
+    reader_expect_word(&p->r, "in");
+    c->within = text_box(p);
+  }
+  reader_expect_word(&p->r, "by");
+  do {
+    Box b = text_box(p);
+    ARENA_PUSH(p->arena, c->by, c->n, b);
+  } while (reader_at(&p->r, "["));
+  return c;
+}
+
+static void parse_check(Parser *p, Loc at) {
+  Check c = {.loc = at, .value = affine_const(0)};
+  if (reader_accept_word(&p->r, "covered")) {
+    c.covered = parse_covered(p);
+  } else {
+    c.value = text_affine(p);
+    reader_expect(&p->r, ">=");
+    reader_int(&p->r, 0, 0);
+  }
+  for (int i = 0; i < MAX_UNLESS && reader_accept_word(&p->r, "unless"); i++) {
+    reader_expect_word(&p->r, "empty");
+    Box *box = ARENA_NEW(p->arena, Box);
+    *box = text_box(p);
+    c.unless_empty[i] = box;
+  }
+  c.message = reader_expect_kind(&p->r, TOK_STRING, "the message in quotes");
+  ARENA_PUSH(p->arena, p->m->checks, p->m->nchecks, c);
+}
+
+/* ---- stencils */
+
+/* Reads "(@A, @B)"; returns how many fields there are. */
+static int parse_fields(Parser *p, int32_t **out) {
+  int n = 0;
+  *out = NULL;
+  reader_expect(&p->r, "(");
+  if (!reader_at(&p->r, ")")) {
+    do {
+      int32_t field = text_ref(p, module_find_field, "field");
+      ARENA_PUSH(p->arena, *out, n, field);
+    } while (reader_accept(&p->r, ","));
+  }
+  reader_expect(&p->r, ")");
+  return n;
+}
+
+static void parse_piece(Parser *p, Stencil *st) {
+  Piece piece = {.loc = p->r.tok.loc};
+  reader_expect_word(&p->r, "piece");
+  piece.box = text_grid_box(p);
+  piece.ntargets = parse_fields(p, &piece.targets);
+  piece.body = block_new(p->arena, NULL);
+  text_block(p, piece.body);
+  ARENA_PUSH(p->arena, st->pieces, st->npieces, piece);
+}
+
+static Stencil parse_stencil(Parser *p, Loc at) {
+  Stencil st = {.loc = at};
+  if (p->m->level != LEVEL_SIR)
+    reader_error(&p->r, at, "a kernel module has no stencils");
+  if (!p->has_grid)
+    reader_error(&p->r, at, "the grid must be declared before this");
+  st.name = reader_expect_kind(&p->r, TOK_SYMBOL, "a name for the stencil (@name)");
+  st.ntargets = parse_fields(p, &st.targets);
+  if (reader_accept_word(&p->r, "level"))
+    st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  if (reader_accept_word(&p->r, "group"))
+    st.group = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  st.has_extent = reader_accept_word(&p->r, "extent");
+  if (st.has_extent)
+    parse_extent(p, &st.extent);
+  reader_expect(&p->r, "{");
+  while (!reader_at(&p->r, "}") && !p->r.failed)
+    parse_piece(p, &st);
+  reader_expect(&p->r, "}");
+  return st;
+}
+
+static void parse_time_tile(Parser *p, Loc at) {
+  if (p->has_time_tile || p->m->level != LEVEL_SIR)
+    reader_error(&p->r, at, p->has_time_tile ? "there is already a time_tile" : "a kernel module has no time_tile");
+  p->has_time_tile = true;
+  p->m->time_tile = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+}
+
+/* ---- kernels and the host part */
+
+static void parse_buffer(Parser *p) {
+  Buffer b = {0};
+  b.name = text_new_symbol(p, module_find_buffer, "buffer");
+  if (reader_accept_word(&p->r, "scratch")) {
+    b.kind = BUFFER_SCRATCH;
+    b.type = reader_type(&p->r);
+    reader_expect(&p->r, "[");
+    b.cells = reader_int(&p->r, 1, MAX_SIZE);
+    reader_expect(&p->r, "]");
+  } else if (reader_accept_word(&p->r, "param")) {
+    b.kind = BUFFER_PARAM;
+    b.field = text_ref(p, module_find_param_array, "param_array");
+  } else {
+    reader_expect(&p->r, ":");
+    b.field = text_ref(p, module_find_field, "field");
+    reader_expect_word(&p->r, "copy");
+    b.copy = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    b.lead = reader_accept_word(&p->r, "lead") ? (int32_t)reader_int(&p->r, 0, MAX_LEAD) : 0;
+  }
+  ARENA_PUSH(p->arena, p->m->buffers, p->m->nbuffers, b);
+}
+
+/* One argument: "step", "scalar @N", "buffer @A", "reads @A", "writes @A" or "reads writes @A". */
+static KArg parse_arg(Parser *p) {
+  if (reader_accept_word(&p->r, "step"))
+    return (KArg){KARG_STEP, 0, true, false};
+  if (reader_accept_word(&p->r, "scalar"))
+    return (KArg){KARG_SCALAR, text_ref(p, module_find_scalar, "scalar"), true, false};
+  KArg a = {.kind = KARG_BUFFER};
+  if (!reader_accept_word(&p->r, "buffer")) {
+    a.reads = reader_accept_word(&p->r, "reads");
+    a.writes = reader_accept_word(&p->r, "writes");
+    if (!a.reads && !a.writes)
+      reader_error(&p->r, p->r.tok.loc, "expected an argument: reads @BUFFER, writes @BUFFER, scalar @SCALAR or step");
+  }
+  a.index = text_ref(p, module_find_buffer, "buffer");
+  return a;
+}
+
+static void parse_args(Parser *p, Kernel *k) {
+  reader_expect_word(&p->r, "args");
+  reader_expect(&p->r, "(");
+  if (!reader_at(&p->r, ")")) {
+    do {
+      KArg a = parse_arg(p);
+      ARENA_PUSH(p->arena, k->args, k->nargs, a);
+    } while (reader_accept(&p->r, ","));
+  }
+  reader_expect(&p->r, ")");
+}
+
+/* Reads " pad [1 .. 1, 0 .. 2]" after its first word. */
+static void parse_pads(Parser *p, Array *a) {
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < a->rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    a->pad_lo[d] = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    reader_expect(&p->r, "..");
+    a->pad_hi[d] = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  }
+  reader_expect(&p->r, "]");
+}
+
+/* Reads one array; *storage is the symbol after `in`, whose array may come later, or a TOK_END. */
+static void parse_array(Parser *p, Kernel *k, Token *storage) {
+  Array a = {.storage = -1};
+  int64_t shape[MAX_RANK] = {0};
+  a.space = reader_accept_word(&p->r, "shared") ? SPACE_SHARED : SPACE_PRIVATE;
+  if (a.space == SPACE_PRIVATE)
+    reader_expect_word(&p->r, "private");
+  Loc at = p->r.tok.loc;
+  a.name = reader_expect_kind(&p->r, TOK_SYMBOL, "a name for the array (@name)");
+  if (!p->r.failed && text_find_array(p, a.name) >= 0)
+    reader_error(&p->r, at, "this kernel already has an array '@%.60s'", a.name);
+  reader_expect(&p->r, ":");
+  a.type = reader_type(&p->r);
+  a.rank = text_ints(p, 1, MAX_SIZE, shape);
+  for (int d = 0; d < MAX_RANK; d++)
+    a.shape[d] = (int32_t)shape[d];
+  if (reader_accept_word(&p->r, "pad"))
+    parse_pads(p, &a);
+  *storage = (Token){TOK_END, "", at};
+  if (reader_accept_word(&p->r, "in")) {
+    *storage = p->r.tok;
+    reader_expect_kind(&p->r, TOK_SYMBOL, "the array (@name) whose memory this one shares");
+  }
+  ARENA_PUSH(p->arena, k->arrays, k->narrays, a);
+}
+
+/* Reads all arrays of `k`. */
+static void parse_arrays(Parser *p, Kernel *k) {
+  int n = 0;
+  Token *storage = NULL;
+  while (reader_at_word(&p->r, "shared") || reader_at_word(&p->r, "private")) {
+    Token t;
+    parse_array(p, k, &t);
+    ARENA_PUSH(p->arena, storage, n, t);
+  }
+  for (int i = 0; i < n && !p->r.failed; i++) {
+    if (storage[i].kind != TOK_SYMBOL)
+      continue;
+    k->arrays[i].storage = text_find_array(p, storage[i].text);
+    if (k->arrays[i].storage < 0)
+      reader_error(&p->r, storage[i].loc, "this kernel has no array '@%.60s'", storage[i].text);
+  }
+}
+
+/* Reads `rank` bounds in brackets. */
+static void parse_extents(Parser *p, int rank, Affine *extent) {
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    extent[d] = text_affine(p);
+  }
+  reader_expect(&p->r, "]");
+}
+
+/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64]", the last parts perhaps not. */
+static void parse_cover(Parser *p, Kernel *k) {
+  reader_expect_word(&p->r, "covers");
+  parse_extents(p, k->rank, k->extent);
+  reader_expect_word(&p->r, "by");
+  text_sizes(p, k->rank, k->tile);
+  if (reader_accept_word(&p->r, "over"))
+    text_counts(p, k->rank, k->over);
+  k->hollow = reader_accept_word(&p->r, "without");
+  if (k->hollow)
+    parse_extents(p, k->rank, k->without);
+}
+
+/* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared
+ * later; TOK_END if there is none. */
+static Token parse_multiples(Parser *p, Kernel *k) {
+  while (reader_accept_word(&p->r, "multiple")) {
+    Multiple x = {.value = text_affine(p)};
+    reader_expect_word(&p->r, "of");
+    x.of = reader_int(&p->r, 1, INT64_MAX);
+    ARENA_PUSH(p->arena, k->multiples, k->nmultiples, x);
+  }
+  Token instead = {TOK_END, "", k->loc};
+  if (reader_accept_word(&p->r, "instead")) {
+    instead = p->r.tok;
+    reader_expect_kind(&p->r, TOK_SYMBOL, "the kernel (@name) that is launched instead");
+  }
+  return instead;
+}
+
+/* Finds the kernels that are named behind `instead`, all being known. */
+static void find_instead(Parser *p) {
+  for (int i = 0; i < p->m->nkernels && !p->r.failed; i++) {
+    if (p->instead[i].kind != TOK_SYMBOL)
+      continue;
+    int k = module_find_kernel(p->m, p->instead[i].text);
+    if (k < 0)
+      reader_error(&p->r, p->instead[i].loc, "there is no kernel '@%.60s' in this module to launch instead",
+                   p->instead[i].text);
+    p->m->kernels[i].instead = k + 1;
+  }
+}
+
+static void parse_kernel(Parser *p, Loc at) {
+  Kernel k = {.loc = at, .rank = p->m->grid.rank, .body = block_new(p->arena, NULL)};
+  if (!p->has_grid)
+    reader_error(&p->r, at, "the grid must be declared before this");
+  k.name = text_new_symbol(p, module_find_kernel, "kernel");
+  p->k = &k;
+  reader_expect_word(&p->r, "threads");
+  text_sizes(p, k.rank, k.threads);
+  if (reader_accept_word(&p->r, "warp"))
+    k.lanes = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  parse_cover(p, &k);
+  reader_expect_word(&p->r, "steps");
+  k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  k.per_core = reader_accept_word(&p->r, "core") ? (int32_t)reader_int(&p->r, 1, MAX_SIZE) : 0;
+  Token instead = parse_multiples(p, &k);
+  reader_expect(&p->r, "{");
+  parse_args(p, &k);
+  parse_arrays(p, &k);
+  text_ops(p, k.body);
+  reader_expect(&p->r, "}");
+  p->k = NULL;
+  int n = p->m->nkernels;
+  ARENA_PUSH(p->arena, p->instead, n, instead);
+  ARENA_PUSH(p->arena, p->m->kernels, p->m->nkernels, k);
+}
+
+/* Reads "{ launch @k  launch @l beside  launch @k after 2  swap @A, @B ... }". */
+static void parse_sequence(Parser *p, HostSeq *q) {
+  reader_expect(&p->r, "{");
+  while (!reader_at(&p->r, "}") && !p->r.failed) {
+    HostOp op = {.kind = HOST_SWAP};
+    if (reader_accept_word(&p->r, "launch")) {
+      op.kind = HOST_LAUNCH;
+      op.a = text_ref(p, module_find_kernel, "kernel");
+      op.beside = reader_accept_word(&p->r, "beside");
+      op.after = reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
+    } else if (reader_accept_word(&p->r, "swap")) {
+      op.a = text_ref(p, module_find_buffer, "buffer");
+      reader_expect(&p->r, ",");
+      op.b = text_ref(p, module_find_buffer, "buffer");
+    } else {
+      reader_error(&p->r, p->r.tok.loc, "expected launch @KERNEL, swap @BUFFER, @BUFFER or '}'");
+    }
+    ARENA_PUSH(p->arena, q->ops, q->nops, op);
+  }
+  reader_expect(&p->r, "}");
+}
+
+static void parse_host(Parser *p, Loc at) {
+  Host *h = &p->m->host;
+  if (p->has_host)
+    reader_error(&p->r, at, "there is already a host part");
+  p->has_host = true;
+  reader_expect(&p->r, "{");
+  if (reader_accept_word(&p->r, "init"))
+    parse_sequence(p, &h->init);
+  while (!reader_at(&p->r, "}") && !p->r.failed) {
+    HostSeq q = {0};
+    reader_expect_word(&p->r, "steps");
+    q.steps = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+    parse_sequence(p, &q);
+    ARENA_PUSH(p->arena, h->seqs, h->nseqs, q);
+  }
+  reader_expect(&p->r, "}");
+}
+
+/* ---- reductions */
+
+/* Reads the kind of `r`, a plain value if none is named. */
+static void parse_reduction_kind(Parser *p, Reduction *r) {
+  if (reader_accept_word(&p->r, "until"))
+    r->kind = REDUCE_UNTIL;
+  else if (reader_accept_word(&p->r, "finite"))
+    r->kind = REDUCE_FINITE;
+  else if (reader_accept_word(&p->r, "bounds"))
+    r->kind = REDUCE_BOUNDS;
+  r->field = r->kind >= REDUCE_FINITE ? text_ref(p, module_find_field, "field") : -1;
+}
+
+/* Reads the code of `r`: its body, or in kernel IR the result's buffer and the launches; and the stop condition. */
+static void parse_reduction_code(Parser *p, Reduction *r) {
+  if (p->m->level == LEVEL_KIR) {
+    reader_expect_word(&p->r, "in");
+    r->result = text_ref(p, module_find_buffer, "buffer");
+    parse_sequence(p, &r->seq);
+  } else {
+    r->body = block_new(p->arena, NULL);
+    text_block(p, r->body);
+  }
+  if (reader_accept_word(&p->r, "stop")) {
+    r->stop = block_new(p->arena, NULL);
+    text_block(p, r->stop);
+  }
+}
+
+/* "@total = add f64 over [...] every 100 ..." */
+static void parse_reduction(Parser *p, Loc at) {
+  Reduction r = {.loc = at};
+  r.name = text_new_symbol(p, module_find_reduction, "reduction");
+  r.scalar = module_find_scalar(p->m, r.name);
+  if (r.scalar < 0)
+    reader_error(&p->r, at, "there is no scalar '@%.60s' declared before this for the reduction's value", r.name);
+  reader_expect(&p->r, "=");
+  Loc op_at = p->r.tok.loc;
+  r.op = opcode_from_name(reader_expect_kind(&p->r, TOK_WORD, "add, mul, min or max"));
+  if (r.op != OP_ADD && r.op != OP_MUL && r.op != OP_MIN && r.op != OP_MAX)
+    reader_error(&p->r, op_at, "a reduction is add, mul, min or max");
+  r.type = reader_type(&p->r);
+  reader_expect_word(&p->r, "over");
+  r.over = text_grid_box(p);
+  reader_expect_word(&p->r, "every");
+  r.every = reader_int(&p->r, 1, INT64_MAX);
+  parse_reduction_kind(p, &r);
+  parse_reduction_code(p, &r);
+  ARENA_PUSH(p->arena, p->m->reductions, p->m->nreductions, r);
+}
+
+/* ---- lists of points, probes */
+
+/* "@points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2" */
+static void parse_list(Parser *p, Loc at) {
+  PointList l = {.next = -1, .loc = at};
+  l.name = text_new_symbol(p, module_find_list, "list of points");
+  reader_expect_word(&p->r, "at");
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    l.array[d] = -1;
+    if (p->r.tok.kind == TOK_SYMBOL)
+      l.array[d] = text_ref(p, module_find_param_array, "param_array");
+    else
+      l.at[d] = text_affine(p);
+  }
+  reader_expect(&p->r, "]");
+  reader_expect_word(&p->r, "in");
+  l.box = text_grid_box(p);
+  reader_expect_word(&p->r, "by");
+  l.field = text_ref(p, module_find_field, "field");
+  if (reader_accept_word(&p->r, "next"))
+    l.next = text_ref(p, module_find_param_array, "param_array");
+  if (reader_accept_word(&p->r, "most"))
+    l.most = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  ARENA_PUSH(p->arena, p->m->lists, p->m->nlists, l);
+}
+
+/* "@p : f32 over [...] of @points.1 every 4 {...}" */
+static void parse_probe(Parser *p, Loc at) {
+  Probe x = {.list = -1, .result = -1, .loc = at};
+  x.name = text_new_symbol(p, module_find_probe, "probe");
+  reader_expect(&p->r, ":");
+  x.type = reader_type(&p->r);
+  reader_expect_word(&p->r, "over");
+  x.box = text_grid_box(p);
+  if (reader_accept_word(&p->r, "of"))
+    x.list = text_ref(p, module_find_list, "list of points");
+  reader_expect_word(&p->r, "every");
+  x.every = reader_int(&p->r, 1, INT64_MAX);
+  if (reader_accept_word(&p->r, "in"))
+    x.result = text_ref(p, module_find_param_array, "param_array");
+  if (p->m->level == LEVEL_KIR) {
+    parse_sequence(p, &x.seq);
+  } else {
+    x.body = block_new(p->arena, NULL);
+    text_block(p, x.body);
+  }
+  ARENA_PUSH(p->arena, p->m->probes, p->m->nprobes, x);
+}
+
+/* ---- modules */
+
+/* Reads an item that both levels have, after its word; false if `word` begins none. */
+static bool parse_declaration(Parser *p, const char *word, Loc at) {
+  if (!strcmp(word, "contract"))
+    p->m->contract = true;
+  else if (!strcmp(word, "fast_math"))
+    p->m->fast_math = true;
+  else if (!strcmp(word, "param") || !strcmp(word, "let") || !strcmp(word, "reduction"))
+    parse_scalar(p, word, at);
+  else if (!strcmp(word, "struct"))
+    parse_struct(p);
+  else if (!strcmp(word, "param_array"))
+    parse_param_array(p, at);
+  else if (!strcmp(word, "record"))
+    parse_record(p);
+  else if (!strcmp(word, "reduce"))
+    parse_reduction(p, at);
+  else if (!strcmp(word, "points"))
+    parse_list(p, at);
+  else if (!strcmp(word, "probe"))
+    parse_probe(p, at);
+  else if (!strcmp(word, "grid"))
+    parse_grid(p, at);
+  else if (!strcmp(word, "part"))
+    parse_part(p, at);
+  else if (!strcmp(word, "field"))
+    parse_field(p, at);
+  else if (!strcmp(word, "check"))
+    parse_check(p, at);
+  else
+    return false;
+  return true;
+}
+
+/* Reads the module's plan, after the word. */
+static void parse_plan(Parser *p, Loc at) {
+  Schedule *plan = ARENA_NEW(p->arena, Schedule);
+  if (p->m->plan || p->m->level != LEVEL_SIR)
+    reader_error(&p->r, at, p->m->plan ? "there is already a plan" : "a kernel module has no plan");
+  plan_read(&p->r, plan);
+  p->m->plan = plan;
+}
+
+/* Reads one item of the module. */
+static void parse_item(Parser *p) {
+  Loc at = p->r.tok.loc;
+  Module *m = p->m;
+  const char *word = reader_expect_kind(&p->r, TOK_WORD, "a declaration or '}'");
+  bool kir = m->level == LEVEL_KIR;
+  if (p->r.failed || parse_declaration(p, word, at))
+    return;
+  if (!strcmp(word, "time_tile")) {
+    parse_time_tile(p, at);
+  } else if (!strcmp(word, "plan")) {
+    parse_plan(p, at);
+  } else if (!strcmp(word, "init")) {
+    Stencil st = parse_stencil(p, at);
+    ARENA_PUSH(p->arena, m->inits, m->ninits, st);
+  } else if (!strcmp(word, "stencil")) {
+    Stencil st = parse_stencil(p, at);
+    ARENA_PUSH(p->arena, m->stencils, m->nstencils, st);
+  } else if (kir && !strcmp(word, "buffer")) {
+    parse_buffer(p);
+  } else if (kir && !strcmp(word, "kernel")) {
+    parse_kernel(p, at);
+  } else if (kir && !strcmp(word, "host")) {
+    parse_host(p, at);
+  } else {
+    reader_error(&p->r, at, "'%.60s' begins no declaration of a %s module", word, kir ? "kernel" : "stencil");
+  }
+}
+
+/* Reads the whole text. */
+static void parse_module(Parser *p) {
+  bool kernel = reader_accept_word(&p->r, "kernel");
+  if (!kernel)
+    reader_expect_word(&p->r, "stencil");
+  reader_expect_word(&p->r, "module");
+  p->m = module_new(p->arena, reader_expect_kind(&p->r, TOK_STRING, "the module's name in quotes"),
+                    kernel ? LEVEL_KIR : LEVEL_SIR);
+  p->m->contract = false;
+  reader_expect(&p->r, "{");
+  while (!reader_at(&p->r, "}") && !p->r.failed)
+    parse_item(p);
+  if (!p->has_grid)
+    reader_error(&p->r, p->r.tok.loc, "the module has no grid");
+  find_instead(p);
+  reader_expect(&p->r, "}");
+  if (p->r.tok.kind != TOK_END)
+    reader_error(&p->r, p->r.tok.loc, "expected nothing after the module");
+}
+
+Module *module_parse(Arena *a, Diags *d, const char *file, const char *text) {
+  Parser *p = ARENA_NEW(a, Parser);
+  p->arena = a;
+  p->r = reader_start(a, d, diags_add_source(d, file, text), text);
+  parse_module(p);
+  return p->r.failed || !module_verify(p->m, d) ? NULL : p->m;
+}

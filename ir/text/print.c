@@ -1,0 +1,617 @@
+/* ir/text/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md
+ * describes the form.
+ *
+ * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does
+ * not exist prints as `?`. */
+#include "ir/text/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words */
+
+bool name_is_plain(const char *s) {
+  bool start = true;
+  for (; *s; s++) {
+    bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_', digit = *s >= '0' && *s <= '9';
+    if (*s == '.' ? start || !s[1] || s[1] == '.' : !letter && (start || !digit))
+      return false;
+    start = false;
+  }
+  return !start;
+}
+
+/* The string `s` in quotes. */
+static void print_string(Str *b, const char *s) {
+  str_add(b, "\"");
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c == '"' || c == '\\')
+      str_addf(b, "\\%c", c);
+    else if (c < 32 || c == 127)
+      str_addf(b, "\\x%02x", c);
+    else
+      str_addf(b, "%c", c);
+  }
+  str_add(b, "\"");
+}
+
+void symbol_print(Str *b, const char *name) {
+  str_add(b, "@");
+  if (!name)
+    str_add(b, "?");
+  else if (name_is_plain(name))
+    str_add(b, name);
+  else
+    print_string(b, name);
+}
+
+/* A parenthesised list of fields. */
+static void print_fields(Str *b, const Module *m, int n, const int32_t *fields) {
+  str_add(b, "(");
+  for (int i = 0; i < n; i++) {
+    str_add(b, i ? ", " : "");
+    symbol_print(b, field_name(m, fields[i]));
+  }
+  str_add(b, ")");
+}
+
+void offsets_print(Str *b, int n, const int64_t *off) {
+  str_add(b, "[");
+  for (int d = 0; d < n; d++) {
+    str_add(b, d ? ", " : "");
+    str_addi(b, off[d]);
+  }
+  str_add(b, "]");
+}
+
+/* The `n` int32_t in brackets. */
+static void print_sizes(Str *b, int n, const int32_t *size) {
+  str_add(b, "[");
+  for (int d = 0; d < n; d++)
+    str_addf(b, "%s%d", d ? ", " : "", (int)size[d]);
+  str_add(b, "]");
+}
+
+void indent_print(Str *s, int indent) {
+  for (int i = 0; i < indent; i++)
+    str_add(s, "  ");
+}
+
+/* ---- constants */
+
+/* `x` with `digits` significant digits and a decimal point whatever the locale. */
+static void format_float(char *out, size_t size, double x, int digits) {
+  snprintf(out, size, "%.*g", digits, x);
+  for (char *s = out; *s; s++)
+    if (!strchr("0123456789e+-", *s))
+      *s = '.';
+}
+
+/* A finite float of type `t` with as few digits as read back to it. */
+static void print_finite(Str *b, double x, Type t) {
+  char text[64];
+  int most = t == TY_F64 ? 17 : 9;
+  for (int digits = 1; digits <= most; digits++) {
+    Const back;
+    format_float(text, sizeof text, x, digits);
+    if (const_parse_float(text, t, &back) && back.f == x)
+      break;
+  }
+  str_add(b, text);
+  if (!strpbrk(text, ".e"))
+    str_add(b, ".0");
+}
+
+/* A NaN: by name if it is the plain one, else by the bits of its f64 form. */
+static void print_nan(Str *b, double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if ((bits & 0x7fffffffffffffff) == NAN_BITS)
+    str_add(b, bits >> 63 ? "-nan" : "nan");
+  else
+    str_addf(b, "0x%016llx", (unsigned long long)bits);
+}
+
+void const_print(Str *s, Const c, Type t) {
+  if (t == TY_BOOL)
+    str_add(s, c.i ? "true" : "false");
+  else if (!type_is_float(t))
+    str_addi(s, c.i);
+  else if (isnan(c.f))
+    print_nan(s, c.f);
+  else if (isinf(c.f))
+    str_add(s, c.f < 0 ? "-inf" : "inf");
+  else
+    print_finite(s, c.f, t);
+}
+
+/* ---- affine bounds */
+
+/* |k| of any int64_t. */
+static unsigned long long magnitude(int64_t k) { return k < 0 ? 0 - (unsigned long long)k : (unsigned long long)k; }
+
+void affine_print(Str *s, const Module *m, Affine x) {
+  for (int i = 0; i < x.n; i++) {
+    int64_t k = x.t[i].coef;
+    const char *name = scalar_name(m, x.t[i].scalar);
+    str_add(s, i ? (k < 0 ? " - " : " + ") : k < 0 ? "-" : "");
+    if (magnitude(k) != 1)
+      str_addf(s, "%llu * ", magnitude(k));
+    if (name && name_is_plain(name))
+      str_add(s, name);
+    else
+      symbol_print(s, name);
+  }
+  if (!x.n)
+    str_addf(s, "%lld", (long long)x.c);
+  else if (x.c)
+    str_addf(s, " %c %llu", x.c < 0 ? '-' : '+', magnitude(x.c));
+}
+
+void box_print(Str *s, const Module *m, const Box *b) {
+  str_add(s, "[");
+  for (int d = 0; d < b->rank; d++) {
+    str_add(s, d ? ", " : "");
+    affine_print(s, m, b->lo[d]);
+    str_add(s, " .. ");
+    affine_print(s, m, b->hi[d]);
+  }
+  str_add(s, "]");
+}
+
+/* ---- declarations */
+
+static void print_scalar(Str *s, const Module *m, const Scalar *x) {
+  str_add(s, x->is_param ? "  param " : x->is_reduction ? "  reduction " : "  let ");
+  symbol_print(s, x->name);
+  str_addf(s, " : %s", type_name(x->type));
+  if (x->expr) {
+    str_add(s, " = {\n");
+    block_print(s, m, NULL, x->expr, 2);
+    str_add(s, "  }");
+  }
+  str_add(s, "\n");
+}
+
+/* A struct; vectors are written out where they are used. */
+static void print_composite(Str *s, const Module *m, const Composite *c) {
+  if (!c->name)
+    return;
+  str_addf(s, "  struct %s {", c->name);
+  for (int i = 0; i < c->n; i++) {
+    str_addf(s, "%s%s : ", i ? ", " : " ", c->members[i].name);
+    type_print(s, m, c->members[i].type);
+  }
+  str_add(s, " }\n");
+}
+
+static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
+  str_add(s, "  param_array ");
+  symbol_print(s, p->name);
+  str_add(s, "[");
+  affine_print(s, m, p->extent);
+  str_addf(s, "] : %s%s\n", type_name(p->type),
+           p->role == ARRAY_NEXT     ? " next"
+           : p->role == ARRAY_SERIES ? " series"
+                                     : "");
+}
+
+static void print_record(Str *s, const Module *m, const Record *r) {
+  str_add(s, "  record ");
+  symbol_print(s, r->name);
+  str_add(s, " : ");
+  type_print(s, m, r->type);
+  str_add(s, " from ");
+  symbol_print(s, field_name(m, r->first));
+  str_add(s, "\n");
+}
+
+static void print_field(Str *s, const Module *m, const Field *f) {
+  static const char *const exchanges[] = {" local", " exchange once", " exchange"};
+  str_add(s, "  field ");
+  symbol_print(s, f->name);
+  str_add(s, " : ");
+  type_print(s, m, f->type);
+  str_add(s, " on ");
+  box_print(s, m, &f->box);
+  if (f->outside != OUTSIDE_NONE)
+    str_addf(s, " outside %s", outside_name(f->outside));
+  if (f->outside == OUTSIDE_CONST) {
+    str_add(s, " ");
+    const_print(s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
+  }
+  str_add(s, f->input ? " input" : "");
+  str_add(s, f->temp ? " temp" : "");
+  str_add(s, f->derived ? " derived" : "");
+  if (f->series)
+    str_addf(s, " series %d level %d", (int)f->series - 1, (int)f->level);
+  if (f->history)
+    str_addf(s, " history %d", (int)f->history);
+  if (f->past) {
+    str_addf(s, " past %d of ", (int)f->past);
+    symbol_print(s, field_name(m, f->present));
+  }
+  if (f->whole) {
+    str_add(s, exchanges[f->exchange]);
+    str_add(s, f->ring ? " ring of " : " of ");
+    box_print(s, m, f->whole);
+  }
+  if (f->pitch) {
+    str_add(s, " pitch ");
+    symbol_print(s, scalar_name(m, f->pitch - 1));
+  }
+  str_add(s, "\n");
+}
+
+void covered_print(Str *s, const Module *m, const Covered *c) {
+  str_add(s, "covered ");
+  box_print(s, m, &c->need);
+  if (c->rule != OUTSIDE_NONE) {
+    str_addf(s, " outside %s in ", outside_name(c->rule));
+    box_print(s, m, &c->within);
+  }
+  str_add(s, " by");
+  for (int i = 0; i < c->n; i++) {
+    str_add(s, " ");
+    box_print(s, m, &c->by[i]);
+  }
+}
+
+static void print_check(Str *s, const Module *m, const Check *c) {
+  str_add(s, "  check ");
+  if (c->covered) {
+    covered_print(s, m, c->covered);
+  } else {
+    affine_print(s, m, c->value);
+    str_add(s, " >= 0");
+  }
+  str_add(s, " ");
+  for (int i = 0; i < MAX_UNLESS; i++)
+    if (c->unless_empty[i]) {
+      str_add(s, "unless empty ");
+      box_print(s, m, c->unless_empty[i]);
+      str_add(s, " ");
+    }
+  print_string(s, c->message);
+  str_add(s, "\n");
+}
+
+static void print_extent(Str *s, int rank, const Extent *e) {
+  str_add(s, " [");
+  for (int d = 0; d < rank; d++)
+    str_addf(s, "%s%lld .. %lld", d ? ", " : "", (long long)(0 - (unsigned long long)e->lo[d]), (long long)e->hi[d]);
+  str_add(s, "]");
+}
+
+static void print_stencil(Str *s, const Module *m, const Stencil *st, const char *keyword) {
+  str_addf(s, "  %s ", keyword);
+  symbol_print(s, st->name);
+  str_add(s, " ");
+  print_fields(s, m, st->ntargets, st->targets);
+  if (st->level)
+    str_addf(s, " level %d", (int)st->level);
+  if (st->group)
+    str_addf(s, " group %d", (int)st->group);
+  if (st->has_extent) {
+    str_add(s, " extent");
+    print_extent(s, m->grid.rank, &st->extent);
+  }
+  str_add(s, " {\n");
+  for (int i = 0; i < st->npieces; i++) {
+    const Piece *p = &st->pieces[i];
+    str_add(s, "    piece ");
+    box_print(s, m, &p->box);
+    str_add(s, " ");
+    print_fields(s, m, p->ntargets, p->targets);
+    str_add(s, " {\n");
+    block_print(s, m, NULL, p->body, 3);
+    str_add(s, "    }\n");
+  }
+  str_add(s, "  }\n");
+}
+
+/* ---- kernels and the host part */
+
+static void print_args(Str *s, const Module *m, const Kernel *k) {
+  str_add(s, "    args (");
+  for (int i = 0; i < k->nargs; i++) {
+    const KArg *a = &k->args[i];
+    str_add(s, i ? ", " : "");
+    if (a->kind == KARG_STEP) {
+      str_add(s, "step");
+    } else if (a->kind == KARG_SCALAR) {
+      str_add(s, "scalar ");
+      symbol_print(s, scalar_name(m, a->index));
+    } else {
+      str_add(s, a->reads && a->writes ? "reads writes " : a->reads ? "reads " : a->writes ? "writes " : "buffer ");
+      symbol_print(s, buffer_name(m, a->index));
+    }
+  }
+  str_add(s, ")\n");
+}
+
+static void print_array(Str *s, const Kernel *k, const Array *a) {
+  str_addf(s, "    %s ", a->space == SPACE_SHARED ? "shared" : "private");
+  symbol_print(s, a->name);
+  str_addf(s, " : %s", type_name(a->type));
+  print_sizes(s, a->rank, a->shape);
+  bool padded = false;
+  for (int d = 0; d < a->rank; d++)
+    padded |= a->pad_lo[d] || a->pad_hi[d];
+  for (int d = 0; d < a->rank && padded; d++)
+    str_addf(s, "%s%d .. %d%s", d ? ", " : " pad [", (int)a->pad_lo[d], (int)a->pad_hi[d], d == a->rank - 1 ? "]" : "");
+  if (a->storage >= 0) {
+    str_add(s, " in ");
+    symbol_print(s, array_name(k, a->storage));
+  }
+  str_add(s, "\n");
+}
+
+/* " multiple N of 4 multiple M + 2 of 4 instead @k_any" */
+static void print_multiples(Str *s, const Module *m, const Kernel *k) {
+  for (int i = 0; i < k->nmultiples; i++) {
+    str_add(s, " multiple ");
+    affine_print(s, m, k->multiples[i].value);
+    str_addf(s, " of %lld", (long long)k->multiples[i].of);
+  }
+  if (k->instead) {
+    str_add(s, " instead ");
+    symbol_print(s, kernel_name(m, k->instead - 1));
+  }
+}
+
+/* "[N, M - 2]" */
+static void print_extents(Str *s, const Module *m, int rank, const Affine *extent) {
+  for (int d = 0; d < rank; d++) {
+    str_add(s, d ? ", " : "[");
+    affine_print(s, m, extent[d]);
+  }
+  str_add(s, "]");
+}
+
+static void print_kernel(Str *s, const Module *m, const Kernel *k) {
+  str_add(s, "  kernel ");
+  symbol_print(s, k->name);
+  str_add(s, " threads ");
+  print_sizes(s, k->rank, k->threads);
+  if (kernel_lanes(k) != WARP_LANES)
+    str_addf(s, " warp %d", (int)k->lanes);
+  str_add(s, " covers ");
+  print_extents(s, m, k->rank, k->extent);
+  str_add(s, " by ");
+  print_sizes(s, k->rank, k->tile);
+  if (k->over[0] || k->over[1] || k->over[2]) {
+    str_add(s, " over ");
+    print_sizes(s, k->rank, k->over);
+  }
+  if (k->hollow) {
+    str_add(s, " without ");
+    print_extents(s, m, k->rank, k->without);
+  }
+  str_addf(s, " steps %d", (int)k->steps);
+  if (k->per_core)
+    str_addf(s, " core %d", (int)k->per_core);
+  print_multiples(s, m, k);
+  str_add(s, " {\n");
+  print_args(s, m, k);
+  for (int i = 0; i < k->narrays; i++)
+    print_array(s, k, &k->arrays[i]);
+  block_print(s, m, k, k->body, 2);
+  str_add(s, "  }\n");
+}
+
+static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent) {
+  str_add(s, " {\n");
+  for (int i = 0; i < q->nops; i++) {
+    const HostOp *op = &q->ops[i];
+    indent_print(s, indent + 1);
+    if (op->kind == HOST_LAUNCH) {
+      str_add(s, "launch ");
+      symbol_print(s, kernel_name(m, op->a));
+      str_add(s, op->beside ? " beside" : "");
+      if (op->after)
+        str_addf(s, " after %d", (int)op->after);
+    } else {
+      str_add(s, "swap ");
+      symbol_print(s, buffer_name(m, op->a));
+      str_add(s, ", ");
+      symbol_print(s, buffer_name(m, op->b));
+    }
+    str_add(s, "\n");
+  }
+  indent_print(s, indent);
+  str_add(s, "}\n");
+}
+
+static void print_host(Str *s, const Module *m) {
+  str_add(s, "  host {\n    init");
+  print_sequence(s, m, &m->host.init, 2);
+  for (int i = 0; i < m->host.nseqs; i++) {
+    str_addf(s, "    steps %d", (int)m->host.seqs[i].steps);
+    print_sequence(s, m, &m->host.seqs[i], 2);
+  }
+  str_add(s, "  }\n");
+}
+
+/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop
+ * condition. */
+static void print_reduction(Str *s, const Module *m, const Reduction *r) {
+  static const char *const kinds[] = {"", " until", " finite ", " bounds "};
+  str_add(s, "  reduce ");
+  symbol_print(s, r->name);
+  str_addf(s, " = %s %s over ", op_info[r->op].name, type_name(r->type));
+  box_print(s, m, &r->over);
+  str_addf(s, " every %lld%s", (long long)r->every, kinds[r->kind]);
+  if (r->kind >= REDUCE_FINITE)
+    symbol_print(s, field_name(m, r->field));
+  if (r->body) {
+    str_add(s, " {\n");
+    block_print(s, m, NULL, r->body, 2);
+    str_add(s, "  }\n");
+  } else {
+    str_add(s, " in ");
+    symbol_print(s, buffer_name(m, r->result));
+    print_sequence(s, m, &r->seq, 1);
+  }
+  if (r->stop) {
+    str_add(s, "  stop {\n");
+    block_print(s, m, NULL, r->stop, 2);
+    str_add(s, "  }\n");
+  }
+}
+
+/* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
+static void print_list(Str *s, const Module *m, const PointList *l) {
+  str_add(s, "  points ");
+  symbol_print(s, l->name);
+  str_add(s, " at [");
+  for (int d = 0; d < m->grid.rank; d++) {
+    str_add(s, d ? ", " : "");
+    if (l->array[d] >= 0)
+      symbol_print(s, param_array_name(m, l->array[d]));
+    else
+      affine_print(s, m, l->at[d]);
+  }
+  str_add(s, "] in ");
+  box_print(s, m, &l->box);
+  str_add(s, " by ");
+  symbol_print(s, field_name(m, l->field));
+  if (l->next >= 0) {
+    str_add(s, " next ");
+    symbol_print(s, param_array_name(m, l->next));
+  }
+  str_addf(s, l->most ? " most %d\n" : "\n", (int)l->most);
+}
+
+/* "  probe @p : f32 over [8, 0 .. N - 1] of @points.1 every 4 {...}", in kernel IR with "in @p" and the launches. */
+static void print_probe(Str *s, const Module *m, const Probe *p) {
+  str_add(s, "  probe ");
+  symbol_print(s, p->name);
+  str_addf(s, " : %s over ", type_name(p->type));
+  box_print(s, m, &p->box);
+  if (p->list >= 0) {
+    str_add(s, " of ");
+    symbol_print(s, m->lists[p->list].name);
+  }
+  str_addf(s, " every %lld", (long long)p->every);
+  if (p->result >= 0) {
+    str_add(s, " in ");
+    symbol_print(s, param_array_name(m, p->result));
+  }
+  if (m->level == LEVEL_KIR) {
+    print_sequence(s, m, &p->seq, 1);
+    return;
+  }
+  str_add(s, " {\n");
+  block_print(s, m, NULL, p->body, 2);
+  str_add(s, "  }\n");
+}
+
+/* ---- modules */
+
+static void print_part(Str *s, const Module *m, const GridPart *p) {
+  str_add(s, "  part ");
+  box_print(s, m, &p->own);
+  str_add(s, " of ");
+  box_print(s, m, &p->whole);
+  str_add(s, " reach");
+  print_extent(s, m->grid.rank, &p->reach);
+  str_add(s, " steps ");
+  symbol_print(s, scalar_name(m, p->steps));
+  str_add(s, " gives ");
+  box_print(s, m, &p->gives);
+  str_add(s, "\n");
+}
+
+/* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
+static void print_declarations(Str *s, const Module *m) {
+  str_add(s, m->contract ? "  contract\n" : "");
+  str_add(s, m->fast_math ? "  fast_math\n" : "");
+  for (int i = 0; i < m->nscalars; i++)
+    print_scalar(s, m, &m->scalars[i]);
+  str_add(s, "  grid ");
+  box_print(s, m, &m->grid);
+  if (m->steps_by) {
+    str_add(s, " steps ");
+    symbol_print(s, scalar_name(m, m->steps_by - 1));
+    str_add(s, "\n");
+  } else {
+    str_addf(s, " steps %lld\n", (long long)m->steps);
+  }
+  if (m->part)
+    print_part(s, m, m->part);
+  for (int i = 0; i < m->ncomposites; i++)
+    print_composite(s, m, &m->composites[i]);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    print_param_array(s, m, &m->param_arrays[i]);
+  for (int i = 0; i < m->nfields; i++)
+    print_field(s, m, &m->fields[i]);
+  for (int i = 0; i < m->nrecords; i++)
+    print_record(s, m, &m->records[i]);
+  for (int i = 0; i < m->nlists; i++)
+    print_list(s, m, &m->lists[i]);
+  for (int i = 0; i < m->nchecks; i++)
+    print_check(s, m, &m->checks[i]);
+}
+
+/* The code of a stencil IR module. */
+static void print_stencils(Str *s, const Module *m) {
+  if (m->time_tile != 1)
+    str_addf(s, "  time_tile %d\n", (int)m->time_tile);
+  if (m->plan)
+    plan_print(s, m->plan, m->grid.rank, "  ");
+  for (int i = 0; i < m->ninits; i++)
+    print_stencil(s, m, &m->inits[i], "init");
+  for (int i = 0; i < m->nstencils; i++)
+    print_stencil(s, m, &m->stencils[i], "stencil");
+  for (int i = 0; i < m->nreductions; i++)
+    print_reduction(s, m, &m->reductions[i]);
+  for (int i = 0; i < m->nprobes; i++)
+    print_probe(s, m, &m->probes[i]);
+}
+
+static void print_buffer(Str *s, const Module *m, const Buffer *b) {
+  str_add(s, "  buffer ");
+  symbol_print(s, b->name);
+  if (b->kind == BUFFER_SCRATCH) {
+    str_addf(s, " scratch %s[%lld]\n", type_name(b->type), (long long)b->cells);
+    return;
+  }
+  str_add(s, b->kind == BUFFER_PARAM ? " param " : " : ");
+  symbol_print(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
+  if (b->kind == BUFFER_FIELD)
+    str_addf(s, " copy %d", (int)b->copy);
+  if (b->lead)
+    str_addf(s, " lead %d", (int)b->lead);
+  str_add(s, "\n");
+}
+
+/* The code of a kernel IR module. */
+static void print_kernels(Str *s, const Module *m) {
+  for (int i = 0; i < m->nbuffers; i++)
+    print_buffer(s, m, &m->buffers[i]);
+  for (int i = 0; i < m->nkernels; i++)
+    print_kernel(s, m, &m->kernels[i]);
+  for (int i = 0; i < m->nreductions; i++)
+    print_reduction(s, m, &m->reductions[i]);
+  for (int i = 0; i < m->nprobes; i++)
+    print_probe(s, m, &m->probes[i]);
+  print_host(s, m);
+}
+
+char *module_print(Module *m) {
+  Str s = {.arena = m->arena};
+  module_renumber(m);
+  str_addf(&s, "%s module ", m->level == LEVEL_KIR ? "kernel" : "stencil");
+  print_string(&s, m->name);
+  str_add(&s, " {\n");
+  print_declarations(&s, m);
+  if (m->level == LEVEL_KIR)
+    print_kernels(&s, m);
+  else
+    print_stencils(&s, m);
+  str_add(&s, "}\n");
+  return s.s;
+}

@@ -1,0 +1,141 @@
+/* ir/text/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c, parse.c). */
+#ifndef STC_IR_TEXT_H
+#define STC_IR_TEXT_H
+
+#include "ir/schedule.h"
+
+/* The bits of the NaN that is printed by name, without its sign. */
+#define NAN_BITS UINT64_C(0x7ff8000000000000)
+
+/* Is `s` a word that needs no quotes: letters, digits and underscores, dots between them, no digit first? */
+bool name_is_plain(const char *s);
+
+/* ---------------------------------------------------------------- printing: print.c */
+
+/* The name of scalar, field, buffer, launch-time array, kernel number `i` of the module, of array number `i` of the
+ * kernel (NULL outside of one). NULL if there is none. */
+static inline const char *scalar_name(const Module *m, int i) {
+  return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL;
+}
+static inline const char *field_name(const Module *m, int i) {
+  return i >= 0 && i < m->nfields ? m->fields[i].name : NULL;
+}
+static inline const char *buffer_name(const Module *m, int i) {
+  return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL;
+}
+static inline const char *param_array_name(const Module *m, int i) {
+  return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL;
+}
+static inline const char *array_name(const Kernel *k, int i) {
+  return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL;
+}
+static inline const char *kernel_name(const Module *m, int i) {
+  return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL;
+}
+
+/* Adds a symbol: @name, or @"name" if it is not a plain word; "@?" if there is no name. */
+void symbol_print(Str *b, const char *name);
+/* Adds the `n` offsets: "[-1, 0]". */
+void offsets_print(Str *b, int n, const int64_t *off);
+/* Adds what lines begin with that are nested `indent` deep. */
+void indent_print(Str *s, int indent);
+
+/* ---------------------------------------------------------------- tokens: read.c */
+
+typedef enum TokenKind { TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, TOK_NUMBER, TOK_PUNCT } TokenKind;
+
+/* A token: `text` is the word, the name after % or @, what a string stands for, the digits of a number, or the
+ * punctuation (".." and ">=" are one). */
+typedef struct Token {
+  TokenKind kind;
+  const char *text;
+  Loc loc;
+} Token;
+
+/* A text being read, one token ahead. After the first error, which is the only one reported, there are only TOK_END. */
+typedef struct Reader {
+  Arena *arena;
+  Diags *diags;
+  const char *at;
+  Loc loc;
+  Token tok;
+  bool failed;
+} Reader;
+
+/* Starts to read `text`, which `diags` knows as `file`. */
+Reader reader_start(Arena *a, Diags *d, int file, const char *text);
+/* Steps to the next token and returns the one left behind. */
+Token reader_next(Reader *r);
+/* Reports the error and ends the text; does nothing after an error. */
+void reader_error(Reader *r, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Is the present token the word / the punctuation `s`? The accept functions step over it if so, the expect functions
+ * report if not. */
+bool reader_at_word(const Reader *r, const char *s);
+bool reader_at(const Reader *r, const char *s);
+bool reader_accept_word(Reader *r, const char *s);
+bool reader_accept(Reader *r, const char *s);
+void reader_expect_word(Reader *r, const char *s);
+void reader_expect(Reader *r, const char *s);
+/* The text of a token of this kind, stepped over; reports "expected WHAT" and returns "" if it is another. */
+const char *reader_expect_kind(Reader *r, TokenKind kind, const char *what);
+/* An integer with optional minus within [min, max]; min after an error. */
+int64_t reader_int(Reader *r, int64_t min, int64_t max);
+/* A constant of type `t`, as const_print writes it. */
+Const reader_const(Reader *r, Type t);
+/* A type's name. */
+Type reader_type(Reader *r);
+
+/* ---------------------------------------------------------------- plans: ir/schedule.c */
+
+/* A plan, behind its word. */
+void plan_read(Reader *r, Schedule *p);
+
+/* ---------------------------------------------------------------- code: parse-code.c */
+
+enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX, MAX_LEAD = 4096 };
+
+/* A name in scope. */
+typedef struct NamedValue {
+  const char *name;
+  Value *value;
+  struct NamedValue *shadow, *before;
+} NamedValue;
+
+/* The parser: its tokens, the module and the kernel (NULL outside) being made, what each kernel names behind `instead`
+ * (TOK_END: nothing), and the values in scope, hashed by name and chained in order. */
+typedef struct Parser {
+  Reader r;
+  Arena *arena;
+  Module *m;
+  Kernel *k;
+  Token *instead;
+  int depth;
+  bool has_grid, has_time_tile, has_host;
+  NamedValue *bucket[NAME_BUCKETS], *newest;
+} Parser;
+
+/* Reads a symbol that `find` must know as a `what`; -1 after an error. */
+int text_ref(Parser *p, int (*find)(const Module *, const char *), const char *what);
+/* Reads a symbol that is being declared and that `find` must not know yet as a `what`. */
+const char *text_new_symbol(Parser *p, int (*find)(const Module *, const char *), const char *what);
+/* Index of the array of that name in the kernel being parsed, -1 if there is none. */
+int text_find_array(const Parser *p, const char *name);
+/* Reads an affine bound, "2 * N - M + 1". */
+Affine text_affine(Parser *p);
+/* Reads "[1 .. N - 2, 0 .. 7]"; a bound alone means one point. */
+Box text_box(Parser *p);
+/* Reads a box of the grid's rank. */
+Box text_grid_box(Parser *p);
+/* Reads a bracketed list of at most MAX_RANK integers in [min, max]; returns how many. */
+int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]);
+/* Reads a list of exactly `rank` sizes of at least 1. */
+void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]);
+void text_counts(Parser *p, int rank, int32_t out[MAX_RANK]);
+/* Reads a type of the module: a scalar's name, a struct's, with [n] for each vector about it. */
+Type text_type(Parser *p);
+/* Reads ops up to the end of the block or of the text. */
+void text_ops(Parser *p, Block *b);
+/* Reads ops in braces. */
+void text_block(Parser *p, Block *b);
+
+#endif

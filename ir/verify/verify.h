@@ -1,0 +1,41 @@
+/* ir/verify/verify.h: what the two files of the verifier share. */
+#ifndef STC_IR_VERIFY_H
+#define STC_IR_VERIFY_H
+
+#include "ir/ir.h"
+
+/* Where code stands: a scalar's expression, a piece of a stencil, a kernel. */
+typedef enum Context { CONTEXT_EXPR, CONTEXT_PIECE, CONTEXT_KERNEL } Context;
+
+/* Offsets beyond this are refused, so that adding a few to a coordinate does not overflow. */
+#define MAX_OFFSET (INT64_C(1) << 40)
+
+/* The state of one verification. `where` names the code being checked for messages; `table` (mask + 1 places) is the
+ * set of values in scope by open addressing, and `stack` the same values in order of definition, so that leaving a
+ * block takes the newest out again. */
+typedef struct Verifier {
+  const Module *m;
+  Diags *d;
+  const Kernel *k;
+  const char *where;
+  Loc loc;
+  Context context;
+  int scalar;
+  const Value **table, **stack;
+  size_t mask;
+  int depth;
+  int errors;
+} Verifier;
+
+/* Reports a broken rule in the code being checked, at `at` or, if that is no place, where the code is. */
+void verify_fail(Verifier *v, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Is `c` a value of type `t`? */
+bool verify_is_value(Const c, Type t);
+/* Checks that the terms of `x` are non-zero, sorted and name integer params. */
+void verify_affine(Verifier *v, Loc at, Affine x);
+/* Checks that `b` has `rank` dimensions with sound bounds. */
+void verify_box(Verifier *v, Loc at, const Box *b, int rank);
+/* Checks a whole body, which yields values of the `n` types. */
+void verify_body(Verifier *v, const Block *b, const char *what, int n, const Type *types);
+
+#endif

@@ -1,0 +1,88 @@
+/* weights.c: what an op takes, by the one record of it (base/tuning.def), and the registers of a body. */
+#include "passes/base/weights.h"
+
+#include "passes/base/tuning.h"
+
+/* Is it a quotient of one, which takes less than others? */
+static bool is_reciprocal(const Op *op) {
+  return (op->code == OP_DIV || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED) && op->operands[0]->def &&
+         op->operands[0]->def->code == OP_CONST && op->operands[0]->def->cval.f == 1;
+}
+
+/* The row of an op (tuning.def). */
+static OpWeight weight_of(const Op *op) {
+  static const OpWeight nothing;
+  const OpWeights *w = &op_weights;
+  switch (op->code) {
+  case OP_CONST:
+  case OP_SCALAR:
+  case OP_YIELD: return nothing;
+  case OP_ACCESS:
+  case OP_INDEX:
+  case OP_STEP: return w->place;
+  case OP_DIV:
+  case OP_DIV_WIDE:
+  case OP_SQRT: return is_reciprocal(op) ? w->reciprocal : w->quotient;
+  case OP_DIV_RANGED: return is_reciprocal(op) ? w->reciprocal_ranged : w->quotient_ranged;
+  case OP_SQRT_RANGED: return w->root_ranged;
+  case OP_DIV_ROOT_RANGED: return is_reciprocal(op) ? w->reciprocal_root_ranged : w->quotient_root_ranged;
+  case OP_RANGED:
+  case OP_RANGED_ABOVE: return w->range_test;
+  case OP_REM: return w->remainder;
+  case OP_RSQRT: return w->reciprocal_root;
+  case OP_SIN:
+  case OP_COS:
+  case OP_TAN: return w->angle;
+  case OP_POW: return w->power;
+  default: return op_info[op->code].flags & OPF_INEXACT ? w->function : w->arithmetic;
+  }
+}
+
+double op_ranged_additions(const Op *op) {
+  Op ranged = *op;
+  bool root = op->code == OP_DIV && op->operands[1]->def && op->operands[1]->def->code == OP_SQRT;
+  ranged.code = op->code == OP_SQRT  ? OP_SQRT_RANGED
+                : root               ? OP_DIV_ROOT_RANGED
+                : op->code == OP_DIV ? OP_DIV_RANGED
+                                     : op->code;
+  return weight_of(&ranged).additions + (ranged.code != op->code) -
+         (root ? weight_of(op->operands[1]->def).additions : 0);
+}
+
+double op_additions(const Op *op) { return weight_of(op).additions; }
+
+int32_t op_instructions(const Op *op, bool fast_math) {
+  OpWeight w = weight_of(op);
+  return fast_math ? w.fast : w.instructions;
+}
+
+int32_t op_f64_operations(const Op *op) { return weight_of(op).f64; }
+
+int32_t op_special(const Op *op) { return weight_of(op).special; }
+
+/* ---- registers */
+
+int32_t type_words(Type t) { return type_size(t) > 4 ? 2 : 1; }
+
+int32_t body_live_words(Arena *a, Block *body) {
+  int32_t n = 0, live = 0, most = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++)
+      last[op->operands[i]->id] = op;
+  for (const Op *op = body->first; op; op = op->next) {
+    for (int i = 0; i < op->noperands; i++)
+      if (last[op->operands[i]->id] == op) {
+        last[op->operands[i]->id] = NULL;
+        live -= op->operands[i]->def->code == OP_CONST ? 0 : type_words(op->operands[i]->type);
+      }
+    for (int i = 0; i < op->nresults; i++)
+      if (last[op->results[i]->id])
+        live += op->code == OP_CONST ? 0 : type_words(op->results[i]->type);
+    most = live > most ? live : most;
+  }
+  return most;
+}

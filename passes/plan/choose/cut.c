@@ -1,0 +1,422 @@
+/* cut.c: which stencils of a step share a launch. The step's list of stencils is cut into consecutive groups
+ * (Stencil.group); the lowerings make a launch of each.
+ * What only one group uses of the temp fields never reaches global memory; what another has to recompute or to load
+ * and store is the price. Between one launch for all
+ * and one for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of
+ * complex 3-D stencils), found here by dynamic programming
+ * over the places to cut, with the figures of fuse-cost.c. Time tiles need the whole step in one launch: that takes
+ * part as another choice. */
+#include "passes/plan/cost/fuse.h"
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+/* What a group of stencils costs, and why it cannot be one (NULL: it is legal). */
+typedef struct Group {
+  LaunchCost cost;
+  const char *why;
+} Group;
+
+/* The work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
+ * all of them. */
+typedef struct Fuse {
+  PassContext *c;
+  Module *m;
+  int n;
+  Stencil *st;
+  double points;
+  int longest;
+  Group *groups, whole;
+} Fuse;
+
+/* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
+static const Group *group_of(const Fuse *f, int i, int j) {
+  static const Group unknown = {.why = "it is not looked at"};
+  if (i == 0 && j == f->n)
+    return &f->whole;
+  return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
+}
+
+/* May the step be cut before stencil `i`? */
+static bool may_cut(const Fuse *f, int i) { return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]); }
+
+/* The number of the first of the stencils at the step's end that the program has no name for: they move time levels on
+ * that no stencil writes, or are of probes. n: there are none. */
+static int tail_of(const Fuse *f) {
+  int tail = f->n;
+  while (tail > 0 && (is_history_stencil(f->m, &f->st[tail - 1]) || is_probe_stencil(f->m, &f->st[tail - 1])))
+    tail--;
+  return tail;
+}
+
+/* The next stencil from number `i` on that a cut in words says. */
+static int next_said(const Fuse *f, int i) {
+  while (i < f->n && !is_said_stencil(f->m, f->n, f->st, i))
+    i++;
+  return i;
+}
+
+/* The names of the step's stencils, ", " between them. */
+static const char *step_text(const Fuse *f) {
+  Str s = {.arena = f->c->arena};
+  for (int i = next_said(f, 0); i < f->n; i = next_said(f, i + 1))
+    str_addf(&s, "%s%s", s.n ? ", " : "", said_name(f->c->arena, &f->st[i]));
+  return s.s ? s.s : "none";
+}
+
+/* ---- what cuts cost */
+
+/* What the group from `i` to before `j` costs. */
+static Group measure_group(const Fuse *f, int i, int j) {
+  Schedule s;
+  Group g = {0};
+  Arena *a = f->m->arena;
+  ArenaMark mark = arena_mark(a);
+  Launch *l = part_launch(f->m, f->n, f->st, i, j);
+  const char *why = l->illegal ? l->illegal : schedule_launch(f->c, f->c->schedule, l, 1, j - i < f->n, &s);
+  if (!why || j == i + 1)
+    g.cost = launch_cost(f->c->target, l, &s, 1, f->points);
+  g.why = arena_release_text(a, mark, why);
+  return g;
+}
+
+/* Why the tile of the whole step cannot be walked, if it must be: then that is what counts. */
+static void measure_walk(Fuse *f) {
+  Schedule s;
+  const Schedule *want = f->c->schedule;
+  if (f->n > 0 && family_row(want->family)->walked)
+    f->whole.why = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
+}
+
+/* Finds what all groups cost. */
+static void measure_groups(Fuse *f) {
+  int groups = (int)(tuning.long_group * tuning.long_step);
+  f->longest = f->n <= tuning.long_step ? (int)tuning.long_group : (groups + f->n - 1) / f->n;
+  f->longest = f->longest < f->n ? f->longest : f->n;
+  f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
+  for (int i = 0; i < f->n; i++)
+    for (int k = 1; k <= f->longest && i + k <= f->n; k++) {
+      bool asked = may_cut(f, i) && may_cut(f, i + k);
+      f->groups[i * f->longest + k - 1] = asked ? measure_group(f, i, i + k) : (Group){.why = "it is not looked at"};
+    }
+  if (f->n > 0)
+    f->whole = measure_group(f, 0, f->n);
+  measure_walk(f);
+}
+
+/* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is
+ * not is reported later). */
+static double best_cut(const Fuse *f, bool *before) {
+  double *best = ARENA_ARRAY(f->c->arena, double, f->n + 1);
+  int *from = ARENA_ARRAY(f->c->arena, int, f->n + 1);
+  for (int j = 1; j <= f->n; j++) {
+    best[j] = -1;
+    int first = j == f->n || j < f->longest ? 0 : j - f->longest;
+    for (int i = first; i < j; i++) {
+      const Group *g = group_of(f, i, j);
+      bool legal = (!g->why || j == i + 1) && may_cut(f, i) && may_cut(f, j) && best[i] >= 0;
+      double sum = legal ? best[i] + g->cost.ps : 0;
+      if (legal && (best[j] < 0 || sum < best[j])) {
+        best[j] = sum;
+        from[j] = i;
+      }
+    }
+  }
+  for (int j = f->n; j > 0 && best[f->n] >= 0; j = from[j])
+    before[from[j]] = true;
+  return best[f->n];
+}
+
+/* What the whole step costs in one launch with the time tile that its schedule would have (or one step if `steps` is
+ * 1), in *out. */
+static bool whole_cost(const Fuse *f, LaunchCost *out) {
+  Schedule s;
+  if (f->whole.why)
+    return false;
+  int T = schedule_levels(f->c, f->m);
+  const Stencil *st = repeat_levels(f->m, f->n, f->st, T, true);
+  Launch *l = launch_new(f->m, f->n * T, st, st, st + f->n * T);
+  *out = f->whole.cost;
+  if (T > 1 && !l->illegal && !schedule_launch(f->c, f->c->schedule, l, T, false, &s))
+    *out = launch_cost(f->c->target, l, &s, T, f->points);
+  return true;
+}
+
+/* Adds a line to the comments of the dump, and to the statistics. */
+static void note(const Fuse *f, const char *line) {
+  if (f->c->notes)
+    str_addf(f->c->notes, "// fuse: %s\n", line);
+  if (f->c->stats)
+    str_addf(f->c->stats, "// fuse: %s\n", line);
+}
+
+/* "128 registers, 16 spilled, 12288 shared bytes, halo work 1.42, 24.0 bytes/point, 61 ops/point, occupancy 0.75, 8.5
+ * ps/point": notes the figures. */
+static void note_cost(const Fuse *f, const char *what, const LaunchCost *k) {
+  Str s = {.arena = f->c->arena};
+  bool threads = k->registers > 0;
+  str_addf(&s, "%s: ", what);
+  if (threads)
+    str_addf(&s, k->spilled ? "%d registers, %d spilled, " : "%d registers, ", k->registers, k->spilled);
+  str_addf(&s, "%lld %s bytes, halo work %.2f, %.1f bytes/point, %.0f ops/point, ", (long long)k->shared,
+           threads ? "shared" : "cache", k->halo, k->bytes, k->ops);
+  if (threads)
+    str_addf(&s, "occupancy %.2f, ", k->occupancy);
+  str_addf(&s, "%.2f ps/point", k->ps);
+  note(f, s.s);
+}
+
+/* Notes the figures of the groups that the step is cut into, and of one launch for all (`whole`, NULL: not legal). */
+static void note_choice(const Fuse *f, const LaunchCost *whole) {
+  Arena *a = f->c->arena;
+  double sum = 0;
+  for (int i = 0, k, g = 0; i < f->n; i += k, g++) {
+    k = group_length(f->n - i, f->st + i);
+    const LaunchCost *cost = &group_of(f, i, i + k)->cost;
+    note_cost(f, arena_printf(a, "group %d %s", g, cut_text(a, f->m, k, f->st + i)), cost);
+    sum += cost->ps;
+  }
+  if (group_count(f->n, f->st) > 1)
+    note(f, arena_printf(a, "the step in %d launches: %.2f ps/point", group_count(f->n, f->st), sum));
+  if (whole)
+    note_cost(f, arena_printf(a, "the step in one launch, T=%d", whole->schedule.T), whole);
+  else
+    note(f, arena_printf(a, "the step in one launch: %s", f->whole.why));
+}
+
+/* ---- cuts that were asked for */
+
+/* Cuts before stencil i where before[i]. */
+static void apply(const Fuse *f, const bool *before) {
+  int group = 0;
+  for (int i = 0; i < f->n; i++) {
+    group += i > 0 && before[i];
+    f->st[i].group = group;
+  }
+}
+
+/* Is stencil number `i` said by `name`? */
+static bool has_name(const Fuse *f, int i, const char *name) {
+  return strcmp(said_name(f->c->arena, &f->st[i]), name) == 0;
+}
+
+/* The number of the first stencil of the step that is said by `name`, n: none is. */
+static int find_stencil(const Fuse *f, const char *name) {
+  int i = next_said(f, 0);
+  while (i < f->n && !has_name(f, i, name))
+    i = next_said(f, i + 1);
+  return i;
+}
+
+/* Reports that `name` stands where stencil number `i` should in `cuts` (i == n: nothing). */
+static bool wrong_name(const Fuse *f, const char *cuts, const char *name, int i) {
+  int place = find_stencil(f, name);
+  if (!*name)
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: expected the name of a stencil between '+' and ','; the step has %s",
+               cuts, step_text(f));
+  else if (place == f->n)
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: there is no stencil '%s' in a time step; it has %s", cuts, name,
+               step_text(f));
+  else if (i == f->n || (i == tail_of(f) && place < i))
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: stencil '%s' is named again; each stencil runs once: %s", cuts, name,
+               step_text(f));
+  else
+    diag_error(f->c->diags, no_loc(),
+               "-fuse=%s: '%s' stands where stencil '%s' comes; name all of them in the order of the program: %s", cuts,
+               name, said_name(f->c->arena, &f->st[i]), step_text(f));
+  return false;
+}
+
+/* Lets the step's probes be a launch of their own if they cannot share that of the stencil before them. */
+static void part_probes(const Fuse *f, bool *before) {
+  int first = f->n, start;
+  while (first > 0 && is_probe_stencil(f->m, &f->st[first - 1]))
+    first--;
+  for (start = first - 1; start > 0 && !before[start];)
+    start--;
+  if (first > 0 && first < f->n && part_launch(f->m, f->n, f->st, start, f->n)->illegal)
+    before[first] = true;
+}
+
+/* The number of the first stencil behind `i` and all further parts of it. */
+static int behind_parts(const Fuse *f, int i) {
+  for (int next = i + 1; next < f->n; next++) {
+    if (part_before(f->m, f->st, next) == i)
+      i = next;
+    else if (!is_history_stencil(f->m, &f->st[next]))
+      break;
+  }
+  return i + 1;
+}
+
+/* The first stencil from number `i` on, of those before `end`, that the program has a name for; `end`: there is none.
+ */
+static int next_named(const Fuse *f, int i, int end) {
+  while (i < end && is_history_stencil(f->m, &f->st[i]))
+    i++;
+  return i;
+}
+
+/* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil
+ * in parts is said by its name once, or once for each part, if there are cuts between them. What the
+ * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
+ * it can. */
+static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
+  int i = next_said(f, 0), start = 0, again = f->n;
+  bool cut = false;
+  for (const char *p = cuts;;) {
+    size_t n = strcspn(p, "+,/");
+    const char *name = arena_strndup(f->c->arena, p, n);
+    int part = next_named(f, again, start);
+    if (part < start && has_name(f, part, name)) {
+      start = again;
+      i = part;
+    }
+    if (i == f->n || !has_name(f, i, name))
+      return wrong_name(f, cuts, name, i);
+    before[start] = cut;
+    again = i + 1;
+    start = behind_parts(f, i);
+    i = next_said(f, start);
+    cut = p[n] != '+';
+    if (!p[n])
+      break;
+    p += n + 1;
+  }
+  if (i < f->n && i != tail_of(f)) {
+    diag_error(f->c->diags, no_loc(),
+               "-fuse=%s: stencil '%s' is missing; name all of them in the order of the program: %s", cuts,
+               said_name(f->c->arena, &f->st[i]), step_text(f));
+    return false;
+  }
+  if (i < f->n)
+    part_probes(f, before);
+  return true;
+}
+
+/* Reports the first group of the cut made that cannot be a launch; `cuts` is how it was asked for. */
+static bool check_groups(const Fuse *f, const char *cuts) {
+  for (int i = 0, k; i < f->n; i += k) {
+    k = group_length(f->n - i, f->st + i);
+    Launch *l = part_launch(f->m, f->n, f->st, i, i + k);
+    if (l->illegal) {
+      diag_error(f->c->diags, no_loc(), "-fuse=%s: %s cannot share a launch: %s; cut there, or use -fuse=auto", cuts,
+                 cut_text(f->c->arena, f->m, k, f->st + i), l->illegal);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Is stencil `i` the first of those at the step's end that only move time levels on, and may it share the launch of the
+ * stencil before? */
+static bool goes_along(const Fuse *f, int i) {
+  return i >= tail_of(f) && !is_history_stencil(f->m, &f->st[i - 1]) &&
+         !part_launch(f->m, f->n, f->st, i - 1, f->n)->illegal;
+}
+
+/* Makes the cut that `cuts` asks for: "all", "none", or names. */
+static bool explicit_cut(const Fuse *f, const char *cuts) {
+  bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
+  bool none = strcmp(cuts, "none") == 0;
+  for (int i = 1; i < f->n; i++)
+    before[i] = none && may_cut(f, i) && !goes_along(f, i);
+  if (!none && strcmp(cuts, "all") && !read_cuts(f, cuts, before))
+    return false;
+  LaunchCost whole;
+  bool one = whole_cost(f, &whole);
+  apply(f, before);
+  if (!check_groups(f, cuts))
+    return false;
+  note_choice(f, one ? &whole : NULL);
+  return true;
+}
+
+/* ---- choosing */
+
+/* Is there nothing to decide of a step that is not to be cut, and nobody who wants to know what it costs? */
+static bool is_settled(const Fuse *f) {
+  bool settled = !f->c->notes && !f->c->stats && !diags_remarks_enabled(f->c->diags);
+  for (int i = 1; i < f->n; i++)
+    settled = settled && !may_cut(f, i);
+  return settled;
+}
+
+/* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal,
+ * time-tile reports it). */
+static void auto_cut(const Fuse *f) {
+  LaunchCost whole;
+  bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
+  const Schedule *want = f->c->schedule;
+  bool several = want->T > 1, walked = family_row(want->family)->walked;
+  bool one = whole_cost(f, &whole);
+  double best = best_cut(f, before);
+  bool cut = best >= 0 && !several && (!one || (!walked && best < tuning.worth_cutting * whole.ps));
+  if (cut && one)
+    cut = best < tuning.worth_cutting * schedule_walked_ps(f->c, f->m, want);
+  for (int i = 0; i < f->n && !cut; i++)
+    before[i] = false;
+  apply(f, before);
+  note_choice(f, one ? &whole : NULL);
+  int groups = group_count(f->n, f->st);
+  if (groups > 1 && !one)
+    diag_remark(f->c->diags, no_loc(), "the step is cut into %d launches, %s, because %s", groups,
+                cut_text(f->c->arena, f->m, f->n, f->st), f->whole.why);
+  else if (groups > 1)
+    diag_remark(f->c->diags, no_loc(),
+                "the step is cut into %d launches, %s: %.1f ps/point are expected, of one launch %.1f", groups,
+                cut_text(f->c->arena, f->m, f->n, f->st), best, whole.ps);
+}
+
+/* ---- the pass */
+
+/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; tuning.unknown_points
+ * if they have none. */
+static double grid_points(const Schedule *s, const Module *m) {
+  double points = 1;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= (double)s->size[d];
+  if (points >= 1)
+    return points;
+  points = 1;
+  const Const *scalars = default_scalars(m);
+  if (!scalars)
+    return tuning.unknown_points;
+  for (int d = 0; d < m->grid.rank; d++) {
+    int64_t extent = affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL);
+    points *= extent > 1 ? (double)extent : 1;
+  }
+  return points;
+}
+
+/* The work on the step of `m`, all of which is one group at first. */
+static Fuse fuse_start(PassContext *c, Module *m) {
+  Fuse f = {.c = c, .m = m, .n = m->nstencils, .st = m->stencils};
+  for (int i = 0; i < f.n; i++)
+    f.st[i].group = 0;
+  return f;
+}
+
+bool plan_cut(PassContext *c, Module *m, const char *cuts) {
+  Fuse f = fuse_start(c, m);
+  f.points = grid_points(c->schedule, m);
+  if (strcmp(cuts, "auto") == 0 && is_settled(&f))
+    return true;
+  measure_groups(&f);
+  if (strcmp(cuts, "auto"))
+    return explicit_cut(&f, cuts);
+  if (f.n > 0)
+    auto_cut(&f);
+  return true;
+}
+
+bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p) {
+  Fuse f = fuse_start(c, m);
+  bool *before = ARENA_ARRAY(c->arena, bool, f.n + 1);
+  if (p->ngroups <= 1)
+    return true;
+  if (!read_cuts(&f, p->fuse, before))
+    return false;
+  apply(&f, before);
+  return true;
+}

@@ -1,0 +1,123 @@
+/* frame-plan.c: tiles of several steps inside, and step by step at edges whose layers tiles would have to know of
+ * (tile/frame.h): when that is taken. */
+#include "passes/tile/frame.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/plan.h"
+#include "passes/plan/choose/resolve.h"
+
+#include <math.h>
+
+/* The points of the frame `depth` deep on a grid of extents `size`. */
+static double frame_points(const Frame *f, const Extent *depth, const int64_t *size, const Const *scalars) {
+  const Box *grid = &f->whole->grid;
+  double points = 0;
+  bool overflow = false;
+  for (int e = 0; e < 2 * grid->rank; e++) {
+    int d = e / 2;
+    double across = 0, along = 1;
+    if (e % 2 ? f->hi[d] : f->lo[d])
+      across = e % 2 ? (double)(affine_eval(grid->hi[d], scalars, &overflow) -
+                                affine_eval(f->inner.hi[d], scalars, &overflow) + depth->hi[d])
+                     : (double)(affine_eval(f->inner.lo[d], scalars, &overflow) -
+                                affine_eval(grid->lo[d], scalars, &overflow) + depth->lo[d]);
+    for (int o = 0; o < grid->rank; o++)
+      along *= o == d ? 1 : (double)size[o];
+    points += across * along;
+  }
+  return points;
+}
+
+/* Bytes of memory that a point of launch `l` takes. */
+static double point_bytes(const Launch *l) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  return bytes;
+}
+
+/* How many of the `n` launches at `l` wait for those before: the others are beside them. */
+static int waits_of(int n, Launch *const *l) {
+  int waits = 0, first = 0;
+  for (int i = 0; i < n; i++) {
+    bool joins = i > first && launch_is_independent(l[i], i - first, l + first);
+    first = joins ? first : i;
+    waits += !joins;
+  }
+  return waits;
+}
+
+/* The seconds that `T` steps of frame `f` are expected to take on a grid of extents `size`. */
+static double frame_seconds(const PassContext *c, const Frame *f, int T, const int64_t *size) {
+  const Const *scalars = default_scalars(f->whole);
+  Launch **l = ARENA_ARRAY(c->arena, Launch *, f->n + 1);
+  double rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : 1e12, bytes = 0;
+  for (int i = 0; i < f->n; i++) {
+    l[i] = f->launches[i].l;
+    if (f->launches[i].role == FRAME_INNER)
+      bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(l[i]);
+  }
+  return T * (waits_of(f->n, l) * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
+}
+
+/* The seconds a step that tiles of plan `s` for `step`, the stencils inside, are expected to take; infinite: nobody
+ * knows. */
+static double tile_seconds(PassContext *c, const Module *step, const Schedule *s, const int64_t *size) {
+  const Module *tiled = plan_tiled_copy(step, s->T);
+  ScheduleTime time;
+  double own = schedule_own_ps(c->target, tiled, s), points = 1;
+  for (int d = 0; d < step->grid.rank; d++)
+    points *= (double)size[d];
+  if (own > 0)
+    return own * 1e-12 * points;
+  return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
+}
+
+/* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
+ * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
+static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
+                        const char **why) {
+  Schedule inside = *want;
+  PassContext with = *c;
+  const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
+  *why = "the target has no threads, whose tiles alone can leave out layers";
+  Module *step = c->target->simt ? frame_step(m, why) : NULL;
+  if (!step)
+    return false;
+  inside.edges = EDGES_OPEN;
+  with.schedule = &inside;
+  if (!plan_make(&with, step, s))
+    return false;
+  *why = "tiles inside make one step each";
+  if (s->T < 2 || s->ngroups > 1)
+    return false;
+  const Frame *f = frame_new(m, s->T, why);
+  if (!f)
+    return false;
+  *seconds = tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
+  s->edges = EDGES_STEPS;
+  return true;
+}
+
+bool plan_framed(PassContext *c, const Module *m, Schedule *s) {
+  const char *why = NULL;
+  double seconds;
+  if (framed_plan(c, m, c->schedule, s, &seconds, &why))
+    return true;
+  if (!diags_errors(c->diags))
+    diag_error(c->diags, no_loc(), "-edges=steps: %s; use -edges=apart", why);
+  return false;
+}
+
+void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s) {
+  const char *why = NULL;
+  double seconds = INFINITY;
+  Schedule framed;
+  int n;
+  Launch **l = naive_launches(m, m->nstencils, m->stencils, &n);
+  expected += s->T > 1 ? 0 : waits_of(n, l) * tuning.apart_gap;
+  if (framed_plan(c, m, c->schedule, &framed, &seconds, &why) && seconds < tuning.clearly * expected) {
+    diag_remark(c->diags, no_loc(), "tiles make %d steps inside, and what layers at edges reach is made step by step",
+                (int)framed.T);
+    *s = framed;
+  }
+}

@@ -1,0 +1,292 @@
+/* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
+ * thrown away. */
+#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/choose/legal.h"
+
+#include <math.h>
+#include <string.h>
+
+const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
+
+/* Points that kernel `k` of `m` covers in dimension `d` of a grid of `size` points there: as many as it says, or as
+ * large a part as under the params' defaults. */
+static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t size) {
+  const Affine *x = &k->extent[d];
+  Affine all = box_extent(m->arena, &m->grid, d);
+  int64_t more;
+  if (affine_diff(*x, all, &more))
+    return size;
+  const Const *scalars = default_scalars(m);
+  if (!x->n || !scalars)
+    return !x->n && x->c < size ? x->c : size;
+  double part = (double)affine_eval(*x, scalars, NULL) / fmax(1, (double)affine_eval(all, scalars, NULL));
+  return part < 1 ? (int64_t)fmax(1, part * (double)size) : size;
+}
+
+/* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
+ * IR module `m`, which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they
+ * were less. */
+static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
+                              const int64_t *size, bool edges, ScheduleTime *out) {
+  Kernel *k = &m->kernels[seq->ops[i].a];
+  KernelSpace space = {1, 1, 0};
+  bool walked = family_row(w->schedule.family)->walked;
+  for (int d = 0; d < k->rank; d++) {
+    int64_t points = walked ? size[d] : covered_points(m, k, d, size[d]), rest = points - k->over[d];
+    space.points *= (double)points;
+    space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
+  }
+  for (int d = 0; d < k->rank && edges && kernel_has_versions(k); d++) {
+    double blocks = fmax(3, (double)size[d] / k->tile[d]);
+    space.edges = 1 - (1 - space.edges) * (blocks - 2) / blocks;
+  }
+  LaunchLoad load = launch_load(t, m, k, w, NULL, space);
+  out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
+  out->registers = load.registers > out->registers ? load.registers : out->registers;
+  return model_launch(t, &load);
+}
+
+/* Keeps the first error of a trial in the `const char *` at `user`, which is NULL before. */
+static void keep_first(void *user, const Diag *d) {
+  const char **first = user;
+  if (!*first && d->kind == DIAG_ERROR)
+    *first = d->message;
+}
+
+/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it. */
+static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+                         const char **why, ScheduleTime *out) {
+  PassContext quiet = {.arena = c->arena, .target = c->target, .loaded = c->loaded, .sketch = true};
+  Module planned = *m;
+  int rank = m->grid.rank, count, n = 0;
+  quiet.diags = diags_new(c->arena, keep_first, why);
+  planned.plan = s;
+  planned.plan_checked = true;
+  LaunchWork *work = launch_works(c->target, m, s, &count);
+  Module *k = count ? c->run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
+  if (!k || !k->host.nseqs)
+    return false;
+  const HostSeq *seq = &k->host.seqs[0];
+  for (int i = 0; i < seq->nops && n <= count; i++) {
+    bool beside = seq->ops[i].beside;
+    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow || (n == count && !beside))
+      continue;
+    n += !beside;
+    LaunchTime t =
+        launch_time(c->target, k, seq, i, &work[n - 1], size && size[0] ? size : model_large_grid(rank), edges, out);
+    t.seconds -= beside ? t.launch : 0;
+    out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
+    out->warps = t.seconds / seq->steps > out->seconds ? t.occupancy.warps : out->warps;
+    out->seconds += t.seconds / seq->steps;
+    out->longest += t.alone[t.bound] / seq->steps;
+  }
+  return true;
+}
+
+/* The same; nothing is left in the arena but the reason out->why. */
+static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+                         ScheduleTime *out) {
+  ArenaMark mark = arena_mark(c->arena);
+  const char *why = NULL;
+  *out = (ScheduleTime){0};
+  bool ok = time_lowered(c, m, s, size, edges, &why, out);
+  out->why = arena_release_text(c->arena, mark, ok ? NULL : why ? why : "it cannot be lowered");
+  return ok;
+}
+
+struct ModelEntry {
+  Schedule s;
+  int64_t size[MAX_RANK];
+  bool ok;
+  ScheduleTime time;
+};
+
+/* Are both lowered alike? */
+static bool same_tiles(const Schedule *a, const Schedule *b) {
+  bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
+              a->tiles == b->tiles && a->edges == b->edges && a->barriers == b->barriers;
+  for (int d = 0; d < MAX_RANK; d++)
+    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d];
+  return same;
+}
+
+bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  ModelEntry own = {.s = *s}, *e = c->cache ? c->cache->entries : NULL;
+  if (size && size[0])
+    memcpy(own.size, size, sizeof own.size);
+  for (int i = 0; c->cache && i < c->cache->n; i++, e++)
+    if (same_tiles(&e->s, s) && memcmp(e->size, own.size, sizeof own.size) == 0) {
+      *out = e->time;
+      return e->ok;
+    }
+  own.ok = lowered_time(c, m, s, size, false, &own.time);
+  if (c->cache)
+    ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
+  *out = own.time;
+  return own.ok;
+}
+
+bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
+                              ScheduleTime *out) {
+  return lowered_time(c, m, s, size, true, out);
+}
+
+/* `m` if it was tiled for T steps, else a copy that is. */
+static const Module *tiled_for(const Module *m, int T) {
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == T;
+  return tiled ? m : plan_tiled_copy(m, T);
+}
+
+/* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
+static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
+  Schedule open = {.family = FAMILY_OVERLAP, .edges = c->schedule ? c->schedule->edges : EDGES_OPEN};
+  PassContext with = *c;
+  with.schedule = &open;
+  int T = schedule_levels(&with, m);
+  Launch *l = tiled_launch(m, T);
+  return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
+}
+
+/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones,
+ * by far, so that no time is spent on looking. */
+static bool computes_functions(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+          return true;
+  return false;
+}
+
+/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is
+ * none. */
+static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
+  Schedule open = *want, s;
+  ScheduleTime t;
+  open.family = FAMILY_STREAM;
+  const Module *tiled = tiled_for(m, T);
+  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, want->size, &t))
+    return INFINITY;
+  return t.seconds;
+}
+
+/* Do T steps of `m` move so much that a walk of them is bound by memory rather than by arithmetic? */
+static bool moves_much(const TargetInfo *t, const Module *m, int T) {
+  Launch *l = tiled_launch(m, T);
+  Work w = {0};
+  for (int i = 0; i < l->n; i++)
+    stencil_work(m, &l->st[i], &w);
+  return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 &&
+         launch_bytes(l) / t->bandwidth > tuning.bound_by_memory * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
+}
+
+/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
+ * than that, if it is clearly better than T; else T. */
+static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
+  double usual = T > 1 ? walk_seconds(c, m, want, T) : 0, least = usual;
+  int best = T, last = T;
+  for (int fewer = (2 * T + 1) / 3; fewer < last; fewer = (2 * fewer + 1) / 3) {
+    double seconds = walk_seconds(c, m, want, fewer);
+    last = fewer;
+    if (seconds >= least)
+      break;
+    least = seconds;
+    best = fewer;
+  }
+  for (int near = best - 1, middle = best; near <= middle + 1 && middle < T; near += 2) {
+    double seconds = near > 0 && near != last && near < T ? walk_seconds(c, m, want, near) : INFINITY;
+    best = seconds < least ? near : best;
+    least = seconds < least ? seconds : least;
+  }
+  return least < tuning.clearly * usual ? best : T;
+}
+
+int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more) {
+  if (computes_functions(m))
+    return fewer_levels(c, m, want, T);
+  bool better = more > T && moves_much(c->target, m, T) &&
+                walk_seconds(c, m, want, more) < tuning.clearly_more_levels * walk_seconds(c, m, want, T);
+  return better ? more : T;
+}
+
+/* Is it known that walks of the step of `m` beat overlapped tiles? They always did on the hardware that was measured,
+ * that with asynchronous copies, but for steps that compute functions. */
+static bool walks_win(const PassContext *c, const Module *m) { return c->target->async_copy && !computes_functions(m); }
+
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk) {
+  Schedule over, wide = *walk;
+  ScheduleTime mine, other;
+  bool given = m->time_tile > 1;
+  if (!c->target->simt || walks_win(c, m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
+    return false;
+  if (given && walk->T != m->time_tile)
+    return true;
+  const Module *walked = tiled_for(m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(m, over.T);
+  if (!schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) ||
+      other.seconds >= tuning.clearly * mine.seconds)
+    return false;
+  schedule_widen(c, walked, want, &wide);
+  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < tuning.clearly * mine.seconds;
+}
+
+double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want) {
+  Schedule open = *want, s;
+  ScheduleTime t;
+  const Reduction *by;
+  const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
+  int64_t most = most_levels(m, &by);
+  double points = 1;
+  if (!c->target->simt || want->family != FAMILY_AUTO || stream_is_not_better(c, m, want, most))
+    return INFINITY;
+  open.family = FAMILY_STREAM;
+  int T = schedule_stream_levels(c, m, &open, most);
+  const Module *tiled = plan_tiled_copy(m, T);
+  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, size, &t))
+    return INFINITY;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= (double)size[d];
+  return t.seconds * 1e12 / points;
+}
+
+/* A tile that is expected to want all registers may spill, and is not taken in place of another (acoustic_wave f64,
+ * 2048^2: 4 cells a lane spill 1316 bytes and make 21 GPts/s, 2 make 107). */
+void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  int x = m->grid.rank - 1;
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
+  if (!tiled || m->grid.rank != 2 || want->elems[x] || s->elems[x] != 2)
+    return;
+  ScheduleTime usual, wide;
+  Schedule wider = *s;
+  wider.elems[x] *= 2;
+  Launch *l = tiled_launch(m, s->T);
+  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
+      !schedule_time(c, m, s, want->size, &usual) || !schedule_time(c, m, &wider, want->size, &wide))
+    return;
+  if (wide.registers < MOST_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&
+      wide.longest < tuning.clearly * usual.longest)
+    *s = wider;
+}
+
+/* Does the model say of a walk that few warps of it wait for memory? */
+static bool waits_for_memory(const ScheduleTime *t) {
+  return (t->bound == BOUND_MEMORY || t->bound == BOUND_CACHE) && t->warps <= tuning.waiting_warps;
+}
+
+/* The model adds up what a core does at once alike for few warps and for many, which hide it better: acoustic_wave f32
+ * on 16384^2 makes 359 GPts/s by 8 warps with four cells a lane and 391 by 16 with two, the shot 119 and 195.
+ * Where the time steps were asked for, it was not measured; want->T alone may say for how many the module was tiled. */
+void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
+  ScheduleTime wide, time;
+  Schedule narrow = *s;
+  if (!tiled || m->grid.rank != 2 || (c->schedule ? c->schedule : want)->T || want->elems[1] || s->elems[1] != 4 ||
+      !schedule_time(c, m, s, want->size, &wide) || !waits_for_memory(&wide))
+    return;
+  narrow.elems[1] = 2;
+  if (schedule_time(c, m, &narrow, want->size, &time) && time.warps >= tuning.hiding_warps &&
+      time.spilled <= wide.spilled && time.longest < tuning.narrow_part * wide.longest)
+    *s = narrow;
+}

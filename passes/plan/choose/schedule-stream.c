@@ -1,0 +1,718 @@
+/* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults
+ * for what was left open. */
+#include "passes/plan/plan.h"
+#include "passes/plan/choose/walk.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Limits of any request. */
+enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
+/* Registers of a core. */
+enum { ALL_REGISTERS = 65536 };
+
+/* The work: what is wanted for module `m` and a place for the choice. */
+typedef struct Chooser {
+  PassContext *c;
+  const Module *m;
+  int rank;
+  const Schedule *want;
+  Schedule *out;
+} Chooser;
+
+int64_t stream_width(const Stream *p, const Schedule *s, int d) {
+  int rank = p->l->m->grid.rank;
+  const Extent *h = &p->halo;
+  if (d == 0 && rank > 1)
+    return s->chunk;
+  int64_t V = s->elems[d];
+  if (d < rank - 1)
+    return s->block[d] * V - h->lo[d] - h->hi[d];
+  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1
+                                                                              ? s->block[0] / stream_lanes(s, rank)
+                                                                          : rank == 2 ? s->block[0]
+                                                                                      : 1;
+  return (stream_lanes(s, rank) - halo) * V * warps;
+}
+
+double launch_bytes(const Launch *l) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  return bytes;
+}
+
+/* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
+static int widest_type(const Launch *l) {
+  int bytes = 1;
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].stored && type_size(l->m->fields[f].type) > bytes)
+      bytes = (int)type_size(l->m->fields[f].type);
+  return bytes;
+}
+
+/* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
+static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
+  const Module *m = p->l->m;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
+  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1,
+      lanes = stream_lanes(s, m->grid.rank);
+  for (int f = 0; f < m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++) {
+      const Window *w = &p->w[f][v];
+      int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
+      while (p->unroll % slots)
+        slots++;
+      if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
+        sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
+      if (w->used && w->across)
+        sum += slots * (threads / lanes * stream_shared_lines(w, E) + w->reach_lo + w->reach_hi) * lanes * V * bytes;
+    }
+  return sum;
+}
+
+/* Is there a direct window? */
+static bool any_direct(const Stream *p) {
+  bool any = false;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    any |= p->w[f][0].used && p->w[f][0].direct;
+  return any;
+}
+
+bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  return s->ahead > 1 && any_direct(p) && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
+}
+
+int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  return bytes_with(p, s, stream_keeps_ring(t, p, s));
+}
+
+/* Why launch `l` cannot be walked at all, NULL if it can. */
+static const char *why_not(const Chooser *r, const Launch *l) {
+  if (!r->c->target->simt)
+    return walk_refused(r->c->arena, l);
+  if (r->c->target->lanes % STREAM_LANES)
+    return arena_printf(r->c->arena, "target %s has no warps of %d threads", r->c->target->name, STREAM_LANES);
+  if (l->illegal)
+    return l->illegal;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
+      return arena_printf(r->c->arena, "field '%s' is written in place", r->m->fields[f].name);
+  return NULL;
+}
+
+/* The pipeline of launch `l`. */
+static Stream *pipeline(const Chooser *r, const Launch *l) {
+  return r->c->target->simt ? stream_new(l) : stream_alone(l);
+}
+
+/* Are lines of other warps read only from those nearest to the thread's own? */
+static bool reads_nearest_lines(const Stream *p) {
+  for (int f = 0; f < p->l->m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++)
+      if (p->w[f][v].reach_lo > tuning.nearest_lines || p->w[f][v].reach_hi > tuning.nearest_lines)
+        return false;
+  return true;
+}
+
+/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread
+ * has four and only the outer two are exchanged through shared memory, which is what bounds such walks. That is half of
+ * a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read
+ * than the two nearest, and so more is kept, two lines of 128. */
+static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
+  bool wide = bytes > 4;
+  if (!want->block[1])
+    s->block[1] = tuning.plane_warps[wide];
+  if (!want->elems[2])
+    s->elems[2] = (reads_nearest_lines(p) ? tuning.plane_cells : tuning.far_plane_cells)[wide];
+  if (!want->elems[1])
+    s->elems[1] =
+        (int32_t)(!wide && s->elems[2] > tuning.plane_cells[0] ? tuning.wide_plane_lines : tuning.plane_lines);
+}
+
+/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where the long
+ * walk is enough for that; short walks leave more tiles away from the edge. */
+static int32_t planes_of(const Stream *p) {
+  bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_planes;
+  return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
+}
+
+/* Warps that have room in the shared memory of a core at once, in blocks of so many of walk `s`. */
+static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Schedule *s, int32_t warps) {
+  Schedule of = *s;
+  of.block[0] = warps;
+  return model_occupancy(t, (int64_t)warps * s->block[1], 0, stream_shared_bytes(t, p, &of)).warps;
+}
+
+/* Warps of a block that walks rows: as `s` says, or half as many where few have room in shared memory and halves leave
+ * less of it empty; not of lanes of more cells, which were measured to lose by it. */
+static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  int32_t usual = warps_with_room(t, p, s, s->block[0]);
+  bool halves = s->elems[1] <= tuning.halved_cells && usual < tuning.few_warps &&
+                warps_with_room(t, p, s, s->block[0] / 2) > usual;
+  return halves ? s->block[0] / 2 : s->block[0];
+}
+
+/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
+ * out, so that places are constant. */
+static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.walk_warps;
+  const Schedule *w = r->want;
+  if (!r->c->target->simt) {
+    walk_choose(r->c->target, p, r->want, s);
+    s->tiles = w->tiles;
+    return;
+  }
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = w->block[d] && d < rank ? w->block[d] : 1;
+    s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
+  }
+  if (!w->block[x])
+    s->block[x] = rank == 1 ? STREAM_LANES * warps : rank == 2 ? r->c->target->lanes : STREAM_LANES;
+  if (rank == 2 && !w->block[0])
+    s->block[0] = warps * STREAM_LANES / stream_lanes(s, rank);
+  if (rank < 3 && !w->elems[x])
+    s->elems[x] = rank == 1 ? (int32_t)tuning.line_bytes / bytes : tuning.row_cells[bytes > 4];
+  if (rank == 3)
+    choose_planes(w, p, bytes, s);
+  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? (int32_t)tuning.usual_rows : planes_of(p);
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;
+  if (rank == 3 && s->ahead > 1 && !w->ahead)
+    s->ahead = stream_planes_ahead(r->c->target, p, s);
+  if (rank == 2 && !w->block[0] && s->ahead > 1)
+    s->block[0] = warps_of_rows(r->c->target, p, s);
+  s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
+  if (rank > 1 && w->size[0] && !w->chunk)
+    s->chunk = stream_rows(r->c->target, p, s, w->size);
+}
+
+/* Words of a thread's registers that windows take. */
+static int64_t words_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return stream_words(p) * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  if (!t->simt)
+    return !walk_too_large(p->l->m->arena, t, p, s);
+  for (int d = 0; d < p->l->m->grid.rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return false;
+  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= tuning.legal_words;
+}
+
+/* Points computed for each point given out. */
+static double redundancy(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  double product = rank > 1 ? (double)(s->chunk + p->halo.lo[0] + p->last) / s->chunk : 1;
+  for (int d = rank > 1; d < rank; d++) {
+    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : stream_lanes(s, rank));
+    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / stream_lanes(s, rank) : rank == 2 ? s->block[0] : 1;
+    product *= cells * warps / (double)stream_width(p, s, d);
+  }
+  return product;
+}
+
+/* Instructions of all steps written out, about. */
+static int64_t code_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+/* Words that windows may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
+ * many threads shares, each scheduler's warps those of it. */
+static int64_t good_words(const Schedule *s, int rank) {
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], share = tuning.schedulers * WARP_LANES,
+          each = ALL_REGISTERS / ((threads + share - 1) / share * share) - tuning.plane_registers;
+  if (rank < 3 || each < tuning.good_words[rank - 1])
+    return tuning.good_words[rank - 1];
+  return each < tuning.most_words ? each : tuning.most_words;
+}
+
+/* Instructions of the steps written out that walk `s` may have at most. Few warps have registers to begin early what
+ * takes long; and lanes of four cells share more of what is counted of each. */
+static double most_code(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (rank < MAX_RANK || threads > tuning.few_threads)
+    return tuning.good_code[rank - 1];
+  return stream_begins_slowly(p, s) ? tuning.good_code_of_wide : tuning.good_code_of_few;
+}
+
+bool stream_code_is_short(const Stream *p, const Schedule *s) { return (double)code_of(p, s) <= most_code(p, s); }
+
+bool stream_is_comfortable(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1),
+          equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
+  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) &&
+         (rank < 3 || equation <= tuning.long_equation);
+}
+
+/* Is a tile of several time steps one that defaults should take? */
+static bool is_good(const Stream *p, const Schedule *s, int rank) {
+  return stream_is_comfortable(p, s) && redundancy(p, s) <= tuning.walk_halo[rank - 1];
+}
+
+/* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
+ * more points are computed for that. */
+static int doubled_T(const Chooser *r, int T, int64_t most) {
+  Launch *l = tiled_launch(r->m, 2 * T);
+  Schedule s = {.T = 2 * T};
+  if (r->rank != 1 || !r->c->target->simt || T < tuning.walk_levels[0] || 2 * T > most || why_not(r, l))
+    return T;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
+}
+
+/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
+static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  int y = r->rank - 2;
+  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
+    Schedule less = *s;
+    if (!r->want->ahead && s->ahead > 2)
+      less.ahead--;
+    else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
+      less.block[y] /= 2;
+    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
+      return;
+    *s = less;
+  }
+}
+
+/* Time steps a tile, at most `most`: as many as there are registers for and are not wasted on the halo. With `fewer`,
+ * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
+static int good_T(const Chooser *r, int64_t most, bool fewer) {
+  int top = (int)tuning.walk_levels[r->rank - 1];
+  for (int T = most < top ? (int)most : top; T > 0; T--) {
+    Launch *l = tiled_launch(r->m, T);
+    Schedule s = {.T = T};
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    if (fewer)
+      fit_walk(r, p, &s);
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(p, &s, r->rank)))
+      return doubled_T(r, T, most);
+  }
+  return 0;
+}
+
+/* The time that a step is expected to take in tiles of T steps that one thread walks; INFINITY: there are none. */
+static double walked_time(const Chooser *r, int T) {
+  Launch *l = tiled_launch(r->m, T);
+  Schedule s = {.T = T};
+  launch_store_over(l);
+  if (why_not(r, l))
+    return INFINITY;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  WalkParts w = walk_parts(r->c->target, p);
+  return stream_fits(r->c->target, p, &s) ? walk_ns(&w, &s) : INFINITY;
+}
+
+/* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
+ */
+enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
+
+/* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
+ * only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step in
+ * those tiles that were asked about. */
+static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
+  int top = walk_most_levels(r->m), best = 0;
+  double least = INFINITY;
+  for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
+    ns[*of] = walked_time(r, *of);
+    if (ns[*of] < tuning.shorter_walk * least) {
+      least = ns[*of];
+      best = *of;
+    }
+  }
+  return best;
+}
+
+/* The steps from one stop of a run to the next, as far as they are known: the fewest; 0: they are not. */
+static int64_t steps_between_stops(const Chooser *r) {
+  int64_t every = r->want->every;
+  for (int i = 0; i < r->m->nreductions; i++)
+    if (!every || r->m->reductions[i].every < every)
+      every = r->m->reductions[i].every;
+  return every;
+}
+
+/* The time of a step in tiles of t: found (not 0 in ns), or about that between the nearest that were, or of the longest
+ * below. */
+static double about_ns(const double ns[MOST_SUITED], int t) {
+  int below = t, above = t;
+  while (below > 1 && ns[below] == 0)
+    below--;
+  while (above < MOST_SUITED - 1 && ns[above] == 0)
+    above++;
+  if (below == t || ns[above] == 0 || !isfinite(ns[below]) || !isfinite(ns[above]))
+    return ns[below];
+  return ns[below] + (ns[above] - ns[below]) * (t - below) / (above - below);
+}
+
+/* The time of `every` steps in tiles of T steps, and what remains in tiles of half as many, of half of that, and so on
+ * (lower-steps.c). exact: the chooser that is to ask for every time that is not in ns yet, NULL: about. */
+static double time_between_stops(const Chooser *exact, int T, int64_t every, double ns[MOST_SUITED]) {
+  double sum = 0;
+  for (int t = T; every > 0; t = t > 1 ? t / 2 : 1) {
+    if (every < t)
+      continue;
+    if (exact && ns[t] == 0)
+      ns[t] = walked_time(exact, t);
+    sum += (double)(every / t * t) * about_ns(ns, t);
+    every %= t;
+  }
+  return sum;
+}
+
+/* Time steps of such tiles, at most `most`, that suit how often runs stop, too: from half as many to half as many more
+ * than otherwise, where those before a stop come out clearly faster. To ask for the time of a tile means to make all
+ * its levels: so that is done for one number of steps alone, which is the best as far as can be told from others. */
+static int T_between_stops(const Chooser *r, int64_t most) {
+  double ns[MOST_SUITED] = {0}, least = INFINITY;
+  int64_t every = steps_between_stops(r);
+  most = r->want->every && r->want->every < most ? r->want->every : most;
+  int T = fastest_T(r, most, ns), best = T;
+  if (T < 2 || every % T == 0)
+    return T;
+  for (int t = T / 2 + 1; t <= T + T / 2 && t <= most; t++) {
+    double took = t == T ? INFINITY : time_between_stops(NULL, t, every, ns);
+    best = took < least ? t : best;
+    least = took < least ? took : least;
+  }
+  double otherwise = time_between_stops(r, T, every, ns);
+  if (best == T || least > otherwise)
+    return T;
+  return time_between_stops(r, best, every, ns) < tuning.shorter_walk * otherwise ? best : T;
+}
+
+/* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
+ * allows no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
+static int default_T(const Chooser *r, int64_t most) {
+  if (!r->c->target->simt)
+    return T_between_stops(r, most);
+  int T = good_T(r, most, false);
+  return T > 1 || most < 2 || r->rank < 3 ? T : good_T(r, most, true);
+}
+
+/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good.
+ * `T` if there are none. */
+static int larger_T(const Chooser *r, int T, int64_t most) {
+  int top = T + (T + 1) / 2;
+  for (int more = top < most ? top : (int)most; more > T; more--) {
+    Launch *l = tiled_launch(r->m, more);
+    Schedule s = {.T = more};
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    bool dear = (double)words_of(p, &s) > tuning.more_words * (double)good_words(&s, r->rank) ||
+                (double)code_of(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
+    if (!dear && stream_fits(r->c->target, p, &s) &&
+        redundancy(p, &s) <= tuning.more_work * tuning.walk_halo[r->rank - 1])
+      return more;
+  }
+  return T;
+}
+
+/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model
+ * finds better. Of one that was tiled: those, if that is what it was tiled for. */
+static int chosen_T(const Chooser *r, int64_t most) {
+  int T = default_T(r, most), tiled = r->m->time_tile;
+  if (T < 1 || r->rank != 2 || !r->c->target->simt || r->want->T)
+    return T;
+  int more = larger_T(r, T, most < tuning.walk_levels[1] ? most : (int64_t)tuning.walk_levels[1]);
+  if (tiled > 1)
+    return tiled <= more ? tiled : T;
+  return schedule_better_levels(r->c, r->m, r->want, T, more);
+}
+
+int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return 1;
+  int T = want->T ? want->T : chosen_T(&r, most);
+  return T > most ? (int)most : T > 1 ? T : 1;
+}
+
+/* Is it the size of the code, not of the windows, that limits a tile to one time step? */
+static bool is_compute_bound(const Chooser *r) {
+  Launch *l = tiled_launch(r->m, 2);
+  Schedule s = {.T = 2};
+  if (why_not(r, l))
+    return false;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= good_words(&s, r->rank);
+}
+
+/* Does the model say whether planes are walked one step at a time? Their rows are in shared memory, so that what the
+ * usual tile has no room for, another may have. Hardware with asynchronous copies was measured. */
+static bool leaves_planes_to_model(const Chooser *r) {
+  return r->c->target->simt && r->rank == MAX_RANK && !r->c->target->async_copy;
+}
+
+/* Time steps a tile that were asked for, as many as there can be, on a target without threads; 0: none were. */
+static int asked_T(const PassContext *c, int64_t most) {
+  int T = c->target->simt || !c->schedule ? 0 : c->schedule->T;
+  return T > most ? (int)most : T;
+}
+
+const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (n == 0 || group_count(n, st) > 1)
+    return "a step is several launches";
+  Launch *one = tiled_launch(m, 1);
+  const char *why = why_not(&r, one);
+  if (why)
+    return why;
+  const Extent *halo = &pipeline(&r, one)->halo;
+  bool any = false;
+  for (int d = 0; d < r.rank; d++)
+    any = any || halo->lo[d] || halo->hi[d];
+  int asked = asked_T(c, most), T = asked ? asked : default_T(&r, most);
+  if (!any || !T)
+    return any ? "no tile fits the target" : "no stencil reads beside its point";
+  if (T == 1 && !c->target->simt)
+    return "it would be for one time step only";
+  if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
+    return "there are registers for one time step only";
+  T = asked ? asked : chosen_T(&r, most);
+  Schedule walk;
+  const char *no = schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  bool legal = !no;
+  if (asked && no)
+    return no;
+  if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &walk))
+    return "that is expected to be faster";
+  return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
+}
+
+/* ---- what was asked for */
+
+/* What is wrong about numbers of threads, lanes, lines, rows; NULL: nothing. */
+static const char *wrong_shape(const Chooser *r, const Schedule *s) {
+  const TargetInfo *t = r->c->target;
+  Arena *a = r->c->arena;
+  int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
+  if (!t->simt)
+    return walk_wrong_shape(a, r->m, s);
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  bool shares = rank == 3 && (s->block[x] == STREAM_LANES / 2 || s->block[x] == LEAST_LANES);
+  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes && !shares)
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s%s%s",
+                        s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "",
+                        rank == 3 ? ", a half or a quarter of one" : "",
+                        rank > 1 && t->lanes > STREAM_LANES ? ", or a wave of 64" : "");
+  if (shares && threads % STREAM_LANES)
+    return arena_printf(a, "-block has %d lines of %d threads, which are no whole warps of %d threads", s->block[1],
+                        s->block[x], STREAM_LANES);
+  if (rank == 3 && s->block[0] != 1)
+    return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
+  for (int d = 0; d < rank - 1; d++)
+    if (s->elems[d] != 1 && !(rank == 3 && d == 1))
+      return arena_printf(a, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
+  if (threads > t->max_threads)
+    return arena_printf(a, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
+  if (s->elems[x] * s->elems[y] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[y] > MAX_CELLS)
+    return arena_printf(a, "-elems has more than %d points in a dimension", MAX_CELLS);
+  if (s->chunk < 1 || s->chunk > MAX_CHUNK)
+    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
+  if (s->ahead < 1 || s->ahead > MAX_AHEAD)
+    return arena_printf(a, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
+  if (s->ahead > 1 && !t->async_copy)
+    return arena_printf(a, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead,
+                        t->name);
+  return NULL;
+}
+
+/* Why pipeline `p` does not fit the tile and the target; NULL: it does. */
+static const char *why_too_large(const Chooser *r, const Stream *p, const Schedule *s) {
+  Arena *a = r->c->arena;
+  const TargetInfo *t = r->c->target;
+  if (!t->simt)
+    return walk_too_large(a, t, p, s);
+  int64_t bytes = stream_shared_bytes(t, p, s);
+  for (int d = 0; d < r->rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return arena_printf(a,
+                          "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
+                          " + %" PRId64 " points; take fewer time steps or more points",
+                          d, s->T, s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+  if (bytes > t->max_shared_bytes)
+    return arena_printf(a,
+                        "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64
+                        "; take a smaller -T, -block, -elems or -ahead",
+                        bytes, t->name, t->max_shared_bytes);
+  if (words_of(p, s) > tuning.legal_words)
+    return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
+                        words_of(p, s));
+  return NULL;
+}
+
+/* ---- what was left open, where the usual block does not fit */
+
+/* Has the user given a number of the tile? */
+static bool is_asked(const Schedule *want) {
+  bool asked = want->T || want->chunk || want->ahead;
+  for (int d = 0; d < MAX_RANK; d++)
+    asked = asked || want->block[d] || want->elems[d];
+  return asked;
+}
+
+/* A walk to be completed. */
+typedef struct Completion {
+  const Chooser *r;
+  const Stream *p;
+} Completion;
+
+/* Points computed for each given out by tile `s`, more where a thread has not the registers for its windows or waits
+ * for its loads; infinite where it is not legal (what plan_complete asks). */
+static double completed_cost(const void *user, const Schedule *s) {
+  const Completion *x = user;
+  const TargetInfo *t = x->r->c->target;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (wrong_shape(x->r, s) || !stream_fits(t, x->p, s))
+    return INFINITY;
+  double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
+         lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
+  return redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
+         (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
+}
+
+/* The open knobs of walk `s`, at most four; their number. */
+static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
+  const Schedule *w = r->want;
+  int rank = r->rank, x = rank - 1, n = 0;
+  if (rank > 1 && !w->ahead && r->c->target->async_copy)
+    k[n++] = (Knob){&s->ahead, tuning.open_ahead};
+  if (rank == 1 && !w->block[0])
+    k[n++] = (Knob){&s->block[0], tuning.open_threads};
+  if (rank > 1 && !w->block[rank - 2])
+    k[n++] = (Knob){&s->block[rank - 2], tuning.open_warps};
+  if (rank > 2 && !w->elems[1])
+    k[n++] = (Knob){&s->elems[1], tuning.open_walk_lines};
+  if (!w->elems[x])
+    k[n++] = (Knob){&s->elems[x], tuning.open_walk_cells};
+  return n;
+}
+
+/* Completes walk `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
+static bool complete_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  Knob k[4];
+  Completion x = {r, p};
+  return r->c->target->simt && is_asked(r->want) && plan_complete(s, open_knobs(r, s, k), k, completed_cost, &x);
+}
+
+/* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
+static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
+  const char *why = why_not(r, l);
+  *out = (Schedule){.family = FAMILY_STREAM, .T = T, .ngroups = 1};
+  if (why)
+    return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, out);
+  why = wrong_shape(r, out);
+  if (why)
+    return why;
+  if (out->tiles == TILES_FITTED && !stream_can_fit(p))
+    return "tiles can be fitted only where threads walk planes and nothing is read from beyond the grid; use "
+           "-tiles=even";
+  fit_walk(r, p, out);
+  why = why_too_large(r, p, out);
+  if (!why || complete_walk(r, p, out))
+    return NULL;
+  return is_asked(r->want) ? arena_printf(r->c->arena, "%s; no choice of what was left open fits", why) : why;
+}
+
+const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+  Chooser r = {c, l->m, l->m->grid.rank, want, out};
+  return choose_walk(&r, l, levels, out);
+}
+
+/* ---- steps that are cut into groups */
+
+/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that
+ * cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives NULL if one cannot be
+ * made, or none can be walked. */
+static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
+  static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
+  const Schedule *walked = NULL;
+  const char *first = NULL;
+  for (int i = 0, k, g = 0; i < n; i += k, g++) {
+    k = group_length(n - i, st + i);
+    const Schedule *given = r->want->ngroups > 1 ? &r->want->groups[g] : NULL;
+    Chooser own = *r;
+    own.want = given ? given : r->want;
+    Launch *l = part_launch(r->m, n, st, i, i + k);
+    bool overlaps = given && !family_row(given->family)->walked;
+    const char *why = overlaps ? "its launches are not walked" : choose_walk(&own, l, 1, &groups[g]);
+    first = first ? first : why;
+    walked = walked || why ? walked : &groups[g];
+    const char *neither = why ? schedule_part(r->c, overlaps ? given : &plain, l, r->want->size, &groups[g]) : NULL;
+    if (neither) {
+      diag_error(r->c->diags, no_loc(),
+                 "launch of %s: %s; no legal choice is near: cut it further with -fuse, or use -schedule=naive",
+                 cut_text(r->c->arena, r->m, k, st + i), neither);
+      return NULL;
+    }
+  }
+  if (!walked)
+    diag_error(r->c->diags, no_loc(), "-schedule=stream: %s", first);
+  return walked;
+}
+
+/* The schedule of a step that is cut into `count` groups. */
+static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count) {
+  Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
+  const char *cut = cut_text(r->c->arena, r->m, n, st);
+  if (r->want->T > 1) {
+    diag_error(r->c->diags, no_loc(),
+               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
+               "or leave -T out",
+               r->want->T, cut);
+    return false;
+  }
+  if (r->want->ngroups > 1 && r->want->ngroups != count) {
+    diag_error(r->c->diags, no_loc(), "the plan has %d launches, but its cut makes %d: %s", r->want->ngroups, count,
+               cut);
+    return false;
+  }
+  const Schedule *walked = choose_groups(r, n, st, groups);
+  if (!walked)
+    return false;
+  *r->out = *walked;
+  r->out->fuse = cut;
+  r->out->ngroups = count;
+  r->out->groups = groups;
+  return true;
+}
+
+bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  Chooser r = {c, m, m->grid.rank, want, out};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return stream_groups(&r, n, st, group_count(n, st));
+  int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
+  const char *why = T > MAX_STREAM_T
+                        ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T)
+                        : choose_walk(&r, tiled_launch(m, T), T, out);
+  if (why)
+    diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
+  else {
+    schedule_widen(c, m, want, out);
+    schedule_narrow(c, m, want, out);
+  }
+  return !why;
+}

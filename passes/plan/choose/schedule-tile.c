@@ -1,0 +1,385 @@
+/* schedule-tile.c: the overlapped tile of a launch: what a choice of block and elements costs, and the choice where
+ * they are left open. */
+#include "passes/tile/lanes.h"
+#include "passes/plan/cost/fuse.h"
+#include "passes/plan/choose/resolve.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what a choice costs */
+
+Launch *tile_launch(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
+
+/* Cells of a block, by dimension. */
+static void cells_of(const Schedule *s, int rank, int32_t *cells) {
+  for (int d = 0; d < rank; d++)
+    cells[d] = s->block[d] * s->elems[d];
+}
+
+int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
+  int32_t cells[MAX_RANK];
+  int64_t bytes = 0;
+  cells_of(s, r->rank, cells);
+  if (r->target->simt)
+    return s->tiles == TILES_LANES ? lanes_bytes(l, s) : launch_array_bytes(l, cells);
+  for (int f = 0; f < r->m->nfields; f++)
+    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
+  for (int d = 0; d < r->rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
+      return INT64_MAX;
+  return bytes;
+}
+
+/* 32-bit words of a thread's registers that the private arrays take for each element. */
+static int64_t element_words(const Resolve *r, const Launch *l) {
+  int64_t words = 0;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].versions || l->use[f].own_loads > 1)
+      words += (l->use[f].depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
+  return words > 0 ? words : 1;
+}
+
+int64_t tile_point_cost(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++) {
+    const bool *rare = rare_pieces(l->m, &l->st[i]);
+    int64_t most = 0;
+    for (int k = 0; k < l->st[i].npieces; k++) {
+      int64_t cost = 0;
+      if (rare[k])
+        continue;
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
+      most = cost > most ? cost : most;
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s) {
+  for (int d = 0; d < r->rank; d++)
+    if (overlap_width(l, s, d) < 1)
+      return false;
+  return true;
+}
+
+/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
+static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
+  double cells = (double)s->block[d] * s->elems[d], width = (double)overlap_width(l, s, d);
+  return width > 0 ? cells / width : 1e6 * (1 - width);
+}
+
+double launch_redundancy(const Launch *l, const Schedule *s) {
+  double product = 1;
+  for (int d = 0; d < l->m->grid.rank; d++)
+    product *= dimension_redundancy(l, s, d);
+  return product;
+}
+
+/* The number of elements of a thread. */
+static int64_t elements(const Schedule *s, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= s->elems[d];
+  return n;
+}
+
+bool tile_has_lanes(const Resolve *r, const Schedule *s) {
+  int32_t row = s->block[r->rank - 1];
+  bool can = r->rank == 2 && r->target->simt && r->target->lanes % WARP_LANES == 0;
+  return s->tiles != TILES_LANES || (can && (row == WARP_LANES || row == r->target->lanes));
+}
+
+bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
+  if (l->illegal || !tile_has_lanes(r, s) || !tile_has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+    return false;
+  return !r->target->simt || tile_bytes(r, l, s) <= r->target->max_shared_bytes;
+}
+
+/* ---- defaults */
+
+/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still
+ * be larger than its halo? */
+static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
+  return !r->want.block[d] && s->block[d] > 1 &&
+         (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
+}
+
+/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is
+ * the only one. -1: none. */
+static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (may_halve(r, l, s, d) && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
+      best = d;
+  return best;
+}
+
+/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has
+ * cache for it? */
+static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
+  return r->target->simt ? product > r->target->max_threads
+                         : l && l->n > 1 && tile_bytes(r, l, s) > r->target->shared_bytes;
+}
+
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
+ * `d`; at most MAX_BLOCK. */
+static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
+  while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
+    points *= 2;
+  return points;
+}
+
+void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
+  const int64_t *table = (r->target->simt ? tuning.tile_block
+                          : l && l->n > 1 ? tuning.loop_tile
+                                          : tuning.loop_rows)[r->rank - 1];
+  int64_t product = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : (int32_t)table[d];
+    s->elems[d] = 1;
+    if (r->target->simt && d < r->rank && !r->want.block[d])
+      while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
+        s->block[d] /= 2;
+    if (!r->target->simt && d < r->rank && !r->want.block[d])
+      s->block[d] = beyond_halo(l, d, s->block[d]);
+    product *= s->block[d];
+  }
+  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
+    s->block[d] /= 2;
+    product /= 2;
+  }
+}
+
+/* The dimension in which more elements a thread would help most, -1: none that is open. */
+static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
+      best = d;
+  return best;
+}
+
+/* Can a thread well have the elements of `s`: in registers, in code size, and in the block's share of a core's shared
+ * memory? */
+static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, share = r->target->shared_per_core / (int64_t)tuning.tile_blocks,
+          n = elements(s, r->rank);
+  if (share && share < shared)
+    shared = share;
+  return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * tile_point_cost(l) <= tuning.tile_code &&
+         tile_bytes(r, l, s) <= shared;
+}
+
+/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
+ * which the tile can lose some (half of them) and stay larger than its halo; -1: none. */
+static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
+  const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
+  int widest = -1;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t left = block ? (int64_t)(s->block[d] / 2) * s->elems[d] : (int64_t)s->block[d] * (s->elems[d] - 1);
+    if (!want[d] && have[d] > 1 && (widest < 0 || have[d] > have[widest]) && launch_width(l, d, left) >= 1)
+      widest = d;
+  }
+  return widest;
+}
+
+/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as
+ * long as it is larger than its halo. */
+static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  while (!tile_is_legal(r, l, s)) {
+    int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
+    if (e >= 0)
+      s->elems[e]--;
+    else if (b >= 0)
+      s->block[b] /= 2;
+    else
+      return;
+  }
+}
+
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
+ * comfortable; further only until the tile is larger than its halo. */
+static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
+  for (int d = 0; d < MAX_RANK; d++)
+    s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
+  if (!r->target->simt)
+    return;
+  for (int d; (d = widest_gain(r, l, s)) >= 0;) {
+    Schedule more = *s;
+    more.elems[d] *= 2;
+    bool wide = tile_has_width(r, l, s);
+    if (elements(&more, r->rank) > MAX_ELEMS ||
+        (wide && (launch_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
+      break;
+    *s = more;
+  }
+  if (!l->illegal)
+    fit_tile(r, l, s);
+}
+
+/* A tile of launch `l` to be completed. */
+typedef struct Completion {
+  const Resolve *r;
+  const Launch *l;
+} Completion;
+
+/* Points computed for each given out by tile `s`, more where a thread has not the registers for what it keeps; infinite
+ * where it is not legal (what plan_complete asks). */
+static double completed_cost(const void *user, const Schedule *s) {
+  const Completion *x = user;
+  const TargetInfo *t = x->r->target;
+  int64_t threads = 1;
+  for (int d = 0; d < x->r->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > t->max_block[x->r->rank - 1 - d])
+      return INFINITY;
+  }
+  if (threads > t->max_threads || threads < t->lanes || !tile_is_legal(x->r, x->l, s))
+    return INFINITY;
+  double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
+         room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
+  return launch_redundancy(x->l, s) * (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
+}
+
+/* Has the user given a number of the tile? */
+static bool is_asked(const Resolve *r) {
+  bool asked = r->want.T > 1;
+  for (int d = 0; d < r->rank; d++)
+    asked = asked || r->want.block[d] || r->want.elems[d];
+  return asked;
+}
+
+void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
+  Knob k[2 * MAX_RANK];
+  Completion x = {r, l};
+  int n = 0;
+  if (!r->target->simt || !is_asked(r) || tile_is_legal(r, l, s))
+    return;
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.elems[d])
+      k[n++] = (Knob){&s->elems[d], tuning.open_cells};
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.block[d])
+      k[n++] = (Knob){&s->block[d], d == r->rank - 1 ? tuning.open_row : tuning.open_lines};
+  plan_complete(s, n, k, completed_cost, &x);
+}
+
+void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
+  s->T = T;
+  s->tiles = r->want.tiles == TILES_LANES ? TILES_LANES : TILES_OPEN;
+  tile_default_block(r, l, s);
+  default_elems(r, l, s);
+}
+
+/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
+ */
+static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, threads = 1;
+  for (int d = 0; d < r->rank; d++)
+    threads *= s->block[d];
+  return threads <= r->target->max_threads && tile_is_legal(r, l, s) && tile_bytes(r, l, s) <= shared &&
+         elements(s, r->rank) * tile_point_cost(l) <= tuning.tile_code;
+}
+
+/* Takes the tile `s` of launch `l`, which reads `reads`, in place of `best`, which is expected to take *ps, if it is
+ * clearly better. */
+static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads, const Schedule *s, Schedule *best,
+                     double *ps) {
+  if (!is_candidate(r, l, s))
+    return;
+  double mine = reads_cost(reads, s, 1, tuning.endless_points).ps;
+  if (mine < tuning.better_part * *ps) {
+    *best = *s;
+    *ps = mine;
+  }
+}
+
+/* The load of tile `s` of the launch of a part which does `w` and reads `reads`, on a grid of extents `size`. */
+static LaunchLoad part_load(const TileWork *w, const Launch *l, const LaunchReads *reads, const Schedule *s,
+                            const int64_t *size) {
+  LaunchCost cost = reads_cost(reads, s, 1, tuning.endless_points);
+  LaunchLoad load = tile_load(w, s, size);
+  load.registers = cost.registers;
+  load.spilled = cost.spilled;
+  load.memory_bytes = launch_bytes(l) * load.points;
+  load.cache_bytes = 0;
+  return load;
+}
+
+/* Seconds that it takes. */
+static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l, const LaunchReads *reads,
+                           const Schedule *s, const int64_t *size) {
+  LaunchLoad load = part_load(w, l, reads, s, size);
+  return model_part_launch(r->target, &load).seconds;
+}
+
+int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s) {
+  if (t->words != WORDS_SINGLE || t->registers_per_core <= 0)
+    return 0;
+  LaunchLoad load = part_load(tile_work(t, l), l, launch_reads_all(t, l), s, model_large_grid(l->m->grid.rank));
+  LaunchTime time = model_part_launch(t, &load);
+  bool waits = time.bound == BOUND_F64 || time.bound == BOUND_SPECIAL || time.bound == BOUND_LATENCY;
+  int32_t more = time.occupancy.blocks + 1;
+  int32_t limit = registers_limit(t, load.work.threads * more);
+  bool near = limit >= (1 - tuning.part_capped) * load.registers && limit < load.registers;
+  return waits && near && load.work.chained > 0 && !load.spilled && time.occupancy.warps <= tuning.part_few_warps &&
+                 strcmp(time.occupancy.limit, "registers") == 0
+             ? more
+             : 0;
+}
+
+/* Sets block and elements of `s` to `block` and to number `e` of what is tried. False: there are fewer. */
+static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
+  int n = 0;
+  while (tuning.part_cells[n])
+    n++;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d < rank ? (int32_t)block[d] : 1;
+    s->elems[d] = d < rank ? tuning.part_cells[e % n] : 1;
+    e /= d < rank ? n : 1;
+  }
+  return e == 0;
+}
+
+/* Has the user given neither block nor elements of a target with threads? */
+static bool is_open(const Resolve *r) {
+  bool open = r->target->simt;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  return open;
+}
+
+void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
+  Schedule t = *s;
+  bool open = is_open(r);
+  const LaunchReads *reads = launch_reads_all(r->target, l);
+  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, tuning.endless_points).ps : 1e30;
+  for (size_t b = 0; open && b < sizeof blocks / sizeof *blocks; b++)
+    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++)
+      try_tile(r, l, reads, &t, s, &ps);
+}
+
+void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
+                                                      tuning.small_part_block, tuning.flat_part_block};
+  const int64_t *size = r->want.size[0] ? r->want.size : model_large_grid(r->rank);
+  if (!is_open(r) || !tile_is_legal(r, l, s))
+    return;
+  const LaunchReads *reads = launch_reads_all(r->target, l);
+  const TileWork *work = tile_work(r->target, l);
+  Schedule t = *s;
+  double least = part_seconds(r, work, l, reads, s, size);
+  for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++) {
+      bool other = elements(&t, r->rank) > tuning.part_most_cells || (r->rank > 1 && t.elems[r->rank - 1] > 1);
+      double mine = other || !is_candidate(r, l, &t) ? INFINITY : part_seconds(r, work, l, reads, &t, size);
+      if (mine < tuning.clearly_better_part * least) {
+        *s = t;
+        least = mine;
+      }
+    }
+}

@@ -1,0 +1,198 @@
+/* schedule-walk.c: the size of tiles that one thread walks (lower-walk.c). schedule-stream.c asks it on targets
+ * without threads. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/choose/walk.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Limits of any request. */
+enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* `n` rounded up to a multiple of `of`. */
+static int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
+
+int64_t walk_width(const Launch *l, const Schedule *s, int d) {
+  return d == 0 ? s->chunk : launch_width(l, d, s->block[d]);
+}
+
+int32_t walk_lines(const Launch *l) {
+  int64_t most = 0;
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; k < l->st[i].npieces; k++) {
+      int64_t ops = 0;
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        ops += op->code != OP_CONST && op->code != OP_SCALAR && op->code != OP_YIELD;
+      most = larger(most, ops);
+    }
+  return most <= tuning.four_lines ? 4 : most <= tuning.two_lines ? 2 : 1;
+}
+
+int32_t walk_rows(const Launch *l) { return l->m->grid.rank == 2 ? walk_lines(l) : 1; }
+
+int32_t walk_ring(const Stream *p, int field, int v) { return walk_rows(p->l) + p->w[field][v].rows; }
+
+int32_t walk_pad(const Launch *l) {
+  int64_t reach = 0;
+  int x = l->m->grid.rank - 1;
+  for (int f = 0; f < l->m->nfields; f++)
+    reach = larger(reach, larger(l->use[f].reach_lo[x], l->use[f].reach_hi[x]));
+  return (int32_t)round_up(reach, ROW_CELLS);
+}
+
+int32_t walk_row(const Launch *l, int64_t width) {
+  int x = l->m->grid.rank - 1;
+  return row_cells(
+      (int32_t)(2 * walk_pad(l) + round_up(l->hull.lo[x], ROW_CELLS) + round_up(width + l->hull.hi[x], ROW_CELLS)));
+}
+
+/* Bytes of rings under pipeline `p` and schedule `s` that have `row` cells in a row. */
+static int64_t ring_bytes(const Stream *p, const Schedule *s, int64_t row) {
+  const Launch *l = p->l;
+  int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1), rows = walk_rows(l);
+  for (int f = 0; f < l->m->nfields; f++)
+    for (int v = 1; v <= l->use[f].versions; v++)
+      if (p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
+        sum += (rows + p->w[f][v].rows) * plane * type_size(l->m->fields[f].type);
+  return sum;
+}
+
+int64_t walk_bytes(const Stream *p, const Schedule *s) {
+  return ring_bytes(p, s, walk_row(p->l, larger(walk_width(p->l, s, p->l->m->grid.rank - 1), 1)));
+}
+
+/* ---- what is possible */
+
+const char *walk_refused(Arena *a, const Launch *l) {
+  if (l->m->grid.rank < 2)
+    return "a grid of one dimension has no rows to walk along";
+  if (l->illegal)
+    return l->illegal;
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
+      return arena_printf(a, "field '%s' is written in place", l->m->fields[f].name);
+  return NULL;
+}
+
+const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s) {
+  if (s->block[0] != 1)
+    return arena_printf(a, "-block has %d points in dimension 0, which is walked; write 1 there", s->block[0]);
+  for (int d = 1; d < m->grid.rank; d++)
+    if (s->block[d] > MAX_POINTS)
+      return arena_printf(a, "-block has %d points in dimension %d; at most %d are possible", s->block[d], d,
+                          MAX_POINTS);
+  if (s->chunk < 1 || s->chunk > MAX_ROWS)
+    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_ROWS);
+  if (s->ahead > 1)
+    return arena_printf(a, "-ahead=%d: rows that one thread walks are not loaded ahead; leave it out", s->ahead);
+  return NULL;
+}
+
+const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s) {
+  const Launch *l = p->l;
+  for (int d = 1; d < l->m->grid.rank; d++)
+    if (walk_width(l, s, d) < 1)
+      return arena_printf(a,
+                          "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
+                          " + %" PRId64 " points; take fewer time steps or more points",
+                          d, s->T, s->T > 1 ? "s" : "", l->hull.lo[d], l->hull.hi[d]);
+  if (walk_bytes(p, s) > t->max_shared_bytes)
+    return arena_printf(a,
+                        "a tile needs %" PRId64 " bytes for its rows; target %s allows %" PRId64
+                        "; take a smaller -T or -block",
+                        walk_bytes(p, s), t->name, t->max_shared_bytes);
+  return NULL;
+}
+
+/* ---- defaults */
+
+int walk_most_levels(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  double additions = 0;
+  for (int i = 0; i < n; i++)
+    for (const Op *op = main_piece(m->arena, &st[i])->body->first; op; op = op->next)
+      additions += op_additions(op);
+  int most = (int)tuning.core_levels[m->grid.rank - 1];
+  return additions > tuning.core_long_step ? most / 2 : most;
+}
+
+/* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
+static int32_t with_halo(const Launch *l, int d, int32_t n) { return (int32_t)(n + l->hull.lo[d] + l->hull.hi[d]); }
+
+/* Numbers of points that are tried where a tile's extent is open, from one to the next a half or a third more. */
+enum { MOST_WIDTHS = 24 };
+typedef struct Widths {
+  int n;
+  int32_t of[MOST_WIDTHS];
+} Widths;
+
+/* The widths from `least` to `most`; of a grid that has `size` points there (0: not known) those that cut it into equal
+ * parts, rounded up to multiples of `of`: the last part may be smaller. */
+static Widths widths(double least, double most, int64_t size, int64_t of) {
+  Widths w = {0};
+  for (int32_t n = (int32_t)least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
+    int64_t parts = size > 0 ? (size + n - 1) / n : 0;
+    int64_t even = parts > 1 ? round_up((size + parts - 1) / parts, of) : parts ? size : n;
+    if (!w.n || w.of[w.n - 1] != even)
+      w.of[w.n++] = (int32_t)even;
+  }
+  return w;
+}
+
+/* Sets block[d], or in dimension 0 the chunk, of *s to give out `n` points. */
+static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
+  if (d == 0)
+    s->chunk = n;
+  else
+    s->block[d] = with_halo(l, d, n);
+}
+
+/* What is tried in dimension d: what was asked for alone, if something was. Tiles begin at whole vectors in the last
+ * dimension: else each access to memory in the inner loop crosses a line of the cache. */
+static Widths tried(const Launch *l, const Schedule *want, int d) {
+  int64_t size = want->size[d];
+  if (d == 0 ? want->chunk : want->block[d])
+    return (Widths){.n = 1};
+  if (d == 0)
+    return widths(tuning.core_least_chunk, tuning.core_most_chunk, size, 1);
+  return d < l->m->grid.rank - 1 ? widths(tuning.core_least_lines, tuning.core_most_lines, size, 1)
+                                 : widths(tuning.core_least_cells, tuning.core_most_cells, size, ROW_CELLS);
+}
+
+/* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
+static void search(const WalkParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
+  const Launch *l = w->p->l;
+  if (d >= MAX_RANK || d == l->m->grid.rank) {
+    double took = walk_ns(w, s);
+    if (took < *ns && walk_bytes(w->p, s) <= w->t->max_shared_bytes) {
+      *best = *s;
+      *ns = took;
+    }
+    return;
+  }
+  Widths all = tried(l, want, d);
+  for (int i = 0; i < all.n; i++) {
+    if (all.of[i])
+      set_width(l, d, all.of[i], s);
+    search(w, want, d + 1, s, best, ns);
+  }
+}
+
+void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
+  int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
+  double ns = INFINITY;
+  for (int d = 0; d < MAX_RANK; d++) {
+    bool asked = d < rank && want->block[d];
+    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, width) : 1;
+    s->elems[d] = 1;
+    s->size[d] = want->size[d];
+  }
+  s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
+  s->ahead = want->ahead ? want->ahead : 1;
+  Schedule trial = *s;
+  WalkParts w = walk_parts(t, p);
+  search(&w, want, 0, &trial, s, &ns);
+}

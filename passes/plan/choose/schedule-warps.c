@@ -1,0 +1,363 @@
+/* schedule-warps.c: tiles for time over warps: what is asked for made legal, and what is left open chosen. Rules and
+ * where they come from: docs/passes.md, lower-warps. */
+#include "passes/tile/warps.h"
+#include "passes/plan/plan.h"
+#include "passes/base/weights.h"
+
+#include <math.h>
+
+/* Limits of any request. */
+enum { MAX_WARPS_T = 64, LEAST_RING = 2, MOST_RING = 8 };
+
+/* The launch at hand: its level, and at most so many steps. */
+typedef struct WarpChoice {
+  PassContext *c;
+  const WarpLevel *e;
+  const Schedule *want;
+} WarpChoice;
+
+/* Why the tile of `s`, all of which is chosen, is not legal, NULL: it is. */
+static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
+  Arena *a = x->c->arena;
+  const TargetInfo *t = x->c->target;
+  const WarpLevel *e = x->e;
+  int vector = VECTOR_BYTES / warps_smallest(e), side = e->beside;
+  if (s->block[1] != WARP_LANES || s->elems[0] != 1)
+    return arena_printf(a, "a block is Wx%d threads with 1xX cells each; -block=%dx%d -elems=%dx%d are not", WARP_LANES,
+                        s->block[0], s->block[1], s->elems[0], s->elems[1]);
+  if (s->T % s->block[0] || s->T > MAX_WARPS_T)
+    return arena_printf(a, "-T=%d: %d warps share the time steps evenly, at most %d", s->T, s->block[0], MAX_WARPS_T);
+  if (s->elems[1] % vector || s->elems[1] < side || s->elems[1] > MAX_WARP_CELLS)
+    return arena_printf(a, "-elems=1x%d: a lane has a multiple of %d cells, at least %d and at most %d", s->elems[1],
+                        vector, side, MAX_WARP_CELLS);
+  if (s->ahead < LEAST_RING || s->ahead > MOST_RING)
+    return arena_printf(a, "-ahead=%d: rings have %d to %d groups of rows", s->ahead, LEAST_RING, MOST_RING);
+  e = warps_level_for(e, s);
+  WarpShape w = warps_shape(t, e, s);
+  if (warps_put_rows(e) >= w.G * w.U)
+    return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
+  if (32 * w.X <= 2 * w.halo)
+    return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
+                        s->T, w.X, 32 * w.X, w.halo);
+  if (32 * (w.W + w.movers) > t->max_threads)
+    return arena_printf(a, "-block=%dx32: a block has at most %d threads", w.W, t->max_threads);
+  if (warps_shared_bytes(e, &w) > t->max_shared_bytes)
+    return arena_printf(a, "the rings take %lld bytes of shared memory, and a block has %lld",
+                        (long long)warps_shared_bytes(e, &w), (long long)t->max_shared_bytes);
+  return NULL;
+}
+
+/* Slots of instructions that a row of `fields` fields costs a lane beside those of its cells, in a tile whose cores
+ * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
+ * the first costs what shared memory takes for its cells, two bytes a slot. */
+static double row_overhead(const WarpShape *w, int size, int fields, double held) {
+  double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
+                 : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
+                                             : tuning.warps_row_some + tuning.warps_group_some / w->U;
+  slots -= w->movers && slots > tuning.warps_moved / w->U ? tuning.warps_moved / w->U : 0;
+  return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
+         tuning.warps_field * w->X * size * (fields - 1);
+}
+
+/* Does it compute roots or quotients, and no other functions? */
+static bool computes_roots(const WarpLevel *e) {
+  bool roots = false, others = false;
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    if (!warps_costs(x) || !type_is_float(x->type) || op_additions(x->op) <= 1)
+      continue;
+    bool root = x->op->code == OP_DIV || x->op->code == OP_SQRT;
+    roots = roots || root;
+    others = others || !root;
+  }
+  return roots && !others;
+}
+
+/* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
+ * (of one field), those that compute roots, whose operands wait for tests, and those of two warps. `row` are the
+ * operations of a row. */
+static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
+  double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
+  double twice = size > 4 && per == 2 && row > tuning.warps_short_row && e->nfields == 1
+                     ? 1 + (row - tuning.warps_short_row) / tuning.warps_twice_width
+                     : 1;
+  bool both = size > 4 && per == 2 && e->nfields == 1;
+  double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
+  double large = e->sums && size > 4 && w->V * row > tuning.warps_large_sums ? tuning.warps_large_lost : 1;
+  double body = e->sums ? 0 : w->V * row,
+         longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
+  return roots * twice * beside * large * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
+         (w->W == 2 ? tuning.warps_two_lost : 1);
+}
+
+/* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
+ * brings in more registers, and wait for it no less. */
+static bool is_taken_late(const WarpLevel *level, const Schedule *s) {
+  Schedule alone = *s;
+  alone.T = alone.block[0];
+  return warps_level_for(level, &alone)->late;
+}
+
+/* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
+ * beside them; or what memory moves, if that is longer; where fields are
+ * taken late, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap.
+ * An operation in f64 takes two slots. */
+static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
+  const WarpLevel *e = warps_level_for(level, s);
+  WarpShape w = warps_shape(t, e, s);
+  int bytes = warps_largest(e), per = warps_per_core(t, e, &w);
+  double across = (double)warps_strips(e, &w, size) * WARP_LANES * w.X / (double)size[1];
+  double rows = warps_segment_rows(t, e, &w, size);
+  bool ranged = t->range_guards && !e->m->fast_math;
+  double n = warps_slots(e, ranged), rate = bytes == 4 ? t->f32_rate : t->f64_rate, slots = bytes > 4 ? 2 * n : n;
+  double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
+  double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
+  bool conflicts = (w.X / w.vector) % 2 == 0;
+  double arithmetic =
+      1e3 * n / (rate > 0 ? rate : tuning.unknown_rate) * beside * (row + overhead) / (tuning.warps_issued * row);
+  arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
+  double memory = 1e3 * warps_cell_bytes(e) / s->T /
+                  (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
+  bool count = e->late || is_taken_late(level, s);
+  double both = count ? hypot(arithmetic, memory) : arithmetic > memory ? arithmetic : memory;
+  return across * (rows + w.ends) / rows * both;
+}
+
+double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
+  const char *why;
+  const WarpLevel *e = s->family == FAMILY_WARPS ? warps_level(m, &why) : NULL;
+  return e ? cost_of(t, e, s, warps_grid_size()) : 0;
+}
+
+/* Is a loop's body longer than was measured to be good where roots and quotients are computed? */
+static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
+  bool ranged = x->c->target->range_guards && !x->e->m->fast_math;
+  return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > tuning.warps_long_loop;
+}
+
+/* Is the loop of tile `s` long because groups have two versions, one of them for special rows, as many times as a ring
+ * has groups? */
+static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
+  const WarpLevel *e = warps_level_for(x->e, s);
+  WarpShape w = warps_shape(x->c->target, e, s);
+  int special;
+  warps_special_rows(e, &special, ARENA_ARRAY(x->c->arena, bool, e->nvalues + 1));
+  return special && 2.0 * w.R * w.U * w.C * w.X * (warps_operations(e) + 1) > tuning.warps_long_loop;
+}
+
+/* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
+static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
+  s.ahead = x->want->ahead;
+  for (int ahead = (int)tuning.warps_ring; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
+    Schedule one = s;
+    one.ahead = ahead;
+    if (ahead == LEAST_RING || !is_long_twice(x, &one))
+      consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
+  }
+  if (!s.ahead || why_not_legal(x, &s))
+    return;
+  const WarpLevel *e = warps_level_for(x->e, &s);
+  WarpShape w = warps_shape(x->c->target, e, &s);
+  double cost = cost_of(x->c->target, x->e, &s, warps_grid_size()) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
+  if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
+    return;
+  *least = cost;
+  *best = s;
+}
+
+/* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. */
+static Schedule choose(const WarpChoice *x, int64_t most) {
+  const Schedule *want = x->want;
+  Schedule best = {0}, s = {.family = FAMILY_WARPS, .ngroups = 1};
+  int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
+  double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
+         most_cells = cells ? cells : tuning.warps_most_cells;
+  for (int W = warps ? warps : (int)tuning.warps_least_warps; W <= most_warps; W *= 2)
+    for (int C = 1; C <= tuning.warps_most_steps; C++)
+      for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
+        s.T = C * W;
+        s.block[0] = W;
+        s.block[1] = want->block[1] ? want->block[1] : WARP_LANES;
+        s.elems[0] = want->elems[0] ? want->elems[0] : 1;
+        s.elems[1] = X;
+        s.block[2] = s.elems[2] = 1;
+        if (s.T <= most && (!want->T || want->T == s.T))
+          consider(x, s, &best, &least);
+      }
+  return best;
+}
+
+/* Is all of the tile said? Then *out is it. */
+static bool is_said(const Schedule *want, Schedule *out) {
+  if (!want->T || !want->block[0] || !want->block[1] || !want->elems[1])
+    return false;
+  *out = (Schedule){.family = FAMILY_WARPS,
+                    .T = want->T,
+                    .ngroups = 1,
+                    .ahead = want->ahead ? want->ahead : (int32_t)tuning.warps_ring};
+  for (int d = 0; d < MAX_RANK; d++) {
+    out->block[d] = want->block[d] ? want->block[d] : 1;
+    out->elems[d] = want->elems[d] ? want->elems[d] : 1;
+  }
+  return true;
+}
+
+/* Why overlapped tiles cannot make single steps of `m`, which remain behind the last tile; NULL: they can. */
+static const char *rest_refused(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  return part_launch(m, n, st, 0, n)->illegal;
+}
+
+const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  const char *why = NULL;
+  if (!c->target->bulk_copy)
+    return arena_printf(c->arena, "target %s %s has no signals between warps and bulk copies", c->target->name,
+                        c->target->cpu ? c->target->cpu : "");
+  WarpChoice x = {c, warps_level(m, &why), want};
+  if (x.e)
+    why = rest_refused(m);
+  if (why)
+    return why;
+  if (is_said(want, out)) {
+    if (most < out->block[0])
+      return arena_printf(c->arena, "-block=%dx%d: a tile makes at most %lld time steps here, and %d warps make %d",
+                          out->block[0], out->block[1], (long long)most, out->block[0], out->block[0]);
+    if (out->T > most)
+      out->T = (int32_t)(most / out->block[0] * out->block[0]);
+    return why_not_legal(&x, out);
+  }
+  Schedule fewer = *want;
+  fewer.T = want->T > most ? 0 : want->T;
+  x.want = &fewer;
+  *out = choose(&x, most);
+  return out->family ? NULL : "no tile fits the registers and the shared memory, with what is asked for";
+}
+
+bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  const char *why = schedule_warps_why(c, m, want, most, out);
+  if (why)
+    diag_error(c->diags, no_loc(), "-schedule=warps: %s; use -schedule=stream", why);
+  else if (want->T > out->T)
+    diag_remark(c->diags, no_loc(), "-T=%d: a tile makes at most %lld time steps here: -T=%d is taken", want->T,
+                (long long)most, out->T);
+  return !why;
+}
+
+/* Does the equation only add and multiply points of the field? What others cost beside that was not measured. */
+static bool only_adds(const WarpLevel *e) {
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    if (warps_costs(x) && x->op->code != OP_ADD && x->op->code != OP_SUB && x->op->code != OP_MUL &&
+        x->op->code != OP_NEG && x->op->code != OP_FMA)
+      return false;
+  }
+  return true;
+}
+
+/* How far a level reads. */
+static int32_t reach_of(const WarpLevel *e) {
+  int32_t down = e->below > e->above ? e->below : e->above, across = e->left > e->right ? e->left : e->right;
+  return down > across ? down : across;
+}
+
+/* Is it among the equations that were measured to be faster over warps than walked: sums of 5 to 25 terms that reach 4
+ * points far at most? */
+static bool was_faster(const WarpLevel *e) {
+  int terms = warps_operations(e) + 1;
+  return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] &&
+         terms >= tuning.warps_least_terms && terms <= tuning.warps_most_terms &&
+         reach_of(e) <= tuning.warps_most_reach;
+}
+
+/* The same of steps of several fields: of two or three of one type, which read the points beside alone. */
+static bool fields_were_faster(const WarpLevel *e) {
+  return e->nfields >= 2 && e->nfields <= tuning.warps_most_fields && warps_smallest(e) == warps_largest(e) &&
+         reach_of(e) <= tuning.warps_fields_reach && !e->ruled[0] && !e->ruled[1];
+}
+
+/* The same of steps of one type some of whose fields are taken late by levels that are alone in their warps, in tiles
+ * with warps of their own that load and store. */
+static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
+  double least = tuning.warps_least_slow_extent;
+  return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages &&
+         e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
+         !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
+         (double)size[0] >= least && (double)size[1] >= least;
+}
+
+/* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
+ * fast in f64, and of several fields. */
+static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
+  bool slow = e->nfields > 1 || warps_smallest(e) > 4;
+  double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
+  return (double)size[0] >= least && (double)size[1] >= least;
+}
+
+/* Picoseconds a point and step of `m` under `walk` on a grid of extents `size`, by the model. */
+static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+  ScheduleTime t;
+  if (!schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t))
+    return 0;
+  return t.seconds * 1e12 / ((double)size[0] * (double)size[1]);
+}
+
+/* Is it like the steps with roots or quotients that were measured beside walks: of one or two fields, which are read a
+ * few points far, and not by a rule beyond their edges? */
+static bool is_like_measured(const WarpLevel *e) {
+  double far = tuning.warps_near;
+  return computes_roots(e) && e->nfields <= tuning.warps_root_fields && e->below <= far && e->above <= far &&
+         e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
+}
+
+/* Which part of a walk's time tile `s` must be expected to take at most, to be faster on a grid of extents `size`: the
+ * larger one on large grids, where estimates err alike, since both count what roots and quotients take; but for lanes
+ * of one vector, on all but the largest. On smaller ones in f64 the walk's is too long, so it must be less. */
+static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *size) {
+  double points = (double)size[0] * (double)size[1], least = tuning.warps_least_extent;
+  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
+       large = least <= (double)size[0] && least <= (double)size[1];
+  return points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) ? tuning.clearly
+         : !narrow && warps_smallest(e) > 4 && large                          ? tuning.warps_root_sure
+                                                                              : 0;
+}
+
+/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients? */
+static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
+                               const Schedule *walk, const int64_t *size) {
+  double part = sure_part(e, s, size);
+  return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * walked_ps(c, m, walk, size);
+}
+
+/* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
+static bool has_whole_rows(const PassContext *c, const WarpLevel *e, const int64_t *size) {
+  int of = VECTOR_BYTES / warps_smallest(e);
+  bool can = true, dense = false;
+  for (int n = 0; n < e->nfields; n++) {
+    const Field *f = &e->m->fields[e->field[n].field];
+    can = can && affine_multiple(field_row(c->arena, f), of) >= 0;
+    dense = dense || !f->pitch;
+  }
+  return can && (!dense || size[1] % of == 0);
+}
+
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+  static const Schedule open = {.family = FAMILY_WARPS};
+  const Reduction *by;
+  const char *why;
+  Schedule s;
+  if (size[0] < tuning.warps_least_slow_extent || size[1] < tuning.warps_least_slow_extent ||
+      schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+    return false;
+  const WarpLevel *e = warps_level(m, &why);
+  if (!has_whole_rows(c, e, size))
+    return false;
+  const WarpLevel *own = warps_level_for(e, &s);
+  WarpShape w = warps_shape(c->target, own, &s);
+  if (only_adds(e) && late_were_faster(own, &w, size))
+    return true;
+  if (only_adds(e) && !e->constant)
+    return (was_faster(e) || fields_were_faster(e)) && is_large_enough(e, size) &&
+           s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
+  return is_expected_faster(c, m, e, &s, walk, size);
+}

@@ -1,0 +1,267 @@
+/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
+ * counted (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
+ */
+#include "passes/tile/lanes.h"
+#include "passes/launch/launch.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+
+/* ---- what tiles of a launch have in common */
+
+/* Does launch `l` compute roots, quotients or functions? */
+static bool has_functions(const PlanQuery *q, const Launch *l) {
+  for (int i = 0; i < l->n; i++)
+    for (const Op *op = main_piece(q->m->arena, &l->st[i])->body->first; op; op = op->next)
+      if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+        return true;
+  return false;
+}
+
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) {
+  PlanLaunch *of = ARENA_NEW(q->c->arena, PlanLaunch);
+  *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
+  of->walk = walked ? walk_work(q->t, of->p) : NULL;
+  of->tile = walked ? NULL : tile_work(q->t, l);
+  of->functions = has_functions(q, l);
+  for (int f = 0; f < q->m->nfields; f++)
+    if (l->use[f].stored && type_size(q->m->fields[f].type) > 4)
+      of->words = 2;
+  return of;
+}
+
+/* ---- what is not to be taken */
+
+/* Has the target so many threads for a block of `s`? */
+static bool has_threads(const PlanQuery *q, const Schedule *s) {
+  int64_t threads = 1;
+  for (int d = 0; d < q->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
+      return false;
+  }
+  return threads <= q->t->max_threads;
+}
+
+bool reads_history(const Module *m) {
+  bool reads = false;
+  for (int f = 0; f < m->nfields; f++)
+    reads |= m->fields[f].history > 0;
+  return reads;
+}
+
+/* Is the grid so large that blocks fill the cores in many rounds, and that those at edges are few, and a kernel of
+ * their own, so that what they spill hardly matters? Steps that read older levels move twice as much as others. */
+static bool has_many_rounds(const PlanQuery *q) {
+  return q->rank > 1 && q->points * (reads_history(q->m) ? 2 : 1) >= tuning.many_rounds[q->rank - 1];
+}
+
+int loaded_fields(const Launch *l) {
+  int n = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    n += l->use[f].loaded > 0;
+  return n;
+}
+
+/* Is overlapped tile `s` in rank 2, whose load is `load`, beyond what was measured to be good: more cells a thread, or
+ * two columns, than registers hold of roots and of several fields, for more is alive there than is counted; more cells
+ * where tiles at edges are a kernel of their own; in f64 all registers, for those at edges want more? */
+static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                    const LaunchLoad *load) {
+  bool many = s->elems[0] * s->elems[1] > tuning.many_cells, roots = of->functions;
+  if (reads_history(q->m) && s->elems[1] > 1)
+    return "a thread has more columns than were measured to pay with older levels of a field";
+  if (roots && (many || s->elems[1] > 1))
+    return "a thread has more cells than were measured to pay with roots, quotients or functions";
+  if (roots && has_many_rounds(q))
+    return "walks were measured to be faster there with roots, quotients or functions";
+  if (many && loaded_fields(of->l) > 1)
+    return "a thread has more cells than were measured to pay with several fields";
+  if (many && q->points >= tuning.parted_points)
+    return "a thread has more cells than were measured to pay on grids of that size";
+  if (of->words > 1 && load->registers >= registers_limit(q->t, load->work.threads))
+    return "registers would be spilled";
+  return NULL;
+}
+
+/* Has a tile in lanes too few registers? A few words that it wants beyond them hardly matter, but on grids of many
+ * rounds, where walks and lower tiles were measured to be faster. */
+static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
+  return q->points > tuning.most_lanes ? load->registers >= registers_limit(q->t, load->work.threads)
+                                       : load->spilled > tuning.lane_spared;
+}
+
+/* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
+static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
+  for (int d = 0; d < q->rank; d++)
+    if (overlap_width(of->l, s, d) < 1)
+      return "no points are left beside the halo";
+  *out = tile_load(of->tile, s, q->want.size);
+  if (out->shared > q->t->max_shared_bytes)
+    return "more shared memory than a block may have";
+  if (s->tiles == TILES_LANES ? lacks_lane_registers(q, out) : out->spilled > 0)
+    return "registers would be spilled";
+  if (out->work.instructions > tuning.most_operations)
+    return "the code of a thread is too long";
+  if (s->tiles == TILES_LANES && out->edge_code > tuning.lane_edge_code)
+    return "the code of a thread at an edge is too long";
+  return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
+}
+
+/* Has walk `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On grids of
+ * many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more than they
+ * are given: what code generators save there. On others they must suffice at edges, too, where more are wanted. */
+static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                   const LaunchLoad *load) {
+  bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
+  if (!stream_is_comfortable(of->p, s))
+    return "its rows want more registers, or its code is longer, than is good";
+  if (load->spilled > (spares ? tuning.spared_words : 0))
+    return "registers would be spilled";
+  if (!spares && !(many && !planes) && load->registers > tuning.edge_registers[q->rank - 1])
+    return "registers would be spilled at edges";
+  return NULL;
+}
+
+/* Do blocks at edges do so much more than others that these are waited for? */
+static bool waits_for_edges(const LaunchLoad *load) {
+  return load->edge_code > tuning.edge_hidden * load->work.instructions;
+}
+
+/* Is walk `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one line is
+ * all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's steps, more
+ * of these; few warps, which are slow to begin, where walks are short or come one after the other? */
+static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, const LaunchLoad *load) {
+  if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
+    return "a lane has more cells than were measured to pay";
+  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
+      !(q->points >= tuning.parted_points && s->chunk >= tuning.edge_rows_least && waits_for_edges(load)))
+    return "it has fewer rows than were measured to pay";
+  if (q->rank == 2 && has_many_rounds(q) && s->elems[1] * w->words * 4 > VECTOR_BYTES)
+    return "a lane has more cells than were measured to pay";
+  if (q->rank == 2 && (double)(w->p->halo.lo[0] + w->p->last) > tuning.halo_rows * s->chunk)
+    return "its halo has more rows than were measured to pay";
+  if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
+    return "it makes more time steps than were measured to pay in f64";
+  if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
+    return "it makes more time steps than were measured to pay with older levels of a field";
+  if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
+      (load->blocks > q->t->cores || s->chunk < tuning.long_walk))
+    return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
+  return NULL;
+}
+
+/* The same of walked tile `s`. */
+static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
+  if (!stream_fits(q->t, of->p, s))
+    return "no points are left beside the halo, or its rows do not fit";
+  *out = walk_load(q->t, of->walk, s, q->want.size);
+  const char *why = lacks_registers(q, of, s, out);
+  return why ? why : is_unproven(q, of->walk, s, out);
+}
+
+/* ---- what is not counted */
+
+/* How many times as long as is counted a walk of rows takes on a grid of few rounds: more where it is long, for fewer
+ * warps start anew and hide the loads of others; and where instructions bound it. */
+static double uncounted_walk(const PlanQuery *q, const PlanCandidate *k) {
+  double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk;
+  if (has_many_rounds(q))
+    return 1;
+  return pow(longer, tuning.chunk_lost) * (1 + tuning.walk_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
+}
+
+/* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
+ * for each other; less of two columns, which share what they load. */
+static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
+         threads = (double)load->work.threads, part = there * threads / q->t->lanes / tuning.enough_warps,
+         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / tuning.usual_threads), tuning.wide_block_lost);
+  return wide * pow(fmin(1, part), -tuning.few_warps_lost) * (k->s.elems[1] > 1 ? tuning.two_columns : 1);
+}
+
+/* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
+static double uncounted_lane(const LaunchLoad *load) {
+  double missed = (load->work.instructions - tuning.lane_code_held) / tuning.lane_code_width;
+  return tuning.lanes_slower * (1 + tuning.lane_code_lost * fmax(0, fmin(1, missed)));
+}
+
+/* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
+ * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
+ * the barriers nor the shared memory of the tile as which it is counted. */
+static double uncounted(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  const Schedule *s = &k->s;
+  if (!family_row(s->family)->tiled)
+    return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+  if (s->tiles == TILES_LANES)
+    return uncounted_lane(load);
+  if (q->rank == 2)
+    return k->of->walk ? uncounted_walk(q, k) : uncounted_tile(q, k, load);
+  if (q->rank < MAX_RANK)
+    return 1;
+  if (!k->of->walk)
+    return tuning.planes_slower;
+  bool narrow = s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES;
+  return !narrow ? 1 : has_many_rounds(q) ? tuning.narrow_copies : tuning.copies_slower;
+}
+
+/* Seconds of walks of planes in many rounds, by their roofs, which hardly add up: their loads run ahead, and blocks
+ * that begin and end hide each other. */
+static double blended_planes(const PlanCandidate *k) {
+  double sum = 0;
+  for (int b = 0; b < BOUNDS; b++)
+    sum += pow((b == BOUND_LATENCY ? tuning.planes_wait : 1) * k->time.alone[b], tuning.walks_blend);
+  return pow(sum, 1 / tuning.walks_blend);
+}
+
+/* The same of walks of rows. Operations wait for those before them, whatever pipe these are on, so that what is
+ * computed adds up more; memory takes what it takes; and walks in few rounds wait longer for the last the longer they
+ * are. */
+static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
+               longer = fmax(1, k->s.chunk / tuning.usual_chunk_large),
+               part = tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
+  double own = 0, sum = 0;
+  for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
+    own += pow(alone[b], tuning.rows_arithmetic);
+  const double memory = pow(pow(alone[BOUND_MEMORY], tuning.walks_blend) + pow(alone[BOUND_CACHE], tuning.walks_blend),
+                            1 / tuning.walks_blend),
+               roofs[] = {part * pow(own, 1 / tuning.rows_arithmetic), part * alone[BOUND_SHARED],
+                          tuning.planes_wait * alone[BOUND_LATENCY], memory};
+  for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
+    sum += pow(roofs[b], tuning.rows_blend);
+  return pow(sum, 1 / tuning.rows_blend);
+}
+
+/* Seconds that a launch of candidate `k` takes by its roofs. */
+static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  if (!has_many_rounds(q) || !k->of->walk)
+    return k->time.seconds;
+  return k->time.launch + (q->rank == MAX_RANK ? blended_planes(k) : blended_rows(q, k, load));
+}
+
+void plan_cost(const PlanQuery *q, PlanCandidate *k) {
+  LaunchLoad load = {0};
+  k->dropped = has_threads(q, &k->s) ? (k->of->walk ? count_walk : count_overlap)(q, k->of, &k->s, &load)
+                                     : "more threads than a block may have";
+  k->seconds = INFINITY;
+  if (load.work.threads > 0) {
+    k->time = model_counted_launch(q->t, &load);
+    double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
+    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge) / k->s.T;
+  }
+}
+
+bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out) {
+  int count = 1;
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS)
+    return false;
+  Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
+                               : group_launches(m, n, st, &count)[0];
+  if (count == 1)
+    *out = family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size)
+                                         : tile_load(tile_work(t, l), s, size);
+  return count == 1;
+}

@@ -1,0 +1,356 @@
+/* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values
+ * in the bodies. All of it is an estimate that
+ * has to put cuts in the right order, not to tell times. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/cost/fuse.h"
+#include "passes/plan/choose/legal.h"
+#include "passes/base/tuning.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- operations */
+
+/* What an op takes, in f32 additions. */
+static double op_ops(const TargetInfo *t, const Op *op) {
+  Type type = op->nresults ? op->results[0]->type : TY_NONE;
+  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : tuning.unknown_f64;
+  if (type == TY_F64)
+    return ops * f64 * (ops > 1 ? tuning.function_f64 : 1);
+  return type == TY_I64 ? ops * 2 : ops;
+}
+
+/* The operations of the largest piece of `st` but for rare ones, each as many f32 additions as take its time. */
+static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *rare) {
+  double most = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    if (rare[k])
+      continue;
+    double sum = 0;
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      sum += op_ops(t, op);
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+/* ---- registers */
+
+/* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written,
+ * and what was loaded to be kept. */
+static int32_t kept_words(const Launch *l) {
+  int32_t words = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    if ((l->use[f].versions || l->use[f].own_loads > 1) && !is_rare_field(l->m, f))
+      words += type_words(l->m->fields[f].type);
+  return words;
+}
+
+/* The part of a core's threads that can be there at once. */
+static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
+  int64_t threads = 1;
+  for (int d = 0; d < MAX_RANK; d++)
+    threads *= k->schedule.block[d] > 0 ? k->schedule.block[d] : 1;
+  Occupancy o = model_occupancy(t, threads, k->registers, k->shared);
+  return (double)o.warps / (o.most_warps > 0 ? o.most_warps : 1);
+}
+
+/* ---- accesses */
+
+/* How far the accesses of a launch to global memory lead in each field. */
+typedef struct Reach {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Reach;
+
+/* A load of so many words that an instance makes at `off`. nearest: how far away along each dimension the nearest one
+ * of the same line is that was counted before it; INT64_MAX: there is none. */
+typedef struct Seen {
+  int32_t field, words;
+  int64_t off[MAX_RANK], nearest[MAX_RANK];
+} Seen;
+
+/* What an instance takes for a point, whatever the tile: its loads, the words of all of them, its operations, and the
+ * words of its values that are alive at once. */
+typedef struct Reads {
+  int32_t nseen, live;
+  Seen *seen;
+  double alone, ops;
+} Reads;
+
+struct LaunchReads {
+  const TargetInfo *t;
+  const Launch *l;
+  Reads *of;    /* [instance] */
+  Reach *reach; /* [field] */
+};
+
+/* Instance `i`, whose accesses are counted. */
+typedef struct Counting {
+  LaunchReads *r;
+  int i;
+  const bool *rare;
+} Counting;
+
+/* How far away along dimension `d` the nearest of the loads of `x` is that is of the line of load `own`. */
+static int64_t nearest_of_line(const Reads *x, int rank, const Seen *own, int d) {
+  int64_t nearest = INT64_MAX;
+  for (int k = 0; k < x->nseen; k++) {
+    bool line = x->seen[k].field == own->field;
+    for (int e = 0; e < rank; e++)
+      line = line && (e == d || x->seen[k].off[e] == own->off[e]);
+    int64_t away = line ? x->seen[k].off[d] - own->off[d] : 0;
+    away = away < 0 ? -away : away;
+    nearest = line && away < nearest ? away : nearest;
+  }
+  return nearest;
+}
+
+/* Adds load `own`, unless it is known. */
+static void add_seen(const Launch *l, Reads *x, Seen own) {
+  for (int k = 0; k < x->nseen; k++)
+    if (x->seen[k].field == own.field && memcmp(x->seen[k].off, own.off, sizeof own.off) == 0)
+      return;
+  for (int d = 0; d < l->m->grid.rank - 1; d++)
+    own.nearest[d] = nearest_of_line(x, l->m->grid.rank, &own, d);
+  ARENA_PUSH(l->m->arena, x->seen, x->nseen, own);
+  x->alone++;
+}
+
+/* Counts one access (a stencil_accesses callback). */
+static void count_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Counting *x = user;
+  const Launch *l = x->r->l;
+  Seen own = {.field = field, .words = type_words(l->m->fields[field].type)};
+  int rank = l->m->grid.rank, v = launch_version(l, field, x->i);
+  bool self = true;
+  if (x->rare[piece - l->st[x->i].pieces])
+    return;
+  for (int d = 0; d < rank; d++) {
+    own.off[d] = off[d];
+    self = self && off[d] == 0;
+  }
+  if (v == 0 && !l->use[field].fresh) {
+    Reach *r = &x->r->reach[field];
+    for (int d = 0; d < rank; d++) {
+      r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
+      r->hi[d] = off[d] > r->hi[d] ? off[d] : r->hi[d];
+    }
+  }
+  if (!self || v == 0)
+    add_seen(l, &x->r->of[x->i], own);
+}
+
+/* Two instances of a launch with the same pieces. same: what they have read so far of global memory is the same. */
+typedef struct Twins {
+  const Launch *l;
+  int i, j;
+  bool same;
+} Twins;
+
+/* Compares where the two read a field from (a stencil_accesses callback). */
+static void compare_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Twins *x = user;
+  (void)piece, (void)off;
+  x->same = x->same && (launch_version(x->l, field, x->i) == 0) == (launch_version(x->l, field, x->j) == 0);
+}
+
+/* Do instances `i` and `j` read the same: have they the same pieces, which read the same fields from global memory? */
+static bool same_reads(const Launch *l, int i, int j) {
+  Twins x = {l, i, j, j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces};
+  if (x.same)
+    stencil_accesses(&l->st[i], compare_access, &x);
+  return x.same;
+}
+
+/* Finds what instance `i` takes. */
+static void count_instance(LaunchReads *r, int i) {
+  const Stencil *st = &r->l->st[i];
+  const bool *rare = rare_pieces(r->l->m, st);
+  Counting x = {r, i, rare};
+  Reads *of = &r->of[i];
+  stencil_accesses(st, count_access, &x);
+  of->ops = stencil_ops(r->t, st, rare);
+  for (int k = 0; k < st->npieces && r->t->simt; k++) {
+    if (rare[k])
+      continue;
+    int32_t live = body_live_words(r->l->m->arena, st->pieces[k].body);
+    of->live = live > of->live ? live : of->live;
+  }
+}
+
+LaunchReads *launch_reads_all(const TargetInfo *t, const Launch *l) {
+  LaunchReads *r = ARENA_NEW(l->m->arena, LaunchReads);
+  int levels = l->n ? l->st[l->n - 1].level - l->st[0].level + 1 : 1;
+  *r = (LaunchReads){.t = t,
+                     .l = l,
+                     .of = ARENA_ARRAY(l->m->arena, Reads, l->n + 1),
+                     .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1)};
+  for (int i = 0; i < l->n; i++) {
+    int before = levels > 1 ? i - l->n / levels : -1;
+    if (same_reads(l, i, before))
+      r->of[i] = r->of[before];
+    else
+      count_instance(r, i);
+  }
+  return r;
+}
+
+/* What an instance of a launch takes for a point: the words that it loads, those aside that another of the thread's
+ * elements loads (`alone`: all), its operations, and the words of its values that are alive at once. */
+typedef struct Figures {
+  double loads, alone, ops;
+  int32_t live;
+} Figures;
+
+/* The part of load `own` that another of a thread's elements of tile `s` does not load already: those that lead below
+ * its first element along a slow dimension do, and the others if nothing of the same row was seen. */
+static double new_part(int rank, const Schedule *s, const Seen *own) {
+  double part = 1;
+  for (int d = 0; d < rank - 1; d++)
+    if (own->nearest[d] < s->elems[d])
+      part *= (double)own->nearest[d] / (double)s->elems[d];
+  return part;
+}
+
+/* The figures of all instances in tiles `s`. */
+static const Figures *all_figures(const LaunchReads *r, const Schedule *s) {
+  int n = r->l->n, rank = r->l->m->grid.rank;
+  Figures *g = ARENA_ARRAY(r->l->m->arena, Figures, n + 1);
+  for (int i = 0; i < n; i++) {
+    const Reads *of = &r->of[i];
+    g[i] = (Figures){.alone = of->alone, .ops = of->ops, .live = of->live};
+    for (int k = 0; k < of->nseen; k++)
+      g[i].loads += new_part(rank, s, &of->seen[k]) * of->seen[k].words;
+  }
+  return g;
+}
+
+/* Points that instance `i` computes for each point given out. */
+static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule *s, int i) {
+  double product = 1;
+  if (t->simt)
+    return launch_redundancy(l, s);
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    double width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    product *= (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / (width > 1 ? width : 1);
+  }
+  return product;
+}
+
+/* Operations for each point given out. */
+static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
+  double sum = t->simt ? tuning.part_cell * launch_redundancy(l, s) : 0;
+  for (int i = 0; i < l->n; i++) {
+    double words = g[i].loads;
+    bool near = false;
+    for (int k = 0; k < l->st[i].ntargets; k++) {
+      int f = l->st[i].targets[k];
+      near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
+      words += type_words(l->m->fields[f].type);
+    }
+    double load_ops = t->simt ? tuning.part_load : 1;
+    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? tuning.part_barrier : 0));
+  }
+  return sum;
+}
+
+/* Registers that an instance of figures `g` would like a thread of `elements` points to have, beside what it keeps: its
+ * first point's values, or all that these are loaded from, and what is loaded ahead for the others. */
+static double instance_registers(const Figures *g, int64_t elements) {
+  double live = tuning.live_part * g->live, first = live > g->alone ? live : g->alone;
+  return first + tuning.loaded_ahead * g->loads * (double)(elements - 1);
+}
+
+/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want
+ * of more. */
+static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
+                             int64_t elements, LaunchCost *k) {
+  double most = 0;
+  int64_t threads = 1, limit = MOST_REGISTERS, base = (int64_t)tuning.part_registers;
+  for (int i = 0; i < l->n; i++) {
+    double mine = instance_registers(&g[i], elements);
+    most = mine > most ? mine : most;
+  }
+  for (int d = 0; d < MAX_RANK; d++)
+    threads *= s->block[d] > 0 ? s->block[d] : 1;
+  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
+    limit = t->registers_per_core / threads > base ? t->registers_per_core / threads : base;
+  int64_t sum = base + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
+  k->registers = (int32_t)(sum < limit ? sum : limit);
+  k->spilled = (int32_t)(sum - k->registers);
+}
+
+/* Adds the bytes of the fields that are loaded and stored for each point given out. */
+static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
+  for (int f = 0; f < l->m->nfields; f++) {
+    double size = type_size(l->m->fields[f].type), about = 1;
+    if (!l->use[f].loaded && !l->use[f].stored)
+      continue;
+    for (int d = 0; d < l->m->grid.rank; d++) {
+      double cells = (double)s->block[d] * s->elems[d],
+             width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+      about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
+    }
+    if (l->use[f].loaded) {
+      k->bytes += size * about;
+      k->memory_bytes += size * (1 + tuning.halo_missed * (about - 1));
+    }
+    if (l->use[f].stored) {
+      k->bytes += size;
+      k->memory_bytes += size;
+    }
+  }
+}
+
+/* ---- time */
+
+/* The part of the target's speed that `occupancy` lets a launch have: enough threads hide what each waits for. */
+static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
+
+/* What launch_cost gives; takes memory for its work. */
+static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {
+  const TargetInfo *t = r->t;
+  const Launch *l = r->l;
+  LaunchCost k = {.schedule = *s, .halo = launch_redundancy(l, s), .occupancy = 1};
+  int32_t cells[MAX_RANK];
+  int64_t elements = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    cells[d] = s->block[d] * s->elems[d];
+    elements *= s->elems[d] > 0 ? s->elems[d] : 1;
+  }
+  k.shared = launch_array_bytes(l, cells);
+  const Figures *g = all_figures(r, s);
+  k.ops = launch_ops(t, l, s, g);
+  add_bytes(l, s, r->reach, &k);
+  if (t->simt) {
+    thread_registers(t, l, s, g, elements, &k);
+    k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
+    k.occupancy = occupancy_of(t, &k);
+  }
+  double bandwidth = t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth,
+         cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.part_cache * bandwidth;
+  double rate = t->f32_rate > 0 ? t->f32_rate : tuning.unknown_rate;
+  double memory = k.memory_bytes / bandwidth * 1e3, nearer = k.bytes / cache * 1e3, work = k.ops / rate * 1e3;
+  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, tuning.part_hides_memory);
+  work /= hidden(k.occupancy, tuning.part_hides_work);
+  k.ops /= levels;
+  k.bytes /= levels;
+  k.memory_bytes /= levels;
+  k.ps = (fmax(memory, work) + tuning.part_beside * fmin(memory, work)) / levels +
+         t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
+  return k;
+}
+
+LaunchCost reads_cost(const LaunchReads *r, const Schedule *s, int levels, double points) {
+  ArenaMark mark = arena_mark(r->l->m->arena);
+  LaunchCost k = cost_of(r, s, levels, points);
+  arena_release(r->l->m->arena, mark);
+  return k;
+}
+
+LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
+  ArenaMark mark = arena_mark(l->m->arena);
+  LaunchCost k = cost_of(launch_reads_all(t, l), s, levels, points);
+  arena_release(l->m->arena, mark);
+  return k;
+}

@@ -1,0 +1,291 @@
+/* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its
+ * private arrays, which end in registers where their indices are constant. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
+
+/* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
+ * takes no register (constants, scalars, conditions). known: its value is a number when all that is marked so is
+ * written out. */
+typedef struct Thing {
+  int8_t words;
+  bool condition, known, live;
+} Thing;
+
+/* The walk, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the thing
+ * that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its cells
+ * are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and loops
+ * allow; `loads` are the values of those that wait for such a place. */
+typedef struct Live {
+  Arena *arena;
+  Kernel *k;
+  int32_t n, now, most, conditions, most_conditions;
+  Thing *things;
+  int32_t *first, *cells;
+  bool *in_memory;
+  bool early;
+  int32_t nloads, *loads;
+} Live;
+
+static void live_block(Live *l, const Block *b);
+
+/* ---- things */
+
+/* Words of a value of type `t`. */
+static int8_t words_of(Type t) { return t == TY_BOOL ? 0 : type_size(t) > 4 ? 2 : 1; }
+
+/* Are all operands of `op` from number `from` on known? */
+static bool knows_operands(const Live *l, const Op *op, int from) {
+  bool all = true;
+  for (int i = from; i < op->noperands && all; i++)
+    all = l->things[op->operands[i]->id].known;
+  return all;
+}
+
+/* Sets thing `i`, a value. */
+static void measure(Live *l, const Value *v, bool free, bool known) {
+  l->things[v->id] = (Thing){.words = free ? 0 : words_of(v->type), .condition = v->type == TY_BOOL, .known = known};
+}
+
+/* Notes what there is to know of values below `b`, and of the arrays that they lead to. */
+static void measure_block(Live *l, const Block *b) {
+  bool round = b->parent && b->parent->code == OP_FOR && (b->parent->flags & FOR_UNROLL);
+  for (int i = 0; i < b->nargs; i++)
+    measure(l, b->args[i], false, round && i == 0 && l->things[b->parent->operands[0]->id].known);
+  for (const Op *op = b->first; op; op = op->next) {
+    bool free = op->code == OP_CONST || op->code == OP_SCALAR || op->code == OP_BLOCK,
+         known =
+             op->code == OP_CONST || (op->noperands && op_info[op->code].flags & OPF_PURE && knows_operands(l, op, 0));
+    for (int i = 0; i < op->nresults; i++)
+      measure(l, op->results[i], free, known);
+    if (op_array(op) >= 0 && !knows_operands(l, op, op_first_index(op)))
+      l->in_memory[op->sym] = true;
+    for (int i = 0; i < op->nblocks; i++)
+      measure_block(l, op->blocks[i]);
+  }
+}
+
+/* Thing `i` is needed from here on; is made here. */
+static void use(Live *l, int32_t i) {
+  if (!l->things[i].live) {
+    l->now += l->things[i].words;
+    l->conditions += l->things[i].condition;
+  }
+  l->things[i].live = true;
+  l->most = l->now > l->most ? l->now : l->most;
+  l->most_conditions = l->conditions > l->most_conditions ? l->conditions : l->most_conditions;
+}
+static void make(Live *l, int32_t i) {
+  if (l->things[i].live) {
+    l->now -= l->things[i].words;
+    l->conditions -= l->things[i].condition;
+  }
+  l->things[i].live = false;
+}
+
+/* Loads can be begun no earlier than here. */
+static void begin_loads(Live *l) {
+  while (l->nloads > 0)
+    make(l, l->loads[--l->nloads]);
+}
+
+/* The results of `op` are made here, or by a load further up. */
+static void make_results(Live *l, const Op *op) {
+  bool load = l->early && op_buffer_read(op) >= 0 && op->nresults;
+  for (int i = 0; i < op->nresults; i++)
+    if (load)
+      l->loads[l->nloads++] = op->results[i]->id;
+    else
+      make(l, op->results[i]->id);
+}
+
+/* ---- private arrays */
+
+/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not
+ * constant, which counts a loop that is written out, all. */
+static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
+  for (int d = a->rank - 1; d >= 0; d--) {
+    const Value *v = op->operands[op_first_index(op) + d];
+    int64_t own = cell % a->shape[d];
+    cell /= a->shape[d];
+    if (v->def && v->def->code == OP_CONST && v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0) != own)
+      return false;
+  }
+  return true;
+}
+
+/* The one cell that `op` touches with its element number `e`, where all indices are constant; -1: it touches none, -2:
+ * some index is not constant. */
+static int32_t only_cell(const Op *op, const Array *a, int e) {
+  int64_t cell = 0;
+  for (int d = 0; d < a->rank; d++) {
+    const Value *v = op->operands[op_first_index(op) + d];
+    if (!v->def || v->def->code != OP_CONST)
+      return -2;
+    int64_t at = v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0);
+    cell = cell < 0 || at < 0 || at >= a->shape[d] ? -1 : cell * a->shape[d] + at;
+  }
+  return (int32_t)cell;
+}
+
+/* What `op` does to the cells of a private array: a store makes them, a load needs them. */
+static void touch_cells(Live *l, const Op *op) {
+  const Array *a = &l->k->arrays[op->sym];
+  void (*touch)(Live *, int32_t) = op_array_written(op) >= 0 ? make : use;
+  for (int e = 0; e < op_elements(op); e++) {
+    int32_t only = only_cell(op, a, e);
+    if (only >= 0)
+      touch(l, l->first[op->sym] + only);
+    for (int32_t i = 0; only == -2 && i < l->cells[op->sym]; i++)
+      if (touches(op, a, i, e))
+        touch(l, l->first[op->sym] + i);
+  }
+}
+
+/* ---- the walk */
+
+/* A loop: what is alive at its start is alive at its end, too. */
+static void live_for(Live *l, const Op *op) {
+  const Block *body = op->blocks[0];
+  for (int round = 0; round < 2; round++) {
+    for (int i = 1; i < body->nargs && round; i++)
+      use(l, body->args[i]->id);
+    use(l, body->args[0]->id);
+    live_block(l, body);
+    for (int i = 0; i < body->nargs; i++)
+      make(l, body->args[i]->id);
+  }
+}
+
+/* A choice: what is alive before it is what either arm needs. */
+static void live_if(Live *l, const Op *op) {
+  bool *after = ARENA_ARRAY(l->arena, bool, l->n), *first = ARENA_ARRAY(l->arena, bool, l->n);
+  for (int32_t i = 0; i < l->n; i++)
+    after[i] = l->things[i].live;
+  live_block(l, op->blocks[0]);
+  for (int32_t i = 0; i < l->n; i++) {
+    first[i] = l->things[i].live;
+    l->things[i].live = after[i];
+  }
+  l->now = l->conditions = 0;
+  for (int32_t i = 0; i < l->n; i++) {
+    l->now += after[i] ? l->things[i].words : 0;
+    l->conditions += after[i] && l->things[i].condition;
+  }
+  live_block(l, op->blocks[1]);
+  for (int32_t i = 0; i < l->n; i++)
+    if (first[i])
+      use(l, i);
+}
+
+/* Goes over the ops of `b` from the last to the first. */
+static void live_block(Live *l, const Block *b) {
+  for (const Op *op = b->last; op; op = op->prev) {
+    make_results(l, op);
+    if (op_is_barrier(op) || op->code == OP_FOR || op->code == OP_IF)
+      begin_loads(l);
+    if (op->code == OP_FOR)
+      live_for(l, op);
+    if (op->code == OP_IF)
+      live_if(l, op);
+    if (op_array(op) >= 0 && l->first[op->sym] >= 0)
+      touch_cells(l, op);
+    for (int i = 0; i < op->noperands; i++)
+      use(l, op->operands[i]->id);
+  }
+  begin_loads(l);
+}
+
+/* Gives cells of private arrays their numbers behind `n` values. */
+static void number_cells(Live *l, int32_t n) {
+  const Kernel *k = l->k;
+  l->n = n;
+  for (int a = 0; a < k->narrays; a++) {
+    l->first[a] = k->arrays[a].space == SPACE_PRIVATE ? l->n : -1;
+    l->cells[a] = 1;
+    for (int d = 0; d < k->arrays[a].rank; d++)
+      l->cells[a] *= k->arrays[a].shape[d];
+    l->n += l->first[a] >= 0 ? l->cells[a] : 0;
+  }
+}
+
+LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) {
+  Live l = {.arena = m->arena,
+            .k = k,
+            .early = early,
+            .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
+            .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
+            .in_memory = ARENA_ARRAY(m->arena, bool, k->narrays + 1)};
+  number_cells(&l, block_renumber(k->body, 0));
+  l.things = ARENA_ARRAY(m->arena, Thing, l.n + 1);
+  l.loads = ARENA_ARRAY(m->arena, int32_t, l.n + 1);
+  measure_block(&l, k->body);
+  for (int a = 0; a < k->narrays; a++) {
+    if (l.in_memory[a])
+      l.first[a] = -1;
+    for (int32_t i = 0; l.first[a] >= 0 && i < l.cells[a]; i++)
+      l.things[l.first[a] + i].words = words_of(k->arrays[a].type);
+  }
+  live_block(&l, k->body);
+  return (LiveWords){l.most, l.most_conditions};
+}
+
+/* The buffers of global memory that a kernel's ops read or write; exchanges: lanes give each other values. */
+typedef struct Touched {
+  bool *buffer, exchanges;
+  int32_t n;
+} Touched;
+
+/* Notes that of an op (a block_walk callback). */
+static void note_touched(void *user, Op *op) {
+  Touched *t = user;
+  int both[] = {op_buffer_read(op), op_buffer_written(op)};
+  t->exchanges |= op_info[op->code].form == FORM_LANE;
+  for (int i = 0; i < 2; i++)
+    if (both[i] >= 0 && !t->buffer[both[i]]) {
+      t->buffer[both[i]] = true;
+      t->n++;
+    }
+}
+
+/* Is there a loop below `b` that is not written out? */
+static bool has_loop(const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_FOR && !(op->flags & FOR_UNROLL))
+      return true;
+    for (int i = 0; i < op->nblocks; i++)
+      if (has_loop(op->blocks[i]))
+        return true;
+  }
+  return false;
+}
+
+/* The words alive in a thread of `k`. A walk keeps most of them from round to round, and an address of two words for
+ * each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if tiles
+ * are in their registers. */
+static RegisterNeed registers_of(const Module *m, Kernel *k) {
+  Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
+  block_walk(k->body, note_touched, &t);
+  LiveWords live = kernel_live_words(m, k, false);
+  RegisterNeed n = {.live = live.words,
+                    .early = kernel_live_words(m, k, true).words,
+                    .addresses = 2 * t.n,
+                    .conditions = live.conditions,
+                    .rounds = has_loop(k->body)};
+  for (int a = 0; a < k->narrays; a++) {
+    bool own = k->arrays[a].space == SPACE_PRIVATE;
+    n.several |= own;
+    n.pairs |= own && type_size(k->arrays[a].type) > 4;
+  }
+  n.exchanged = n.several && !n.rounds && t.exchanges && k->rank == 2;
+  return n;
+}
+
+int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
+  int64_t threads = 1;
+  for (int d = 0; d < k->rank; d++)
+    threads *= k->threads[d];
+  RegisterNeed n = registers_of(m, k);
+  int32_t registers = model_registers(t, threads, &n, spilled);
+  int32_t most = k->per_core ? registers_limit(t, k->per_core * threads) : registers;
+  return most < registers ? most : registers;
+}

@@ -1,0 +1,258 @@
+/* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
+ * from global memory. */
+#include "passes/tile/lanes.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/choose/legal.h"
+#include "passes/tile/warps.h"
+
+#include <string.h>
+
+/* A launch with its schedule; scalars: the params' defaults, NULL: not known; walk: its pipeline if tiles are walked,
+ * else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in; strip: of time
+ * over warps the level, its tile, and the rows of a segment on a large grid, else NULL. */
+typedef struct LaunchPlan {
+  const Launch *l;
+  const Const *scalars;
+  Schedule schedule;
+  const Stream *walk;
+  bool ring;
+  const WarpLevel *strip;
+  WarpShape shape;
+  double rows;
+} LaunchPlan;
+
+/* ---- work done twice */
+
+/* Points of a tile of `p` that are given out in dimension `d`. */
+static double width_of(const LaunchPlan *p, int d) {
+  const Schedule *s = &p->schedule;
+  if (p->strip)
+    return d ? WARP_LANES * p->shape.X - 2 * p->shape.halo : p->rows;
+  int64_t width = p->walk ? stream_width(p->walk, s, d) : overlap_width(p->l, s, d);
+  return width > 1 ? (double)width : 1;
+}
+
+/* Cells that a tile has in dimension `d`: computed by every instance, but for the walked one. Warps of a walked tile
+ * are beside each other in the last dimension, of rank 3 in the one before. */
+static double cells_of(const LaunchPlan *p, int d) {
+  const Schedule *s = &p->schedule;
+  int rank = p->l->m->grid.rank;
+  if (p->strip)
+    return d ? WARP_LANES * p->shape.X : p->rows + p->shape.ends;
+  if (p->walk && d == 0 && rank > 1)
+    return s->chunk + (double)p->walk->halo.lo[0] + p->walk->last;
+  return (double)s->block[d] * s->elems[d] * (p->walk && rank == 2 ? s->block[0] : 1);
+}
+
+/* What instance `i` computes. */
+static Redundancy instance_redundancy(const LaunchPlan *p, int i) {
+  Redundancy r = {1, 1};
+  const Extent *x = &p->l->st[i].extent;
+  for (int d = 0; d < p->l->m->grid.rank; d++) {
+    double width = width_of(p, d);
+    r.cells *= cells_of(p, d) / width;
+    r.needed *= (width + (double)(x->lo[d] + x->hi[d])) / width;
+  }
+  return r;
+}
+
+/* ---- memory */
+
+/* How far the accesses to version 0 of each field lead from the cells of a tile; and where all instances together need
+ * them, beyond its points. */
+typedef struct Reach {
+  const Launch *l;
+  int i;
+  Extent *of, needed;
+} Reach;
+
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* Notes an access (a stencil_accesses callback). */
+static void note_reach(void *user, const Piece *piece, int field, const int64_t *off) {
+  Reach *r = user;
+  Version v = launch_reads(r->l, field, r->i);
+  const Extent *own = &r->l->st[r->i].extent;
+  (void)piece;
+  for (int d = 0; d < r->l->m->grid.rank && v.version == 0; d++) {
+    Extent *x = &r->of[v.field];
+    x->lo[d] = larger(x->lo[d], -off[d]);
+    x->hi[d] = larger(x->hi[d], off[d]);
+    r->needed.lo[d] = larger(r->needed.lo[d], own->lo[d] - off[d]);
+    r->needed.hi[d] = larger(r->needed.hi[d], own->hi[d] + off[d]);
+  }
+}
+
+/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells;
+ * by walked tiles their cells alone, or by each reader again where nothing keeps them for it. */
+static double points_read(const LaunchPlan *p, const Reach *r, int f) {
+  double product = 1;
+  bool direct = p->walk && p->walk->w[f][0].direct && !p->ring;
+  for (int d = 0; d < p->l->m->grid.rank; d++) {
+    const Extent *x = &r->of[f];
+    double beyond = p->walk ? 0 : (double)(x->lo[d] + x->hi[d]);
+    product *= (cells_of(p, d) + beyond) / width_of(p, d);
+  }
+  return product * (direct ? p->l->use[f].own_loads : 1);
+}
+
+/* The reach of the launch's accesses. */
+static Reach reach_of(const LaunchPlan *p) {
+  Reach r = {.l = p->l, .of = ARENA_ARRAY(p->l->m->arena, Extent, p->l->m->nfields + 1)};
+  for (r.i = 0; r.i < p->l->n; r.i++)
+    stencil_accesses(&p->l->st[r.i], note_reach, &r);
+  return r;
+}
+
+/* What the launch moves for each point of the grid: fields on a part of it count by that part. */
+static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
+  const Module *m = p->l->m;
+  MemoryTraffic t = {0, 0, 0};
+  for (int f = 0; f < m->nfields; f++) {
+    double size = type_size(m->fields[f].type) * box_share(m, &m->fields[f].box, p->scalars);
+    if (p->l->use[f].loaded) {
+      t.read += size;
+      t.again += size * (points_read(p, r, f) - 1);
+    }
+    t.written += p->l->use[f].stored ? size : 0;
+  }
+  return t;
+}
+
+/* ---- all of it */
+
+/* The most rows that are kept of a version that instance `i` makes. */
+static int32_t rows_made(const LaunchPlan *p, int i) {
+  int32_t most = 0;
+  for (int t = 0; t < p->l->st[i].ntargets; t++) {
+    int f = p->l->st[i].targets[t], rows = p->walk->w[f][launch_version(p->l, f, i + 1)].rows;
+    most = rows > most ? rows : most;
+  }
+  return most;
+}
+
+/* The instances of `p`, and their average in *all. */
+static InstanceWork *instances_of(const LaunchPlan *p, Redundancy *all) {
+  const Launch *l = p->l;
+  InstanceWork *out = ARENA_ARRAY(l->m->arena, InstanceWork, l->n + 1);
+  Redundancy sum = {0, 0};
+  for (int i = 0; i < l->n; i++) {
+    Redundancy r = instance_redundancy(p, i);
+    out[i] = (InstanceWork){.name = l->st[i].name, .level = l->st[i].level, .extent = l->st[i].extent, .redundancy = r};
+    out[i].lag = p->walk ? p->walk->lag[i] : 0;
+    out[i].rows = p->walk ? rows_made(p, i) : 0;
+    sum.cells += r.cells / l->n;
+    sum.needed += r.needed / l->n;
+  }
+  *all = l->n ? sum : (Redundancy){1, 1};
+  return out;
+}
+
+/* The windows of a walked tile that are used; their number is *count. */
+static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
+  const Module *m = p->l->m;
+  WindowWork *out = NULL;
+  *count = 0;
+  for (int f = 0; f < m->nfields && p->walk; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++) {
+      const Window *w = &p->walk->w[f][v];
+      WindowWork work = {.field = f,
+                         .version = v,
+                         .lag = w->lag,
+                         .rows = w->rows,
+                         .across = w->across,
+                         .direct = w->direct,
+                         .ring = w->direct && p->ring};
+      if (w->used)
+        ARENA_PUSH(m->arena, out, *count, work);
+    }
+  return out;
+}
+
+/* The windows of the fields that a level of warps keeps rows of, or takes late; its sums are of no field. */
+static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
+  WindowWork *out = NULL;
+  int32_t *versions = ARENA_ARRAY(e->m->arena, int32_t, e->m->nfields);
+  *count = 0;
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    bool field = x->kind == WARP_INPUT || x->kind == WARP_NEW;
+    int32_t late = x->kind == WARP_INPUT ? x->time : 0;
+    if (field && x->wanted && (warps_kept(e, v) || late)) {
+      WindowWork work = {.field = x->field,
+                         .version = x->kind == WARP_NEW ? versions[x->field] + 1 : 0,
+                         .lag = x->time,
+                         .late = late,
+                         .rows = warps_kept(e, v)};
+      ARENA_PUSH(e->m->arena, out, *count, work);
+    }
+    if (x->kind == WARP_NEW)
+      versions[x->field]++;
+  }
+  return out;
+}
+
+/* The figures of `p`. */
+static LaunchWork work_of(const LaunchPlan *p) {
+  int rank = p->l->m->grid.rank;
+  Reach r = reach_of(p);
+  LaunchWork w = {.schedule = p->schedule,
+                  .walked = p->walk != NULL,
+                  .steps = p->l->steps,
+                  .ninstances = p->l->n,
+                  .halo = p->l->hull,
+                  .loaded = r.needed,
+                  .traffic = traffic_of(p, &r)};
+  w.instances = instances_of(p, &w.redundancy);
+  w.windows = p->strip ? level_windows(p->strip, &w.nwindows) : windows_of(p, &w.nwindows);
+  for (int d = 0; d < rank; d++) {
+    w.cells[d] = cells_of(p, d);
+    w.width[d] = width_of(p, d);
+  }
+  if (p->walk) {
+    w.halo = p->walk->halo;
+    w.unroll = p->walk->unroll;
+    for (int f = 0; f < p->l->m->nfields; f++)
+      w.loaded_rows = p->walk->w[f][0].rows > w.loaded_rows ? p->walk->w[f][0].rows : w.loaded_rows;
+    w.window_words = stream_words(p->walk) * p->schedule.elems[rank - 1] * (rank > 2 ? p->schedule.elems[1] : 1);
+  }
+  if (p->strip) {
+    w.unroll = p->shape.U;
+    w.window_words = warps_kept_words(p->strip, &p->shape);
+  }
+  return w;
+}
+
+/* The figures of launch `l` under schedule `s` on target `t`, where the params have the values `scalars`. */
+static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s, const Const *scalars) {
+  LaunchPlan p = {.l = l,
+                  .scalars = scalars,
+                  .schedule = *s,
+                  .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
+  p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
+  if (s->family == FAMILY_WARPS) {
+    const char *why;
+    p.strip = warps_level_for(warps_level(l->m, &why), s);
+    p.shape = warps_shape(t, p.strip, s);
+    p.rows = warps_segment_rows(t, p.strip, &p.shape, warps_grid_size());
+  }
+  return work_of(&p);
+}
+
+LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  LaunchWork *out = ARENA_ARRAY(m->arena, LaunchWork, n + 1);
+  const Const *scalars = default_scalars(m);
+  bool naive = !family_row(s->family)->tiled;
+  if (!naive && m->time_tile > 1) {
+    *count = 1;
+    out[0] =
+        launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s, scalars);
+    return out;
+  }
+  Launch **l = naive ? naive_launches(m, n, st, count) : group_launches(m, n, st, count);
+  for (int i = 0; i < *count; i++)
+    out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s, scalars);
+  return out;
+}

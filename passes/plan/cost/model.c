@@ -1,0 +1,233 @@
+/* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each
+ * other, one of them the latency that too few warps do not hide. The constants
+ * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200;
+ * docs/performance.md says how well. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
+
+#include <math.h>
+
+/* What a block takes of shared memory beside what it asks for; most blocks of a core. */
+enum { SHARED_RESERVED = 1024, MOST_BLOCKS = 32 };
+
+const char *bound_name(Bound b) {
+  static const char *const names[BOUNDS] = {"instructions", "f64 operations",
+                                            "functions",    "shared memory and exchanges between lanes",
+                                            "latency",      "memory",
+                                            "cache"};
+  return names[b];
+}
+
+Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared) {
+  int64_t lanes = t->lanes > 0 ? t->lanes : 32, most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048,
+          each = (registers + 7) / 8 * 8 * ((threads + lanes - 1) / lanes * lanes);
+  Occupancy o = {.blocks = (int32_t)(most / threads), .most_warps = (int32_t)(most / lanes), .limit = "threads"};
+  if (o.blocks > MOST_BLOCKS)
+    o = (Occupancy){.blocks = MOST_BLOCKS, .most_warps = o.most_warps, .limit = "blocks"};
+  if (t->registers_per_core > 0 && each > 0 && t->registers_per_core / each < o.blocks)
+    o = (Occupancy){.blocks = (int32_t)(t->registers_per_core / each),
+                    .most_warps = o.most_warps,
+                    .limit = "registers"};
+  if (t->shared_per_core > 0 && shared > 0 && t->shared_per_core / (shared + SHARED_RESERVED) < o.blocks)
+    o = (Occupancy){.blocks = (int32_t)(t->shared_per_core / (shared + SHARED_RESERVED)),
+                    .most_warps = o.most_warps,
+                    .limit = "shared memory"};
+  o.blocks = o.blocks > 0 ? o.blocks : 1;
+  o.warps = o.blocks * (int32_t)((threads + lanes - 1) / lanes);
+  return o;
+}
+
+KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
+  int64_t each[MAX_RANK];
+  double without = k->hollow, inner = 1, first = 0;
+  KernelSpace s = {.points = 1, .blocks = (double)kernel_blocks(k, scalars, each)};
+  for (int d = 0; d < k->rank; d++) {
+    double n = fmax(0, (double)affine_eval(k->extent[d], scalars, NULL)),
+           blocks = ceil(fmax(n - k->over[d], fmin(n, 1)) / k->tile[d]);
+    s.points *= n;
+    without *= k->hollow ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
+    inner *= blocks > 2 ? (blocks - 2) / blocks : 0;
+    first = d == 0 ? inner : first;
+  }
+  s.points -= without;
+  s.edges = !kernel_has_versions(k) ? 0 : k->hollow ? (1 - first) / (1 - inner) : 1 - inner;
+  return s;
+}
+
+/* Work `x` in all but the part `part`, work `y` in that. */
+static KernelWork mix(KernelWork x, KernelWork y, double part) {
+  double *to[] = {&x.instructions, &x.f64,      &x.special, &x.shared, &x.global,
+                  &x.exchanges,    &x.barriers, &x.waits,   &x.copies, &x.chained};
+  const double from[] = {y.instructions, y.f64,      y.special, y.shared, y.global,
+                         y.exchanges,    y.barriers, y.waits,   y.copies, y.chained};
+  for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+    *to[i] += part * (from[i] - *to[i]);
+  return x;
+}
+
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars,
+                       KernelSpace space) {
+  LaunchLoad load = {.work = kernel_work(m, k, scalars, false),
+                     .shared = kernel_shared_bytes(k),
+                     .points = space.points,
+                     .blocks = space.blocks};
+  double once = l->traffic.read + l->traffic.written;
+  if (space.edges > 0)
+    load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
+  load.registers = kernel_registers(t, m, k, &load.spilled);
+  load.memory_bytes = space.points * once;
+  load.cache_bytes = load.blocks * load.work.points * (once + l->traffic.again);
+  return load;
+}
+
+/* What model_blocks_a_core gives, by the numbers `m`. */
+static double blocks_a_core(const ModelNumbers *m, double blocks, double cores, double at_once) {
+  double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), empty = rounds * at_once - each;
+  return rounds <= 1 ? ceil(each)
+                     : each + m->places_lost * empty / at_once + 0.5 * m->last_round * (at_once - 1) + m->rounds_begun +
+                           m->rounds_late * (1 - 1 / at_once);
+}
+
+double model_blocks_a_core(double blocks, double cores, double at_once) {
+  return blocks_a_core(&model_finished, blocks, cores, at_once);
+}
+
+/* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
+typedef struct Rates {
+  double clock, cores, issue, f64, shared, bandwidth, cache;
+} Rates;
+static Rates rates_of(const TargetInfo *t) {
+  Rates r = {.clock = t->clock > 0 ? t->clock : tuning.unknown_clock,
+             .cores = t->cores > 0 ? t->cores : 1,
+             .bandwidth = tuning.kept_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth)};
+  r.issue = tuning.kept_clock * (t->issue_rate > 0 ? t->issue_rate
+                                 : t->f32_rate > 0 ? t->f32_rate
+                                                   : tuning.unknown_rate);
+  r.f64 = tuning.kept_clock * (t->f64_rate > 0 ? t->f64_rate : r.issue / tuning.unknown_f64);
+  r.shared = tuning.kept_clock * (t->shared_rate > 0 ? t->shared_rate : r.issue / tuning.unknown_shared);
+  r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.unknown_cache * r.bandwidth;
+  r.clock *= tuning.kept_clock;
+  return r;
+}
+
+/* What the times of `t`, whose launch takes t->launch, come to together. */
+static void blend(const ModelNumbers *m, LaunchTime *t) {
+  double sum = 0;
+  t->bound = 0;
+  for (int b = 0; b < BOUNDS; b++) {
+    sum += pow(t->alone[b], m->blend);
+    t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
+  }
+  t->seconds = pow(sum, 1 / m->blend) + t->launch;
+}
+
+/* How many times as long as if they were spread evenly take the warps of `blocks` blocks of `warps` warps that a core
+ * holds: each stays with one of its schedulers. */
+static double unevenness(double blocks, double warps) {
+  double all = blocks * warps;
+  return ceil(all / tuning.schedulers) * tuning.schedulers / all;
+}
+
+/* Cycles that a thread waits. The instructions of a loop that is longer than the caches near a scheduler are fetched
+ * anew in each round. */
+static double cycles_waited(const ModelNumbers *m, const KernelWork *w) {
+  double length = w->rounds > 1 ? w->instructions / w->rounds : 0,
+         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width));
+  return (m->result_wait + m->fetch_wait * missed) * w->instructions + m->f64_wait * w->f64 +
+         m->chain_wait * w->chained + m->memory_wait * w->waits + m->copy_wait * w->copies +
+         m->barrier_wait * w->barriers;
+}
+
+/* Cycles that the blocks of a core wait, `rounds` of them one after the other, the last of them at an edge, where an
+ * access is tested before it is made. */
+static double cycles_in_rounds(const ModelNumbers *m, const LaunchLoad *l, double rounds) {
+  double one = cycles_waited(m, &l->work), wait = l->turned ? m->turn_wait : m->edge_wait,
+         edge = one + wait * l->at_edge - m->result_wait * l->work.instructions;
+  return fmax(fmax(rounds, 1) * one, l->at_edge > 0 ? fmax(rounds - 1, 0) * one + edge : 0);
+}
+
+double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
+  const ModelNumbers *m = &model_counted;
+  double length = l->edge_code / fmax(1, l->work.rounds),
+         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width)),
+         warps = (double)l->work.threads / (t->lanes > 0 ? t->lanes : 32),
+         each = fmax(m->result_wait + m->fetch_wait * missed, warps / tuning.schedulers);
+  return each * fmax(0, l->edge_code - l->at_edge) * 1e-9 / rates_of(t).clock;
+}
+
+/* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
+static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
+  return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / tuning.straight_held - 1));
+}
+
+/* The time of launch `l` by the numbers `m`, if its bytes to and from memory go to the cache or not. */
+static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, bool cached,
+                                 double cache) {
+  const KernelWork *w = &l->work;
+  LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared),
+                     .launch = m->launch_gap + 1e-6 * m->launch_part * t->launch_us};
+  Rates r = rates_of(t);
+  r.cache = cache > 0 ? cache : r.cache;
+  double at_once = time.occupancy.blocks, each = blocks_a_core(m, l->blocks, r.cores, at_once),
+         threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once),
+         there = fmax(1, fmin(at_once, ceil(l->blocks / r.cores))), lanes = t->lanes > 0 ? t->lanes : 32,
+         issued = threads * unevenness(there, ceil((double)w->threads / lanes));
+  double words = m->shared_word * (w->shared - w->exchanges) + m->exchanged_word * w->exchanges +
+                 m->global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
+  time.alone[BOUND_ISSUE] = fetch_slowdown(m, l) * w->instructions * issued / r.issue;
+  time.alone[BOUND_F64] = w->f64 * issued / r.f64;
+  time.alone[BOUND_SPECIAL] = w->special * threads * tuning.special_slots / r.issue;
+  time.alone[BOUND_SHARED] = words * threads / r.shared;
+  time.alone[BOUND_LATENCY] = cycles_in_rounds(m, l, rounds) * 1e-9 / r.clock;
+  time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (cached ? r.cache : r.bandwidth);
+  time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
+  time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
+  time.filled = rounds < 1 ? rounds : 1;
+  blend(m, &time);
+  return time;
+}
+
+LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
+  bool cached = t->cache_bytes > 0 && l->memory_bytes < tuning.kept_cache * t->cache_bytes;
+  return launch_seconds(t, l, &model_finished, cached, 0);
+}
+
+LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
+  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
+  return launch_seconds(t, l, &model_counted, l->memory_bytes < cached, tuning.cache_clock * t->cores * t->clock);
+}
+
+LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
+  ModelNumbers m = model_counted;
+  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
+  m.blend = tuning.part_blend;
+  m.result_wait = 0;
+  m.global_word = tuning.part_word;
+  Rates r = rates_of(t);
+  LaunchTime time = launch_seconds(t, l, &m, l->memory_bytes < cached, 0);
+  double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
+  for (int b = BOUND_SHARED; b < BOUNDS; b++)
+    time.alone[b] *= 1 + tuning.part_begun / blocks;
+  blend(&m, &time);
+  time.seconds = fmax(time.seconds, time.launch + l->blocks * tuning.block_start * 1e-9 / r.clock);
+  return time;
+}
+
+/* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had
+ * the same number of them, and what they wait for only as far as they fill the cores. */
+static double beside(const LaunchTime *t, int b) {
+  bool shares = b == BOUND_MEMORY || b == BOUND_CACHE;
+  return t->alone[b] * (shares ? 1 : b == BOUND_LATENCY ? t->filled : t->even);
+}
+
+LaunchTime model_beside(int n, const LaunchTime *t) {
+  LaunchTime all = t[0];
+  for (int i = 1; i < n; i++) {
+    all.occupancy = t[i].seconds > t[0].seconds ? t[i].occupancy : all.occupancy;
+    for (int b = 0; b < BOUNDS; b++)
+      all.alone[b] += beside(&t[i], b);
+  }
+  if (n > 1)
+    blend(&model_finished, &all);
+  return all;
+}

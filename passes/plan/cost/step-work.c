@@ -1,0 +1,149 @@
+/* step-work.c: what a time step of a program takes at least, whatever its schedule: the yardstick of limits. */
+#include "passes/launch/launch.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+
+/* The multiplication that addition `op` can take in: a factor that nothing else uses. */
+static bool takes_product(const Op *op, const int *uses) {
+  if (op->code != OP_ADD && op->code != OP_SUB)
+    return false;
+  for (int i = 0; i < 2; i++) {
+    const Op *def = op->operands[i]->def;
+    if (def && def->code == OP_MUL && uses[op->operands[i]->id] == 1 && type_is_float(op->operands[i]->type))
+      return true;
+  }
+  return false;
+}
+
+/* Adds what an op takes for a point, less `taken` for a product that it takes in, to *w and *k; roots and quotients are
+ * tested together if `ranged`. */
+static void count_op(const Op *op, bool taken, bool ranged, Work *w, KernelWork *k) {
+  Type type = op->nresults ? op->results[0]->type : TY_NONE;
+  double all = op_additions(op), n = all - taken;
+  bool f64 = type == TY_F64;
+  *(f64 ? &w->f64_ops : &w->f32_ops) += n;
+  k->instructions += (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
+  k->f64 += f64 ? (all > 1 ? op_f64_operations(op) : n) : 0;
+  k->chained += f64 && all > 1 ? op_f64_operations(op) : 0;
+  k->special += all > 1 && type_is_float(type) ? op_special(op) : 0;
+}
+
+/* Adds what the ops of `body`, whose values are numbered here, take for a point. */
+static void count_ops(const Module *m, Block *body, bool ranged, Work *w, KernelWork *k) {
+  int n = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  int *uses = ARENA_ARRAY(m->arena, int, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++)
+      uses[op->operands[i]->id]++;
+  for (const Op *op = body->first; op; op = op->next)
+    count_op(op, (m->contract || m->fast_math) && takes_product(op, uses), ranged, w, k);
+}
+
+/* The same of the piece of `st` that takes most, but for rare ones. */
+static void count_stencil(const Module *m, const Stencil *st, bool ranged, Work *w, KernelWork *k) {
+  *w = (Work){0};
+  *k = (KernelWork){0};
+  const bool *rare = rare_pieces(m, st);
+  for (int i = 0; i < st->npieces; i++) {
+    Work own = {0};
+    KernelWork point = {0};
+    if (rare[i])
+      continue;
+    count_ops(m, st->pieces[i].body, ranged, &own, &point);
+    if (own.f32_ops + 2 * own.f64_ops <= w->f32_ops + 2 * w->f64_ops)
+      continue;
+    *w = own;
+    *k = point;
+  }
+}
+
+/* What counting accesses needs: which fields are read from memory and written, and which an earlier stencil of the step
+ * has written. */
+typedef struct Touched {
+  bool *read, *written;
+} Touched;
+
+/* Notes what the pieces of `st` read and write. */
+static void note_touched(const Stencil *st, Touched *t) {
+  for (int k = 0; k < st->npieces; k++)
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      if (op->code == OP_ACCESS && !t->written[op->sym])
+        t->read[op->sym] = true;
+  for (int i = 0; i < st->ntargets; i++)
+    t->written[st->targets[i]] = true;
+}
+
+/* Bytes for each of `points` points of the grid. */
+static double step_bytes(const Module *m, const Const *scalars, double points) {
+  Touched t = {ARENA_ARRAY(m->arena, bool, m->nfields + 1), ARENA_ARRAY(m->arena, bool, m->nfields + 1)};
+  double bytes = 0;
+  for (int i = 0; i < m->nstencils; i++)
+    note_touched(&m->stencils[i], &t);
+  for (int f = 0; f < m->nfields; f++) {
+    int64_t shape[MAX_RANK];
+    if (!m->fields[f].temp)
+      bytes += (t.read[f] + t.written[f]) * type_size(m->fields[f].type) *
+               (double)field_shape(&m->fields[f], scalars, shape) / points;
+  }
+  return bytes;
+}
+
+void stencil_work(const Module *m, const Stencil *st, Work *w) {
+  Work own;
+  KernelWork point;
+  count_stencil(m, st, false, &own, &point);
+  w->f32_ops += own.f32_ops;
+  w->f64_ops += own.f64_ops;
+}
+
+void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w) {
+  Work own;
+  KernelWork point;
+  count_stencil(m, st, t->range_guards && !m->fast_math, &own, &point);
+  w->instructions += point.instructions;
+  w->f64 += point.f64;
+  w->chained += point.chained;
+  w->special += point.special;
+}
+
+/* Instructions of a point of `st` near an edge for the pieces beside the main one. */
+static double edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st) {
+  const Piece *most = main_piece(m->arena, st);
+  double sum = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    Work own = {0};
+    KernelWork point = {0};
+    if (&st->pieces[k] == most)
+      continue;
+    count_ops(m, st->pieces[k].body, t->range_guards && !m->fast_math, &own, &point);
+    sum += point.instructions + tuning.edge_piece;
+  }
+  return sum;
+}
+
+double launch_edge_pieces(const TargetInfo *t, const Launch *l) {
+  double sum = 0;
+  for (int i = 0; i < l->n; i++)
+    sum += edge_pieces(t, l->m, &l->st[i]);
+  return sum;
+}
+
+bool module_turns(const Module *m) {
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].outside != OUTSIDE_NONE)
+      return true;
+  return false;
+}
+
+Work step_work(const Module *m, const Const *scalars) {
+  int64_t shape[MAX_RANK];
+  Field whole = {.name = "grid", .box = m->grid};
+  Work w = {.bytes = step_bytes(m, scalars, (double)field_shape(&whole, scalars, shape))};
+  for (int i = 0; i < m->nstencils; i++)
+    stencil_work(m, &m->stencils[i], &w);
+  return w;
+}

@@ -1,0 +1,203 @@
+/* walk-cost.c: the time that tiles which one thread walks are expected to take (lower-walk.c), and launches of plain
+ * loops beside them (lower-loops.c).
+ *
+ * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
+ * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
+ */
+#include "passes/plan/choose/walk.h"
+#include "passes/launch/launch.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/base/tuning.h"
+
+#include <math.h>
+
+/* What a walk is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many tiles there
+ * are for a point. */
+typedef struct WalkCost {
+  const WalkParts *w;
+  const Stream *p;
+  const Schedule *s;
+  double per[MAX_RANK];
+} WalkCost;
+
+/* Points computed in dimensions 0 to before `rank` for each that is given out, with `lo` and `hi` more about each
+ * tile. */
+static double area(const WalkCost *c, const int64_t *lo, const int64_t *hi, int rank) {
+  double product = 1;
+  for (int d = 0; d < rank; d++)
+    product *= 1 + (double)(lo[d] + hi[d]) * c->per[d];
+  return product;
+}
+
+/* What the main piece of `st` computes at a point, and the accesses there. */
+static void piece_work(const Module *m, const Stencil *st, double *additions, double *accesses) {
+  *additions = *accesses = 0;
+  for (const Op *op = main_piece(m->arena, st)->body->first; op; op = op->next) {
+    *additions += op_additions(op);
+    *accesses += op->code == OP_ACCESS;
+  }
+}
+
+/* Nanoseconds a point that a core takes for the arithmetic of instance `st` of `m`. */
+static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
+  bool wide = type_size(m->fields[st->targets[0]].type) > 4;
+  double additions, accesses, per = wide ? t->f64_rate : t->f32_rate;
+  piece_work(m, st, &additions, &accesses);
+  return tuning.core_slower * fmax(additions, accesses) * t->cores / per;
+}
+
+/* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it
+ * copies the others of what it keeps. */
+static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
+  double kept = 0;
+  for (int i = 0; i < st->ntargets && stencil_is_thin(m, st); i++)
+    if (stencil_keeps(m, st, st->targets[i]))
+      kept += tuning.core_kept_point * (type_size(m->fields[st->targets[i]].type) > 4 ? 2 : 1);
+  if (kept > 0)
+    return kept;
+  return tuning.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
+}
+
+/* Nanoseconds of memory for a point that are not hidden by `arithmetic` nanoseconds of it. */
+static double exposed_ns(const TargetInfo *t, double bytes, double arithmetic) {
+  return fmax(bytes * t->cores / t->bandwidth - fmax(arithmetic - tuning.core_hidden, 0), 0);
+}
+
+/* The arithmetic of the longest instance of `n` at `st`. */
+static double longest_ns(const TargetInfo *t, const Module *m, int32_t n, const Stencil *st) {
+  double most = 0;
+  for (int i = 0; i < n; i++)
+    most = fmax(most, arithmetic_ns(t, m, &st[i]));
+  return most;
+}
+
+/* Nanoseconds a point that a core computes. */
+static double compute_ns(const WalkCost *c) {
+  const Launch *l = c->p->l;
+  int rank = l->m->grid.rank, x = rank - 1;
+  double sum = 0;
+  for (int i = 0; i < l->n; i++) {
+    const Stencil *st = &l->st[i];
+    sum += c->w->ns[i] * area(c, st->extent.lo, st->extent.hi, rank) +
+           tuning.core_line[x] / c->w->lines * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
+  }
+  return sum;
+}
+
+/* Bytes a point that launch `l` moves from and to memory: what is written over comes first. `halo`: points loaded for
+ * each that is given out. */
+static double launch_bytes(const Launch *l, double halo) {
+  double sum = 0;
+  for (int f = 0; f < l->m->nfields; f++) {
+    double size = (double)type_size(l->m->fields[f].type);
+    const FieldUse *u = &l->use[f];
+    if (u->loaded)
+      sum += size * halo;
+    if (u->stored)
+      sum += size * ((u->paired ? u->into < 0 : !u->loaded) ? 2 : 1);
+  }
+  return sum;
+}
+
+/* Bytes a point that come from and go to memory. */
+static double memory_bytes(const WalkCost *c) {
+  return launch_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
+}
+
+/* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
+static double kept_of_cell(const Stream *p) {
+  const Launch *l = p->l;
+  int64_t sum = 0, rows = walk_rows(l);
+  for (int f = 0; f < l->m->nfields; f++)
+    for (int v = 0; v <= l->use[f].versions; v++)
+      if (v == 0 ? l->use[f].loaded : p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
+        sum += ((v ? rows : 1) + p->w[f][v].rows) * type_size(l->m->fields[f].type);
+  return (double)sum;
+}
+
+/* The same of the tile. */
+static double kept_bytes(const WalkCost *c) {
+  int rank = c->p->l->m->grid.rank, x = rank - 1;
+  double plane = c->s->size[x] > 0 ? fmin((double)c->s->block[x], (double)c->s->size[x]) : (double)c->s->block[x];
+  return c->w->kept * (rank > 2 ? plane * c->s->block[1] : plane);
+}
+
+/* Bytes a point that the instances of `l` read in other rows. */
+static double apart_bytes(const Launch *l) {
+  int64_t bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (l->use[f].reach_lo[0] + l->use[f].reach_hi[0]) * type_size(l->m->fields[f].type);
+  return (double)(l->n * bytes);
+}
+
+/* Nanoseconds a point that a core waits for rows that its second-level cache has lost. */
+static double lost_ns(const WalkCost *c) {
+  double share = kept_bytes(c) / (tuning.core_cache * (double)c->w->t->shared_bytes),
+         kept = tuning.core_kept[c->p->l->m->grid.rank - 1];
+  return fmin(fmax(share - kept, 0) / tuning.core_lost, 1) * c->w->apart * tuning.core_byte;
+}
+
+/* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
+ * few tiles may be no multiple of the cores. */
+static double unevenness(const WalkCost *c) {
+  double tiles = 1;
+  for (int d = 0; d < c->p->l->m->grid.rank; d++)
+    tiles *= c->s->size[d] > 0 ? c->per[d] * (double)c->s->size[d] : INFINITY;
+  if (isinf(tiles))
+    return 1;
+  double cores = c->w->t->cores;
+  return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
+}
+
+WalkParts walk_parts(const TargetInfo *t, const Stream *p) {
+  const Launch *l = p->l;
+  WalkParts w = {.t = t, .p = p, .lines = walk_lines(l), .ns = ARENA_ARRAY(l->m->arena, double, l->n)};
+  for (int i = 0; i < l->n; i++)
+    w.ns[i] = instance_ns(t, l->m, &l->st[i]);
+  w.longest = longest_ns(t, l->m, l->n, l->st);
+  w.kept = kept_of_cell(p);
+  w.apart = apart_bytes(l);
+  return w;
+}
+
+double walk_ns(const WalkParts *w, const Schedule *s) {
+  const Stream *p = w->p;
+  WalkCost c = {w, p, s, {0}};
+  for (int d = 0; d < p->l->m->grid.rank; d++) {
+    double width = (double)walk_width(p->l, s, d), size = (double)s->size[d];
+    if (width < 1)
+      return INFINITY;
+    c.per[d] = size > 0 ? ceil(size / width) / size : 1 / width;
+  }
+  double memory = exposed_ns(w->t, memory_bytes(&c), w->longest);
+  return (compute_ns(&c) + memory + lost_ns(&c)) * unevenness(&c) / p->l->steps;
+}
+
+/* ---- plain loops */
+
+bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
+  return exposed_ns(t, launch_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
+}
+
+/* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
+static double plain_ns(const TargetInfo *t, Launch *l) {
+  double sum = 0;
+  launch_copy_back(l);
+  for (int i = 0; i < l->n && !l->thin; i++)
+    sum += instance_ns(t, l->m, &l->st[i]);
+  return l->thin ? 0 : sum + exposed_ns(t, launch_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
+}
+
+bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  double apart = 0;
+  for (int i = 0; i < n; i++) {
+    if (is_history_stencil(m, &st[i]))
+      return false;
+    Launch *l = part_launch(m, n, st, i, i + 1);
+    apart += l->illegal ? INFINITY : plain_ns(t, l);
+  }
+  Launch *whole = part_launch(m, n, st, 0, n);
+  return n > 1 && isfinite(apart) && (whole->illegal || apart < plain_ns(t, whole));
+}

@@ -1,0 +1,84 @@
+/* loops-arrays.c: which versions of fields live in arrays of the tile. */
+#include "passes/tile/emit/loops/loops.h"
+
+typedef struct ReadMarks {
+  const Launch *l;
+  int instance;
+  bool **read;
+} ReadMarks;
+
+/* AccessFn: what the running instance reads for `field` is read. */
+static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  ReadMarks *r = user;
+  (void)piece, (void)off;
+  Version v = launch_reads(r->l, field, r->instance);
+  r->read[v.field][v.version] = true;
+}
+
+bool keeps_values(const Launch *l, int i, int field) {
+  return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i);
+}
+
+/* read[f][v]: does an instance of `l` read version v of field f, which one makes, be it to keep it? */
+static bool **versions_read(const Launch *l) {
+  const Module *m = l->m;
+  ReadMarks r = {l, 0, ARENA_ARRAY(m->arena, bool *, m->nfields)};
+  bool *unwritten = ARENA_ARRAY(m->arena, bool, 1);
+  for (int f = 0; f < m->nfields; f++)
+    r.read[f] = l->use[f].versions ? ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1) : unwritten;
+  for (r.instance = 0; r.instance < l->n; r.instance++) {
+    const Stencil *st = &l->st[r.instance];
+    stencil_accesses(st, mark_read, &r);
+    for (int i = 0; i < st->ntargets; i++)
+      if (keeps_values(l, r.instance, st->targets[i]))
+        r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
+  }
+  return r.read;
+}
+
+/* Is the extent that of the output tile itself? */
+static bool extent_zero(const Extent *e, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (e->lo[d] != 0 || e->hi[d] != 0)
+      return false;
+  return true;
+}
+
+bool stores_directly(const Tile *t, int field, int i) {
+  const FieldUse *u = &t->l->use[field];
+  int v = launch_version(t->l, field, i) + 1;
+  return u->stored && v == u->versions && t->array[field][v] < 0;
+}
+
+/* Calls fn for each target of each instance that needs an array for it. Places of versions without one are -1. */
+static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
+  const Launch *l = t->l;
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; k < l->st[i].ntargets; k++) {
+      int f = l->st[i].targets[k], v = launch_version(l, f, i) + 1;
+      bool last = v == l->use[f].versions;
+      if (read[f][v] || (last && l->use[f].stored && !extent_zero(&l->st[i].extent, t->rank)))
+        t->array[f][v] = fn(t, i, f, v);
+    }
+}
+
+/* ArrayFn: just marks that there will be one. */
+static int mark_array(Tile *t, int i, int field, int v) {
+  (void)t, (void)i, (void)field, (void)v;
+  return 0;
+}
+
+void tile_arrays(Tile *t, ArrayFn make) {
+  const Module *m = t->l->m;
+  bool **read = versions_read(t->l);
+  int32_t *none = ARENA_ARRAY(m->arena, int32_t, 1);
+  none[0] = -1;
+  t->array = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    t->array[f] = t->l->use[f].versions ? ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1) : none;
+    for (int v = 0; v <= t->l->use[f].versions; v++)
+      t->array[f][v] = -1;
+  }
+  each_array(t, read, mark_array);
+  each_array(t, read, make);
+}

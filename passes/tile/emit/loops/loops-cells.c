@@ -1,0 +1,435 @@
+/* loops-cells.c: the code at one cell of a tile, or at cells of a few lines together: what an instance reads, its
+ * equations, what it stores. */
+#include "passes/tile/emit/loops/loops.h"
+
+#include <string.h>
+
+/* A value that the fast code has read: version 0 of `field`, or what is in its array, `off` from the first of the
+ * lines. */
+typedef struct ReadValue {
+  Version v;
+  int64_t off[MAX_RANK];
+  Value *value;
+} ReadValue;
+typedef struct ReadValues {
+  int32_t n;
+  ReadValue *r;
+} ReadValues;
+
+/* What the access callback of a Point needs: the tile, the running instance and the point's cell (i32). fast: no
+ * outside rule applies; line: it is on this of the lines that are computed together; seen: what was read for them. */
+typedef struct CellUse {
+  const Tile *t;
+  int instance;
+  Value *cell[MAX_RANK];
+  bool fast;
+  int32_t line;
+  ReadValues *seen;
+} CellUse;
+
+/* ---------------------------------------------------------------- cells of arrays */
+
+/* The place of row `cell` + `off` in a ring of `rows` rows. */
+static Value *ring_place(const Tile *t, Builder *b, Value *cell, int64_t off, int32_t rows) {
+  const RingPlaces *known = &t->walk->places;
+  for (int i = 0; i < known->n; i++)
+    if (known->p[i].cell == cell && known->p[i].off == off && known->p[i].rows == rows)
+      return known->p[i].place;
+  int32_t bias = (t->walk->reach + rows - 1) / rows * rows;
+  Value *row = build2(b, OP_ADD, cell, build_int(b, TY_I32, bias + off));
+  return build2(b, OP_REM, row, build_int(b, TY_I32, rows));
+}
+
+/* The rows of the ring that array `array` is. */
+static int32_t ring_rows(const Tile *t, int array) { return t->lo->out->kernels[t->kernel].arrays[array].shape[0]; }
+
+/* Puts the indices of the cell at `cell` + `off` in array `array` into idx and rest. */
+static void array_cell(const Tile *t, Builder *b, int array, Value *const *cell, const int64_t *off, Value **idx,
+                       int64_t *rest) {
+  for (int d = 0; d < t->rank; d++) {
+    idx[d] = cell[d];
+    rest[d] = off ? off[d] : 0;
+  }
+  if (!t->walk)
+    return;
+  idx[0] = ring_place(t, b, cell[0], rest[0], ring_rows(t, array));
+  rest[0] = 0;
+  rest[t->rank - 1] += t->walk->pad;
+}
+
+/* The access to version `v` in the array of a tile that is walked. */
+static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *rules, Value *const *at,
+                            Value *const *cell, const int64_t *off) {
+  const Field *f = &t->l->m->fields[v.field];
+  int array = t->array[v.field][v.version];
+  Value *to[MAX_RANK], *idx[MAX_RANK];
+  int64_t rest[MAX_RANK], by[MAX_RANK];
+  for (int d = 0; d < t->rank; d++) {
+    bool leads = outside_leads(rules->dim[d]);
+    int64_t last = t->cells[d] - 1 - (d == t->rank - 1 ? t->walk->pad : 0);
+    to[d] = leads ? ruled_cell(b, f, 0, last, d, rules->dim[d], at[d], cell[d], off[d]) : cell[d];
+    by[d] = leads ? 0 : off[d];
+  }
+  array_cell(t, b, array, to, by, idx, rest);
+  return build_aload(b, f->type, array, v.version, t->rank, idx, rest);
+}
+
+/* Notes a place for row `cell` + `off` of a ring of `rows` rows, which row `line` + `from` of the ring is. */
+static void note_place(const Tile *t, Builder *b, Value *cell, int64_t off, Value *line, int64_t from, int32_t rows) {
+  RingPlace p = {cell, off, rows, ring_place(t, b, line, from, rows)};
+  ARENA_PUSH(b->arena, t->walk->places.p, t->walk->places.n, p);
+}
+
+/* What note_access needs: the instance, the piece whose accesses count, and the lines. */
+typedef struct PlaceUse {
+  const Tile *t;
+  Builder *b;
+  int instance;
+  const Piece *piece;
+  int n;
+  Value *const *lines;
+} PlaceUse;
+
+/* AccessFn: notes the places of the rows that this access reads. */
+static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  const PlaceUse *p = user;
+  Version v = launch_reads(p->t->l, field, p->instance);
+  if (piece != p->piece || v.version == 0)
+    return;
+  for (int q = 0; q < p->n; q++)
+    note_place(p->t, p->b, p->lines[q], off[0], p->lines[0], q + off[0],
+               ring_rows(p->t, p->t->array[v.field][v.version]));
+}
+
+void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n) {
+  if (!t->walk)
+    return;
+  PlaceUse use = {t, b, i, piece, n, lines};
+  t->walk->places = (RingPlaces){0};
+  const Stencil *st = &t->l->st[i];
+  stencil_accesses(st, note_access, &use);
+  for (int k = 0; k < st->ntargets; k++) {
+    int array = t->array[st->targets[k]][launch_version(t->l, st->targets[k], i) + 1];
+    for (int q = 0; q < n && array >= 0; q++)
+      note_place(t, b, lines[q], 0, lines[0], q, ring_rows(t, array));
+  }
+}
+
+/* ---------------------------------------------------------------- accesses and stores at a point */
+
+static bool has_const_rule(const Rules *r) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (r->dim[d] == OUTSIDE_CONST)
+      return true;
+  return false;
+}
+
+/* The access under rules without a constant among them: from global memory for version 0, else from the version's
+ * array. */
+static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const CellUse *c = p->user;
+  const Tile *t = c->t;
+  Version v = launch_reads(t->l, field, c->instance);
+  if (v.version == 0)
+    return access_global(b, p->m, v.field, load_buffer(t->lo, v.field), rules, p->index, off, false);
+  if (t->walk)
+    return access_walked(t, b, v, rules, p->index, c->cell, off);
+  int array = t->array[v.field][v.version];
+  return access_array(b, p->m, v.field, &t->lo->out->kernels[t->kernel], array, v.version, rules, p->index, c->cell,
+                      off);
+}
+
+/* The access in the fast code: lines that are computed together read a cell once. */
+static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *off) {
+  const CellUse *c = p->user;
+  static const Rules none;
+  int y = c->t->rank - 2;
+  ReadValue r = {.v = launch_reads(c->t->l, field, c->instance)};
+  for (int d = 0; d < c->t->rank; d++)
+    r.off[d] = off[d] + (d == y ? c->line : 0);
+  for (int k = 0; k < c->seen->n; k++) {
+    const ReadValue *s = &c->seen->r[k];
+    if (s->v.field == r.v.field && s->v.version == r.v.version && memcmp(s->off, r.off, sizeof r.off) == 0)
+      return s->value;
+  }
+  r.value = access_cell(p, b, field, off, &none);
+  ARENA_PUSH(b->arena, c->seen->r, c->seen->n, r);
+  return r.value;
+}
+
+/* An access with a constant outside: an if, so that memory is only touched where the field is. */
+static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off) {
+  const Field *f = &p->m->fields[field];
+  Value *at[MAX_RANK];
+  for (int d = 0; d < f->box.rank; d++)
+    at[d] = plus_i64(b, p->index[d], off[d]);
+  Op *test = build_if(b, build_inside(b, f->box.rank, at, &f->box), 1, &f->type);
+  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = out.loc = b->loc;
+  Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
+  Value *inside = access_cell(p, &in, field, off, &none);
+  build_yield(&in, 1, &inside);
+  Value *beyond = build_const(&out, f->type, f->outside_value);
+  build_yield(&out, 1, &beyond);
+  return test->results[0];
+}
+
+/* Point.access of the loops. */
+static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const CellUse *c = p->user;
+  if (c->fast)
+    return access_fast(p, b, field, off);
+  return has_const_rule(rules) ? access_or_constant(p, b, field, off) : access_cell(p, b, field, off, rules);
+}
+
+/* Version 0 of `field` at the point, read only if the point is one of the field's: beyond, another tile may be writing
+ * in place what a guarded address led to, and a field without points has no address. Else 0. */
+static Value *load_if_inside(const Point *p, Builder *b, int field) {
+  const Field *f = &p->m->fields[field];
+  const CellUse *c = p->user;
+  Op *test = build_if(b, build_inside(b, p->m->grid.rank, p->index, &f->box), 1, &f->type);
+  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = out.loc = b->loc;
+  build_yield(&in, 1,
+              (Value *[]){build_load(&in, f->type, load_buffer(c->t->lo, field), p->m->grid.rank, p->index, NULL)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, (Const){0})});
+  return test->results[0];
+}
+
+/* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field's; else,
+ * beyond its region, anything. */
+static Value *old_value(Point *p, Builder *b, int field, bool inside) {
+  const CellUse *c = p->user;
+  int64_t off[MAX_RANK] = {0};
+  Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
+  bool tested = inside || launch_version(c->t->l, field, c->instance) > 0;
+  return tested ? access_cell(p, b, field, off, &none) : load_if_inside(p, b, field);
+}
+
+/* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
+static Point point_at(const Tile *t, Builder *b, int i, CellUse *use, Value *const *cell, Value *const *at, bool fast) {
+  *use = (CellUse){.t = t, .instance = i, .fast = fast};
+  Point p = {.m = t->l->m, .access = access_at_cell, .user = use};
+  for (int d = 0; d < t->rank; d++) {
+    use->cell[d] = cell[d];
+    p.index[d] = at[d];
+  }
+  if (stencils_use_step(1, &t->l->st[i]))
+    p.step = plus_i64(b, build_step(b), t->l->st[i].level - t->l->first_level);
+  return p;
+}
+
+/* Is target `field` written by this kernel? */
+static bool is_written(const Tile *t, int field) { return t->only < 0 || t->only == field; }
+
+/* Stores `v` to the cell of array `array`, as version `version`. */
+static void store_to_array(const Tile *t, Builder *b, int array, int version, Value *v, Value *const *cell) {
+  Value *idx[MAX_RANK];
+  int64_t rest[MAX_RANK];
+  array_cell(t, b, array, cell, NULL, idx, rest);
+  build_astore(b, array, version, v, t->rank, idx, rest);
+}
+
+/* Stores the new value of `field` by instance i at a cell with coordinates `at`, which are not wrapped. `image`: it may
+ * be an image, which is never stored to global memory. */
+static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, Value *const *cell, Value *const *at,
+                        bool image) {
+  int version = launch_version(t->l, field, i) + 1, array = t->array[field][version];
+  if (!is_written(t, field))
+    return;
+  if (array >= 0)
+    store_to_array(t, b, array, version, v, cell);
+  if (!stores_directly(t, field, i))
+    return;
+  Builder to = *b;
+  if (image) {
+    Op *test = build_if(b, build_inside(b, t->rank, at, &t->l->m->fields[field].box), 0, NULL);
+    to = builder_at_end(b->arena, test->blocks[0]);
+    to.loc = b->loc;
+  }
+  build_store(&to, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
+}
+
+/* Where a value of `field` that instance i keeps is to be copied to the buffer that is stored to: within the field's
+ * region, and a temp field only where it was written in this step. NULL: nowhere. */
+static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *const *at) {
+  const Module *m = t->l->m;
+  if (!m->fields[field].temp)
+    return build_inside(b, t->rank, at, &m->fields[field].box);
+  Value *earlier = written_before(m, t->l->first, t->l->given, b, field, at),
+        *here = written_before(m, t->l->st, t->l->st + i, b, field, at);
+  return earlier && here ? build2(b, OP_OR, earlier, here) : earlier ? earlier : here;
+}
+
+/* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over
+ * to where the new values go: not needed only where they go to the memory that it already is in. What nothing reads is
+ * 0: a temp field that has no value yet in this step, and what lies beyond the field's region if all of that is
+ * written. */
+static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell,
+                       Value *const *at) {
+  const FieldUse *u = &t->l->use[field];
+  const Module *m = t->l->m;
+  int version = launch_version(t->l, field, i);
+  bool kept = keeps_values(t->l, i, field);
+  if (!is_written(t, field))
+    return;
+  if (t->array[field][version + 1] >= 0) {
+    bool inside = piece && box_inside(&piece->box, &m->fields[field].box) == 1;
+    store_value(t, b, i, field,
+                kept ? old_value(p, b, field, inside) : build_const(b, m->fields[field].type, (Const){.i = 0}), cell,
+                at, true);
+    return;
+  }
+  bool moves = kept && ((u->paired && !u->back) || version > 0);
+  Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, i, field, at) : NULL;
+  if (!has)
+    return;
+  Op *test = build_if(b, has, 0, NULL);
+  Builder in = builder_at_end(b->arena, test->blocks[0]);
+  in.loc = b->loc;
+  Point inner = *p;
+  inner.nseen = 0;
+  inner.seen = NULL;
+  store_value(t, &in, i, field, old_value(&inner, &in, field, true), cell, at, false);
+}
+
+bool carries_over(const Tile *t, int i, int field) {
+  const FieldUse *u = &t->l->use[field];
+  int version = launch_version(t->l, field, i);
+  bool to_array = t->array[field][version + 1] >= 0;
+  if (!is_written(t, field) || !stencil_keeps(t->l->m, &t->l->st[i], field))
+    return false;
+  return to_array ||
+         (keeps_values(t->l, i, field) && stores_directly(t, field, i) && ((u->paired && !u->back) || version > 0));
+}
+
+void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell) {
+  int version = launch_version(t->l, field, i);
+  bool to_array = t->array[field][version + 1] >= 0;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    at[d] = coordinate_of(t, b, cell[d], d);
+  Builder in = *b;
+  if (t->l->m->fields[field].temp && !to_array) {
+    Value *has = has_value(t, b, i, field, at);
+    if (!has)
+      return;
+    Op *test = build_if(b, has, 0, NULL);
+    in = builder_at_end(b->arena, test->blocks[0]);
+    in.loc = b->loc;
+  }
+  CellUse use;
+  Point p = point_at(t, &in, i, &use, cell, at, false);
+  Value *v = keeps_values(t->l, i, field) ? old_value(&p, &in, field, true)
+                                          : build_const(&in, t->l->m->fields[field].type, (Const){0});
+  store_value(t, &in, i, field, v, cell, at, false);
+}
+
+/* ---------------------------------------------------------------- an instance */
+
+/* Stores the values `v` of what `piece` gives targets of instance i at point `p`, and carries over those that it leaves
+ * as they are, but for the fast code of other pieces than the main one: build_kept did it there. */
+static void store_piece(const Tile *t, Builder *b, int i, const Piece *piece, Point *p, Value *const *v,
+                        Value *const *cell, Value *const *at, bool fast) {
+  const Stencil *st = &t->l->st[i];
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k], j = piece_target(piece, f);
+    if (j >= 0)
+      store_value(t, b, i, f, v[j], cell, at, !fast);
+    else if (!fast || piece == main_piece(b->arena, st))
+      keep_value(t, b, i, f, piece, p, cell, at);
+  }
+}
+
+/* The new values of all targets of instance i at a point of `piece`, by tests, stored. */
+static void build_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell, Value *const *at,
+                        Value *const *wrapped) {
+  CellUse use;
+  b->loc = piece->loc;
+  Point p = point_at(t, b, i, &use, cell, wrapped, false);
+  store_piece(t, b, i, piece, &p, piece_values(&p, b, piece), cell, at, false);
+}
+
+void build_slow_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell) {
+  CellUse use;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    at[d] = coordinate_of(t, b, cell[d], d);
+  Point p = point_at(t, b, i, &use, cell, at, false);
+  Value **v = piece_values(&p, b, piece);
+  for (int k = 0; k < piece->ntargets; k++)
+    store_value(t, b, i, piece->targets[k], v[k], cell, at, false);
+}
+
+/* A point of the fast code, what was computed for it, and where it is. */
+typedef struct FastPoint {
+  CellUse use;
+  Point p;
+  Value **values, *cell[MAX_RANK], *at[MAX_RANK];
+} FastPoint;
+
+void build_fast_cells(const Tile *t, Builder *b, int i, const Piece *piece, int n, Value *const *cell,
+                      Value *const *lines) {
+  int y = t->rank - 2;
+  ReadValues seen = {0};
+  FastPoint *points = ARENA_ARRAY(b->arena, FastPoint, n);
+  b->loc = piece->loc;
+  for (int q = 0; q < n; q++) {
+    FastPoint *f = &points[q];
+    for (int d = 0; d < t->rank; d++) {
+      f->cell[d] = d == y ? lines[q] : cell[d];
+      f->at[d] = coordinate_of(t, b, f->cell[d], d);
+    }
+    f->p = point_at(t, b, i, &f->use, f->cell, f->at, true);
+    f->use.line = q;
+    f->use.seen = &seen;
+    f->values = piece_values(&f->p, b, piece);
+  }
+  for (int q = 0; q < n; q++)
+    store_piece(t, b, i, piece, &points[q].p, points[q].values, points[q].cell, points[q].at, true);
+}
+
+/* The code of pieces number n and up at a cell: an if for each, at the end the old values. */
+static void build_piece_chain(const Tile *t, Builder b, int i, int n, Value *const *cell, Value *const *at,
+                              Value *const *wrapped) {
+  const Stencil *st = &t->l->st[i];
+  if (n == st->npieces) {
+    CellUse use;
+    Point p = point_at(t, &b, i, &use, cell, wrapped, false);
+    for (int k = 0; k < st->ntargets; k++)
+      keep_value(t, &b, i, st->targets[k], NULL, &p, cell, at);
+    return;
+  }
+  Op *test = build_if(&b, build_inside(&b, t->rank, wrapped, &st->pieces[n].box), 0, NULL);
+  Builder in = builder_at_end(b.arena, test->blocks[0]), other = builder_at_end(b.arena, test->blocks[1]);
+  in.loc = other.loc = b.loc;
+  build_piece(t, &in, i, &st->pieces[n], cell, at, wrapped);
+  build_piece_chain(t, other, i, n + 1, cell, at, wrapped);
+}
+
+void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell) {
+  const Launch *l = t->l;
+  Value *at[MAX_RANK], *wrapped[MAX_RANK];
+  for (int d = 0; d < t->rank; d++) {
+    at[d] = coordinate_of(t, b, cell[d], d);
+    wrapped[d] = l->wraps[d] ? build_map(b, OP_WRAP, at[d], 0, l->wrap_lo[d], l->wrap_hi[d]) : at[d];
+  }
+  build_piece_chain(t, *b, i, 0, cell, at, wrapped);
+}
+
+void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell) {
+  int version = t->l->use[field].versions, array = t->array[field][version];
+  Value *at[MAX_RANK], *idx[MAX_RANK];
+  int64_t rest[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    at[d] = coordinate_of(t, b, cell[d], d);
+  Builder in = *b;
+  if (partly_written(t->l, field)) {
+    Op *test = build_if(b, has_value_after(t->l, b, field, at), 0, NULL);
+    in = builder_at_end(b->arena, test->blocks[0]);
+    in.loc = b->loc;
+  }
+  array_cell(t, &in, array, cell, NULL, idx, rest);
+  Value *v = build_aload(&in, t->l->m->fields[field].type, array, version, t->rank, idx, rest);
+  build_store(&in, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
+}

@@ -1,0 +1,289 @@
+/* loops-nest.c: the loops over a region of a tile. */
+#include "passes/tile/emit/loops/loops.h"
+
+Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags) {
+  Op *loop = build_for(b, lo, hi, stride, flags, 0, NULL);
+  Loc loc = b->loc;
+  *b = builder_at_end(b->arena, loop->blocks[0]);
+  b->loc = loc;
+  return loop->blocks[0]->args[0];
+}
+
+/* The cells of the first `n` dimensions of `r`: from lo to before hi. */
+static void region_cells(const Tile *t, Builder *b, const Region *r, int n, Value **lo, Value **hi) {
+  for (int d = 0; d < n; d++) {
+    lo[d] = cell_of(t, b, r->lo[d], d);
+    hi[d] = cell_of(t, b, plus_i64(b, r->hi[d], 1), d);
+  }
+}
+
+/* Opens the loops over the cells from lo to before hi of the first `n` dimensions (the last of all dimensions with
+ * FOR_PARALLEL). */
+static void open_nest(const Tile *t, Builder *b, Value *const *lo, Value *const *hi, int n, Value **cell) {
+  for (int d = 0; d < n; d++)
+    cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
+}
+
+/* Opens a loop over the parts that cells *lo to before *hi of the last dimension are computed in, and gives them the
+ * cells of one: those from a multiple of whole vectors to another, so that arrays, and rows of whole vectors in global
+ * memory, are accessed at vector boundaries; and before and behind them, where cells are left, the first and the last
+ * vector that are full. Some cells are computed twice, which does no harm: what an instance writes it does not read.
+ * Too few cells for a vector are one part. */
+static void open_parts(Builder *b, Value **lo, Value **hi) {
+  Value *vector = build_int(b, TY_I32, ROW_CELLS), *few = build2(b, OP_LT, build2(b, OP_SUB, *hi, *lo), vector);
+  Value *up = build2(b, OP_ADD, *lo, build_int(b, TY_I32, ROW_CELLS - 1)),
+        *first = build2(b, OP_SUB, up, build2(b, OP_REM, up, vector));
+  Value *last = build2(b, OP_SUB, *hi, build2(b, OP_REM, *hi, vector)), *behind = build2(b, OP_SUB, *hi, vector);
+  Value *head = build3(b, OP_SELECT, build2(b, OP_GT, first, *lo), build2(b, OP_ADD, *lo, vector), *lo);
+  Value *tail = build3(b, OP_SELECT, build2(b, OP_LT, last, *hi), *hi, behind);
+  Value *ends[] = {build3(b, OP_SELECT, few, *hi, head), build3(b, OP_SELECT, few, first, last),
+                   build3(b, OP_SELECT, few, behind, tail)};
+  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 3), 1, 0);
+  Value *is_head = build2(b, OP_EQ, part, build_int(b, TY_I32, 0)),
+        *is_middle = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
+  *lo = build3(b, OP_SELECT, is_head, *lo, build3(b, OP_SELECT, is_middle, first, behind));
+  *hi = build3(b, OP_SELECT, is_head, ends[0], build3(b, OP_SELECT, is_middle, ends[1], ends[2]));
+}
+
+/* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from
+ * cell[rank - 2] on. */
+static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo,
+                             Value *hi) {
+  Value **lines = ARENA_ARRAY(b.arena, Value *, n);
+  for (int q = 0; q < n && t->rank > 1; q++)
+    lines[q] = q ? build2(&b, OP_ADD, cell[t->rank - 2], build_int(&b, TY_I32, q)) : cell[t->rank - 2];
+  build_places(t, &b, i, piece, t->rank == 2 ? lines : cell, t->rank == 2 ? n : 1);
+  if (t->walk)
+    open_parts(&b, &lo, &hi);
+  cell[t->rank - 1] = open_loop(&b, lo, hi, 1, FOR_PARALLEL);
+  build_fast_cells(t, &b, i, piece, n, cell, lines);
+}
+
+/* What is known of an instance: does it read global memory? */
+typedef struct Marks {
+  const Tile *t;
+  int instance;
+  bool reads;
+} Marks;
+
+/* AccessFn: notes in the Marks `user` whether the instance reads global memory. */
+static void mark_memory(void *user, const Piece *piece, int field, const int64_t *off) {
+  Marks *m = user;
+  (void)piece, (void)off;
+  m->reads |= launch_reads(m->t->l, field, m->instance).version == 0;
+}
+
+/* The lines of `piece` that instance `i` computes together. One by one if it is thinner than the main piece; and in
+ * rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in
+ * order. */
+static int lines_of(const Tile *t, int i, const Piece *piece) {
+  const Stencil *st = &t->l->st[i];
+  Marks m = {t, i, false};
+  if (free_dimensions(t->l->m->arena, &piece->box) <
+      free_dimensions(t->l->m->arena, &main_piece(t->l->m->arena, st)->box))
+    return 1;
+  stencil_accesses(st, mark_memory, &m);
+  for (int k = 0; k < st->ntargets; k++)
+    m.reads |= stores_directly(t, st->targets[k], i);
+  return t->rank == 3 && m.reads ? 1 : t->lines;
+}
+
+/* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that
+ * remain one by one. */
+static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece, const Region *fast) {
+  Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+  int x = t->rank - 1, y = x - 1;
+  region_cells(t, &b, fast, t->rank, lo, hi);
+  open_nest(t, &b, lo, hi, y, cell);
+  Value *from = x ? lo[y] : NULL;
+  int lines = lines_of(t, i, piece);
+  if (lines > 1) {
+    Value *n = build_int(&b, TY_I32, lines);
+    from = build2(&b, OP_ADD, lo[y], build2(&b, OP_MUL, build2(&b, OP_DIV, build2(&b, OP_SUB, hi[y], lo[y]), n), n));
+    Builder in = b;
+    cell[y] = open_loop(&in, lo[y], from, lines, 0);
+    build_fast_lines(t, in, i, piece, lines, cell, lo[x], hi[x]);
+  }
+  if (x)
+    cell[y] = open_loop(&b, from, hi[y], 1, 0);
+  build_fast_lines(t, b, i, piece, 1, cell, lo[x], hi[x]);
+}
+
+/* Is the row of these cells within the fast box in all dimensions but the last? */
+static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *const *cell) {
+  Value *yes = build_const(b, TY_BOOL, (Const){.i = 1});
+  for (int d = 0; d < t->rank - 1; d++) {
+    Value *x = coordinate_of(t, b, cell[d], d);
+    yes = build2(b, OP_AND, yes, build2(b, OP_AND, build2(b, OP_GE, x, fast->lo[d]), build2(b, OP_LE, x, fast->hi[d])));
+  }
+  return yes;
+}
+
+/* Opens the loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what
+ * lies behind it; the last one with `flags`. */
+static void open_rest(const Tile *t, Builder *b, const Region *region, const Region *fast, int flags, Value **cell) {
+  Value *los[MAX_RANK], *his[MAX_RANK];
+  int x = t->rank - 1;
+  Value *lo = cell_of(t, b, region->lo[x], x), *hi = cell_of(t, b, plus_i64(b, region->hi[x], 1), x);
+  Value *fast_lo = cell_of(t, b, fast->lo[x], x), *fast_hi = cell_of(t, b, plus_i64(b, fast->hi[x], 1), x);
+  region_cells(t, b, region, x, los, his);
+  open_nest(t, b, los, his, x, cell);
+  Value *in_row = row_is_fast(t, b, fast, cell);
+  Value *first_end = build3(b, OP_SELECT, in_row, fast_lo, hi),
+        *second_begin = build3(b, OP_SELECT, in_row, fast_hi, hi);
+  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
+  Value *second = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
+  Value *from = build3(b, OP_SELECT, second, second_begin, lo), *to = build3(b, OP_SELECT, second, hi, first_end);
+  cell[x] = open_loop(b, from, to, 1, flags);
+}
+
+/* Does `region` have points that are not in `fast`, which lies inside it? */
+static Value *regions_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+  Value *differ = build_const(b, TY_BOOL, (Const){.i = 0});
+  for (int d = 0; d < t->rank; d++) {
+    Value *lo = build2(b, OP_NE, region->lo[d], fast->lo[d]), *hi = build2(b, OP_NE, region->hi[d], fast->hi[d]);
+    differ = build2(b, OP_OR, differ, build2(b, OP_OR, lo, hi));
+  }
+  return differ;
+}
+
+/* Opens an if at `b`, which then builds inside it: has `region` points that are not in `fast`? */
+static void open_if_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+  Op *rest = build_if(b, regions_differ(t, b, region, fast), 0, NULL);
+  Loc loc = b->loc;
+  *b = builder_at_end(b->arena, rest->blocks[0]);
+  b->loc = loc;
+}
+
+/* Must all of a point be read before it is written: has instance `i` some halo cells that are images, or is a field
+ * that it keeps values of stored over an older level, which its pieces read? */
+static bool reads_points_first(const Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  bool first = false;
+  for (int d = 0; d < t->rank; d++)
+    first = first || t->l->wraps[d];
+  for (int k = 0; k < st->ntargets; k++)
+    first = first || (t->l->use[st->targets[k]].into >= 0 && carries_over(t, i, st->targets[k]));
+  return first;
+}
+
+/* Such an instance: the fast box of the main piece; what is left point by point, by tests, which piece it lies in among
+ * them. */
+static void build_by_points(const Tile *t, Builder *b, int i) {
+  const Piece *piece = main_piece(b->arena, &t->l->st[i]);
+  Value *cell[MAX_RANK];
+  Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
+  build_fast_nest(t, *b, i, piece, &fast);
+  Builder in = *b;
+  open_if_differ(t, &in, &region, &fast);
+  open_rest(t, &in, &region, &fast, 0, cell);
+  build_slow_cell(t, &in, i, cell);
+}
+
+/* Carries over what instance `i` keeps of its targets in `region`, but for `fast`, whose code does it. Cells of pieces
+ * are computed behind that. */
+static void build_kept(const Tile *t, const Builder *b, int i, const Region *region, const Region *fast) {
+  const Stencil *st = &t->l->st[i];
+  Value *cell[MAX_RANK];
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k];
+    if (!carries_over(t, i, f))
+      continue;
+    Builder in = *b;
+    Region box = region_of_box(t, &in, &t->l->m->fields[f].box), own = region_clip(t, &in, region, &box),
+           done = region_clip(t, &in, &own, fast);
+    open_if_differ(t, &in, &own, &done);
+    open_rest(t, &in, &own, &done, FOR_PARALLEL, cell);
+    build_kept_cell(t, &in, i, f, cell);
+  }
+}
+
+/* `piece` of instance i in `region`: the fast box without any test, what is left of the piece by tests. */
+static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region,
+                              const Region *fast) {
+  Value *cell[MAX_RANK];
+  build_fast_nest(t, *b, i, piece, fast);
+  if (!piece_has_rules(t->l, i, piece))
+    return;
+  Builder in = *b;
+  open_if_differ(t, &in, region, fast);
+  open_rest(t, &in, region, fast, 0, cell);
+  build_slow_piece(t, &in, i, piece, cell);
+}
+
+/* The part of `region` that is in `piece`. */
+static Region piece_region(const Tile *t, Builder *b, const Piece *piece, const Region *region) {
+  Region box = region_of_box(t, b, &piece->box);
+  return region_clip(t, b, region, &box);
+}
+
+void build_instance(const Tile *t, Builder *b, int i) {
+  const Stencil *st = &t->l->st[i];
+  const Piece *first = main_piece(b->arena, st);
+  b->loc = first->loc;
+  if (reads_points_first(t, i)) {
+    build_by_points(t, b, i);
+    return;
+  }
+  Region region = instance_region(t, b, i), own = piece_region(t, b, first, &region),
+         fast = fast_region(t, b, i, first, &own);
+  build_kept(t, b, i, &region, &fast);
+  build_piece_nests(t, b, i, first, &own, &fast);
+  for (int k = 0; k < st->npieces; k++) {
+    const Piece *piece = &st->pieces[k];
+    if (piece == first)
+      continue;
+    b->loc = piece->loc;
+    own = piece_region(t, b, piece, &region);
+    fast = fast_region(t, b, i, piece, &own);
+    build_piece_nests(t, b, i, piece, &own, &fast);
+  }
+}
+
+void build_copy_back(const Tile *t, Builder *b) {
+  const Stencil *st = t->l->st;
+  Region region = instance_region(t, b, 0);
+  for (int k = 0; k < st->npieces; k++) {
+    const Piece *piece = &st->pieces[k];
+    Region own = piece_region(t, b, piece, &region);
+    Value *cell[MAX_RANK], *at[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+    Builder in = *b;
+    region_cells(t, &in, &own, t->rank, lo, hi);
+    open_nest(t, &in, lo, hi, t->rank, cell);
+    for (int d = 0; d < t->rank; d++)
+      at[d] = coordinate_of(t, &in, cell[d], d);
+    for (int j = 0; j < piece->ntargets; j++) {
+      int f = piece->targets[j];
+      if (!t->l->use[f].back)
+        continue;
+      Value *v = build_load(&in, t->l->m->fields[f].type, store_buffer(t->lo, t->l, f), t->rank, at, NULL);
+      build_store(&in, load_buffer(t->lo, f), v, t->rank, at, NULL);
+    }
+  }
+}
+
+/* The lag of the instance that makes version `v` of `field`. */
+static int32_t version_lag(const Tile *t, int field, int v) {
+  int i = 0;
+  while (launch_version(t->l, field, i + 1) < v)
+    i++;
+  return t->walk->lag[i];
+}
+
+void build_write_back(const Tile *t, Builder *b) {
+  const Module *m = t->l->m;
+  for (int f = 0; f < m->nfields; f++) {
+    const FieldUse *u = &t->l->use[f];
+    if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0)
+      continue;
+    Region tile = tile_region(t, b), box = region_of_box(t, b, &m->fields[f].box);
+    if (t->walk)
+      region_rows(t, b, version_lag(t, f, u->versions), &tile);
+    Region out = region_clip(t, b, &tile, &box);
+    Builder in = *b;
+    Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+    region_cells(t, &in, &out, t->rank, lo, hi);
+    open_nest(t, &in, lo, hi, t->rank, cell);
+    build_copy_out(t, &in, f, cell);
+  }
+}

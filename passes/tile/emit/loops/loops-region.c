@@ -1,0 +1,182 @@
+/* loops-region.c: the points of a tile that an instance computes, and the box of those among them that need no test. */
+#include "passes/tile/emit/loops/loops.h"
+
+static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+
+Value *plus_i64(Builder *b, Value *x, int64_t c) { return c ? build2(b, OP_ADD, x, i64(b, c)) : x; }
+
+/* `n` rounded up to whole vectors. */
+static int64_t whole_vectors(int64_t n) { return (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS; }
+
+Extent tile_extent(const Tile *t, int i) {
+  Extent e = t->l->st[i].extent;
+  int x = t->rank - 1;
+  bool all = t->walk != NULL;
+  for (int k = 0; k < t->l->st[i].ntargets; k++)
+    all = all && !stores_directly(t, t->l->st[i].targets[k], i);
+  if (!all)
+    return e;
+  e.lo[x] = whole_vectors(e.lo[x]);
+  e.hi[x] = whole_vectors(t->width[x] + e.hi[x]) - t->width[x];
+  return e;
+}
+
+void region_rows(const Tile *t, Builder *b, int lag, Region *r) {
+  if (!t->walk)
+    return;
+  Value *first = plus_i64(b, t->walk->row, -lag);
+  r->lo[0] = build2(b, OP_MAX, r->lo[0], first);
+  r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->walk->rows - 1));
+}
+
+Region instance_region(const Tile *t, Builder *b, int i) {
+  const Module *m = t->l->m;
+  Extent e = tile_extent(t, i);
+  Region r = {0};
+  for (int d = 0; d < t->rank; d++) {
+    bool wraps = t->l->wraps[d];
+    Value *lo = plus_i64(b, t->base[d], t->lead[d] - e.lo[d]);
+    Value *hi = plus_i64(b, t->base[d], t->lead[d] + t->width[d] - 1 + e.hi[d]);
+    r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, t->covers.lo[d]));
+    r.hi[d] =
+        build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, t->covers.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
+  }
+  if (t->walk)
+    region_rows(t, b, t->walk->lag[i], &r);
+  return r;
+}
+
+Region tile_region(const Tile *t, Builder *b) {
+  Region r = {0};
+  for (int d = 0; d < t->rank; d++) {
+    r.lo[d] = plus_i64(b, t->base[d], t->lead[d]);
+    r.hi[d] = plus_i64(b, r.lo[d], t->width[d] - 1);
+  }
+  return r;
+}
+
+Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box) {
+  Region r = {0};
+  for (int d = 0; d < t->rank; d++) {
+    Value *lo = build2(b, OP_MAX, in->lo[d], box->lo[d]);
+    r.lo[d] = build2(b, OP_MIN, lo, plus_i64(b, in->hi[d], 1));
+    r.hi[d] = build2(b, OP_MAX, build2(b, OP_MIN, in->hi[d], box->hi[d]), plus_i64(b, r.lo[d], -1));
+  }
+  return r;
+}
+
+Region region_of_box(const Tile *t, Builder *b, const Box *box) {
+  Region r = {0};
+  for (int d = 0; d < t->rank; d++) {
+    r.lo[d] = build_affine(b, t->l->m, box->lo[d]);
+    r.hi[d] = build_affine(b, t->l->m, box->hi[d]);
+  }
+  return r;
+}
+
+/* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
+typedef struct SafeBox {
+  const Tile *t;
+  Builder *b;
+  const Piece *piece;
+  int i;
+  bool images[MAX_RANK];
+  Region r;
+} SafeBox;
+
+/* AccessFn: shrinks the box so that this access, if it is of the piece and has an outside rule to mind, stays inside
+ * its field. */
+static void shrink_for_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  SafeBox *s = user;
+  const Module *m = s->t->l->m;
+  if (piece != s->piece)
+    return;
+  Rules rules = access_rules(m, &piece->box, field, off);
+  for (int d = 0; d < s->t->rank; d++) {
+    if (rules.dim[d] == OUTSIDE_NONE || s->images[d])
+      continue;
+    Value *lo = plus_i64(s->b, build_affine(s->b, m, m->fields[field].box.lo[d]), -off[d]);
+    Value *hi = plus_i64(s->b, build_affine(s->b, m, m->fields[field].box.hi[d]), -off[d]);
+    s->r.lo[d] = build2(s->b, OP_MAX, s->r.lo[d], lo);
+    s->r.hi[d] = build2(s->b, OP_MIN, s->r.hi[d], hi);
+  }
+}
+
+/* AccessFn: images can be computed as other points are only from arrays, whose cells beyond the edge are images too,
+ * and where no rule but periodic is to be minded. */
+static void forbid_images(void *user, const Piece *piece, int field, const int64_t *off) {
+  SafeBox *s = user;
+  if (piece != s->piece)
+    return;
+  Rules rules = access_rules(s->t->l->m, &piece->box, field, off);
+  bool from_memory = launch_reads(s->t->l, field, s->i).version == 0;
+  for (int d = 0; d < s->t->rank; d++)
+    if (from_memory || (rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC))
+      s->images[d] = false;
+}
+
+/* The accesses of one piece: does one need an outside rule? */
+typedef struct RuleUse {
+  const Module *m;
+  const Piece *piece;
+  bool found;
+} RuleUse;
+
+/* AccessFn: notes in the RuleUse `user` whether this access needs a rule. */
+static void note_rule(void *user, const Piece *piece, int field, const int64_t *off) {
+  RuleUse *r = user;
+  if (piece != r->piece)
+    return;
+  Rules rules = access_rules(r->m, &piece->box, field, off);
+  r->found |= !rules_none(&rules);
+}
+
+bool piece_has_rules(const Launch *l, int i, const Piece *piece) {
+  RuleUse r = {l->m, piece, false};
+  stencil_accesses(&l->st[i], note_rule, &r);
+  return r.found;
+}
+
+/* Does the body ask for the coordinate in dimension d? */
+static bool uses_index(const Block *b, int d) {
+  for (const Op *op = b->first; op; op = op->next)
+    if (op->code == OP_INDEX && op->sym == d)
+      return true;
+  return false;
+}
+
+/* Finds the dimensions in which the fast box may go on into images: the piece and the grid both end where the field
+ * wraps, so that an image lies in the piece as the point does that it stands for, and nothing in the body tells them
+ * apart. */
+static void allow_images(SafeBox *s) {
+  const Launch *l = s->t->l;
+  const Box *grid = &l->m->grid, *box = &s->piece->box;
+  for (int d = 0; d < s->t->rank; d++) {
+    bool ends = l->wraps[d] && affine_equal(box->lo[d], l->wrap_lo[d]) && affine_equal(box->hi[d], l->wrap_hi[d]);
+    s->images[d] = ends && affine_equal(grid->lo[d], box->lo[d]) && affine_equal(grid->hi[d], box->hi[d]) &&
+                   !uses_index(s->piece->body, d);
+  }
+  const Stencil *st = &l->st[s->i];
+  stencil_accesses(st, forbid_images, s);
+  for (int k = 0; k < st->ntargets; k++)
+    if (piece_target(s->piece, st->targets[k]) < 0)
+      s->images[0] = s->images[1] = s->images[2] = false;
+}
+
+Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region) {
+  SafeBox s = {.t = t, .b = b, .piece = piece, .i = i, .r = region_of_box(t, b, &piece->box)};
+  allow_images(&s);
+  for (int d = 0; d < t->rank; d++)
+    if (s.images[d])
+      s.r.lo[d] = region->lo[d], s.r.hi[d] = region->hi[d];
+  stencil_accesses(&t->l->st[i], shrink_for_access, &s);
+  return region_clip(t, b, region, &s.r);
+}
+
+Value *cell_of(const Tile *t, Builder *b, Value *x, int d) {
+  return build_convert(b, TY_I32, build2(b, OP_SUB, x, t->base[d]));
+}
+
+Value *coordinate_of(const Tile *t, Builder *b, Value *cell, int d) {
+  return build2(b, OP_ADD, t->base[d], build_convert(b, TY_I64, cell));
+}

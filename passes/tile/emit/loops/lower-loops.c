@@ -1,0 +1,198 @@
+/* Pass lower-loops: the naive and overlap schedules for targets without threads. A block is one tile of points, and a
+ * kernel's body is loops over the tile's cells.
+ *
+ *     for each instance (stencil at a time level), on its region about the tile (Algorithm 2), clipped to the grid:
+ *       the fast box: the points of the main piece from which no access leaves its field    a loop nest without any
+ *       test, innermost loop parallel
+ *       the rest of the region, if there is any                                             pieces by ifs, outside
+ *       rules by maps
+ *
+ * A version of a field lives in an array of the tile (scratch that fits a cache), or, the last one, goes straight to
+ * global memory where no other tile
+ * and no later instance needs it from here. Arrays of versions that are not alive together are merged by
+ * shared-alloc: two a field in the common case.
+ * J. Holewinski, L.-N. Pouchet, P. Sadayappan, ICS 2012, Algorithms 1 to 5, with the parallel thread loops of
+ * Algorithm 3 written out as loops.
+ */
+#include "passes/tile/emit/loops/loops.h"
+#include "passes/registry.h"
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- the kernel */
+
+/* ArrayFn: an array as large as the tile. */
+static int make_array(Tile *t, int i, int field, int v) {
+  const Field *f = &t->l->m->fields[field];
+  (void)i;
+  return kernel_array(t->lo, &t->lo->out->kernels[t->kernel], arena_printf(t->l->m->arena, "s%s.%d", f->name, v),
+                      f->type, SPACE_SHARED, t->cells, NULL, NULL);
+}
+
+/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the
+ * coordinates of the tile's cells. */
+static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
+  const Launch *l = t->l;
+  for (int d = 0; d < t->rank; d++) {
+    t->width[d] = (int32_t)launch_width(l, d, block[d]);
+    t->cells[d] = block[d];
+    if (d == t->rank - 1)
+      t->cells[d] = row_cells(block[d]);
+    t->lead[d] = (int32_t)l->hull.lo[d];
+    k->threads[d] = 1;
+    k->tile[d] = t->width[d];
+    k->extent[d] = box_extent(t->lo->out->arena, &t->covers, d);
+    Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
+    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(t->covers.lo[d], -l->hull.lo[d])));
+  }
+}
+
+/* The least box about the pieces of `st`, as far as their bounds can be compared; else as far as the grid. */
+static Box pieces_hull(const Module *m, const Stencil *st) {
+  Box box = st->pieces[0].box;
+  for (int d = 0; d < box.rank; d++)
+    for (int i = 1; i < st->npieces; i++) {
+      int64_t below, above;
+      const Box *piece = &st->pieces[i].box;
+      if (!affine_diff(box.lo[d], piece->lo[d], &below) || !affine_diff(piece->hi[d], box.hi[d], &above)) {
+        box.lo[d] = m->grid.lo[d];
+        box.hi[d] = m->grid.hi[d];
+        break;
+      }
+      box.lo[d] = below > 0 ? piece->lo[d] : box.lo[d];
+      box.hi[d] = above > 0 ? piece->hi[d] : box.hi[d];
+    }
+  return box;
+}
+
+/* The points that kernels of launch `l` cover: all of the grid, or the pieces if that is thin. */
+static Box launch_points(const Launch *l) { return l->thin ? pieces_hull(l->m, l->st) : l->m->grid; }
+
+/* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
+static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,
+                             int steps) {
+  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = 1, .covers = launch_points(l)};
+  t.kernel = lowering_kernel(lo, arena_printf(l->m->arena, "%s_back", name), steps, l->st[0].loc);
+  Kernel *k = &lo->out->kernels[t.kernel];
+  Builder b = builder_at_end(lo->out->arena, k->body);
+  b.loc = k->loc;
+  place_tile(&t, k, &b, block);
+  build_copy_back(&t, &b);
+  host_launch(lo, seq, t.kernel);
+}
+
+/* Does launch `l` leave values in other buffers that are to be copied back? */
+static bool copies_back(const Launch *l) {
+  bool back = false;
+  for (int f = 0; f < l->m->nfields; f++)
+    back = back || l->use[f].back;
+  return back;
+}
+
+void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
+                  int steps) {
+  bool back = copies_back(l);
+  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1, .covers = launch_points(l)};
+  t.kernel = lowering_kernel(lo, name, back ? 0 : steps, l->st[0].loc);
+  Kernel *k = &lo->out->kernels[t.kernel];
+  Builder b = builder_at_end(lo->out->arena, k->body);
+  b.loc = k->loc;
+  place_tile(&t, k, &b, block);
+  tile_arrays(&t, make_array);
+  for (int i = 0; i < l->n; i++)
+    build_instance(&t, &b, i);
+  build_write_back(&t, &b);
+  host_launch(lo, seq, t.kernel);
+  if (back)
+    copy_back_launch(lo, seq, l, name, block, steps);
+}
+
+/* ---------------------------------------------------------------- modules */
+
+void loops_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
+  const Module *m = lo->m;
+  for (int i = 0; i < m->ninits; i++) {
+    const Stencil *st = launches[i]->st;
+    for (int k = 0; k < st->ntargets; k++) {
+      const char *name = st->ntargets == 1 ? arena_printf(m->arena, "%s_init_%s", m->name, st->name)
+                                           : arena_printf(m->arena, "%s_init_%s_%s", m->name, st->name,
+                                                          m->fields[st->targets[k]].name);
+      loops_launch(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
+    }
+    host_swaps(lo, &lo->out->host.init, launches[i]);
+  }
+}
+
+/* The step sequence of the naive schedule: a launch a stencil. */
+static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *block) {
+  HostSeq *seq = host_seq(lo, 1);
+  for (int i = 0; i < n; i++) {
+    const char *name = arena_printf(lo->m->arena, "%s_naive_%s", lo->m->name, launches[i]->st->name);
+    loops_launch(lo, seq, launches[i], -1, name, block, i == n - 1);
+    host_swaps(lo, seq, launches[i]);
+  }
+}
+
+/* A step sequence of the overlap schedule: the `n` launches at `l`, of which number i has the schedule s[i]. */
+static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  for (int i = 0; i < n; i++) {
+    loops_launch(lo, seq, l[i], -1, group_name(lo, l[i], "overlap", n > 1), s[i].block, i == n - 1 ? l[i]->steps : 0);
+    host_swaps(lo, seq, l[i]);
+  }
+}
+
+/* All launches of a module: those of the inits, those of a step, and those of several steps if there are any, the
+ * longest first. */
+typedef struct Launches {
+  int32_t ninits, nsteps, ntiles;
+  Launch **all;
+} Launches;
+
+static Launches all_launches(const TargetInfo *t, const Module *m, bool naive) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  int tiles[MOST_TILES], most = naive || n == 0 ? 1 : m->time_tile;
+  Launches l = {m->ninits, n, remainder_tiles(t, m, most, tiles) - 1, NULL};
+  Launch **inits = init_launches(m);
+  Launch **steps =
+      naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
+  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
+  for (int i = 0; i < l.nsteps; i++) {
+    launch_store_over(steps[i]);
+    launch_copy_back(steps[i]);
+  }
+  for (int i = 0; i < l.ninits + l.nsteps; i++)
+    l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
+  for (int i = 0; i < l.ntiles; i++) {
+    const Stencil *tile = repeat_levels(m, n, st, tiles[i], true);
+    l.all[l.ninits + l.nsteps + i] = launch_new(m, n * tiles[i], tile, tile, tile + n * tiles[i]);
+  }
+  return l;
+}
+
+Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  (void)n, (void)o;
+  if (c->target->simt) {
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive "
+               "or lower-overlap",
+               c->target->name);
+    return NULL;
+  }
+  if (!lowering_ready(c, m, "lower-loops") || !plan_obeyed(c, m, "lower-loops", FAMILY_OVERLAP, &s))
+    return NULL;
+  bool naive = !family_row(s.family)->tiled;
+  Launches l = all_launches(c->target, m, naive);
+  Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
+  loops_inits(lo, l.all, s.block);
+  if (naive)
+    lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
+  for (int i = 0; i < l.ntiles; i++)
+    lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
+  if (!naive)
+    lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.ngroups > 1 ? s.groups : &s);
+  return lowering_finish(lo);
+}

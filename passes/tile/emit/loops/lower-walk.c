@@ -1,0 +1,189 @@
+/* lower-walk.c: tiles that are walked, on targets whose blocks have one thread.
+ *
+ * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is walked along dimension 0 over a chunk
+ * of rows (planes), with all stencils of all T time steps in flight: at
+ * each step every instance makes the next rows, `lag` rows behind what is read from global memory (stream.c). A
+ * version lives in a ring of those rows that instances behind still read, so
+ * that the rings of all levels together fit the second-level cache; global memory is read by the first level and
+ * written by the last one. In dimension 0 nothing is computed twice but where
+ * chunks meet; in the others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012),
+ * rounded to whole vectors in the last dimension.
+ *
+ *     for each step of the walk
+ *       for each instance, on the rows that are due
+ *         the fast box, several lines together: what they read in common is loaded once     innermost loop parallel
+ *         the rest, if there is any: pieces by ifs, outside rules by maps
+ */
+#include "passes/tile/emit/loops/loops.h"
+#include "passes/registry.h"
+#include "passes/plan/choose/walk.h"
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+/* A walk in the making. */
+typedef struct Walk {
+  Tile t;
+  Walked w;
+  const Stream *st;
+} Walk;
+
+/* The larger of two numbers. */
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* ---- arrays */
+
+/* ArrayFn: a ring of rows. Cells of a row that the instance does not compute may be read where whole vectors are
+ * computed; nobody needs what comes of them. */
+static int make_ring(Tile *t, int i, int field, int v) {
+  const Walk *k = (const Walk *)t;
+  Kernel *kernel = &t->lo->out->kernels[t->kernel];
+  const Field *f = &t->l->m->fields[field];
+  int x = t->rank - 1, index;
+  Extent e = tile_extent(t, i);
+  int32_t cells[MAX_RANK];
+  memcpy(cells, t->cells, sizeof cells);
+  cells[0] = walk_ring(k->st, field, v);
+  index = kernel_array(t->lo, kernel, arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, cells,
+                       NULL, NULL);
+  Array *a = &kernel->arrays[index];
+  a->pad_lo[x] = (int32_t)(k->w.pad + t->lead[x] - e.lo[x]);
+  a->pad_hi[x] = (int32_t)(a->shape[x] - a->pad_lo[x] - e.lo[x] - t->width[x] - e.hi[x]);
+  return index;
+}
+
+/* How many rows, at most, accesses to versions in rings reach back. */
+static int32_t reach_back(const Launch *l) {
+  int64_t reach = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    reach = larger(reach, l->use[f].reach_lo[0]);
+  return (int32_t)reach;
+}
+
+/* ---- the kernel */
+
+/* Sets the shape of the tile, and the coordinates of its cells. */
+static void place_tile(Walk *k, Builder *b, const Schedule *s) {
+  Tile *t = &k->t;
+  const Launch *l = t->l;
+  Kernel *kernel = &t->lo->out->kernels[t->kernel];
+  int x = t->rank - 1;
+  for (int d = 0; d < t->rank; d++) {
+    t->width[d] = (int32_t)walk_width(l, s, d);
+    t->lead[d] = (int32_t)(d == x ? (l->hull.lo[d] + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS : l->hull.lo[d]);
+    t->cells[d] = (int32_t)(t->lead[d] + t->width[d] + l->hull.hi[d]);
+    kernel->threads[d] = 1;
+    kernel->tile[d] = t->width[d];
+    kernel->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);
+    Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
+    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(l->m->grid.lo[d], -t->lead[d])));
+  }
+  k->w.pad = walk_pad(l);
+  t->cells[x] = row_cells(walk_row(l, t->width[x]));
+}
+
+/* The rows, as they are at lag 0, that the walk begins and ends with, i64: all that an instance makes, at its lag, is
+ * between. */
+static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
+  const Tile *t = &k->t;
+  const Launch *l = t->l;
+  int64_t below = INT64_MIN, above = 0, most = 0, images = 0;
+  for (int i = 0; i < l->n; i++) {
+    const Extent *e = &l->st[i].extent;
+    int64_t lag = k->w.lag[i];
+    below = larger(below, e->lo[0] - lag);
+    above = larger(above, e->hi[0] + lag);
+    most = larger(most, lag);
+    images = larger(images, l->wraps[0] ? e->hi[0] : 0);
+  }
+  Value *own = plus_i64(b, t->base[0], t->lead[0]);
+  *first = plus_i64(b, own, -below);
+  if (!l->wraps[0])
+    *first = build2(b, OP_MAX, *first, build_affine(b, l->m, l->m->grid.lo[0]));
+  *last = build2(b, OP_MIN, plus_i64(b, own, t->width[0] - 1 + above),
+                 plus_i64(b, build_affine(b, l->m, l->m->grid.hi[0]), images + most));
+}
+
+/* The walk: at each step all instances make the rows that are due. */
+static void build_walk(Walk *k, Builder *b) {
+  Value *first, *last;
+  walk_ends(k, b, &first, &last);
+  Value *steps = build_convert(b, TY_I32, plus_i64(b, build2(b, OP_SUB, last, first), 1));
+  Value *step = open_loop(b, build_int(b, TY_I32, 0), steps, k->w.rows, 0);
+  k->w.row = build2(b, OP_ADD, first, build_convert(b, TY_I64, step));
+  for (int i = 0; i < k->t.l->n; i++)
+    build_instance(&k->t, b, i);
+  build_write_back(&k->t, b);
+}
+
+/* Builds the kernel of launch `l`, with tiles of schedule `s`, and adds its launch to `seq`. */
+static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = walk_lines(l)},
+            .st = stream_alone(l)};
+  k.t.walk = &k.w;
+  k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
+  k.w = (Walked){.rows = walk_rows(l), .lag = k.st->lag, .reach = reach_back(l)};
+  Kernel *kernel = &lo->out->kernels[k.t.kernel];
+  Builder b = builder_at_end(lo->out->arena, kernel->body);
+  b.loc = kernel->loc;
+  place_tile(&k, &b, s);
+  tile_arrays(&k.t, make_ring);
+  build_walk(&k, &b);
+  host_launch(lo, seq, k.t.kernel);
+}
+
+/* ---- modules */
+
+/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]: walked, or computed one instance
+ * after the other; so are thin ones, by tiles as `rest` says. */
+static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s, const Schedule *rest) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  for (int i = 0; i < n; i++) {
+    int steps = i == n - 1 ? l[i]->steps : 0;
+    const Schedule *tile = l[i]->thin && family_row(s[i].family)->walked ? rest : &s[i];
+    const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
+    if (family_row(tile->family)->walked)
+      walk_launch(lo, seq, l[i], tile, name, steps);
+    else
+      loops_launch(lo, seq, l[i], -1, name, tile->block, steps);
+    host_swaps(lo, seq, l[i]);
+  }
+}
+
+/* The sequences for T steps, perhaps some for fewer, and those of single steps by tiles as `rest` says, or the kernels
+ * of the groups that a step is cut into; and the inits. */
+static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
+  int32_t n;
+  int groups;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
+  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + MOST_TILES);
+  int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
+  for (int i = 1; i < tiles; i++)
+    launch_store_apart(tile[i]);
+  for (int i = 0; i < m->ninits + groups + tiles; i++)
+    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  for (int i = 0; i < groups; i++)
+    launch_copy_back(step[i]);
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  loops_inits(lo, inits, rest->block);
+  for (int i = 0; i < tiles; i++)
+    walk_seq(lo, 1, &tile[i], s, rest);
+  walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s, rest);
+  return lowering_finish(lo);
+}
+
+Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  (void)n, (void)o;
+  if (c->target->simt) {
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-walk' makes kernels of one thread and target %s runs blocks of threads; use lower-stream",
+               c->target->name);
+    return NULL;
+  }
+  if (!lowering_ready(c, m, "lower-walk") || !plan_obeyed(c, m, "lower-walk", FAMILY_STREAM, &s) ||
+      !extents_ready(c, m, "lower-walk"))
+    return NULL;
+  return lower_walk(c, m, &s, s.rest);
+}

@@ -1,0 +1,568 @@
+/* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
+ *
+ * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near
+ * to the block's edge
+ * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and
+ * only the tile's own
+ * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even
+ * versions of F in
+ * `rF.0` and odd ones in `rF.1` (more of them where older versions are still needed); a version that is accessed by
+ * other threads is in the shared array `sF.version` (equation 3). What was
+ * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the
+ * last dimension, so
+ * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are
+ * mostly the thread's
+ * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be
+ * unrolled over those of
+ * the last. */
+#include "passes/tile/emit/lower-frame.h"
+#include "passes/tile/emit/lower-overlap.h"
+#include "passes/registry.h"
+#include "passes/plan/plan.h"
+
+/* What accesses of instance `i` at a cell look at. */
+typedef struct CellUse {
+  const Tile *t;
+  int i;
+  const Cell *cell;
+} CellUse;
+
+/* ---- arrays */
+
+/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is
+ * written in place: then it is read by its own thread only. */
+static bool is_cached(const Launch *l, int f) {
+  const FieldUse *u = &l->use[f];
+  return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
+}
+
+/* Makes the private arrays of field `f`. */
+static void make_own_arrays(Tile *t, int f) {
+  const Field *field = &t->l->m->fields[f];
+  int first = is_cached(t->l, f) ? 0 : 1, last = t->l->use[f].versions, depth = t->l->use[f].depth;
+  t->own[f] = ARENA_ARRAY(t->l->m->arena, int32_t, depth);
+  for (int p = 0; p < depth; p++) {
+    bool used = p >= first ? p <= last : p + depth <= last;
+    t->own[f][p] = !used ? -1
+                         : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p),
+                                        field->type, SPACE_PRIVATE, t->s->elems, NULL, NULL);
+  }
+}
+
+/* Makes the shared arrays of field `f`, one for each version that has near accesses. */
+static void make_near_arrays(Tile *t, int f) {
+  const FieldUse *u = &t->l->use[f];
+  const Field *field = &t->l->m->fields[f];
+  Arena *a = t->l->m->arena;
+  int32_t cells[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    cells[d] = t->s->block[d] * t->s->elems[d];
+  t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
+  for (int v = 0; v <= u->versions; v++)
+    t->near[f][v] = u->near[v] < 0 ? -1
+                                   : kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type,
+                                                  SPACE_SHARED, cells, u->reach_lo, u->reach_hi);
+}
+
+/* Makes the kernel's arrays. */
+static void make_arrays(Tile *t) {
+  const Module *m = t->l->m;
+  t->own = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
+  t->near = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    make_own_arrays(t, f);
+    if (t->lanes)
+      lanes_make_arrays(t, f);
+    else
+      make_near_arrays(t, f);
+  }
+}
+
+/* ---- cells */
+
+/* Sets cell, element and coordinate of `c` in dimension `d` to those of element `e`, known now. */
+static void fix_element(const Tile *t, Cell *c, int d, int32_t e) {
+  c->fixed[d] = e;
+  c->e[d] = build_int(&c->b, TY_I32, e);
+  c->l[d] = e ? build2(&c->b, OP_ADD, t->l0[d], c->e[d]) : t->l0[d];
+  c->g[d] = e ? build2(&c->b, OP_ADD, t->g0[d], build_int(&c->b, TY_I64, e)) : t->g0[d];
+}
+
+/* Opens the loop over the elements in the last dimension; fixes number `n` of them where code is written out for each.
+ */
+static void open_loop(const Tile *t, Cell *c, int32_t n) {
+  int d = t->rank - 1;
+  Loc loc = c->b.loc;
+  if (t->s->elems[d] == 1 || t->lanes) {
+    fix_element(t, c, d, n);
+    return;
+  }
+  Op *loop =
+      build_for(&c->b, build_int(&c->b, TY_I32, 0), build_int(&c->b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
+  c->b = builder_at_end(c->b.arena, loop->blocks[0]);
+  c->b.loc = loc;
+  c->e[d] = loop->blocks[0]->args[0];
+  Value *first = build2(&c->b, OP_MUL, c->e[d], build_int(&c->b, TY_I32, t->s->block[d]));
+  c->l[d] = build2(&c->b, OP_ADD, t->l0[d], first);
+  c->g[d] = build2(&c->b, OP_ADD, t->g0[d], build_convert(&c->b, TY_I64, first));
+}
+
+/* How often the code of a cell is written out: for the elements of a thread in all dimensions but the last, in which
+ * there is a loop, if not for those of lanes. */
+static int32_t written_out(const Tile *t) {
+  int32_t n = 1;
+  for (int d = 0; d < t->rank - !t->lanes; d++)
+    n *= t->s->elems[d];
+  return n;
+}
+
+/* Opens the code of the thread's cells number `n` of written_out. */
+static Cell open_cell(const Tile *t, int32_t n) {
+  Cell c = {.b = t->b};
+  int32_t row = t->lanes ? t->s->elems[t->rank - 1] : 1, last = n % row;
+  n /= row;
+  for (int d = t->rank - 2; d >= 0; d--) {
+    fix_element(t, &c, d, n % t->s->elems[d]);
+    n /= t->s->elems[d];
+  }
+  open_loop(t, &c, last);
+  for (int d = 0; d < t->rank; d++)
+    c.w[d] = t->l->wraps[d] ? build_map(&c.b, OP_WRAP, c.g[d], 0, t->l->wrap_lo[d], t->l->wrap_hi[d]) : c.g[d];
+  return c;
+}
+
+/* The private array that holds version `v` of field `f`. */
+int own_array(const Tile *t, int f, int v) { return t->own[f][v % t->l->use[f].depth]; }
+
+/* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
+static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
+  return build_aload(b, t->l->m->fields[f].type, own_array(t, f, v), v, t->rank, c->e, off);
+}
+
+/* Makes `x` version `v` of field `f` at the cell. */
+static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) {
+  build_astore(&c->b, own_array(t, f, v), v, x, t->rank, c->e, NULL);
+}
+
+/* Is the cell `off` away another of the thread's elements? */
+static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
+  for (int d = 0; d < t->rank - 1; d++)
+    if (c->fixed[d] + off[d] < 0 || c->fixed[d] + off[d] >= t->s->elems[d])
+      return false;
+  return off[t->rank - 1] == 0;
+}
+
+/* Does the launch compute roots or quotients that are tested together (pass range-guards)? */
+static bool has_tests(const Tile *t) {
+  bool fast = t->l->m->fast_math;
+  for (int i = 0; i < t->l->n && t->lo->c->target->range_guards; i++)
+    for (int k = 0; k < t->l->st[i].npieces; k++)
+      for (const Op *op = t->l->st[i].pieces[k].body->first; op; op = op->next) {
+        bool slow = op->code == OP_SQRT || op->code == OP_RSQRT || op->code == OP_DIV;
+        if (slow && (op->results[0]->type == TY_F64 || (op->results[0]->type == TY_F32 && !fast)))
+          return true;
+      }
+  return false;
+}
+
+/* The cell from which the access to `field` leads `off` away, in dimension `d`: the cell itself, or where tests would
+ * meet what stood in the pads before, one from which it leads to a cell that no access leads to. Nobody needs what is
+ * made of pads; but one number that is tiny or huge makes a test fail for all of the warp, and so does a difference of
+ * a value from itself. */
+static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, int d, int64_t off) {
+  const FieldUse *u = &t->l->use[field];
+  bool fixed = d < t->rank - 1, own = c->fixed[d] + off >= 0 && c->fixed[d] + off < t->s->elems[d];
+  int64_t last = (int64_t)t->s->block[d] * t->s->elems[d] - 1,
+          aside = off < 0 ? u->reach_hi[d] + 1 - off : -(int64_t)u->reach_lo[d] - 1 - off;
+  if (!t->tests || off == 0 || (fixed && own))
+    return c->l[d];
+  Value *leaves = build2(b, off < 0 ? OP_LT : OP_GT, c->l[d], build_int(b, TY_I32, off < 0 ? -off : last - off));
+  return build3(b, OP_SELECT, leaves, build2(b, OP_ADD, c->l[d], build_int(b, TY_I32, aside)), c->l[d]);
+}
+
+/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror:
+ * unless the field's region is left), else from the shared array. */
+static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off,
+                          const Rules *rules) {
+  const Module *m = t->l->m;
+  if (t->lanes)
+    return lanes_access(t, b, c, field, v, off, rules);
+  if (!is_own_element(t, c, off)) {
+    Value *cell[MAX_RANK];
+    for (int d = 0; d < t->rank; d++)
+      cell[d] = leading_cell(t, b, c, field, d, off[d]);
+    return access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, cell, off);
+  }
+  Value *own = own_value(t, b, c, field, v, off);
+  for (int d = 0; d < t->rank; d++)
+    if (outside_leads(rules->dim[d])) {
+      Value *ruled = access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
+      return inside_or(b, m, field, rules, m->fields[field].outside, c->w, off, own, ruled);
+    }
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, c->w, off, own, NULL);
+}
+
+/* Point.access: routes the access to global memory, the thread's own array or the shared array. */
+static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const CellUse *u = p->user;
+  const Tile *t = u->t;
+  Version from = launch_reads(t->l, field, u->i);
+  int v = from.version;
+  bool own = rules_none(rules);
+  field = from.field;
+  for (int d = 0; d < t->rank; d++)
+    own = own && off[d] == 0;
+  if (v == 0 && t->l->use[field].fresh)
+    return build_const(b, p->m->fields[field].type, (Const){0});
+  if (own && (v > 0 || is_cached(t->l, field)))
+    return own_value(t, b, u->cell, field, v, NULL);
+  if (v == 0)
+    return t->lanes ? lanes_load(t, b, u->cell, field, off, rules)
+                    : access_global(b, p->m, field, load_buffer(t->lo, field), rules, u->cell->w, off, true);
+  return near_access(t, b, u->cell, field, v, off, rules);
+}
+
+/* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
+static Value *old_value(Point *p, Builder *b, int field) {
+  const CellUse *u = p->user;
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  if (!launch_holds(u->t->l, field, u->i))
+    return NULL;
+  return point_access(p, b, field, here, &none);
+}
+
+/* ---- code */
+
+/* Cells of the tile before its first result in dimension `d`. */
+static int64_t halo_below(const Tile *t, int d) {
+  return t->lanes && d == t->rank - 1 ? lanes_halo(t->l, t->s->elems[d]) : t->l->hull.lo[d];
+}
+
+/* Computes the place of the block and of the thread's element 0. */
+static void place_block(Tile *t) {
+  const Module *m = t->l->m;
+  for (int d = 0; d < t->rank; d++) {
+    int32_t stride = d < t->rank - 1 || t->lanes ? t->s->elems[d] : 1;
+    t->l0[d] = build_dim(&t->b, OP_THREAD, d);
+    if (stride > 1)
+      t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
+    Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
+    Value *start = build2(&t->b, OP_ADD, tile,
+                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -halo_below(t, d))));
+    t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
+  }
+  t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
+}
+
+/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one
+ * that will write it in place. */
+static Value *load_in_place(const Tile *t, Cell *c, int f) {
+  const Field *field = &t->l->m->fields[f];
+  Op *test = build_if(&c->b, build_inside(&c->b, t->rank, c->g, &field->box), 1, &field->type);
+  Builder in = builder_at_end(c->b.arena, test->blocks[0]), out = builder_at_end(c->b.arena, test->blocks[1]);
+  in.loc = out.loc = c->b.loc;
+  build_yield(&in, 1, (Value *[]){build_load(&in, field->type, load_buffer(t->lo, f), t->rank, c->g, NULL)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, field->type, (Const){0})});
+  return test->results[0];
+}
+
+/* Fills the private arrays of the fields whose value before the launch is kept, at cells number `n`. */
+static void load_cached(const Tile *t, int32_t n) {
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  bool any = false;
+  for (int f = 0; f < t->l->m->nfields; f++)
+    any = any || is_cached(t->l, f);
+  if (!any)
+    return;
+  Cell c = open_cell(t, n);
+  for (int f = 0; f < t->l->m->nfields; f++) {
+    if (!is_cached(t->l, f))
+      continue;
+    bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
+    set_own(t, &c, f, 0,
+            in_place   ? load_in_place(t, &c, f)
+            : t->lanes ? lanes_load(t, &c.b, &c, f, here, &none)
+                       : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
+  }
+}
+
+/* Is the cell one of the tile's own, not of its halo? NULL: always. */
+static Value *in_tile(const Tile *t, Cell *c);
+
+/* Stores `v`, what a probe sees at the cell: its field is nobody's to read, so the value need not wait for the end. */
+static void store_seen(const Tile *t, const Cell *c, int f, Value *v) {
+  Cell at = *c;
+  Value *mine = in_tile(t, &at), *test = has_value_after(t->l, &at.b, f, at.g);
+  if (mine)
+    test = build2(&at.b, OP_AND, mine, test);
+  Builder in = builder_at_end(at.b.arena, build_if(&at.b, test, 0, NULL)->blocks[0]);
+  in.loc = at.b.loc;
+  build_store(&in, store_buffer(t->lo, t->l, f), v, t->rank, at.g, NULL);
+}
+
+/* Algorithm 4's statement part: instance `i` at the thread's cells number `n`, into the private arrays. */
+static void compute(const Tile *t, int i, int32_t n) {
+  const Stencil *st = &t->l->st[i];
+  Cell c = open_cell(t, n);
+  CellUse use = {t, i, &c};
+  Point p = {.m = t->l->m, .access = cell_access, .user = &use};
+  for (int d = 0; d < t->rank; d++)
+    p.index[d] = c.w[d];
+  int64_t level = st->level - t->l->first_level;
+  p.step = t->step && level ? build2(&c.b, OP_ADD, t->step, build_int(&c.b, TY_I64, level)) : t->step;
+  Value **values = stencil_values(&p, &c.b, st, old_value);
+  for (int k = 0; k < st->ntargets; k++)
+    if (t->l->m->fields[st->targets[k]].series)
+      store_seen(t, &c, st->targets[k], values[k]);
+    else
+      set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
+}
+
+/* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will
+ * read. */
+static void publish(const Tile *t, int i, int32_t n) {
+  const Stencil *st = &t->l->st[i];
+  bool any = false;
+  for (int k = 0; k < st->ntargets; k++)
+    any = any || t->near[st->targets[k]][launch_version(t->l, st->targets[k], i + 1)] >= 0;
+  if (!any || t->lanes)
+    return;
+  Cell c = open_cell(t, n);
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k], v = launch_version(t->l, f, i + 1), array = t->near[f][v];
+    if (array < 0)
+      continue;
+    int64_t pad[MAX_RANK] = {0};
+    for (int d = 0; d < t->rank; d++)
+      pad[d] = t->k->arrays[array].pad_lo[d];
+    build_astore(&c.b, array, v, own_value(t, &c.b, &c, f, v, NULL), t->rank, c.l, pad);
+  }
+}
+
+/* The same for cells in the registers of lanes. */
+static void publish_lanes(const Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  Builder b = t->b;
+  for (int k = 0; k < st->ntargets && t->lanes; k++)
+    lanes_publish(t, &b, st->targets[k], launch_version(t->l, st->targets[k], i + 1));
+}
+
+static Value *in_tile(const Tile *t, Cell *c) {
+  Value *all = NULL;
+  for (int d = 0; d < t->rank; d++) {
+    int64_t ends[2] = {halo_below(t, d), halo_below(t, d) + t->k->tile[d]};
+    bool tested[2] = {t->l->hull.lo[d] > 0, t->l->hull.hi[d] > 0};
+    for (int end = 0; end < 2; end++)
+      if (tested[end]) {
+        Value *test = build2(&c->b, end ? OP_LT : OP_GE, c->l[d], build_int(&c->b, TY_I32, ends[end]));
+        all = all ? build2(&c->b, OP_AND, all, test) : test;
+      }
+  }
+  return all;
+}
+
+/* Are fields `f` and `g` stored, and at the same points? */
+static bool stored_alike(const Launch *l, int f, int g) {
+  if (f == g || !l->use[f].stored || !l->use[g].stored || l->m->fields[f].series || l->m->fields[g].series)
+    return f == g && l->use[f].stored;
+  return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
+}
+
+/* How many cells of field `f`, from cell `c` on, are stored at once, if this one is the first of so many; 0: it is not.
+ */
+static int stored_at_once(const Tile *t, const Cell *c, int f) {
+  int n = t->lanes && t->lanes->vectors[f] && !partly_written(t->l, f)
+              ? vector_cells(t->l->m->fields[f].type, t->s->elems[t->rank - 1])
+              : 1;
+  return c->fixed[t->rank - 1] % n ? 0 : n;
+}
+
+/* Stores field `f` at cell `c`, and those that are stored with it. */
+static void store_cells(const Tile *t, Builder *b, const Cell *c, int f) {
+  int n = stored_at_once(t, c, f), buffer = store_buffer(t->lo, t->l, f), last = t->l->use[f].versions;
+  Value *x[16];
+  for (int e = 0; e < n; e++) {
+    int64_t on[MAX_RANK] = {0};
+    on[t->rank - 1] = e;
+    x[e] = own_value(t, b, c, f, last, n > 1 ? on : NULL);
+  }
+  if (n > 1)
+    build_vstore(b, buffer, n, x, t->rank, c->g, NULL);
+  else if (n)
+    build_store(b, buffer, x[0], t->rank, c->g, NULL);
+}
+
+/* The final store of all fields that are stored at the same points as field `f`, if `f` is the first of them. */
+static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
+  const Module *m = t->l->m;
+  int any = 0;
+  for (int g = 0; g < f; g++)
+    if (stored_alike(t->l, f, g))
+      return;
+  for (int g = f; g < m->nfields; g++)
+    any += stored_alike(t->l, f, g) ? stored_at_once(t, c, g) : 0;
+  if (!any)
+    return;
+  Value *test = has_value_after(t->l, &c->b, f, c->g);
+  if (mine)
+    test = build2(&c->b, OP_AND, mine, test);
+  Builder in = builder_at_end(c->b.arena, build_if(&c->b, test, 0, NULL)->blocks[0]);
+  in.loc = c->b.loc;
+  for (int g = f; g < m->nfields; g++)
+    if (stored_alike(t->l, f, g))
+      store_cells(t, &in, c, g);
+}
+
+/* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are
+ * never stored. */
+static void store_tile(const Tile *t, int32_t n) {
+  Cell c = open_cell(t, n);
+  Value *mine = in_tile(t, &c);
+  for (int f = 0; f < t->l->m->nfields; f++)
+    if (t->l->use[f].stored && !t->l->m->fields[f].series)
+      store_like(t, &c, mine, f);
+}
+
+/* Keeps the cells of tile `t`, of kernel `index`, in the registers of lanes, whole ones of which are moved by vectors
+ * if `vector`. */
+static void keep_in_lanes(Tile *t, int index, bool vector) {
+  Arena *a = t->lo->out->arena;
+  int x = t->rank - 1;
+  bool aligned = affine_equal(launch_covers(t->l->m)->lo[x], t->l->m->grid.lo[x]);
+  t->lanes = ARENA_NEW(a, LaneCells);
+  t->lanes->rows = lanes_new(t->l);
+  t->lanes->vectors = vector && aligned ? kernel_vectors(t->lo, t->l, index, t->s->elems[x])
+                                        : ARENA_ARRAY(a, bool, t->l->m->nfields + 1);
+  t->k->lanes = t->s->block[x];
+}
+
+/* Adds the kernel `name` for launch `l`, of which with lanes whole ones are moved by vectors if `vector`. Its index. */
+static int one_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
+  int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
+  Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
+  for (int d = 0; d < t.rank; d++) {
+    t.k->threads[d] = s->block[d];
+    t.k->tile[d] = (int32_t)overlap_width(l, s, d);
+    t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
+  }
+  t.tests = has_tests(&t);
+  if (s->tiles == TILES_LANES)
+    keep_in_lanes(&t, index, vector);
+  make_arrays(&t);
+  t.b = builder_at_end(lo->out->arena, t.k->body);
+  t.b.loc = t.k->loc;
+  place_block(&t);
+  for (int32_t n = 0; n < written_out(&t); n++)
+    load_cached(&t, n);
+  for (int i = 0; i < l->n; i++) {
+    t.b.loc = l->st[i].loc;
+    lanes_begin(&t);
+    for (int32_t n = 0; n < written_out(&t); n++)
+      compute(&t, i, n);
+    publish_lanes(&t, i);
+    for (int32_t n = 0; n < written_out(&t); n++)
+      publish(&t, i, n);
+  }
+  for (int32_t n = 0; n < written_out(&t); n++)
+    store_tile(&t, n);
+  return index;
+}
+
+int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = one_kernel(lo, l, s, true, name, steps);
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, one_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
+  return index;
+}
+
+/* Adds the kernels for launch `l`, one of several of a step, if it computes few points: those of family naive, which
+ * cover these alone. */
+static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
+                       const Together *group) {
+  int32_t block[MAX_RANK];
+  for (int d = 0; d < MAX_RANK; d++)
+    block[d] = (int32_t)tuning.tile_block[l->m->grid.rank - 1][d];
+  return naive_parts(lo, seq, l, scalars, name, block, steps, group);
+}
+
+void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  const Const *scalars = n > 1 ? default_scalars(lo->m) : NULL;
+  Together group = {0};
+  for (int i = 0; i < n; i++) {
+    const char *name = group_name(lo, l[i], "overlap", n > 1);
+    int steps = i == n - 1 ? l[i]->steps : 0;
+    together_add(&group, seq, l, i);
+    if (n > 1 && few_points(lo, seq, l[i], scalars, name, steps, &group)) {
+      group.ops = seq->nops;
+      host_swaps(lo, seq, l[i]);
+      continue;
+    }
+    int index = overlap_kernel(lo, l[i], &s[i], name, steps);
+    lo->out->kernels[index].per_core = n > 1 && !lo->c->sketch ? part_blocks_a_core(lo->c->target, l[i], &s[i]) : 0;
+    host_launch(lo, seq, index);
+    group = (Together){i, i, seq->nops};
+    host_swaps(lo, seq, l[i]);
+  }
+}
+
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose
+ * kernel matters less than its compile time. */
+static Schedule fewest_elements(const Launch *l, Schedule s) {
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    int32_t most = s.elems[d], least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
+    for (s.elems[d] = least; s.elems[d] < most && overlap_width(l, &s, d) < 1;)
+      s.elems[d]++;
+    s.elems[d] = s.elems[d] < most ? s.elems[d] : most;
+  }
+  return s;
+}
+
+/* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the
+ * instances of the last levels (for one step a kernel for each group if there are several), and the inits. */
+static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
+  int32_t n;
+  int groups;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
+  int tiles = tile_launches(c->target, m, tile);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + tiles);
+  for (int i = 0; i < m->ninits + groups; i++)
+    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
+  for (int i = 0; i < tiles; i++)
+    all[m->ninits + groups + i] = tile[i];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  if (!c->sketch)
+    lower_inits(lo, inits, s->block);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
+    Schedule own = i ? fewest_elements(tile[i], *s) : *s;
+    overlap_seq(lo, 1, &tile[i], &own);
+  }
+  Schedule rest = tiles ? fewest_elements(step[0], *s) : *s;
+  rest.tiles = tiles ? TILES_OPEN : s->tiles;
+  if (!c->sketch || !tiles)
+    overlap_seq(lo, groups, step, tiles || groups == 0 || !s->groups ? &rest : s->groups);
+  return lowering_finish(lo);
+}
+
+/* The kernel of tiles inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  return overlap_kernel(lo, tile, s, group_name(lo, tile, "overlap", false), s->T);
+}
+
+Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  (void)n, (void)o;
+  if (!c->target->simt) {
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops",
+               c->target->name);
+    return NULL;
+  }
+  if (!lowering_ready(c, m, "lower-overlap") || !plan_obeyed(c, m, "lower-overlap", FAMILY_OVERLAP, &s) ||
+      !extents_ready(c, m, "lower-overlap"))
+    return NULL;
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_overlap(c, m, &s);
+}

@@ -1,0 +1,416 @@
+/* lower-stream.c: tiles that are walked, on targets with threads.
+ *
+ * A block's tile is walked along dimension 0, row after row (plane after plane), with all stencils of all T time
+ * steps in flight: at each step every instance makes one row,
+ * which lags behind those it reads (stream.c). Rows live in registers: a lane has V cells beside each other, a warp a
+ * line of 32 V cells, and what lies beside a
+ * lane's cells is fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension
+ * 1; only what other warps need goes through
+ * shared memory, with one barrier a step. In dimension 0 nothing is computed twice but where walks begin and end; in
+ * the others tiles overlap (equation 1 of
+ * Holewinski, Pouchet, Sadayappan, ICS'12) by whole lanes and lines. In rank 1 there is one step.
+ *
+ *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64, and in rank 3 16
+ *                      and 8: see stream.h)
+ *   tile, dimension 0  chunk rows
+ *
+ * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
+ * in. */
+#include "passes/tile/emit/lower-frame.h"
+#include "passes/registry.h"
+#include "passes/tile/emit/lower-stream.h"
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+/* ---- arrays */
+
+int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi) {
+  Arena *arena = f->lo->out->arena;
+  Array a = {.name = name,
+             .type = t,
+             .space = space,
+             .rank = 3,
+             .storage = -1,
+             .shape = {cells[0], cells[1] + pad_lo + pad_hi, cells[2]}};
+  a.pad_lo[1] = pad_lo;
+  a.pad_hi[1] = pad_hi;
+  ARENA_PUSH(arena, f->k->arrays, f->k->narrays, a);
+  return f->k->narrays - 1;
+}
+
+/* The least divisor of `n` that is at least `least`. */
+static int32_t divisor(int32_t n, int32_t least) {
+  while (n % least)
+    least++;
+  return least;
+}
+
+/* Makes the arrays of version `v` of field `fl`: a ring for the rows it keeps, and lines for other warps. */
+static void make_window(Flow *f, int fl, int v) {
+  const Window *w = &f->st->w[fl][v];
+  const Field *field = &f->l->m->fields[fl];
+  Arena *a = f->lo->out->arena;
+  int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
+  int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * stream_shared_lines(w, f->E),
+                             f->lanes * f->V};
+  f->ring[fl][v] = f->edge[fl][v] = -1;
+  if (w->used && w->rows)
+    f->ring[fl][v] = flow_array(f, arena_printf(a, "r%s.%d", field->name, v), field->type, SPACE_PRIVATE, ring, 0, 0);
+  if (w->used && w->across)
+    f->edge[fl][v] = flow_array(f, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, lines,
+                                w->reach_lo, w->reach_hi);
+}
+
+/* Makes the arrays of what instance `i` computes early. */
+static void make_early(Flow *f, int i) {
+  const Early *e = f->st->early[i];
+  Arena *a = f->lo->out->arena;
+  int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
+  if (!e)
+    return;
+  f->early[i] = ARENA_ARRAY(a, int32_t, e->n);
+  f->made[i] = ARENA_ARRAY(a, Value **, e->n);
+  const Stencil *st = &f->l->st[i];
+  body_number(st->pieces[e->piece].body);
+  for (const Op *op = st->pieces[e->piece].body->first; op; op = op->next) {
+    int id = op->nresults ? op->results[0]->id : -1;
+    if (id < 0 || !e->kept[id])
+      continue;
+    f->made[i][id] = ARENA_ARRAY(a, Value *, f->E * f->V);
+    f->early[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type,
+                                 SPACE_PRIVATE, ring, 0, 0);
+  }
+}
+
+/* Makes all arrays. */
+static void make_arrays(Flow *f) {
+  const Module *m = f->l->m;
+  Arena *a = m->arena;
+  f->ring = ARENA_ARRAY(a, int32_t *, m->nfields);
+  f->edge = ARENA_ARRAY(a, int32_t *, m->nfields);
+  f->newest = ARENA_ARRAY(a, Value ***, m->nfields);
+  f->in = ARENA_ARRAY(a, int32_t, m->nfields);
+  for (int fl = 0; fl < m->nfields; fl++) {
+    int versions = f->l->use[fl].versions + 1;
+    f->ring[fl] = ARENA_ARRAY(a, int32_t, versions);
+    f->edge[fl] = ARENA_ARRAY(a, int32_t, versions);
+    f->newest[fl] = ARENA_ARRAY(a, Value **, versions);
+    for (int v = 0; v < versions; v++)
+      make_window(f, fl, v);
+  }
+  f->early = ARENA_ARRAY(a, int32_t *, f->l->n + 1);
+  f->made = ARENA_ARRAY(a, Value ***, f->l->n + 1);
+  for (int i = 0; i < f->l->n; i++)
+    make_early(f, i);
+  flow_make_inputs(f);
+}
+
+/* ---- what happens between steps */
+
+/* Puts `values` into lines of shared memory at place `slot`, those lines that other warps read. */
+static void publish_row(Flow *f, int fl, int v, int slot, Value *const *values) {
+  const Window *w = &f->st->w[fl][v];
+  const Array *a = &f->k->arrays[f->edge[fl][v]];
+  int n = flow_vector(f, a->type);
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot),
+                         build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
+                         build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V))};
+  for (int j = 0; j < f->E; j++)
+    for (int e = 0; e < f->V && (j < w->reach_hi || j >= f->E - w->reach_lo); e += n) {
+      const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, j) + a->pad_lo[1], e};
+      if (n > 1)
+        build_avstore(&f->b, f->edge[fl][v], v, n, values + j * f->V + e, 3, at, off);
+      else
+        build_astore(&f->b, f->edge[fl][v], v, values[j * f->V + e], 3, at, off);
+    }
+}
+
+/* Puts `values` in place `slot` of private array `ring`, as version `v`. */
+static void put_row(Flow *f, int ring, int v, int slot, Value *const *values) {
+  for (int i = 0; i < f->E * f->V; i++) {
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build_int(&f->b, TY_I32, i / f->V),
+                           build_int(&f->b, TY_I32, i % f->V)};
+    build_astore(&f->b, ring, v, values[i], 3, at, NULL);
+  }
+}
+
+/* Keeps `values` in place `slot` of the ring. */
+static void keep_row(Flow *f, int fl, int v, int slot, Value *const *values) {
+  put_row(f, f->ring[fl][v], v, slot, values);
+}
+
+/* Keeps what was computed early (zeros: starts with that) in place `slot` of the rings. */
+static void keep_early(Flow *f, bool zeros, int slot) {
+  for (int i = 0; i < f->l->n; i++)
+    for (int k = 0; f->st->early[i] && k < f->st->early[i]->n; k++) {
+      if (!f->st->early[i]->kept[k])
+        continue;
+      Type t = f->k->arrays[f->early[i][k]].type;
+      for (int c = 0; zeros && c < f->E * f->V; c++)
+        f->made[i][k][c] = build_const(&f->b, t, (Const){0});
+      put_row(f, f->early[i][k], 0, slot, f->made[i][k]);
+    }
+}
+
+/* Calls fn for every version that keeps rows, or that other warps read (`shared`), with its values, or with zeros if it
+ * has none yet. True if there was one. */
+typedef void (*RowFn)(Flow *f, int fl, int v, int slot, Value *const *values);
+static bool each_row(Flow *f, bool shared, bool zeros, int slot, RowFn fn) {
+  bool any = false;
+  for (int fl = 0; fl < f->l->m->nfields; fl++)
+    for (int v = 0; v <= f->l->use[fl].versions; v++) {
+      int array = shared ? f->edge[fl][v] : f->ring[fl][v];
+      if (array < 0 || slot >= f->k->arrays[array].shape[0] * (zeros ? 1 : f->st->unroll))
+        continue;
+      Value **values = zeros ? ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V) : f->newest[fl][v];
+      for (int i = 0; zeros && i < f->E * f->V; i++)
+        values[i] = build_const(&f->b, f->l->m->fields[fl].type, (Const){0});
+      fn(f, fl, v, slot % f->k->arrays[array].shape[0], values);
+      any = true;
+    }
+  return any;
+}
+
+/* Starts with zeros in what is read before it is made, which nobody needs. */
+static void clear_rows(Flow *f) {
+  bool any = false;
+  for (int slot = 0; slot < f->st->unroll; slot++) {
+    each_row(f, false, true, slot, keep_row);
+    keep_early(f, true, slot);
+    any |= each_row(f, true, true, slot, publish_row);
+  }
+  if (any)
+    build_barrier(&f->b);
+}
+
+/* Step t + u of the walk. */
+static void walk_step(Flow *f) {
+  f->nrows = 0;
+  memset(f->seen, 0, sizeof f->seen);
+  f->rows = NULL;
+  flow_load(f);
+  for (int i = 0; i < f->l->n; i++)
+    flow_compute(f, i);
+  flow_store(f);
+  each_row(f, false, false, f->u, keep_row);
+  keep_early(f, false, f->u);
+  if (each_row(f, true, false, f->u, publish_row))
+    build_barrier(&f->b);
+}
+
+/* ---- the kernel */
+
+/* Where the thread is: lane, warp, and the coordinates of its first cell. */
+static void place_thread(Flow *f) {
+  const Module *m = f->l->m;
+  const Extent *hull = &f->st->halo;
+  Builder *b = &f->b;
+  int x = f->rank - 1, lanes_lo = (int)(hull->lo[x] + f->V - 1) / f->V;
+  Value *thread = build_dim(b, OP_THREAD, x), *lanes = build_int(b, TY_I32, f->lanes);
+  f->lane = f->rank > 1 ? thread : build2(b, OP_REM, thread, lanes);
+  f->warp = f->rank > 1 ? build_dim(b, OP_THREAD, f->rank - 2) : build2(b, OP_DIV, thread, lanes);
+  for (int d = 0; d < f->rank; d++) {
+    Value *tile = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, f->k->tile[d]));
+    int64_t halo = d == x ? (int64_t)lanes_lo * f->V : hull->lo[d];
+    halo = f->k->over[d] ? 0 : halo;
+    f->first[d] = build2(b, OP_ADD, tile, build_affine(b, m, affine_add_const(launch_covers(m)->lo[d], -halo)));
+    f->at[d] = f->first[d];
+  }
+  Value *in_warp = build2(b, OP_MUL, f->lane, build_int(b, TY_I32, f->V));
+  if (f->rank < 3)
+    in_warp = build2(b, OP_ADD, in_warp, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->k->tile[x] / f->warps)));
+  f->at[x] = build2(b, OP_ADD, f->at[x], build_convert(b, TY_I64, in_warp));
+  if (f->rank > 2)
+    f->at[1] =
+        build2(b, OP_ADD, f->at[1], build_convert(b, TY_I64, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E))));
+  f->step = stencils_use_step(f->l->n, f->l->st) ? build_step(b) : NULL;
+}
+
+/* The walk: steps written out `unroll` times, in a loop. */
+static void walk(Flow *f) {
+  if (f->rank == 1) {
+    walk_step(f);
+    return;
+  }
+  Builder outer = f->b;
+  Op *loop =
+      build_for(&outer, build_int(&outer, TY_I32, 0), build_int(&outer, TY_I32, f->steps), f->st->unroll, 0, 0, NULL);
+  f->b = builder_at_end(outer.arena, loop->blocks[0]);
+  f->b.loc = outer.loc;
+  f->t = loop->blocks[0]->args[0];
+  for (f->u = 0; f->u < f->st->unroll; f->u++)
+    walk_step(f);
+  f->b = outer;
+  f->t = NULL;
+  f->u = 0;
+}
+
+/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
+static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
+  int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
+  int rank = l->m->grid.rank;
+  Flow f = {.lo = lo,
+            .l = l,
+            .st = stream_new(l),
+            .k = &lo->out->kernels[index],
+            .rank = rank,
+            .lanes = stream_lanes(s, rank),
+            .V = s->elems[rank - 1],
+            .E = rank > 2 ? s->elems[1] : 1};
+  f.ahead = s->ahead;
+  f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
+  f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
+  f.k->lanes = f.lanes;
+  f.vectors = vector ? kernel_vectors(lo, l, index, f.V) : ARENA_ARRAY(lo->out->arena, bool, l->m->nfields + 1);
+  for (int d = 0; d < rank; d++) {
+    f.k->threads[d] = s->block[d];
+    f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
+    f.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
+    f.k->over[d] = (int32_t)stream_overhang(f.st, s, d);
+  }
+  f.steps = rank > 1
+                ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll
+                : 1;
+  make_arrays(&f);
+  f.b = builder_at_end(lo->out->arena, f.k->body);
+  f.b.loc = f.k->loc;
+  place_thread(&f);
+  clear_rows(&f);
+  flow_clear_rings(&f);
+  flow_start_loads(&f);
+  walk(&f);
+  flow_end_loads(&f);
+  return index;
+}
+
+/* On a target whose lanes add a limited number of bytes to a common base, and go to several rows of a plane from it,
+ * rows must not be too long, which launches check. */
+static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
+  const TargetInfo *t = lo->c->target;
+  const Module *m = l->m;
+  int x = m->grid.rank - 1, lines = t->lanes / stream_lanes(s, m->grid.rank);
+  if (!t->lane_bytes || x < 2)
+    return;
+  for (int fl = 0; fl < m->nfields; fl++) {
+    const Field *f = &m->fields[fl];
+    int64_t most = t->lane_bytes / type_size(f->type) / ((lines - 1) * s->elems[1] + LANE_ROWS);
+    Check c = {.value = affine_sub(lo->out->arena, affine_const(most), box_extent(lo->out->arena, &f->box, x)),
+               .loc = f->loc};
+    if ((!c.value.n && c.value.c >= 0) || !(l->use[fl].loaded || l->use[fl].stored) || f->box.rank != m->grid.rank ||
+        lower_has_check(lo->out, c.value))
+      continue;
+    c.message = arena_printf(lo->out->arena,
+                             "field '%s' has more than %lld points in dimension %d; use -schedule=overlap, or make "
+                             "another dimension the long one",
+                             f->name, (long long)most, x);
+    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
+  }
+}
+
+/* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves
+ * elements one by one. The index of the first. */
+static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = stream_kernel(lo, l, s, true, name, steps);
+  check_rows(lo, l, s);
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
+  return index;
+}
+
+/* ---- modules */
+
+/* Has the fields of launch `l` begin where the seams between the results of fitted tiles of `s` are on whole sectors of
+ * memory, if that is possible: each seam within one is written by two tiles, in parts. */
+static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
+  const Stream *p = stream_new(l);
+  int x = l->m->grid.rank - 1, sector = lo->c->target->sector_bytes, V = s->elems[x];
+  if (!sector || !stream_overhang(p, s, x))
+    return;
+  for (int i = 0; i < lo->out->nbuffers; i++) {
+    Buffer *b = &lo->out->buffers[i];
+    if (b->kind != BUFFER_FIELD || !(l->use[b->field].loaded || l->use[b->field].stored))
+      continue;
+    int64_t size = type_size(l->m->fields[b->field].type), seam = (p->halo.lo[x] + V - 1) / V * V * size,
+            lead = (sector - seam % sector) % sector;
+    if (stream_width(p, s, x) * size % sector == 0 && lead % (V * size < 16 ? V * size : 16) == 0)
+      b->lead = (int32_t)lead;
+  }
+}
+
+/* Adds the sequence of launch `l`. */
+static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, l->steps);
+  host_launch(lo, seq, stream_kernels(lo, l, s, group_name(lo, l, "stream", false), l->steps));
+  host_swaps(lo, seq, l);
+}
+
+/* Adds the sequence of the `n` launches at `l`, the groups of a step, of which number i has the schedule s[i]. */
+static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, 1);
+  for (int i = 0; i < n; i++) {
+    bool walked = family_row(s[i].family)->walked;
+    const char *name = group_name(lo, l[i], family_name(s[i].family), true);
+    int steps = i == n - 1;
+    host_launch(lo, seq,
+                walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
+    host_swaps(lo, seq, l[i]);
+  }
+}
+
+/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. With
+ * fewer levels there may be no halo to compute, so that a field would be written in place, but still one to load. */
+static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[MOST_TILES]) {
+  int n = tile_launches(c->target, m, out);
+  if (n == 0)
+    out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  for (int i = 1; i < n; i++)
+    launch_store_apart(out[i]);
+  return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
+}
+
+/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of
+ * the groups that a step is cut into; and the inits. */
+static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
+  int32_t n;
+  int groups;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
+  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  int tiles = n == 0 || groups > 1 ? 0 : walked_launches(c, m, s, tile);
+  for (int i = 0; i < m->ninits + groups + tiles; i++)
+    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  if (!c->sketch)
+    lower_inits(lo, inits, s->rest->block);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++)
+    stream_seq(lo, tile[i], s);
+  if (tiles)
+    place_fields(lo, tile[0], s);
+  if (groups > 1)
+    group_seq(lo, groups, step, s->groups);
+  else if (!c->sketch && (m->time_tile > 1 || n == 0))
+    overlap_seq(lo, groups, step, s->rest);
+  return lowering_finish(lo);
+}
+
+/* The kernels of tiles inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  return stream_kernels(lo, tile, s, group_name(lo, tile, "stream", false), s->T);
+}
+
+Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  (void)n, (void)o;
+  if (!c->target->simt) {
+    diag_error(
+        c->diags, no_loc(),
+        "pass 'lower-stream' makes kernels of threads in warps and target %s runs blocks of one thread; use lower-walk",
+        c->target->name);
+    return NULL;
+  }
+  if (!lowering_ready(c, m, "lower-stream") || !plan_obeyed(c, m, "lower-stream", FAMILY_STREAM, &s) ||
+      !extents_ready(c, m, "lower-stream"))
+    return NULL;
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_stream(c, m, &s);
+}

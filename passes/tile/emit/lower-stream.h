@@ -1,0 +1,97 @@
+/* passes/tile/emit/lower-stream.h: the kernel of a launch whose tile is walked by threads (private to
+ * passes/tile/emit).
+ *
+ *   stream-cells.c   the values of cells: registers, lanes beside, rows of other warps; the outside rules between them
+ *   stream-rows.c    rows of global memory on their way in and out
+ *   stream-fit.c     the first and the last tile of a row, where tiles are fitted to the grid
+ *   lower-stream.c   the kernel: pass lower-stream
+ *
+ * The words are those of tile/stream.h. */
+#ifndef STC_PASSES_LOWER_STREAM_H
+#define STC_PASSES_LOWER_STREAM_H
+
+#include "passes/tile/stream.h"
+#include "passes/lower/lower.h"
+
+/* ---------------------------------------------------------------- stream-cells.c */
+
+/* A value that was built in the running step: element m of line j, `back` rows old, of version `v` of `field`, from
+ * `delta` lanes on. */
+typedef struct SeenCell {
+  int32_t field, v, back, j, m, delta;
+  Value *value;
+  struct SeenCell *next; /* of the same chain */
+} SeenCell;
+enum { SEEN_CHAINS = 128 };
+
+/* A row of version 0 of `field`, `lag` behind, that was loaded in the running step. */
+typedef struct LoadedRow {
+  int32_t field, lag;
+  Value **values;
+} LoadedRow;
+
+/* A kernel in the making. Arrays of kernels and values are indexed [field][version] where they have two stars. */
+typedef struct Flow {
+  Lowering *lo;
+  const Launch *l;
+  const Stream *st;
+  Kernel *k;
+  Builder b;                    /* where the running step's code goes */
+  int rank, lanes, V, E, warps; /* lanes of a line, cells of it a lane, lines a thread, warps */
+  bool *vectors;                /* [field]: its rows are loaded and stored by vectors */
+  int32_t ahead;                /* steps that loads run ahead */
+  bool keeps_ring;              /* see stream_keeps_ring */
+  Value *lane, *warp;           /* i32 */
+  Value *at[MAX_RANK]; /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step
+                          0 of the walk */
+  Value *first[MAX_RANK]; /* coordinates (i64) of the block's first cell */
+  Value *step;            /* the launch's first time step, i64 or NULL */
+  Value *t;               /* the number of the first step written out, i32; NULL if there is one step only */
+  int32_t u;              /* the running step is t + u */
+  int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */
+  int32_t **early;        /* [instance][value]: private arrays of values computed early; -1: none */
+  Value ****made;         /* [instance][value]: the E * V values computed early in the running step */
+  int32_t *in;            /* [field]: where rows of version 0 come in */
+  Value ****newest; /* [field][version]: the E * V values of the newest row, NULL: not made yet in the running step */
+  int32_t steps;    /* of the walk, a multiple of Stream.unroll */
+  SeenCell *seen[SEEN_CHAINS]; /* of the running step, by a hash of what they say */
+  int32_t nrows;
+  LoadedRow *rows;
+} Flow;
+
+/* Coordinates of element e of line j in the row that lags `lag` behind in the running step, in g, and in w with images
+ * wrapped (rank places). */
+void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
+/* Builds instance `i` for the running step's row and makes its targets the newest of their versions. */
+void flow_compute(Flow *f, int i);
+/* ---------------------------------------------------------------- lower-stream.c */
+
+/* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
+int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi);
+
+/* ---------------------------------------------------------------- stream-fit.c */
+
+/* Is the block's tile none of the first (`last`: of the last) ones in dimension `d`, which give out their halo there,
+ * too? NULL: none does. */
+Value *flow_is_inner(Flow *f, int d, bool last);
+
+/* ---------------------------------------------------------------- stream-rows.c */
+
+/* How many elements of type `t` make 16 bytes, or as many as V is a multiple of. */
+int flow_vector(const Flow *f, Type t);
+/* Makes the arrays that rows come in by. */
+void flow_make_inputs(Flow *f);
+/* Before the walk: starts rings with zeros where rows are read that are before the first one. */
+void flow_clear_rings(Flow *f);
+/* Before the walk: starts the loads that run ahead. */
+void flow_start_loads(Flow *f);
+/* The running step's rows of version 0 become the newest; the loads go on running ahead. */
+void flow_load(Flow *f);
+/* Behind the walk. */
+void flow_end_loads(Flow *f);
+/* The E * V own values of version 0 of field `fl` in the row that lags `lag` behind. */
+Value **flow_own_row(Flow *f, int fl, int lag);
+/* Stores the tile's cells of the rows that the running step finished. */
+void flow_store(Flow *f);
+
+#endif

@@ -1,0 +1,581 @@
+/* lower-warps.c: time over warps (the paper's tiles, walked by a pipeline of warps). A block's warps are a pipeline in
+ * time, each of which makes C time levels of a strip of columns, row after row; rows pass between neighbouring warps
+ * through rings in shared memory, whose groups of rows are full or empty as signals say, and whole rows come and go by
+ * bulk copies. There is no barrier of the block but one at its beginning. */
+#include "passes/tile/emit/lower-frame.h"
+#include "passes/tile/emit/lower-warps.h"
+#include "passes/plan/plan.h"
+#include "passes/registry.h"
+
+/* ---- small ops */
+
+Value *warps_small(WarpKernel *k, int x) { return build_int(&k->b, TY_I32, x); }
+
+static Value *plus(WarpKernel *k, Value *x, int y) { return build2(&k->b, OP_ADD, x, warps_small(k, y)); }
+
+void warps_signal(WarpKernel *k, Opcode code, int array, Value *value, Value *ring, Value *slot) {
+  build_signal(&k->b, code, array, value, 2, (Value *[]){ring, slot}, NULL);
+}
+
+void warps_go_in(WarpKernel *k, const Op *op, int arm, Builder *outer) {
+  *outer = k->b;
+  k->b = builder_at_end(outer->arena, op->blocks[arm]);
+  k->b.loc = outer->loc;
+}
+
+void warps_go_alone(WarpKernel *k, Builder *outer) {
+  Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+  warps_go_in(k, build_if(&k->b, one, 0, NULL), 0, outer);
+}
+
+/* ---- a group of rows */
+
+/* Waits until the group's rows have come, and there is room for what becomes of them. */
+static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
+  Value *one = warps_small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
+  Value *come = k->bulk ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
+  Value *gone = k->w.movers ? other : build3(&k->b, OP_SELECT, k->is_final, one, other), *behind = plus(k, k->warp, 1);
+  warps_signal(k, OP_SIGNAL_WAIT, k->full, come, k->warp, slot);
+  warps_signal(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
+}
+
+/* The rows of a group that are all within the main pieces through the warp's levels, `special` as warps_group has it.
+ * Few groups are special: all of them test their sides. */
+static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims, bool special) {
+  Builder outer = k->b, inner;
+  if (rims && warps_near_rims(k) && special) {
+    warps_group(k, RIMS_SIDES, true, s, y, slot);
+    return;
+  }
+  if (rims && warps_near_rims(k)) {
+    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, s->sides), 0, NULL);
+    warps_go_in(k, middle, 1, &inner);
+    warps_group(k, RIMS_SIDES, false, s, y, slot);
+    k->b = builder_at_end(outer.arena, middle->blocks[0]);
+  }
+  warps_group(k, RIMS_NONE, special, s, y, slot);
+  k->b = outer;
+}
+
+/* The same in two versions, if there are special rows. */
+static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims) {
+  Builder outer;
+  Value *plain = warps_is_plain(k, y);
+  if (!plain) {
+    compute_inside(k, s, y, slot, rims, false);
+    return;
+  }
+  Op *versions = build_if(&k->b, plain, 0, NULL);
+  for (int arm = 0; arm < 2; arm++) {
+    warps_go_in(k, versions, arm, &outer);
+    compute_inside(k, s, y, slot, rims, arm == 1);
+    k->b = outer;
+  }
+}
+
+/* The group's rows through the warp's levels, with tests where there are points outside of the main piece. `rows`: are
+ * all rows within it (NULL: there are no such points at all)? Of the ways to ask for rows and for sides this is the one
+ * in which LLVM computes nothing before that is common to the ways that code can take: it would take registers. */
+static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, Value *slot) {
+  Builder outer;
+  if (!rows) {
+    compute_versions(k, s, y, slot, false);
+    return;
+  }
+  Op *whole = build_if(&k->b, rows, 0, NULL);
+  warps_go_in(k, whole, 1, &outer);
+  warps_group(k, RIMS_ANY, true, s, y, slot);
+  k->b = builder_at_end(outer.arena, whole->blocks[0]);
+  compute_versions(k, s, y, slot, true);
+  k->b = outer;
+}
+
+/* Tells the neighbours of the group. There are none in front of the first warp and behind the last, and nobody waits
+ * for what they are told: that is as quick as a test. */
+static void tell_neighbours(WarpKernel *k, Value *slot) {
+  Builder outer;
+  warps_go_alone(k, &outer);
+  warps_signal(k, OP_SIGNAL_ARRIVE, k->empty, NULL, k->warp, slot);
+  warps_signal(k, OP_SIGNAL_ARRIVE, k->full, NULL, plus(k, k->warp, 1), slot);
+  k->b = outer;
+}
+
+/* The last warp holds what it stores of segment `s`, where that is to be held. */
+static void hold_if_final(WarpKernel *k, const WarpSegment *s) {
+  Builder outer;
+  if (k->held < 0)
+    return;
+  warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  warps_hold(k, HELD_SEGMENT, 5, (Value *[]){s->first, s->end, s->x, s->from, s->to});
+  k->b = outer;
+}
+
+/* What the last warp stores of segment `s`. */
+static WarpSegment stored_part(WarpKernel *k, const WarpSegment *s) {
+  Value *v[5];
+  if (k->held < 0)
+    return *s;
+  warps_take_held(k, HELD_SEGMENT, 5, v);
+  return (WarpSegment){.first = v[0], .end = v[1], .x = v[2], .from = v[3], .to = v[4]};
+}
+
+/* The last warp stores the group; row `y` is the first that came to the warp. */
+static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer, one;
+  warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  WarpSegment part = stored_part(k, s);
+  warps_go_alone(k, &one);
+  warps_store_rows(k, &part, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot, k->w.G - 1);
+  k->b = one;
+  build_bare(&k->b, OP_BARRIER_WARP);
+  k->b = outer;
+}
+
+/* What a loop carries: the place in the rings, the parity of its phases, where the loads are, and the place in the
+ * rings of rows that are taken late, if there are such. */
+enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRY_PLACE = CARRY_LOADS + LOADS, CARRIED };
+static int carried_by(const WarpKernel *k) { return k->e->late ? CARRIED : CARRY_PLACE; }
+
+/* Goes to the next place in the rings. */
+static void next_place(WarpKernel *k, Value **carried) {
+  Value *parity = carried[CARRY_PARITY], *next = plus(k, carried[CARRY_SLOT], 1),
+        *around = build2(&k->b, OP_EQ, next, warps_small(k, k->w.G));
+  carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, warps_small(k, 0), next);
+  carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, warps_small(k, 1), parity), parity);
+}
+
+/* A group, whose first row that comes to the warp is `y`; led on in carried. */
+static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
+  Builder outer;
+  Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
+  Value *rows = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
+  k->place = k->e->late ? carried[CARRY_PLACE] : NULL;
+  wait_for_group(k, slot, parity);
+  compute(k, s, y, rows, slot);
+  if (k->bulk) {
+    warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+    build_bare(&k->b, OP_FENCE_ASYNC);
+    k->b = outer;
+  }
+  build_bare(&k->b, OP_BARRIER_WARP);
+  tell_neighbours(k, slot);
+  if (k->bulk && !k->w.movers) {
+    warps_load_if_first(k, carried + CARRY_LOADS, to, slot);
+    store_if_final(k, s, y, slot);
+  }
+  next_place(k, carried);
+  if (k->place)
+    carried[CARRY_PLACE] = warps_next_place(k);
+}
+
+/* ---- the kernel */
+
+/* Begins a loop from lo to hi (i32) by `step` that carries `carried`, which then are its arguments. Each time round the
+ * place in the rings is the first, if groups come in so many together. */
+static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, lo, hi, step, 0, carried_by(k), carried);
+  warps_go_in(k, loop, 0, outer);
+  for (int i = 0; i < carried_by(k); i++)
+    carried[i] = loop->blocks[0]->args[i + 1];
+  if (k->w.R % k->w.G == 0)
+    carried[CARRY_SLOT] = warps_small(k, 0);
+  return loop;
+}
+
+/* Ends it; `carried` then is what comes out. */
+static void come_out(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
+  build_yield(&k->b, carried_by(k), carried);
+  k->b = *outer;
+  for (int i = 0; i < carried_by(k); i++)
+    carried[i] = loop->results[i];
+}
+
+/* ---- warps that only load and store */
+
+/* Begins a loop over the groups of segment `s`, with the place in the rings and the parity of its phases in carried. */
+static Op *go_groups(WarpKernel *k, const WarpSegment *s, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, warps_small(k, 0), s->groups, 1, 0, CARRY_LOADS, carried);
+  warps_go_in(k, loop, 0, outer);
+  carried[CARRY_SLOT] = loop->blocks[0]->args[1 + CARRY_SLOT];
+  carried[CARRY_PARITY] = loop->blocks[0]->args[1 + CARRY_PARITY];
+  return loop;
+}
+
+/* Ends a loop that carries those. */
+static void end_loop(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
+  build_yield(&k->b, CARRY_LOADS, carried);
+  k->b = *outer;
+  carried[CARRY_SLOT] = loop->results[CARRY_SLOT];
+  carried[CARRY_PARITY] = loop->results[CARRY_PARITY];
+}
+
+/* Begins the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
+static void load_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
+  Value *slot = carried[CARRY_SLOT], *load[LOADS];
+  load[LOAD_Y] = y;
+  load[LOAD_X] = s->x;
+  load[LOAD_COLUMNS] = s->columns;
+  warps_signal(k, OP_SIGNAL_WAIT, k->empty, build2(&k->b, OP_SUB, warps_small(k, 1), carried[CARRY_PARITY]),
+               warps_small(k, 0), slot);
+  warps_bring_group(k, NULL, load, slot);
+}
+
+/* Stores the group of segment `s` whose first row is `y`, as soon as it has been made, and frees its place. */
+static void store_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
+  Builder outer;
+  Value *slot = carried[CARRY_SLOT], *last = warps_small(k, k->w.W);
+  warps_signal(k, OP_SIGNAL_WAIT, k->full, carried[CARRY_PARITY], last, slot);
+  warps_go_alone(k, &outer);
+  warps_store_rows(k, s, y, slot, 0);
+  warps_signal(k, OP_SIGNAL_ARRIVE, k->empty, NULL, last, slot);
+  k->b = outer;
+}
+
+/* All segments of the block are loaded, or stored. */
+static void move_segments(WarpKernel *k, Value *from, Value *to, bool load) {
+  Builder outside, between;
+  Value *carried[CARRY_LOADS] = {warps_small(k, 0), warps_small(k, 0)};
+  Op *segments = build_for(&k->b, from, to, 1, 0, CARRY_LOADS, carried);
+  warps_go_in(k, segments, 0, &outside);
+  carried[CARRY_SLOT] = segments->blocks[0]->args[1 + CARRY_SLOT];
+  carried[CARRY_PARITY] = segments->blocks[0]->args[1 + CARRY_PARITY];
+  WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
+  Value *y = load ? s.y : warps_add(k, s.y, -(int64_t)k->e->lag * k->w.C * k->w.W);
+  Op *groups = go_groups(k, &s, carried, &between);
+  y = build2(&k->b, OP_ADD, y, warps_mul(k, groups->blocks[0]->args[0], k->w.U));
+  if (load)
+    load_group(k, &s, y, carried);
+  else
+    store_group(k, &s, y, carried);
+  next_place(k, carried);
+  end_loop(k, groups, carried, &between);
+  end_loop(k, segments, carried, &outside);
+}
+
+/* What the warps do that only load and store: the first of them loads, the second stores, the others only give up their
+ * registers with them. */
+static void make_moves(WarpKernel *k, Value *from, Value *to) {
+  Builder outer;
+  build_op(&k->b, OP_REGISTERS_LESS, TY_NONE, 0, NULL)->count = MOVER_REGISTERS;
+  for (int n = 0; n < 2; n++) {
+    warps_go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, k->warp, warps_small(k, k->w.W + n)), 0, NULL), 0, &outer);
+    move_segments(k, from, to, n == 0);
+    k->b = outer;
+  }
+}
+
+/* ---- segments */
+
+/* All segments of the block, group by group. */
+static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
+  Builder outside, between;
+  Op *segments = go_round(k, from, to, 1, carried, &outside);
+  WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
+  Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->lag);
+  Value *y = build2(&k->b, OP_SUB, s.y, lag);
+  if (warps_any_rims(k))
+    warps_find_inside(k, &s);
+  hold_if_final(k, &s);
+  Op *groups = go_round(k, warps_small(k, 0), s.groups, k->w.R, carried, &between);
+  Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
+  for (int n = 0; n < k->w.R; n++)
+    make_group(k, &s, warps_add(k, build2(&k->b, OP_ADD, y, row), (int64_t)n * k->w.U), to, carried);
+  come_out(k, groups, carried, &between);
+  come_out(k, segments, carried, &outside);
+}
+
+/* Makes the private arrays of level `l`: what it keeps of each value, and what it puts by. */
+static void make_private(WarpKernel *k, int l) {
+  const WarpLevel *e = k->e;
+  Arena *a = k->b.arena;
+  for (int v = 0, n = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    int at = l * e->nvalues + v;
+    int32_t cells[MAX_RANK] = {warps_kept(e, v), k->w.X}, by[MAX_RANK] = {k->w.G * k->w.U, k->w.X};
+    k->kept[at] = k->by[at] = -1;
+    if (cells[0])
+      k->kept[at] =
+          kernel_array(k->lo, k->k, arena_printf(a, "kept%d.%d", l, n++), x->type, SPACE_PRIVATE, cells, NULL, NULL);
+    if (x->kind == WARP_OUTSIDE && x->wanted && x->until > x->time)
+      k->by[at] = kernel_array(k->lo, k->k, arena_printf(a, "by%d.%d", l, n++), x->type, SPACE_PRIVATE, by, NULL, NULL);
+  }
+}
+
+/* Makes the arrays: the rings between warps (before the first and behind the last too), their signals, and what levels
+ * keep. */
+static void make_arrays(WarpKernel *k) {
+  const WarpShape *w = &k->w;
+  const WarpLevel *e = k->e;
+  Arena *a = k->b.arena;
+  int32_t signals[MAX_RANK] = {w->W + 1, w->G};
+  warps_make_rings(k);
+  k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
+  k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
+  warps_make_share(k);
+  warps_make_held(k);
+  k->kept = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
+  k->by = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
+  for (int l = 0; l < w->C; l++)
+    make_private(k, l);
+}
+
+/* Starts what is kept with ones, which nobody needs: what is at least so much for sure stays so, and nothing is divided
+ * by zero. */
+static void start_kept(WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  for (int i = 0; i < k->w.C * e->nvalues; i++)
+    for (int c = 0; c < warps_kept(e, i % e->nvalues) * k->w.X; c++) {
+      Value *at[] = {warps_small(k, c / k->w.X), warps_small(k, c % k->w.X)};
+      Value *one = build_float(&k->b, e->value[i % e->nvalues].type, 1);
+      build_astore(&k->b, k->kept[i], 0, one, 2, at, NULL);
+    }
+}
+
+/* The same of what is put by: of rows before a segment's first nothing was. */
+static void start_by(WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  Builder outer;
+  if (!warps_put_rows(e))
+    return;
+  Op *loop = build_for(&k->b, warps_small(k, 0), warps_small(k, k->w.G * k->w.U), 1, 0, 0, NULL);
+  warps_go_in(k, loop, 0, &outer);
+  for (int i = 0; i < k->w.C * e->nvalues; i++)
+    for (int c = 0; k->by[i] >= 0 && c < k->w.X; c++) {
+      Value *at[] = {loop->blocks[0]->args[0], warps_small(k, c)};
+      Value *zero = build_const(&k->b, e->value[i % e->nvalues].type, (Const){0});
+      build_astore(&k->b, k->by[i], 0, zero, 2, at, NULL);
+    }
+  k->b = outer;
+}
+
+/* Finds lane and warp, makes the signals ready, and starts what is kept. */
+static void start_block(WarpKernel *k) {
+  Builder outer;
+  const WarpShape *w = &k->w;
+  Value *thread = build_dim(&k->b, OP_THREAD, 0);
+  k->lane = build_dim(&k->b, OP_THREAD, 1);
+  k->warp = w->W + w->movers > 1 ? build1(&k->b, OP_UNIFORM, thread) : warps_small(k, 0);
+  k->is_first = build2(&k->b, OP_EQ, k->warp, warps_small(k, 0));
+  k->is_final = build2(&k->b, OP_EQ, k->warp, warps_small(k, w->W - 1));
+  k->in_warp = build2(&k->b, OP_MUL, k->lane, warps_small(k, w->X));
+  k->step = stencils_use_step(k->e->n, k->e->st) ? build_step(&k->b) : NULL;
+  Value *flat = build2(&k->b, OP_ADD, build2(&k->b, OP_MUL, thread, warps_small(k, WARP_LANES)), k->lane);
+  warps_go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, flat, warps_small(k, 0)), 0, NULL), 0, &outer);
+  for (int i = 0; i < (w->W + 1) * w->G; i++) {
+    Value *ring = warps_small(k, i / w->G), *slot = warps_small(k, i % w->G), *one = warps_small(k, 1);
+    warps_signal(k, OP_SIGNAL_INIT, k->full, one, ring, slot);
+    warps_signal(k, OP_SIGNAL_INIT, k->empty, one, ring, slot);
+  }
+  warps_put_share(k);
+  k->b = outer;
+  build_barrier(&k->b);
+}
+
+/* What the warps do that compute. */
+static void make_levels(WarpKernel *k, Value *from, Value *to) {
+  Builder outer, one;
+  start_kept(k);
+  start_by(k);
+  warps_start_rings(k);
+  Value *carried[CARRIED] = {warps_small(k, 0), warps_small(k, 0)};
+  carried[CARRY_PLACE] = carried[CARRY_SLOT];
+  for (int i = 0; i < LOADS; i++)
+    carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : warps_small(k, 0);
+  bool moves = k->bulk && !k->w.movers;
+  if (moves)
+    warps_load_if_first(k, carried + CARRY_LOADS, to, NULL);
+  for (int g = 0; g < k->w.G && moves; g++)
+    warps_load_if_first(k, carried + CARRY_LOADS, to, warps_small(k, g));
+  walk_segments(k, from, to, carried);
+  if (!moves)
+    return;
+  warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  warps_go_alone(k, &one);
+  build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = 0;
+  k->b = outer;
+}
+
+/* What a block does that has segments: those in strips from `from` to before `to`. */
+static void make_segments(WarpKernel *k, Value *from, Value *to) {
+  Builder outer;
+  start_block(k);
+  if (!k->w.movers) {
+    make_levels(k, from, to);
+    return;
+  }
+  Op *moves = build_if(&k->b, build2(&k->b, OP_GE, k->warp, warps_small(k, k->w.W)), 0, NULL);
+  warps_go_in(k, moves, 0, &outer);
+  make_moves(k, from, to);
+  k->b = builder_at_end(outer.arena, moves->blocks[1]);
+  build_op(&k->b, OP_REGISTERS_MORE, TY_NONE, 0, NULL)->count = k->w.registers;
+  make_levels(k, from, to);
+  k->b = outer;
+}
+
+/* The kernel's body. On small fields some blocks have nothing to do. */
+static void make_body(WarpKernel *k) {
+  Value *from, *to;
+  Builder outer;
+  warps_measure(k);
+  warps_share(k, &from, &to);
+  warps_go_in(k, build_if(&k->b, build2(&k->b, OP_LT, from, to), 0, NULL), 0, &outer);
+  make_segments(k, from, to);
+  k->b = outer;
+}
+
+/* Are rows whole 16 bytes, so that they can go by bulk copies: 1: always, -1: never, 0: the launch's params decide? */
+static int whole_rows(const Lowering *lo, const WarpLevel *e) {
+  int all = 1;
+  for (int n = 0; n < e->nfields; n++) {
+    int one =
+        affine_multiple(field_row(lo->out->arena, &e->m->fields[e->field[n].field]), VECTOR_BYTES / warps_smallest(e));
+    all = one < all ? one : all;
+  }
+  return all;
+}
+
+/* Have the rows of all fields a pitch? */
+static bool have_pitch(const WarpLevel *e) {
+  bool all = true;
+  for (int n = 0; n < e->nfields; n++)
+    all = all && e->m->fields[e->field[n].field].pitch;
+  return all;
+}
+
+/* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
+static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
+                        const char *name) {
+  int index = lowering_kernel(lo, name, l->steps, e->st[0].loc);
+  WarpKernel k = {
+      .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
+  Arena *a = lo->out->arena;
+  k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
+  k.special = warps_special_rows(e, &k.nspecial, k.is_special);
+  k.ragged = bulk && have_pitch(e) ? k.w.vector - 1 : 0;
+  for (int n = 0; n < e->nfields && bulk; n++)
+    kernel_multiple(lo, index, field_row(a, &e->m->fields[e->field[n].field]), k.w.vector);
+  if (!bulk)
+    k.w.movers = 0;
+  k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
+  k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
+  k.k->threads[0] = k.w.W + k.w.movers;
+  k.k->threads[1] = WARP_LANES;
+  k.k->tile[0] = k.k->tile[1] = 1;
+  k.k->extent[0] = affine_const(1);
+  k.k->extent[1] = affine_const(k.blocks);
+  k.b = builder_at_end(a, k.k->body);
+  k.b.loc = k.k->loc;
+  make_arrays(&k);
+  make_body(&k);
+  return index;
+}
+
+/* ---- modules */
+
+/* Rows and columns are counted in 32 bits: launches check that. */
+static void check_extents(Lowering *lo, const Field *f) {
+  for (int d = 0; d < 2; d++) {
+    Affine left = affine_sub(lo->out->arena, affine_const(INT32_MAX / 2), box_extent(lo->out->arena, &f->box, d));
+    if (!left.n && left.c >= 0)
+      continue;
+    Check c = {.value = left,
+               .loc = f->loc,
+               .message = arena_printf(lo->out->arena,
+                                       "field '%s' has more than 2^30 points in dimension %d; use -schedule=stream",
+                                       f->name, d)};
+    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
+  }
+}
+
+/* Adds the kernel of launch `l`, under `s` with as many steps as it makes; and one for rows that are not whole 16 bytes
+ * where params decide, or that alone where none is. Its number. */
+static int warps_kernels(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
+  Schedule own = *s;
+  const char *name = group_name(lo, l, "warps", false);
+  own.T = l->steps;
+  int index = warps_kernel(lo, l, e, &own, whole_rows(lo, e) >= 0, name);
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
+  return index;
+}
+
+/* Adds the sequence of launch `l`. */
+static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, l->steps);
+  host_launch(lo, seq, warps_kernels(lo, l, e, s));
+  host_swaps(lo, seq, l);
+}
+
+/* The launch of the last `n` instances of `m`. All that it stores goes to other buffers than those that it loads:
+ * blocks overlap. */
+static Launch *walk_launch(const Module *m, int n) {
+  const Stencil *end = m->stencils + m->nstencils;
+  Launch *l = launch_new(m, n, end - n, end - n, end);
+  for (int f = 0; f < m->nfields; f++)
+    l->use[f].paired = l->use[f].paired || (l->use[f].stored && !m->fields[f].series);
+  return l;
+}
+
+/* The launches that are walked: all levels, and perhaps fewer, as many for each warp, for the steps that remain. How
+ * many there are, in `out`. */
+static int warps_launches(const Module *m, const Schedule *s, Launch *out[2]) {
+  int32_t n;
+  last_level(m, &n);
+  int between = remainder_tile(m, m->time_tile, s->block[0]);
+  out[0] = walk_launch(m, m->nstencils);
+  if (between > 1)
+    out[1] = walk_launch(m, between * n);
+  return between > 1 ? 2 : 1;
+}
+
+/* The kernels of the walks, and overlapped tiles for the steps that remain. */
+static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const Schedule *s) {
+  int groups;
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[2];
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  int walks = c->sketch ? 1 : 2;
+  int tiles = warps_launches(m, s, tile);
+  for (int i = 0; i < m->ninits + groups + tiles; i++)
+    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  if (!c->sketch)
+    lower_inits(lo, inits, s->rest->block);
+  check_extents(lo, &m->fields[e->field[0].field]);
+  for (int i = 0; i < tiles && i < walks; i++)
+    warps_seq(lo, tile[i], e, s);
+  if (!c->sketch && m->time_tile > 1)
+    overlap_seq(lo, groups, step, s->rest);
+  return lowering_finish(lo);
+}
+
+/* The kernels of strips inside a frame (TileFn). */
+static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
+  const char *why;
+  const WarpLevel *e = warps_level(tile->m, &why);
+  if (!e) {
+    diag_error(lo->c->diags, no_loc(), "-schedule=warps: %s", why);
+    return -1;
+  }
+  e = warps_level_for(e, s);
+  check_extents(lo, &tile->m->fields[e->field[0].field]);
+  return warps_kernels(lo, tile, e, s);
+}
+
+Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  const char *why;
+  (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-warps") || !plan_obeyed(c, m, "lower-warps", FAMILY_WARPS, &s) ||
+      !extents_ready(c, m, "lower-warps"))
+    return NULL;
+  if (s.edges == EDGES_STEPS)
+    return lower_framed(c, m, &s, framed_tile);
+  const WarpLevel *e = warps_level(m, &why);
+  if (!e) {
+    diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);
+    return NULL;
+  }
+  return lower_warps(c, m, warps_level_for(e, &s), &s);
+}

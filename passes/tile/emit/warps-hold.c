@@ -1,0 +1,49 @@
+/* warps-hold.c: what the first and the last warp of a pipeline alone need from group to group is held in shared memory
+ * where registers are short. What ptxas would put by in local memory has a cache of few KiB beside so much shared
+ * memory. Where they are not it is slower, for these two warps have the most to do. */
+#include "passes/tile/emit/lower-warps.h"
+#include "passes/base/tuning.h"
+
+/* How many registers a tile may be expected to take before they are short. Sums of several rows, at several levels of a
+ * warp or in f64, were seen to spill earlier. */
+static double most_registers(const WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = k->w.C > 1 || warps_largest(e) > 4;
+  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
+}
+
+void warps_make_held(WarpKernel *k) {
+  const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
+  bool is_short = k->bulk && !k->w.movers && warps_registers(k->e, &k->w) > most_registers(k);
+  k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
+}
+
+/* The indices of number `i` of `what`. */
+static void held_place(WarpKernel *k, WarpHeld what, int i, Value **at) {
+  at[0] = build_int(&k->b, TY_I32, what);
+  at[1] = build_int(&k->b, TY_I32, i);
+}
+
+void warps_hold(WarpKernel *k, WarpHeld what, int n, Value *const *v) {
+  Builder outer;
+  build_bare(&k->b, OP_BARRIER_WARP);
+  Value *at[2], *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+  Op *alone = build_if(&k->b, one, 0, NULL);
+  outer = k->b;
+  build_bare(&outer, OP_BARRIER_WARP);
+  k->b = builder_at_end(outer.arena, alone->blocks[0]);
+  k->b.loc = outer.loc;
+  for (int i = 0; i < n; i++) {
+    held_place(k, what, i, at);
+    build_astore(&k->b, k->held, 0, v[i], 2, at, NULL);
+  }
+  k->b = outer;
+}
+
+void warps_take_held(WarpKernel *k, WarpHeld what, int n, Value **v) {
+  Value *at[2];
+  for (int i = 0; i < n; i++) {
+    held_place(k, what, i, at);
+    v[i] = build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I32, k->held, 0, 2, at, NULL));
+  }
+}

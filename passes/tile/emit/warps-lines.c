@@ -1,0 +1,82 @@
+/* warps-lines.c: choices that matter on one row of the grid alone (tile/warps-choices.c) are made for all cells of a
+ * lane at once, by one test of the row, in place of one or more for each cell; where no row of the group is that one,
+ * not at all. A barrier of the warp keeps LLVM from making choices of that again; of few cells ptxas does, which is
+ * longer than before. */
+#include "passes/tile/emit/lower-warps.h"
+
+/* A lane has so many cells at least. */
+enum { LEAST_CELLS = 6 };
+
+/* Those of the conditions that condition `v` is all of which are the same in all columns. */
+static Value *row_condition(WarpCell *c, Point *p, int v) {
+  WarpKernel *k = c->r->k;
+  int n;
+  const int *parts = warps_condition_parts(k->b.arena, k->e, v, &n);
+  Value *all = NULL;
+  for (int i = 0; i < n; i++)
+    if (k->e->value[parts[i]].of_row) {
+      Value *one = warps_value(c, p, parts[i]);
+      all = all ? build2(&k->b, OP_AND, all, one) : one;
+    }
+  return all;
+}
+
+/* Cell `i` of the row of `c`, for values that are to be made apart from those of other cells. */
+static WarpCell own_cell(const WarpCell *c, int i, bool on_line) {
+  const WarpKernel *k = c->r->k;
+  WarpCell own = {.r = c->r, .i = i, .stage = c->stage, .time = c->time, .y = c->y, .on_line = on_line};
+  own.map = ARENA_ARRAY(k->b.arena, Value *, k->e->nvalues);
+  return own;
+}
+
+/* The cells of what choice `v` is on all other rows. */
+static void make_others(const WarpCell *c, int v, Value **out) {
+  WarpKernel *k = c->r->k;
+  for (int i = 0; i < k->w.X; i++) {
+    WarpCell own = own_cell(c, i, c->on_line);
+    Point p = warps_point(&own);
+    out[i] = warps_used(&own, &p, &k->e->value[v].uses[2]);
+  }
+}
+
+/* The cells of choice `v` where the row may be the one; others[]: what they are elsewhere. */
+static void choose_cells(const WarpCell *c, int v, Value *const *others, Value **out) {
+  WarpKernel *k = c->r->k;
+  int other = k->e->value[v].uses[2].value;
+  for (int i = 0; i < k->w.X; i++) {
+    WarpCell own = own_cell(c, i, true);
+    Point p = warps_point(&own);
+    if (k->e->value[other].kind == WARP_OP)
+      own.map[other] = others[i];
+    out[i] = warps_value(&own, &p, v);
+  }
+}
+
+Value *warps_on_line(WarpCell *c, Point *p, int v) {
+  WarpKernel *k = c->r->k;
+  const WarpLevel *e = k->e;
+  if (e->value[v].choice && !c->r->special && k->is_special[v])
+    return warps_used(c, p, &e->value[v].uses[2]);
+  if (c->on_line || k->w.X < LEAST_CELLS || !e->value[v].choice)
+    return NULL;
+  Value ***row = &c->r->lines[v * (e->latest + e->below + 1) + c->time + e->below];
+  if (*row)
+    return (*row)[c->i];
+  Type types[MAX_WARP_CELLS];
+  Value *cells[MAX_WARP_CELLS], *others[MAX_WARP_CELLS];
+  make_others(c, v, others);
+  for (int i = 0; i < k->w.X; i++)
+    types[i] = e->value[v].type;
+  Value *one = row_condition(c, p, e->value[v].uses[0].value);
+  Op *op = build_if(&k->b, build1(&k->b, OP_UNIFORM, one), k->w.X, types);
+  Builder outer = k->b;
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  build_bare(&k->b, OP_BARRIER_WARP);
+  choose_cells(c, v, others, cells);
+  build_yield(&k->b, k->w.X, cells);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  build_yield(&k->b, k->w.X, others);
+  k->b = outer;
+  *row = op->results;
+  return (*row)[c->i];
+}

@@ -1,0 +1,404 @@
+/* warps-rows.c: the rows of a group go through the levels of a warp. A row of each field comes from the rings in front
+ * of the warp (or from global memory); each level makes of it a row of each of its values, and what leaves the level
+ * goes to the next, at last to the rings behind the warp (or to global memory). */
+#include "passes/tile/emit/lower-warps.h"
+
+/* ---- cells */
+
+Value *warps_column(WarpRow *r, int i) {
+  WarpKernel *k = r->k;
+  return warps_add(k, build2(&k->b, OP_ADD, r->x, k->in_warp), i);
+}
+
+/* The array that keeps rows of value `v` at the row's level. */
+static int kept_array(const WarpRow *r, int v) { return r->k->kept[r->level * r->k->e->nvalues + v]; }
+
+/* Where row number `place`, the latest being 0, is in that array: the latest is last. LLVM moves what a loop carries in
+ * the order in which it lies in an array, last things first: each row so takes the place of one that has gone. The
+ * other way round each is moved twice. */
+static int cell_kept(const WarpRow *r, int v, int place) { return warps_kept(r->k->e, v) - 1 - place; }
+
+/* What is kept of value `v` as row number `place`, the latest being 0, of cell `i`. */
+static Value *load_kept(WarpRow *r, int v, int place, int i) {
+  Builder *b = &r->k->b;
+  Value *at[] = {build_int(b, TY_I32, cell_kept(r, v, place)), build_int(b, TY_I32, i)};
+  return build_aload(b, r->k->e->value[v].type, kept_array(r, v), 0, 2, at, NULL);
+}
+
+static void store_kept(WarpRow *r, int v, int place, int i, Value *x) {
+  Builder *b = &r->k->b;
+  Value *at[] = {build_int(b, TY_I32, cell_kept(r, v, place)), build_int(b, TY_I32, i)};
+  build_astore(b, kept_array(r, v), 0, x, 2, at, NULL);
+}
+
+Value *warps_aged(WarpRow *r, int v, int age, int i) { return age ? load_kept(r, v, age - 1, i) : r->now[v][i]; }
+
+/* The same of a cell of a field that may be another lane's: by a shuffle then. */
+static Value *cell_of(WarpRow *r, int v, int age, int i) {
+  WarpKernel *k = r->k;
+  int X = k->w.X, side = k->e->beside;
+  if (i >= 0 && i < X)
+    return warps_aged(r, v, age, i);
+  Value ***row = &r->beside[v * k->e->keeps + age];
+  *row = *row ? *row : ARENA_ARRAY(k->b.arena, Value *, 2 * side);
+  Value **seen = &(*row)[i < 0 ? i + side : side + i - X];
+  if (*seen)
+    return *seen;
+  *seen = i < 0 ? build_shift_lanes(&k->b, OP_SHUFFLE_UP, warps_aged(r, v, age, X + i), 1)
+                : build_shift_lanes(&k->b, OP_SHUFFLE_DOWN, warps_aged(r, v, age, i - X), 1);
+  if (k->e->constant && r->rims != RIMS_NONE)
+    *seen = warps_in_columns(r, k->e->value[v].field, i, *seen);
+  return *seen;
+}
+
+Point warps_point(WarpCell *c) {
+  WarpKernel *k = c->r->k;
+  Point p = {.m = k->e->m,
+             .user = c,
+             .index = {warps_grid(k, c->y, 0, k->e->wraps[0]),
+                       warps_grid(k, warps_column(c->r, c->i), 1, k->e->wraps[1])}};
+  if (k->step) {
+    Value *before = build_convert(&k->b, TY_I64, k->warp);
+    p.step = warps_add(k, build2(&k->b, OP_ADD, k->step, warps_mul(k, before, k->w.C)), c->r->level);
+  }
+  return p;
+}
+
+/* As many columns as no offset and no lane has. */
+enum { ENDLESS = 1 << 20 };
+
+/* May use `u` lead the cell beyond the right edge, where the lane's last cells alone may be that near to it? */
+static bool may_lead_right(const WarpCell *c, const WarpUse *u) {
+  const WarpKernel *k = c->r->k;
+  return u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->ragged;
+}
+
+/* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
+ * first and last cells alone may be that near to an edge. */
+static int led_aside(const WarpCell *c, const WarpUse *u) {
+  int off = u->off[1], before = c->i, behind = c->r->k->w.X - 1 - c->i;
+  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 ? ENDLESS : behind;
+  if (off >= lo && off <= hi)
+    return off;
+  return (int)eval_map(outside_map(u->rule[1]), off, lo, hi);
+}
+
+/* Does rule `rule` lead from row or column `x` (i32), from `off` away in dimension `d`, to the one `to` away? */
+static Value *leads_to(WarpKernel *k, OutsideRule rule, Value *x, int d, int off, int to) {
+  const Box *box = warps_region(k->e);
+  Value *at = warps_grid(k, x, d, false);
+  Value *led = build_map(&k->b, outside_map(rule), at, off, box->lo[d], box->hi[d]);
+  return build2(&k->b, OP_EQ, led, warps_add(k, at, to));
+}
+
+/* What use `u` gives the cell in the row `dy` rows away. */
+static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
+  WarpKernel *k = c->r->k;
+  int age = c->time - k->e->value[u->value].time - dy, off = u->off[1];
+  int first = u->lo[1], last = u->hi[1];
+  Value *v = cell_of(c->r, u->value, age, c->i + off);
+  if (!u->rule[1] || c->r->rims == RIMS_NONE)
+    return v;
+  if (c->r->rims == RIMS_SIDES && !(k->ragged && may_lead_right(c, u)))
+    first = last = led_aside(c, u);
+  for (int to = first; to <= last; to++)
+    if (to != off) {
+      Value *led = cell_of(c->r, u->value, age, c->i + to);
+      v = build3(&k->b, OP_SELECT, leads_to(k, u->rule[1], warps_column(c->r, c->i), 1, off, to), led, v);
+    }
+  return v;
+}
+
+/* What use `u` gives the cell. */
+static Value *ruled_row(WarpCell *c, const WarpUse *u) {
+  WarpKernel *k = c->r->k;
+  int off = u->off[0];
+  Value *v = ruled_column(c, u, off);
+  for (int to = u->lo[0]; to <= u->hi[0] && u->rule[0] && c->r->rims == RIMS_ANY; to++)
+    if (to != off)
+      v = build3(&k->b, OP_SELECT, leads_to(k, u->rule[0], c->y, 0, off, to), ruled_column(c, u, to), v);
+  return v;
+}
+
+Value *warps_used(WarpCell *c, Point *p, const WarpUse *u) {
+  const WarpValue *w = &c->r->k->e->value[u->value];
+  int age = c->time - w->time - u->off[0];
+  if (w->kind == WARP_INPUT || w->kind == WARP_NEW)
+    return ruled_row(c, u);
+  return w->free || !age ? warps_value(c, p, u->value) : warps_aged(c->r, u->value, age, c->i);
+}
+
+Value *warps_value(WarpCell *c, Point *p, int v) {
+  WarpKernel *k = c->r->k;
+  const WarpValue *x = &k->e->value[v];
+  if (!c->map[v])
+    c->map[v] = warps_on_line(c, p, v);
+  if (c->map[v])
+    return c->map[v];
+  Value **map = ARENA_ARRAY(k->b.arena, Value *, k->e->nvalues);
+  for (int i = 0; i < x->nuses; i++)
+    map[x->op->operands[i]->id] = warps_used(c, p, &x->uses[i]);
+  k->b.loc = x->op->loc;
+  return c->map[v] = body_op(p, &k->b, x->op, map);
+}
+
+/* ---- levels */
+
+/* Has the level rows of value `v`, made by stage `stage` at time `time`, that are more than a step on the way to
+ * others?
+ */
+static bool is_row(const WarpLevel *e, int v, int stage, int time) {
+  const WarpValue *x = &e->value[v];
+  bool made = x->kind == WARP_NEW || (x->kind == WARP_OP && warps_kept(e, v) > 0);
+  return made && x->wanted && !x->free && x->stage == stage && x->time == time;
+}
+
+/* Makes the rows of stage `stage` at time `time`. */
+static void make_rows(WarpRow *r, int stage, int time) {
+  WarpKernel *k = r->k;
+  const WarpLevel *e = k->e;
+  for (int i = 0; i < k->w.X; i++) {
+    WarpCell c = {.r = r, .i = i, .stage = stage, .time = time, .y = NULL};
+    Point p;
+    for (int v = 0; v < e->nvalues; v++) {
+      if (!is_row(e, v, stage, time))
+        continue;
+      if (!c.y) {
+        c.y = warps_add(k, r->y, -time);
+        c.map = ARENA_ARRAY(k->b.arena, Value *, e->nvalues);
+        p = warps_point(&c);
+      }
+      r->now[v] = r->now[v] ? r->now[v] : ARENA_ARRAY(k->b.arena, Value *, k->w.X);
+      bool is_new = e->value[v].kind == WARP_NEW;
+      r->now[v][i] = is_new ? warps_used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
+      r->now[v][i] = warps_carry(&c, v, r->now[v][i]);
+    }
+  }
+}
+
+/* What is to be done with the rows of stage `stage` at time `time` outside of the main pieces. */
+static void mend_rows(WarpRow *r, int stage, int time) {
+  const WarpLevel *e = r->k->e;
+  for (int v = 0; v < e->nvalues && r->rims != RIMS_NONE; v++) {
+    if (e->value[v].kind != WARP_NEW || !is_row(e, v, stage, time))
+      continue;
+    if (warps_has_rims(e, v))
+      warps_take_back(r, v);
+    if (e->constant)
+      warps_make_constant(r, v);
+  }
+}
+
+/* Moves what is kept on by a row. */
+static void move_on(WarpRow *r) {
+  const WarpLevel *e = r->k->e;
+  for (int v = 0; v < e->nvalues; v++)
+    for (int i = 0; i < r->k->w.X && warps_kept(e, v); i++) {
+      for (int place = warps_kept(e, v) - 1; place > 0; place--)
+        store_kept(r, v, place, i, load_kept(r, v, place - 1, i));
+      store_kept(r, v, 0, i, r->now[v][i]);
+    }
+}
+
+/* Takes the rows that have come through their level: own[field] are their cells, and then those of what leaves. */
+static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
+  WarpKernel *k = r->k;
+  const WarpLevel *e = k->e;
+  Arena *a = k->b.arena;
+  r->now = ARENA_ARRAY(a, Value **, e->nvalues);
+  r->beside = ARENA_ARRAY(a, Value **, e->nvalues * e->keeps);
+  r->lines = ARENA_ARRAY(a, Value **, e->nvalues * (e->latest + e->below + 1));
+  for (int n = 0; n < e->nfields; n++)
+    if (e->field[n].in >= 0) {
+      r->now[e->field[n].in] = own[n];
+      if (r->rims != RIMS_NONE && e->constant)
+        warps_make_constant(r, e->field[n].in);
+    }
+  for (int s = 0; s < e->n; s++) {
+    for (int v = 0; v < e->nvalues && r->rims != RIMS_NONE; v++)
+      if (e->value[v].kind == WARP_OUTSIDE && e->value[v].wanted && e->value[v].stage == s)
+        warps_put_by(r, v);
+    for (int time = e->latest; time >= -e->below; time--) {
+      make_rows(r, s, time);
+      mend_rows(r, s, time);
+      for (int v = 0; v < e->nvalues; v++)
+        if (warps_probe(e, v) && is_row(e, v, s, time))
+          warps_see(r, v);
+    }
+  }
+  for (int n = 0; n < e->nfields; n++) {
+    own[n] = ARENA_ARRAY(a, Value *, k->w.X);
+    for (int i = 0; i < k->w.X; i++)
+      own[n][i] = warps_aged(r, e->field[n].out, e->lag - e->value[e->field[n].out].time, i);
+  }
+  move_on(r);
+}
+
+/* ---- rows on their way in and out */
+
+/* The type of number `n` of the level's fields; how many of its cells make 16 bytes. */
+static Type type_of(const WarpKernel *k, int n) { return k->e->m->fields[k->e->field[n].field].type; }
+static int vector_of(const WarpKernel *k, int n) { return VECTOR_BYTES / type_size(type_of(k, n)); }
+
+/* Takes the row out of the ring of field number `n` in front of the warp, to `out`. */
+static void take_row(WarpRow *r, int n, Value **out) {
+  WarpKernel *k = r->k;
+  Value *at[MAX_RANK];
+  warps_row_taken(r, n, at);
+  for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
+    const int64_t off[MAX_RANK] = {0, 0, i};
+    Op *op = build_avload(&k->b, type_of(k, n), vector_of(k, n), k->rings[n], 0, 3, at, off);
+    for (int j = 0; j < vector_of(k, n); j++)
+      out[i + j] = op->results[j];
+  }
+}
+
+/* Puts `row` into the ring of field number `n` behind the warp. */
+static void put_row(WarpRow *r, int n, Value **row) {
+  WarpKernel *k = r->k;
+  Value *at[MAX_RANK];
+  warps_row_put(r, n, at);
+  for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
+    const int64_t off[MAX_RANK] = {0, 0, i};
+    build_avstore(&k->b, k->rings[n], 0, vector_of(k, n), row + i, 3, at, off);
+  }
+}
+
+/* Loads the row of field number `n` from global memory, cell by cell, to `out`. */
+static void load_row(WarpRow *r, int n, Value **out) {
+  WarpKernel *k = r->k;
+  Value *y = warps_grid(k, warps_add(k, r->y, -warps_late(k->e, n)), 0, true);
+  for (int i = 0; i < k->w.X; i++) {
+    Value *at[] = {y, warps_grid(k, warps_column(r, i), 1, true)};
+    out[i] = build_load(&k->b, type_of(k, n), load_buffer(k->lo, k->e->field[n].field), 2, at, NULL);
+  }
+}
+
+/* Is field number `n` stored by the launch? */
+static bool is_stored(const WarpKernel *k, int n) { return k->l->use[k->e->field[n].field].stored; }
+
+/* Stores the finished rows to global memory, those of their cells that are the segment's. */
+static void store_rows(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
+  WarpKernel *k = r->k;
+  const WarpSegment *s = r->s;
+  Value *in_rows = build2(&k->b, OP_AND, build2(&k->b, OP_GE, r->y, s->first), build2(&k->b, OP_LT, r->y, s->end));
+  Value *to_y = warps_grid(k, r->y, 0, false);
+  for (int i = 0; i < k->w.X; i++) {
+    Value *x = warps_column(r, i), *from = build2(&k->b, OP_ADD, s->x, s->from),
+          *to = build2(&k->b, OP_ADD, s->x, s->to), *to_x = warps_grid(k, x, 1, false);
+    Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, x, from), build2(&k->b, OP_LT, x, to));
+    Op *op = build_if(&k->b, build2(&k->b, OP_AND, in_rows, in), 0, NULL);
+    Builder inner = builder_at_end(k->b.arena, op->blocks[0]);
+    for (int n = 0; n < k->e->nfields; n++)
+      if (is_stored(k, n))
+        build_store(&inner, store_buffer(k->lo, k->l, k->e->field[n].field), own[n][i], 2, (Value *[]){to_y, to_x},
+                    NULL);
+  }
+}
+
+/* The row of field number `n` comes to the warp, to `own`. */
+static void come(WarpRow *r, int n, Value **own) {
+  WarpKernel *k = r->k;
+  Builder outer = k->b;
+  Type types[MAX_WARP_CELLS];
+  if (k->bulk) {
+    take_row(r, n, own);
+    return;
+  }
+  for (int i = 0; i < k->w.X; i++)
+    types[i] = type_of(k, n);
+  Op *op = build_if(&outer, k->is_first, k->w.X, types);
+  for (int arm = 0; arm < 2; arm++) {
+    k->b = builder_at_end(outer.arena, op->blocks[arm]);
+    if (arm)
+      take_row(r, n, own);
+    else
+      load_row(r, n, own);
+    build_yield(&k->b, k->w.X, own);
+  }
+  k->b = outer;
+  for (int i = 0; i < k->w.X; i++)
+    own[i] = op->results[i];
+}
+
+/* Has field number `n` rows behind the last warp? Those that are taken late have none that nobody stores. */
+static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_late(k->e, n); }
+
+/* Puts those rows into the rings that no ring behind the last warp has. */
+static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
+  WarpKernel *k = r->k;
+  Builder outer = k->b;
+  bool any = false;
+  for (int n = 0; n < k->e->nfields; n++)
+    any = any || !goes_on(k, n);
+  if (!any || k->w.W == 1)
+    return;
+  Op *op = build_if(&outer, k->is_final, 0, NULL);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  for (int n = 0; n < k->e->nfields; n++)
+    if (!goes_on(k, n))
+      put_row(r, n, own[n]);
+  k->b = outer;
+}
+
+/* The finished rows leave the warp. */
+static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
+  WarpKernel *k = r->k;
+  Builder outer = k->b;
+  Op *op = k->bulk ? NULL : build_if(&outer, k->is_final, 0, NULL);
+  if (op) {
+    k->b = builder_at_end(outer.arena, op->blocks[0]);
+    store_rows(r, own);
+    k->b = builder_at_end(outer.arena, op->blocks[1]);
+  }
+  for (int n = 0; n < k->e->nfields; n++)
+    if (goes_on(k, n))
+      put_row(r, n, own[n]);
+  put_between(r, own);
+  if (op)
+    k->b = outer;
+}
+
+/* A row, row `y` of the field, through all levels of the warp; r has all else that is known of it. */
+static void make_row(WarpRow r) {
+  WarpKernel *k = r.k;
+  Value **own[MAX_WARP_FIELDS];
+  for (int n = 0; n < k->e->nfields; n++) {
+    own[n] = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
+    if (k->e->field[n].in >= 0)
+      come(&r, n, own[n]);
+  }
+  for (r.level = 0; r.level < k->w.C; r.level++) {
+    make_level(&r, own);
+    r.y = warps_add(k, r.y, -k->e->lag);
+  }
+  leave(&r, own);
+  build_bare(&k->b, OP_BARRIER_WARP);
+}
+
+void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer = k->b;
+  Value *first = build_int(&k->b, TY_I32, 0);
+  int V = rims == RIMS_ANY ? k->w.U : k->w.V;
+  build_bare(&k->b, OP_BARRIER_WARP);
+  if (V < k->w.U) {
+    Op *loop = build_for(&k->b, first, build_int(&k->b, TY_I32, k->w.U), V, 0, 0, NULL);
+    outer = k->b;
+    k->b = builder_at_end(outer.arena, loop->blocks[0]);
+    k->b.loc = outer.loc;
+    first = loop->blocks[0]->args[0];
+    y = build2(&k->b, OP_ADD, y, first);
+  }
+  for (int u = 0; u < V; u++)
+    make_row((WarpRow){.k = k,
+                       .rims = rims,
+                       .special = special,
+                       .u = u,
+                       .s = s,
+                       .x = s->x,
+                       .y = warps_add(k, y, u),
+                       .number = warps_add(k, first, u),
+                       .slot = slot});
+  if (V < k->w.U)
+    k->b = outer;
+}

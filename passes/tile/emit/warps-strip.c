@@ -1,0 +1,206 @@
+/* warps-strip.c: how the field is cut into strips and segments. All strips' rows, each strip with as many more as a
+ * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
+ * wherever the cuts are, and one wave of blocks has it all. */
+#include "passes/tile/emit/lower-warps.h"
+#include "passes/base/tuning.h"
+
+static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }
+
+Value *warps_add(WarpKernel *k, Value *x, int64_t y) {
+  return y ? build2(&k->b, OP_ADD, x, build_int(&k->b, x->type, y)) : x;
+}
+
+Value *warps_mul(WarpKernel *k, Value *x, int64_t y) { return build2(&k->b, OP_MUL, x, build_int(&k->b, x->type, y)); }
+
+Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal) {
+  const Box *box = warps_region(k->e);
+  Value *at = build2(&k->b, OP_ADD, build_convert(&k->b, TY_I64, x), build_affine(&k->b, k->e->m, box->lo[d]));
+  return legal ? build_map(&k->b, k->e->wraps[d] ? OP_WRAP : OP_GUARD, at, 0, box->lo[d], box->hi[d]) : at;
+}
+
+/* x / y of numbers that are the same for the block, which targets do not see where a division is a call. */
+static Value *divide(WarpKernel *k, Value *x, Value *y) {
+  Value *q = build2(&k->b, OP_DIV, x, y);
+  return y->def->code == OP_CONST ? q : build1(&k->b, OP_UNIFORM, q);
+}
+
+/* The same rounded up, of numbers that are not negative. */
+static Value *divide_up(WarpKernel *k, Value *x, Value *y) {
+  return divide(k, build2(&k->b, OP_ADD, x, warps_add(k, y, -1)), y);
+}
+
+/* Columns of a strip; from where one begins to where the next does. */
+static int64_t strip_columns(const WarpKernel *k) { return (int64_t)WARP_LANES * k->w.X; }
+static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2 * k->w.halo; }
+
+/* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
+ * not images. */
+static int64_t end_cost(const WarpKernel *k) {
+  return k->e->wraps[0] || !warps_any_rims(k) ? 1 : (int64_t)tuning.strip_end;
+}
+
+void warps_measure(WarpKernel *k) {
+  const Module *m = k->e->m;
+  const Box *box = warps_region(k->e);
+  k->rows = build_affine(&k->b, m, box_extent(k->b.arena, box, 0));
+  k->columns = build_affine(&k->b, m, box_extent(k->b.arena, box, 1));
+  k->copied = k->columns;
+  if (k->ragged)
+    k->copied = warps_mul(k, build2(&k->b, OP_DIV, warps_add(k, k->columns, k->ragged), number(k, k->ragged + 1)),
+                          k->ragged + 1);
+  Value *inner = warps_add(k, k->copied, k->e->wraps[1] ? 0 : -2 * (int64_t)k->w.halo), *one = number(k, 1);
+  Value *strips = divide_up(k, build2(&k->b, OP_MAX, inner, one), number(k, strip_distance(k)));
+  Value *any = build2(&k->b, OP_MIN, build2(&k->b, OP_MIN, k->rows, k->columns), one);
+  k->strips = build2(&k->b, OP_MUL, strips, build2(&k->b, OP_MAX, any, number(k, 0)));
+  k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
+}
+
+/* What a row of a strip costs. */
+static int row_cost(void) { return (int)tuning.strip_row; }
+
+/* What one at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
+ * most of a lane's, in f32 where roots are tested, too, and where lanes bring images cell by cell. */
+static int rim_cost(const WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > k->w.X,
+       roots = warps_roots(e) && warps_largest(e) == 4, by_cells = k->ragged && e->wraps[1];
+  return (int)(most || roots || by_cells ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+}
+
+/* Is strip `s` the first or the last? */
+static Value *is_rim(WarpKernel *k, Value *s) {
+  Value *first = build2(&k->b, OP_EQ, s, number(k, 0)), *last = build2(&k->b, OP_EQ, warps_add(k, s, 1), k->strips);
+  return build2(&k->b, OP_OR, first, last);
+}
+
+/* Where strip `s` begins in the list, counted in cost. */
+static Value *start_of(WarpKernel *k, Value *s) {
+  Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, row_cost()), warps_mul(k, behind, rim_cost(k) - row_cost()));
+  return build2(&k->b, OP_MUL, cost, k->length);
+}
+
+/* The strip that has place `at` of the list; the last if it is behind all. */
+static Value *strip_at(WarpKernel *k, Value *at) {
+  Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - row_cost()));
+  Value *s = divide(k, inner, warps_mul(k, length, row_cost()));
+  return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
+}
+
+/* How many of the rows that stand for what a segment costs at the upper and lower rim lie before a strip's first, the
+ * others behind its last: half of them, but for those of a segment anywhere. */
+static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k) - 1) / 2; }
+
+/* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the
+ * place stands for what rims cost. The two quotients are made uniform each by itself: of a choice between them LLVM
+ * makes one by a number that it does not know, which is a call. */
+static Value *row_at(WarpKernel *k, Value *s, Value *at) {
+  Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
+  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
+  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, row_cost())));
+  return warps_add(k, build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner), -rows_before(k));
+}
+
+/* The block's part of the list: from *from to before *to. No part is so short that it costs more than twice what it
+ * gives. */
+static void share_of(WarpKernel *k, Value **from, Value **to) {
+  Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
+  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
+  all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
+  Value *least = number(k, 2 * (int64_t)k->w.ends * row_cost());
+  Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
+  *from = build2(&k->b, OP_MUL, build_dim(&k->b, OP_BLOCK, 1), share);
+  *to = build2(&k->b, OP_MIN, build2(&k->b, OP_ADD, *from, share), all);
+}
+
+void warps_share(WarpKernel *k, Value **from, Value **to) {
+  Value *first, *end, *one = number(k, 1);
+  share_of(k, &first, &end);
+  Value *begin = strip_at(k, first), *last = strip_at(k, warps_add(k, end, -1));
+  Value *past = build_convert(&k->b, TY_I64, build2(&k->b, OP_GE, row_at(k, begin, first), k->rows));
+  Value *any = build_convert(&k->b, TY_I64, build2(&k->b, OP_GE, row_at(k, last, end), one));
+  *from = build1(&k->b, OP_UNIFORM, build_convert(&k->b, TY_I32, build2(&k->b, OP_ADD, begin, past)));
+  *to = build1(&k->b, OP_UNIFORM, build_convert(&k->b, TY_I32, build2(&k->b, OP_ADD, last, any)));
+}
+
+/* ---- segments */
+
+/* What of the block's part of the list is put by in shared memory: kept in registers, it would take them from what is
+ * computed meanwhile. */
+enum { PUT_FIRST, PUT_END, PUT_STRIPS, PUT_LENGTH, PUT };
+
+/* The indices of what is put by as number `i`. */
+static void put_place(WarpKernel *k, int i, Value **at) {
+  at[0] = build_int(&k->b, TY_I32, 0);
+  at[1] = build_int(&k->b, TY_I32, i);
+}
+
+void warps_put_share(WarpKernel *k) {
+  Value *v[PUT] = {[PUT_STRIPS] = k->strips, [PUT_LENGTH] = k->length}, *at[2];
+  share_of(k, &v[PUT_FIRST], &v[PUT_END]);
+  for (int i = 0; i < PUT; i++) {
+    put_place(k, i, at);
+    build_astore(&k->b, k->share, 0, v[i], 2, at, NULL);
+  }
+}
+
+void warps_make_share(WarpKernel *k) {
+  const int32_t cells[MAX_RANK] = {1, PUT};
+  k->share = kernel_array(k->lo, k->k, "share", TY_I64, SPACE_SHARED, cells, NULL, NULL);
+}
+
+/* What was put by as number `i`. */
+static Value *take_back(WarpKernel *k, int i) {
+  Value *at[2];
+  put_place(k, i, at);
+  return build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I64, k->share, 0, 2, at, NULL));
+}
+
+/* `x`, an i64 that is known to be small, as an i32. */
+static Value *narrow(WarpKernel *k, Value *x) { return build_convert(&k->b, TY_I32, x); }
+
+/* Sets the columns of segment `g` of strip `s`: the first begins at the field's first column, the last ends at its
+ * last.
+ */
+static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
+  Builder *b = &k->b;
+  Value *zero = number(k, 0);
+  Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->copied, -strip_columns(k));
+  Value *x = build2(b, OP_MAX, build2(b, OP_MIN, begin, most), zero);
+  Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->copied, x);
+  Value *is_last = build2(b, OP_EQ, warps_add(k, s, 1), k->strips);
+  g->x = narrow(k, x);
+  g->from = narrow(k, build3(b, OP_SELECT, build2(b, OP_EQ, s, zero), zero, own));
+  g->to = narrow(k, build3(b, OP_SELECT, is_last, rest, warps_add(k, own, strip_distance(k))));
+  g->columns = narrow(k, build2(b, OP_MIN, rest, number(k, strip_columns(k))));
+}
+
+/* The same where columns beyond the field's are images: all strips have a halo on both sides. */
+static void set_images(WarpKernel *k, Value *s, WarpSegment *g) {
+  Value *begin = warps_mul(k, s, strip_distance(k)), *rest = build2(&k->b, OP_SUB, k->copied, begin);
+  g->x = narrow(k, warps_add(k, begin, -(int64_t)k->w.halo));
+  g->from = build_int(&k->b, TY_I32, k->w.halo);
+  g->to = narrow(k, warps_add(k, build2(&k->b, OP_MIN, rest, number(k, strip_distance(k))), k->w.halo));
+  g->columns = build_int(&k->b, TY_I32, strip_columns(k));
+}
+
+WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
+  WarpKernel inner = *outer, *k = &inner;
+  Builder *b = &k->b;
+  Value *zero = number(k, 0), *s = build_convert(b, TY_I64, strip);
+  Value *first = take_back(k, PUT_FIRST), *end = take_back(k, PUT_END);
+  k->strips = take_back(k, PUT_STRIPS);
+  k->length = take_back(k, PUT_LENGTH);
+  Value *from = build2(b, OP_MAX, row_at(k, s, first), zero);
+  Value *to = build2(b, OP_MIN, row_at(k, s, end), k->rows);
+  int32_t together = k->w.U * k->w.R;
+  Value *rounds =
+      build2(b, OP_DIV, warps_add(k, build2(b, OP_SUB, to, from), k->w.ends + together - 1), number(k, together));
+  Value *groups = warps_mul(k, rounds, k->w.R);
+  WarpSegment g = {.first = narrow(k, from), .end = narrow(k, to), .groups = narrow(k, groups)};
+  (k->e->wraps[1] ? set_images : set_columns)(k, s, &g);
+  g.y = warps_add(k, g.first, -(int64_t)k->e->below * k->w.C * k->w.W);
+  outer->b = k->b;
+  return g;
+}

@@ -1,0 +1,484 @@
+/* frame.c: the grid's edges step by step, beside tiles of several steps inside (frame.h). */
+#include "passes/tile/frame.h"
+
+/* One of so many of the grid's points at most are few; a layer that is at most so many points from the grid's end is at
+ * an edge. */
+enum { FEW_POINTS_SHARE = 8, FRAME_GAP = 32 };
+
+/* The work on a module: what it is for, and what was found. */
+typedef struct Finder {
+  const Module *m;
+  const Const *scalars;
+  int T;
+  Frame *f;
+  FrameRole *role; /* [stencil] */
+  bool *left;      /* [stencil] tiles leave it out: a probe that sees the frame alone */
+  bool *inner;     /* [field] the tiles' launch writes it */
+  bool *written;   /* [field] the step writes it */
+  const char *why;
+} Finder;
+
+/* Notes why there is no frame, if nothing was noted before. False. */
+static bool none(Finder *x, const char *why) {
+  x->why = x->why ? x->why : why;
+  return false;
+}
+
+/* ---- what each stencil is */
+
+/* Has piece `p` few points? */
+static bool few(const Finder *x, const Piece *p) {
+  return box_share(x->m, &p->box, x->scalars) * FEW_POINTS_SHARE <= 1;
+}
+
+/* What stencil number `i` is, and the fields that tiles and steps write. */
+static void note_role(Finder *x, int i) {
+  const Stencil *st = &x->m->stencils[i];
+  bool edge = !is_history_stencil(x->m, st);
+  for (int k = 0; k < st->npieces; k++)
+    edge = edge && few(x, &st->pieces[k]);
+  x->role[i] = is_probe_stencil(x->m, st)   ? FRAME_PROBE
+               : !edge                      ? FRAME_INNER
+               : stencil_is_point(x->m, st) ? FRAME_POINT
+                                            : FRAME_EDGE;
+  for (int k = 0; k < st->npieces; k++)
+    for (int t = 0; t < st->pieces[k].ntargets; t++) {
+      x->written[st->pieces[k].targets[t]] |= x->role[i] != FRAME_PROBE;
+      x->inner[st->pieces[k].targets[t]] |= x->role[i] == FRAME_INNER && !few(x, &st->pieces[k]);
+    }
+}
+
+/* Does the tiles' launch have piece `p` of stencil number `i`? */
+static bool stays(const Finder *x, int i, const Piece *p) {
+  return x->role[i] == FRAME_PROBE || x->role[i] == FRAME_POINT || (x->role[i] == FRAME_INNER && !few(x, p));
+}
+
+/* ---- what tiles may look at */
+
+typedef struct Looks {
+  Finder *x;
+  const Piece *piece;
+  bool edges; /* it reads a field that only stencils of edges write */
+} Looks;
+
+/* Notes an access (a stencil_accesses callback). */
+static void look(void *user, const Piece *piece, int field, const int64_t *off) {
+  Looks *l = user;
+  (void)off;
+  l->edges |= piece == l->piece && l->x->written[field] && !l->x->inner[field];
+}
+
+/* Does piece `p` of `st` read what only edges write? */
+static bool reads_edges(Finder *x, const Stencil *st, const Piece *p) {
+  Looks l = {x, p, false};
+  stencil_accesses(st, look, &l);
+  return l.edges;
+}
+
+/* Can field `f`, which tiles write, be copied at the edges? */
+static bool can_copy(Finder *x, int f) {
+  const Field *field = &x->m->fields[f];
+  if (!box_equal(&field->box, &x->m->grid))
+    return none(x, "a field inside is not as large as the grid");
+  if (field->outside == OUTSIDE_PERIODIC)
+    return none(x, "a field inside is periodic");
+  return true;
+}
+
+/* Checks the pieces that tiles have. */
+static bool check_inner(Finder *x) {
+  bool any = false;
+  for (int i = 0; i < x->m->nstencils; i++) {
+    const Stencil *st = &x->m->stencils[i];
+    for (int k = 0; k < st->npieces; k++)
+      if (stays(x, i, &st->pieces[k])) {
+        any |= x->role[i] == FRAME_INNER && !is_history_stencil(x->m, st);
+        if (reads_edges(x, st, &st->pieces[k]))
+          return none(x, "what is computed inside reads a field of an edge");
+      }
+    for (int t = 0; t < st->ntargets && is_history_stencil(x->m, st); t++)
+      if (copied_field(x->m, st, st->targets[t]) < 0 || !x->inner[x->m->fields[st->targets[t]].present])
+        return none(x, "a field of an edge has older levels");
+  }
+  for (int f = 0; f < x->m->nfields; f++)
+    if (x->inner[f] && !can_copy(x, f))
+      return false;
+  return any || none(x, "all stencils have few points");
+}
+
+/* ---- the inner box */
+
+/* The points of `box` in dimension `d`, of those of the grid, under the params' defaults. */
+static double share_across(const Finder *x, const Box *box, int d) {
+  Box line = x->m->grid;
+  line.lo[d] = box->lo[d];
+  line.hi[d] = box->hi[d];
+  return box_share(x->m, &line, x->scalars);
+}
+
+/* Does `box` lie along the low, or the high, end of the grid in dimension `d`: thin across it, no further in than it is
+ * thick? */
+static bool lies_at(const Finder *x, const Box *box, int d, bool high) {
+  int64_t gap;
+  Affine end = high ? x->m->grid.hi[d] : x->m->grid.lo[d], own = high ? box->hi[d] : box->lo[d];
+  return share_across(x, box, d) * FEW_POINTS_SHARE <= 1 && affine_diff(own, end, &gap) &&
+         (high ? gap <= 0 && gap >= -FRAME_GAP : gap >= 0 && gap <= FRAME_GAP);
+}
+
+/* Does the inner box, as it is now, leave out all of `box`? */
+static bool left_out(const Finder *x, const Box *box) {
+  bool out = false;
+  for (int d = 0; d < box->rank; d++) {
+    int64_t below, above;
+    out = out || (x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &below) && below < 0) ||
+          (x->f->hi[d] && affine_diff(box->lo[d], x->f->inner.hi[d], &above) && above > 0);
+  }
+  return out;
+}
+
+/* Makes the inner box end before `box`, which lies at that side of the grid. */
+static bool cut_off(Finder *x, const Box *box, int d, bool high) {
+  Affine *end = high ? &x->f->inner.hi[d] : &x->f->inner.lo[d],
+         to = high ? affine_add_const(box->lo[d], -1) : affine_add_const(box->hi[d], 1);
+  bool *has = high ? &x->f->hi[d] : &x->f->lo[d];
+  int64_t diff;
+  if (*has && !affine_diff(to, *end, &diff))
+    return none(x, "layers of one side are as thick as params say");
+  if (!*has || (high ? diff < 0 : diff > 0))
+    *end = to;
+  *has = true;
+  return true;
+}
+
+/* At how many sides does `box` lie? The last of them is in *d and *high. */
+static int sides_of(const Finder *x, const Box *box, int *d, bool *high) {
+  int n = 0;
+  for (int e = 0; e < 2 * box->rank; e++)
+    if (lies_at(x, box, e / 2, e % 2)) {
+      *d = e / 2;
+      *high = e % 2;
+      n++;
+    }
+  return n;
+}
+
+/* Leaves the piece `p` out of the inner box, if the tiles' launch does not have it but writes a target of it; in the
+ * first round those at one side alone. */
+static bool leave_out(Finder *x, const Piece *p, bool first) {
+  int d = 0;
+  bool high = false, writes = false;
+  for (int t = 0; t < p->ntargets; t++)
+    writes = writes || x->inner[p->targets[t]];
+  if (!writes || left_out(x, &p->box))
+    return true;
+  int n = sides_of(x, &p->box, &d, &high);
+  if (n == 0)
+    return none(x, "a stencil of few points is not at an edge of the grid");
+  return first && n > 1 ? true : cut_off(x, &p->box, d, high);
+}
+
+/* Finds the inner box. */
+static bool find_inner(Finder *x) {
+  x->f->inner = x->m->grid;
+  for (int first = 1; first >= 0; first--)
+    for (int i = 0; i < x->m->nstencils; i++)
+      for (int k = 0; k < x->m->stencils[i].npieces; k++) {
+        const Piece *p = &x->m->stencils[i].pieces[k];
+        if (!stays(x, i, p) && !leave_out(x, p, first))
+          return false;
+      }
+  for (int d = 0; d < x->m->grid.rank; d++)
+    if (x->f->lo[d] || x->f->hi[d])
+      return true;
+  return none(x, "no stencil of few points changes what others compute");
+}
+
+/* ---- the tiles' launch */
+
+/* Stencil `st`, number `i`, with the pieces that tiles have. */
+static Stencil inner_stencil(const Finder *x, int i) {
+  Stencil st = x->m->stencils[i];
+  Arena *a = x->m->arena;
+  int32_t n = 0, ntargets = 0, *targets = NULL;
+  Piece *pieces = NULL;
+  for (int k = 0; k < st.npieces; k++)
+    if (stays(x, i, &st.pieces[k])) {
+      ARENA_PUSH(a, pieces, n, st.pieces[k]);
+      pieces[n - 1].body = block_clone(a, st.pieces[k].body, NULL, NULL);
+    }
+  for (int t = 0; t < st.ntargets; t++) {
+    bool has = false;
+    for (int k = 0; k < n; k++)
+      has = has || piece_target(&pieces[k], st.targets[t]) >= 0;
+    if (has)
+      ARENA_PUSH(a, targets, ntargets, st.targets[t]);
+  }
+  st.pieces = pieces;
+  st.npieces = n;
+  st.targets = targets;
+  st.ntargets = ntargets;
+  st.group = 0;
+  return st;
+}
+
+/* A copy of the module whose stencils and fields may be changed. */
+static Module *copy_of(const Module *m) {
+  Module *copy = ARENA_NEW(m->arena, Module);
+  *copy = *m;
+  copy->fields = NULL;
+  copy->nfields = 0;
+  for (int f = 0; f < m->nfields; f++)
+    ARENA_PUSH(m->arena, copy->fields, copy->nfields, m->fields[f]);
+  return copy;
+}
+
+/* The inner stencils, one step of them; NULL: a stencil on a point is none of them. */
+static Module *inner_step(Finder *x) {
+  Module *step = copy_of(x->m);
+  step->stencils = NULL;
+  step->nstencils = 0;
+  step->plan = NULL;
+  for (int i = 0; i < x->m->nstencils; i++) {
+    if (x->role[i] != FRAME_EDGE && !x->left[i])
+      ARENA_PUSH(x->m->arena, step->stencils, step->nstencils, inner_stencil(x, i));
+    if (x->role[i] == FRAME_POINT && !merge_point(step, step->nstencils - 1)) {
+      none(x, "a stencil on a point is no part of the one before it");
+      return NULL;
+    }
+  }
+  return step;
+}
+
+/* Repeats the module `tiled` T times and notes what T steps reach. */
+static void repeat(Finder *x, Module *tiled) {
+  module_repeat(tiled, x->T);
+  Extent *need = ARENA_ARRAY(tiled->arena, Extent, tiled->nfields);
+  bool *has = ARENA_ARRAY(tiled->arena, bool, tiled->nfields);
+  const Stencil *end = tiled->stencils + tiled->nstencils;
+  halo_compute(tiled, tiled->nstencils, tiled->stencils, end, need, has);
+  for (int f = 0; f < tiled->nfields; f++)
+    for (int d = 0; d < x->m->grid.rank && has[f]; d++) {
+      x->f->halo.lo[d] = need[f].lo[d] > x->f->halo.lo[d] ? need[f].lo[d] : x->f->halo.lo[d];
+      x->f->halo.hi[d] = need[f].hi[d] > x->f->halo.hi[d] ? need[f].hi[d] : x->f->halo.hi[d];
+    }
+}
+
+/* Widens the extent `user` by an access (a stencil_accesses callback). */
+static void note_offset(void *user, const Piece *piece, int field, const int64_t *off) {
+  Extent *e = user;
+  (void)field;
+  for (int d = 0; d < piece->box.rank; d++) {
+    e->hi[d] = off[d] > e->hi[d] ? off[d] : e->hi[d];
+    e->lo[d] = -off[d] > e->lo[d] ? -off[d] : e->lo[d];
+  }
+}
+
+/* Does all that the probe's stencil number `i` reads lie in the frame, that of T steps? */
+static bool in_frame(const Finder *x, int i) {
+  const Box *box = &x->m->stencils[i].pieces[0].box;
+  Extent off = {{0}, {0}};
+  stencil_accesses(&x->m->stencils[i], note_offset, &off);
+  bool in = false;
+  int64_t deep;
+  for (int d = 0; d < box->rank; d++)
+    in = in ||
+         (x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &deep) && deep + off.hi[d] < x->f->halo.lo[d]) ||
+         (x->f->hi[d] && affine_diff(x->f->inner.hi[d], box->lo[d], &deep) && deep + off.lo[d] < x->f->halo.hi[d]);
+  return in;
+}
+
+/* Makes f->tiled and f->whole, and what T steps reach. Tiles leave out the probes that see nothing but the frame. */
+static bool make_modules(Finder *x) {
+  Module *tiled = inner_step(x), *whole = copy_of(x->m);
+  bool seen = false;
+  if (!tiled)
+    return false;
+  repeat(x, tiled);
+  for (int i = 0; i < x->m->nstencils; i++) {
+    x->left[i] = x->role[i] == FRAME_PROBE && in_frame(x, i);
+    seen = seen || x->left[i];
+  }
+  if (seen)
+    repeat(x, tiled = inner_step(x));
+  whole->fields = tiled->fields;
+  whole->nfields = tiled->nfields;
+  x->f->tiled = tiled;
+  x->f->whole = whole;
+  return true;
+}
+
+Launch *frame_tile(const Frame *f) {
+  const Module *m = f->tiled;
+  const Stencil *end = m->stencils + m->nstencils;
+  Launch *l = launch_new(m, m->nstencils, m->stencils, m->stencils, end);
+  for (int i = 0; i < m->nfields && !l->illegal; i++)
+    l->use[i].paired = l->use[i].paired || (l->use[i].stored && !m->fields[i].series);
+  return l;
+}
+
+/* Does the tiles' launch leave the buffers that it loads as they are? */
+static bool check_tile(Finder *x) {
+  const Launch *l = frame_tile(x->f);
+  if (l->illegal)
+    return none(x, l->illegal);
+  for (int i = 0; i < x->f->tiled->nfields; i++)
+    if (l->use[i].from >= 0 || l->use[i].into >= 0)
+      return none(x, "older levels are kept for more steps than a tile makes");
+  return true;
+}
+
+/* ---- the steps of the frame */
+
+/* Have the stencils a target in common? */
+static bool sets_same(const Stencil *st, const Stencil *other) {
+  bool same = false;
+  for (int t = 0; t < st->ntargets; t++)
+    same = same || stencil_target(other, st->targets[t]) >= 0;
+  return same;
+}
+
+/* How far the instance of stencil number `i` in the first of the T steps reaches beyond the output tile; of one on a
+ * point, those before it that set what it changes. */
+static Extent first_reach(const Finder *x, int i) {
+  Extent reach = {{0}, {0}};
+  int at = -1;
+  for (int k = 0; k <= i; k++) {
+    at += x->role[k] == FRAME_INNER || (x->role[k] == FRAME_PROBE && !x->left[k]);
+    bool own = k == i, makes = x->role[i] == FRAME_POINT && sets_same(&x->m->stencils[k], &x->m->stencils[i]);
+    for (int d = 0; d < x->m->grid.rank && x->role[k] == FRAME_INNER && (own || makes); d++) {
+      const Extent *e = &x->f->tiled->stencils[at].extent;
+      reach.lo[d] = e->lo[d] > reach.lo[d] ? e->lo[d] : reach.lo[d];
+      reach.hi[d] = e->hi[d] > reach.hi[d] ? e->hi[d] : reach.hi[d];
+    }
+  }
+  return reach;
+}
+
+/* What stencils of edges read lies in the frame: noted by stencil_accesses. */
+typedef struct Reads {
+  Finder *x;
+  bool inside;
+} Reads;
+
+/* Does an access of the piece `p`, all of whose points lie along an edge, stay in what the frame has right? */
+static void note_read(void *user, const Piece *p, int field, const int64_t *off) {
+  Reads *r = user;
+  Finder *x = r->x;
+  if (!few(x, p) || !x->inner[field])
+    return;
+  bool found = false;
+  for (int d = 0; d < p->box.rank; d++) {
+    int64_t in;
+    found = found || (x->f->lo[d] && affine_diff(p->box.hi[d], x->f->inner.lo[d], &in) &&
+                      in + (off[d] > 0 ? off[d] : 0) < x->f->halo.lo[d]);
+    found = found || (x->f->hi[d] && affine_diff(x->f->inner.hi[d], p->box.lo[d], &in) &&
+                      in + (off[d] < 0 ? -off[d] : 0) < x->f->halo.hi[d]);
+  }
+  r->inside = r->inside && found;
+}
+
+/* Notes launch `l` of a step of the frame, of a stencil of that role. */
+static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reach) {
+  FrameLaunch fl = {.l = l, .role = role};
+  ThinPart *parts;
+  for (int d = 0; d < x->m->grid.rank; d++) {
+    fl.depth.lo[d] = x->f->halo.lo[d] + (role == FRAME_PROBE ? 0 : reach->hi[d]);
+    fl.depth.hi[d] = x->f->halo.hi[d] + (role == FRAME_PROBE ? 0 : reach->lo[d]);
+  }
+  for (int f = 0; f < x->f->whole->nfields; f++)
+    if (l->use[f].paired && !x->inner[f] && !x->m->fields[f].past && !x->f->whole->fields[f].series)
+      return none(x, "a field of an edge is not written in place");
+  if (role == FRAME_EDGE && launch_thin_parts(l, x->scalars, &parts) == 0)
+    return none(x, "a stencil of an edge copies what it leaves");
+  ARENA_PUSH(x->m->arena, x->f->launches, x->f->n, fl);
+  return true;
+}
+
+/* The number of the stencil that launch `l` of family naive makes, behind those of pass history. */
+static int stencil_number(const Launch *l) { return (int)(l->given - l->first) + l->ngiven - 1; }
+
+/* Makes the launches of a step of the frame: those of family naive. */
+static bool make_launches(Finder *x) {
+  const Module *w = x->f->whole;
+  int count;
+  Launch **l = naive_launches(w, w->nstencils, w->stencils, &count);
+  Reads r = {x, true};
+  for (int i = 0; i < w->nstencils; i++)
+    if (x->role[i] == FRAME_EDGE || x->role[i] == FRAME_INNER)
+      stencil_accesses(&w->stencils[i], note_read, &r);
+  if (!r.inside)
+    return none(x, "the layers reach further in than the steps of a tile");
+  for (int i = 0; i < count; i++) {
+    int st = stencil_number(l[i]);
+    if (l[i]->n != 1)
+      return none(x, "a level of a field is copied in the middle of the step");
+    Extent reach = first_reach(x, st);
+    if (!note_launch(x, l[i], x->role[st], &reach))
+      return false;
+  }
+  return true;
+}
+
+/* Begins with module `m` and tiles of T steps, and finds what each stencil is and the inner box. */
+static bool start(Finder *x, const Module *m, int T) {
+  *x = (Finder){.m = m, .T = T, .scalars = default_scalars(m), .f = ARENA_NEW(m->arena, Frame)};
+  *x->f = (Frame){.tiled = NULL};
+  x->role = ARENA_ARRAY(m->arena, FrameRole, m->nstencils + 1);
+  x->left = ARENA_ARRAY(m->arena, bool, m->nstencils + 1);
+  x->inner = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  x->written = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  x->f->kept = x->inner;
+  if (m->part)
+    return none(x, "the grid is in parts");
+  if (!x->scalars)
+    return none(x, "the params' defaults are no grid");
+  for (int i = 0; i < m->nstencils; i++)
+    note_role(x, i);
+  return check_inner(x) && find_inner(x);
+}
+
+Module *frame_step(const Module *m, const char **why) {
+  Finder x;
+  Module *step = start(&x, m, 1) ? inner_step(&x) : NULL;
+  *why = x.why;
+  return step;
+}
+
+const Frame *frame_new(const Module *m, int T, const char **why) {
+  Finder x;
+  bool ok = start(&x, m, T) && make_modules(&x) && check_tile(&x) && make_launches(&x);
+  *why = x.why;
+  return ok ? x.f : NULL;
+}
+
+/* ---- the boxes */
+
+Box frame_core(const Frame *f, const Extent *depth) {
+  Box core = f->whole->grid;
+  for (int d = 0; d < core.rank; d++) {
+    core.lo[d] = f->lo[d] ? affine_add_const(f->inner.lo[d], depth->lo[d]) : core.lo[d];
+    core.hi[d] = f->hi[d] ? affine_add_const(f->inner.hi[d], -depth->hi[d]) : core.hi[d];
+  }
+  return core;
+}
+
+int frame_boxes(const Frame *f, const Extent *depth, Box boxes[2 * MAX_RANK], int without[2 * MAX_RANK]) {
+  Box rest = f->whole->grid, core = frame_core(f, depth);
+  int n = 0;
+  for (int d = 0; d < rest.rank; d++) {
+    int low = -1;
+    if (f->lo[d]) {
+      boxes[n] = rest;
+      boxes[n].hi[d] = affine_add_const(core.lo[d], -1);
+      without[low = n++] = -1;
+    }
+    if (f->hi[d]) {
+      boxes[n] = rest;
+      boxes[n].lo[d] = affine_add_const(core.hi[d], 1);
+      without[n++] = low;
+    }
+    rest.lo[d] = core.lo[d];
+    rest.hi[d] = core.hi[d];
+  }
+  return n;
+}

@@ -1,0 +1,65 @@
+/* passes/tile/frame.h: several time steps a launch where the step has stencils of the grid's edges, such as absorbing
+ * layers, that a tile inside knows nothing of.
+ *
+ *   grid    the *frame*: all that T steps near the edges' stencils can reach, step by step, on copies of the fields
+ *   +---------------------+
+ *   |  frame              |     inner box: where no stencil of an edge writes what tiles compute
+ *   |   +-------------+   |     core: what a tile of T steps of the inner stencils has right at its end, the inner box
+ *   |   |    core     |   |           less the halo of T steps at each side that has a frame
+ *   |   +-------------+   |
+ *   +---------------------+
+ *
+ * A launch of T steps of the inner stencils alone, of any family, computes the whole grid from the fields as they are,
+ * and stores to other buffers; what it makes in the frame is wrong. The frame's own points are copied, with as many
+ * beside as T steps read, and all stencils of the step make T steps on the copies, each a few launches over the boxes
+ * of the frame; what they have at the end is put over what the tiles stored. The two do not meet before that.
+ *
+ *   frame.c   which stencils, boxes and launches these are
+ *
+ * (Tiles of T steps at the edges would compute each layer with a halo for T steps, on both sides of each stencil.) */
+#ifndef STC_PASSES_FRAME_H
+#define STC_PASSES_FRAME_H
+
+#include "passes/launch/launch.h"
+
+/* What a stencil of the step is for a frame. */
+typedef enum FrameRole {
+  FRAME_EDGE,  /* all its pieces have few points: it is made step by step alone */
+  FRAME_INNER, /* it is in the tiles' launch, with those of its pieces that have many points */
+  FRAME_POINT, /* it changes a single point, wherever that is: a choice in a stencil of the tiles, and in the frame */
+  FRAME_PROBE, /* it is in both, and what the frame sees counts there */
+} FrameRole;
+
+/* A launch of a step of the frame. */
+typedef struct FrameLaunch {
+  Launch *l;
+  FrameRole role;
+  Extent depth; /* INNER and PROBE: how far into the inner box it computes, at the low and the high side */
+} FrameLaunch;
+
+typedef struct Frame {
+  const Module *tiled;             /* the inner stencils, repeated T times, one launch */
+  const Module *whole;             /* the step as it was, with the fields of `tiled` */
+  bool lo[MAX_RANK], hi[MAX_RANK]; /* is there a frame at that side? */
+  Box inner;                       /* the inner box */
+  Extent halo;                     /* what T steps of the inner stencils reach */
+  bool *kept; /* [field] it is copied: the tiles' launch stores it, or it is a level of such a field */
+  int32_t n;
+  FrameLaunch *launches; /* a step of the frame, in order */
+} Frame;
+
+/* The frame of module `m`, whose step is neither repeated nor has levels that move on by themselves, for T steps a
+ * tile; NULL: there is none, and *why says it, as a part of a sentence. In the module's arena. */
+const Frame *frame_new(const Module *m, int T, const char **why);
+/* The launch of `n` instances at the end of f->tiled, all of whose stores go to other buffers than its loads. */
+Launch *frame_tile(const Frame *f);
+/* The inner stencils of `m`, one step of them, as a module of its own; NULL: there would be no frame, and *why says
+ * why. */
+Module *frame_step(const Module *m, const char **why);
+/* The boxes of the frame that reach `depth` into the inner box: at most two a dimension, into `boxes`. They may meet
+ * where the grid is small only: number `without[i]` before number i then has what they share (-1: none). */
+int frame_boxes(const Frame *f, const Extent *depth, Box boxes[2 * MAX_RANK], int without[2 * MAX_RANK]);
+/* What is left of the grid between them. */
+Box frame_core(const Frame *f, const Extent *depth);
+
+#endif

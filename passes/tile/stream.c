@@ -1,0 +1,265 @@
+/* stream.c: the pipeline of (stencil, time level) instances that walk a tile together: how far each one lags behind
+ * the loads, and which rows of every version are
+ * kept for those behind. Everything follows from the accesses and their outside rules.
+ *
+ * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made
+ * on, if the instance comes behind in
+ * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind
+ * the barrier. */
+#include "passes/base/weights.h"
+#include "passes/tile/stream.h"
+#include "passes/base/tuning.h"
+
+/* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
+ * at `phase`. */
+typedef struct Walk {
+  Stream *s;
+  int i;
+  bool keeps;
+  int32_t phase;
+  bool *moved;
+} Walk;
+
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* ---- version 0 of fields whose points are far from the rows that are walked */
+
+bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
+  bool own = rules_none(rules);
+  for (int d = 0; d < s->l->m->grid.rank; d++)
+    own = own && off[d] == 0;
+  return !own && s->far[i * s->l->m->nfields + field];
+}
+
+/* May the rule of an access to version 0 of field `f` from the points of `box` lead further than its offset in
+ * dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside it? */
+static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, int64_t off, OutsideRule rule) {
+  bool moves = rule != OUTSIDE_NONE && rule != OUTSIDE_CONST;
+  if (moves && !range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
+    return true;
+  if (!l->wraps[d] || (!moves && !off))
+    return false;
+  bool same = affine_equal(f->box.lo[d], l->wrap_lo[d]) && affine_equal(f->box.hi[d], l->wrap_hi[d]);
+  return rule == OUTSIDE_PERIODIC ? !same : !range_inside(f->box.lo[d], f->box.hi[d], l->wrap_lo[d], l->wrap_hi[d]);
+}
+
+/* Notes whether instance k->i reads the field far away (a stencil_accesses callback). */
+static void note_far(void *user, const Piece *piece, int field, const int64_t *off) {
+  Walk *k = user;
+  const Launch *l = k->s->l;
+  Version v = launch_reads(l, field, k->i);
+  Rules rules = access_rules(l->m, &piece->box, field, off);
+  for (int d = 0; d < l->m->grid.rank && v.version == 0 && !l->use[v.field].fresh; d++)
+    k->s->far[k->i * l->m->nfields + field] |= leads_far(l, &piece->box, &l->m->fields[field], d, off[d], rules.dim[d]);
+}
+
+/* ---- lags and windows */
+
+Window *stream_window(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
+  Version v = launch_reads(s->l, field, i);
+  if (v.version == 0 && (s->l->use[v.field].fresh || stream_far(s, i, field, off, rules)))
+    return NULL;
+  return &s->w[v.field][v.version];
+}
+
+/* The halo has to hold what the instance reads of version 0 between offsets lo and hi in dimension `d`. */
+static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
+  const Extent *x = &k->s->l->st[k->i].extent;
+  Extent *halo = &k->s->halo;
+  halo->lo[d] = larger(halo->lo[d], x->lo[d] - lo);
+  halo->hi[d] = larger(halo->hi[d], x->hi[d] + hi);
+}
+
+/* Notes an access of the instance at offset `off` under `rules`. */
+static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
+  Stream *s = k->s;
+  int rank = s->l->m->grid.rank;
+  Window *w = stream_window(s, k->i, field, off, rules);
+  int64_t lo = 0, hi = 0, up = 0, down = 0;
+  if (!w)
+    return;
+  if (rank > 1)
+    outside_reach(rules->dim[0], off[0], &lo, &hi);
+  if (rank > 2)
+    outside_reach(rules->dim[1], off[1], &down, &up);
+  bool across = !s->alone && (down < 0 || up > 0);
+  int32_t *lag = &s->lag[k->i];
+  if (!k->keeps) {
+    *lag = (int32_t)larger(*lag, w->lag + hi + across);
+    return;
+  }
+  int64_t back = *lag - k->phase - w->lag - lo;
+  w->used = true;
+  w->rows = (int32_t)larger(w->rows, back);
+  w->reach_lo = (int32_t)larger(w->reach_lo, -down);
+  w->reach_hi = (int32_t)larger(w->reach_hi, up);
+  if (across)
+    w->across = (int32_t)larger(w->across, back);
+  Version v = launch_reads(s->l, field, k->i);
+  for (int d = 0; d < rank && v.version == 0; d++) {
+    outside_reach(rules->dim[d], off[d], &lo, &hi);
+    widen(k, d, lo, hi);
+    k->moved[v.field] |= off[d] || rules->dim[d] != OUTSIDE_NONE;
+    s->wraps[v.field][d] |= rules->dim[d] == OUTSIDE_PERIODIC && !s->l->wraps[d];
+  }
+}
+
+/* Notes an access of `piece`. */
+static void note_access(Walk *k, const Piece *piece, int field, const int64_t *off) {
+  Rules rules = access_rules(k->s->l->m, &piece->box, field, off);
+  note(k, field, off, &rules);
+}
+
+/* Notes the accesses of `piece` at the phases at which they are used under the plan `e` (NULL: all at 0). */
+static void note_piece(Walk *k, const Piece *piece, const Early *e) {
+  int32_t id = 0;
+  for (const Op *op = piece->body->first; op; id += op->nresults, op = op->next) {
+    if (op->code != OP_ACCESS || (e && e->use[id] == INT32_MAX))
+      continue;
+    k->phase = e ? e->use[id] : 0;
+    note_access(k, piece, op->sym, op->off);
+  }
+  k->phase = 0;
+}
+
+/* Notes all that instance k->i reads, what it keeps of its targets included. */
+static void note_instance(Walk *k) {
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  const Launch *l = k->s->l;
+  const Stencil *st = &l->st[k->i];
+  for (int i = 0; i < st->npieces; i++) {
+    const Early *e = k->s->early[k->i];
+    note_piece(k, &st->pieces[i], e && e->piece == i ? e : NULL);
+  }
+  for (int t = 0; t < st->ntargets; t++)
+    if (stencil_keeps(l->m, st, st->targets[t]) && launch_holds(l, st->targets[t], k->i))
+      note(k, st->targets[t], here, &none);
+}
+
+/* Gives the windows of what instance `i` makes its lag; what is stored is used. */
+static void note_targets(Stream *s, int i) {
+  const Launch *l = s->l;
+  for (int t = 0; t < l->st[i].ntargets; t++) {
+    int f = l->st[i].targets[t], v = launch_version(l, f, i + 1);
+    s->w[f][v].lag = s->lag[i];
+    if (!l->use[f].stored || v != l->use[f].versions)
+      continue;
+    s->w[f][v].used = true;
+    s->last = (int32_t)larger(s->last, s->lag[i]);
+  }
+}
+
+/* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows
+ * apart. */
+static void choose_direct(Stream *s, const bool *moved) {
+  for (int f = 0; f < s->l->m->nfields; f++) {
+    Window *w = &s->w[f][0];
+    w->direct = w->used && !moved[f] && w->rows > 2 && (!s->l->use[f].stored || s->l->use[f].paired);
+    w->behind = w->direct ? w->rows : 0;
+    if (w->direct)
+      w->rows = 0;
+  }
+}
+
+/* Instructions of the longest piece of `st` for a point, about. */
+static int64_t point_code(const Launch *l, const Stencil *st) {
+  int64_t most = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    int64_t cost = 0;
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      cost += op_instructions(op, l->m->fast_math);
+    most = cost > most ? cost : most;
+  }
+  return most;
+}
+
+int64_t stream_code(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++)
+    sum += point_code(l, &l->st[i]);
+  return sum;
+}
+
+/* Are partial sums kept from step to step? */
+static bool keeps_sums(const Stream *s) {
+  bool any = false;
+  for (int i = 0; i < s->l->n; i++)
+    any |= s->early[i] && s->early[i]->words > 0;
+  return any;
+}
+
+/* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps
+ * live.
+ *
+ * Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
+ * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
+ * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
+ * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
+ * place their values can stay. */
+static int32_t choose_unroll(const Stream *s) {
+  int32_t u = 1;
+  for (int f = 0; f < s->l->m->nfields; f++)
+    for (int v = 0; v <= s->l->use[f].versions; v++) {
+      const Window *w = &s->w[f][v];
+      u = (int32_t)larger(u, w->rows);
+      u = (int32_t)larger(u, w->across ? w->across + 1 : 1);
+    }
+  for (int i = 0; i < s->l->n; i++)
+    for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
+      if (s->early[i]->kept[k])
+        u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
+  if (s->l->m->grid.rank == 3 && !s->alone)
+    return u == 2 && !keeps_sums(s) && stream_code(s->l) <= tuning.free_code ? 2 * u : u;
+  return s->l->m->grid.rank == 2 && u < tuning.free_places ? u + 1 : u;
+}
+
+/* The pipeline; see stream_new, and for `alone` stream_alone. */
+static Stream *make_stream(const Launch *l, bool alone) {
+  Arena *a = l->m->arena;
+  Stream *s = ARENA_NEW(a, Stream);
+  *s = (Stream){.l = l,
+                .alone = alone,
+                .halo = l->hull,
+                .lag = ARENA_ARRAY(a, int32_t, l->n + 1),
+                .early = ARENA_ARRAY(a, Early *, l->n + 1),
+                .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
+  Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
+  for (int f = 0; f < l->m->nfields; f++)
+    s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);
+  s->far = ARENA_ARRAY(a, bool, l->n * l->m->nfields + 1);
+  s->wraps = arena_alloc(a, sizeof *s->wraps * (size_t)(l->m->nfields + 1));
+  for (k.i = 0; k.i < l->n; k.i++) {
+    stencil_accesses(&l->st[k.i], note_far, &k);
+    k.keeps = false;
+    note_instance(&k);
+    s->early[k.i] = alone ? NULL : early_new(s, k.i);
+    k.keeps = true;
+    note_instance(&k);
+    note_targets(s, k.i);
+  }
+  choose_direct(s, k.moved);
+  s->unroll = choose_unroll(s);
+  return s;
+}
+
+Stream *stream_new(const Launch *l) { return make_stream(l, false); }
+
+Stream *stream_alone(const Launch *l) { return make_stream(l, true); }
+
+int64_t stream_words(const Stream *s) {
+  int64_t words = 0;
+  for (int f = 0; f < s->l->m->nfields; f++)
+    for (int v = 0; v <= s->l->use[f].versions; v++)
+      words += s->w[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
+  for (int i = 0; i < s->l->n; i++)
+    words += s->early[i] ? s->early[i]->words : 0;
+  return words;
+}
+
+int32_t stream_slots(const Stream *s, int32_t ahead) {
+  int32_t slots = ahead;
+  while (slots % s->unroll && s->unroll % slots)
+    slots++;
+  return slots;
+}

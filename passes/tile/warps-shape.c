@@ -1,0 +1,234 @@
+/* warps-shape.c: the sizes of a tile of time over warps, and what they come to. */
+#include "passes/tile/warps.h"
+#include "passes/base/tuning.h"
+
+/* Registers that a thread is given at most. */
+enum { MOST_MOVED_REGISTERS = 240 };
+
+int warps_smallest(const WarpLevel *e) {
+  int least = 8;
+  for (int i = 0; i < e->nfields; i++) {
+    int size = type_size(e->m->fields[e->field[i].field].type);
+    least = size < least ? size : least;
+  }
+  return least;
+}
+
+int warps_largest(const WarpLevel *e) {
+  int most = 4;
+  for (int i = 0; i < e->nfields; i++) {
+    int size = type_size(e->m->fields[e->field[i].field].type);
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+int warps_cell_bytes(const WarpLevel *e) {
+  int bytes = 0;
+  for (int i = 0; i < e->nfields; i++)
+    bytes += type_size(e->m->fields[e->field[i].field].type) * ((e->field[i].in >= 0) + e->field[i].written);
+  return bytes;
+}
+
+/* Bytes of a cell of all rings. */
+static int ring_bytes(const WarpLevel *e) {
+  int bytes = 0;
+  for (int i = 0; i < e->nfields; i++)
+    bytes += type_size(e->m->fields[e->field[i].field].type);
+  return bytes;
+}
+
+/* Does a level have the one field and the one stage that the rules of sums were found for, and keep sums? */
+static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e->nfields == 1; }
+
+/* How many rows of a group, of the first `all`, the code has written out. What is kept moves on with each row that a
+ * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
+static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
+  int32_t V = e->sums && warps_smallest(e) == 4 && all > tuning.pipeline_written ? 1 : all;
+  while ((e->sums || V > tuning.pipeline_round) && V > 1 &&
+         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > tuning.pipeline_body))
+    V--;
+  return V;
+}
+
+/* Rows after which all that is kept is in the same registers again: one more than a row is kept, since it comes before
+ * the oldest goes. */
+static int32_t rows_around(const WarpLevel *e) {
+  int32_t most = 0;
+  for (int v = 0; v < e->nvalues; v++)
+    most = warps_kept(e, v) > most ? warps_kept(e, v) : most;
+  return most + 1;
+}
+
+/* The rows of a group of other levels: as many, but 2 or more. Where that is too many, all are moved. */
+static int32_t round_of(const WarpLevel *e) {
+  int32_t rows = rows_around(e);
+  return rows > tuning.pipeline_round || rows < 2 ? 2 : rows;
+}
+
+/* How many groups the code has one after another: those of a ring where each moves all that is kept, which all of them
+ * then do once together, and a loop's body has room for them. */
+static int32_t groups_written(const WarpLevel *e, const WarpShape *w) {
+  int32_t body = w->G * w->U * w->C * w->X * (warps_operations(e) + 1);
+  bool moves = !e->sums && w->V == w->U && w->G * w->U <= rows_around(e);
+  return moves && body <= tuning.pipeline_body ? w->G : 1;
+}
+
+/* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
+static bool have_room_twice(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  WarpShape twice = *w;
+  twice.U *= 2;
+  return warps_shared_bytes(e, &twice) <= t->max_shared_bytes &&
+         warps_per_core(t, e, &twice) == warps_per_core(t, e, w);
+}
+
+/* Blocks of `w` that a core has room for, if groups have `U` rows; 0: a block has no room for its rings. */
+static int32_t blocks_with(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, int32_t U) {
+  WarpShape other = *w;
+  other.U = U;
+  return warps_shared_bytes(e, &other) > t->max_shared_bytes ? 0 : warps_per_core(t, e, &other);
+}
+
+/* The rows of a group of sums of one field: as many as the equation reads beside its own; half of that where rings of
+ * such groups leave room for fewer blocks; in f64 twice as many if they are few, all can be written out, and cores hold
+ * several blocks, for what a group costs is then shared by more. */
+static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t last = e->below + e->above, blocks = blocks_with(t, e, w, last);
+  WarpShape twice = *w;
+  twice.U = 2 * last;
+  if (last >= tuning.pipeline_few_rows)
+    return last % 2 || e->lag > last / 2 || blocks >= blocks_with(t, e, w, last / 2) ? last : last / 2;
+  bool written = warps_smallest(e) > 4 && written_out(e, &twice, twice.U) == twice.U;
+  return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;
+}
+
+/* The rows of a group of a level that takes fields late, whose rings are long: half of w->U where a core holds few
+ * warps else, and more then, if all that is put by finds room. */
+static int32_t late_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t blocks = blocks_with(t, e, w, w->U);
+  bool few = e->late && w->U % 2 == 0 && blocks * w->W < tuning.warps_few && warps_put_rows(e) < w->G * w->U / 2;
+  return few && blocks_with(t, e, w, w->U / 2) > blocks ? w->U / 2 : w->U;
+}
+
+/* Registers that a thread of the other warps has if `movers` warps of each of the `blocks` blocks of a core of target
+ * `t` give theirs up. *before: those that it has before. */
+static int32_t moved_registers(const TargetInfo *t, const WarpShape *w, int32_t blocks, int32_t movers,
+                               int32_t *before) {
+  int32_t warps = w->W + movers;
+  int64_t each = t->registers_per_core / ((int64_t)blocks * WARP_LANES * warps) / REGISTERS_STEP * REGISTERS_STEP;
+  int64_t now = (each * warps - (int64_t)movers * MOVER_REGISTERS) / w->W / REGISTERS_STEP * REGISTERS_STEP;
+  *before = (int32_t)each;
+  return now > MOST_MOVED_REGISTERS ? MOST_MOVED_REGISTERS : (int32_t)now;
+}
+
+/* Do tiles of `w`, of which a core has `blocks` blocks, gain from warps that only load and store? In f64 those of one
+ * level a warp were measured to lose where they compute roots and a core has several blocks, and where neither is so.
+ */
+static bool gain_by_movers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
+  return warps_largest(e) == 4 || w->C > 1 || (blocks > 1) != (warps_roots(e) > 0);
+}
+
+/* Gives `w` warps that only load and store, if target `t` can take the registers of these for the others, and leaves
+ * as many blocks a core. */
+static void add_movers(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
+  int32_t before, blocks = warps_per_core(t, e, w), warps = w->W + REGISTER_WARPS;
+  int32_t now = moved_registers(t, w, blocks, REGISTER_WARPS, &before);
+  bool room = WARP_LANES * warps <= t->max_threads && blocks * WARP_LANES * warps <= t->max_threads_per_core;
+  if (!t->moves_registers || w->W % REGISTER_WARPS != 0 || !room || before >= now ||
+      warps_registers(e, w) > now + tuning.moved_short || !gain_by_movers(e, w, blocks))
+    return;
+  w->movers = REGISTER_WARPS;
+  w->registers = now;
+}
+
+/* How many rows behind those that are loaded the second-level cache is asked for. What is loaded has the time that the
+ * warps of a core take for all groups of a ring but one: where that is less than memory takes to answer, it is asked
+ * for earlier. */
+static int32_t early_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  double point = warps_slots(e, true) * (warps_largest(e) > 4 ? 2 : 1);
+  double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * warps_per_core(t, e, w);
+  return slots < tuning.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
+}
+
+WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
+  WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
+  int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
+  w.vector = VECTOR_BYTES / warps_smallest(e);
+  w.halo = (side + w.vector - 1) / w.vector * w.vector;
+  w.ends = (e->below + e->lag) * s->T;
+  w.U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, &w) : round_of(e);
+  int32_t all = w.U;
+  if (!is_single_sum(e) && w.U == 2 && have_room_twice(t, e, &w))
+    w.U *= 2;
+  w.U = late_rows(t, e, &w);
+  w.V = written_out(e, &w, all < w.U ? all : w.U);
+  w.R = groups_written(e, &w);
+  add_movers(t, e, &w);
+  w.early = early_rows(t, e, &w);
+  return w;
+}
+
+int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w) { return (e->late + w->U - 1) / w->U; }
+
+int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r) {
+  int32_t late = warps_late_groups(e, w);
+  return (r * (w->G + late) - late) * w->U;
+}
+
+int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n) {
+  if (!warps_late(e, n))
+    return (w->W + 1) * (int64_t)w->G * w->U;
+  return warps_late_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
+}
+
+int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
+  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + 4 * VECTOR_BYTES;
+  for (int n = 0; n < e->nfields; n++)
+    bytes += warps_ring_rows(e, w, n) * WARP_LANES * w->X * type_size(e->m->fields[e->field[n].field].type);
+  return bytes;
+}
+
+int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {
+  int32_t words = 0;
+  for (int v = 0; v < e->nvalues; v++)
+    words += warps_kept(e, v) * ((type_size(e->value[v].type) + 3) / 4);
+  return words * w->C * w->X;
+}
+
+/* Registers of operands and results of the roots and quotients of a row, of one field in f32, that wait for one test;
+ * where more is kept ptxas finds others for them. */
+static int32_t waiting_registers(const WarpLevel *e, const WarpShape *w) {
+  int32_t roots = w->X * warps_roots(e);
+  return e->nfields > 1 || warps_largest(e) > 4
+             ? 0
+             : 2 * (roots < tuning.guarded_roots ? roots : (int32_t)tuning.guarded_roots);
+}
+
+int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
+  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + waiting_registers(e, w) +
+         (int32_t)tuning.pipeline_registers;
+}
+
+const int64_t *warps_grid_size(void) { return tuning.large_extents[1]; }
+
+int64_t warps_strips(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
+  int64_t distance = WARP_LANES * w->X - 2 * w->halo, ends = e->wraps[1] ? 0 : 2 * w->halo;
+  int64_t strips = (size[1] - ends + distance - 1) / distance;
+  return strips < 1 ? 1 : strips;
+}
+
+double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, const int64_t *size) {
+  double blocks = (double)(t->cores > 0 ? t->cores : 1) * warps_per_core(t, e, w);
+  return (double)warps_strips(e, w, size) * ((double)size[0] + w->ends) / blocks;
+}
+
+int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t registers = (warps_registers(e, w) + 7) / 8 * 8, threads = 32 * w->W;
+  registers = registers > 255 ? 255 : registers;
+  int64_t by_registers = t->registers_per_core / ((int64_t)(registers + 7) / 8 * 8 * threads),
+          by_shared = t->shared_per_core / (warps_shared_bytes(e, w) + 1024);
+  int64_t blocks = by_registers < by_shared ? by_registers : by_shared;
+  int64_t most = (int64_t)tuning.pipeline_warps / w->W;
+  blocks = blocks < most ? blocks : most;
+  return (int32_t)(blocks < 1 ? 1 : blocks);
+}
