@@ -6,7 +6,7 @@
 
 /* Seconds before anything is said, and between two lines. */
 #define FIRST_WORD 2.0
-#define NEXT_WORD 0.2
+#define NEXT_WORD (1.0 / 5)
 
 /* Draws the line; nothing if nothing is compiled. */
 static void draw(Working *w) {
