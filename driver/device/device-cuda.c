@@ -359,13 +359,20 @@ static bool cuda_record(Device *d) {
   return true;
 }
 
-/* Makes a graph of them; `*kept` becomes that if it is an executable graph of the same kernels, else a new one. */
-static bool end_record(Device *d, void **kept) {
-  CudaState *s = d->state;
+/* The graph of what was launched since; NULL: the driver makes none. */
+static void *captured(CudaState *s) {
   void *graph = NULL;
-  CuUpdate result;
   s->gpu.stream = s->gpu.user;
-  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
+  return s->cu.capture_end(s->capture, &graph) == 0 ? graph : NULL;
+}
+
+/* The same for launches that take the place of those kept before: `*kept` becomes their graph if it is an executable
+ * graph of the same kernels, else a new one. */
+static bool cuda_renew(Device *d, void **kept) {
+  CudaState *s = d->state;
+  void *graph = captured(s);
+  CuUpdate result;
+  if (!graph)
     return false;
   bool made = *kept && s->cu.graph_update(*kept, graph, &result) == 0;
   if (!made && *kept)
@@ -379,19 +386,15 @@ static bool end_record(Device *d, void **kept) {
 
 static bool cuda_end_record(Device *d, void **kept) {
   CudaState *s = d->state;
-  void *graph = NULL;
+  void *graph = captured(s);
   *kept = NULL;
-  s->gpu.stream = s->gpu.user;
-  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
+  if (!graph)
     return false;
   bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
   if (!made || !cuda_steps_keep(d, *kept, graph, cuda_module(d)))
     s->cu.graph_destroy(graph);
   return made;
 }
-
-/* The same for launches that take the place of those kept before. */
-static bool cuda_renew(Device *d, void **kept) { return end_record(d, kept); }
 
 /* Can it? */
 static bool cuda_renews(Device *d) { return ((CudaState *)d->state)->cu.graph_update; }

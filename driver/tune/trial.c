@@ -104,7 +104,7 @@ static StcStatus describe_guarded(void *arg) {
   return STC_OK;
 }
 
-/* The status `s` of compiling: where that was ended, which nothing is said of, the message says so. */
+/* The status `s` of compiling: where it was interrupted, which no message tells yet, one is added. */
 static StcStatus note_end(Trial *t, StcStatus s) {
   if (s == STC_INTERRUPTED && !t->messages.first[0])
     snprintf(t->messages.first, sizeof t->messages.first, "stopped");

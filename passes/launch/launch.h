@@ -51,6 +51,8 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
 /* Unrolls the step of `m` T times: the list of its stencils repeated once for each level, each with bodies of its own.
  */
 void module_repeat(Module *m, int T);
+/* A copy of stencil IR module `m` whose step may be cut, changed and repeated, which may add fields. */
+Module *module_trial(const Module *m);
 
 /* ---------------------------------------------------------------- groups.c */
 

@@ -76,3 +76,16 @@ void module_repeat(Module *m, int T) {
     if (is_probe_stencil(m, &m->stencils[i]))
       own_series(m, &m->stencils[i], i / stencils);
 }
+
+Module *module_trial(const Module *m) {
+  Module *copy = ARENA_NEW(m->arena, Module);
+  *copy = *m;
+  copy->fields = NULL;
+  copy->nfields = 0;
+  for (int i = 0; i < m->nfields; i++)
+    ARENA_PUSH(m->arena, copy->fields, copy->nfields, m->fields[i]);
+  copy->stencils = ARENA_ARRAY(m->arena, Stencil, m->nstencils + 1);
+  for (int i = 0; i < m->nstencils; i++)
+    copy->stencils[i] = m->stencils[i];
+  return copy;
+}

@@ -10,22 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of stencil IR module `m` whose step may be cut and repeated, which may add fields. */
-static Module *trial_copy(const Module *m) {
-  Module *copy = ARENA_NEW(m->arena, Module);
-  *copy = *m;
-  copy->fields = NULL;
-  copy->nfields = 0;
-  for (int i = 0; i < m->nfields; i++)
-    ARENA_PUSH(m->arena, copy->fields, copy->nfields, m->fields[i]);
-  copy->stencils = ARENA_ARRAY(m->arena, Stencil, m->nstencils + 1);
-  for (int i = 0; i < m->nstencils; i++)
-    copy->stencils[i] = m->stencils[i];
-  return copy;
-}
-
 Module *plan_tiled_copy(const Module *m, int T) {
-  Module *copy = trial_copy(m);
+  Module *copy = module_trial(m);
   module_repeat(copy, T);
   groups_halo(copy, copy->nstencils, copy->stencils);
   return copy;
@@ -117,7 +103,7 @@ bool plan_tile(PassContext *c, const Module *m, Schedule *s) {
 
 /* Does plan `s` say the cut that module `m` has? Reports it if not, which is a mistake in stc. */
 static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
-  Module *again = trial_copy(m);
+  Module *again = module_trial(m);
   bool same = plan_cut_apply(c, again, s);
   for (int i = 0; i < m->nstencils && same; i++)
     same = again->stencils[i].group == m->stencils[i].group;
@@ -209,7 +195,7 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
   Schedule want = *c->schedule;
   PassContext with = *c;
   ScheduleTime time;
-  Module *trial = trial_copy(m);
+  Module *trial = module_trial(m);
   want.family = family;
   want.T = family_is_plain(family) ? 0 : 1;
   want.edges = EDGES_APART;
@@ -244,7 +230,7 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
 }
 
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
-  Module *trial = trial_copy(m);
+  Module *trial = module_trial(m);
   Schedule want = *c->schedule, first;
   PassContext with = *c;
   with.schedule = &want;

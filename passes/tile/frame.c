@@ -1,9 +1,8 @@
 /* frame.c: the grid's edges step by step, beside tiles of several steps inside (frame.h). */
 #include "passes/tile/frame.h"
 
-/* One of so many of the grid's points at most are few; a layer that is at most so many points from the grid's end is at
- * an edge. */
-enum { FEW_POINTS_SHARE = 8, FRAME_GAP = 32 };
+/* A layer that is at most so many points from the grid's end is at an edge. */
+enum { FRAME_GAP = 32 };
 
 /* The work on a module: what it is for, and what was found. */
 typedef struct Finder {
@@ -27,9 +26,7 @@ static bool none(Finder *x, const char *why) {
 /* ---- what each stencil is */
 
 /* Has piece `p` few points? */
-static bool few(const Finder *x, const Piece *p) {
-  return box_share(x->m, &p->box, x->scalars) * FEW_POINTS_SHARE <= 1;
-}
+static bool few(const Finder *x, const Piece *p) { return box_share(x->m, &p->box, x->scalars) * THIN_SHARE <= 1; }
 
 /* What stencil number `i` is, and the fields that tiles and steps write. */
 static void note_role(Finder *x, int i) {
@@ -121,7 +118,7 @@ static double share_across(const Finder *x, const Box *box, int d) {
 static bool lies_at(const Finder *x, const Box *box, int d, bool high) {
   int64_t gap;
   Affine end = high ? x->m->grid.hi[d] : x->m->grid.lo[d], own = high ? box->hi[d] : box->lo[d];
-  return share_across(x, box, d) * FEW_POINTS_SHARE <= 1 && affine_diff(own, end, &gap) &&
+  return share_across(x, box, d) * THIN_SHARE <= 1 && affine_diff(own, end, &gap) &&
          (high ? gap <= 0 && gap >= -FRAME_GAP : gap >= 0 && gap <= FRAME_GAP);
 }
 
@@ -221,30 +218,38 @@ static Stencil inner_stencil(const Finder *x, int i) {
   return st;
 }
 
-/* A copy of the module whose stencils and fields may be changed. */
-static Module *copy_of(const Module *m) {
-  Module *copy = ARENA_NEW(m->arena, Module);
-  *copy = *m;
-  copy->fields = NULL;
-  copy->nfields = 0;
-  for (int f = 0; f < m->nfields; f++)
-    ARENA_PUSH(m->arena, copy->fields, copy->nfields, m->fields[f]);
-  return copy;
+/* Has the piece `into` of the tiles the point of `point`, wherever that is but in the frame? */
+static bool has_point(const Finder *x, const Piece *into, const Piece *point) {
+  const Box *inner = &x->f->inner;
+  bool has = true, known = true;
+  for (int d = 0; d < inner->rank; d++) {
+    int64_t below, above;
+    has = has && affine_diff(into->box.lo[d], inner->lo[d], &below) && below <= 0 &&
+          affine_diff(into->box.hi[d], inner->hi[d], &above) && above >= 0;
+    known = known && points_inside(x->m, &point->box, &into->box, d);
+  }
+  return has || known;
+}
+
+/* Makes the last stencil of `step`, which is on a point, a choice in the one that makes its field. */
+static bool join_point(Finder *x, Module *step) {
+  int n = step->nstencils - 1, i = point_maker(step, n);
+  if (i >= 0 && !has_point(x, step->stencils[i].pieces, step->stencils[n].pieces))
+    return none(x, "a stencil on a point may change one that the stencil before it leaves as it is");
+  return merge_point(step, n) || none(x, "a stencil on a point is no part of the one before it");
 }
 
 /* The inner stencils, one step of them; NULL: a stencil on a point is none of them. */
 static Module *inner_step(Finder *x) {
-  Module *step = copy_of(x->m);
+  Module *step = module_trial(x->m);
   step->stencils = NULL;
   step->nstencils = 0;
   step->plan = NULL;
   for (int i = 0; i < x->m->nstencils; i++) {
     if (x->role[i] != FRAME_EDGE && !x->left[i])
       ARENA_PUSH(x->m->arena, step->stencils, step->nstencils, inner_stencil(x, i));
-    if (x->role[i] == FRAME_POINT && !merge_point(step, step->nstencils - 1)) {
-      none(x, "a stencil on a point is no part of the one before it");
+    if (x->role[i] == FRAME_POINT && !join_point(x, step))
       return NULL;
-    }
   }
   return step;
 }
@@ -289,7 +294,7 @@ static bool in_frame(const Finder *x, int i) {
 
 /* Makes f->tiled and f->whole, and what T steps reach. Tiles leave out the probes that see nothing but the frame. */
 static bool make_modules(Finder *x) {
-  Module *tiled = inner_step(x), *whole = copy_of(x->m);
+  Module *tiled = inner_step(x), *whole = module_trial(x->m);
   bool seen = false;
   if (!tiled)
     return false;
@@ -452,6 +457,24 @@ const Frame *frame_new(const Module *m, int T, const char **why) {
 }
 
 /* ---- the boxes */
+
+Extent frame_begin(const Frame *f) {
+  Extent begin = f->halo;
+  for (int d = 0; d < f->whole->grid.rank; d++)
+    begin.lo[d] = begin.hi[d] = f->halo.lo[d] + f->halo.hi[d];
+  for (int i = 0; i < f->n; i++) {
+    const FrameLaunch *fl = &f->launches[i];
+    Extent reads = {{0}, {0}};
+    if (fl->role != FRAME_INNER)
+      continue;
+    stencil_accesses(fl->l->st, note_offset, &reads);
+    for (int d = 0; d < f->whole->grid.rank; d++) {
+      begin.lo[d] = fl->depth.lo[d] + reads.hi[d] > begin.lo[d] ? fl->depth.lo[d] + reads.hi[d] : begin.lo[d];
+      begin.hi[d] = fl->depth.hi[d] + reads.lo[d] > begin.hi[d] ? fl->depth.hi[d] + reads.lo[d] : begin.hi[d];
+    }
+  }
+  return begin;
+}
 
 Box frame_core(const Frame *f, const Extent *depth) {
   Box core = f->whole->grid;

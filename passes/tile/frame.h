@@ -34,7 +34,7 @@ typedef enum FrameRole {
 typedef struct FrameLaunch {
   Launch *l;
   FrameRole role;
-  Extent depth; /* INNER and PROBE: how far into the inner box it computes, at the low and the high side */
+  Extent depth; /* not EDGE: how far into the inner box it computes, at the low and the high side */
 } FrameLaunch;
 
 typedef struct Frame {
@@ -51,11 +51,13 @@ typedef struct Frame {
 /* The frame of module `m`, whose step is neither repeated nor has levels that move on by themselves, for T steps a
  * tile; NULL: there is none, and *why says it, as a part of a sentence. In the module's arena. */
 const Frame *frame_new(const Module *m, int T, const char **why);
-/* The launch of `n` instances at the end of f->tiled, all of whose stores go to other buffers than its loads. */
+/* The launch of f->tiled, all of whose stores go to other buffers than its loads. */
 Launch *frame_tile(const Frame *f);
 /* The inner stencils of `m`, one step of them, as a module of its own; NULL: there would be no frame, and *why says
  * why. */
 Module *frame_step(const Module *m, const char **why);
+/* How deep the frame is copied before its steps: as all of them read. */
+Extent frame_begin(const Frame *f);
 /* The boxes of the frame that reach `depth` into the inner box: at most two a dimension, into `boxes`. They may meet
  * where the grid is small only: number `without[i]` before number i then has what they share (-1: none). */
 int frame_boxes(const Frame *f, const Extent *depth, Box boxes[2 * MAX_RANK], int without[2 * MAX_RANK]);

@@ -180,40 +180,11 @@ static void turn_back(Framed *x, int first) {
     }
 }
 
-/* The points beside its own that the stencil of a launch reads: `most` of stencil_accesses. */
-static void note_reads(void *user, const Piece *piece, int field, const int64_t *off) {
-  Extent *most = user;
-  (void)field;
-  for (int d = 0; d < piece->box.rank; d++) {
-    most->lo[d] = -off[d] > most->lo[d] ? -off[d] : most->lo[d];
-    most->hi[d] = off[d] > most->hi[d] ? off[d] : most->hi[d];
-  }
-}
-
-/* How deep the frame is copied: all that its steps read. */
-static Extent begin_depth(const Frame *f) {
-  Extent begin = f->halo;
-  for (int d = 0; d < f->whole->grid.rank; d++)
-    begin.lo[d] = begin.hi[d] = f->halo.lo[d] + f->halo.hi[d];
-  for (int i = 0; i < f->n; i++) {
-    const FrameLaunch *fl = &f->launches[i];
-    Extent reads = {{0}, {0}};
-    if (fl->role != FRAME_INNER)
-      continue;
-    stencil_accesses(fl->l->st, note_reads, &reads);
-    for (int d = 0; d < f->whole->grid.rank; d++) {
-      begin.lo[d] = fl->depth.lo[d] + reads.hi[d] > begin.lo[d] ? fl->depth.lo[d] + reads.hi[d] : begin.lo[d];
-      begin.hi[d] = fl->depth.hi[d] + reads.lo[d] > begin.hi[d] ? fl->depth.hi[d] + reads.lo[d] : begin.hi[d];
-    }
-  }
-  return begin;
-}
-
 /* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points
  * right, and the swaps of that launch, `tile`. */
 static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile) {
   Framed x = {.lo = lo, .seq = seq, .f = f};
-  Extent begin = begin_depth(f);
+  Extent begin = frame_begin(f);
   int rank = f->whole->grid.rank;
   for (int d = 0; d < rank; d++)
     x.block[d] = (int32_t)tuning.tile_block[rank - 1][d];
