@@ -435,6 +435,7 @@ static void keep_in_lanes(Tile *t, int index, bool vector) {
   t->lanes->rows = lanes_new(t->l);
   t->lanes->vectors = vector && aligned ? kernel_vectors(t->lo, t->l, index, t->s->elems[x])
                                         : ARENA_ARRAY(a, bool, t->l->m->nfields + 1);
+  t->lanes->seen = cells_new(a, t->s->elems[x], t->s->block[x]);
   t->k->lanes = t->s->block[x];
 }
 

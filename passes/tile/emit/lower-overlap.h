@@ -6,23 +6,16 @@
 #ifndef STC_PASSES_LOWER_OVERLAP_H
 #define STC_PASSES_LOWER_OVERLAP_H
 
+#include "passes/tile/emit/cells.h"
 #include "passes/tile/lanes.h"
 #include "passes/lower/lower.h"
 
-/* A value of a cell that was built for an instance: element m of row j of version `v` of `field`, from `delta` lanes
- * on. */
-typedef struct LaneValue {
-  int32_t field, v, j, m, delta;
-  Value *value;
-  struct LaneValue *next;
-} LaneValue;
-enum { LANE_CHAINS = 128 };
-
-/* Cells in the registers of lanes: what warps trade, and the values that were built, by a hash of what they say. */
+/* Cells in the registers of lanes: what warps trade, and the values that were built for the instance at hand, by
+ * numbers and versions of fields. */
 typedef struct LaneCells {
   const Lanes *rows;
   bool *vectors; /* [field]: global memory is read and written by vectors */
-  LaneValue *seen[LANE_CHAINS];
+  CellCache *seen;
 } LaneCells;
 
 /* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth]

@@ -21,8 +21,6 @@
 #include "passes/tile/emit/lower-stream.h"
 #include "passes/plan/plan.h"
 
-#include <string.h>
-
 /* ---- arrays */
 
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi) {
@@ -46,6 +44,9 @@ static int32_t divisor(int32_t n, int32_t least) {
   return least;
 }
 
+/* Has the walk keep rows `r` behind each step. */
+static void keep(Flow *f, KeptRows r) { ARENA_PUSH(f->lo->out->arena, f->kept, f->nkept, r); }
+
 /* Makes the arrays of version `v` of field `fl`: a ring for the rows it keeps, and lines for other warps. */
 static void make_window(Flow *f, int fl, int v) {
   const Window *w = &f->st->w[fl][v];
@@ -55,11 +56,15 @@ static void make_window(Flow *f, int fl, int v) {
   int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * stream_shared_lines(w, f->E),
                              f->lanes * f->V};
   f->ring[fl][v] = f->edge[fl][v] = -1;
-  if (w->used && w->rows)
+  if (w->used && w->rows) {
     f->ring[fl][v] = flow_array(f, arena_printf(a, "r%s.%d", field->name, v), field->type, SPACE_PRIVATE, ring, 0, 0);
-  if (w->used && w->across)
+    keep(f, (KeptRows){false, fl, v, f->ring[fl][v]});
+  }
+  if (w->used && w->across) {
     f->edge[fl][v] = flow_array(f, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, lines,
                                 w->reach_lo, w->reach_hi);
+    keep(f, (KeptRows){true, fl, v, f->edge[fl][v]});
+  }
 }
 
 /* Makes the arrays of what instance `i` computes early. */
@@ -70,16 +75,15 @@ static void make_early(Flow *f, int i) {
   if (!e)
     return;
   f->early[i] = ARENA_ARRAY(a, int32_t, e->n);
-  f->made[i] = ARENA_ARRAY(a, Value **, e->n);
   const Stencil *st = &f->l->st[i];
   body_number(st->pieces[e->piece].body);
   for (const Op *op = st->pieces[e->piece].body->first; op; op = op->next) {
     int id = op->nresults ? op->results[0]->id : -1;
     if (id < 0 || !e->kept[id])
       continue;
-    f->made[i][id] = ARENA_ARRAY(a, Value *, f->E * f->V);
     f->early[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type,
                                  SPACE_PRIVATE, ring, 0, 0);
+    keep(f, (KeptRows){false, flow_early(f, i, id), 0, f->early[i][id]});
   }
 }
 
@@ -89,18 +93,15 @@ static void make_arrays(Flow *f) {
   Arena *a = m->arena;
   f->ring = ARENA_ARRAY(a, int32_t *, m->nfields);
   f->edge = ARENA_ARRAY(a, int32_t *, m->nfields);
-  f->newest = ARENA_ARRAY(a, Value ***, m->nfields);
   f->in = ARENA_ARRAY(a, int32_t, m->nfields);
   for (int fl = 0; fl < m->nfields; fl++) {
     int versions = f->l->use[fl].versions + 1;
     f->ring[fl] = ARENA_ARRAY(a, int32_t, versions);
     f->edge[fl] = ARENA_ARRAY(a, int32_t, versions);
-    f->newest[fl] = ARENA_ARRAY(a, Value **, versions);
     for (int v = 0; v < versions; v++)
       make_window(f, fl, v);
   }
   f->early = ARENA_ARRAY(a, int32_t *, f->l->n + 1);
-  f->made = ARENA_ARRAY(a, Value ***, f->l->n + 1);
   for (int i = 0; i < f->l->n; i++)
     make_early(f, i);
   flow_make_inputs(f);
@@ -108,10 +109,10 @@ static void make_arrays(Flow *f) {
 
 /* ---- what happens between steps */
 
-/* Puts `values` into lines of shared memory at place `slot`, those lines that other warps read. */
-static void publish_row(Flow *f, int fl, int v, int slot, Value *const *values) {
-  const Window *w = &f->st->w[fl][v];
-  const Array *a = &f->k->arrays[f->edge[fl][v]];
+/* Puts the lines of row `row` that other warps read into place `slot` of shared memory. */
+static void publish_row(Flow *f, const KeptRows *r, int slot) {
+  const Window *w = &f->st->w[r->of][r->version];
+  const Array *a = &f->k->arrays[r->array];
   int n = flow_vector(f, a->type);
   Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot),
                          build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
@@ -119,66 +120,56 @@ static void publish_row(Flow *f, int fl, int v, int slot, Value *const *values) 
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V && (j < w->reach_hi || j >= f->E - w->reach_lo); e += n) {
       const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, j) + a->pad_lo[1], e};
+      Value **x = cells_line(f->cells, (CellLine){.of = r->of, .version = r->version, .line = j}) + e;
       if (n > 1)
-        build_avstore(&f->b, f->edge[fl][v], v, n, values + j * f->V + e, 3, at, off);
+        build_avstore(&f->b, r->array, r->version, n, x, 3, at, off);
       else
-        build_astore(&f->b, f->edge[fl][v], v, values[j * f->V + e], 3, at, off);
+        build_astore(&f->b, r->array, r->version, x[0], 3, at, off);
     }
 }
 
-/* Puts `values` in place `slot` of private array `ring`, as version `v`. */
-static void put_row(Flow *f, int ring, int v, int slot, Value *const *values) {
+void flow_put_row(Flow *f, int array, int slot, CellLine row) {
   for (int i = 0; i < f->E * f->V; i++) {
     Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build_int(&f->b, TY_I32, i / f->V),
                            build_int(&f->b, TY_I32, i % f->V)};
-    build_astore(&f->b, ring, v, values[i], 3, at, NULL);
+    row.line = i / f->V;
+    build_astore(&f->b, array, row.version, cells_get(f->cells, row, i % f->V), 3, at, NULL);
   }
 }
 
-/* Keeps `values` in place `slot` of the ring. */
-static void keep_row(Flow *f, int fl, int v, int slot, Value *const *values) {
-  put_row(f, f->ring[fl][v], v, slot, values);
+/* Makes the newest row of `r` zeros. */
+static void make_zeros(Flow *f, const KeptRows *r) {
+  for (int i = 0; i < f->E * f->V; i++)
+    cells_set(f->cells, (CellLine){.of = r->of, .version = r->version, .line = i / f->V}, i % f->V,
+              build_const(&f->b, f->k->arrays[r->array].type, (Const){0}));
 }
 
-/* Keeps what was computed early (zeros: starts with that) in place `slot` of the rings. */
-static void keep_early(Flow *f, bool zeros, int slot) {
-  for (int i = 0; i < f->l->n; i++)
-    for (int k = 0; f->st->early[i] && k < f->st->early[i]->n; k++) {
-      if (!f->st->early[i]->kept[k])
-        continue;
-      Type t = f->k->arrays[f->early[i][k]].type;
-      for (int c = 0; zeros && c < f->E * f->V; c++)
-        f->made[i][k][c] = build_const(&f->b, t, (Const){0});
-      put_row(f, f->early[i][k], 0, slot, f->made[i][k]);
-    }
-}
-
-/* Calls fn for every version that keeps rows, or that other warps read (`shared`), with its values, or with zeros if it
- * has none yet. True if there was one. */
-typedef void (*RowFn)(Flow *f, int fl, int v, int slot, Value *const *values);
-static bool each_row(Flow *f, bool shared, bool zeros, int slot, RowFn fn) {
+/* Keeps the newest rows in registers, or in shared memory, at their places in step u of those written out; at the
+ * `start`, where there are none yet, zeros. True if there was one. */
+static bool keep_rows(Flow *f, int u, bool shared, bool start) {
   bool any = false;
-  for (int fl = 0; fl < f->l->m->nfields; fl++)
-    for (int v = 0; v <= f->l->use[fl].versions; v++) {
-      int array = shared ? f->edge[fl][v] : f->ring[fl][v];
-      if (array < 0 || slot >= f->k->arrays[array].shape[0] * (zeros ? 1 : f->st->unroll))
-        continue;
-      Value **values = zeros ? ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V) : f->newest[fl][v];
-      for (int i = 0; zeros && i < f->E * f->V; i++)
-        values[i] = build_const(&f->b, f->l->m->fields[fl].type, (Const){0});
-      fn(f, fl, v, slot % f->k->arrays[array].shape[0], values);
-      any = true;
-    }
+  for (int i = 0; i < f->nkept; i++) {
+    const KeptRows *r = &f->kept[i];
+    int places = f->k->arrays[r->array].shape[0];
+    if (r->shared != shared || (start && u >= places))
+      continue;
+    if (start)
+      make_zeros(f, r);
+    if (shared)
+      publish_row(f, r, u % places);
+    else
+      flow_put_row(f, r->array, u % places, (CellLine){.of = r->of, .version = r->version});
+    any = true;
+  }
   return any;
 }
 
 /* Starts with zeros in what is read before it is made, which nobody needs. */
 static void clear_rows(Flow *f) {
   bool any = false;
-  for (int slot = 0; slot < f->st->unroll; slot++) {
-    each_row(f, false, true, slot, keep_row);
-    keep_early(f, true, slot);
-    any |= each_row(f, true, true, slot, publish_row);
+  for (int u = 0; u < f->st->unroll; u++) {
+    keep_rows(f, u, false, true);
+    any |= keep_rows(f, u, true, true);
   }
   if (any)
     build_barrier(&f->b);
@@ -186,16 +177,13 @@ static void clear_rows(Flow *f) {
 
 /* Step t + u of the walk. */
 static void walk_step(Flow *f) {
-  f->nrows = 0;
-  memset(f->seen, 0, sizeof f->seen);
-  f->rows = NULL;
+  cells_clear(f->cells);
   flow_load(f);
   for (int i = 0; i < f->l->n; i++)
     flow_compute(f, i);
   flow_store(f);
-  each_row(f, false, false, f->u, keep_row);
-  keep_early(f, false, f->u);
-  if (each_row(f, true, false, f->u, publish_row))
+  keep_rows(f, f->u, false, false);
+  if (keep_rows(f, f->u, true, false))
     build_barrier(&f->b);
 }
 
@@ -258,6 +246,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
             .lanes = stream_lanes(s, rank),
             .V = s->elems[rank - 1],
             .E = rank > 2 ? s->elems[1] : 1};
+  f.cells = cells_new(lo->out->arena, f.V, f.lanes);
   f.ahead = s->ahead;
   f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;

@@ -10,27 +10,21 @@
 #ifndef STC_PASSES_LOWER_STREAM_H
 #define STC_PASSES_LOWER_STREAM_H
 
+#include "passes/tile/emit/cells.h"
 #include "passes/tile/stream.h"
 #include "passes/lower/lower.h"
 
-/* ---------------------------------------------------------------- stream-cells.c */
+/* Rows that are kept behind a step, for later ones: in a private array, those of a version of a field, or values that
+ * were computed early (under the numbers of flow_early); or in shared memory the lines of them that other warps read.
+ */
+typedef struct KeptRows {
+  bool shared;
+  int32_t of, version, array;
+} KeptRows;
 
-/* A value that was built in the running step: element m of line j, `back` rows old, of version `v` of `field`, from
- * `delta` lanes on. */
-typedef struct SeenCell {
-  int32_t field, v, back, j, m, delta;
-  Value *value;
-  struct SeenCell *next; /* of the same chain */
-} SeenCell;
-enum { SEEN_CHAINS = 128 };
-
-/* A row of version 0 of `field`, `lag` behind, that was loaded in the running step. */
-typedef struct LoadedRow {
-  int32_t field, lag;
-  Value **values;
-} LoadedRow;
-
-/* A kernel in the making. Arrays of kernels and values are indexed [field][version] where they have two stars. */
+/* A kernel in the making. Arrays of kernels are indexed [field][version] where they have two stars. cells: the values
+ * of the running step, by field, version, rows back from the newest, and line; the newest rows among them, which the
+ * step makes, and of fields that each reader takes own rows of those, as rows back from the one that is loaded. */
 typedef struct Flow {
   Lowering *lo;
   const Launch *l;
@@ -50,15 +44,17 @@ typedef struct Flow {
   int32_t u;              /* the running step is t + u */
   int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */
   int32_t **early;        /* [instance][value]: private arrays of values computed early; -1: none */
-  Value ****made;         /* [instance][value]: the E * V values computed early in the running step */
   int32_t *in;            /* [field]: where rows of version 0 come in */
-  Value ****newest; /* [field][version]: the E * V values of the newest row, NULL: not made yet in the running step */
-  int32_t steps;    /* of the walk, a multiple of Stream.unroll */
-  SeenCell *seen[SEEN_CHAINS]; /* of the running step, by a hash of what they say */
-  int32_t nrows;
-  LoadedRow *rows;
+  int32_t steps;          /* of the walk, a multiple of Stream.unroll */
+  CellCache *cells;
+  int32_t nkept;
+  KeptRows *kept;
 } Flow;
 
+/* ---------------------------------------------------------------- stream-cells.c */
+
+/* The number under which the cache has value `id` of instance `i`, which is computed early. */
+int flow_early(const Flow *f, int i, int id);
 /* Coordinates of element e of line j in the row that lags `lag` behind in the running step, in g, and in w with images
  * wrapped (rank places). */
 void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
@@ -66,6 +62,8 @@ void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
 void flow_compute(Flow *f, int i);
 /* ---------------------------------------------------------------- lower-stream.c */
 
+/* Puts row `row` (of all of the thread's lines) in place `slot` of private array `array`. */
+void flow_put_row(Flow *f, int array, int slot, CellLine row);
 /* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi);
 
@@ -89,8 +87,9 @@ void flow_start_loads(Flow *f);
 void flow_load(Flow *f);
 /* Behind the walk. */
 void flow_end_loads(Flow *f);
-/* The E * V own values of version 0 of field `fl` in the row that lags `lag` behind. */
-Value **flow_own_row(Flow *f, int fl, int lag);
+/* Element e of line j of version 0 of field `fl` in the row that lags `lag` behind, of a field whose readers each take
+ * their own row. */
+Value *flow_own_cell(Flow *f, int fl, int lag, int j, int e);
 /* Stores the tile's cells of the rows that the running step finished. */
 void flow_store(Flow *f);
 

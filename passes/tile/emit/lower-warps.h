@@ -14,6 +14,7 @@
 #ifndef STC_PASSES_LOWER_WARPS_H
 #define STC_PASSES_LOWER_WARPS_H
 
+#include "passes/tile/emit/cells.h"
 #include "passes/tile/warps.h"
 #include "passes/lower/lower.h"
 
@@ -60,19 +61,30 @@ typedef struct WarpKernel {
   Value *strips, *length; /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
 
+/* The version, in the cache, of rows of choices that matter on one row alone. */
+enum { ON_LINE = 1 };
+
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
  * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. special: it may be one on which the
- * level has more to do. now[v]: the lane's cells of the row of
- * value v that is made now, NULL: not yet; beside: cells of the lanes beside, as far as they were asked for; lines:
- * those of choices that matter on one row alone, likewise, by value and time. */
+ * level has more to do. cells: by values of the level, the lane's cells of the rows that are made now, cells of the
+ * lanes beside, as rows back, and those of choices that matter on one row alone, under ON_LINE, as rows back from the
+ * one that came. */
 typedef struct WarpRow {
   WarpKernel *k;
   WarpRims rims;
   bool special;
   int level, u;
   const WarpSegment *s;
-  Value *x, *y, *number, *slot, ***now, ***beside, ***lines;
+  Value *x, *y, *number, *slot;
+  CellCache *cells;
 } WarpRow;
+
+/* The lane's cells of the row of value `v` that is made now. */
+static inline Value **warps_now(const WarpRow *r, int v) { return cells_line(r->cells, (CellLine){.of = v}); }
+/* Makes `cells` that row. */
+static inline void warps_set_now(WarpRow *r, int v, Value **cells) {
+  cells_set_line(r->cells, (CellLine){.of = v}, cells);
+}
 
 /* Cell `i` of such a row of stage `stage` at time `time`, its row being `y`; value v is map[v] if it was made. on_line:
  * the row is where values are made that are a constant elsewhere. */

@@ -18,81 +18,35 @@ typedef struct FlowCell {
 
 static int32_t modulo(int64_t x, int32_t n) { return (int32_t)((x % n + n) % n); }
 
-/* x / n rounded down. */
-static int floor_div(int x, int n) { return x >= 0 ? x / n : -((n - 1 - x) / n); }
-
 /* ---- values of the running step, built once each */
 
-/* The chain of the values like `c`. */
-static SeenCell **chain_of(Flow *f, const SeenCell *c) {
-  uint32_t h = (uint32_t)c->field * 5 + (uint32_t)c->v * 11 + (uint32_t)c->back * 17 + (uint32_t)c->j * 29 +
-               (uint32_t)c->m * 3 + (uint32_t)c->delta * 41;
-  return &f->seen[h % SEEN_CHAINS];
-}
-
-static Value *find_seen(Flow *f, const SeenCell *c) {
-  for (const SeenCell *s = *chain_of(f, c); s; s = s->next)
-    if (s->field == c->field && s->v == c->v && s->back == c->back && s->j == c->j && s->m == c->m &&
-        s->delta == c->delta)
-      return s->value;
-  return NULL;
-}
-
-static Value *remember(Flow *f, SeenCell c, Value *v) {
-  SeenCell **chain = chain_of(f, &c), *own = ARENA_NEW(f->lo->out->arena, SeenCell);
-  *own = c;
-  own->value = v;
-  own->next = *chain;
-  *chain = own;
-  return v;
-}
-
-/* Element m of the thread's own line j. */
-static Value *own_element(Flow *f, const SeenCell *c) {
-  if (c->back == 0)
-    return f->newest[c->field][c->v][c->j * f->V + c->m];
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, f->st->unroll)),
-                         build_int(&f->b, TY_I32, c->j), build_int(&f->b, TY_I32, c->m)};
-  return build_aload(&f->b, f->l->m->fields[c->field].type, f->ring[c->field][c->v], c->v, 3, at, NULL);
-}
-
-/* Loads all elements of line j, which is another warp's, and remembers them; the one asked for. */
-static Value *other_line(Flow *f, const SeenCell *c) {
-  const Array *a = &f->k->arrays[f->edge[c->field][c->v]];
-  const Window *w = &f->st->w[c->field][c->v];
-  Type t = f->l->m->fields[c->field].type;
-  int vector = flow_vector(f, t);
-  Value *line = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
+/* Loads the lane's cells of `line`, which is another warp's; that in column `x`. */
+static Value *other_line(Flow *f, CellLine line, int x) {
+  int edge = f->edge[line.of][line.version];
+  const Array *a = &f->k->arrays[edge];
+  const Window *w = &f->st->w[line.of][line.version];
+  int vector = flow_vector(f, a->type);
+  Value *first = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
         *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, a->shape[0])), line, cell}, *asked = NULL;
-  for (int m = 0; m < f->V; m += vector) {
-    const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, c->j) + a->pad_lo[1], m};
-    Op *op = vector > 1 ? build_avload(&f->b, t, vector, f->edge[c->field][c->v], c->v, 3, at, off) : NULL;
-    for (int i = 0; i < vector; i++) {
-      SeenCell one = *c;
-      one.m = m + i;
-      Value *v =
-          remember(f, one, op ? op->results[i] : build_aload(&f->b, t, f->edge[c->field][c->v], c->v, 3, at, off));
-      asked = one.m == c->m ? v : asked;
-    }
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - line.back, a->shape[0])), first, cell};
+  for (int e = 0; e < f->V; e += vector) {
+    const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, line.line) + a->pad_lo[1], e};
+    Op *op = vector > 1 ? build_avload(&f->b, a->type, vector, edge, line.version, 3, at, off) : NULL;
+    for (int i = 0; i < vector; i++)
+      cells_set(f->cells, line, e + i,
+                op ? op->results[i] : build_aload(&f->b, a->type, edge, line.version, 3, at, off));
   }
-  return asked;
+  return cells_get(f->cells, line, x);
 }
 
-/* Element `m` of line j, any numbers: of this thread, of one some lanes on, of another warp's. */
-static Value *element(Flow *f, int field, int v, int back, int j, int m) {
-  SeenCell c = {field, v, back, j, m - floor_div(m, f->V) * f->V, floor_div(m, f->V), NULL, NULL}, here = c;
-  Value *value = find_seen(f, &c);
-  if (value)
-    return value;
-  here.delta = 0;
-  value = find_seen(f, &here);
-  if (!value)
-    value = j >= 0 && j < f->E ? remember(f, here, own_element(f, &here)) : other_line(f, &here);
-  for (int left = c.delta < 0 ? -c.delta : c.delta; left > 0; left -= f->lanes - 1)
-    value = build_shift_lanes(&f->b, c.delta < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, value,
-                              left < f->lanes ? left : f->lanes - 1);
-  return c.delta ? remember(f, c, value) : value;
+/* Builds cell `x` of `line`, one of the thread's own lines, of an older row, or another warp's (a CellFn). */
+static Value *make_cell(void *user, CellLine line, int x) {
+  Flow *f = user;
+  if (line.line < 0 || line.line >= f->E)
+    return other_line(f, line, x);
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - line.back, f->st->unroll)),
+                         build_int(&f->b, TY_I32, line.line), build_int(&f->b, TY_I32, x)};
+  return build_aload(&f->b, f->l->m->fields[line.of].type, f->ring[line.of][line.version], line.version, 3, at, NULL);
 }
 
 /* ---- accesses */
@@ -102,8 +56,11 @@ static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
   const FlowCell *c = user;
   Flow *f = c->f;
   int x = f->rank - 1;
-  int back = f->st->lag[c->i] - c->phase - f->st->w[field][v].lag - (int)(f->rank > 1 ? to[0] : 0);
-  return element(f, field, v, back, c->j + (int)(f->rank > 2 ? to[1] : 0), c->e + (int)to[x]);
+  CellLine line = {.of = field,
+                   .version = v,
+                   .back = f->st->lag[c->i] - c->phase - f->st->w[field][v].lag - (int)(f->rank > 1 ? to[0] : 0),
+                   .line = c->j + (int)(f->rank > 2 ? to[1] : 0)};
+  return cells_beside(f->cells, &f->b, line, c->e + (int)to[x], make_cell, f);
 }
 
 /* Point.access. */
@@ -116,7 +73,7 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   if (from.version == 0 && stream_far(f->st, c->i, field, off, rules))
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->w[from.field][from.version].direct)
-    return flow_own_row(f, from.field, f->st->lag[c->i] - c->phase)[c->j * f->V + c->e];
+    return flow_own_cell(f, from.field, f->st->lag[c->i] - c->phase, c->j, c->e);
   return access_beside(b, p->m, from.field, from.version, rules, c->w, off, cell_beside, p->user);
 }
 
@@ -131,6 +88,8 @@ static Value *old_value(Point *p, Builder *b, int field) {
 }
 
 /* ---- values computed early */
+
+int flow_early(const Flow *f, int i, int id) { return f->l->m->nfields + f->early[i][id]; }
 
 /* Value `id` of the instance's main piece, computed `back` steps ago. */
 static Value *early_value(const FlowCell *c, Type t, int id, int back) {
@@ -187,7 +146,8 @@ static void compute_early(Flow *f, int i, int phase, int j, int e) {
   for (const Op *op = piece->body->first; op; op = op->next) {
     int id = op->nresults ? op->results[0]->id : -1;
     if (id >= 0 && plan->kept[id] && plan->phase[id] == phase)
-      f->made[i][id][j * f->V + e] = phase_value(&p, &f->b, piece, op->results[0], map);
+      cells_set(f->cells, (CellLine){.of = flow_early(f, i, id), .line = j}, e,
+                phase_value(&p, &f->b, piece, op->results[0], map));
   }
 }
 
@@ -229,27 +189,23 @@ static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e) {
   return p;
 }
 
-/* Computes the targets of instance `i` at element e of line j, into values[target][j * V + e]. */
-static void compute_cell(Flow *f, int i, int j, int e, Value ***values) {
+/* Computes the targets of instance `i` at element e of line j, which become the newest of their versions. */
+static void compute_cell(Flow *f, int i, int j, int e) {
   const Stencil *st = &f->l->st[i];
   FlowCell c;
   Point p = open_cell(f, &c, i, 0, j, e);
   Value **v = stencil_values(&p, &f->b, st, old_value);
-  for (int t = 0; t < st->ntargets; t++)
-    values[t][j * f->V + e] = v[t];
+  for (int t = 0; t < st->ntargets; t++) {
+    int fl = st->targets[t];
+    cells_set(f->cells, (CellLine){.of = fl, .version = launch_version(f->l, fl, i + 1), .line = j}, e, v[t]);
+  }
 }
 
 void flow_compute(Flow *f, int i) {
-  const Stencil *st = &f->l->st[i];
-  Value ***values = ARENA_ARRAY(f->lo->out->arena, Value **, st->ntargets);
-  f->b.loc = st->loc;
+  f->b.loc = f->l->st[i].loc;
   if (f->st->early[i])
     compute_phases(f, i);
-  for (int t = 0; t < st->ntargets; t++)
-    values[t] = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V);
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e++)
-      compute_cell(f, i, j, e, values);
-  for (int t = 0; t < st->ntargets; t++)
-    f->newest[st->targets[t]][launch_version(f->l, st->targets[t], i + 1)] = values[t];
+      compute_cell(f, i, j, e);
 }

@@ -24,18 +24,18 @@ static void safe_coordinates(Flow *f, int fl, int lag, int j, int e, int n, Valu
 }
 
 /* Loads the row of version 0 of field `fl` that lags `lag` behind. */
-static Value **load_row(Flow *f, int fl, int lag) {
+static void load_row(Flow *f, int fl, int lag) {
   Type t = f->l->m->fields[fl].type;
   int n = width_of(f, fl), buffer = load_buffer(f->lo, fl);
-  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK];
+  Value *at[MAX_RANK];
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e += n) {
       safe_coordinates(f, fl, lag, j, e, n, at);
       Op *op = n > 1 ? build_vload(&f->b, t, n, buffer, f->rank, at, NULL) : NULL;
       for (int i = 0; i < n; i++)
-        row[j * f->V + e + i] = op ? op->results[i] : build_load(&f->b, t, buffer, f->rank, at, NULL);
+        cells_set(f->cells, (CellLine){.of = fl, .back = lag, .line = j}, e + i,
+                  op ? op->results[i] : build_load(&f->b, t, buffer, f->rank, at, NULL));
     }
-  return row;
 }
 
 /* ---- loads that run ahead */
@@ -110,38 +110,32 @@ static void start_copies(Flow *f, int later) {
   build_async_commit(&f->b);
 }
 
-/* The row of field `fl` that lags `lag` behind, out of the ring. */
-static Value **ring_row(Flow *f, int fl, int lag) {
+/* Takes the row of field `fl` that lags `lag` behind out of the ring. */
+static void take_row(Flow *f, int fl, int lag) {
   Type t = f->l->m->fields[fl].type;
   int n = width_of(f, fl);
-  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK], *place = ring_place(f, fl, -lag);
+  Value *at[MAX_RANK], *place = ring_place(f, fl, -lag);
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e += n) {
       ring_index(f, fl, place, j, e, at);
       Op *op = n > 1 ? build_avload(&f->b, t, n, f->in[fl], 0, 3, at, NULL) : NULL;
       for (int i = 0; i < n; i++)
-        row[j * f->V + e + i] = op ? op->results[i] : build_aload(&f->b, t, f->in[fl], 0, 3, at, NULL);
+        cells_set(f->cells, (CellLine){.of = fl, .back = lag, .line = j}, e + i,
+                  op ? op->results[i] : build_aload(&f->b, t, f->in[fl], 0, 3, at, NULL));
     }
-  return row;
 }
 
-Value **flow_own_row(Flow *f, int fl, int lag) {
-  for (int i = 0; i < f->nrows; i++)
-    if (f->rows[i].field == fl && f->rows[i].lag == lag)
-      return f->rows[i].values;
-  LoadedRow r = {fl, lag, is_copied(f, fl) ? ring_row(f, fl, lag) : load_row(f, fl, lag)};
-  ARENA_PUSH(f->lo->out->arena, f->rows, f->nrows, r);
-  return r.values;
+Value *flow_own_cell(Flow *f, int fl, int lag, int j, int e) {
+  CellLine line = {.of = fl, .back = lag, .line = j};
+  if (!cells_get(f->cells, line, e))
+    (is_copied(f, fl) ? take_row : load_row)(f, fl, lag);
+  return cells_get(f->cells, line, e);
 }
 
 /* Puts the row of field `fl` that the walk reaches `later` steps from now into the registers for the next row. */
 static void put_next(Flow *f, int fl, int later) {
-  Value **row = load_row(f, fl, -later);
-  for (int i = 0; i < f->E * f->V; i++) {
-    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V),
-                           build_int(&f->b, TY_I32, i % f->V)};
-    build_astore(&f->b, f->in[fl], 0, row[i], 3, at, NULL);
-  }
+  load_row(f, fl, -later);
+  flow_put_row(f, f->in[fl], 0, (CellLine){.of = fl, .back = -later});
 }
 
 /* The same for all fields that are not copied. */
@@ -153,13 +147,12 @@ static void put_others(Flow *f, int later) {
 
 /* Takes the running step's row of field `fl` out of the registers for it. */
 static void take_next(Flow *f, int fl) {
-  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V);
   for (int i = 0; i < f->E * f->V; i++) {
     Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V),
                            build_int(&f->b, TY_I32, i % f->V)};
-    row[i] = build_aload(&f->b, f->l->m->fields[fl].type, f->in[fl], 0, 3, at, NULL);
+    cells_set(f->cells, (CellLine){.of = fl, .line = i / f->V}, i % f->V,
+              build_aload(&f->b, f->l->m->fields[fl].type, f->in[fl], 0, 3, at, NULL));
   }
-  f->newest[fl][0] = row;
 }
 
 void flow_make_inputs(Flow *f) {
@@ -210,7 +203,7 @@ void flow_load(Flow *f) {
     build_async_wait(&f->b, f->ahead - 2);
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
     if (comes_in(f, fl) && is_copied(f, fl))
-      f->newest[fl][0] = ring_row(f, fl, 0);
+      take_row(f, fl, 0);
     else if (comes_in(f, fl))
       take_next(f, fl);
   }
@@ -272,8 +265,10 @@ static Value *in_tile(Flow *f, int lag, int j) {
 
 /* Stores `n` elements from element e of line j of the finished row of field `fl`. */
 static void store_cells(Flow *f, int fl, int j, int e, int n, Value *mine) {
-  Value *g[MAX_RANK], *w[MAX_RANK], **row = f->newest[fl][f->l->use[fl].versions] + j * f->V + e;
-  flow_coordinates(f, f->st->w[fl][f->l->use[fl].versions].lag, j, e, g, w);
+  int version = f->l->use[fl].versions;
+  Value *g[MAX_RANK], *w[MAX_RANK],
+      **row = cells_line(f->cells, (CellLine){.of = fl, .version = version, .line = j}) + e;
+  flow_coordinates(f, f->st->w[fl][version].lag, j, e, g, w);
   Value *test = both(&f->b, mine, has_value_after(f->l, &f->b, fl, g));
   Builder in = builder_at_end(f->b.arena, build_if(&f->b, test, 0, NULL)->blocks[0]);
   in.loc = f->b.loc;

@@ -59,9 +59,9 @@ Value *warps_on_line(WarpCell *c, Point *p, int v) {
     return warps_used(c, p, &e->value[v].uses[2]);
   if (c->on_line || k->w.X < LEAST_CELLS || !e->value[v].choice)
     return NULL;
-  Value ***row = &c->r->lines[v * (e->latest + e->below + 1) + c->time + e->below];
-  if (*row)
-    return (*row)[c->i];
+  CellLine line = {.of = v, .version = ON_LINE, .back = c->time};
+  if (cells_line(c->r->cells, line))
+    return cells_get(c->r->cells, line, c->i);
   Type types[MAX_WARP_CELLS];
   Value *cells[MAX_WARP_CELLS], *others[MAX_WARP_CELLS];
   make_others(c, v, others);
@@ -77,6 +77,6 @@ Value *warps_on_line(WarpCell *c, Point *p, int v) {
   k->b = builder_at_end(outer.arena, op->blocks[1]);
   build_yield(&k->b, k->w.X, others);
   k->b = outer;
-  *row = op->results;
-  return (*row)[c->i];
+  cells_set_line(c->r->cells, line, op->results);
+  return op->results[c->i];
 }

@@ -26,7 +26,7 @@ static void see_cell(WarpRow *r, int v, const Probe *p, Value *y, Value *start, 
   Value *x = warps_column(r, i), *from = build2(b, OP_ADD, s->x, s->from), *to = build2(b, OP_ADD, s->x, s->to);
   enter(k, build2(b, OP_AND, in_range(k, x, from, to), build_inside(b, 1, &x, &across)), false);
   Value *index[] = {warps_grid(k, y, 0, false), warps_grid(k, x, 1, false)};
-  series_store(k->lo->out, *b, p, start, index, (const int64_t[MAX_RANK]){0}, r->now[v][i]);
+  series_store(k->lo->out, *b, p, start, index, (const int64_t[MAX_RANK]){0}, warps_now(r, v)[i]);
   *b = outer;
 }
 

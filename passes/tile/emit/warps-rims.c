@@ -202,9 +202,9 @@ static void end_in_constant(WarpRow *r, int v) {
   Value **cells = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
   for (int i = 0; i < k->w.X; i++) {
     bool behind = i >= k->w.X - k->ragged;
-    cells[i] = behind ? warps_in_columns(r, k->e->value[v].field, i, r->now[v][i]) : r->now[v][i];
+    cells[i] = behind ? warps_in_columns(r, k->e->value[v].field, i, warps_now(r, v)[i]) : warps_now(r, v)[i];
   }
-  r->now[v] = cells;
+  warps_set_now(r, v, cells);
 }
 
 /* Are all columns of the row the field's, if it is as wide as a strip? NULL: they are. */
@@ -230,16 +230,16 @@ void warps_make_constant(WarpRow *r, int v) {
   Value *cond = in && whole ? build2(&k->b, OP_AND, in, whole) : in ? in : whole;
   if (!cond)
     return;
-  Op *op = cells_if(k, build1(&k->b, OP_NOT, cond), x->type, r->now[v]);
+  Op *op = cells_if(k, build1(&k->b, OP_NOT, cond), x->type, warps_now(r, v));
   Builder outer = k->b;
   k->b = builder_at_end(outer.arena, op->blocks[0]);
   Value **cells = ARENA_ARRAY(outer.arena, Value *, k->w.X), *no = build_const(&k->b, f->type, f->outside_value);
   for (int i = 0; i < k->w.X; i++) {
-    cells[i] = warps_in_columns(r, x->field, i, r->now[v][i]);
+    cells[i] = warps_in_columns(r, x->field, i, warps_now(r, v)[i]);
     cells[i] = in ? build3(&k->b, OP_SELECT, in, cells[i], no) : cells[i];
   }
   end_cells(k, op, &outer, cells);
-  r->now[v] = cells;
+  warps_set_now(r, v, cells);
 }
 
 /* ---- outside of the main pieces */
@@ -436,16 +436,16 @@ void warps_take_back(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
   if (!e->value[v].carried)
-    mend_cells(r, v, CELLS_SIDES, r->now[v]);
+    mend_cells(r, v, CELLS_SIDES, warps_now(r, v));
   if (r->rims == RIMS_SIDES)
     return;
   Value **out = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
-  Op *op = cells_if(k, is_odd(r, v, warps_add(k, r->y, -e->value[v].time)), e->value[v].type, r->now[v]);
+  Op *op = cells_if(k, is_odd(r, v, warps_add(k, r->y, -e->value[v].time)), e->value[v].type, warps_now(r, v));
   Builder outer = k->b;
   k->b = builder_at_end(outer.arena, op->blocks[0]);
   for (int i = 0; i < k->w.X; i++)
-    out[i] = r->now[v][i];
+    out[i] = warps_now(r, v)[i];
   mend_cells(r, v, e->value[v].carried ? CELLS_ALL : CELLS_OTHERS, out);
   end_cells(k, op, &outer, out);
-  r->now[v] = out;
+  warps_set_now(r, v, out);
 }

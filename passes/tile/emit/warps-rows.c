@@ -31,24 +31,23 @@ static void store_kept(WarpRow *r, int v, int place, int i, Value *x) {
   build_astore(b, kept_array(r, v), 0, x, 2, at, NULL);
 }
 
-Value *warps_aged(WarpRow *r, int v, int age, int i) { return age ? load_kept(r, v, age - 1, i) : r->now[v][i]; }
+Value *warps_aged(WarpRow *r, int v, int age, int i) { return age ? load_kept(r, v, age - 1, i) : warps_now(r, v)[i]; }
 
 /* The same of a cell of a field that may be another lane's: by a shuffle then. */
 static Value *cell_of(WarpRow *r, int v, int age, int i) {
   WarpKernel *k = r->k;
-  int X = k->w.X, side = k->e->beside;
+  int X = k->w.X;
   if (i >= 0 && i < X)
     return warps_aged(r, v, age, i);
-  Value ***row = &r->beside[v * k->e->keeps + age];
-  *row = *row ? *row : ARENA_ARRAY(k->b.arena, Value *, 2 * side);
-  Value **seen = &(*row)[i < 0 ? i + side : side + i - X];
-  if (*seen)
-    return *seen;
-  *seen = i < 0 ? build_shift_lanes(&k->b, OP_SHUFFLE_UP, warps_aged(r, v, age, X + i), 1)
-                : build_shift_lanes(&k->b, OP_SHUFFLE_DOWN, warps_aged(r, v, age, i - X), 1);
+  CellLine beside = {.of = v, .back = age, .lanes = i < 0 ? -1 : 1};
+  int x = i - beside.lanes * X;
+  Value *seen = cells_get(r->cells, beside, x);
+  if (seen)
+    return seen;
+  seen = build_shift_lanes(&k->b, i < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, warps_aged(r, v, age, x), 1);
   if (k->e->constant && r->rims != RIMS_NONE)
-    *seen = warps_in_columns(r, k->e->value[v].field, i, *seen);
-  return *seen;
+    seen = warps_in_columns(r, k->e->value[v].field, i, seen);
+  return cells_set(r->cells, beside, x, seen);
 }
 
 Point warps_point(WarpCell *c) {
@@ -168,10 +167,9 @@ static void make_rows(WarpRow *r, int stage, int time) {
         c.map = ARENA_ARRAY(k->b.arena, Value *, e->nvalues);
         p = warps_point(&c);
       }
-      r->now[v] = r->now[v] ? r->now[v] : ARENA_ARRAY(k->b.arena, Value *, k->w.X);
       bool is_new = e->value[v].kind == WARP_NEW;
-      r->now[v][i] = is_new ? warps_used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
-      r->now[v][i] = warps_carry(&c, v, r->now[v][i]);
+      Value *x = is_new ? warps_used(&c, &p, &e->value[v].uses[0]) : warps_value(&c, &p, v);
+      cells_set(r->cells, (CellLine){.of = v}, i, warps_carry(&c, v, x));
     }
   }
 }
@@ -196,7 +194,7 @@ static void move_on(WarpRow *r) {
     for (int i = 0; i < r->k->w.X && warps_kept(e, v); i++) {
       for (int place = warps_kept(e, v) - 1; place > 0; place--)
         store_kept(r, v, place, i, load_kept(r, v, place - 1, i));
-      store_kept(r, v, 0, i, r->now[v][i]);
+      store_kept(r, v, 0, i, warps_now(r, v)[i]);
     }
 }
 
@@ -205,12 +203,10 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
-  r->now = ARENA_ARRAY(a, Value **, e->nvalues);
-  r->beside = ARENA_ARRAY(a, Value **, e->nvalues * e->keeps);
-  r->lines = ARENA_ARRAY(a, Value **, e->nvalues * (e->latest + e->below + 1));
+  cells_clear(r->cells);
   for (int n = 0; n < e->nfields; n++)
     if (e->field[n].in >= 0) {
-      r->now[e->field[n].in] = own[n];
+      warps_set_now(r, e->field[n].in, own[n]);
       if (r->rims != RIMS_NONE && e->constant)
         warps_make_constant(r, e->field[n].in);
     }
@@ -378,6 +374,7 @@ static void make_row(WarpRow r) {
 
 void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer = k->b;
+  CellCache *cells = cells_new(outer.arena, k->w.X, WARP_LANES);
   Value *first = build_int(&k->b, TY_I32, 0);
   int V = rims == RIMS_ANY ? k->w.U : k->w.V;
   build_bare(&k->b, OP_BARRIER_WARP);
@@ -398,7 +395,8 @@ void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *
                        .x = s->x,
                        .y = warps_add(k, y, u),
                        .number = warps_add(k, first, u),
-                       .slot = slot});
+                       .slot = slot,
+                       .cells = cells});
   if (V < k->w.U)
     k->b = outer;
 }

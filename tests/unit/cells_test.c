@@ -1,0 +1,121 @@
+/* cells_test.c: the cache of values of cells that lowerings of tiles share: what is known, forgotten and replaced;
+ * cells of the lanes beside, by as few shuffles as can be. */
+#include "tests/unit/ir_testing.h"
+
+#include "passes/tile/emit/cells.h"
+
+enum { WIDTH = 4, LANES = 8 };
+
+/* A block of code in the making, the cache of its values, and how often a cell was asked for. */
+typedef struct Bench {
+  Builder b;
+  CellCache *cells;
+  int made;
+  bool whole_lines;
+} Bench;
+
+static Bench bench(Fixture *f) {
+  Bench t = {.b = builder_at_end(f->arena, block_new(f->arena, NULL)), .cells = cells_new(f->arena, WIDTH, LANES)};
+  return t;
+}
+
+/* A value of cell `x` of `line` (a CellFn): a constant that says which; with all others of the line if whole_lines. */
+static Value *make_cell(void *user, CellLine line, int x) {
+  Bench *t = user;
+  t->made++;
+  for (int i = 0; i < WIDTH && t->whole_lines; i++)
+    cells_set(t->cells, line, i, build_int(&t->b, TY_I32, i));
+  return t->whole_lines ? cells_get(t->cells, line, x) : build_int(&t->b, TY_I32, x);
+}
+
+static Value *beside(Bench *t, CellLine line, int x) { return cells_beside(t->cells, &t->b, line, x, make_cell, t); }
+
+/* `v` is `x` shifted by `by` with `code`. */
+static void assert_shift(const Value *v, Opcode code, int by, const Value *x) {
+  assert_int_equal(v->def->code, code);
+  assert_int_equal(v->def->off[0], by);
+  assert_ptr_equal(v->def->operands[0], x);
+}
+
+/* Most of the others are in the same chain of the hash table, which has 128. */
+static void test_lines_are_told_apart(void **state) {
+  Bench t = bench(*state);
+  const CellLine here = {1, 2, 3, 4, 5};
+  const CellLine others[] = {{129, 2, 3, 4, 5}, {1, 130, 3, 4, 5}, {1, 2, 131, 4, 5}, {1, 2, 3, 132, 5},
+                             {1, 2, 3, 4, 133}, {2, 2, 3, 4, 5},   {1, -2, 3, 4, 5}};
+  Value *v = build_int(&t.b, TY_I32, 7);
+  assert_null(cells_line(t.cells, here));
+  assert_ptr_equal(cells_set(t.cells, here, 3, v), v);
+  assert_ptr_equal(cells_get(t.cells, here, 3), v);
+  assert_null(cells_get(t.cells, here, 2));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_null(cells_get(t.cells, others[i], 3));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    cells_set(t.cells, others[i], 3, build_int(&t.b, TY_I32, (int)i));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_int_equal(cells_get(t.cells, others[i], 3)->def->cval.i, i);
+  assert_ptr_equal(cells_get(t.cells, here, 3), v);
+}
+
+static void test_what_is_set_takes_the_place_of_what_was(void **state) {
+  Bench t = bench(*state);
+  const CellLine line = {.of = 1};
+  Value *v = build_int(&t.b, TY_I32, 1), *w = build_int(&t.b, TY_I32, 2), *whole[WIDTH] = {w, w, w, v};
+  cells_set(t.cells, line, 0, v);
+  cells_set(t.cells, line, 0, w);
+  assert_ptr_equal(cells_get(t.cells, line, 0), w);
+  cells_set_line(t.cells, line, whole);
+  assert_ptr_equal(cells_line(t.cells, line), whole);
+  assert_ptr_equal(cells_get(t.cells, line, 3), v);
+  cells_clear(t.cells);
+  assert_null(cells_line(t.cells, line));
+  assert_null(cells_get(t.cells, line, 0));
+}
+
+static void test_each_cell_is_built_once(void **state) {
+  Bench t = bench(*state);
+  const CellLine line = {.of = 1, .line = 2};
+  Value *v = beside(&t, line, 3);
+  assert_int_equal(v->def->cval.i, 3);
+  assert_ptr_equal(beside(&t, line, 3), v);
+  Value *before = beside(&t, line, -1), *behind = beside(&t, line, WIDTH + 3);
+  assert_shift(before, OP_SHUFFLE_UP, 1, v);
+  assert_shift(behind, OP_SHUFFLE_DOWN, 1, v);
+  assert_ptr_equal(beside(&t, line, -1), before);
+  assert_ptr_equal(beside(&t, line, WIDTH + 3), behind);
+  assert_int_equal(t.made, 1);
+  cells_clear(t.cells);
+  assert_ptr_not_equal(beside(&t, line, -1), before);
+  assert_int_equal(t.made, 2);
+}
+
+static void test_cells_of_any_lane(void **state) {
+  Bench t = bench(*state);
+  const CellLine line = {.of = 1};
+  assert_shift(beside(&t, line, -WIDTH), OP_SHUFFLE_UP, 1, beside(&t, line, 0));
+  assert_shift(beside(&t, line, -WIDTH - 1), OP_SHUFFLE_UP, 2, beside(&t, line, 3));
+  assert_shift(beside(&t, line, 2 * WIDTH + 1), OP_SHUFFLE_DOWN, 2, beside(&t, line, 1));
+  Value *far = beside(&t, line, 9 * WIDTH + 2);
+  assert_int_equal(far->def->off[0], 2);
+  assert_shift(far->def->operands[0], OP_SHUFFLE_DOWN, LANES - 1, beside(&t, line, 2));
+  assert_ptr_equal(beside(&t, line, 9 * WIDTH + 2), far);
+}
+
+static void test_a_cell_may_come_with_its_line(void **state) {
+  Bench t = bench(*state);
+  t.whole_lines = true;
+  const CellLine line = {.of = 1, .line = -1};
+  for (int x = -WIDTH; x < 2 * WIDTH; x++)
+    beside(&t, line, x);
+  assert_int_equal(t.made, 1);
+  assert_int_equal(cells_get(t.cells, line, 2)->def->cval.i, 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(test_lines_are_told_apart),          TEST(test_what_is_set_takes_the_place_of_what_was),
+      TEST(test_each_cell_is_built_once),       TEST(test_cells_of_any_lane),
+      TEST(test_a_cell_may_come_with_its_line),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
