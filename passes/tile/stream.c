@@ -263,3 +263,16 @@ int32_t stream_slots(const Stream *s, int32_t ahead) {
     slots++;
   return slots;
 }
+
+/* Asynchronous copies move 4, 8 or 16 bytes: smaller elements that are moved one by one are loaded. */
+Move stream_move(const Stream *s, int field, int32_t ahead, int width, bool keeps) {
+  const Window *w = &s->w[field][0];
+  Move m = {.width = width, .each = w->direct};
+  if (!w->used)
+    return m;
+  bool copied = ahead > 1 && (keeps || !w->direct) && width * type_size(s->l->m->fields[field].type) >= 4;
+  m.kind = copied ? MOVE_ASYNC : MOVE_LOAD;
+  m.ahead = copied ? ahead : !w->direct;
+  m.places = copied ? stream_slots(s, ahead + w->behind) : 1;
+  return m;
+}

@@ -16,6 +16,7 @@
 #define STC_PASSES_STREAM_H
 
 #include "passes/launch/launch.h"
+#include "passes/tile/move.h"
 
 /* Lanes that exchange values, if schedule `s` of a grid of rank `rank` says nothing else; lanes of a line of it. */
 enum { STREAM_LANES = WARP_LANES };
@@ -35,12 +36,9 @@ typedef struct Window {
   int32_t reach_lo, reach_hi; /* lines down and up in dimension 1 that are read, rank 3 */
 } Window;
 
-/* Of `E` lines of a thread, those of window `w` that other threads read, and where line j is among them. */
+/* Of `E` lines of a thread, those of window `w` that other threads read. */
 static inline int32_t stream_shared_lines(const Window *w, int32_t E) {
   return shared_lines(w->reach_lo, w->reach_hi, E);
-}
-static inline int32_t stream_shared_line(const Window *w, int32_t E, int32_t j) {
-  return shared_line(w->reach_lo, w->reach_hi, E, j);
 }
 
 /* What an instance evaluates before its row is due, of the equations of its main piece. Indexed by the numbers of the
@@ -83,6 +81,10 @@ int64_t stream_code(const Launch *l);
 /* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a
  * multiple or a divisor of `unroll`. */
 int32_t stream_slots(const Stream *s, int32_t ahead);
+
+/* How rows of `field` come to the walk, by loads that run `ahead` steps ahead, `width` cells at once. keeps: rows of
+ * which each reader takes its own stay in the ring, if there is one. */
+Move stream_move(const Stream *s, int field, int32_t ahead, int width, bool keeps);
 
 /* What instance `i` reads for an access to `field` at `off` under `rules`: the window, NULL if it is nothing or comes
  * from global memory. */

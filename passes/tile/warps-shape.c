@@ -137,7 +137,7 @@ static void add_movers(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
   if (!t->moves_registers || w->W % REGISTER_WARPS != 0 || !room || before >= now ||
       warps_registers(e, w) > now + tuning.moved_short || !gain_by_movers(e, w, blocks))
     return;
-  w->movers = REGISTER_WARPS;
+  w->move.producers = REGISTER_WARPS;
   w->registers = now;
 }
 
@@ -154,6 +154,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
   w.vector = VECTOR_BYTES / warps_smallest(e);
+  w.move = (Move){.kind = MOVE_BULK, .ahead = w.G, .places = w.G, .width = w.vector};
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = (e->below + e->lag) * s->T;
   w.U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, &w) : round_of(e);
@@ -164,7 +165,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   w.V = written_out(e, &w, all < w.U ? all : w.U);
   w.R = groups_written(e, &w);
   add_movers(t, e, &w);
-  w.early = early_rows(t, e, &w);
+  w.move.prefetch = early_rows(t, e, &w);
   return w;
 }
 

@@ -17,6 +17,7 @@
 #define STC_PASSES_WARPS_H
 
 #include "passes/launch/launch.h"
+#include "passes/tile/move.h"
 
 /* What a value is: a field's, as it comes to the level; that of an operation of a main piece's body; a field's new one
  * behind a stage; what it is outside of the main piece; nothing (an access, or what is not needed). */
@@ -118,12 +119,11 @@ bool warps_has_rims(const WarpLevel *e, int v);
 /* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
  * written out, groups that it has one after another (all rows of which it has), of which segments have a multiple,
  * elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a multiple of those),
- * rows that are lost at both ends of a segment. movers: warps beside those, which only load and store, 0: the first and
- * the last warp do that; they have MOVER_REGISTERS a thread then, and the others `registers`. early: when rows are
- * loaded, the second-level cache is asked for those so many rows behind; 0: for none.
- */
+ * rows that are lost at both ends of a segment. move: how rows come and go; its producers have MOVER_REGISTERS a
+ * thread, and the other warps `registers` then. */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, R, vector, halo, ends, movers, registers, early;
+  int32_t X, C, W, G, U, V, R, vector, halo, ends, registers;
+  Move move;
 } WarpShape;
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Bytes of the smallest and of the largest type of a field. */

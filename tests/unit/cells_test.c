@@ -1,8 +1,8 @@
 /* cells_test.c: the cache of values of cells that lowerings of tiles share: what is known, forgotten and replaced;
- * cells of the lanes beside, by as few shuffles as can be. */
+ * cells of the lanes beside, by as few shuffles as can be; lines that warps trade. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/tile/emit/cells.h"
+#include "passes/tile/emit/move.h"
 
 enum { WIDTH = 4, LANES = 8 };
 
@@ -111,11 +111,55 @@ static void test_a_cell_may_come_with_its_line(void **state) {
   assert_int_equal(cells_get(t.cells, line, 2)->def->cval.i, 2);
 }
 
+/* The number of `line` (a CellFn). */
+static Value *line_number(void *user, CellLine line, int x) {
+  Bench *t = user;
+  t->made += x >= 0 && x < WIDTH;
+  return build_int(&t->b, TY_I32, line.line);
+}
+
+/* Of three lines or four, of which others read one down and two up, the first two and the last are put one behind the
+ * other, behind a pad of the lines that are read down. */
+static void test_lines_that_warps_trade(void **state) {
+  for (int lines = 3; lines <= 4; lines++) {
+    Bench t = bench(*state);
+    Value *zero = build_int(&t.b, TY_I32, 0);
+    TradedLines traded = {TY_I32, 0, 1, 2, lines, WIDTH, 1, 2, {zero, zero}};
+    int n = 0, given[] = {0, 1, lines - 1};
+    lines_give(&t.b, &traded, (CellLine){.of = 1}, line_number, &t);
+    for (const Op *op = zero->def; op; op = op->next)
+      if (op->code == OP_AVSTORE) {
+        assert_true(n < 3);
+        assert_int_equal(op->off[0], n + 1);
+        assert_int_equal(op->off[1], 0);
+        assert_int_equal(op->ver, 1);
+        assert_int_equal(op->operands[0]->def->cval.i, given[n++]);
+      }
+    assert_int_equal(n, 3);
+    assert_int_equal(t.made, 3 * WIDTH);
+  }
+}
+
+static void test_lines_of_other_warps(void **state) {
+  Bench t = bench(*state);
+  TradedLines traded = {TY_I32, 0, 1, 2, 4, WIDTH, 1, 2, {build_int(&t.b, TY_I32, 0), build_int(&t.b, TY_I32, 0)}};
+  const int line[] = {-1, 4, 5}, at[] = {0, 4, 5};
+  for (int i = 0; i < 3; i++) {
+    CellLine other = {.of = 1, .line = line[i]};
+    lines_take(&t.b, t.cells, &traded, other);
+    const Op *op = cells_get(t.cells, other, WIDTH - 1)->def;
+    assert_int_equal(op->code, OP_AVLOAD);
+    assert_int_equal(op->off[0], at[i]);
+    assert_ptr_equal(op->results[WIDTH - 1], cells_get(t.cells, other, WIDTH - 1));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_lines_are_told_apart),          TEST(test_what_is_set_takes_the_place_of_what_was),
       TEST(test_each_cell_is_built_once),       TEST(test_cells_of_any_lane),
-      TEST(test_a_cell_may_come_with_its_line),
+      TEST(test_a_cell_may_come_with_its_line), TEST(test_lines_that_warps_trade),
+      TEST(test_lines_of_other_warps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

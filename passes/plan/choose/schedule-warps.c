@@ -39,7 +39,7 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   if (32 * w.X <= 2 * w.halo)
     return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
                         s->T, w.X, 32 * w.X, w.halo);
-  if (32 * (w.W + w.movers) > t->max_threads)
+  if (32 * (w.W + w.move.producers) > t->max_threads)
     return arena_printf(a, "-block=%dx32: a block has at most %d threads", w.W, t->max_threads);
   if (warps_shared_bytes(e, &w) > t->max_shared_bytes)
     return arena_printf(a, "the rings take %lld bytes of shared memory, and a block has %lld",
@@ -54,7 +54,7 @@ static double row_overhead(const WarpShape *w, int size, int fields, double held
   double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
                  : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
                                              : tuning.warps_row_some + tuning.warps_group_some / w->U;
-  slots -= w->movers && slots > tuning.warps_moved / w->U ? tuning.warps_moved / w->U : 0;
+  slots -= w->move.producers && slots > tuning.warps_moved / w->U ? tuning.warps_moved / w->U : 0;
   return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
          tuning.warps_field * w->X * size * (fields - 1);
 }
@@ -280,7 +280,7 @@ static bool fields_were_faster(const WarpLevel *e) {
  * with warps of their own that load and store. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double least = tuning.warps_least_slow_extent;
-  return e->late && w->movers && warps_stages(e) <= tuning.warps_late_stages &&
+  return e->late && w->move.producers && warps_stages(e) <= tuning.warps_late_stages &&
          e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
          !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
          (double)size[0] >= least && (double)size[1] >= least;

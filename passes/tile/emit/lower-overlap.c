@@ -388,10 +388,8 @@ static void store_cells(const Tile *t, Builder *b, const Cell *c, int f) {
     on[t->rank - 1] = e;
     x[e] = own_value(t, b, c, f, last, n > 1 ? on : NULL);
   }
-  if (n > 1)
-    build_vstore(b, buffer, n, x, t->rank, c->g, NULL);
-  else if (n)
-    build_store(b, buffer, x[0], t->rank, c->g, NULL);
+  if (n)
+    cells_store(b, &(CellPlace){t->l->m->fields[f].type, buffer, NO_VERSION, t->rank, c->g, NULL}, n, x);
 }
 
 /* The final store of all fields that are stored at the same points as field `f`, if `f` is the first of them. */

@@ -109,32 +109,35 @@ static void make_arrays(Flow *f) {
 
 /* ---- what happens between steps */
 
-/* Puts the lines of row `row` that other warps read into place `slot` of shared memory. */
-static void publish_row(Flow *f, const KeptRows *r, int slot) {
-  const Window *w = &f->st->w[r->of][r->version];
-  const Array *a = &f->k->arrays[r->array];
-  int n = flow_vector(f, a->type);
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot),
-                         build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
-                         build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V))};
-  for (int j = 0; j < f->E; j++)
-    for (int e = 0; e < f->V && (j < w->reach_hi || j >= f->E - w->reach_lo); e += n) {
-      const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, j) + a->pad_lo[1], e};
-      Value **x = cells_line(f->cells, (CellLine){.of = r->of, .version = r->version, .line = j}) + e;
-      if (n > 1)
-        build_avstore(&f->b, r->array, r->version, n, x, 3, at, off);
-      else
-        build_astore(&f->b, r->array, r->version, x[0], 3, at, off);
-    }
+/* The indices of element e of line j in place `slot` of a private array. */
+static void kept_place(Flow *f, int slot, int j, int e, Value **at) {
+  at[0] = build_int(&f->b, TY_I32, slot);
+  at[1] = build_int(&f->b, TY_I32, j);
+  at[2] = build_int(&f->b, TY_I32, e);
+}
+
+Value *flow_kept(Flow *f, int array, int v, int slot, int j, int e) {
+  Value *at[MAX_RANK];
+  kept_place(f, slot, j, e, at);
+  return build_aload(&f->b, f->k->arrays[array].type, array, v, 3, at, NULL);
 }
 
 void flow_put_row(Flow *f, int array, int slot, CellLine row) {
-  for (int i = 0; i < f->E * f->V; i++) {
-    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build_int(&f->b, TY_I32, i / f->V),
-                           build_int(&f->b, TY_I32, i % f->V)};
-    row.line = i / f->V;
-    build_astore(&f->b, array, row.version, cells_get(f->cells, row, i % f->V), 3, at, NULL);
-  }
+  Value *at[MAX_RANK];
+  for (row.line = 0; row.line < f->E; row.line++)
+    for (int e = 0; e < f->V; e++) {
+      kept_place(f, slot, row.line, e, at);
+      build_astore(&f->b, array, row.version, cells_get(f->cells, row, e), 3, at, NULL);
+    }
+}
+
+/* Cell `x` of `line`, of a newest row (a CellFn). */
+static Value *newest_cell(void *user, CellLine line, int x) { return cells_get(((Flow *)user)->cells, line, x); }
+
+/* Puts the lines of the newest row of `r` that other warps read in place `slot` of shared memory. */
+static void publish_row(Flow *f, const KeptRows *r, int slot) {
+  TradedLines lines = flow_traded(f, r->of, r->version, slot);
+  lines_give(&f->b, &lines, (CellLine){.of = r->of, .version = r->version}, newest_cell, f);
 }
 
 /* Makes the newest row of `r` zeros. */
@@ -234,6 +237,18 @@ static void walk(Flow *f) {
   f->u = 0;
 }
 
+/* Chooses how rows of fields come and go: those of which `vectors` says so (NULL: none) by vectors. */
+static void choose_moves(Flow *f, const Schedule *s, const bool *vectors) {
+  const Module *m = f->l->m;
+  bool keeps = stream_keeps_ring(f->lo->c->target, f->st, s);
+  f->move = ARENA_ARRAY(f->lo->out->arena, Move, m->nfields + 1);
+  for (int fl = 0; fl < m->nfields; fl++) {
+    int width = vectors && vectors[fl] ? vector_cells(m->fields[fl].type, f->V) : 1;
+    f->move[fl] = stream_move(f->st, fl, s->ahead, width, keeps);
+    f->ahead = f->move[fl].kind == MOVE_ASYNC ? s->ahead : f->ahead;
+  }
+}
+
 /* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
 static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
@@ -247,11 +262,9 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
             .V = s->elems[rank - 1],
             .E = rank > 2 ? s->elems[1] : 1};
   f.cells = cells_new(lo->out->arena, f.V, f.lanes);
-  f.ahead = s->ahead;
-  f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
   f.k->lanes = f.lanes;
-  f.vectors = vector ? kernel_vectors(lo, l, index, f.V) : ARENA_ARRAY(lo->out->arena, bool, l->m->nfields + 1);
+  choose_moves(&f, s, vector ? kernel_vectors(lo, l, index, f.V) : NULL);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);

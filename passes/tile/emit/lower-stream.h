@@ -10,7 +10,7 @@
 #ifndef STC_PASSES_LOWER_STREAM_H
 #define STC_PASSES_LOWER_STREAM_H
 
-#include "passes/tile/emit/cells.h"
+#include "passes/tile/emit/move.h"
 #include "passes/tile/stream.h"
 #include "passes/lower/lower.h"
 
@@ -32,9 +32,8 @@ typedef struct Flow {
   Kernel *k;
   Builder b;                    /* where the running step's code goes */
   int rank, lanes, V, E, warps; /* lanes of a line, cells of it a lane, lines a thread, warps */
-  bool *vectors;                /* [field]: its rows are loaded and stored by vectors */
-  int32_t ahead;                /* steps that loads run ahead */
-  bool keeps_ring;              /* see stream_keeps_ring */
+  Move *move;                   /* [field]: how its rows come, and go */
+  int32_t ahead;                /* steps that asynchronous copies run ahead, 0: there are none */
   Value *lane, *warp;           /* i32 */
   Value *at[MAX_RANK]; /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step
                           0 of the walk */
@@ -44,7 +43,7 @@ typedef struct Flow {
   int32_t u;              /* the running step is t + u */
   int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */
   int32_t **early;        /* [instance][value]: private arrays of values computed early; -1: none */
-  int32_t *in;            /* [field]: where rows of version 0 come in */
+  int32_t *in;            /* [field]: the array that its rows come to */
   int32_t steps;          /* of the walk, a multiple of Stream.unroll */
   CellCache *cells;
   int32_t nkept;
@@ -53,6 +52,8 @@ typedef struct Flow {
 
 /* ---------------------------------------------------------------- stream-cells.c */
 
+/* The lines of version `v` of field `fl` that warps trade, those in place `slot`. */
+TradedLines flow_traded(Flow *f, int fl, int v, int slot);
 /* The number under which the cache has value `id` of instance `i`, which is computed early. */
 int flow_early(const Flow *f, int i, int id);
 /* Coordinates of element e of line j in the row that lags `lag` behind in the running step, in g, and in w with images
@@ -62,6 +63,8 @@ void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
 void flow_compute(Flow *f, int i);
 /* ---------------------------------------------------------------- lower-stream.c */
 
+/* Element e of line j in place `slot` of private array `array`, as version `v`. */
+Value *flow_kept(Flow *f, int array, int v, int slot, int j, int e);
 /* Puts row `row` (of all of the thread's lines) in place `slot` of private array `array`. */
 void flow_put_row(Flow *f, int array, int slot, CellLine row);
 /* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
@@ -75,8 +78,6 @@ Value *flow_is_inner(Flow *f, int d, bool last);
 
 /* ---------------------------------------------------------------- stream-rows.c */
 
-/* How many elements of type `t` make 16 bytes, or as many as V is a multiple of. */
-int flow_vector(const Flow *f, Type t);
 /* Makes the arrays that rows come in by. */
 void flow_make_inputs(Flow *f);
 /* Before the walk: starts rings with zeros where rows are read that are before the first one. */

@@ -33,8 +33,9 @@ void warps_go_alone(WarpKernel *k, Builder *outer) {
 /* Waits until the group's rows have come, and there is room for what becomes of them. */
 static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   Value *one = warps_small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
-  Value *come = k->bulk ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
-  Value *gone = k->w.movers ? other : build3(&k->b, OP_SELECT, k->is_final, one, other), *behind = plus(k, k->warp, 1);
+  Value *come = warps_bulk(k) ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
+  Value *gone = k->w.move.producers ? other : build3(&k->b, OP_SELECT, k->is_final, one, other),
+        *behind = plus(k, k->warp, 1);
   warps_signal(k, OP_SIGNAL_WAIT, k->full, come, k->warp, slot);
   warps_signal(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
@@ -152,14 +153,14 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
   k->place = k->e->late ? carried[CARRY_PLACE] : NULL;
   wait_for_group(k, slot, parity);
   compute(k, s, y, rows, slot);
-  if (k->bulk) {
+  if (warps_bulk(k)) {
     warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
     build_bare(&k->b, OP_FENCE_ASYNC);
     k->b = outer;
   }
   build_bare(&k->b, OP_BARRIER_WARP);
   tell_neighbours(k, slot);
-  if (k->bulk && !k->w.movers) {
+  if (warps_bulk(k) && !k->w.move.producers) {
     warps_load_if_first(k, carried + CARRY_LOADS, to, slot);
     store_if_final(k, s, y, slot);
   }
@@ -354,7 +355,7 @@ static void start_block(WarpKernel *k) {
   const WarpShape *w = &k->w;
   Value *thread = build_dim(&k->b, OP_THREAD, 0);
   k->lane = build_dim(&k->b, OP_THREAD, 1);
-  k->warp = w->W + w->movers > 1 ? build1(&k->b, OP_UNIFORM, thread) : warps_small(k, 0);
+  k->warp = w->W + w->move.producers > 1 ? build1(&k->b, OP_UNIFORM, thread) : warps_small(k, 0);
   k->is_first = build2(&k->b, OP_EQ, k->warp, warps_small(k, 0));
   k->is_final = build2(&k->b, OP_EQ, k->warp, warps_small(k, w->W - 1));
   k->in_warp = build2(&k->b, OP_MUL, k->lane, warps_small(k, w->X));
@@ -381,7 +382,7 @@ static void make_levels(WarpKernel *k, Value *from, Value *to) {
   carried[CARRY_PLACE] = carried[CARRY_SLOT];
   for (int i = 0; i < LOADS; i++)
     carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : warps_small(k, 0);
-  bool moves = k->bulk && !k->w.movers;
+  bool moves = warps_bulk(k) && !k->w.move.producers;
   if (moves)
     warps_load_if_first(k, carried + CARRY_LOADS, to, NULL);
   for (int g = 0; g < k->w.G && moves; g++)
@@ -399,7 +400,7 @@ static void make_levels(WarpKernel *k, Value *from, Value *to) {
 static void make_segments(WarpKernel *k, Value *from, Value *to) {
   Builder outer;
   start_block(k);
-  if (!k->w.movers) {
+  if (!k->w.move.producers) {
     make_levels(k, from, to);
     return;
   }
@@ -446,8 +447,7 @@ static bool have_pitch(const WarpLevel *e) {
 static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
                         const char *name) {
   int index = lowering_kernel(lo, name, l->steps, e->st[0].loc);
-  WarpKernel k = {
-      .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
+  WarpKernel k = {.lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index]};
   Arena *a = lo->out->arena;
   k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
   k.special = warps_special_rows(e, &k.nspecial, k.is_special);
@@ -455,10 +455,10 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   for (int n = 0; n < e->nfields && bulk; n++)
     kernel_multiple(lo, index, field_row(a, &e->m->fields[e->field[n].field]), k.w.vector);
   if (!bulk)
-    k.w.movers = 0;
+    k.w.move = (Move){.kind = MOVE_LOAD, .width = 1};
   k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
   k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
-  k.k->threads[0] = k.w.W + k.w.movers;
+  k.k->threads[0] = k.w.W + k.w.move.producers;
   k.k->threads[1] = WARP_LANES;
   k.k->tile[0] = k.k->tile[1] = 1;
   k.k->extent[0] = affine_const(1);

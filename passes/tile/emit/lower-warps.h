@@ -14,7 +14,7 @@
 #ifndef STC_PASSES_LOWER_WARPS_H
 #define STC_PASSES_LOWER_WARPS_H
 
-#include "passes/tile/emit/cells.h"
+#include "passes/tile/emit/move.h"
 #include "passes/tile/warps.h"
 #include "passes/lower/lower.h"
 
@@ -31,7 +31,7 @@ typedef struct WarpSegment {
   Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi, *sides;
 } WarpSegment;
 
-/* A kernel in the making. bulk: rows go by bulk copies, which needs rows of whole 16 bytes; else lane by lane. ragged:
+/* A kernel in the making. Rows go by bulk copies, which needs rows of whole 16 bytes, or lane by lane. ragged:
  * so many columns less than 16 bytes have may be copied behind the fields' last, where their rows have a pitch. */
 typedef struct WarpKernel {
   Lowering *lo;
@@ -40,7 +40,6 @@ typedef struct WarpKernel {
   WarpShape w;
   Kernel *k;
   Builder b;
-  bool bulk;
   int32_t ragged;
   int32_t blocks;         /* of the launch */
   int full, empty, share; /* arrays */
@@ -63,6 +62,8 @@ typedef struct WarpKernel {
 
 /* The version, in the cache, of rows of choices that matter on one row alone. */
 enum { ON_LINE = 1 };
+
+static inline bool warps_bulk(const WarpKernel *k) { return k->w.move.kind == MOVE_BULK; }
 
 /* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
  * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. special: it may be one on which the

@@ -21,36 +21,13 @@ void lanes_make_arrays(Tile *t, int f) {
     t->near[f][v] = r->array[v] < 0 ? -1 : first + r->array[v];
 }
 
-/* The place of the lane's cells in rows that warps trade of field `f`: dimension 0 that of the warp's first one. */
-static void place_rows(const Tile *t, Builder *b, int f, Value *at[MAX_RANK]) {
+/* The rows of version `v` of field `f` that warps trade. */
+static TradedLines traded_rows(const Tile *t, Builder *b, int f, int v) {
   const LaneRows *r = &t->lanes->rows->rows[f];
-  Value *warp = build_dim(b, OP_THREAD, 0);
-  at[0] = build2(b, OP_MUL, warp, build_int(b, TY_I32, shared_lines(r->reach_lo, r->reach_hi, t->s->elems[0])));
-  at[1] = t->l0[1];
-}
-
-void lanes_publish(const Tile *t, Builder *b, int f, int v) {
-  const LaneRows *r = &t->lanes->rows->rows[f];
-  int32_t R = t->s->elems[0], V = t->s->elems[1], array = t->near[f][v];
+  int32_t R = t->s->elems[0], V = t->s->elems[1], rows = shared_lines(r->reach_lo, r->reach_hi, R);
+  Value *first = build2(b, OP_MUL, build_dim(b, OP_THREAD, 0), build_int(b, TY_I32, rows));
   Type type = t->l->m->fields[f].type;
-  int n = vector_cells(type, t->s->elems[1]);
-  Value *at[MAX_RANK];
-  if (array < 0)
-    return;
-  place_rows(t, b, f, at);
-  for (int32_t j = 0; j < R; j++)
-    for (int32_t e = 0; e < V && (j < r->reach_hi || j >= R - r->reach_lo); e += n) {
-      const int64_t to[MAX_RANK] = {shared_line(r->reach_lo, r->reach_hi, R, j) + r->reach_lo, e};
-      Value *x[16];
-      for (int i = 0; i < n; i++) {
-        Value *own[MAX_RANK] = {build_int(b, TY_I32, j), build_int(b, TY_I32, e + i)};
-        x[i] = build_aload(b, type, own_array(t, f, v), v, t->rank, own, NULL);
-      }
-      if (n > 1)
-        build_avstore(b, array, v, n, x, t->rank, at, to);
-      else
-        build_astore(b, array, v, x[0], t->rank, at, to);
-    }
+  return (TradedLines){type, t->near[f][v], v, t->rank, R, V, r->reach_lo, r->reach_hi, {first, t->l0[1]}};
 }
 
 /* ---- values of cells, built once each for an instance */
@@ -66,33 +43,26 @@ typedef struct From {
   Builder *b;
 } From;
 
-/* Loads the lane's cells of `line`, which is another warp's; that in column `x`. */
-static Value *other_row(const Tile *t, Builder *b, CellLine line, int x) {
-  const LaneRows *r = &t->lanes->rows->rows[line.of];
-  int array = t->near[line.of][line.version];
-  Type type = t->l->m->fields[line.of].type;
-  int n = vector_cells(type, t->s->elems[1]);
-  Value *at[MAX_RANK];
-  place_rows(t, b, line.of, at);
-  for (int e = 0; e < t->s->elems[1]; e += n) {
-    const int64_t from[MAX_RANK] = {shared_line(r->reach_lo, r->reach_hi, t->s->elems[0], line.line) + r->reach_lo, e};
-    Op *op = n > 1 ? build_avload(b, type, n, array, line.version, t->rank, at, from) : NULL;
-    for (int i = 0; i < n; i++)
-      cells_set(t->lanes->seen, line, e + i,
-                op ? op->results[i] : build_aload(b, type, array, line.version, t->rank, at, from));
-  }
-  return cells_get(t->lanes->seen, line, x);
-}
-
 /* Builds cell `x` of row `line` of the lane's, its warp's own or another's (a CellFn). */
 static Value *make_cell(void *user, CellLine line, int x) {
   const From *from = user;
   const Tile *t = from->t;
-  if (line.line < 0 || line.line >= t->s->elems[0])
-    return other_row(t, from->b, line, x);
+  if (line.line < 0 || line.line >= t->s->elems[0]) {
+    TradedLines rows = traded_rows(t, from->b, line.of, line.version);
+    lines_take(from->b, t->lanes->seen, &rows, line);
+    return cells_get(t->lanes->seen, line, x);
+  }
   Value *at[MAX_RANK] = {build_int(from->b, TY_I32, line.line), build_int(from->b, TY_I32, x)};
   return build_aload(from->b, t->l->m->fields[line.of].type, own_array(t, line.of, line.version), line.version, t->rank,
                      at, NULL);
+}
+
+void lanes_publish(const Tile *t, Builder *b, int f, int v) {
+  From from = {t, b};
+  if (t->near[f][v] < 0)
+    return;
+  TradedLines rows = traded_rows(t, b, f, v);
+  lines_give(b, &rows, (CellLine){.of = f, .version = v}, make_cell, &from);
 }
 
 /* ---- accesses */
@@ -133,10 +103,9 @@ static Value *load_vector(const Tile *t, Builder *b, const Cell *c, CellLine lin
   row.dim[1] = OUTSIDE_NONE;
   for (int d = 0; d < t->rank; d++)
     at[d] = guarded_place(b, f, &row, at, to, d, d ? n : 1);
-  Op *op = build_vload(b, f->type, n, load_buffer(t->lo, line.of), t->rank, at, NULL);
-  for (int i = 0; i < n; i++)
-    cells_set(t->lanes->seen, line, first + i, op->results[i]);
-  return op->results[x - first];
+  const CellPlace from = {f->type, load_buffer(t->lo, line.of), NO_VERSION, t->rank, at, NULL};
+  cells_fetch(b, t->lanes->seen, &from, n, line, first);
+  return cells_get(t->lanes->seen, line, x);
 }
 
 Value *lanes_load(const Tile *t, Builder *b, const Cell *c, int field, const int64_t *off, const Rules *rules) {

@@ -20,33 +20,26 @@ static int32_t modulo(int64_t x, int32_t n) { return (int32_t)((x % n + n) % n);
 
 /* ---- values of the running step, built once each */
 
-/* Loads the lane's cells of `line`, which is another warp's; that in column `x`. */
-static Value *other_line(Flow *f, CellLine line, int x) {
-  int edge = f->edge[line.of][line.version];
-  const Array *a = &f->k->arrays[edge];
-  const Window *w = &f->st->w[line.of][line.version];
-  int vector = flow_vector(f, a->type);
-  Value *first = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
+TradedLines flow_traded(Flow *f, int fl, int v, int slot) {
+  const Window *w = &f->st->w[fl][v];
+  Value *place = build_int(&f->b, TY_I32, slot),
+        *first = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
         *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - line.back, a->shape[0])), first, cell};
-  for (int e = 0; e < f->V; e += vector) {
-    const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, line.line) + a->pad_lo[1], e};
-    Op *op = vector > 1 ? build_avload(&f->b, a->type, vector, edge, line.version, 3, at, off) : NULL;
-    for (int i = 0; i < vector; i++)
-      cells_set(f->cells, line, e + i,
-                op ? op->results[i] : build_aload(&f->b, a->type, edge, line.version, 3, at, off));
-  }
-  return cells_get(f->cells, line, x);
+  Type type = f->l->m->fields[fl].type;
+  return (TradedLines){type, f->edge[fl][v], v, 3, f->E, f->V, w->reach_lo, w->reach_hi, {place, first, cell}};
 }
 
 /* Builds cell `x` of `line`, one of the thread's own lines, of an older row, or another warp's (a CellFn). */
 static Value *make_cell(void *user, CellLine line, int x) {
   Flow *f = user;
-  if (line.line < 0 || line.line >= f->E)
-    return other_line(f, line, x);
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - line.back, f->st->unroll)),
-                         build_int(&f->b, TY_I32, line.line), build_int(&f->b, TY_I32, x)};
-  return build_aload(&f->b, f->l->m->fields[line.of].type, f->ring[line.of][line.version], line.version, 3, at, NULL);
+  if (line.line < 0 || line.line >= f->E) {
+    int32_t places = f->k->arrays[f->edge[line.of][line.version]].shape[0];
+    TradedLines lines = flow_traded(f, line.of, line.version, modulo(f->u - line.back, places));
+    lines_take(&f->b, f->cells, &lines, line);
+    return cells_get(f->cells, line, x);
+  }
+  int slot = modulo(f->u - line.back, f->st->unroll);
+  return flow_kept(f, f->ring[line.of][line.version], line.version, slot, line.line, x);
 }
 
 /* ---- accesses */
@@ -92,11 +85,9 @@ static Value *old_value(Point *p, Builder *b, int field) {
 int flow_early(const Flow *f, int i, int id) { return f->l->m->nfields + f->early[i][id]; }
 
 /* Value `id` of the instance's main piece, computed `back` steps ago. */
-static Value *early_value(const FlowCell *c, Type t, int id, int back) {
+static Value *early_value(const FlowCell *c, int id, int back) {
   Flow *f = c->f;
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - back, f->st->unroll)), build_int(&f->b, TY_I32, c->j),
-                         build_int(&f->b, TY_I32, c->e)};
-  return build_aload(&f->b, t, f->early[c->i][id], 0, 3, at, NULL);
+  return flow_kept(f, f->early[c->i][id], 0, modulo(f->u - back, f->st->unroll), c->j, c->e);
 }
 
 /* Point.known, at the instance's own step: what was computed early, and what only that needs. */
@@ -108,7 +99,7 @@ static Value *known_early(Point *p, Builder *b, const Piece *piece, const Op *op
     return NULL;
   int id = op->results[0]->id;
   if (e->kept[id] && e->use[id] == 0)
-    return early_value(c, op->results[0]->type, id, e->phase[id]);
+    return early_value(c, id, e->phase[id]);
   bool here = e->free[id] || op->code == OP_ACCESS ? e->use[id] == 0 : e->phase[id] == 0;
   *skip = e->use[id] == INT32_MAX || !here;
   return NULL;
@@ -126,7 +117,7 @@ static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value 
     return map[v->id] = point_access(p, b, op->sym, op->off, &rules);
   }
   if (!e->free[v->id] && e->phase[v->id] > c->phase)
-    return map[v->id] = early_value(c, v->type, v->id, e->phase[v->id] - c->phase);
+    return map[v->id] = early_value(c, v->id, e->phase[v->id] - c->phase);
   for (int k = 0; k < op->noperands; k++)
     phase_value(p, b, piece, op->operands[k], map);
   b->loc = op->loc;

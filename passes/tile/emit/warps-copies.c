@@ -47,15 +47,15 @@ static void copy_columns(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, V
     copy_rows(k, c, x, n, u, to);
 }
 
-/* Asks the second-level cache for the rows that are k->w.early behind group `c`, which has rows of the field alone: all
- * columns of the copy from `x` of the grid on (i64), where all those rows are the field's. */
+/* Asks the second-level cache for the rows that are k->w.move.prefetch behind group `c`, which has rows of the field
+ * alone: all columns of the copy from `x` of the grid on (i64), where all those rows are the field's. */
 static void fetch_columns(WarpKernel *k, const WarpCopy *c, Value *x) {
   const WarpLevel *e = k->e;
   Builder outer;
-  const int64_t behind[MAX_RANK] = {k->w.early, 0};
-  if (!k->w.early || c->legal)
+  const int64_t behind[MAX_RANK] = {k->w.move.prefetch, 0};
+  if (!k->w.move.prefetch || c->legal)
     return;
-  Value *last = warps_add(k, c->y, k->w.early + k->w.U - 1);
+  Value *last = warps_add(k, c->y, k->w.move.prefetch + k->w.U - 1);
   Value *in = build2(&k->b, OP_LT, last, build_convert(&k->b, TY_I32, k->rows));
   warps_go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
   for (int u = 0; u < k->w.U; u++)

@@ -14,7 +14,7 @@ static double most_registers(const WarpKernel *k) {
 
 void warps_make_held(WarpKernel *k) {
   const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
-  bool is_short = k->bulk && !k->w.movers && warps_registers(k->e, &k->w) > most_registers(k);
+  bool is_short = warps_bulk(k) && !k->w.move.producers && warps_registers(k->e, &k->w) > most_registers(k);
   k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 

@@ -243,9 +243,7 @@ static void take_row(WarpRow *r, int n, Value **out) {
   warps_row_taken(r, n, at);
   for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
     const int64_t off[MAX_RANK] = {0, 0, i};
-    Op *op = build_avload(&k->b, type_of(k, n), vector_of(k, n), k->rings[n], 0, 3, at, off);
-    for (int j = 0; j < vector_of(k, n); j++)
-      out[i + j] = op->results[j];
+    cells_load(&k->b, &(CellPlace){type_of(k, n), k->rings[n], 0, 3, at, off}, vector_of(k, n), out + i);
   }
 }
 
@@ -256,7 +254,7 @@ static void put_row(WarpRow *r, int n, Value **row) {
   warps_row_put(r, n, at);
   for (int i = 0; i < k->w.X; i += vector_of(k, n)) {
     const int64_t off[MAX_RANK] = {0, 0, i};
-    build_avstore(&k->b, k->rings[n], 0, vector_of(k, n), row + i, 3, at, off);
+    cells_store(&k->b, &(CellPlace){type_of(k, n), k->rings[n], 0, 3, at, off}, vector_of(k, n), row + i);
   }
 }
 
@@ -297,7 +295,7 @@ static void come(WarpRow *r, int n, Value **own) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
   Type types[MAX_WARP_CELLS];
-  if (k->bulk) {
+  if (warps_bulk(k)) {
     take_row(r, n, own);
     return;
   }
@@ -341,7 +339,7 @@ static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
 static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
-  Op *op = k->bulk ? NULL : build_if(&outer, k->is_final, 0, NULL);
+  Op *op = warps_bulk(k) ? NULL : build_if(&outer, k->is_final, 0, NULL);
   if (op) {
     k->b = builder_at_end(outer.arena, op->blocks[0]);
     store_rows(r, own);
