@@ -16,7 +16,7 @@
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
-#include "passes/plan/cost/estimate.h"
+#include "passes/plan/choose/compare.h"
 
 /* ---------------------------------------------------------------- cards.c */
 

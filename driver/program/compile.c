@@ -8,7 +8,7 @@
 #include "driver/files/files.h"
 #include "driver/program/code-units.h"
 #include "passes/base/tuning.h"
-#include "passes/plan/cost/estimate.h"
+#include "passes/plan/choose/compare.h"
 
 #include <stdlib.h>
 #include <string.h>

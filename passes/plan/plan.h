@@ -10,7 +10,7 @@
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
  *   choice.c          which is taken
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
- *   why.c             why, for people (cost/estimate.h)
+ *   why.c             why, for people (choose/compare.h)
  *   schedule-model.c  schedules compared by what their kernels take
  *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h, choose/walk.h):
  *   legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
@@ -21,7 +21,7 @@
  *   schedule-rounds.c rows of a walk for a grid of known size
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
- *   cost/             what code is expected to take (cost/estimate.h):
+ *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
  *   cost.c            a candidate, by what is counted of it, or why it is none
  *   step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
  *   registers.c, kernel-live.c                                            what registers it takes
@@ -35,7 +35,8 @@
 #define STC_PASSES_PLAN_H
 
 #include "passes/plan/choose/legal.h"
-#include "passes/plan/cost/estimate.h"
+#include "passes/plan/choose/compare.h"
+#include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 
 /* ---------------------------------------------------------------- plan.c */
@@ -51,80 +52,8 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
  * bodies are those of `m`. */
 Module *plan_tiled_copy(const Module *m, int T);
 
-/* ---------------------------------------------------------------- tile-work.c */
-
-/* What launch `l` does whatever its tile, if tiles overlap: accesses, stores, arithmetic, words alive. */
-typedef struct TileWork TileWork;
-TileWork *tile_work(const TargetInfo *t, const Launch *l);
-/* The load of tiles `s` of it on a grid of extents `size`, counted before it is lowered: as exactly as accesses and
- * bodies tell. Memory that this takes is given back. */
-LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
-
-/* ---------------------------------------------------------------- step-work.c */
-
-/* Instructions of a point near an edge, of all instances of launch `l`, beside those of their main pieces: it tests
- * which piece it belongs to, and computes all. */
-double launch_edge_pieces(const TargetInfo *t, const Launch *l);
-
-/* ---------------------------------------------------------------- walk-work.c */
-
-/* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for
- * each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of lines of
- * other warps; instructions more of a point at an edge, for other pieces and for what rules lead to; words
- * that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
- * and stored of a point. */
-typedef struct WalkWork {
-  const Stream *p;
-  KernelWork point;
-  double windows, beside, exchanged, across, pieces, choices, loaded, stored, loaded_bytes, stored_bytes;
-  int32_t addresses, words;
-} WalkWork;
-WalkWork *walk_work(const TargetInfo *t, const Stream *p);
-/* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
-LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size);
-RegisterNeed walk_registers(const WalkWork *w, const Schedule *s);
-
 /* ---------------------------------------------------------------- candidates.c */
 
-/* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
- * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. all: also those
- * that are not looked at where a program is compiled. */
-typedef struct PlanQuery {
-  PassContext *c;
-  const Module *m;
-  const TargetInfo *t;
-  int rank;
-  Schedule want;
-  int64_t most;
-  int tiled;
-  bool all;
-  double points;
-} PlanQuery;
-
-/* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
- * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; functions: roots,
- * quotients or functions are computed; 32-bit words of its widest field. */
-typedef struct PlanLaunch {
-  const Launch *l;
-  const Stream *p;
-  const WalkWork *walk;
-  const TileWork *tile;
-  bool functions;
-  int32_t words;
-} PlanLaunch;
-
-/* A tile that may be taken for a launch, which makes s.T time steps. usual: it is what is taken where nothing is known
- * of the grid. A launch is expected to take `time`, as it is counted, and a time step so many seconds in all. dropped:
- * why it is not compared with the others, NULL: it is. */
-typedef struct PlanCandidate {
-  Schedule s;
-  const PlanLaunch *of;
-  bool usual;
-  const char *dropped;
-  LaunchTime time;
-  double seconds;
-  int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
-} PlanCandidate;
 typedef struct PlanCandidates {
   int n;
   PlanCandidate *all;
@@ -135,16 +64,6 @@ typedef struct PlanCandidates {
 bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q);
 /* All candidates, the usual one first. */
 void plan_candidates(const PlanQuery *q, PlanCandidates *out);
-
-/* ---------------------------------------------------------------- cost.c */
-
-/* What the tiles of launch `l` have in common, walked or not. */
-const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
-/* Has a field of the module older levels, which a step reads? Fields that launch `l` loads. */
-bool reads_history(const Module *m);
-int loaded_fields(const Launch *l);
-/* Finds k->time, k->seconds (INFINITY: nothing could be counted) and k->dropped. */
-void plan_cost(const PlanQuery *q, PlanCandidate *k);
 
 /* ---------------------------------------------------------------- choice.c */
 

@@ -65,28 +65,3 @@ const Lanes *lanes_new(const Launch *l) {
   }
   return x;
 }
-
-/* x in whole lanes of V cells. */
-static int64_t in_lanes(int64_t x, int V) { return (x + V - 1) / V * V; }
-
-int64_t lanes_halo(const Launch *l, int V) { return in_lanes(l->hull.lo[l->m->grid.rank - 1], V); }
-
-int64_t overlap_width(const Launch *l, const Schedule *s, int d) {
-  int64_t cells = (int64_t)s->block[d] * s->elems[d];
-  if (s->tiles != TILES_LANES || d < l->m->grid.rank - 1)
-    return launch_width(l, d, cells);
-  return cells - in_lanes(l->hull.lo[d], s->elems[d]) - in_lanes(l->hull.hi[d], s->elems[d]);
-}
-
-int64_t lanes_bytes(const Launch *l, const Schedule *s) {
-  const Lanes *x = lanes_new(l);
-  int64_t sum = 0;
-  for (int f = 0; f < l->m->nfields; f++) {
-    const LaneRows *r = &x->rows[f];
-    int64_t rows =
-                (int64_t)s->block[0] * shared_lines(r->reach_lo, r->reach_hi, s->elems[0]) + r->reach_lo + r->reach_hi,
-            bytes = rows * s->block[1] * s->elems[1] * type_size(l->m->fields[f].type);
-    sum += r->arrays * ((bytes + 15) / 16 * 16);
-  }
-  return sum;
-}

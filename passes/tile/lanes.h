@@ -21,13 +21,4 @@ typedef struct Lanes {
 
 /* What warps of launch `l` trade, in the arena of its module. */
 const Lanes *lanes_new(const Launch *l);
-/* Cells in the last dimension between the first of a tile and its first result, V cells a lane: the halo in whole
- * lanes.
- */
-int64_t lanes_halo(const Launch *l, int V);
-/* Points that a tile of schedule `s`, in lanes or not, gives out in dimension `d`; <= 0 if none. */
-int64_t overlap_width(const Launch *l, const Schedule *s, int d);
-/* Bytes of shared memory that a block of schedule `s` takes. */
-int64_t lanes_bytes(const Launch *l, const Schedule *s);
-
 #endif

@@ -28,7 +28,8 @@ passes/base
 passes/simplify
 passes/launch
 passes/tile
-passes/plan passes/plan/choose passes/plan/cost
+passes/plan/cost
+passes/plan passes/plan/choose
 passes/stencil
 passes/lower
 passes/tile/emit/loops

@@ -98,8 +98,8 @@ static int default_levels(const Resolve *r) {
     const double *table = !r->target->simt                             ? tuning.halo_loops
                           : tile_point_cost(l) > tuning.heavy_step * T ? tuning.halo_heavy
                                                                        : tuning.halo_modest;
-    if (tile_is_legal(r, l, &s) && tile_bytes(r, l, &s) <= r->target->shared_bytes &&
-        launch_redundancy(l, &s) <= table[r->rank - 1])
+    if (tile_is_legal(r, l, &s) && overlap_bytes(r->target, l, &s) <= r->target->shared_bytes &&
+        overlap_redundancy(l, &s) <= table[r->rank - 1])
       break;
   }
   if (limited && T == most && !r->quiet)
@@ -333,7 +333,7 @@ static bool check_lanes(const Resolve *r) {
 static bool check_shared(const Resolve *r, const Launch *l) {
   const Schedule *s = r->out;
   Schedule less, fewer;
-  int64_t bytes = tile_bytes(r, l, s);
+  int64_t bytes = overlap_bytes(r->target, l, s);
   if (!r->target->simt || bytes <= r->target->max_shared_bytes)
     return true;
   bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
@@ -474,7 +474,7 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
     return l->illegal;
   if (!tile_has_lanes(r, s))
     return "its rows of threads are not the warps that tiles in lanes have";
-  if (!tile_has_width(r, l, s))
+  if (!overlap_has_width(l, s))
     return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo"
                            : "the tile asked for is not larger than the halo";
   if (!tile_is_legal(r, l, s))

@@ -25,14 +25,9 @@ enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 
 
 /* The launch that makes T steps, with the module's own extents if it has them. */
 Launch *tile_launch(const Resolve *r, int T);
-/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field
- * at once. */
-int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s);
 /* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each
  * instance. */
 int64_t tile_point_cost(const Launch *l);
-/* Has the tile points to give out in all dimensions? */
-bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s);
 /* May cells stay in the registers of lanes, if that is asked for: is a row of threads a warp? */
 bool tile_has_lanes(const Resolve *r, const Schedule *s);
 /* Does the schedule run on the target, whatever it is worth? */

@@ -66,12 +66,6 @@ static int32_t planes_at_once(double places, double across, int64_t size, int32_
   return rows <= tuning.most_rows_at_once ? (int32_t)rows : usual;
 }
 
-bool stream_begins_slowly(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  return rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= tuning.fewest_threads &&
-         s->elems[rank - 1] >= tuning.wide_cells;
-}
-
 /* Rows of walks of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);

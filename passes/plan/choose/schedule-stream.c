@@ -9,8 +9,6 @@
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
-/* Registers of a core. */
-enum { ALL_REGISTERS = 65536 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -20,21 +18,6 @@ typedef struct Chooser {
   const Schedule *want;
   Schedule *out;
 } Chooser;
-
-int64_t stream_width(const Stream *p, const Schedule *s, int d) {
-  int rank = p->l->m->grid.rank;
-  const Extent *h = &p->halo;
-  if (d == 0 && rank > 1)
-    return s->chunk;
-  int64_t V = s->elems[d];
-  if (d < rank - 1)
-    return s->block[d] * V - h->lo[d] - h->hi[d];
-  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1
-                                                                              ? s->block[0] / stream_lanes(s, rank)
-                                                                          : rank == 2 ? s->block[0]
-                                                                                      : 1;
-  return (stream_lanes(s, rank) - halo) * V * warps;
-}
 
 double launch_bytes(const Launch *l) {
   double bytes = 0;
@@ -50,42 +33,6 @@ static int widest_type(const Launch *l) {
     if (l->use[f].stored && type_size(l->m->fields[f].type) > bytes)
       bytes = (int)type_size(l->m->fields[f].type);
   return bytes;
-}
-
-/* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
-static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
-  const Module *m = p->l->m;
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
-  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1,
-      lanes = stream_lanes(s, m->grid.rank);
-  for (int f = 0; f < m->nfields; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++) {
-      const Window *w = &p->w[f][v];
-      int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
-      while (p->unroll % slots)
-        slots++;
-      if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
-        sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
-      if (w->used && w->across)
-        sum += slots * (threads / lanes * stream_shared_lines(w, E) + w->reach_lo + w->reach_hi) * lanes * V * bytes;
-    }
-  return sum;
-}
-
-/* Is there a direct window? */
-static bool any_direct(const Stream *p) {
-  bool any = false;
-  for (int f = 0; f < p->l->m->nfields; f++)
-    any |= p->w[f][0].used && p->w[f][0].direct;
-  return any;
-}
-
-bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  return s->ahead > 1 && any_direct(p) && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
-}
-
-int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  return bytes_with(p, s, stream_keeps_ring(t, p, s));
 }
 
 /* Why launch `l` cannot be walked at all, NULL if it can. */
@@ -187,72 +134,9 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
-/* Words of a thread's registers that windows take. */
-static int64_t words_of(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  return stream_words(p) * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-}
-
-bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  if (!t->simt)
-    return !walk_too_large(p->l->m->arena, t, p, s);
-  for (int d = 0; d < p->l->m->grid.rank; d++)
-    if (stream_width(p, s, d) < 1)
-      return false;
-  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= tuning.legal_words;
-}
-
-/* Points computed for each point given out. */
-static double redundancy(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  double product = rank > 1 ? (double)(s->chunk + p->halo.lo[0] + p->last) / s->chunk : 1;
-  for (int d = rank > 1; d < rank; d++) {
-    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : stream_lanes(s, rank));
-    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / stream_lanes(s, rank) : rank == 2 ? s->block[0] : 1;
-    product *= cells * warps / (double)stream_width(p, s, d);
-  }
-  return product;
-}
-
-/* Instructions of all steps written out, about. */
-static int64_t code_of(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-}
-
-/* Words that windows may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
- * many threads shares, each scheduler's warps those of it. */
-static int64_t good_words(const Schedule *s, int rank) {
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], share = tuning.schedulers * WARP_LANES,
-          each = ALL_REGISTERS / ((threads + share - 1) / share * share) - tuning.plane_registers;
-  if (rank < 3 || each < tuning.good_words[rank - 1])
-    return tuning.good_words[rank - 1];
-  return each < tuning.most_words ? each : tuning.most_words;
-}
-
-/* Instructions of the steps written out that walk `s` may have at most. Few warps have registers to begin early what
- * takes long; and lanes of four cells share more of what is counted of each. */
-static double most_code(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
-  if (rank < MAX_RANK || threads > tuning.few_threads)
-    return tuning.good_code[rank - 1];
-  return stream_begins_slowly(p, s) ? tuning.good_code_of_wide : tuning.good_code_of_few;
-}
-
-bool stream_code_is_short(const Stream *p, const Schedule *s) { return (double)code_of(p, s) <= most_code(p, s); }
-
-bool stream_is_comfortable(const Stream *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1),
-          equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) &&
-         (rank < 3 || equation <= tuning.long_equation);
-}
-
 /* Is a tile of several time steps one that defaults should take? */
 static bool is_good(const Stream *p, const Schedule *s, int rank) {
-  return stream_is_comfortable(p, s) && redundancy(p, s) <= tuning.walk_halo[rank - 1];
+  return stream_is_comfortable(p, s) && stream_redundancy(p, s) <= tuning.walk_halo[rank - 1];
 }
 
 /* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
@@ -264,7 +148,7 @@ static int doubled_T(const Chooser *r, int T, int64_t most) {
     return T;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
+  return stream_fits(r->c->target, p, &s) && stream_redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
 }
 
 /* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
@@ -412,10 +296,10 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
       continue;
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
-    bool dear = (double)words_of(p, &s) > tuning.more_words * (double)good_words(&s, r->rank) ||
-                (double)code_of(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
+    bool dear = (double)stream_thread_words(p, &s) > tuning.more_words * (double)stream_good_words(&s, r->rank) ||
+                (double)stream_thread_code(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
     if (!dear && stream_fits(r->c->target, p, &s) &&
-        redundancy(p, &s) <= tuning.more_work * tuning.walk_halo[r->rank - 1])
+        stream_redundancy(p, &s) <= tuning.more_work * tuning.walk_halo[r->rank - 1])
       return more;
   }
   return T;
@@ -451,7 +335,7 @@ static bool is_compute_bound(const Chooser *r) {
     return false;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= good_words(&s, r->rank);
+  return stream_fits(r->c->target, p, &s) && stream_thread_words(p, &s) <= stream_good_words(&s, r->rank);
 }
 
 /* Does the model say whether planes are walked one step at a time? Their rows are in shared memory, so that what the
@@ -554,9 +438,9 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
                         "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64
                         "; take a smaller -T, -block, -elems or -ahead",
                         bytes, t->name, t->max_shared_bytes);
-  if (words_of(p, s) > tuning.legal_words)
+  if (stream_thread_words(p, s) > tuning.legal_words)
     return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
-                        words_of(p, s));
+                        stream_thread_words(p, s));
   return NULL;
 }
 
@@ -586,7 +470,7 @@ static double completed_cost(const void *user, const Schedule *s) {
     return INFINITY;
   double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
          lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
-  return redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
+  return stream_redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
          (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
 }
 

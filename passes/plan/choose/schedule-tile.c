@@ -11,26 +11,6 @@
 
 Launch *tile_launch(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
 
-/* Cells of a block, by dimension. */
-static void cells_of(const Schedule *s, int rank, int32_t *cells) {
-  for (int d = 0; d < rank; d++)
-    cells[d] = s->block[d] * s->elems[d];
-}
-
-int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
-  int32_t cells[MAX_RANK];
-  int64_t bytes = 0;
-  cells_of(s, r->rank, cells);
-  if (r->target->simt)
-    return s->tiles == TILES_LANES ? lanes_bytes(l, s) : launch_array_bytes(l, cells);
-  for (int f = 0; f < r->m->nfields; f++)
-    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
-  for (int d = 0; d < r->rank; d++)
-    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
-      return INT64_MAX;
-  return bytes;
-}
-
 /* 32-bit words of a thread's registers that the private arrays take for each element. */
 static int64_t element_words(const Resolve *r, const Launch *l) {
   int64_t words = 0;
@@ -58,26 +38,6 @@ int64_t tile_point_cost(const Launch *l) {
   return sum;
 }
 
-bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s) {
-  for (int d = 0; d < r->rank; d++)
-    if (overlap_width(l, s, d) < 1)
-      return false;
-  return true;
-}
-
-/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
-static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
-  double cells = (double)s->block[d] * s->elems[d], width = (double)overlap_width(l, s, d);
-  return width > 0 ? cells / width : 1e6 * (1 - width);
-}
-
-double launch_redundancy(const Launch *l, const Schedule *s) {
-  double product = 1;
-  for (int d = 0; d < l->m->grid.rank; d++)
-    product *= dimension_redundancy(l, s, d);
-  return product;
-}
-
 /* The number of elements of a thread. */
 static int64_t elements(const Schedule *s, int rank) {
   int64_t n = 1;
@@ -93,9 +53,9 @@ bool tile_has_lanes(const Resolve *r, const Schedule *s) {
 }
 
 bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
-  if (l->illegal || !tile_has_lanes(r, s) || !tile_has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+  if (l->illegal || !tile_has_lanes(r, s) || !overlap_has_width(l, s) || elements(s, r->rank) > MAX_POINTS)
     return false;
-  return !r->target->simt || tile_bytes(r, l, s) <= r->target->max_shared_bytes;
+  return !r->target->simt || overlap_bytes(r->target, l, s) <= r->target->max_shared_bytes;
 }
 
 /* ---- defaults */
@@ -121,7 +81,7 @@ static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
  * cache for it? */
 static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
   return r->target->simt ? product > r->target->max_threads
-                         : l && l->n > 1 && tile_bytes(r, l, s) > r->target->shared_bytes;
+                         : l && l->n > 1 && overlap_bytes(r->target, l, s) > r->target->shared_bytes;
 }
 
 /* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
@@ -157,7 +117,7 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
 static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
-    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
+    if (!r->want.elems[d] && overlap_redundancy_in(l, s, d) > (best < 0 ? 1.0 : overlap_redundancy_in(l, s, best)))
       best = d;
   return best;
 }
@@ -170,7 +130,7 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
   if (share && share < shared)
     shared = share;
   return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * tile_point_cost(l) <= tuning.tile_code &&
-         tile_bytes(r, l, s) <= shared;
+         overlap_bytes(r->target, l, s) <= shared;
 }
 
 /* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
@@ -210,9 +170,9 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   for (int d; (d = widest_gain(r, l, s)) >= 0;) {
     Schedule more = *s;
     more.elems[d] *= 2;
-    bool wide = tile_has_width(r, l, s);
+    bool wide = overlap_has_width(l, s);
     if (elements(&more, r->rank) > MAX_ELEMS ||
-        (wide && (launch_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
+        (wide && (overlap_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -241,7 +201,7 @@ static double completed_cost(const void *user, const Schedule *s) {
     return INFINITY;
   double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
          room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
-  return launch_redundancy(x->l, s) * (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
+  return overlap_redundancy(x->l, s) * (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
 }
 
 /* Has the user given a number of the tile? */
@@ -280,7 +240,7 @@ static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t shared = r->target->shared_bytes, threads = 1;
   for (int d = 0; d < r->rank; d++)
     threads *= s->block[d];
-  return threads <= r->target->max_threads && tile_is_legal(r, l, s) && tile_bytes(r, l, s) <= shared &&
+  return threads <= r->target->max_threads && tile_is_legal(r, l, s) && overlap_bytes(r->target, l, s) <= shared &&
          elements(s, r->rank) * tile_point_cost(l) <= tuning.tile_code;
 }
 

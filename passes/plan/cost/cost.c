@@ -3,7 +3,8 @@
  */
 #include "passes/tile/lanes.h"
 #include "passes/launch/launch.h"
-#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/cost/count.h"
 
 #include <math.h>
 

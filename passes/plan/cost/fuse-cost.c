@@ -3,7 +3,7 @@
  * has to put cuts in the right order, not to tell times. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/cost/fuse.h"
-#include "passes/plan/choose/legal.h"
+#include "passes/tile/size.h"
 #include "passes/base/tuning.h"
 
 #include <math.h>
@@ -229,7 +229,7 @@ static const Figures *all_figures(const LaunchReads *r, const Schedule *s) {
 static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule *s, int i) {
   double product = 1;
   if (t->simt)
-    return launch_redundancy(l, s);
+    return overlap_redundancy(l, s);
   for (int d = 0; d < l->m->grid.rank; d++) {
     double width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
     product *= (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / (width > 1 ? width : 1);
@@ -239,7 +239,7 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
 
 /* Operations for each point given out. */
 static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
-  double sum = t->simt ? tuning.part_cell * launch_redundancy(l, s) : 0;
+  double sum = t->simt ? tuning.part_cell * overlap_redundancy(l, s) : 0;
   for (int i = 0; i < l->n; i++) {
     double words = g[i].loads;
     bool near = false;
@@ -311,7 +311,7 @@ static double hidden(double occupancy, double enough) { return occupancy >= enou
 static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {
   const TargetInfo *t = r->t;
   const Launch *l = r->l;
-  LaunchCost k = {.schedule = *s, .halo = launch_redundancy(l, s), .occupancy = 1};
+  LaunchCost k = {.schedule = *s, .halo = overlap_redundancy(l, s), .occupancy = 1};
   int32_t cells[MAX_RANK];
   int64_t elements = 1;
   for (int d = 0; d < MAX_RANK; d++) {

@@ -2,7 +2,7 @@
  * from global memory. */
 #include "passes/tile/lanes.h"
 #include "passes/plan/cost/estimate.h"
-#include "passes/plan/choose/legal.h"
+#include "passes/tile/size.h"
 #include "passes/tile/warps.h"
 
 #include <string.h>

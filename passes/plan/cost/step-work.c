@@ -1,7 +1,7 @@
 /* step-work.c: what a time step of a program takes at least, whatever its schedule: the yardstick of limits. */
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/estimate.h"
-#include "passes/plan/plan.h"
+#include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 
 /* The multiplication that addition `op` can take in: a factor that nothing else uses. */

@@ -2,7 +2,8 @@
  * arithmetic and the liveness of the bodies. The model (model.c) is told of it as it is of a finished kernel. Without
  * threads a tile is one, and every instance computes its region alone. */
 #include "passes/tile/lanes.h"
-#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/cost/count.h"
 
 #include <math.h>
 #include <string.h>

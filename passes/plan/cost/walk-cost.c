@@ -4,7 +4,7 @@
  * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
  * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
  */
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/cost/count.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"

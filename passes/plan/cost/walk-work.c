@@ -1,7 +1,8 @@
 /* walk-work.c: what a launch of tiles that are walked does, counted before it is lowered: from its pipeline, and the
  * arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
 #include "passes/launch/launch.h"
-#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/cost/count.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-/* schedule-fit.c: tiles of walks of planes that are fitted to the grid. Beyond the grid there is nothing to compute, so
- * the first tile of a row may begin with the grid's first point and the last one may give out all up to its end: tiles
- * of W points with a halo of H on both sides are then ceil((N - 2 H) / (W - 2 H)), not ceil(N / (W - 2 H)). That holds
- * in the dimensions that are not walked, and that the grid is not cut along, where nothing reads beyond the grid:
+/* stream-fitted.c: tiles of walks of planes that are fitted to the grid. Beyond the grid there is nothing to compute,
+ * so the first tile of a row may begin with the grid's first point and the last one may give out all up to its end:
+ * tiles of W points with a halo of H on both sides are then ceil((N - 2 H) / (W - 2 H)), not ceil(N / (W - 2 H)). That
+ * holds in the dimensions that are not walked, and that the grid is not cut along, where nothing reads beyond the grid:
  * neither images of points (periodic rules) nor cells of a field that is larger than the grid. */
-#include "passes/plan/choose/legal.h"
+#include "passes/tile/size.h"
 
 /* Is the region of field number `f` of launch `l` within the grid in dimension `d`, and read where it is? */
 static bool is_within(const Stream *p, int f, int d) {

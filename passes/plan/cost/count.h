@@ -1,0 +1,120 @@
+/* passes/plan/cost/count.h: what tiles are expected to take, counted before they are lowered.
+ *
+ *   tile-work.c   overlapped tiles
+ *   step-work.c   beside other things, what points near edges take
+ *   walk-work.c   walked tiles
+ *   walk-cost.c   the time of tiles that one thread walks
+ *   cost.c        a candidate, by what is counted of it, or why it is none
+ */
+#ifndef STC_PASSES_COUNT_H
+#define STC_PASSES_COUNT_H
+
+#include "passes/plan/cost/estimate.h"
+#include "passes/tile/size.h"
+
+/* ---------------------------------------------------------------- tile-work.c */
+
+/* What launch `l` does whatever its tile, if tiles overlap: accesses, stores, arithmetic, words alive. */
+typedef struct TileWork TileWork;
+TileWork *tile_work(const TargetInfo *t, const Launch *l);
+/* The load of tiles `s` of it on a grid of extents `size`, counted before it is lowered: as exactly as accesses and
+ * bodies tell. Memory that this takes is given back. */
+LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
+
+/* ---------------------------------------------------------------- step-work.c */
+
+/* Instructions of a point near an edge, of all instances of launch `l`, beside those of their main pieces: it tests
+ * which piece it belongs to, and computes all. */
+double launch_edge_pieces(const TargetInfo *t, const Launch *l);
+
+/* ---------------------------------------------------------------- walk-work.c */
+
+/* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for
+ * each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of lines of
+ * other warps; instructions more of a point at an edge, for other pieces and for what rules lead to; words
+ * that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
+ * and stored of a point. */
+typedef struct WalkWork {
+  const Stream *p;
+  KernelWork point;
+  double windows, beside, exchanged, across, pieces, choices, loaded, stored, loaded_bytes, stored_bytes;
+  int32_t addresses, words;
+} WalkWork;
+WalkWork *walk_work(const TargetInfo *t, const Stream *p);
+/* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
+LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size);
+RegisterNeed walk_registers(const WalkWork *w, const Schedule *s);
+
+/* ---------------------------------------------------------------- walk-cost.c */
+
+/* What the time of tiles of pipeline `p` is made of whatever their size is. ns: nanoseconds a point of each instance;
+ * longest: the arithmetic of the one that has most; kept: bytes of the rows that a tile comes back to, for each cell of
+ * a row or plane; apart: bytes a point of what is read in other rows. */
+typedef struct WalkParts {
+  const TargetInfo *t;
+  const Stream *p;
+  int32_t lines;
+  double *ns, longest, kept, apart;
+} WalkParts;
+WalkParts walk_parts(const TargetInfo *t, const Stream *p);
+/* Nanoseconds that a core is expected to take for a point and time step, all that is computed twice and waited for
+ * among them; tiles of s->T steps on a grid of s->size, infinite where they give out nothing. */
+double walk_ns(const WalkParts *w, const Schedule *s);
+/* Of plain loops on targets without threads. Does launch `step`, of one time step, compute so long at a point that
+ * memory keeps up, and several steps a tile would save nothing? */
+bool loops_hide_memory(const TargetInfo *t, const Launch *step);
+/* Are the stencils of a step of `m`, which is neither cut nor repeated, expected to take less time as a launch each
+ * than as one in tiles, where some have to copy what they do not compute? */
+bool loops_are_better_apart(const TargetInfo *t, const Module *m);
+
+/* ---------------------------------------------------------------- cost.c */
+
+/* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
+ * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. all: also those
+ * that are not looked at where a program is compiled. */
+typedef struct PlanQuery {
+  PassContext *c;
+  const Module *m;
+  const TargetInfo *t;
+  int rank;
+  Schedule want;
+  int64_t most;
+  int tiled;
+  bool all;
+  double points;
+} PlanQuery;
+
+/* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
+ * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; functions: roots,
+ * quotients or functions are computed; 32-bit words of its widest field. */
+typedef struct PlanLaunch {
+  const Launch *l;
+  const Stream *p;
+  const WalkWork *walk;
+  const TileWork *tile;
+  bool functions;
+  int32_t words;
+} PlanLaunch;
+
+/* A tile that may be taken for a launch, which makes s.T time steps. usual: it is what is taken where nothing is known
+ * of the grid. A launch is expected to take `time`, as it is counted, and a time step so many seconds in all. dropped:
+ * why it is not compared with the others, NULL: it is. */
+typedef struct PlanCandidate {
+  Schedule s;
+  const PlanLaunch *of;
+  bool usual;
+  const char *dropped;
+  LaunchTime time;
+  double seconds;
+  int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
+} PlanCandidate;
+
+/* What the tiles of launch `l` have in common, walked or not. */
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
+/* Has a field of the module older levels, which a step reads? Fields that launch `l` loads. */
+bool reads_history(const Module *m);
+int loaded_fields(const Launch *l);
+/* Finds k->time, k->seconds (INFINITY: nothing could be counted) and k->dropped. */
+void plan_cost(const PlanQuery *q, PlanCandidate *k);
+
+#endif
