@@ -74,6 +74,8 @@ typedef enum Exchange { EXCHANGE_NONE, EXCHANGE_ONCE, EXCHANGE_STEPS } Exchange;
 
 /* The hidden param that fields take their pitch from (pass pad-rows). */
 #define ROW_PITCH "row.pitch"
+/* Points of a row are counted modulo this many, which is a multiple of the elements of any vector (Field.rest). */
+enum { ROW_REST = 16 };
 
 /* A field: an array over `box`, C order, last dimension contiguous, dense but for what `pitch` says.
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
@@ -98,6 +100,8 @@ typedef struct Field {
   int32_t pitch;         /* number + 1 of the scalar that says how many elements lie from where one row begins to where
                             the next does, which is the extent of the last dimension or more (pass pad-rows); 0: rows
                             are dense. What lies between belongs to no point, and holds anything */
+  int32_t rest;          /* of such a row: 1 more than what the number of its points leaves when it is divided by
+                            ROW_REST, as code may rely on that asks for it (Kernel.multiples); 0: not known */
   const Box *whole;      /* likewise: the field's region in the whole grid; NULL elsewhere */
   Loc loc;
 } Field;

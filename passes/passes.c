@@ -20,6 +20,7 @@ static const char *const share_options[] = {"always", NULL};
 static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"inner", NULL};
+static const char *const pad_rows_options[] = {"rest", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
@@ -51,8 +52,8 @@ const Pass pass_table[] = {
      NULL, pass_order},
     {"pad-rows",
      "have fields take the distance of their rows in memory from a hidden param,\nrow.pitch: GPUs want rows of whole "
-     "vectors",
-     LEVEL_SIR, LEVEL_SIR, NULL, pass_pad_rows},
+     "vectors; rest=R: rows have 16 n + R points",
+     LEVEL_SIR, LEVEL_SIR, pad_rows_options, pass_pad_rows},
     {"plan",
      "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey; why: so many "
      "candidates are remarked",

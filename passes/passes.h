@@ -128,11 +128,6 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 #define PASSES_PLANNED "planned"
 #define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify,share,order"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
-/* The same for fields whose rows are padded. */
-#define PASSES_PADDED PASSES_BEFORE_PLAN ",pad-rows,plan," PASSES_PLANNED
-#define PASSES_PADDED_WHY PASSES_BEFORE_PLAN ",pad-rows,plan(why=10)," PASSES_PLANNED
-/* The same, whose remarks list the best ten candidates of schedules. */
-#define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

@@ -249,7 +249,7 @@ static StcStatus find_build(void *arg) {
     t = choose_target(p, a->d);
   if (!t)
     return STC_USAGE;
-  bool padded = !a->dense && program_pads_rows(p, a->d->w->arena, target_info(t), a->n, a->defines);
+  int padded = a->dense ? 0 : program_pads_rows(p, a->d->w->arena, target_info(t), a->n, a->defines);
   program_size(p, a->d->w->arena, target_info(t), padded, a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&

@@ -332,11 +332,25 @@ static void suit_size(Schedule *want, const int64_t *size) {
     memcpy(want->size, size, sizeof want->size);
 }
 
+/* Candidates that remarks and `stc explain --why` list. */
+enum { LISTED_CANDIDATES = 10 };
+
+/* The pipeline's passes up to pass plan, for rows that are padded as program_pads_rows says. */
+static const char *before_plan(Arena *a, int padded) {
+  return padded ? arena_printf(a, PASSES_BEFORE_PLAN ",pad-rows(rest=%d)", padded - 1) : PASSES_BEFORE_PLAN;
+}
+
+/* The default pipeline; `why`: with remarks that list the best candidates of schedules. */
+static const char *whole_pipeline(Arena *a, int padded, bool why) {
+  const char *plan = why ? arena_printf(a, "plan(why=%d)", LISTED_CANDIDATES) : "plan";
+  return arena_printf(a, "%s,%s," PASSES_PLANNED, before_plan(a, padded), plan);
+}
+
 /* Runs the passes that the options ask for (those of schedule `want` if they name none) on `m`, for a grid of that size
  * (NULL: large), and for rows that are padded. NULL after an error. *used is set to the schedule that a lowering took.
  */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
-                          bool padded, Module *m, bool by_default, Schedule *used) {
+                          int padded, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   if (by_default)
     budget_schedule(w->diags, m, &want);
@@ -351,10 +365,8 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
-  if (!pipeline && by_default && padded)
-    pipeline = p->w.context->candidates ? PASSES_PADDED_WHY : PASSES_PADDED;
-  else if (!pipeline && by_default)
-    pipeline = p->w.context->candidates ? PASSES_DEFAULT_WHY : PASSES_DEFAULT;
+  if (!pipeline && by_default)
+    pipeline = whole_pipeline(w->arena, padded, p->w.context->candidates);
   if (pipeline)
     m = passes_run(&c, &hooks, pipeline, m);
   if (stats.s)
@@ -363,8 +375,8 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
 }
 
 /* program_compile, which Ctrl-C ends. */
-static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
-                                 bool padded, Compiled *out) {
+static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
+                                 Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
   const TargetInfo *info = target_info(t);
@@ -396,7 +408,7 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   return STC_OK;
 }
 
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], bool padded,
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
                           Compiled *out) {
   if (w->handler)
     arena_obey(w->arena, compile_stop(w->context));
@@ -413,8 +425,8 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   bool muted = w->muted;
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
-  bool padded = p->explains && program_pads_rows(p, w->arena, c.target, 0, NULL);
-  m = m ? passes_run(&c, NULL, padded ? PASSES_BEFORE_PLAN ",pad-rows" : PASSES_BEFORE_PLAN, m) : NULL;
+  int padded = p->explains ? program_pads_rows(p, w->arena, c.target, 0, NULL) : 0;
+  m = m ? passes_run(&c, NULL, before_plan(w->arena, padded), m) : NULL;
   if (m) {
     m->plan = plan;
     m->plan_checked = true;
@@ -425,9 +437,6 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   return m;
 }
 
-/* Candidates that `stc explain --why` lists. */
-enum { LISTED_CANDIDATES = 10 };
-
 const char *program_why(StcProgram *p, Workspace *w, const Target *t, const TargetInfo *info, const Schedule *plan) {
   Schedule want = p->schedule;
   int64_t size[MAX_RANK];
@@ -435,7 +444,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   Str out = {.arena = w->arena};
   bool muted = w->muted;
   w->muted = true;
-  bool padded = p->explains && program_pads_rows(p, w->arena, info, 0, NULL);
+  int padded = p->explains ? program_pads_rows(p, w->arena, info, 0, NULL) : 0;
   program_size(p, w->arena, target_info(t), padded, 0, NULL, size);
   suit_size(&want, size);
   PassContext c = {.arena = w->arena,
@@ -446,7 +455,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
                    .cache = &cache,
                    .run = passes_run};
   Module *m = read_checked(p, w, info, NULL);
-  m = m ? passes_run(&c, NULL, padded ? PASSES_BEFORE_PLAN ",pad-rows" : PASSES_BEFORE_PLAN, m) : NULL;
+  m = m ? passes_run(&c, NULL, before_plan(w->arena, padded), m) : NULL;
   if (m)
     plan_why(&c, m, &want, plan, LISTED_CANDIDATES, &out);
   w->muted = muted;
@@ -457,7 +466,7 @@ Module *program_kernels(StcProgram *p) {
   Compiled code;
   int64_t size[MAX_RANK];
   const Target *t = program_target(p);
-  bool padded = t && p->explains && program_pads_rows(p, p->w.arena, target_info(t), 0, NULL);
+  int padded = t && p->explains ? program_pads_rows(p, p->w.arena, target_info(t), 0, NULL) : 0;
   if (!p->kernels && t)
     program_size(p, p->w.arena, target_info(t), padded, 0, NULL, size);
   if (!p->kernels && t && program_compile(p, &p->w, t, size, padded, &code) == STC_OK) {

@@ -118,7 +118,7 @@ typedef struct CodeUnits CodeUnits;
 typedef struct Build {
   const char *device;
   int64_t grid[MAX_RANK], every;
-  bool padded; /* made for rows that are padded */
+  int padded; /* made for rows that are padded, as program_pads_rows says */
   Compiled code;
   char *bytes;
   size_t size;
@@ -201,8 +201,9 @@ const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
 Module *program_read(StcProgram *p, Workspace *w);
 /* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
- * of that size, and checks that the kernels fit the target. padded: for rows that are padded. */
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], bool padded,
+ * of that size, and checks that the kernels fit the target. padded: for rows that are padded
+ * (program_pads_rows). */
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
                           Compiled *out);
 /* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
  * an error. (grid.c) */
@@ -268,8 +269,9 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 /* ---------------------------------------------------------------- rows of fields in memory: row-pitch.c */
 
 /* Are the rows of the program's fields to be padded in the memory of plans, with these params? Where they are no whole
- * vectors, and it takes little room. */
-bool program_pads_rows(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
+ * vectors, and it takes little room. 0: no; else 1 more than what the points of a row leave when they are divided by
+ * ROW_REST. */
+int program_pads_rows(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
 /* Has the scalars of `m` have rows lie as far apart as they do in plans, if its rows have a pitch, and none of the `n`
  * defines is it. */
 void rows_pad(const Module *m, int n, const Define *defines, Const *scalars);

@@ -34,13 +34,14 @@ static int64_t pitch_of(const Module *m, const int64_t *extents) {
   return extents[x] > 1 ? extents[x] : 1;
 }
 
-bool program_pads_rows(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts) {
+int program_pads_rows(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts) {
   int64_t extents[MAX_RANK];
   int x = p->module->grid.rank - 1, whole = VECTOR_BYTES / least_bytes(p->module);
   whole = whole < WHOLE_ROW ? WHOLE_ROW : whole;
   if (!t->simt || p->kind == SOURCE_KIR || p->options.passes || p->cut || !program_extents(p, a, n, texts, extents))
-    return false;
-  return extents[x] % whole != 0 && pitch_of(p->module, extents) > extents[x];
+    return 0;
+  bool pays = extents[x] % whole != 0 && pitch_of(p->module, extents) > extents[x];
+  return pays ? 1 + (int)(extents[x] % ROW_REST) : 0;
 }
 
 /* Is the param among the defines? */

@@ -158,8 +158,10 @@ static void parse_field(Parser *p, Loc at) {
     f.present = text_ref(p, module_find_field, "field");
   }
   parse_exchange(p, &f);
-  if (reader_accept_word(&p->r, "pitch"))
+  if (reader_accept_word(&p->r, "pitch")) {
     f.pitch = 1 + text_ref(p, module_find_scalar, "scalar");
+    f.rest = reader_accept_word(&p->r, "rest") ? 1 + (int32_t)reader_int(&p->r, 0, ROW_REST - 1) : 0;
+  }
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 

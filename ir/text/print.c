@@ -241,6 +241,8 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   if (f->pitch) {
     str_add(s, " pitch ");
     symbol_print(s, scalar_name(m, f->pitch - 1));
+    if (f->rest)
+      str_addf(s, " rest %d", (int)f->rest - 1);
   }
   str_add(s, "\n");
 }

@@ -117,6 +117,8 @@ static void check_pitch(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "its pitch is not param " ROW_PITCH ", an i64");
   if (f->pitch && (f->derived || f->series || !type_is_scalar(f->type)))
     verify_fail(v, f->loc, "rows of such a field have no pitch");
+  if (f->rest < 0 || f->rest > ROW_REST || (f->rest && !f->pitch))
+    verify_fail(v, f->loc, "rest %d; it is for rows with a pitch, and from 0 to %d", f->rest - 1, ROW_REST - 1);
   if (f->past && f->present >= 0 && f->present < v->m->nfields && v->m->fields[f->present].pitch != f->pitch)
     verify_fail(v, f->loc, "it has another pitch than field '%s', whose past it is", v->m->fields[f->present].name);
 }

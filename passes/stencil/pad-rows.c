@@ -1,7 +1,9 @@
 /* pad-rows.c: rows whose pitch the launcher chooses. Kernels for GPUs move whole vectors, and whole 16 bytes by bulk
  * copies, which suits fields whose rows all begin at multiples of these: where the last dimension has such an extent,
  * or where rows are longer in memory than they have points. The pass has the fields that lie alike in that dimension,
- * as the grid does, take the distance of their rows from a hidden param, by default the extent: then they are dense. */
+ * as the grid does, take the distance of their rows from a hidden param, by default the extent: then they are dense.
+ * Option rest=R: kernels are for grids whose last extent leaves R when it is divided by ROW_REST, and may be made for
+ * that; for others there are kernels beside them. */
 #include "passes/registry.h"
 
 /* May the rows of `f` be padded? Those of what the launcher fills, and of what has no memory, stay dense; so do those
@@ -55,7 +57,10 @@ static int32_t add_pitch(Module *m, Affine extent) {
 }
 
 Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)c, (void)n, (void)o;
+  bool ok = true;
+  int64_t rest = pass_option_int(c, "pad-rows", n, o, "rest", 0, ROW_REST - 1, -1, &ok);
+  if (!ok)
+    return NULL;
   Affine extent = box_extent(m->arena, &m->grid, m->grid.rank - 1);
   int bytes = least_bytes(m);
   if (!bytes || module_find_scalar(m, ROW_PITCH) >= 0 || affine_multiple(extent, VECTOR_BYTES / bytes) > 0)
@@ -63,7 +68,9 @@ Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o) {
   own_lists(m);
   int32_t pitch = add_pitch(m, extent);
   for (int f = 0; f < m->nfields; f++)
-    if (may_pad(m, &m->fields[f]))
+    if (may_pad(m, &m->fields[f])) {
       m->fields[f].pitch = pitch + 1;
+      m->fields[f].rest = (int32_t)rest + 1;
+    }
   return m;
 }

@@ -443,6 +443,26 @@ static bool have_pitch(const WarpLevel *e) {
   return all;
 }
 
+/* What the fields' columns leave when they are divided by a vector of the kernel, if the rows of all fields say so, and
+ * the same: fields lie on one region. -1: not known. */
+static int columns_rest(const WarpLevel *e, int32_t vector) {
+  int rest = e->m->fields[e->field[0].field].rest;
+  for (int n = 1; n < e->nfields; n++)
+    rest = e->m->fields[e->field[n].field].rest == rest ? rest : 0;
+  return rest ? (rest - 1) % vector : -1;
+}
+
+/* Has kernel number `index`, whose rows have a pitch, copy what makes the last vector of a row whole: where the rows
+ * say how many columns that are, which the launch then has to keep, as many as that. */
+static void copy_behind(WarpKernel *k, int index) {
+  int32_t vector = k->w.vector, rest = columns_rest(k->e, vector);
+  k->most_behind = rest < 0 ? vector - 1 : (vector - rest) % vector;
+  k->least_behind = rest < 0 ? 0 : k->most_behind;
+  if (rest >= 0)
+    kernel_multiple(k->lo, index, affine_add_const(box_extent(k->b.arena, warps_region(k->e), 1), k->most_behind),
+                    vector);
+}
+
 /* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
 static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
                         const char *name) {
@@ -451,7 +471,6 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   Arena *a = lo->out->arena;
   k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
   k.special = warps_special_rows(e, &k.nspecial, k.is_special);
-  k.ragged = bulk && have_pitch(e) ? k.w.vector - 1 : 0;
   for (int n = 0; n < e->nfields && bulk; n++)
     kernel_multiple(lo, index, field_row(a, &e->m->fields[e->field[n].field]), k.w.vector);
   if (!bulk)
@@ -465,6 +484,8 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   k.k->extent[1] = affine_const(k.blocks);
   k.b = builder_at_end(a, k.k->body);
   k.b.loc = k.k->loc;
+  if (bulk && have_pitch(e))
+    copy_behind(&k, index);
   make_arrays(&k);
   make_body(&k);
   return index;

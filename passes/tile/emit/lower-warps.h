@@ -31,8 +31,9 @@ typedef struct WarpSegment {
   Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi, *sides;
 } WarpSegment;
 
-/* A kernel in the making. Rows go by bulk copies, which needs rows of whole 16 bytes, or lane by lane. ragged:
- * so many columns less than 16 bytes have may be copied behind the fields' last, where their rows have a pitch. */
+/* A kernel in the making. Rows go by bulk copies, which needs rows of whole 16 bytes, or lane by lane.
+ * least_behind, most_behind: so many columns, at least and at most, are copied behind the fields' last, which has rows
+ * with a pitch: what makes the last 16 bytes whole. */
 typedef struct WarpKernel {
   Lowering *lo;
   const Launch *l;
@@ -40,7 +41,7 @@ typedef struct WarpKernel {
   WarpShape w;
   Kernel *k;
   Builder b;
-  int32_t ragged;
+  int32_t least_behind, most_behind;
   int32_t blocks;         /* of the launch */
   int full, empty, share; /* arrays */
   int held;               /* the array of what is held, -1: nothing is */

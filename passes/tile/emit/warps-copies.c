@@ -111,7 +111,7 @@ static void copy_own(WarpKernel *k, const WarpCopy *c) {
 /* Begins the copies of a group. Nearly all strips have columns of the field alone, which take no images. */
 static void copy_group(WarpKernel *k, const WarpCopy *c) {
   Builder outer;
-  if (!k->e->wraps[1] || k->ragged) {
+  if (!k->e->wraps[1] || k->most_behind) {
     copy_own(k, c);
     return;
   }
@@ -133,7 +133,7 @@ static Value *whole_group(WarpKernel *k, Value *y, Value *first, Value *end) {
 }
 
 /* Are columns beyond the rows' edges images that bulk copies cannot bring, since rows are no whole 16 bytes? */
-static bool has_ragged_images(const WarpKernel *k) { return k->ragged && k->e->wraps[1]; }
+static bool has_ragged_images(const WarpKernel *k) { return k->most_behind && k->e->wraps[1]; }
 
 /* The columns of the group at hand that bulk copies bring to place `slot` of the first rings: all that are loaded, or
  * where images beside them go another way, the whole 16 bytes of the field's own. */
@@ -144,7 +144,7 @@ static WarpCopy columns_of(WarpKernel *k, Value *const *load, Value *slot) {
   if (!has_ragged_images(k))
     return c;
   Value *columns = build_convert(b, TY_I32, k->columns);
-  Value *whole = warps_mul(k, build2(b, OP_DIV, columns, warps_small(k, k->ragged + 1)), k->ragged + 1);
+  Value *whole = warps_mul(k, build2(b, OP_DIV, columns, warps_small(k, k->w.vector)), k->w.vector);
   Value *end = build2(b, OP_MIN, build2(b, OP_ADD, c.x, c.n), whole);
   c.to = build2(b, OP_MAX, build2(b, OP_SUB, zero, c.x), zero);
   c.x = build2(b, OP_ADD, c.x, c.to);

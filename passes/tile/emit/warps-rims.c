@@ -16,10 +16,11 @@ Box warps_range(const WarpKernel *k, int v, int d) {
 bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right) {
   const Box *in = &k->e->value[v].piece->box, *all = warps_region(k->e);
   Affine before = affine_sub(k->b.arena, in->lo[1], all->lo[1]), behind = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
-  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c + (behind.c ? k->ragged : 0) > k->w.X)
+  if (before.n || behind.n || before.c < 0 || behind.c < 0 ||
+      before.c + behind.c + (behind.c ? k->most_behind : 0) > k->w.X)
     return false;
   *left = (int32_t)before.c;
-  *right = behind.c ? (int32_t)behind.c + k->ragged : 0;
+  *right = behind.c ? (int32_t)behind.c + k->most_behind : 0;
   return true;
 }
 
@@ -201,7 +202,7 @@ static void end_in_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   Value **cells = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
   for (int i = 0; i < k->w.X; i++) {
-    bool behind = i >= k->w.X - k->ragged;
+    bool behind = i >= k->w.X - k->most_behind;
     cells[i] = behind ? warps_in_columns(r, k->e->value[v].field, i, warps_now(r, v)[i]) : warps_now(r, v)[i];
   }
   warps_set_now(r, v, cells);
@@ -211,14 +212,14 @@ static void end_in_constant(WarpRow *r, int v) {
 static Value *ends_inside(WarpRow *r) {
   WarpKernel *k = r->k;
   Value *last = build_convert(&k->b, TY_I64, last_column(k, r->x));
-  return k->ragged ? build2(&k->b, OP_LT, last, k->columns) : NULL;
+  return k->most_behind ? build2(&k->b, OP_LT, last, k->columns) : NULL;
 }
 
 void warps_make_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpValue *x = &k->e->value[v];
   const Field *f = &k->e->m->fields[x->field];
-  if (f->outside != OUTSIDE_CONST || (r->rims == RIMS_SIDES && (!k->ragged || k->e->wraps[1])))
+  if (f->outside != OUTSIDE_CONST || (r->rims == RIMS_SIDES && (!k->most_behind || k->e->wraps[1])))
     return;
   if (r->rims == RIMS_SIDES) {
     end_in_constant(r, v);
@@ -226,7 +227,7 @@ void warps_make_constant(WarpRow *r, int v) {
   }
   Value *in = in_rows(k, warps_add(k, r->y, -x->time)), *whole = NULL;
   if (!k->e->wraps[1])
-    whole = both(k, k->ragged ? ends_inside(r) : NULL, warps_wide(k));
+    whole = both(k, k->most_behind ? ends_inside(r) : NULL, warps_wide(k));
   Value *cond = in && whole ? build2(&k->b, OP_AND, in, whole) : in ? in : whole;
   if (!cond)
     return;

@@ -66,17 +66,19 @@ Point warps_point(WarpCell *c) {
 /* As many columns as no offset and no lane has. */
 enum { ENDLESS = 1 << 20 };
 
-/* May use `u` lead the cell beyond the right edge, where the lane's last cells alone may be that near to it? */
+/* May use `u` lead the cell beyond the right edge, where the lane's last cells alone may be that near to it, to a cell
+ * that is not known before the launch? */
 static bool may_lead_right(const WarpCell *c, const WarpUse *u) {
   const WarpKernel *k = c->r->k;
-  return u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->ragged;
+  return k->least_behind < k->most_behind && u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->most_behind;
 }
 
 /* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
- * first and last cells alone may be that near to an edge. */
+ * first and last cells alone may be that near to an edge, and those behind the last column are no points. */
 static int led_aside(const WarpCell *c, const WarpUse *u) {
-  int off = u->off[1], before = c->i, behind = c->r->k->w.X - 1 - c->i;
-  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 ? ENDLESS : behind;
+  const WarpKernel *k = c->r->k;
+  int off = u->off[1], before = c->i, behind = k->w.X - 1 - k->most_behind - c->i;
+  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 || behind < 0 ? ENDLESS : behind;
   if (off >= lo && off <= hi)
     return off;
   return (int)eval_map(outside_map(u->rule[1]), off, lo, hi);
@@ -98,7 +100,7 @@ static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
   Value *v = cell_of(c->r, u->value, age, c->i + off);
   if (!u->rule[1] || c->r->rims == RIMS_NONE)
     return v;
-  if (c->r->rims == RIMS_SIDES && !(k->ragged && may_lead_right(c, u)))
+  if (c->r->rims == RIMS_SIDES && !may_lead_right(c, u))
     first = last = led_aside(c, u);
   for (int to = first; to <= last; to++)
     if (to != off) {

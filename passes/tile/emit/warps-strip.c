@@ -44,10 +44,9 @@ void warps_measure(WarpKernel *k) {
   const Box *box = warps_region(k->e);
   k->rows = build_affine(&k->b, m, box_extent(k->b.arena, box, 0));
   k->columns = build_affine(&k->b, m, box_extent(k->b.arena, box, 1));
-  k->copied = k->columns;
-  if (k->ragged)
-    k->copied = warps_mul(k, build2(&k->b, OP_DIV, warps_add(k, k->columns, k->ragged), number(k, k->ragged + 1)),
-                          k->ragged + 1);
+  k->copied = k->most_behind ? warps_add(k, k->columns, k->most_behind) : k->columns;
+  if (k->least_behind < k->most_behind)
+    k->copied = warps_mul(k, build2(&k->b, OP_DIV, k->copied, number(k, k->w.vector)), k->w.vector);
   Value *inner = warps_add(k, k->copied, k->e->wraps[1] ? 0 : -2 * (int64_t)k->w.halo), *one = number(k, 1);
   Value *strips = divide_up(k, build2(&k->b, OP_MAX, inner, one), number(k, strip_distance(k)));
   Value *any = build2(&k->b, OP_MIN, build2(&k->b, OP_MIN, k->rows, k->columns), one);
@@ -63,7 +62,7 @@ static int row_cost(void) { return (int)tuning.strip_row; }
 static int rim_cost(const WarpKernel *k) {
   const WarpLevel *e = k->e;
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > k->w.X,
-       roots = warps_roots(e) && warps_largest(e) == 4, by_cells = k->ragged && e->wraps[1];
+       roots = warps_roots(e) && warps_largest(e) == 4, by_cells = k->most_behind && e->wraps[1];
   return (int)(most || roots || by_cells ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
 }
 
