@@ -194,7 +194,7 @@ void explain_kernels(Explanation *e) {
     join_kernels(e, from);
     launch++;
   }
-  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule);
+  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, NULL);
   e->gpts = own > 0 ? 1e3 / own : e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
 }
 

@@ -120,7 +120,8 @@ static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[M
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);
   s.family = t->simt ? s.family : schedule_family(t, &s);
-  if (schedule_depends_on_size(&s) || (!t->simt && schedule_rows_are_open(&s)) ||
+  if (schedule_depends_on_size(&s) || (t->simt && schedule_gives_steps(&s)) ||
+      (!t->simt && schedule_rows_are_open(&s)) ||
       (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
     return;
   bool parted = schedule_parts_edges(&s, p->module->grid.rank);

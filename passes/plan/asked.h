@@ -2,6 +2,7 @@
  *
  *   legal.c        what one comes to
  *   candidates.c   whether that depends on the size of the grid
+ *   given-steps.c  whether time steps alone are given
  *   families.c     the pipeline that a plan stands for
  */
 #ifndef STC_PASSES_ASKED_H
@@ -24,8 +25,10 @@ bool schedule_depends_on_size(const Schedule *s);
 bool schedule_size_is_large(const Schedule *s, int rank);
 /* Are rows of walked tiles among it, so that on large grids they depend on the size, whatever else is given? */
 bool schedule_rows_are_open(const Schedule *s);
-/* The family that is asked for; of a schedule that says none: where there are no threads and time steps alone are said,
- * what is best for so many, else overlapped tiles. */
+/* Does the schedule give a number of time steps, and leave family and tiles open? */
+bool schedule_gives_steps(const Schedule *s);
+/* The family that is asked for; of a schedule that says none: where time steps alone are said what is best for so many,
+ * else overlapped tiles. */
 FamilyId schedule_family(const TargetInfo *t, const Schedule *s);
 /* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be
  * small. */

@@ -237,6 +237,10 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   double expected = 0;
   if (want.edges == EDGES_STEPS)
     return plan_framed(c, m, s);
+  if (c->target->simt && schedule_gives_steps(&want)) {
+    want.family = plan_family_for_steps(c, m);
+    return plan_make(&with, m, s);
+  }
   if (!schedule_check(c, m))
     return false;
   if (family_is_plain(want.family))

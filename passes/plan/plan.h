@@ -9,6 +9,7 @@
  *   cut.c             which stencils of a step share a launch
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
  *   choice.c          which is taken
+ *   given-steps.c     which family is taken for a number of time steps that is given
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
  *   why.c             why, for people (choose/compare.h)
  *   schedule-model.c  schedules compared by what their kernels take
@@ -97,6 +98,15 @@ bool plan_complete(Schedule *s, int n, const Knob *k, double (*cost)(const void 
 bool plan_cut(PassContext *c, Module *m, const char *cuts);
 /* Cuts the step of `m` as plan `p` says. */
 bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p);
+
+/* ---------------------------------------------------------------- given-steps.c */
+
+/* The family of tiles that is expected to be fastest for module `m`, whose step is neither cut nor repeated, with the
+ * time steps of c->schedule, all else being open; overlapped tiles where nothing is known of the target. */
+FamilyId plan_family_for_steps(PassContext *c, const Module *m);
+/* The seconds a step that tiles of plan `s` for module `m`, which is cut as it says, are expected to take on a grid of
+ * extents `size`; infinite: nobody knows. */
+double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size);
 
 /* ---------------------------------------------------------------- plan.c, frame-plan.c */
 

@@ -23,9 +23,10 @@ static double points_of(const Schedule *s, int rank) {
 bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= tuning.large_grid[rank - 1]; }
 
 FamilyId schedule_family(const TargetInfo *t, const Schedule *s) {
-  bool open = !t->simt && s->T > 0;
+  bool open = s->T > 0;
   for (int d = 0; d < MAX_RANK; d++)
     open = open && !s->block[d] && !s->elems[d];
+  open = t->simt ? schedule_gives_steps(s) : open;
   return s->family ? s->family : open ? FAMILY_AUTO : FAMILY_OVERLAP;
 }
 

@@ -40,9 +40,12 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 /* The same with what tiles at edges take, where they are in one kernel with others. */
 bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
                               ScheduleTime *out);
-/* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
- * its own, for its kernels do not say how long their loops are; 0: it has none. */
-double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);
+/* Picoseconds a point and step of module `m` on a grid of extents `size` (NULL: a large one) under schedule `s`, where
+ * its family has an estimate of its own, for its kernels do not say how long their loops are; 0: it has none. */
+double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size);
+/* Can time run over warps for module `m`, and is a grid of extents `size` large enough for that to pay, with rows that
+ * go by bulk copies? (schedule-warps.c) */
+bool schedule_suits_warps(PassContext *c, const Module *m, const int64_t *size);
 /* Is time over warps faster than `walk`, the tiles that are walked, on a grid of extents `size`, for module `m` of rank
  * 2, which was not tiled? On grids of known size that are large enough and whose rows are whole copies of 16 bytes: of
  * sums where it was measured, of steps that compute roots and quotients where it is expected. (schedule-warps.c) */

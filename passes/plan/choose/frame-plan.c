@@ -59,19 +59,6 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   return T * (waits_of(f->n, l) * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
 }
 
-/* The seconds a step that tiles of plan `s` for `step`, the stencils inside, are expected to take; infinite: nobody
- * knows. */
-static double tile_seconds(PassContext *c, const Module *step, const Schedule *s, const int64_t *size) {
-  const Module *tiled = plan_tiled_copy(step, s->T);
-  ScheduleTime time;
-  double own = schedule_own_ps(c->target, tiled, s), points = 1;
-  for (int d = 0; d < step->grid.rank; d++)
-    points *= (double)size[d];
-  if (own > 0)
-    return own * 1e-12 * points;
-  return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
-}
-
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
  * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
 static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
@@ -93,7 +80,7 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
   const Frame *f = frame_new(m, s->T, why);
   if (!f)
     return false;
-  *seconds = tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
+  *seconds = plan_tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
   s->edges = EDGES_STEPS;
   return true;
 }

@@ -123,10 +123,10 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   return across * (rows + w.ends) / rows * both;
 }
 
-double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
+double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size) {
   const char *why;
   const WarpLevel *e = s->family == FAMILY_WARPS ? warps_level(m, &why) : NULL;
-  return e ? cost_of(t, e, s, warps_grid_size()) : 0;
+  return e ? cost_of(t, e, s, size ? size : warps_grid_size()) : 0;
 }
 
 /* Is a loop's body longer than was measured to be good where roots and quotients are computed? */
@@ -341,17 +341,21 @@ static bool has_whole_rows(const PassContext *c, const WarpLevel *e, const int64
   return can && (!dense || size[1] % of == 0);
 }
 
+bool schedule_suits_warps(PassContext *c, const Module *m, const int64_t *size) {
+  const char *why;
+  bool large = size[0] >= tuning.warps_least_slow_extent && size[1] >= tuning.warps_least_slow_extent;
+  const WarpLevel *e = large && m->grid.rank == 2 ? warps_level(m, &why) : NULL;
+  return e && has_whole_rows(c, e, size);
+}
+
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
   const char *why;
   Schedule s;
-  if (size[0] < tuning.warps_least_slow_extent || size[1] < tuning.warps_least_slow_extent ||
-      schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+  if (!schedule_suits_warps(c, m, size) || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
-  if (!has_whole_rows(c, e, size))
-    return false;
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
   if (only_adds(e) && late_were_faster(own, &w, size))

@@ -1,0 +1,55 @@
+/* given-steps.c: the family of tiles of a number of time steps that is given, where all else of the schedule is left
+ * open: each family's own choice for so many steps is made, and the one is taken that is expected to be fastest. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+
+bool schedule_gives_steps(const Schedule *s) {
+  bool alone = s->T > 0 && s->family <= FAMILY_AUTO && !s->chunk && !s->ahead && !s->tiles;
+  for (int d = 0; d < MAX_RANK; d++)
+    alone = alone && !s->block[d] && !s->elems[d];
+  return alone;
+}
+
+double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size) {
+  const Module *tiled = plan_tiled_copy(m, s->T);
+  ScheduleTime time;
+  double own = schedule_own_ps(c->target, tiled, s, size), points = 1;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= (double)size[d];
+  if (own > 0)
+    return own * 1e-12 * points;
+  return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
+}
+
+static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
+
+/* The seconds a step that are expected of what family `id` makes of c->schedule for module `m`; infinite: nothing, or
+ * nobody knows. Messages are dropped: what is taken says its own. */
+static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
+  Schedule want = *c->schedule, s;
+  PassContext with = *c;
+  const int64_t *size = want.size[0] ? want.size : model_large_grid(m->grid.rank);
+  Module *trial = module_trial(m);
+  want.family = id;
+  with.schedule = &want;
+  with.diags = diags_new(c->arena, drop_message, NULL);
+  if ((id == FAMILY_WARPS && !schedule_suits_warps(c, m, size)) || !plan_make(&with, trial, &s) || s.T != want.T)
+    return INFINITY;
+  Module *cut = module_trial(m);
+  return plan_cut_apply(&with, cut, &s) ? plan_tile_seconds(&with, cut, &s, size) : INFINITY;
+}
+
+FamilyId plan_family_for_steps(PassContext *c, const Module *m) {
+  FamilyId best = FAMILY_OVERLAP;
+  double least = family_seconds(c, m, best);
+  for (int id = FAMILY_AUTO + 1; id < FAMILIES; id++) {
+    if (!family_row((FamilyId)id)->walked)
+      continue;
+    double seconds = family_seconds(c, m, (FamilyId)id);
+    best = seconds < least ? (FamilyId)id : best;
+    least = fmin(seconds, least);
+  }
+  return best;
+}
