@@ -358,7 +358,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return "a step is several launches";
   Launch *one = tiled_launch(m, 1);
   const char *why = why_not(&r, one);
-  if (why)
+  if (why && (most < 2 || why_not(&r, tiled_launch(m, 2))))
     return why;
   const Extent *halo = &pipeline(&r, one)->halo;
   bool any = false;
@@ -367,6 +367,8 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   int asked = asked_T(c, most), T = asked ? asked : default_T(&r, most);
   if (!any || !T)
     return any ? "no tile fits the target" : "no stencil reads beside its point";
+  if (T == 1 && why)
+    return why;
   if (T == 1 && !c->target->simt)
     return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
