@@ -1,4 +1,4 @@
-/* driver/cli/cache-command.c: `stc cache`: the compiled kernels that are kept on disk. */
+/* driver/cli/cache-command.c: `stc cache`: the compiled kernels that NVIDIA's driver keeps on disk. */
 #include "driver/cli/options/command.h"
 #include "driver/device/code-cache.h"
 
@@ -6,13 +6,18 @@
 #include <string.h>
 
 StcStatus command_cache(const Command *c) {
-  const char *folder = code_cache_folder(c->arena);
-  int entries;
+  const char *theirs = code_cache_theirs(c->arena), *folder = theirs ? theirs : code_cache_folder(c->arena);
+  int files;
   int64_t bytes;
   if (!folder)
     return context_error(c->context, "there is no cache: neither XDG_CACHE_HOME nor HOME is set"), STC_USAGE;
-  if (!code_cache_walk(folder, c->clear, &entries, &bytes))
+  if (theirs && c->clear)
+    return context_error(c->context,
+                         "CUDA_CACHE_PATH=%s is a folder for all that uses CUDA, not stc's: remove what is in it by "
+                         "hand, or unset CUDA_CACHE_PATH",
+                         theirs),
+           STC_USAGE;
+  if (!code_cache_walk(folder, c->clear, &files, &bytes))
     return context_error(c->context, "%s: %s", folder, strerror(errno)), STC_IO;
-  return printf("%s: %d compiled pieces of programs, %.1f MB\n", folder, entries, 1e-6 * (double)bytes) < 0 ? STC_IO
-                                                                                                            : STC_OK;
+  return printf("%s: %d files, %.1f MB\n", folder, files, 1e-6 * (double)bytes) < 0 ? STC_IO : STC_OK;
 }

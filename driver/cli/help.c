@@ -135,11 +135,13 @@ static void print_devices_help(FILE *to) {
 
 /* The help on the cache. */
 static void print_cache_help(FILE *to) {
-  fputs("stc cache [--clear]: say where compiled kernels are kept and how large that is, or remove them\n\n"
-        "What NVIDIA's driver makes of kernels is kept in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
-        "next\n"
-        "run begins at once; 512 MiB at most. Nothing is kept unless the environment variable STC_CACHE is on.\n\n",
-        to);
+  fputs(
+      "stc cache [--clear]: say where compiled kernels are kept and how large that is, or remove them\n\n"
+      "NVIDIA's driver keeps what it makes of kernels in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
+      "next\n"
+      "run begins at once; 1 GiB at most. The driver's own environment variables CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE\n"
+      "and CUDA_CACHE_DISABLE go before that.\n\n",
+      to);
   print_rows(to, CMD_CACHE, 0);
 }
 

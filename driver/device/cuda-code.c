@@ -1,6 +1,5 @@
 /* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and the driver's compiler in units, several at once
- * and only those that are needed, kept on disk, and loaded. */
-#include "driver/device/code-cache.h"
+ * and only those that are needed, and loaded. What the driver makes of them it keeps on disk (code-cache.h). */
 #include "driver/device/cuda.h"
 #include "driver/program/code-units.h"
 
@@ -8,16 +7,14 @@
 #include <string.h>
 
 /* Numbers of the driver's interface. */
-enum { FUNC_MAX_DYNAMIC_SHARED = 8, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6, INPUT_PTX = 1, LOG_SIZE = 8192 };
+enum { FUNC_MAX_DYNAMIC_SHARED = 8, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6, LOG_SIZE = 8192 };
 
-/* folder: where code is kept, NULL: nowhere; environment: what the driver's compiler goes by beside the PTX, as text.
- * modules: by unit, NULL: not loaded. */
+/* modules: by unit, NULL: not loaded. */
 struct CudaCode {
   Build *build;
   CodeUnits *units;
   CodegenOptions codegen;
   bool remarks;
-  const char *folder, *environment;
   void **modules;
 };
 
@@ -41,41 +38,7 @@ static StcStatus load(Workspace *w, const Cuda *cu, const char *code, void **mod
   return e ? refuse(w, cu, e, log) : STC_OK;
 }
 
-/* Has the driver compile the unit's PTX to an image. Nothing is reported: without an image the PTX is loaded, and that
- * says what is wrong with it. */
-static void make_image(const Cuda *cu, CodeUnit *p) {
-  void *state = NULL, *image = NULL;
-  size_t size = 0;
-  if (cu->link_create(0, NULL, NULL, &state))
-    return;
-  if (cu->link_add(state, INPUT_PTX, p->text, p->text_size + 1, "kernels", 0, NULL, NULL) == 0 &&
-      cu->link_complete(state, &image, &size) == 0 && size > 0)
-    p->image = malloc(size);
-  if (p->image) {
-    memcpy(p->image, image, size);
-    p->image_size = size;
-  }
-  cu->link_destroy(state);
-}
-
-/* Finds the unit's image on disk, or makes it and puts it there. */
-static void find_image(const CudaState *s, CodeUnit *p) {
-  const CudaCode *c = s->code;
-  const char *texts[] = {c->environment, p->text};
-  CodeKey key = code_key(2, texts);
-  p->image = code_cache_get(c->folder, &key, &p->image_size);
-  if (p->image)
-    return;
-  make_image(&s->cu, p);
-  if (p->image)
-    code_cache_put(c->folder, &key, p->image, p->image_size);
-}
-
-/* Is it an image already, and no text? */
-static bool is_image(const char *code) { return memcmp(code, "\177ELF", 4) == 0; }
-
-/* Compiles and loads a unit (UnitWork). An image that the driver does not take, of another driver perhaps, is made
- * anew by loading the PTX. */
+/* Compiles and loads a unit (UnitWork). */
 static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
   const Device *d = user;
   const CudaState *s = d->state;
@@ -83,25 +46,10 @@ static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
   CuResult e = s->cu.context_set(s->context);
   StcStatus st =
       e ? refuse(w, &s->cu, e, "") : unit_codegen(w, p, c->build->code.module, c->build->code.target, &c->codegen);
-  if (st)
-    return st;
-  if (c->folder && !p->image && !is_image(p->text))
-    find_image(s, p);
-  if (p->image && s->cu.module_load(&c->modules[number], p->image, 0, NULL, NULL) == 0)
-    return STC_OK;
-  return load(w, &s->cu, p->text, &c->modules[number]);
+  return st ? st : load(w, &s->cu, p->text, &c->modules[number]);
 }
 
 /* ---------------------------------------------------------------- loading */
-
-/* All that the driver's compiler goes by beside the PTX. */
-static const char *environment(const Device *d) {
-  const CudaState *s = d->state;
-  int version = 0;
-  if (!s->cu.driver_version || s->cu.driver_version(&version))
-    version = 0;
-  return arena_printf(d->w->arena, "cuda link 1, driver %d, %s", version, strstr(d->description, ", "));
-}
 
 /* The units of the build; a single one if there is code already. */
 static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
@@ -136,12 +84,7 @@ static StcStatus begin_guarded(void *arg) {
 StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
   CudaState *s = d->state;
   CudaCode *c = ARENA_NEW(d->w->arena, CudaCode);
-  bool keep;
-  *c = (CudaCode){.build = b, .remarks = p->options.remarks, .environment = environment(d)};
-  if (!code_cache_is_on(d->w->arena, d->w->diags, &keep))
-    return STC_USAGE;
-  if (keep && s->cu.link_create)
-    c->folder = code_cache_folder(d->w->arena);
+  *c = (CudaCode){.build = b, .remarks = p->options.remarks};
   BeginArgs args = {c, p};
   StcStatus st = workspace_guard(&p->w, begin_guarded, &args);
   if (st)
@@ -211,6 +154,4 @@ void cuda_code_end(Device *d) {
   for (int i = 0; s->code && i < s->code->units->n; i++)
     if (s->code->modules[i])
       s->gpu.call.module_unload(s->code->modules[i]);
-  if (s->code && s->code->units != s->code->build->units)
-    free(s->code->units->all->image);
 }

@@ -102,11 +102,6 @@ typedef struct Cuda {
   CuResult (*launch_with)(const CuLaunch *how, void *f, void **args, void **extra);
   CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
   CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
-  CuResult (*link_create)(unsigned n, int *options, void **values, void **state);
-  CuResult (*link_add)(void *state, int kind, void *data, size_t size, const char *name, unsigned n, int *options,
-                       void **values);
-  CuResult (*link_complete)(void *state, void **image, size_t *size);
-  CuResult (*link_destroy)(void *state);
 } Cuda;
 
 /* The kernels' code on a device (cuda-code.c). */

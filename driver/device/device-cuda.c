@@ -1,5 +1,6 @@
 /* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first
  * needed. */
+#include "driver/device/code-cache.h"
 #include "driver/device/cuda.h"
 
 #include <dlfcn.h>
@@ -8,6 +9,7 @@
 
 /* Numbers from the driver's interface. */
 enum {
+  NOT_STARTED = 3, /* an error: there was no cuInit */
   ATTR_MAX_THREADS = 1,
   ATTR_BLOCK_X = 2,
   ATTR_GRID_X = 5,
@@ -121,14 +123,6 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
-/* Those that return what the driver's compiler made. Where one is missing nothing is kept. */
-static const GpuEntry link_entries[] = {
-    {"cuLinkCreate_v2", offsetof(CudaState, cu.link_create)},
-    {"cuLinkAddData_v2", offsetof(CudaState, cu.link_add)},
-    {"cuLinkComplete", offsetof(CudaState, cu.link_complete)},
-    {"cuLinkDestroy", offsetof(CudaState, cu.link_destroy)},
-};
-
 /* Those of launches that begin early. Where one is missing none does. */
 static const GpuEntry early_entries[] = {
     {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
@@ -156,8 +150,6 @@ static const char *load_library(CudaState *s) {
     s->cu.key_get = NULL;
   if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
     s->cu.launch_with = NULL;
-  if (!gpu_find_entries(library, link_entries, sizeof link_entries / sizeof link_entries[0], s))
-    s->cu.link_create = NULL;
   return NULL;
 }
 
@@ -231,6 +223,15 @@ static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
   return t;
 }
 
+/* Starts the driver, which reads its environment variables then. One that others in this process have started is left
+ * as it is. */
+static CuResult start(const Cuda *cu) {
+  int n;
+  if (cu->device_count(&n) == NOT_STARTED)
+    code_cache_use();
+  return cu->init(0);
+}
+
 /* Loads the driver, finds the device, makes its primary context current. */
 static StcStatus cuda_open(Device *d) {
   CudaState *s = ARENA_NEW(d->w->arena, CudaState);
@@ -244,7 +245,7 @@ static StcStatus cuda_open(Device *d) {
   if (missing)
     return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
   int n = 0, want = d->index < 0 ? 0 : d->index;
-  CuResult e = s->cu.init(0);
+  CuResult e = start(&s->cu);
   if (e == GPU_NO_DEVICE)
     return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"),
            STC_DEVICE;
@@ -633,7 +634,7 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
 static int cuda_count(void) {
   CudaState s = {0};
   int n = 0;
-  if (load_library(&s) || s.cu.init(0) || s.cu.device_count(&n))
+  if (load_library(&s) || start(&s.cu) || s.cu.device_count(&n))
     n = 0;
   if (s.gpu.library)
     dlclose(s.gpu.library);
@@ -646,7 +647,7 @@ static void cuda_list(FILE *to) {
   int n = 0;
   const char *missing = load_library(&s);
   Cuda cu = s.cu;
-  CuResult e = missing ? 0 : cu.init(0);
+  CuResult e = missing ? 0 : start(&cu);
   if (!missing && e == 0)
     e = cu.device_count(&n);
   if (missing)

@@ -7,7 +7,7 @@
  *   device-cuda.c   NVIDIA's GPUs, libcuda.so.1 by dlopen (cuda.h)
  *   device-hip.c    AMD's GPUs, libamdhip64.so by dlopen
  *   gpu.h, gpu.c    what these two share
- *   code-cache.h    compiled kernels kept on disk
+ *   code-cache.h    where NVIDIA's driver keeps compiled kernels
  *   memory.c        how much memory there is, and asking for it
  */
 #ifndef STC_DRIVER_DEVICE_H

@@ -51,10 +51,8 @@ CodeUnits *units_cut(Arena *a, const Module *m) {
 }
 
 void units_free(CodeUnits *p) {
-  for (int i = 0; p && i < p->n; i++) {
+  for (int i = 0; p && i < p->n; i++)
     free(p->all[i].text);
-    free(p->all[i].image);
-  }
 }
 
 /* ---------------------------------------------------------------- working */

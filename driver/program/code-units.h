@@ -5,12 +5,12 @@
 
 #include "driver/program/program.h"
 
-/* Some kernels of a module. only: by kernel, is it in? text: what LLVM made of them, image: what the device's driver
- * made of that, both from malloc; NULL: nothing yet. */
+/* Some kernels of a module. only: by kernel, is it in? text: what LLVM made of them, from malloc; NULL: nothing
+ * yet. */
 typedef struct CodeUnit {
   const bool *only;
-  char *text, *image;
-  size_t text_size, image_size;
+  char *text;
+  size_t text_size;
 } CodeUnit;
 /* Those of a module. of: by kernel, the number of its unit. */
 struct CodeUnits {
@@ -22,7 +22,7 @@ struct CodeUnits {
 /* Cuts `m` into units, in `a`: neighbours of few ops are in one; so is what is launched only in the place of others,
  * and what is launched by its own name. The same module gives the same units on all computers. */
 CodeUnits *units_cut(Arena *a, const Module *m);
-/* Gives the memory of texts and images back. */
+/* Gives the memory of texts back. */
 void units_free(CodeUnits *p);
 
 /* Work on a unit, which may run in a thread of its own: messages go to w->diags and to `user` what the work is for. */

@@ -18,6 +18,8 @@
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
  *                           no flag is ever set; `slow`: closing such memory takes three seconds
  * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must
+ * STC_STANDIN_COMPILE=MS    what compiling a PTX takes; it is kept as the driver keeps it, and the log says where, and
+ *                           how many threads compile
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
@@ -83,6 +85,8 @@ bool to_fail(const char *name) {
 
 int cuInit(unsigned flags) {
   ALONE;
+  if (!rt.started)
+    begin_to_keep();
   return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS;
 }
 int cuGetErrorName(int e, const char **name) {
@@ -97,7 +101,7 @@ static bool is_device(int d) { return d >= FIRST_DEVICE && d < FIRST_DEVICE + de
 
 bool is_context(const void *context) { return context == &contexts[0] || context == &contexts[1]; }
 
-int cuDeviceGetCount(int *n) { return *n = devices(), rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
+int cuDeviceGetCount(int *n) { return *n = devices(), rt.started ? SUCCESS : NOT_STARTED; }
 int cuDeviceGet(int *d, int i) { return *d = FIRST_DEVICE + i, is_device(*d) ? SUCCESS : fault("cuDeviceGet(%d)", i); }
 int cuDeviceGetName(char *name, int size, int d) {
   return snprintf(name, (size_t)size, "Stand-in"), is_device(d) ? SUCCESS : fault("cuDeviceGetName of no device");

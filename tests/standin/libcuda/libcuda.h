@@ -17,7 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum {
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  NOT_STARTED = 3,
+  NOT_FOUND = 500,
+  NOT_READY = 600,
+  LAUNCH_FAILED = 719
+};
 enum {
   MAX_ALLOCATIONS = 256,
   MAX_KERNELS = 256,
@@ -163,6 +171,8 @@ void drop_memory(Allocation *a);
 
 /* ---------------------------------------------------------------- modules.c */
 
+/* Notes where compiled PTX is kept, as the environment says now. */
+void begin_to_keep(void);
 /* The line for a launch of `k`; false after a fault. */
 bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
               char *line, size_t size);

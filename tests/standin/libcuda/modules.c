@@ -1,9 +1,11 @@
-/* modules.c: the kernels that a PTX declares, images that are made of it, and the kernels' launches, whose arguments
- * are checked against it. */
+/* modules.c: the kernels that a PTX declares, compiling it, and the kernels' launches, whose arguments are checked
+ * against it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/standin/libcuda/libcuda.h"
 
@@ -52,64 +54,54 @@ static bool read_kernel(const char *s, int module) {
   return true;
 }
 
-/* ---------------------------------------------------------------- images */
+/* ---------------------------------------------------------------- compiling */
 
-/* What an image of the stand-in's compiler begins with; the PTX is behind it. */
-static const char image_head[] = "\177ELF of the stand-in\n";
+/* The folder that compiled PTX is kept in; "": none is. */
+static char kept_in[4096];
 
-/* What is being linked: one PTX. */
-typedef struct Link {
-  char *image;
-  size_t size;
-} Link;
-
-int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
-  (void)n, (void)options, (void)values;
-  ALONE;
-  if (!rt.current)
-    return fault("cuLinkCreate without a context");
-  return *state = calloc(1, sizeof(Link)), SUCCESS;
+void begin_to_keep(void) {
+  const char *path = getenv("CUDA_CACHE_PATH"), *off = getenv("CUDA_CACHE_DISABLE"),
+             *most = getenv("CUDA_CACHE_MAXSIZE");
+  if (!getenv("STC_STANDIN_COMPILE"))
+    return;
+  snprintf(kept_in, sizeof kept_in, "%s", path && !(off && atoi(off)) ? path : "");
+  call("cuInit, keeps in %s, at most %s", kept_in[0] ? kept_in : "no folder", most ? most : "what the driver says");
 }
 
-int cuLinkAddData_v2(void *state, int kind, void *data, size_t size, const char *name, unsigned n, int *options,
-                     void **values) {
-  (void)name, (void)n, (void)options, (void)values;
-  Link *l = state;
-  size_t head = sizeof image_head - 1;
-  ALONE;
-  if (kind != 1 || l->image || !size || ((const char *)data)[size - 1] || !strstr(data, ".version"))
-    return fault("cuLinkAddData: no PTX");
-  l->size = head + size;
-  l->image = malloc(l->size);
-  memcpy(l->image, image_head, head);
-  memcpy(l->image + head, data, size);
-  return SUCCESS;
+/* Is the PTX compiled, by this process or one before? From now on it is. */
+static bool is_kept(const char *ptx) {
+  char path[5000];
+  unsigned long long hash = 14695981039346656037u;
+  for (const char *s = ptx; *s; s++)
+    hash = (hash ^ (unsigned char)*s) * 1099511628211u;
+  snprintf(path, sizeof path, "%s/%llx", kept_in, hash & 15);
+  mkdir(path, 0700);
+  snprintf(path, sizeof path, "%s/%llx/%016llx", kept_in, hash & 15, hash);
+  FILE *f = kept_in[0] ? fopen(path, "wx") : NULL;
+  if (!f)
+    return kept_in[0] && access(path, R_OK) == 0;
+  fprintf(f, "%s", ptx);
+  fclose(f);
+  return false;
 }
 
-int cuLinkComplete(void *state, void **image, size_t *size) {
-  Link *l = state;
-  ALONE;
-  if (to_fail("cuLinkComplete") || !l->image)
-    return 218;
-  call("cuLinkComplete");
-  *image = l->image;
-  *size = l->size;
-  return SUCCESS;
-}
-
-int cuLinkDestroy(void *state) {
-  Link *l = state;
-  free(l->image);
-  free(l);
-  return SUCCESS;
+/* Takes as long as compiling does, if that is asked for, and logs how many threads are at it. */
+static void compile(const char *ptx) {
+  static atomic_int busy;
+  const char *ms = getenv("STC_STANDIN_COMPILE");
+  if (!ms || is_kept(ptx))
+    return;
+  struct timespec t = {atoi(ms) / 1000, atoi(ms) % 1000 * 1000000L};
+  call("compiles by %d", atomic_fetch_add(&busy, 1) + 1);
+  nanosleep(&t, NULL);
+  atomic_fetch_sub(&busy, 1);
 }
 
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+  compile(image);
   ALONE;
   (void)n, (void)options, (void)values;
   int i = 0;
-  if (memcmp(image, image_head, sizeof image_head - 1) == 0)
-    image = (const char *)image + sizeof image_head - 1;
   while (i < MAX_MODULES && rt.modules[i])
     i++;
   call("cuModuleLoadDataEx");
