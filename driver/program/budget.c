@@ -65,16 +65,35 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   return quick;
 }
 
+/* The ops of a kernel, and those of them that make f64. */
+typedef struct Counted {
+  int64_t ops, wide;
+} Counted;
+
+/* Counts an op for that (a block_walk callback). */
+static void count_wide(void *user, Op *op) {
+  Counted *c = user;
+  c->ops++;
+  c->wide += op->nresults > 0 && type_is_float(op->results[0]->type) && type_size(op->results[0]->type) > 4;
+}
+
+/* Seconds that the compiler behind LLVM takes for a kernel, about. */
+static double compiler_seconds(const Counted *c) {
+  double seconds = tuning.slow_seconds * pow((double)c->ops / tuning.slow_ops, tuning.slow_power);
+  return c->wide ? seconds : seconds / tuning.slow_narrow;
+}
+
 bool budget_compiler(Diags *d, const Module *m, bool simt) {
   const Kernel *longest = NULL;
-  int64_t most = 0;
+  int64_t most = 0, all = 0;
   double seconds = 0;
   for (int k = 0; k < m->nkernels && simt; k++) {
-    int64_t ops = 0;
-    block_walk(m->kernels[k].body, count_op, &ops);
-    seconds += tuning.slow_seconds * pow((double)ops / tuning.slow_ops, tuning.slow_power);
-    if (ops > most) {
-      most = ops;
+    Counted c = {0};
+    block_walk(m->kernels[k].body, count_wide, &c);
+    seconds += compiler_seconds(&c);
+    all += c.ops;
+    if (c.ops > most) {
+      most = c.ops;
       longest = &m->kernels[k];
     }
   }
@@ -85,10 +104,10 @@ bool budget_compiler(Diags *d, const Module *m, bool simt) {
                longest->name, most, tuning.endless_kernel);
     return false;
   }
-  if ((double)most >= tuning.slow_kernel)
+  if (longest && seconds >= tuning.slow_told)
     diag_warning(d, longest->loc,
-                 "kernel %s has %" PRId64 " operations: the GPU's compiler may take %.0f s for all kernels; fewer time "
-                 "steps (-T) or points a thread (-elems) make fewer",
-                 longest->name, most, seconds);
+                 "%d kernel%s %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
+                 "all together; fewer time steps (-T) or points a thread (-elems) make fewer",
+                 m->nkernels, m->nkernels == 1 ? " has" : "s have", all, longest->name, most, seconds);
   return true;
 }
