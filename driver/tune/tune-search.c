@@ -202,6 +202,12 @@ static int lower_pool(Search *t, int size) {
   return n;
 }
 
+/* Tells that candidates are being compiled, or that they are not any more. */
+static void tell_compiling(const Search *t, bool on) {
+  if (t->compiling_now)
+    t->compiling_now(t->user, on);
+}
+
 /* trial_prepare as a crew's work for search `user`: by the assembler if there is one. */
 static StcStatus prepare(Trial *trial, void *user) {
   Search *t = user;
@@ -253,7 +259,9 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   int open = open_trials(t, n, batch, trials, &work.sure);
   t->batch_until = start + BATCH_PART * (t->until - start);
   StcStatus lost = STC_OK;
+  tell_compiling(t, true);
   trials_each(trials, open, crew_size(), &work);
+  tell_compiling(t, false);
   t->pace = clock_seconds() - start;
   note_pace(t, n, batch);
   if (t->assembler_refused)
@@ -352,7 +360,9 @@ static void start_finalists(Search *t, int n, Candidate *const *best, Contender 
   for (int i = 0; i < n; i++)
     if (!best[i]->trial && open_trial(t, best[i]))
       trials[open++] = best[i]->trial;
+  tell_compiling(t, true);
   trials_prepare(trials, open, crew_size());
+  tell_compiling(t, false);
   for (int i = 0; i < n; i++) {
     bool late = i > 1 && !best[i]->usual && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
     all[i] = (Contender){.usual = best[i]->usual};

@@ -171,14 +171,32 @@ static StcStatus open_program(Tune *t) {
   return STC_OK;
 }
 
-/* The last words of a search that was stopped before anything was measured. */
+/* The last words of a search that was stopped. */
 static void say_stopped(void *user) {
   const Tune *t = user;
+  int n = t->search.measured;
   wipe(t);
-  context_error(t->c->context, "stopped; nothing was measured");
+  if (n)
+    context_error(t->c->context, "stopped; %d schedule%s measured, none is kept", n, n == 1 ? " was" : "s were");
+  else
+    context_error(t->c->context, "stopped; nothing was measured");
 }
 
-/* All of it. Ctrl-C ends compilers at once until there is something measured to be kept. */
+/* The same with what it leaves. */
+static void leave_stopped(void *user) {
+  say_stopped(user);
+  write_files(user);
+}
+
+/* Once something was measured Ctrl-C ends compilers at once, too, with that written. */
+static void allow_ending(void *user, bool on) {
+  const Tune *t = user;
+  const Ending soon = {0.2, leave_stopped, user};
+  if (t->search.measured)
+    ending_allow(on ? &soon : NULL);
+}
+
+/* All of it. Ctrl-C ends all at once until there is something measured to be kept. */
 static StcStatus tune_guarded(void *arg) {
   Tune *t = arg;
   const Ending soon = {0.2, say_stopped, t};
@@ -193,7 +211,7 @@ static StcStatus tune_guarded(void *arg) {
   s = search_run(&t->search);
   ending_allow(NULL);
   wipe(t);
-  if (s == STC_INTERRUPTED && !t->search.measured)
+  if (s == STC_INTERRUPTED)
     say_stopped(t);
   if (s == STC_DEVICE && !t->search.best)
     context_error(t->c->context,
@@ -216,6 +234,7 @@ StcStatus command_tune(const Command *c, const Stop *stop) {
                       .device = &t.device,
                       .subject = &t.subject,
                       .watch = draw,
+                      .compiling_now = allow_ending,
                       .user = &t,
                       .no_assembler = c->no_ptxas};
   t.search.seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;

@@ -103,10 +103,11 @@ double space_expects(const SearchSpace *s, const Candidate *k);
 /* ---------------------------------------------------------------- the search: tune-search.c */
 
 /* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be
- * opened anew. watch is called after each candidate. It ends after `seconds`, or as much later as a candidate takes
- * that was begun before. The default is compiled and measured first, in any case; without a model what the families
- * give by themselves is, too. The winner is the default, unless another one is faster by more than noise when both are
- * measured in turns. */
+ * opened anew. watch is called after each candidate, and compiling_now
+ * before and after several threads compile candidates: meanwhile nothing in here changes but assembler_refused. It ends
+ * after `seconds`, or as much later as a candidate takes that was begun before. The default is compiled and measured
+ * first, in any case; without a model what the families give by themselves is, too. The winner is the default, unless
+ * another one is faster by more than noise when both are measured in turns. */
 typedef struct Search Search;
 struct Search {
   Arena *arena;
@@ -117,6 +118,7 @@ struct Search {
   GridSize size;
   double seconds;
   void (*watch)(void *user, const Search *s);
+  void (*compiling_now)(void *user, bool on);
   void *user;
   double start, until;   /* until: when no more candidates are begun, so that there is time to decide */
   double batch_until;    /* when an assembler that works for the current batch is ended */
