@@ -83,12 +83,21 @@ def type_name(dtype: Any) -> str:
     return "bf16" if dtype.name == "bfloat16" else next((n for n, d in NUMPY.items() if d == dtype and n != "bf16"), "?")
 
 
+def _elements_apart(strides: Tuple[int, ...], size: int) -> Tuple[int, ...]:
+    """Strides in bytes as numbers of elements."""
+    for d, s in enumerate(strides):
+        if s % max(size, 1):
+            raise ValueError(f"the array's places along dimension {d} are {s} bytes apart, no whole number of elements apart of {size} bytes: it is part of another "
+                             "array. Give it a dense copy in C order, or assign it: run[name] = array")
+    return tuple(s // max(size, 1) for s in strides)
+
+
 def memory_of(a: Any, stream: Optional[int] = None) -> Memory:
     """Where the array is. On a GPU work in `stream` begins when the array is filled."""
     if isinstance(a, np.ndarray):
         if not a.flags.writeable:
             raise ValueError("the array is read-only, and a plan writes to the arrays it is bound to; assign it instead: run[name] = array")
-        strides = tuple(s // max(a.itemsize, 1) for s in a.strides)
+        strides = _elements_apart(a.strides, a.itemsize)
         return Memory(a.ctypes.data, type_name(a.dtype), a.shape, strides, CPU, 0, a)
     if hasattr(a, "__dlpack__"):
         if getattr(a, "requires_grad", False):
@@ -103,7 +112,7 @@ def memory_of(a: Any, stream: Optional[int] = None) -> Memory:
     if hasattr(a, "__cuda_array_interface__"):
         i = a.__cuda_array_interface__
         item = np.dtype(i["typestr"]).itemsize
-        strides = tuple(s // item for s in i["strides"]) if i.get("strides") else None
+        strides = _elements_apart(i["strides"], item) if i.get("strides") else None
         return Memory(i["data"][0] or 0, type_name(i["typestr"]), tuple(i["shape"]), strides, CUDA, 0, a)
     raise TypeError(f"{type(a).__name__} is no array in memory: it has neither __dlpack__ nor __cuda_array_interface__")
 

@@ -29,6 +29,14 @@ def _wrong(why: str) -> InputError:
     return InputError(3, [Message("error", None, 0, 0, None, why)])
 
 
+def _check_writable(name: str, a: np.ndarray) -> None:
+    """Refuses an array that values cannot be brought back to."""
+    if not a.flags.writeable:
+        raise _wrong(f"{name}: the array is read-only, and a run brings the field's values back to it; give a copy, as by numpy.array(a)")
+    if any(n > 1 and s == 0 for n, s in zip(a.shape, a.strides)):
+        raise _wrong(f"{name}: places of the array share memory, and each has a value of its own behind a run; give a copy, as by numpy.array(a)")
+
+
 class ArtifactRun(NamedTuple):
     """What Artifact.run came to. steps: those made. until: the name of the `until` that ended it, or None. reductions: as in Plan.reductions."""
     steps: int
@@ -123,6 +131,9 @@ class _Run:
         for name in given:
             if name not in artifact._arrays and name not in artifact.fields:
                 raise KeyError(f"{name!r} is no field or launch-time array of the artifact; there are {', '.join(artifact.fields + list(artifact._arrays))}")
+        for n, v in given.items():
+            if n in artifact._fields and not hasattr(v, "shape"):
+                raise TypeError(f"{n}: a {type(v).__name__} holds no values that a run could change; give numpy.array of it")
         shapes = {n: tuple(np.shape(v) if isinstance(v, np.ndarray) else v.shape) for n, v in given.items() if n in artifact._fields}
         self.env = bind(self.m, {**params_of_shapes(self.m, shapes), **params})
         self.own: List[int] = []
@@ -195,10 +206,11 @@ class _Run:
         source = arrays.to_numpy(value)
         if source.shape != self._shape(name) or not np.can_cast(source.dtype, dtype, "same_kind"):
             raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
+        if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
+            _check_writable(name, source)
+            self.back.append((b["name"], value))
         dense = np.ascontiguousarray(source, dtype)
         self.driver.put(p, dense.ctypes.data, dense.nbytes)
-        if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
-            self.back.append((b["name"], value))
 
     def _clear(self, p: int, size: int) -> None:
         zeros = np.zeros(size, np.uint8)
