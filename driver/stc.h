@@ -69,26 +69,26 @@ void stc_context_stop(StcContext *c, bool stop);
 /* How to compile. Zero-initialise it, then set what you want; 0 and NULL mean the default. Arrays are in the program's
  * order of dimensions, slowest first. */
 typedef struct StcOptions {
-  const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
-  const char *mcpu;       /* "sm_90", "gfx942", ... */
-  const char *real;       /* "f32" or "f64" */
-  const char *schedule;   /* "naive", "overlap", "stream", "warps"; NULL or "auto": stc's choice; or the text of a plan,
-                             as stc_program_plan gives it, which says all from here to `fuse` */
-  int T;                  /* time steps a tile */
-  int block[3], elems[3]; /* threads a block, points a thread */
-  int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
-  int64_t grid[3];   /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
-                        far as they are known */
-  const char *edges; /* tiles at the edges of regions: "apart", in a kernel of their own, or "along", in the others';
-                        "steps": tiles of several steps inside, what layers at edges reach step by step; NULL: stc's
-                        choice */
-  const char *
-      barriers; /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
-  const char *tiles; /* stream in three dimensions, in threads: "fitted" to the grid, without a halo at its edges, or
-                        "even"; overlap in two: "lanes", cells stay in registers; NULL: stc's choice */
-  const char *fuse;  /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as
-                        "gauss+st,dt,pde" */
-  int opt_level;     /* 1..4 mean -O0..-O3; 0: -O3 */
+  const char *march;    /* "nvptx", "amdgpu", "host"; default "host" */
+  const char *mcpu;     /* "sm_90", "gfx942", ... */
+  const char *real;     /* "f32" or "f64" */
+  const char *schedule; /* "naive", "overlap", "stream", "warps"; NULL or "auto": stc's choice; or the text of a plan,
+                           as stc_program_plan gives it, which says all of it: leave the knobs open then */
+  /* The knobs of schedules, a member each; ir/knobs.def has what they mean: a number (0: open) is an int, a shape an
+   * int[3], threads a block, such as {8, 32}, a word or a text a string (NULL: open). */
+#define STC_KNOB_OF_NUMBER(name) int name;
+#define STC_KNOB_OF_SHAPE(name) int name[3];
+#define STC_KNOB_OF_WORD(name) const char *name;
+#define STC_KNOB_OF_TEXT(name) const char *name;
+#define KNOB(ID, name, KIND, ...) STC_KNOB_OF_##KIND(name)
+#include "../ir/knobs.def"
+#undef STC_KNOB_OF_NUMBER
+#undef STC_KNOB_OF_SHAPE
+#undef STC_KNOB_OF_WORD
+#undef STC_KNOB_OF_TEXT
+  int64_t grid[3]; /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
+                      far as they are known */
+  int opt_level;   /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
   int64_t check_finite; /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an
                            infinity */
@@ -101,6 +101,18 @@ typedef struct StcOptions {
   int ndefines; /* params overridden, as "NAME=VALUE": new defaults, also in the manifest */
   const char *const *defines;
 } StcOptions;
+
+/* A knob of schedules: its name, what it takes, where it stands in StcOptions, as offsetof gives it; for people: "N" or
+ * "AxBxC", and what it is. */
+typedef enum StcKnobKind { STC_KNOB_NUMBER, STC_KNOB_SHAPE, STC_KNOB_WORD, STC_KNOB_TEXT } StcKnobKind;
+typedef struct StcKnob {
+  const char *name;
+  StcKnobKind kind;
+  size_t offset;
+  const char *value, *help;
+} StcKnob;
+/* Tells of knob number `knob`, from 0. False: there are fewer. */
+bool stc_knob(int knob, StcKnob *out);
 
 /* Reads and checks `text` (`name` is used in messages and, without directory and ending, as the program's name; the
  * ending .sir or .kir makes it IR text) and the options. The passes and the code generator run when something is asked

@@ -2,7 +2,9 @@
  * that is decided.
  *
  *   families.def   the families of schedules, a row each
- *   schedule.c     their table; plans as text
+ *   knobs.def      the knobs of schedules, a row each
+ *   knobs.c        the tables of both
+ *   schedule.c     plans as text
  */
 #ifndef STC_IR_PLAN_H
 #define STC_IR_PLAN_H
@@ -19,22 +21,11 @@ typedef enum FamilyId {
   FAMILIES
 } FamilyId;
 
-/* What a family looks at of a schedule. */
-enum {
-  KNOB_BLOCK = 1,
-  KNOB_T = 2,
-  KNOB_ELEMS = 4,
-  KNOB_CUT = 8,
-  KNOB_CHUNK = 16,
-  KNOB_AHEAD = 32,
-  KNOB_BARRIERS = 64,
-  KNOB_TILES = 128
-};
+/* ---------------------------------------------------------------- the families: knobs.c */
 
 /* A row of families.def. FAMILY_NONE has no name, it and FAMILY_AUTO no lowerings. */
 typedef struct Family {
   const char *name;
-  int32_t knobs;
   bool tiled, walked;
   const char *lower[2]; /* without threads, with threads */
   const char *about;
@@ -50,50 +41,85 @@ FamilyId family_find(const char *name);
 /* "naive, overlap and stream". */
 const char *family_names(Arena *a);
 
-/* Where tiles at the edges of regions are computed: in a kernel of their own, which runs beside the one for the others
- * (pass split-edges), or by the same as those; or, STEPS: what stencils of few points reach at the grid's edges, such
- * as absorbing layers, is made step by step, beside tiles of several steps that know nothing of these stencils
- * (passes/tile/frame.h). OPEN: by the size of the grid. */
-typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG, EDGES_STEPS } EdgesKind;
-/* Barriers of walked tiles: between neighbouring warps where the target has them and they are enough (OPEN, too), or of
- * whole blocks. */
-typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK } BarriersKind;
-/* Tiles of walks of planes: each with a halo on both sides (EVEN), or the first and the last of a row without one where
- * they end with the grid, so that there may be fewer of them. OPEN: fitted where that takes fewer. Overlapped tiles of
- * rank 2: in the registers of LANES, which trade cells, or, EVEN and OPEN, in shared memory. */
-typedef enum TilesKind { TILES_OPEN, TILES_EVEN, TILES_FITTED, TILES_LANES } TilesKind;
-/* "apart", "along", "steps"; "neighbours", "block"; "even", "fitted", "lanes"; NULL where it is open. */
-const char *edges_name(EdgesKind k);
-const char *barriers_name(BarriersKind k);
-const char *tiles_name(TilesKind k);
-/* The kind of that name, OPEN if there is none, or no name. */
-EdgesKind edges_find(const char *name);
-BarriersKind barriers_find(const char *name);
-TilesKind tiles_find(const char *name);
+/* ---------------------------------------------------------------- the knobs: knobs.c */
+
+/* The rows of knobs.def. */
+typedef enum KnobId {
+#define KNOB(ID, ...) KNOB_##ID,
+#include "ir/knobs.def"
+  KNOBS
+} KnobId;
+
+/* What a knob that takes words may be: TILES_OPEN, TILES_EVEN and so on; those of each knob from 0. */
+typedef enum KnobWord {
+#define KNOB(ID, ...) ID##_OPEN = 0,
+#define KNOB_WORD(ID, WORD, word) ID##_##WORD,
+#include "ir/knobs.def"
+} KnobWord;
+
+typedef enum KnobKind { KNOB_IS_NUMBER, KNOB_IS_SHAPE, KNOB_IS_WORD, KNOB_IS_TEXT } KnobKind;
+
+/* Flags of a row. */
+enum { KNOB_OF_LAUNCH = 1, KNOB_NEEDED = 2, KNOB_IN_MANUAL = 4 };
+
+/* A row of knobs.def. at: where it stands in a Schedule: an int32_t, MAX_RANK of them, a KnobWord, a string. */
+typedef struct KnobRow {
+  const char *name;
+  KnobKind kind;
+  const char *value, *help;
+  int32_t flags;
+  uint32_t families;
+  const char *word;
+  int32_t most;
+  const char *right, *lacks;
+  size_t at;
+} KnobRow;
+
+const KnobRow *knob_row(KnobId id);
+/* Does the family look at the knob? FAMILY_NONE and FAMILY_AUTO look at those that all have. */
+bool family_has(FamilyId family, KnobId id);
+/* Word number `i`, from 1, of those of knob `id`; NULL: there are fewer (0: where it is open). */
+const char *knob_word(KnobId id, int i);
+/* The number of the word `name`; 0 if it is none of them, or NULL. */
+KnobWord knob_find_word(KnobId id, const char *name);
+/* The names of the knobs of some kinds, a set of 1 << KnobKind, each behind `prefix`: "-block or -elems". */
+enum {
+  KNOBS_NUMBERS = 1 << KNOB_IS_NUMBER | 1 << KNOB_IS_SHAPE,
+  KNOBS_WORDS = 1 << KNOB_IS_WORD,
+  KNOBS_TEXTS = 1 << KNOB_IS_TEXT
+};
+char *knob_names(Arena *a, int kinds, const char *prefix, const char *between);
 
 /* How a program is to be run: as it is asked for, what is left open being 0 (fuse: NULL); or as it was decided.
  * Dimensions are the program's, slowest first. */
 struct Schedule {
-  FamilyId family;         /* AUTO: stream where the target has asynchronous copies, or no threads, and tiles can be
-                              walked, else overlap */
-  int32_t T;               /* time steps a tile */
-  int32_t block[MAX_RANK]; /* B: threads a block (SIMT), or points a tile computes (loops) */
-  int32_t elems[MAX_RANK]; /* E: points a thread; 1 on loops */
-  int32_t chunk;           /* stream: rows of a walk along dimension 0 */
-  int32_t ahead;           /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
-  int64_t size[MAX_RANK];  /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
-                              grids of all sizes */
-  int64_t every;           /* steps from one stop of runs to the next that open choices are to suit; 0: not known */
-  EdgesKind edges;
-  BarriersKind barriers;
-  TilesKind tiles;
-  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
-                       fuse); resolved: the cut, every stencil of it named */
-  int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
+  FamilyId family; /* AUTO: stream where the target has asynchronous copies, or no threads, and tiles can be
+                      walked, else overlap */
+#define MEMBER_NUMBER(name) int32_t name;
+#define MEMBER_SHAPE(name) int32_t name[MAX_RANK];
+#define MEMBER_WORD(name) KnobWord name;
+#define MEMBER_TEXT(name) const char *name;
+#define KNOB(ID, name, KIND, ...) MEMBER_##KIND(name) /* knobs.def has what they mean */
+#include "ir/knobs.def"
+#undef MEMBER_NUMBER
+#undef MEMBER_SHAPE
+#undef MEMBER_WORD
+#undef MEMBER_TEXT
+  int64_t size[MAX_RANK]; /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
+                             grids of all sizes */
+  int64_t every;          /* steps from one stop of runs to the next that open choices are to suit; 0: not known */
+  int32_t ngroups;        /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups; /* and the schedule of each */
   const Schedule *rest;   /* resolved, stream: overlapped tiles for single steps behind the last tile; its block is that
                              of inits, too */
 };
+
+/* Does `s` say knob `id`? Any knob of the kinds? */
+bool schedule_says(const Schedule *s, KnobId id);
+bool schedule_says_any(const Schedule *s, int kinds);
+/* Takes the knobs of the kinds from `from` into *to. Are they the same in both? */
+void schedule_take(Schedule *to, const Schedule *from, int kinds);
+bool schedule_same(const Schedule *a, const Schedule *b, int kinds);
 
 /* ---------------------------------------------------------------- as text: schedule.c */
 
@@ -109,6 +135,9 @@ struct Schedule {
  *     launch overlap block=8x32 elems=2x1 */
 void plan_print(Str *s, const Schedule *p, int rank, const char *indent);
 char *plan_text(Arena *a, const Schedule *p, int rank);
+/* Adds the family and what is said of one tile, "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4"; whole: of the
+ * plan, else of one of its launches, which make one step. */
+void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole);
 /* Is `text` (NULL: no) such a text, by how it begins? */
 bool plan_is_text(const char *text);
 /* Reads such a text, in which anything may be open (family "auto"). Blanks, newlines and comments are free. NULL after

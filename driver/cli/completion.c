@@ -10,16 +10,9 @@ static const char FILES[] = "FILE";
 
 /* The values of options that have names, as words with blanks between them; what is made of tables is not in here. */
 static const char *const named_values[][2] = {
-    {"freal", "f32 f64"},
-    {"O", "0 1 2 3"},
-    {"fuse", "all none auto"},
-    {"edges", "apart along steps"},
-    {"barriers", "neighbours block"},
-    {"tiles", "even fitted lanes"},
-    {"fcheck", "finite bounds"},
-    {"time", "kernels"},
-    {"types", "f32 f64 f32,f64"},
-    {"size", "large small large,small"},
+    {"freal", "f32 f64"},         {"O", "0 1 2 3"},
+    {"fcheck", "finite bounds"},  {"time", "kernels"},
+    {"types", "f32 f64 f32,f64"}, {"size", "large small large,small"},
     {"format", "text json"},
 };
 
@@ -29,6 +22,9 @@ static const char *values(Arena *a, const OptionRow *row) {
   for (size_t i = 0; i < sizeof named_values / sizeof named_values[0]; i++)
     if (strcmp(named_values[i][0], row->name) == 0)
       return named_values[i][1];
+  for (int k = 0; k < KNOBS; k++)
+    for (int i = 1; strcmp(row->name, knob_row((KnobId)k)->name) == 0 && knob_word((KnobId)k, i); i++)
+      str_addf(&s, "%s%s", i > 1 ? " " : "", knob_word((KnobId)k, i));
   const char *const *arches = target_arches();
   for (int i = 0; strcmp(row->name, "march") == 0 && arches[i]; i++)
     str_addf(&s, "%s%s", i ? " " : "", arches[i]);

@@ -10,10 +10,7 @@
 
 /* Is everything about tiles left open? */
 static bool is_open(const Schedule *s) {
-  bool open = s->family == FAMILY_AUTO && !s->T && !s->chunk && !s->ahead && !s->fuse;
-  for (int d = 0; d < MAX_RANK; d++)
-    open = open && !s->block[d] && !s->elems[d];
-  return open;
+  return s->family == FAMILY_AUTO && !schedule_says_any(s, KNOBS_NUMBERS | KNOBS_TEXTS);
 }
 
 /* Counts an op (a block_walk callback). */

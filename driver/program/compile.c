@@ -85,12 +85,13 @@ static StcStatus make_reference(StcProgram *p) {
   return p->reference ? STC_OK : STC_INPUT;
 }
 
-/* Checks -block, -elems and -for-grid against the program's rank. */
+/* Checks shapes and -for-grid against the program's rank. */
 static StcStatus check_rank(const StcProgram *p) {
   const StcOptions *o = &p->options;
   int rank = p->module->grid.rank, shape = 0, grid = 0;
-  for (int d = 0; d < MAX_RANK; d++)
-    shape = o->block[d] || o->elems[d] ? d + 1 : shape;
+  for (int i = 0; i < KNOBS; i++)
+    if (knob_row((KnobId)i)->kind == KNOB_IS_SHAPE && options_dimensions(o, (KnobId)i) > shape)
+      shape = options_dimensions(o, (KnobId)i);
   while (grid < MAX_RANK && o->grid[grid])
     grid++;
   bool wrong_grid = grid && grid != rank;
@@ -101,7 +102,7 @@ static StcStatus check_rank(const StcProgram *p) {
              p->w.context,
              "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first",
              wrong_grid ? option_name(p->w.context, "-for-grid", "grid")
-                        : option_name(p->w.context, "-block or -elems", "block or elems"),
+                        : knob_names(p->w.arena, 1 << KNOB_IS_SHAPE, option_name(p->w.context, "-", ""), " or "),
              given, given > 1 ? "s" : "", rank),
          STC_USAGE;
 }
@@ -210,11 +211,9 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
 StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out) {
   StcOptions o = p->options;
   o.schedule = "naive";
-  o.T = o.chunk = o.ahead = 0;
-  o.edges = o.barriers = o.tiles = o.fuse = o.print_before = o.print_after = NULL;
+  options_open_knobs(&o);
+  o.print_before = o.print_after = NULL;
   o.print_all = o.time_passes = o.stats = o.remarks = false;
-  memset(o.block, 0, sizeof o.block);
-  memset(o.elems, 0, sizeof o.elems);
   memset(o.grid, 0, sizeof o.grid);
   cut = arena_printf(p->w.arena, "%s,inits=1,watch=%d%s", cut, watch, rows ? ",rows=1" : "");
   return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);

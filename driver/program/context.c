@@ -48,7 +48,7 @@ static void send_to_caller(StcContext *c, Diag d) {
     arena_on_oom(a, &handler);
     if (!setjmp(handler)) {
       Diag told = d;
-      told.message = diag_for_callers(a, d.message);
+      told.message = words_for_callers(a, d.message);
       context_send(c, &told);
     } else {
       context_send(c, &d);
@@ -111,7 +111,7 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
     return false;
   }
   w->diags = parent ? parent->diags : diags_new(w->arena, workspace_message, w);
-  diags_speak_of_options(w->diags, c->command);
+  diags_speak_by(w->diags, c->command ? NULL : words_for_callers);
   arena_on_oom(w->arena, NULL);
   return true;
 }

@@ -20,42 +20,36 @@ static const char *groups_family(Arena *a, const Schedule *s) {
   return alike ? family_name(s->groups[0].family) : text.s;
 }
 
-/* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups. */
+/* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups: numbers and texts of all, shapes of each.
+ */
 static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
-  Str block = {.arena = a}, elems = {.arena = a};
-  for (int g = 0; g < s->ngroups; g++) {
-    str_add(&block, g ? "," : "");
-    str_add(&block, times_text(a, s->groups[g].block, rank));
-    str_add(&elems, g ? "," : "");
-    str_add(&elems, times_text(a, s->groups[g].elems, rank));
+  Str text = {.arena = a};
+  str_add(&text, groups_family(a, s));
+  for (int i = 0; i < KNOBS; i++) {
+    const KnobRow *k = knob_row((KnobId)i);
+    const char *const *string = (const void *)((const char *)s + k->at);
+    if (k->kind == KNOB_IS_TEXT)
+      str_addf(&text, " %s=%s", k->name, *string);
+    if (k->kind == KNOB_IS_NUMBER && !(k->flags & KNOB_OF_LAUNCH))
+      str_addf(&text, " %s=%d", k->name, (int)*(const int32_t *)(const void *)string);
+    for (int g = 0; g < s->ngroups && k->kind == KNOB_IS_SHAPE; g++)
+      str_addf(&text, "%s%s%s%s", g ? "," : " ", g ? "" : k->name, g ? "" : "=",
+               times_text(a, (const void *)((const char *)&s->groups[g] + k->at), rank));
   }
-  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", groups_family(a, s), (int)s->T, s->fuse, block.s,
-                      elems.s);
+  return text.s;
 }
 
-/* "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4": of one launch, the knobs that its family has. */
-static const char *knobs_describe(Arena *a, const Schedule *s, int rank) {
-  const Family *f = family_row(s->family);
+/* "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4": of one launch, the knobs of tiles that its family has. */
+static const char *tile_describe(Arena *a, const Schedule *s, int rank) {
   Str text = {.arena = a};
-  str_add(&text, f->name);
-  if (f->knobs & KNOB_T)
-    str_addf(&text, " T=%d", (int)s->T);
-  str_addf(&text, " block=%s", times_text(a, s->block, rank));
-  if (f->knobs & KNOB_ELEMS)
-    str_addf(&text, " elems=%s", times_text(a, s->elems, rank));
-  if (f->knobs & KNOB_CHUNK)
-    str_addf(&text, " chunk=%d", (int)s->chunk);
-  if (f->knobs & KNOB_AHEAD)
-    str_addf(&text, " ahead=%d", (int)s->ahead);
-  if (s->tiles == TILES_FITTED || s->tiles == TILES_LANES)
-    str_addf(&text, " tiles=%s", tiles_name(s->tiles));
+  plan_print_tile(&text, s, rank, true);
   return text.s;
 }
 
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family)
-    return s->ngroups > 1 ? groups_describe(a, s, rank) : knobs_describe(a, s, rank);
+    return s->ngroups > 1 ? groups_describe(a, s, rank) : tile_describe(a, s, rank);
   const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
   for (int i = 0; seq && i < seq->nops; i++) {
     const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;

@@ -1,8 +1,10 @@
 /* driver/program/program.h: contexts and programs, on which all of the driver stands.
  *
  *   context.c       contexts, messages, running out of memory, the version
+ *   callers.c       messages in the words of those who call libstc
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
  *   settings.c      what StcOptions say, checked and taken
+ *   knobs.c         what they say of the knobs of schedules
  *   budget.c        what programs of very many stencils do without, to compile in seconds
  *   define.c        a param's value as text
  *   plugin.c        passes from shared objects
@@ -29,7 +31,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---------------------------------------------------------------- contexts: context.c ticker.c */
+/* ---------------------------------------------------------------- contexts: context.c callers.c ticker.c */
 
 /* The commit that this was made from, "6e65149c2a01" or "6e65149c2a01-dirty"; "" if it was made from a tarball. Tests
  * are linked without it: its address is NULL there. */
@@ -90,13 +92,16 @@ void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(pr
 /* The same for a warning, and for what is done, which only -v shows. */
 void context_warning(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void context_remark(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The message with members of StcOptions, arguments and calls in place of the command's options, but for what it quotes
+ * ("..."), which is as somebody wrote it. */
+const char *words_for_callers(Arena *a, const char *text);
 /* What a message calls an option: "-T" in the command, the member of StcOptions, "T", to callers of the interface. */
 static inline const char *option_name(const StcContext *c, const char *option, const char *member) {
   return c->command ? option : member;
 }
 
 /* ---------------------------------------------------------------- programs: compile.c settings.c declared.c
- * describe.c define.c late.c plugin.c grid.c budget.c */
+ * describe.c define.c late.c plugin.c grid.c budget.c knobs.c */
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
@@ -190,6 +195,21 @@ StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool ro
 StcStatus program_can_cut(StcProgram *p, const char *cut, bool watches, bool *can);
 /* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */
 StcOptions options_copy(Arena *a, const StcOptions *o);
+/* The same of the knobs alone, in place. (knobs.c) */
+void options_keep_knobs(Arena *a, StcOptions *o);
+/* Where knob `id` stands in StcOptions, in bytes. How many numbers `o` says of it, up to the last that is not open; of
+ * a string 1. Does it say any knob? Leaves all open. Checks the values, which are then what there is or errors. Takes
+ * them into a schedule. Adds them as text, a line each. (knobs.c) */
+size_t options_knob(KnobId id);
+int options_dimensions(const StcOptions *o, KnobId id);
+bool options_say_knobs(const StcOptions *o);
+void options_open_knobs(StcOptions *o);
+StcStatus options_check_knobs(StcContext *c, const StcOptions *o);
+void options_take_knobs(const StcOptions *o, Schedule *to);
+void options_print_knobs(Str *to, const StcOptions *o);
+/* The family that the numbers said belong to: overlapped tiles have them all (FAMILY_NONE), or the first that has one
+ * which they lack; FAMILY_AUTO: none is said. Tiles in lanes are of one family. (knobs.c) */
+FamilyId options_knobs_family(const StcOptions *o);
 /* Checks the options that no other part checks, and fills the program's language, schedule and defines from them.
  * STC_USAGE or STC_INPUT after an error. (settings.c) */
 StcStatus options_take(StcProgram *p);

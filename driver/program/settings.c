@@ -21,10 +21,7 @@ StcOptions options_copy(Arena *a, const StcOptions *o) {
   c.mcpu = keep(a, c.mcpu);
   c.real = keep(a, c.real);
   c.schedule = keep(a, c.schedule);
-  c.fuse = keep(a, c.fuse);
-  c.edges = keep(a, c.edges);
-  c.barriers = keep(a, c.barriers);
-  c.tiles = keep(a, c.tiles);
+  options_keep_knobs(a, &c);
   c.passes = keep(a, c.passes);
   c.print_before = keep(a, c.print_before);
   c.print_after = keep(a, c.print_after);
@@ -36,28 +33,18 @@ StcOptions options_copy(Arena *a, const StcOptions *o) {
 /* Is `s` (NULL: yes) one of the two names? */
 static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
 
-/* The family of schedules: as asked, that which the numbers given belong to, or left open. */
+/* The family of schedules: as asked, that which the knobs said belong to, or left open. */
 static FamilyId family_of(const StcOptions *o) {
-  bool shaped = o->T > 0;
-  for (int d = 0; d < MAX_RANK; d++)
-    shaped = shaped || o->block[d] || o->elems[d];
-  FamilyId asked = family_find(o->schedule);
-  if (asked > FAMILY_AUTO)
-    return asked;
-  if (tiles_find(o->tiles) == TILES_LANES)
-    return FAMILY_OVERLAP;
-  return o->chunk || o->ahead ? FAMILY_STREAM : shaped || o->passes ? FAMILY_NONE : FAMILY_AUTO;
+  FamilyId asked = family_find(o->schedule), knobs = options_knobs_family(o);
+  return asked > FAMILY_AUTO ? asked : knobs == FAMILY_AUTO && o->passes ? FAMILY_NONE : knobs;
 }
 
 /* Takes the schedule from the text of a plan, if there is one: it says all that there is to say. */
 static StcStatus plan_take(StcProgram *p) {
   const StcOptions *o = &p->options;
-  bool more = o->T || o->chunk || o->ahead || o->fuse || o->edges || o->barriers || o->tiles || o->passes;
   if (!plan_is_text(o->schedule))
     return STC_OK;
-  for (int d = 0; d < MAX_RANK; d++)
-    more = more || o->block[d] || o->elems[d];
-  if (more || p->kind == SOURCE_KIR)
+  if (options_say_knobs(o) || o->passes || p->kind == SOURCE_KIR)
     return context_error(p->w.context, "%s: %s", option_name(p->w.context, "-plan", "schedule"),
                          p->kind == SOURCE_KIR ? "this is kernel IR, which was made by a plan already"
                                                : "the plan says all of the schedule; leave -schedule, -T, "
@@ -105,61 +92,12 @@ static StcStatus check_family(const StcProgram *p) {
   if (o->schedule && !plan_is_text(o->schedule) && !family_find(o->schedule))
     return context_error(c, "%s=%s: the schedules are auto, %s", schedule, o->schedule, family_names(p->w.arena)),
            STC_USAGE;
-  if (o->T < 0)
-    return context_error(c, "%s=%d: a tile advances by at least one time step", option_name(c, "-T", "T"), o->T),
-           STC_USAGE;
-  if (o->T > 1 && !(family_row(family_of(o))->knobs & KNOB_T) && family_of(o) > FAMILY_AUTO)
+  if (o->T > 1 && !family_has(family_of(o), KNOB_T) && family_of(o) > FAMILY_AUTO)
     return context_error(c, "%s=%d with %s=%s: %s makes one step a launch; use %s=overlap, or leave %s out",
                          option_name(c, "-T", "T"), o->T, schedule, o->schedule, o->schedule, schedule,
                          option_name(c, "-T", "T")),
            STC_USAGE;
   return STC_OK;
-}
-
-/* Checks what they say of its tiles. */
-static StcStatus check_tiles(const StcProgram *p) {
-  const StcOptions *o = &p->options;
-  StcContext *c = p->w.context;
-  if (o->chunk < 0 || o->ahead < 0)
-    return context_error(c, "%s take numbers from 1", option_name(c, "-chunk and -ahead", "chunk and ahead")),
-           STC_USAGE;
-  if (o->edges && !edges_find(o->edges))
-    return context_error(c,
-                         "%s=%s: tiles at edges are apart, in a kernel of their own, or along with the others; or "
-                         "steps, what layers at edges reach is made step by step",
-                         option_name(c, "-edges", "edges"), o->edges),
-           STC_USAGE;
-  if (!one_of(o->barriers, barriers_name(BARRIERS_NEIGHBOURS), barriers_name(BARRIERS_BLOCK)))
-    return context_error(c,
-                         "%s=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
-                         option_name(c, "-barriers", "barriers"), o->barriers),
-           STC_USAGE;
-  if (o->tiles && !tiles_find(o->tiles))
-    return context_error(c,
-                         "%s=%s: tiles are even, or fitted to the grid, without a halo at its edges, or in the "
-                         "registers of lanes",
-                         option_name(c, "-tiles", "tiles"), o->tiles),
-           STC_USAGE;
-  for (int d = 0; d < MAX_RANK; d++)
-    if (o->block[d] < 0 || o->elems[d] < 0)
-      return context_error(c, "%s take numbers from 1", option_name(c, "-block and -elems", "block and elems")),
-             STC_USAGE;
-  return STC_OK;
-}
-
-/* Fills the program's schedule from the options, which are checked. */
-static void schedule_take(StcProgram *p) {
-  const StcOptions *o = &p->options;
-  p->schedule = (Schedule){.family = family_of(o),
-                           .T = o->T,
-                           .chunk = o->chunk,
-                           .ahead = o->ahead,
-                           .fuse = o->fuse,
-                           .edges = edges_find(o->edges),
-                           .barriers = barriers_find(o->barriers),
-                           .tiles = tiles_find(o->tiles)};
-  memcpy(p->schedule.block, o->block, sizeof p->schedule.block);
-  memcpy(p->schedule.elems, o->elems, sizeof p->schedule.elems);
 }
 
 /* Fills its defines from them. */
@@ -178,13 +116,14 @@ static StcStatus defines_take(StcProgram *p) {
 StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcStatus s = check_language(p);
+  s = s ? s : options_check_knobs(p->w.context, o);
   s = s ? s : check_family(p);
-  s = s ? s : check_tiles(p);
   if (s)
     return s;
   p->language =
       (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
-  schedule_take(p);
+  p->schedule = (Schedule){.family = family_of(o)};
+  options_take_knobs(o, &p->schedule);
   s = plan_take(p);
   return s ? s : defines_take(p);
 }

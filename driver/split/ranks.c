@@ -20,11 +20,10 @@ static void add_text(Str *to, const char *text) { str_addf(to, "%s\n", text ? te
 
 /* Adds all options that make other code. */
 static void add_options(Str *to, const StcOptions *o) {
-  const char *const texts[] = {o->march,    o->mcpu, o->real,   o->schedule, o->edges,
-                               o->barriers, o->fuse, o->passes, o->tiles};
-  const int64_t numbers[] = {o->T,         o->block[0],    o->block[1],  o->block[2],     o->elems[0],     o->elems[1],
-                             o->elems[2],  o->chunk,       o->ahead,     o->grid[0],      o->grid[1],      o->grid[2],
-                             o->opt_level, o->no_contract, o->fast_math, o->check_finite, o->check_bounds, o->nload};
+  const char *const texts[] = {o->march, o->mcpu, o->real, o->schedule, o->passes};
+  const int64_t numbers[] = {o->grid[0],   o->grid[1],      o->grid[2],      o->opt_level, o->no_contract,
+                             o->fast_math, o->check_finite, o->check_bounds, o->nload};
+  options_print_knobs(to, o);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     add_text(to, texts[i]);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -124,8 +124,8 @@ static StcStatus write_files(Tune *t) {
 static StcStatus check_request(Tune *t) {
   const Command *c = t->c;
   if (c->scheduled)
-    return context_error(c->context, "stc tune looks for a schedule: leave -schedule, -T, -block, -elems, -chunk, "
-                                     "-ahead, -fuse, -edges, -barriers, -tiles and -passes out"),
+    return context_error(c->context, "stc tune looks for a schedule: leave -schedule, %s and -passes out",
+                         knob_names(t->w.arena, ~0, "-", ", ")),
            STC_USAGE;
   if (strcmp(t->search.device_name, "ref") == 0 || strcmp(t->search.device_name, "sim") == 0)
     return context_error(c->context, "--device=%s: there is no speed to tune for; take host, cuda or hip",

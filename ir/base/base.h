@@ -129,11 +129,12 @@ bool diags_remarks_enabled(const Diags *d);
 /* Writes "FILE:LINE:COL: error: MESSAGE", the source line and a caret under the column. Colours if `color`. */
 void diag_print(FILE *to, const Diag *d, bool color);
 
-/* Do messages name the command's options, as at first ("-DN=4"), or what a caller of libstc writes ("N=4")? */
-void diags_speak_of_options(Diags *d, bool on);
+/* Makes of messages that name the command's options others, in `a`: of "-DN=4" what a caller of libstc writes, "N=4".
+ */
+typedef const char *(*DiagWords)(Arena *a, const char *text);
+/* Has it done with all messages; NULL: they name options, as at first. Do they? */
+void diags_speak_by(Diags *d, DiagWords words);
 bool diags_speaks_of_options(const Diags *d);
-/* The message with the latter in place of the former, but for what it quotes ("..."), which is as somebody wrote it. */
-const char *diag_for_callers(Arena *a, const char *text);
 
 static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
 

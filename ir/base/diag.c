@@ -16,8 +16,8 @@ struct Diags {
   Source *sources;
   int errors, before; /* in all; when the call began */
   bool remarks;
-  bool calls;  /* messages speak of calls, not of options */
-  bool hidden; /* the message before was not shown, so its notes are not either */
+  DiagWords words; /* NULL: messages speak of options */
+  bool hidden;     /* the message before was not shown, so its notes are not either */
 };
 
 /* The sink used when there is none: standard error. */
@@ -45,8 +45,8 @@ void diags_begin_call(Diags *d) { d->before = d->errors; }
 void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
 
 bool diags_remarks_enabled(const Diags *d) { return d->remarks; }
-void diags_speak_of_options(Diags *d, bool on) { d->calls = !on; }
-bool diags_speaks_of_options(const Diags *d) { return !d->calls; }
+void diags_speak_by(Diags *d, DiagWords words) { d->words = words; }
+bool diags_speaks_of_options(const Diags *d) { return !d->words; }
 
 /* A copy of line `line` (from 1) of `text`, NULL if the text has fewer lines. */
 static const char *source_line(Arena *a, const char *text, int line) {
@@ -70,86 +70,13 @@ static bool is_shown(Diags *d, DiagKind kind) {
   return !d->hidden;
 }
 
-/* Options of the command that messages name, and what callers of libstc write for them: members of StcOptions,
- * arguments of calls, calls. What begins with another row stands before it. */
-static const char *const members[][2] = {{"-T", "T"},
-                                         {"-block", "block"},
-                                         {"-elems", "elems"},
-                                         {"-schedule", "schedule"},
-                                         {"-plan", "schedule"},
-                                         {"-fuse", "fuse"},
-                                         {"-chunk", "chunk"},
-                                         {"-ahead", "ahead"},
-                                         {"-barriers", "barriers"},
-                                         {"-tiles", "tiles"},
-                                         {"-edges", "edges"},
-                                         {"-march", "march"},
-                                         {"-mcpu", "mcpu"},
-                                         {"-freal", "real"},
-                                         {"-passes", "passes"},
-                                         {"-load-pass", "load_passes"},
-                                         {"-for-grid", "grid"},
-                                         {"-fno-contract", "no_contract"},
-                                         {"-ffast-math", "fast_math"},
-                                         {"-fcheck=finite", "check_finite"},
-                                         {"-fcheck=bounds", "check_bounds"},
-                                         {"-fcheck", "check_finite or check_bounds"},
-                                         {"-O0", "opt_level 1"},
-                                         {"-O1", "opt_level 2"},
-                                         {"-O2", "opt_level 3"},
-                                         {"-O3", "opt_level 4"},
-                                         {"-print-before", "print_before"},
-                                         {"-print-after-all", "print_all"},
-                                         {"-print-after", "print_after"},
-                                         {"-verify-each", "verify_each"},
-                                         {"-time-passes", "time_passes"},
-                                         {"-stats", "stats"},
-                                         {"-Rpass", "remarks"},
-                                         {"-emit=header", "stc_program_header"},
-                                         {"-emit=manifest", "stc_program_manifest"},
-                                         {"-emit=plan", "stc_program_plan"},
-                                         {"-emit=ast", "STC_EMIT_AST"},
-                                         {"-emit=sir", "STC_EMIT_SIR"},
-                                         {"-emit=kir", "STC_EMIT_KIR"},
-                                         {"-emit=llvm", "STC_EMIT_LLVM"},
-                                         {"-emit=asm", "STC_EMIT_ASM"},
-                                         {"-emit=obj", "STC_EMIT_OBJ"},
-                                         {"--device", "device"},
-                                         {"--split", "split"},
-                                         {"--mpi", "mpi"},
-                                         {"--first-step", "stc_plan_first_step"},
-                                         {"--time=kernels", "stc_plan_time_kernels"}};
-
-/* The row of the option that `s` begins with, -1: none. */
-static int find_member(const char *s) {
-  for (int i = 0; i < (int)(sizeof members / sizeof members[0]); i++) {
-    size_t n = strlen(members[i][0]);
-    if (strncmp(s, members[i][0], n) == 0 && !strchr("abcdefghijklmnopqrstuvwxyz-_", s[n] ? s[n] : ' '))
-      return i;
-  }
-  return -1;
-}
-
-const char *diag_for_callers(Arena *a, const char *text) {
-  Str s = {.arena = a};
-  str_add(&s, "");
-  bool quoted = false;
-  for (const char *c = text; *c; c++) {
-    quoted ^= *c == '"';
-    int i = !quoted && (c == text || strchr(" (", c[-1])) ? find_member(c) : -1;
-    str_addf(&s, i < 0 ? "%.1s" : "%s", i < 0 ? c : members[i][1]);
-    c += i < 0 ? 0 : strlen(members[i][0]) - 1;
-  }
-  return s.s;
-}
-
 /* Formats one message and hands it to the sink. */
 static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap) {
   if (!is_shown(d, kind))
     return;
   Str s = {.arena = d->arena};
   str_addv(&s, fmt, ap);
-  Diag m = {.kind = kind, .message = d->calls ? diag_for_callers(d->arena, s.s) : s.s};
+  Diag m = {.kind = kind, .message = d->words ? d->words(d->arena, s.s) : s.s};
   if (at.line > 0 && at.file >= 0 && at.file < d->nsources) {
     m.file = d->sources[at.file].name;
     m.line = at.line;

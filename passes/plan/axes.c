@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const PlanAxes rows[] = {
-#define AXES(id, rank, simt, T, block, elems, chunk, ahead, tiles) \
-  {FAMILY_##id, rank, simt, {T, block, elems, chunk, ahead, tiles}},
+#define AXIS(ID, values) [AXIS_##ID] = values
+#define AXES(id, rank, simt, ...) {FAMILY_##id, rank, simt, {__VA_ARGS__}},
 #include "passes/plan/axes.def"
 #undef AXES
+#undef AXIS
 };
-
 const PlanAxes *plan_axes(int i) { return i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
 
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
@@ -21,10 +21,7 @@ const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
   return NULL;
 }
 
-const char *plan_axis_option(int axis) {
-  static const char *const names[PLAN_AXES] = {"T", "block", "elems", "chunk", "ahead", "tiles"};
-  return names[axis];
-}
+const char *plan_axis_option(int axis) { return knob_row((KnobId)axis)->name; }
 
 /* Where word number `i` of the first `parts` parts begins, a '|' between two of them; NULL: there are fewer. */
 static const char *find_word(const char *values, int i, int parts) {

@@ -7,15 +7,19 @@
 
 #include "ir/schedule.h"
 
-/* The knobs, in the order of a row. */
-enum { AXIS_T, AXIS_BLOCK, AXIS_ELEMS, AXIS_CHUNK, AXIS_AHEAD, AXIS_TILES, PLAN_AXES };
+/* The axes: the knobs. */
+enum {
+#define KNOB(ID, ...) AXIS_##ID,
+#include "ir/knobs.def"
+  PLAN_AXES
+};
 
-/* A row of axes.def. */
+/* A row of axes.def; a knob that it does not name has the values "". */
 typedef struct PlanAxes {
   FamilyId family;
   int rank;
   bool simt;
-  const char *values[PLAN_AXES];
+  char values[PLAN_AXES][128];
 } PlanAxes;
 
 /* Row number `i`, NULL: there are fewer. */

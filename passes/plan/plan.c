@@ -94,7 +94,7 @@ bool plan_tile(PassContext *c, const Module *m, Schedule *s) {
   const Family *f = family_row(s->family);
   if (c->target->simt && f->tiled)
     s->edges = schedule_parts_edges(c->schedule, m->grid.rank) ? EDGES_APART : EDGES_ALONG;
-  if (c->target->simt && f->knobs & KNOB_BARRIERS)
+  if (c->target->simt && family_has(s->family, KNOB_BARRIERS))
     s->barriers = c->schedule->barriers == BARRIERS_BLOCK ? BARRIERS_BLOCK : BARRIERS_NEIGHBOURS;
   return true;
 }
@@ -127,13 +127,8 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
   *want = tile;
 }
 
-/* Does `want` say anything of tiles? */
-static bool says_tile(const Schedule *want) {
-  bool says = want->T || want->chunk || want->ahead || want->edges || want->barriers || want->tiles;
-  for (int d = 0; d < MAX_RANK; d++)
-    says = says || want->block[d] || want->elems[d];
-  return says;
-}
+/* Does `want` say anything of tiles: more than a cut? */
+static bool says_tile(const Schedule *want) { return schedule_says_any(want, KNOBS_NUMBERS | KNOBS_WORDS); }
 
 /* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, a walk
  * would make no more than a step, and these loops are expected to take less than tiles? */

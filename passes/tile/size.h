@@ -67,7 +67,7 @@ int64_t stream_overhang(const Stream *p, const Schedule *s, int d);
 /* Tiles of `s` beside each other in dimension `d` of a grid that has `size` points there. */
 int64_t stream_tiles(const Stream *p, const Schedule *s, int d, int64_t size);
 /* Fitted if that makes tiles of `s` fewer on a grid of extents `size` (0: not known), else open. */
-TilesKind stream_tiles_kind(const Stream *p, const Schedule *s, const int64_t *size);
+KnobWord stream_tiles_kind(const Stream *p, const Schedule *s, const int64_t *size);
 
 /* ---------------------------------------------------------------- walk-size.c
  *

@@ -46,7 +46,7 @@ int64_t stream_tiles(const Stream *p, const Schedule *s, int d, int64_t size) {
   return rest < 1 || width < 1 ? 1 : (rest + width - 1) / width;
 }
 
-TilesKind stream_tiles_kind(const Stream *p, const Schedule *s, const int64_t *size) {
+KnobWord stream_tiles_kind(const Stream *p, const Schedule *s, const int64_t *size) {
   Schedule even = *s, fitted = *s;
   even.tiles = TILES_EVEN;
   fitted.tiles = TILES_FITTED;

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes as c
 import os
 from pathlib import Path
+from typing import Iterator, NamedTuple
 
 SONAME = "libstc.so.0.2"
 
@@ -36,14 +37,43 @@ class CConfig(c.Structure):
     _fields_ = [("realloc", c.c_void_p), ("message", MESSAGE_FN), ("user", c.c_void_p)]
 
 
+class CKnob(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("kind", c.c_int), ("offset", c.c_size_t), ("value", c.c_char_p), ("help", c.c_char_p)]
+
+
+class Knob(NamedTuple):
+    """A knob of schedules: kind is number, shape, word or text; offset: where it stands in COptions."""
+    name: str
+    kind: str
+    offset: int
+    help: str
+
+
+def _knobs() -> Iterator[Knob]:
+    """Those that the library has."""
+    k = CKnob()
+    lib.stc_knob.restype, lib.stc_knob.argtypes = c.c_bool, [c.c_int, c.POINTER(CKnob)]
+    number = 0
+    while lib.stc_knob(number, c.byref(k)):
+        yield Knob(k.name.decode(), ("number", "shape", "word", "text")[k.kind], k.offset, k.help.decode())
+        number += 1
+
+
+KNOBS = tuple(_knobs())
+_MEMBERS = {"number": c.c_int, "shape": c.c_int * 3, "word": c.c_char_p, "text": c.c_char_p}
+
+
 class COptions(c.Structure):
-    _fields_ = [("march", c.c_char_p), ("mcpu", c.c_char_p), ("real", c.c_char_p), ("schedule", c.c_char_p), ("T", c.c_int),
-                ("block", c.c_int * 3), ("elems", c.c_int * 3), ("chunk", c.c_int), ("ahead", c.c_int), ("grid", c.c_int64 * 3),
-                ("edges", c.c_char_p), ("barriers", c.c_char_p), ("tiles", c.c_char_p), ("fuse", c.c_char_p), ("opt_level", c.c_int),
-                ("no_contract", c.c_bool), ("fast_math", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),
+    _fields_ = [("march", c.c_char_p), ("mcpu", c.c_char_p), ("real", c.c_char_p), ("schedule", c.c_char_p),
+                *((k.name, _MEMBERS[k.kind]) for k in KNOBS), ("grid", c.c_int64 * 3), ("opt_level", c.c_int), ("no_contract", c.c_bool), ("fast_math", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),
                 ("nload", c.c_int), ("load_passes", STRINGS), ("print_before", c.c_char_p), ("print_after", c.c_char_p),
                 ("print_all", c.c_bool), ("verify_each", c.c_bool), ("time_passes", c.c_bool), ("stats", c.c_bool), ("remarks", c.c_bool),
                 ("ndefines", c.c_int), ("defines", STRINGS)]
+
+
+for _knob in KNOBS:
+    if getattr(COptions, _knob.name).offset != _knob.offset:
+        raise ImportError(f"{SONAME} and this package are of different versions: {_knob.name} is not where it should be; install the wheel anew")
 
 
 class CComponent(c.Structure):

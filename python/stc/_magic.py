@@ -4,6 +4,7 @@ from __future__ import annotations
 import shlex
 
 from ._errors import StcError
+from ._knobs import SHAPES
 from ._program import compile
 
 
@@ -14,7 +15,7 @@ def _keywords(words):
         name, _, text = w.partition("=")
         if text.isdigit():
             out[name] = int(text)
-        elif name in ("block", "elems", "grid"):
+        elif name in (*SHAPES, "grid"):
             out[name] = tuple(int(n) for n in text.split("x"))
         elif text in ("", "true", "True", "false", "False"):
             out[name] = text not in ("false", "False")

@@ -9,13 +9,19 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from . import _knobs
 from ._context import Context, text_of
 from ._errors import Message, Owner, error
 from ._library import COptions, lib, strings
-from ._numbers import I32, I64, defines as param_words, text, whole, wholes
+from ._numbers import I64, defines as param_words, text, whole, wholes
 from ._plan import Plan, device_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._knob_types import Knobs      # made with the wheel of the table of knobs
 
 
 def _free(context: Context, free, handle) -> None:
@@ -29,20 +35,18 @@ def _looks_like_path(source: str) -> bool:
     return "\n" not in source and ";" not in source and source.strip() != ""
 
 
-def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract, fast_math,
-             check_finite, check_bounds, passes, arch, defines) -> Tuple[COptions, Any]:
+def _options(real, schedule, knobs, grid, opt_level, contract, fast_math, check_finite, check_bounds, passes, arch,
+             defines) -> Tuple[COptions, Dict[str, Any]]:
     o = COptions()
-    words = {"real": real, "schedule": schedule, "edges": edges, "barriers": barriers, "tiles": tiles, "fuse": fuse, "passes": passes}
+    words = {"real": real, "schedule": schedule, "passes": passes}
     if arch is not None and text("arch", arch):
         words["march"] = "nvptx" if arch.startswith("sm_") else "amdgpu" if arch.startswith("gfx") else arch
         words["mcpu"] = arch if arch.startswith(("sm_", "gfx")) else None
     for name, value in words.items():
         setattr(o, name, text(name, value) if value is not None else None)
-    for name, value in ("T", T), ("chunk", chunk), ("ahead", ahead):
-        setattr(o, name, whole(name, value, 1, I32) if value is not None else 0)
-    for name, value, most in ("block", block, I32), ("elems", elems, I32), ("grid", grid, I64):
-        for d, n in enumerate(wholes(name, value, 1, most) if value is not None else ()):
-            getattr(o, name)[d] = n
+    _knobs.fill(o, knobs)
+    for d, n in enumerate(wholes("grid", grid, 1, I64) if grid is not None else ()):
+        o.grid[d] = n
     o.opt_level = 0 if opt_level is None else whole("opt_level", opt_level, 0, 3) + 1
     o.check_finite = int(check_finite) if isinstance(check_finite, bool) else whole("check_finite", check_finite, 0)
     o.no_contract, o.fast_math, o.check_bounds = not contract, fast_math, check_bounds
@@ -54,33 +58,29 @@ def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, define
     """The options as the command takes them."""
     flags = {"real": "freal", "passes": "passes"}
     out = [f"-{flags.get(n, n)}={v}" for n, v in words.items() if v is not None and (n, v) != ("march", "host")]
-    out += [f"-{n}={getattr(o, n)}" for n in ("T", "chunk", "ahead") if getattr(o, n)]
-    for name, flag in ("block", "block"), ("elems", "elems"), ("grid", "for-grid"):
-        numbers = [str(n) for n in getattr(o, name) if n]
-        out += [f"-{flag}={'x'.join(numbers)}"] if numbers else []
+    out += _knobs.words(o)
+    out += ["-for-grid=" + "x".join(str(n) for n in o.grid if n)] if o.grid[0] else []
     out += [f"-O{o.opt_level - 1}"] if o.opt_level else []
     out += [f"-fcheck=finite={o.check_finite}"] if o.check_finite else []
     out += ["-fno-contract"] * (not contract) + ["-ffast-math"] * bool(o.fast_math) + ["-fcheck=bounds"] * bool(o.check_bounds)
     return out + [f"-D{d}" for d in param_words(defines)]
 
 
-def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, T: Optional[int] = None,
-            block: Union[int, Sequence[int], None] = None, elems: Union[int, Sequence[int], None] = None, chunk: Optional[int] = None,
-            ahead: Optional[int] = None, grid: Optional[Sequence[int]] = None, edges: Optional[str] = None,
-            barriers: Optional[str] = None, tiles: Optional[str] = None, fuse: Optional[str] = None, opt_level: Optional[int] = None,
-            contract: bool = True, fast_math: bool = False, check_finite: Union[bool, int] = False, check_bounds: bool = False,
-            passes: Optional[str] = None, arch: Optional[str] = None, defines: Optional[Mapping[str, Any]] = None,
-            name: str = "program.stn") -> "Program":
+@_knobs.takes_knobs
+def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
+            opt_level: Optional[int] = None, contract: bool = True, fast_math: bool = False, check_finite: Union[bool, int] = False,
+            check_bounds: bool = False, passes: Optional[str] = None, arch: Optional[str] = None,
+            defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn", **knobs: Unpack[Knobs]) -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
-    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps"; T: time steps a
-    tile; block: threads a block and elems: points a thread, per dimension, slowest first. grid: the extents that the choice of a schedule is
-    to suit. contract: a*b+c may be rounded once. check_finite: look for NaN and infinities after every so many steps. arch: "host", "sm_90",
-    "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params' new defaults. name: what messages call a text.
+    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps".
+    grid: the extents that the choice of a schedule is to suit. contract: a*b+c may be rounded once. check_finite: look for NaN and infinities
+    after every so many steps. arch: "host", "sm_90", "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params'
+    new defaults. name: what messages call a text.
     Raises InputError with file, line and column if the program is wrong.
     """
-    options, keep = _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract,
-                             fast_math, check_finite, check_bounds, passes, arch, defines)
+    _knobs.check("compile", knobs)
+    options, keep = _options(real, schedule, knobs, grid, opt_level, contract, fast_math, check_finite, check_bounds, passes, arch, defines)
     context = Context()
     handle = c.c_void_p()
     is_path = isinstance(source, os.PathLike) or _looks_like_path(source)

@@ -465,30 +465,8 @@ static void test_shared_bytes(void **state) {
   assert_int_equal(kernel_array_offset(&k, 3), 80);
 }
 
-/* What messages say of options, as callers are told it. */
-static void test_words(void **state) {
-  (void)state;
-  static const char *const words[][2] = {
-      {"use -O0 or -O3", "use opt_level 1 or opt_level 4"},
-      {"see it with -print-after=halo, or -print-after-all", "see it with print_after=halo, or print_all"},
-      {"what is there is kernel IR, not stencil IR; use -emit=kir",
-       "what is there is kernel IR, not stencil IR; use STC_EMIT_KIR"},
-      {"-emit=header is for the host (-stats, -verify-each)",
-       "stc_program_header is for the host (stats, verify_each)"},
-      {"run it with --device=sim", "run it with device=sim"},
-      {"-fcheck=finite stops; -fcheck both", "check_finite stops; check_finite or check_bounds both"},
-      {"N - 1, x-T and -Tx", "N - 1, x-T and -Tx"},
-      {"\"-T=4 -block=8\": -T=4 is too much", "\"-T=4 -block=8\": T=4 is too much"},
-  };
-  Arena *a = arena_new(NULL, NULL);
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    assert_string_equal(diag_for_callers(a, words[i][0]), words[i][1]);
-  arena_free(a);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_words),
       TEST(test_arena_memory),
       TEST(test_arena_marks),
       TEST(test_arena_out_of_memory),

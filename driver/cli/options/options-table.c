@@ -243,6 +243,11 @@ static const char schedules[] = "auto"
 #define WORDS(m, n) {.kind = SLOT_WORDS, .at = offsetof(Command, m), .number = offsetof(Command, n)}
 #define FIELDS(m, n) {.kind = SLOT_FIELDS, .at = offsetof(Command, m), .number = offsetof(Command, n)}
 #define BY(fn) {.kind = SLOT_BY, .set = fn}
+/* The same of the knobs of schedules, by what they take (ir/knobs.def). */
+#define OF_NUMBER(m, most, text) NUMBER(m, 1, most, text)
+#define OF_SHAPE(m, most, text) SHAPE(m, text)
+#define OF_WORD(m, most, text) TEXT(m)
+#define OF_TEXT(m, most, text) TEXT(m)
 
 const OptionRow option_rows[] = {
     {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, TEXT(options.march), "-march=ARCH",
@@ -335,27 +340,17 @@ const OptionRow option_rows[] = {
     {"freal", TAKES_VALUE, PROGRAM, TEXT(options.real), "-freal=f64", "what the type `real` means, default f32"},
     {"O", TAKES_ATTACHED, PROGRAM, BY(set_level), "-O0 .. -O3", "how much LLVM optimises, default -O3"},
     {"schedule", TAKES_VALUE, PROGRAM, TEXT(options.schedule), "-schedule=S", schedules},
-    {"T", TAKES_VALUE, PROGRAM, NUMBER(options.T, 1, 1 << 20, "a number of time steps from 1 to 1048576"), "-T=N",
-     "time steps a tile"},
-    {"block", TAKES_VALUE, PROGRAM, SHAPE(options.block, "one to three numbers from 1 to 16777216, such as 8x32"),
-     "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
-    {"elems", TAKES_VALUE, PROGRAM, SHAPE(options.elems, "one to three numbers from 1 to 64, such as 4x1"),
-     "-elems=AxBxC", "points a thread"},
-    {"chunk", TAKES_VALUE, PROGRAM, NUMBER(options.chunk, 1, INT32_MAX, "a number of rows from 1"), "-chunk=N",
-     "stream: rows of a walk"},
-    {"ahead", TAKES_VALUE, PROGRAM, NUMBER(options.ahead, 1, INT32_MAX, "a number of rows from 1"), "-ahead=N",
-     "stream: rows that loads run ahead; 1: in registers"},
+#define KNOB(ID, name, KIND, value, help, flags, families, word, most, right, lacks) \
+  {#name, \
+   TAKES_VALUE, \
+   (flags) & KNOB_IN_MANUAL ? PROGRAM | MORE : PROGRAM, \
+   OF_##KIND(options.name, most, right), \
+   "-" #name "=" value, \
+   help},
+#include "ir/knobs.def"
     {"plan", TAKES_VALUE, BOTH | CMD_EXPLAIN, TEXT(plan), "-plan=FILE", "the whole schedule, as -emit=plan writes it"},
     {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, BY(set_grid), "-for-grid=AxBxC",
      "choose the schedule for a grid of that size; default what the params give"},
-    {"fuse", TAKES_VALUE, PROGRAM, TEXT(options.fuse), "-fuse=CUT",
-     "all, none, auto (default) or a+b,c: a step's stencils by launch"},
-    {"edges", TAKES_VALUE, PROGRAM, TEXT(options.edges), "-edges=WHERE",
-     "tiles at edges: apart, along with others, or steps: step by step"},
-    {"barriers", TAKES_VALUE, PROGRAM, TEXT(options.barriers), "-barriers=WHOSE",
-     "stream: of neighbours, the warps that must, or of the whole block"},
-    {"tiles", TAKES_VALUE, PROGRAM | MORE, TEXT(options.tiles), "-tiles=HOW",
-     "stream in 3-D: fitted to the grid, no halo at its edges, or even; overlap in 2-D: in lanes"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, FLAG(options.no_contract), "-fno-contract",
      "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",

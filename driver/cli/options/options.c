@@ -48,8 +48,13 @@ static StcStatus unknown_option(Command *c, const char *arg) {
 }
 
 bool option_is_about_schedule(const OptionRow *row) {
-  static const char *const names[] = {"plan",  "schedule", "T",     "block",    "elems", "chunk",
-                                      "ahead", "fuse",     "edges", "barriers", "tiles", "passes"};
+  static const char *const names[] = {
+      "plan",
+      "schedule",
+      "passes",
+#define KNOB(ID, name, ...) #name,
+#include "ir/knobs.def"
+  };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(row->name, names[i]) == 0)
       return true;

@@ -29,7 +29,7 @@ static const char *target_text(Arena *a, const TargetInfo *t) {
 /* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
 static const char *options_text(const Resolve *r, const Schedule *s) {
   Arena *a = r->c->arena;
-  const char *tiles = s->tiles ? arena_printf(a, " -tiles=%s", tiles_name(s->tiles)) : "";
+  const char *tiles = s->tiles ? arena_printf(a, " -tiles=%s", knob_word(KNOB_TILES, (int)s->tiles)) : "";
   const char *elems = r->target->simt ? arena_printf(a, " -elems=%s", shape_text(a, s->elems, r->rank)) : "";
   return arena_printf(a, "-T=%d -block=%s%s%s", s->T, shape_text(a, s->block, r->rank), elems, tiles);
 }
@@ -127,7 +127,7 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
  * what the others do. */
 static bool check_cut(const Resolve *r, const Family *family) {
   const char *cut = r->want.fuse;
-  if (!cut || family->knobs & KNOB_CUT || strcmp(cut, "auto") == 0 || strcmp(cut, "none") == 0 ||
+  if (!cut || family_has(r->want.family, KNOB_FUSE) || strcmp(cut, "auto") == 0 || strcmp(cut, "none") == 0 ||
       (family->tiled && strcmp(cut, "all") == 0))
     return true;
   if (family->tiled)
@@ -140,18 +140,21 @@ static bool check_cut(const Resolve *r, const Family *family) {
       family->name);
 }
 
-/* Is there a knob for all that is said? */
+/* "-tiles=even": knob `id` as `s` says it, numbers without their value. */
+static const char *knob_text(Arena *a, const Schedule *s, KnobId id) {
+  const KnobRow *row = knob_row(id);
+  const KnobWord *word = (const void *)((const char *)s + row->at);
+  return row->kind == KNOB_IS_WORD ? arena_printf(a, "-%s=%s", row->name, knob_word(id, (int)*word))
+                                   : arena_printf(a, "-%s", row->name);
+}
+
+/* Is there a knob for all that is said, and may it say that? */
 static bool check_knobs(const Resolve *r, const Family *family) {
   const Schedule *w = &r->want;
-  if ((w->chunk || w->ahead) && !(family->knobs & (KNOB_CHUNK | KNOB_AHEAD)))
-    return schedule_error(r,
-                          "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream",
-                          family->name);
-  if (w->chunk && !(family->knobs & KNOB_CHUNK))
-    return schedule_error(r, "-chunk: the %s schedule has no rows of a walk to choose; leave it out", family->name);
-  if (w->tiles && !(family->knobs & KNOB_TILES))
-    return schedule_error(r, "-tiles=%s: the %s schedule has one kind of tiles; leave it out, or use -schedule=stream",
-                          tiles_name(w->tiles), family->name);
+  for (int i = 0; i < KNOBS; i++)
+    if (knob_row((KnobId)i)->lacks && schedule_says(w, (KnobId)i) && !family_has(w->family, (KnobId)i))
+      return schedule_error(r, "%s: the %s schedule %s", knob_text(r->c->arena, w, (KnobId)i), family->name,
+                            knob_row((KnobId)i)->lacks);
   if (w->tiles == TILES_LANES && family->walked)
     return schedule_error(r,
                           "-tiles=lanes: tiles of the %s schedule are walked; leave it out, or use -schedule=overlap",
@@ -164,13 +167,9 @@ static bool check_knobs(const Resolve *r, const Family *family) {
                           "-tiles=lanes: cells stay in the registers of lanes in two dimensions, on targets with warps "
                           "of %d threads; the program has %d, and the target is %s; leave it out",
                           WARP_LANES, r->rank, target_text(r->c->arena, r->target));
-  if (w->barriers && !(family->knobs & KNOB_BARRIERS))
-    return schedule_error(
-        r, "-barriers=%s: the %s schedule has no barriers to choose; leave it out, or use -schedule=stream",
-        barriers_name(w->barriers), family->name);
   if (w->barriers && !r->target->simt)
     return schedule_error(r, "-barriers=%s: target %s has no threads that could wait for each other; leave it out",
-                          barriers_name(w->barriers), target_text(r->c->arena, r->target));
+                          knob_word(KNOB_BARRIERS, (int)w->barriers), target_text(r->c->arena, r->target));
   return check_cut(r, family);
 }
 
@@ -189,7 +188,7 @@ static bool check_request(const Resolve *r) {
     if (w->elems[d] > 1 && !r->target->simt)
       return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block",
                             target_text(r->c->arena, r->target));
-    if (w->elems[d] > 1 && !(family->knobs & KNOB_ELEMS))
+    if (w->elems[d] > 1 && !family_has(w->family, KNOB_ELEMS))
       return schedule_error(
           r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap",
           family->name);

@@ -1,0 +1,127 @@
+/* knobs.c: the tables of the families and of the knobs of schedules (families.def, knobs.def), and what is the same of
+ * all knobs. */
+#include "ir/schedule.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- families */
+
+static const Family families[FAMILIES] = {
+    [FAMILY_AUTO] = {.name = "auto"},
+#define FAMILY(id, name, tiled, walked, threads, loops, about) \
+  [FAMILY_##id] = {name, tiled, walked, {loops, threads}, about},
+#include "ir/families.def"
+#undef FAMILY
+};
+
+const Family *family_row(FamilyId id) { return &families[id]; }
+
+const char *family_name(FamilyId id) { return families[id].name; }
+
+bool family_is_plain(FamilyId id) { return id > FAMILY_AUTO && !families[id].tiled; }
+
+FamilyId family_find(const char *name) {
+  for (int i = FAMILY_AUTO; i < FAMILIES && name; i++)
+    if (strcmp(families[i].name, name) == 0)
+      return (FamilyId)i;
+  return FAMILY_NONE;
+}
+
+const char *family_names(Arena *a) {
+  Str s = {.arena = a};
+  for (int i = FAMILY_AUTO + 1; i < FAMILIES; i++)
+    str_addf(&s, "%s%s", i == FAMILY_AUTO + 1 ? "" : i == FAMILIES - 1 ? " and " : ", ", families[i].name);
+  return s.s;
+}
+
+/* ---------------------------------------------------------------- knobs */
+
+static const KnobRow knobs[KNOBS] = {
+#define IN(FAMILY) (1u << FAMILY_##FAMILY)
+#define IN_ALL (~0u)
+#define KNOB(ID, name, KIND, value, help, flags, families, word, most, right, lacks) \
+  [KNOB_## \
+      ID] = {#name, KNOB_IS_##KIND, value, help, flags, families, word, most, right, lacks, offsetof(Schedule, name)},
+#include "ir/knobs.def"
+};
+
+/* The words, in the order of the rows. */
+static const struct {
+  KnobId knob;
+  const char *name;
+} words[] = {
+#define KNOB_WORD(ID, WORD, word) {KNOB_##ID, word},
+#include "ir/knobs.def"
+};
+enum { WORDS = sizeof words / sizeof *words };
+
+const KnobRow *knob_row(KnobId id) { return &knobs[id]; }
+
+bool family_has(FamilyId family, KnobId id) { return knobs[id].families >> family & 1; }
+
+const char *knob_word(KnobId id, int i) {
+  for (int k = 0; k < WORDS && i > 0; k++)
+    if (words[k].knob == id && --i == 0)
+      return words[k].name;
+  return NULL;
+}
+
+KnobWord knob_find_word(KnobId id, const char *name) {
+  const char *word;
+  for (int i = 1; name && (word = knob_word(id, i)); i++)
+    if (strcmp(word, name) == 0)
+      return (KnobWord)i;
+  return (KnobWord)0;
+}
+
+char *knob_names(Arena *a, int kinds, const char *prefix, const char *between) {
+  Str s = {.arena = a};
+  for (int i = 0; i < KNOBS; i++)
+    if (kinds >> knobs[i].kind & 1)
+      str_addf(&s, "%s%s%s", s.n ? between : "", prefix, knobs[i].name);
+  return s.s;
+}
+
+/* ---------------------------------------------------------------- of a schedule */
+
+/* Where knob `id` stands in a schedule, and the bytes that it takes. */
+static const void *place(const Schedule *s, KnobId id) { return (const char *)s + knobs[id].at; }
+static size_t size_of(KnobId id) {
+  static const size_t sizes[] = {sizeof(int32_t), MAX_RANK * sizeof(int32_t), sizeof(KnobWord), sizeof(char *)};
+  return sizes[knobs[id].kind];
+}
+
+bool schedule_says(const Schedule *s, KnobId id) {
+  static const char open[MAX_RANK * sizeof(int32_t) + sizeof(char *)];
+  return memcmp(place(s, id), open, size_of(id)) != 0;
+}
+
+bool schedule_says_any(const Schedule *s, int kinds) {
+  for (int i = 0; i < KNOBS; i++)
+    if (kinds >> knobs[i].kind & 1 && schedule_says(s, (KnobId)i))
+      return true;
+  return false;
+}
+
+void schedule_take(Schedule *to, const Schedule *from, int kinds) {
+  for (int i = 0; i < KNOBS; i++)
+    if (kinds >> knobs[i].kind & 1)
+      memcpy((char *)to + knobs[i].at, place(from, (KnobId)i), size_of((KnobId)i));
+}
+
+/* Is knob `id` the same in both? */
+static bool same(const Schedule *a, const Schedule *b, KnobId id) {
+  const void *x = place(a, id), *y = place(b, id);
+  const char *const *s = x, *const *t = y;
+  if (knobs[id].kind == KNOB_IS_TEXT && *s && *t)
+    return strcmp(*s, *t) == 0;
+  return memcmp(x, y, size_of(id)) == 0;
+}
+
+bool schedule_same(const Schedule *a, const Schedule *b, int kinds) {
+  for (int i = 0; i < KNOBS; i++)
+    if (kinds >> knobs[i].kind & 1 && !same(a, b, (KnobId)i))
+      return false;
+  return true;
+}
