@@ -6,10 +6,7 @@
 #include <string.h>
 
 bool schedule_depends_on_size(const Schedule *s) {
-  bool open = !s->T && !s->chunk && !s->ahead && !family_is_plain(s->family) && s->tiles != TILES_LANES;
-  for (int d = 0; d < MAX_RANK; d++)
-    open = open && !s->block[d] && !s->elems[d];
-  return open;
+  return !schedule_says_any(s, KNOBS_NUMBERS) && !family_is_plain(s->family) && s->tiles != TILES_LANES;
 }
 
 /* Points of the grid that `s` is to suit; 0 if that is not known. */

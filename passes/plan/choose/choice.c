@@ -6,12 +6,8 @@
 /* Takes family, time steps and tile of `tile` into *s, which keeps what else it says. */
 static void take_tile(Schedule *s, const Schedule *tile) {
   s->family = tile->family;
-  s->T = tile->T;
-  s->chunk = tile->chunk;
-  s->ahead = tile->ahead;
+  schedule_take(s, tile, KNOBS_NUMBERS);
   s->tiles = tile->tiles == TILES_LANES ? TILES_LANES : s->tiles;
-  memcpy(s->block, tile->block, sizeof s->block);
-  memcpy(s->elems, tile->elems, sizeof s->elems);
 }
 
 void plan_look_at(const PlanQuery *q, PlanCandidate *k) {

@@ -104,11 +104,7 @@ struct ModelEntry {
 
 /* Are both lowered alike? */
 static bool same_tiles(const Schedule *a, const Schedule *b) {
-  bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
-              a->tiles == b->tiles && a->edges == b->edges && a->barriers == b->barriers;
-  for (int d = 0; d < MAX_RANK; d++)
-    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d];
-  return same;
+  return a->family == b->family && schedule_same(a, b, KNOBS_NUMBERS | KNOBS_WORDS);
 }
 
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {

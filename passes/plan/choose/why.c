@@ -12,17 +12,11 @@
 /* Candidates that are lowered for each that is listed; reasons that are listed. */
 enum { LOOKED_AT = 3, REASONS = 16 };
 
-/* "stream T=4 block=1x16x32 ...": plan `s` without its steps that remain. */
+/* "stream T=4 block=1x16x32 ...": the tile of plan `s`. */
 static const char *tile_text(Arena *a, const Schedule *s, int rank) {
-  Schedule bare = *s;
-  bare.rest = NULL;
-  bare.ngroups = 0;
-  bare.fuse = NULL;
-  bare.edges = EDGES_OPEN;
-  bare.barriers = BARRIERS_OPEN;
-  char *text = plan_text(a, &bare, rank);
-  text[strcspn(text, "\n")] = '\0';
-  return text + (strncmp(text, "plan ", 5) == 0 ? 5 : 0);
+  Str text = {.arena = a};
+  plan_print_tile(&text, s, rank, true);
+  return text.s;
 }
 
 /* By expected time, those that are dropped last (for qsort). */
@@ -34,9 +28,8 @@ static int by_time(const void *x, const void *y) {
 
 /* Are both the same tile? */
 static bool same_tile(const Schedule *a, const Schedule *b) {
-  return a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
-         (a->tiles == TILES_LANES) == (b->tiles == TILES_LANES) && memcmp(a->block, b->block, sizeof a->block) == 0 &&
-         memcmp(a->elems, b->elems, sizeof a->elems) == 0;
+  return a->family == b->family && schedule_same(a, b, KNOBS_NUMBERS) &&
+         (a->tiles == TILES_LANES) == (b->tiles == TILES_LANES);
 }
 
 /* Has one of the `n` candidates at `k` the tile? */
