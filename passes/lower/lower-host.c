@@ -31,20 +31,28 @@ static void own_checks(Module *out) {
     ARENA_PUSH(out->arena, out->checks, out->nchecks, checks[i]);
 }
 
-Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches) {
+/* Notes in first and second which fields the `n` launches at `l` need a buffer for, and another one. */
+static void note_buffers(const Module *m, int n, Launch *const *l, bool *first, bool *second) {
+  for (int i = 0; i < n; i++)
+    for (int f = 0; f < m->nfields; f++) {
+      const FieldUse *u = &l[i]->use[f];
+      first[f] = first[f] || u->loaded || u->stored || u->from >= 0;
+      second[f] = second[f] || (u->paired && u->into < 0);
+    }
+}
+
+Lowering *lowering_new(PassContext *c, const Module *m, int nsteps, Launch *const *steps, int ntiles,
+                       Launch *const *tiles) {
   Lowering *lo = ARENA_NEW(c->arena, Lowering);
-  *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR)};
+  *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR), .inits = init_launches(m)};
   own_checks(lo->out);
   add_param_buffers(lo->out);
   for (int copy = 0; copy < 2; copy++)
     lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
   bool *first = ARENA_ARRAY(c->arena, bool, m->nfields), *second = ARENA_ARRAY(c->arena, bool, m->nfields);
-  for (int i = 0; i < n; i++)
-    for (int f = 0; f < m->nfields; f++) {
-      const FieldUse *u = &launches[i]->use[f];
-      first[f] = first[f] || u->loaded || u->stored || u->from >= 0;
-      second[f] = second[f] || (u->paired && u->into < 0);
-    }
+  note_buffers(m, m->ninits, lo->inits, first, second);
+  note_buffers(m, nsteps, steps, first, second);
+  note_buffers(m, ntiles, tiles, first, second);
   for (int f = 0; f < m->nfields; f++) {
     lo->copy[0][f] = lo->copy[1][f] = -1;
     if (first[f] || !m->fields[f].temp)
@@ -122,8 +130,13 @@ void kernel_instead(Lowering *lo, int kernel, int other) {
 
 int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells,
                  const int32_t *pad_lo, const int32_t *pad_hi) {
-  Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};
-  for (int d = 0; d < k->rank; d++) {
+  return kernel_array_of(lo, k, k->rank, name, t, space, cells, pad_lo, pad_hi);
+}
+
+int kernel_array_of(Lowering *lo, Kernel *k, int rank, const char *name, Type t, Space space, const int32_t *cells,
+                    const int32_t *pad_lo, const int32_t *pad_hi) {
+  Array a = {.name = name, .type = t, .space = space, .rank = rank, .storage = -1};
+  for (int d = 0; d < rank; d++) {
     a.pad_lo[d] = pad_lo ? pad_lo[d] : 0;
     a.pad_hi[d] = pad_hi ? pad_hi[d] : 0;
     a.shape[d] = cells[d] + a.pad_lo[d] + a.pad_hi[d];
@@ -204,6 +217,21 @@ HostSeq *host_seq(Lowering *lo, int steps) {
   Host *h = &lo->out->host;
   ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));
   return &h->seqs[h->nseqs - 1];
+}
+
+void init_seq(Lowering *lo, const int32_t *block, InitFn fn) {
+  const Module *m = lo->m;
+  for (int i = 0; i < m->ninits; i++) {
+    const Stencil *st = lo->inits[i]->st;
+    const char *name = arena_printf(m->arena, "%s_init_%s", m->name, st->name);
+    for (int t = 0; t < st->ntargets; t++) {
+      bool one = st->ntargets == 1;
+      int target = st->targets[t];
+      fn(lo, lo->inits[i], one ? -1 : target,
+         one ? name : arena_printf(m->arena, "%s_%s", name, m->fields[target].name), block);
+    }
+    host_swaps(lo, &lo->out->host.init, lo->inits[i]);
+  }
 }
 
 bool lower_has_check(const Module *out, Affine value) {

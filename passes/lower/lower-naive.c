@@ -235,31 +235,20 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
 
 /* ---- modules */
 
-void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
-  const Module *m = lo->m;
-  for (int i = 0; i < m->ninits; i++) {
-    const Stencil *st = launches[i]->st;
-    const char *name = arena_printf(lo->out->arena, "%s_init_%s", m->name, st->name);
-    for (int t = 0; t < st->ntargets; t++) {
-      const char *one =
-          st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
-      Naive k = {.lo = lo, .l = launches[i], .only = st->ntargets == 1 ? -1 : st->targets[t]};
-      naive_kernel(k, &lo->out->host.init, one, block, 0);
-    }
-    host_swaps(lo, &lo->out->host.init, launches[i]);
-  }
+/* The kernel of an init (an InitFn). */
+static void init_kernel(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block) {
+  naive_kernel((Naive){.lo = lo, .l = l, .only = only}, &lo->out->host.init, name, block, 0);
 }
+
+void lower_inits(Lowering *lo, const int32_t *block) { init_seq(lo, block, init_kernel); }
 
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   int count;
-  Launch **inits = init_launches(m), **steps = naive_launches(m, n, st, &count);
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + count);
-  for (int i = 0; i < m->ninits + count; i++)
-    all[i] = i < m->ninits ? inits[i] : steps[i - m->ninits];
-  Lowering *lo = lowering_new(c, m, m->ninits + count, all);
-  lower_inits(lo, inits, s->block);
+  Launch **steps = naive_launches(m, n, st, &count);
+  Lowering *lo = lowering_new(c, m, count, steps, 0, NULL);
+  lower_inits(lo, s->block);
   naive_seq(lo, count, steps, s->block);
   return lowering_finish(lo);
 }

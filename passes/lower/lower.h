@@ -109,11 +109,14 @@ typedef struct Lowering {
   const Module *m; /* stencil IR */
   Module *out;
   int32_t *copy[2];
+  Launch **inits; /* the launches of the inits */
 } Lowering;
 
-/* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one
- * at least) behind those of the launch-time arrays, array number i being buffer i. */
-Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
+/* Derives the kernel IR module for `m` and makes the buffers that its inits and the launches of a step and of tiles
+ * need (all fields but temps have one at least) behind those of the launch-time arrays, array number i being buffer i.
+ */
+Lowering *lowering_new(PassContext *c, const Module *m, int nsteps, Launch *const *steps, int ntiles,
+                       Launch *const *tiles);
 /* "heat_overlap_t4", or of one of several groups "heat_overlap_gauss_st", "heat_overlap_a_to_d": the name of the kernel
  * of launch `l`, whose schedule is of that family. */
 const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several);
@@ -138,6 +141,9 @@ void kernel_instead(Lowering *lo, int kernel, int other);
  * NULL. */
 int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells,
                  const int32_t *pad_lo, const int32_t *pad_hi);
+/* The same of any rank. */
+int kernel_array_of(Lowering *lo, Kernel *k, int rank, const char *name, Type t, Space space, const int32_t *cells,
+                    const int32_t *pad_lo, const int32_t *pad_hi);
 /* The buffer that launches read `field` from; that launch `l` writes it to. */
 int load_buffer(const Lowering *lo, int field);
 int store_buffer(const Lowering *lo, const Launch *l, int field);
@@ -148,6 +154,11 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 const Box *launch_covers(const Module *m);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
+/* Makes the init sequence: a kernel for each target of each init, so that one can be left out whose field has data. fn
+ * adds the kernel named `name` of launch `l` for target `only` (-1: it has one), with what `block` says of tiles, and
+ * its launch. */
+typedef void (*InitFn)(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block);
+void init_seq(Lowering *lo, const int32_t *block, InitFn fn);
 /* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and
  * sets all kernels' arguments. Returns the module. */
 Module *lowering_finish(Lowering *lo);
@@ -171,9 +182,8 @@ void lower_reductions(Lowering *lo);
  * by any of them. */
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field,
                       Value *const *at);
-/* Adds the kernels of the inits and their launches, as naive_launches gave them, to the init sequence. `block` is the
- * threads a block. */
-void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block);
+/* Adds the kernels of the inits and their launches to the init sequence. `block` is the threads a block. */
+void lower_inits(Lowering *lo, const int32_t *block);
 /* Where a value of `field` can be after launch `l`, if not on all of the field's region: at the points of the pieces so
  * far, for a temp field of which none is the whole region. */
 bool partly_written(const Launch *l, int field);
@@ -204,9 +214,6 @@ void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, c
                 const Box *without);
 /* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
-/* The whole module, a launch a stencil a step. */
-Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
-
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 

@@ -206,16 +206,6 @@ static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Lau
 
 /* ---- the module */
 
-/* The lowering of f->whole, with the buffers of its inits, of the `n` launches at `steps` and of `tile`. */
-static Lowering *frame_lowering(PassContext *c, const Frame *f, int n, Launch *const *steps, Launch *tile) {
-  const Module *m = f->whole;
-  Launch **inits = init_launches(m), **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + n + 1);
-  for (int i = 0; i < m->ninits + n; i++)
-    all[i] = i < m->ninits ? inits[i] : steps[i - m->ninits];
-  all[m->ninits + n] = tile;
-  return lowering_new(c, m, m->ninits + n + 1, all);
-}
-
 Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn fn) {
   const char *why;
   const Frame *f = frame_new(m, s->T, &why);
@@ -225,9 +215,9 @@ Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn 
   }
   int count;
   Launch *tile = frame_tile(f), **steps = naive_launches(f->whole, f->whole->nstencils, f->whole->stencils, &count);
-  Lowering *lo = frame_lowering(c, f, count, steps, tile);
+  Lowering *lo = lowering_new(c, f->whole, count, steps, 1, &tile);
   const int32_t *block = s->rest ? s->rest->block : s->block;
-  lower_inits(lo, init_launches(f->whole), block);
+  lower_inits(lo, block);
   HostSeq *seq = host_seq(lo, s->T);
   int kernel = fn(lo, tile, s);
   if (kernel < 0)

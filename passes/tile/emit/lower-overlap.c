@@ -525,16 +525,11 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
+  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
   int tiles = tile_launches(c->target, m, tile);
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + tiles);
-  for (int i = 0; i < m->ninits + groups; i++)
-    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
-  for (int i = 0; i < tiles; i++)
-    all[m->ninits + groups + i] = tile[i];
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
   if (!c->sketch)
-    lower_inits(lo, inits, s->block);
+    lower_inits(lo, s->block);
   for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
     Schedule own = i ? fewest_elements(tile[i], *s) : *s;
     overlap_seq(lo, 1, &tile[i], &own);

@@ -24,17 +24,8 @@
 /* ---- arrays */
 
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi) {
-  Arena *arena = f->lo->out->arena;
-  Array a = {.name = name,
-             .type = t,
-             .space = space,
-             .rank = 3,
-             .storage = -1,
-             .shape = {cells[0], cells[1] + pad_lo + pad_hi, cells[2]}};
-  a.pad_lo[1] = pad_lo;
-  a.pad_hi[1] = pad_hi;
-  ARENA_PUSH(arena, f->k->arrays, f->k->narrays, a);
-  return f->k->narrays - 1;
+  const int32_t lo[MAX_RANK] = {0, pad_lo}, hi[MAX_RANK] = {0, pad_hi};
+  return kernel_array_of(f->lo, f->k, 3, name, t, space, cells, lo, hi);
 }
 
 /* The least divisor of `n` that is at least `least`. */
@@ -377,14 +368,11 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
   int tiles = n == 0 || groups > 1 ? 0 : walked_launches(c, m, s, tile);
-  for (int i = 0; i < m->ninits + groups + tiles; i++)
-    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
   if (!c->sketch)
-    lower_inits(lo, inits, s->rest->block);
+    lower_inits(lo, s->rest->block);
   for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++)
     stream_seq(lo, tile[i], s);
   if (tiles)

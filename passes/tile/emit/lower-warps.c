@@ -554,15 +554,12 @@ static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const 
   int groups;
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[2];
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  Launch **step = group_launches(m, n, st, &groups), *tile[2];
   int walks = c->sketch ? 1 : 2;
   int tiles = warps_launches(m, s, tile);
-  for (int i = 0; i < m->ninits + groups + tiles; i++)
-    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
   if (!c->sketch)
-    lower_inits(lo, inits, s->rest->block);
+    lower_inits(lo, s->rest->block);
   check_extents(lo, &m->fields[e->field[0].field]);
   for (int i = 0; i < tiles && i < walks; i++)
     warps_seq(lo, tile[i], e, s);

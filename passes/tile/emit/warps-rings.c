@@ -17,15 +17,9 @@ void warps_make_rings(WarpKernel *k) {
   for (int n = 0; n < e->nfields; n++) {
     const Field *f = &e->m->fields[e->field[n].field];
     int32_t all = (int32_t)warps_ring_rows(e, w, n), several = warps_late(e, n) ? 1 : w->W + 1;
-    const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
-                        .type = f->type,
-                        .space = SPACE_SHARED,
-                        .rank = 3,
-                        .storage = -1,
-                        .shape = {several, all / several, WARP_LANES * w->X},
-                        .pad_hi = {0, 0, WARP_LANES * w->X}};
-    ARENA_PUSH(a, k->k->arrays, k->k->narrays, ring);
-    k->rings[n] = k->k->narrays - 1;
+    int32_t columns = WARP_LANES * w->X, cells[MAX_RANK] = {several, all / several, 0}, pad[MAX_RANK] = {0, 0, columns};
+    k->rings[n] =
+        kernel_array_of(k->lo, k->k, 3, arena_printf(a, "%s.rows", f->name), f->type, SPACE_SHARED, cells, NULL, pad);
   }
 }
 

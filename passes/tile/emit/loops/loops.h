@@ -141,6 +141,6 @@ void build_write_back(const Tile *t, Builder *b);
 void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
                   int steps);
 /* The init sequence: a kernel for each target of each init, so that one can be left out whose field has data. */
-void loops_inits(Lowering *lo, Launch *const *launches, const int32_t *block);
+void loops_inits(Lowering *lo, const int32_t *block);
 
 #endif

@@ -110,19 +110,12 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
 
 /* ---------------------------------------------------------------- modules */
 
-void loops_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
-  const Module *m = lo->m;
-  for (int i = 0; i < m->ninits; i++) {
-    const Stencil *st = launches[i]->st;
-    for (int k = 0; k < st->ntargets; k++) {
-      const char *name = st->ntargets == 1 ? arena_printf(m->arena, "%s_init_%s", m->name, st->name)
-                                           : arena_printf(m->arena, "%s_init_%s_%s", m->name, st->name,
-                                                          m->fields[st->targets[k]].name);
-      loops_launch(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
-    }
-    host_swaps(lo, &lo->out->host.init, launches[i]);
-  }
+/* The kernel of an init (an InitFn). */
+static void init_launch(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block) {
+  loops_launch(lo, &lo->out->host.init, l, only, name, block, 0);
 }
+
+void loops_inits(Lowering *lo, const int32_t *block) { init_seq(lo, block, init_launch); }
 
 /* The step sequence of the naive schedule: a launch a stencil. */
 static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *block) {
@@ -143,31 +136,27 @@ static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Sched
   }
 }
 
-/* All launches of a module: those of the inits, those of a step, and those of several steps if there are any, the
- * longest first. */
+/* The launches of a step, and those of several steps if there are any, the longest first. */
 typedef struct Launches {
-  int32_t ninits, nsteps, ntiles;
-  Launch **all;
+  int nsteps, ntiles;
+  Launch **steps, **tiles;
 } Launches;
 
 static Launches all_launches(const TargetInfo *t, const Module *m, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   int tiles[MOST_TILES], most = naive || n == 0 ? 1 : m->time_tile;
-  Launches l = {m->ninits, n, remainder_tiles(t, m, most, tiles) - 1, NULL};
-  Launch **inits = init_launches(m);
-  Launch **steps =
+  Launches l = {.ntiles = remainder_tiles(t, m, most, tiles) - 1};
+  l.steps =
       naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
-  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
+  l.tiles = ARENA_ARRAY(m->arena, Launch *, l.ntiles + 1);
   for (int i = 0; i < l.nsteps; i++) {
-    launch_store_over(steps[i]);
-    launch_copy_back(steps[i]);
+    launch_store_over(l.steps[i]);
+    launch_copy_back(l.steps[i]);
   }
-  for (int i = 0; i < l.ninits + l.nsteps; i++)
-    l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
   for (int i = 0; i < l.ntiles; i++) {
     const Stencil *tile = repeat_levels(m, n, st, tiles[i], true);
-    l.all[l.ninits + l.nsteps + i] = launch_new(m, n * tiles[i], tile, tile, tile + n * tiles[i]);
+    l.tiles[i] = launch_new(m, n * tiles[i], tile, tile, tile + n * tiles[i]);
   }
   return l;
 }
@@ -186,13 +175,13 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
     return NULL;
   bool naive = !family_row(s.family)->tiled;
   Launches l = all_launches(c->target, m, naive);
-  Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
-  loops_inits(lo, l.all, s.block);
+  Lowering *lo = lowering_new(c, m, l.nsteps, l.steps, l.ntiles, l.tiles);
+  loops_inits(lo, s.block);
   if (naive)
-    lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
+    lower_loop_stencils(lo, l.steps, l.nsteps, s.block);
   for (int i = 0; i < l.ntiles; i++)
-    lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
+    lower_loop_groups(lo, 1, &l.tiles[i], &s);
   if (!naive)
-    lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.ngroups > 1 ? s.groups : &s);
+    lower_loop_groups(lo, l.nsteps, l.steps, s.ngroups > 1 ? s.groups : &s);
   return lowering_finish(lo);
 }

@@ -156,17 +156,14 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + MOST_TILES);
+  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
   int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
   for (int i = 1; i < tiles; i++)
     launch_store_apart(tile[i]);
-  for (int i = 0; i < m->ninits + groups + tiles; i++)
-    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
   for (int i = 0; i < groups; i++)
     launch_copy_back(step[i]);
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
-  loops_inits(lo, inits, rest->block);
+  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
+  loops_inits(lo, rest->block);
   for (int i = 0; i < tiles; i++)
     walk_seq(lo, 1, &tile[i], s, rest);
   walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s, rest);
