@@ -495,6 +495,13 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
 
 /* ---- rows of arrays */
 
+double launch_bytes(const Launch *l) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  return bytes;
+}
+
 /* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far
  * from a store waits for it: such rows get ROW_CELLS more. */
 enum { PAGE_CELLS = 512 };

@@ -53,6 +53,12 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
 void module_repeat(Module *m, int T);
 /* A copy of stencil IR module `m` whose step may be cut, changed and repeated, which may add fields. */
 Module *module_trial(const Module *m);
+/* A copy of stencil IR module `m`, whose step is not repeated, that is, T times, with its instances' regions. Its
+ * bodies are those of `m`. */
+Module *plan_tiled_copy(const Module *m, int T);
+/* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a
+ * reduction. *by is the reduction that this is due to, or NULL. */
+int64_t most_levels(const Module *m, const Reduction **by);
 
 /* ---------------------------------------------------------------- groups.c */
 
@@ -179,6 +185,8 @@ typedef struct Launch {
  * written it (it is loaded then) or one after reads what this one leaves (then it is stored). Lives in the module's
  * arena, as the instances must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
+/* Bytes that launch `l` reads and writes for a point, without halo. */
+double launch_bytes(const Launch *l);
 /* Lets launch `l`, of one instance that computes no point twice, write a field over its oldest level where that is read
  * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
  * Memory need not bring what is written over then. */

@@ -89,3 +89,21 @@ Module *module_trial(const Module *m) {
     copy->stencils[i] = m->stencils[i];
   return copy;
 }
+
+Module *plan_tiled_copy(const Module *m, int T) {
+  Module *copy = module_trial(m);
+  module_repeat(copy, T);
+  groups_halo(copy, copy->nstencils, copy->stencils);
+  return copy;
+}
+
+int64_t most_levels(const Module *m, const Reduction **by) {
+  int64_t most = m->steps > 0 ? m->steps : INT64_MAX;
+  *by = NULL;
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].every < most) {
+      *by = &m->reductions[i];
+      most = (*by)->every;
+    }
+  return most;
+}

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-Module *plan_tiled_copy(const Module *m, int T) {
-  Module *copy = module_trial(m);
-  module_repeat(copy, T);
-  groups_halo(copy, copy->nstencils, copy->stencils);
-  return copy;
-}
-
 /* ---- remarks */
 
 /* Says which of the groups of the step of `m` are not walked under schedule `s`, and why. */

@@ -49,10 +49,6 @@ bool plan_tile(PassContext *c, const Module *m, Schedule *s);
  * did not do it; or if it has none, what c->schedule comes to in a family that the pass lowers, by default `family`.
  * Reports an error and gives false if there is none, or the plan is of a family that another pass lowers. */
 bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *out);
-/* A copy of stencil IR module `m`, whose step is not repeated, that is, T times, with its instances' regions. Its
- * bodies are those of `m`. */
-Module *plan_tiled_copy(const Module *m, int T);
-
 /* ---------------------------------------------------------------- candidates.c */
 
 typedef struct PlanCandidates {

@@ -31,8 +31,6 @@ typedef struct ScheduleTime {
   int32_t registers, spilled, warps;
   const char *why;
 } ScheduleTime;
-/* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
-const int64_t *model_large_grid(int rank);
 /* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds and no memory; `m` is as before. False if it cannot be: that is no error, and out->why says why. */

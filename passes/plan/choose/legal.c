@@ -34,17 +34,6 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
   return arena_printf(a, "-T=%d -block=%s%s%s", s->T, shape_text(a, s->block, r->rank), elems, tiles);
 }
 
-int64_t most_levels(const Module *m, const Reduction **by) {
-  int64_t most = m->steps > 0 ? m->steps : INT64_MAX;
-  *by = NULL;
-  for (int i = 0; i < m->nreductions; i++)
-    if (m->reductions[i].every < most) {
-      *by = &m->reductions[i];
-      most = (*by)->every;
-    }
-  return most;
-}
-
 /* Has the module been tiled, so that what there is to say about the number of levels was said? */
 static bool is_tiled(const Module *m) { return m->time_tile > 1 || (m->nstencils && m->stencils[0].has_extent); }
 

@@ -30,9 +30,6 @@ const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l,
 int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
-/* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a
- * reduction. *by is the reduction that this is due to, or NULL. */
-int64_t most_levels(const Module *m, const Reduction **by);
 /* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */
 int schedule_levels(PassContext *c, const Module *m);
 /* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile
@@ -53,10 +50,9 @@ const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l,
  * False, and *want is as it was, if there is no size, the choice for large grids is expected to be as good, or more
  * than T is said. */
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);
+
 /* ---------------------------------------------------------------- walks: schedule-stream.c schedule-rounds.c */
 
-/* Bytes that launch `l` reads and writes for a point, without halo. */
-double launch_bytes(const Launch *l);
 /* Registers that a thread will take, about. */
 double stream_registers(const Stream *p, const Schedule *s);
 /* Rows of a walk of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill the cores
@@ -65,4 +61,5 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
 /* Planes that the loads of walk `s` of pipeline `p` run ahead, all else of it being known: more than two as far as
  * there is room in shared memory that nothing else would make use of. */
 int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s);
+
 #endif

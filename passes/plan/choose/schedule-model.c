@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
-
 /* Points that kernel `k` of `m` covers in dimension `d` of a grid of `size` points there: as many as it says, or as
  * large a part as under the params' defaults. */
 static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t size) {

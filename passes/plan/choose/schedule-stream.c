@@ -19,13 +19,6 @@ typedef struct Chooser {
   Schedule *out;
 } Chooser;
 
-double launch_bytes(const Launch *l) {
-  double bytes = 0;
-  for (int f = 0; f < l->m->nfields; f++)
-    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
-  return bytes;
-}
-
 /* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
 static int widest_type(const Launch *l) {
   int bytes = 1;

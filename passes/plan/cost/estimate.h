@@ -170,6 +170,9 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
  * leaves cores without work, counted in part. */
 double model_blocks_a_core(double blocks, double cores, double at_once);
 
+/* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
+const int64_t *model_large_grid(int rank);
+
 /* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges
  * between lanes; what threads wait for (loads, barriers, results); memory; the cache before it. */
 typedef enum Bound {

@@ -18,6 +18,8 @@ const char *bound_name(Bound b) {
   return names[b];
 }
 
+const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
+
 Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared) {
   int64_t lanes = t->lanes > 0 ? t->lanes : 32, most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048,
           each = (registers + 7) / 8 * 8 * ((threads + lanes - 1) / lanes * lanes);

@@ -86,7 +86,7 @@ static double compute_ns(const WalkCost *c) {
 
 /* Bytes a point that launch `l` moves from and to memory: what is written over comes first. `halo`: points loaded for
  * each that is given out. */
-static double launch_bytes(const Launch *l, double halo) {
+static double moved_bytes(const Launch *l, double halo) {
   double sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     double size = (double)type_size(l->m->fields[f].type);
@@ -101,7 +101,7 @@ static double launch_bytes(const Launch *l, double halo) {
 
 /* Bytes a point that come from and go to memory. */
 static double memory_bytes(const WalkCost *c) {
-  return launch_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
+  return moved_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
 /* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
@@ -176,7 +176,7 @@ double walk_ns(const WalkParts *w, const Schedule *s) {
 /* ---- plain loops */
 
 bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
-  return exposed_ns(t, launch_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
+  return exposed_ns(t, moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
 }
 
 /* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
@@ -185,7 +185,7 @@ static double plain_ns(const TargetInfo *t, Launch *l) {
   launch_copy_back(l);
   for (int i = 0; i < l->n && !l->thin; i++)
     sum += instance_ns(t, l->m, &l->st[i]);
-  return l->thin ? 0 : sum + exposed_ns(t, launch_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
+  return l->thin ? 0 : sum + exposed_ns(t, moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
 }
 
 bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
