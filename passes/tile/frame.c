@@ -82,6 +82,29 @@ static bool can_copy(Finder *x, int f) {
   return true;
 }
 
+/* Does the piece have all points of the box? */
+static bool has_all(const Finder *x, const Piece *p, const Box *box) {
+  bool all = true;
+  for (int d = 0; d < box->rank; d++)
+    all = all && points_inside(x->m, box, &p->box, d);
+  return all;
+}
+
+/* Does temp field `f` have values at points where tiles give it none, since they leave pieces out? What tiles have may
+ * read it there, and a field that is not temp has those of the step before. */
+static bool has_gap(const Finder *x, int f) {
+  bool gap = false, whole = false;
+  for (int i = 0; i < x->m->nstencils; i++)
+    for (int k = 0; k < x->m->stencils[i].npieces; k++) {
+      const Piece *p = &x->m->stencils[i].pieces[k];
+      if (piece_target(p, f) >= 0 && !stays(x, i, p))
+        gap = true;
+      else if (piece_target(p, f) >= 0)
+        whole = whole || has_all(x, p, &x->m->fields[f].box);
+    }
+  return gap && !whole;
+}
+
 /* Checks the pieces that tiles have. */
 static bool check_inner(Finder *x) {
   bool any = false;
@@ -97,9 +120,12 @@ static bool check_inner(Finder *x) {
       if (copied_field(x->m, st, st->targets[t]) < 0 || !x->inner[x->m->fields[st->targets[t]].present])
         return none(x, "a field of an edge has older levels");
   }
-  for (int f = 0; f < x->m->nfields; f++)
+  for (int f = 0; f < x->m->nfields; f++) {
     if (x->inner[f] && !can_copy(x, f))
       return false;
+    if (x->inner[f] && x->m->fields[f].temp && !x->m->fields[f].past && has_gap(x, f))
+      return none(x, "a temp field inside has pieces of few points");
+  }
   return any || none(x, "all stencils have few points");
 }
 
