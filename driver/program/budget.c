@@ -101,6 +101,14 @@ bool budget_compiler(Diags *d, const Module *m, bool simt) {
                longest->name, most, tuning.endless_kernel);
     return false;
   }
+  if (longest && seconds >= tuning.endless_told) {
+    diag_error(d, longest->loc,
+               "%d kernels have %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
+               "all together, and is given what takes %.0f s at most: fewer time steps (-T), fewer points a thread "
+               "(-elems) or -schedule=naive make fewer",
+               m->nkernels, all, longest->name, most, seconds, tuning.endless_told);
+    return false;
+  }
   if (longest && seconds >= tuning.slow_told)
     diag_warning(d, longest->loc,
                  "%d kernel%s %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "

@@ -261,7 +261,8 @@ void budget_schedule(Diags *d, const Module *m, Schedule *want);
  * Returns whether it did. */
 bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want);
 CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
-/* Warns of kernels that a compiler behind LLVM will take long for, all together. False after an error: one is too long.
+/* Warns of kernels that a compiler behind LLVM will take long for, all together. False after an error: one is too long,
+ * or all are.
  */
 bool budget_compiler(Diags *d, const Module *m, bool simt);
 /* The artifact of `b` in b->bytes, made when first needed. */
