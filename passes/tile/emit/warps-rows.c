@@ -73,12 +73,13 @@ static bool may_lead_right(const WarpCell *c, const WarpUse *u) {
   return k->least_behind < k->most_behind && u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->most_behind;
 }
 
-/* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
- * first and last cells alone may be that near to an edge, and those behind the last column are no points. */
+/* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the first
+ * lane's first and the last lane's last cells alone may be that near to an edge. Those of the last lane that lie behind
+ * the last column are no points, but such cells of the lane before may be near to it, too. */
 static int led_aside(const WarpCell *c, const WarpUse *u) {
   const WarpKernel *k = c->r->k;
   int off = u->off[1], before = c->i, behind = k->w.X - 1 - k->most_behind - c->i;
-  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 || behind < 0 ? ENDLESS : behind;
+  int lo = off < 0 ? -before : -ENDLESS, hi = off < 0 ? ENDLESS : behind < 0 ? behind + k->w.X : behind;
   if (off >= lo && off <= hi)
     return off;
   return (int)eval_map(outside_map(u->rule[1]), off, lo, hi);
