@@ -135,7 +135,8 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
   Schedule open = p->schedule, *s = &open;
   open.family = t->simt ? open.family : schedule_family(t, s);
   bool simple = t->simt ? family_is_plain(s->family) : !schedule_rows_are_open(s);
-  if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s))))
+  bool chosen = schedule_depends_on_size(s) || (t->simt && schedule_gives_steps(s));
+  if (!chosen && (simple || (s->edges && !schedule_rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;
   if (p->options.grid[0])
