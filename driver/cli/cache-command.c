@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 StcStatus command_cache(const Command *c) {
   const char *theirs = code_cache_theirs(c->arena), *folder = theirs ? theirs : code_cache_folder(c->arena);
@@ -16,6 +17,11 @@ StcStatus command_cache(const Command *c) {
                          "CUDA_CACHE_PATH=%s is a folder for all that uses CUDA, not stc's: remove what is in it by "
                          "hand, or unset CUDA_CACHE_PATH",
                          theirs),
+           STC_USAGE;
+  struct stat st;
+  if (c->clear && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode))
+    return context_error(c->context,
+                         "%s is a link, and what it leads to need not be stc's: remove what is in it by hand", folder),
            STC_USAGE;
   if (!code_cache_walk(folder, c->clear, &files, &bytes))
     return context_error(c->context, "%s: %s", folder, strerror(errno)), STC_IO;
