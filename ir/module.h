@@ -326,7 +326,9 @@ typedef struct Multiple {
  * kernel that is `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
  * extent[d] allows: the blocks that are left, the product of the ones less the product of the others, are numbered
  * along the last dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges).
- * kernel_blocks computes all this. It may be launched only where all of `multiples` hold under the launch's params, and
+ * kernel_blocks computes all this. Blocks of a kernel with `idles` that cover nothing but points of the box from
+ * idle_lo to idle_hi, counted from the first that it covers, do nothing: pass split-edges leaves them out. It may be
+ * launched only where all of `multiples` hold under the launch's params, and
  * where one does not the kernel number instead - 1 is launched in its place (0: there is none, and a launch is an
  * error). That one does the same: it makes as many steps and writes the same buffers, has no multiples, and may have
  * other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says
@@ -345,6 +347,8 @@ typedef struct Kernel {
   int32_t over[MAX_RANK];    /* points that the first and the last block cover beside */
   bool hollow;
   Affine without[MAX_RANK];
+  bool idles;
+  Affine idle_lo[MAX_RANK], idle_hi[MAX_RANK];
   int32_t steps;    /* time steps a launch advances; 0 for an init */
   int32_t per_core; /* blocks that a core must have room for at once; 0: nothing is said */
   int32_t nmultiples;

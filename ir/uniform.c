@@ -4,25 +4,42 @@
 /* How deep a value is looked into, and at how many ops in all. */
 enum { UNIFORM_DEPTH = 100, UNIFORM_FUEL = 2000 };
 
-/* Is `v` uniform, as far as `depth` ops deep and `*fuel` ops in all tell? */
-static bool uniform_to(const Value *v, int depth, int *fuel) {
+/* Values that were looked at: as long as no answer is no, they are uniform, too. */
+enum { UNIFORM_SEEN = 64 };
+typedef struct Uniform {
+  int fuel;
+  const Value *seen[UNIFORM_SEEN];
+} Uniform;
+
+/* Was `v` looked at, as far as there is room to know? Now it was. */
+static bool seen_before(Uniform *u, const Value *v) {
+  const Value **place = &u->seen[(uintptr_t)v / sizeof *v % UNIFORM_SEEN];
+  bool seen = *place == v;
+  *place = v;
+  return seen;
+}
+
+/* Is `v` uniform, as far as `depth` ops deep and u->fuel ops in all tell? */
+static bool uniform_to(const Value *v, int depth, Uniform *u) {
   const Op *op = v->def;
-  if (depth == 0 || --*fuel < 0)
+  if (seen_before(u, v))
+    return true;
+  if (depth == 0 || --u->fuel < 0)
     return false;
   if (!op) {
     const Op *loop = v->block ? v->block->parent : NULL;
-    return loop && loop->code == OP_FOR && v->index == 0 && uniform_to(loop->operands[0], depth - 1, fuel) &&
-           uniform_to(loop->operands[1], depth - 1, fuel);
+    return loop && loop->code == OP_FOR && v->index == 0 && uniform_to(loop->operands[0], depth - 1, u) &&
+           uniform_to(loop->operands[1], depth - 1, u);
   }
   if (op->code == OP_THREAD || !(op_info[op->code].flags & OPF_PURE))
     return false;
   for (int i = 0; i < op->noperands; i++)
-    if (!uniform_to(op->operands[i], depth - 1, fuel))
+    if (!uniform_to(op->operands[i], depth - 1, u))
       return false;
   return true;
 }
 
 bool value_is_uniform(const Value *v) {
-  int fuel = UNIFORM_FUEL;
-  return uniform_to(v, UNIFORM_DEPTH, &fuel);
+  Uniform u = {.fuel = UNIFORM_FUEL};
+  return uniform_to(v, UNIFORM_DEPTH, &u);
 }

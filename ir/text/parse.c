@@ -378,7 +378,8 @@ static void parse_extents(Parser *p, int rank, Affine *extent) {
   reader_expect(&p->r, "]");
 }
 
-/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64]", the last parts perhaps not. */
+/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64] idle from [8, 8] to [N - 9, M - 9]", the last
+ * parts perhaps not. */
 static void parse_cover(Parser *p, Kernel *k) {
   reader_expect_word(&p->r, "covers");
   parse_extents(p, k->rank, k->extent);
@@ -389,6 +390,13 @@ static void parse_cover(Parser *p, Kernel *k) {
   k->hollow = reader_accept_word(&p->r, "without");
   if (k->hollow)
     parse_extents(p, k->rank, k->without);
+  k->idles = reader_accept_word(&p->r, "idle");
+  if (!k->idles)
+    return;
+  reader_expect_word(&p->r, "from");
+  parse_extents(p, k->rank, k->idle_lo);
+  reader_expect_word(&p->r, "to");
+  parse_extents(p, k->rank, k->idle_hi);
 }
 
 /* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared

@@ -392,6 +392,12 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
     str_add(s, " without ");
     print_extents(s, m, k->rank, k->without);
   }
+  if (k->idles) {
+    str_add(s, " idle from ");
+    print_extents(s, m, k->rank, k->idle_lo);
+    str_add(s, " to ");
+    print_extents(s, m, k->rank, k->idle_hi);
+  }
   str_addf(s, " steps %d", (int)k->steps);
   if (k->per_core)
     str_addf(s, " core %d", (int)k->per_core);

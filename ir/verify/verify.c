@@ -555,6 +555,10 @@ static void check_launch(Verifier *v, const Kernel *k) {
     int64_t less;
     if (k->hollow)
       verify_affine(v, k->loc, k->without[d]);
+    if (k->idles) {
+      verify_affine(v, k->loc, k->idle_lo[d]);
+      verify_affine(v, k->loc, k->idle_hi[d]);
+    }
     if (k->over[d] < 0)
       verify_fail(v, k->loc, "blocks at the ends cover %d points more in dimension %d; it must be 0 at least",
                   k->over[d], d);

@@ -11,7 +11,11 @@
  *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
  * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which
- * are all alike, fill the device behind it. */
+ * are all alike, fill the device behind it. Of a kernel that says which of its blocks are idle
+ *
+ *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
+ *
+ * these are left out: @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }. */
 #include <string.h>
 
 #include "passes/kernel/inner.h"
@@ -108,11 +112,12 @@ static bool has_long_edges(const Kernel *k) {
 }
 
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
- * versions, unless one has much more to do. */
+ * versions, unless one has much more to do. Kernels with idle blocks follow each other: two beside each other would
+ * have each of them wait for both to end, where one may begin before the one ahead of it has ended. */
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
-  return (together || has_long_edges(k)) && !k->hollow;
+  return (together || has_long_edges(k)) && !k->hollow && !k->idles;
 }
 
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
@@ -350,6 +355,39 @@ static void split_kernel(Module *m, int i, Split *s) {
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, edge);
 }
 
+/* ---------------------------------------------------------------- idle blocks */
+
+/* The blocks of `k` that are idle, as those in the middle that are left out: those that begin in the box, and a tile or
+ * more before its end, where that is not the end of all. */
+static bool find_idle(const Kernel *k, Inner *in, int d) {
+  *in = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
+  int64_t to_end;
+  bool ends = affine_diff(k->extent[d], k->idle_hi[d], &to_end) && to_end <= 1;
+  return !k->over[d] &&
+         restrict_inner(in, k->idle_lo[d], affine_add_const(k->idle_hi[d], ends ? 0 : 1 - k->tile[d]), k->tile[d]);
+}
+
+/* Leaves the idle blocks of `k` out. */
+static void leave_idle(PassContext *c, Module *m, Kernel *k) {
+  Inner inner[MAX_RANK];
+  Value *places[MAX_RANK];
+  k->idles = false;
+  for (int d = 0; d < k->rank; d++)
+    if (!find_idle(k, &inner[d], d))
+      return;
+  Block *before = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, before);
+  b.loc = k->loc;
+  inner_settle(m, k, inner);
+  build_edge_places(&b, m, k, inner, places);
+  renumber_blocks(k, before, places);
+  k->hollow = true;
+  for (int d = 0; d < k->rank; d++)
+    k->without[d] = inner[d].extent;
+  simplify_kernel(c, m, k);
+  pass_stat(c, 1, "split-edges", "kernels whose idle blocks are left out: %s", k->name);
+}
+
 /* ---------------------------------------------------------------- modules */
 
 /* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that
@@ -386,7 +424,7 @@ static void split_launches(Module *m, HostSeq *q, const Split *s) {
   *q = out;
 }
 
-/* The pass: every kernel of the module that has two versions. */
+/* The pass: every kernel of the module that has two versions, or idle blocks. */
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   int count = m->nkernels;
@@ -409,5 +447,8 @@ Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) 
       simplify_kernel(c, m, &m->kernels[s[i].edge]);
       pass_stat(c, 1, "split-edges", "kernels made of kernel %s for its edges", m->kernels[i].name);
     }
+  for (int i = 0; i < count; i++)
+    if (m->kernels[i].idles)
+      leave_idle(c, m, &m->kernels[i]);
   return m;
 }

@@ -266,6 +266,12 @@ Launch **init_launches(const Module *m);
 /* The launches of the step of `n` stencils at `st`, when each stencil is alone in one, but for those of pass history,
  * which are in that of the stencil behind them: that costs nothing. Their number is *count. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
+/* The first buffer of `field` and that number `copy` (0, 1) of field `of` change places. */
+typedef struct LaunchSwap {
+  int32_t field, of, copy;
+} LaunchSwap;
+/* The swaps that have to follow launch `l`, in order: *swaps in the module's arena, and how many. */
+int launch_swaps(const Launch *l, LaunchSwap **swaps);
 
 /* ---------------------------------------------------------------- thin.c */
 

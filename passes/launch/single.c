@@ -1,4 +1,5 @@
-/* single.c: launches of one stencil each: those of the inits, and those of family naive. */
+/* single.c: launches of one stencil each: those of the inits, and those of family naive; and how buffers change places
+ * behind a launch. */
 #include "passes/launch/launch.h"
 
 /* Marks a field as read (a stencil_accesses callback). */
@@ -21,6 +22,23 @@ Launch **init_launches(const Module *m) {
       l[i]->use[own[i].targets[t]].paired |= reads[own[i].targets[t]];
   }
   return l;
+}
+
+int launch_swaps(const Launch *l, LaunchSwap **swaps) {
+  const Module *m = l->m;
+  int n = 0, oldest = 0;
+  *swaps = NULL;
+  for (int f = 0; f < m->nfields; f++)
+    if (l->use[f].from >= 0 && m->fields[f].past > oldest)
+      oldest = m->fields[f].past;
+  for (int past = oldest; past > 0; past--)
+    for (int f = 0; f < m->nfields; f++)
+      if (m->fields[f].past == past && l->use[f].from >= 0)
+        ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){f, l->use[f].from, 0}));
+  for (int f = 0; f < m->nfields; f++)
+    if (l->use[f].paired && l->use[f].into < 0 && !l->use[f].back)
+      ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){f, f, 1}));
+  return n;
 }
 
 Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {

@@ -196,17 +196,13 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
-  int oldest = 0;
-  for (int f = 0; f < lo->m->nfields; f++)
-    if (l->use[f].from >= 0 && lo->m->fields[f].past > oldest)
-      oldest = lo->m->fields[f].past;
-  for (int past = oldest; past > 0; past--)
-    for (int f = 0; f < lo->m->nfields; f++)
-      if (lo->m->fields[f].past == past && l->use[f].from >= 0)
-        push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[0][l->use[f].from]});
-  for (int f = 0; f < lo->m->nfields; f++)
-    if (l->use[f].paired && l->use[f].into < 0 && !l->use[f].back)
-      push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[1][f]});
+  LaunchSwap *swaps;
+  int n = launch_swaps(l, &swaps);
+  for (int i = 0; i < n; i++)
+    push_host_op(lo, seq,
+                 (HostOp){.kind = HOST_SWAP,
+                          .a = lo->copy[0][swaps[i].field],
+                          .b = lo->copy[swaps[i].copy][swaps[i].of]});
 }
 
 void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }

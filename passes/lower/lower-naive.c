@@ -175,10 +175,32 @@ static Builder begin_body(Lowering *lo, int index, const int32_t *block, const B
   return b;
 }
 
-Builder zone_begin(Lowering *lo, int index, const int32_t *block, const Box *zone, const Box *without,
-                   Value *g[MAX_RANK]) {
-  Builder b = begin_body(lo, index, block, zone, g);
-  return in_zone(&b, lo->m->grid.rank, g, zone, without);
+/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`. That is not tested by an op inside,
+ * of which pass specialize would make a version for the blocks in the box. */
+static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box) {
+  Value *out = NULL;
+  for (int d = 0; d < box->rank; d++)
+    for (int high = 0; high < 2; high++) {
+      if (affine_equal(high ? box->hi[d] : box->lo[d], high ? m->grid.hi[d] : m->grid.lo[d]))
+        continue;
+      Value *beyond = build2(b, high ? OP_GT : OP_LT, g[d], build_affine(b, m, high ? box->hi[d] : box->lo[d]));
+      out = out ? build2(b, OP_OR, out, beyond) : beyond;
+    }
+  Builder in = builder_at_end(b->arena, build_if(b, out ? out : build_int(b, TY_BOOL, 0), 0, NULL)->blocks[0]);
+  in.loc = b->loc;
+  return in;
+}
+
+Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core, Value *g[MAX_RANK]) {
+  const Box *grid = &lo->m->grid;
+  Kernel *k = &lo->out->kernels[index];
+  Builder b = begin_body(lo, index, block, grid, g), in = in_zone(&b, grid->rank, g, grid, NULL);
+  k->idles = true;
+  for (int d = 0; d < grid->rank; d++) {
+    k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], grid->lo[d]);
+    k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], grid->lo[d]);
+  }
+  return out_of(&in, lo->m, g, core);
 }
 
 /* Adds the kernel `name` of `k`, and its launch to `seq`. */
@@ -196,6 +218,25 @@ static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t 
 void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
                 const Box *without) {
   naive_kernel((Naive){.lo = lo, .l = l, .only = -1, .zone = zone, .without = without}, seq, name, block, 0);
+}
+
+void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
+               const Box *core) {
+  int index = lowering_kernel(lo, name, 0, of[0].l->st->loc);
+  Value *g[MAX_RANK], *step = NULL;
+  Builder rim = rim_begin(lo, index, block, core, g);
+  for (int i = 0; i < n; i++) {
+    const Launch *l = of[i].l;
+    ThinPart all = {lo->m->grid, ARENA_ARRAY(lo->out->arena, bool, l->st->npieces + 1)};
+    for (int k = 0; k < l->st->npieces; k++)
+      all.has[k] = true;
+    Naive k = {.lo = of[i].lo, .l = l, .only = -1, .part = of[i].pieces ? &all : NULL};
+    for (int d = 0; d < lo->m->grid.rank; d++)
+      k.g[d] = g[d];
+    k.step = step = step || !stencils_use_step(1, l->st) ? step : build_step(&rim);
+    pieces_code(&k, box_equal(&of[i].without, core) ? rim : out_of(&rim, lo->m, g, &of[i].without), 0);
+  }
+  host_launch(lo, seq, index);
 }
 
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i) {

@@ -203,10 +203,22 @@ void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
  * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
-/* Begins the body of kernel `index`, which covers `zone` by `block` threads a block, one a point: what is built there
- * is for the thread's point `g`, if it is in `zone` and not in `without` (NULL: no such). */
-Builder zone_begin(Lowering *lo, int index, const int32_t *block, const Box *zone, const Box *without,
-                   Value *g[MAX_RANK]);
+/* Begins the body of kernel `index`, which covers the grid by `block` threads a block, one a point: what is built there
+ * is for the thread's point `g`, if it is in the grid and not in `core`. */
+Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core, Value *g[MAX_RANK]);
+/* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
+ * buffers of `lo`; not in the box `without`. Of `pieces` the pieces' points alone are computed, and nothing is copied.
+ */
+typedef struct NaiveMember {
+  Lowering *lo;
+  const Launch *l;
+  Box without;
+  bool pieces;
+} NaiveMember;
+/* Adds the kernel `name` of the `n` launches at `of`, for the points of the grid that are not in `core`, and its launch
+ * to `seq`. */
+void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
+               const Box *core);
 /* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
  * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
  * buffer. */

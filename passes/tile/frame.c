@@ -408,6 +408,33 @@ static void note_read(void *user, const Piece *p, int field, const int64_t *off)
   r->inside = r->inside && found;
 }
 
+/* How far into the inner box, at most `most`, a frame has to reach to have all of `box`: adds that to *depth. False: it
+ * never has it for sure. */
+static bool reach_box(const Finder *x, const Box *box, const Extent *most, Extent *depth) {
+  int64_t best = INT64_MAX, *to = NULL;
+  for (int e = 0; e < 2 * box->rank; e++) {
+    int d = e / 2;
+    int64_t in;
+    bool high = e % 2, known = high ? x->f->hi[d] && affine_diff(x->f->inner.hi[d], box->lo[d], &in)
+                                    : x->f->lo[d] && affine_diff(box->hi[d], x->f->inner.lo[d], &in);
+    if (!known || in >= (high ? most->hi[d] : most->lo[d]) || in >= best)
+      continue;
+    best = in;
+    to = high ? &depth->hi[d] : &depth->lo[d];
+  }
+  if (to && best >= *to)
+    *to = best + 1;
+  return to;
+}
+
+/* Finds how far into the inner box the pieces of `fl`, a launch of an edge, compute. */
+static void reach_edge(const Finder *x, FrameLaunch *fl) {
+  Extent most = fl->depth;
+  fl->depth = (Extent){{0}, {0}};
+  for (int k = 0; k < fl->l->st->npieces; k++)
+    fl->apart = !reach_box(x, &fl->l->st->pieces[k].box, &most, &fl->depth) || fl->apart;
+}
+
 /* Notes launch `l` of a step of the frame, of a stencil of that role. */
 static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reach) {
   FrameLaunch fl = {.l = l, .role = role};
@@ -421,6 +448,8 @@ static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reac
       return none(x, "a field of an edge is not written in place");
   if (role == FRAME_EDGE && launch_thin_parts(l, x->scalars, &parts) == 0)
     return none(x, "a stencil of an edge copies what it leaves");
+  if (role == FRAME_EDGE)
+    reach_edge(x, &fl);
   ARENA_PUSH(x->m->arena, x->f->launches, x->f->n, fl);
   return true;
 }
@@ -447,6 +476,7 @@ static bool make_launches(Finder *x) {
     if (!note_launch(x, l[i], x->role[st], &reach))
       return false;
   }
+  frame_levels(x->f);
   return true;
 }
 
@@ -509,25 +539,4 @@ Box frame_core(const Frame *f, const Extent *depth) {
     core.hi[d] = f->hi[d] ? affine_add_const(f->inner.hi[d], -depth->hi[d]) : core.hi[d];
   }
   return core;
-}
-
-int frame_boxes(const Frame *f, const Extent *depth, Box boxes[2 * MAX_RANK], int without[2 * MAX_RANK]) {
-  Box rest = f->whole->grid, core = frame_core(f, depth);
-  int n = 0;
-  for (int d = 0; d < rest.rank; d++) {
-    int low = -1;
-    if (f->lo[d]) {
-      boxes[n] = rest;
-      boxes[n].hi[d] = affine_add_const(core.lo[d], -1);
-      without[low = n++] = -1;
-    }
-    if (f->hi[d]) {
-      boxes[n] = rest;
-      boxes[n].lo[d] = affine_add_const(core.hi[d], 1);
-      without[n++] = low;
-    }
-    rest.lo[d] = core.lo[d];
-    rest.hi[d] = core.hi[d];
-  }
-  return n;
 }

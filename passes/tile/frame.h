@@ -11,10 +11,11 @@
  *
  * A launch of T steps of the inner stencils alone, of any family, computes the whole grid from the fields as they are,
  * and stores to other buffers; what it makes in the frame is wrong. The frame's own points are copied, with as many
- * beside as T steps read, and all stencils of the step make T steps on the copies, each a few launches over the boxes
- * of the frame; what they have at the end is put over what the tiles stored. The two do not meet before that.
+ * beside as T steps read, and all stencils of the step make T steps on the copies, several of them by one launch over
+ * the frame; what they have at the end is put over what the tiles stored. The two do not meet before that.
  *
- *   frame.c   which stencils, boxes and launches these are
+ *   frame.c         which stencils, boxes and launches these are
+ *   frame-steps.c   which launches of a step one kernel makes
  *
  * (Tiles of T steps at the edges would compute each layer with a halo for T steps, on both sides of each stencil.) */
 #ifndef STC_PASSES_FRAME_H
@@ -34,7 +35,12 @@ typedef enum FrameRole {
 typedef struct FrameLaunch {
   Launch *l;
   FrameRole role;
-  Extent depth; /* not EDGE: how far into the inner box it computes, at the low and the high side */
+  Extent depth;   /* how far into the inner box it computes, at the low and the high side */
+  bool apart;     /* EDGE: it may compute points further in, by launches of its own */
+  int32_t level;  /* it follows the launches of the levels before; those of its own that are not apart are one kernel,
+                     which makes them in order at each point */
+  int32_t *at[2]; /* [copy][field]: the buffer that it has that field in, as 2 * field + copy of the one that this is at
+                     the begin of the step */
 } FrameLaunch;
 
 typedef struct Frame {
@@ -44,7 +50,7 @@ typedef struct Frame {
   Box inner;                       /* the inner box */
   Extent halo;                     /* what T steps of the inner stencils reach */
   bool *kept; /* [field] it is copied: the tiles' launch stores it, or it is a level of such a field */
-  int32_t n;
+  int32_t n, nlevels;
   FrameLaunch *launches; /* a step of the frame, in order */
 } Frame;
 
@@ -58,10 +64,12 @@ Launch *frame_tile(const Frame *f);
 Module *frame_step(const Module *m, const char **why);
 /* How deep the frame is copied before its steps: as all of them read. */
 Extent frame_begin(const Frame *f);
-/* The boxes of the frame that reach `depth` into the inner box: at most two a dimension, into `boxes`. They may meet
- * where the grid is small only: number `without[i]` before number i then has what they share (-1: none). */
-int frame_boxes(const Frame *f, const Extent *depth, Box boxes[2 * MAX_RANK], int without[2 * MAX_RANK]);
-/* What is left of the grid between them. */
+/* What is left of the grid where the frame reaches `depth` into the inner box; empty on small grids. */
 Box frame_core(const Frame *f, const Extent *depth);
+
+/* ---------------------------------------------------------------- frame-steps.c */
+
+/* Finds the levels of the launches of `f`. */
+void frame_levels(Frame *f);
 
 #endif

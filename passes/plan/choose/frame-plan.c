@@ -49,14 +49,11 @@ static int waits_of(int n, Launch *const *l) {
 /* The seconds that `T` steps of frame `f` are expected to take on a grid of extents `size`. */
 static double frame_seconds(const PassContext *c, const Frame *f, int T, const int64_t *size) {
   const Const *scalars = default_scalars(f->whole);
-  Launch **l = ARENA_ARRAY(c->arena, Launch *, f->n + 1);
   double rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : 1e12, bytes = 0;
-  for (int i = 0; i < f->n; i++) {
-    l[i] = f->launches[i].l;
+  for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER)
-      bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(l[i]);
-  }
-  return T * (waits_of(f->n, l) * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
+      bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(f->launches[i].l);
+  return T * (f->nlevels * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
 }
 
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it

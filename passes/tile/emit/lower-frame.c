@@ -1,10 +1,13 @@
 /* lower-frame.c: the grid's edges step by step, beside the launch of tiles of several steps inside (tile/frame.h):
  *
- *   launch @heat_warps_t8                          all of the grid, wrong in the frame
- *   launch @heat_frame_begin ..                    the frame's points and some beside, to copies of the fields
- *   launch @heat_frame_psi ..  launch @heat_frame_wave ..  swap ..          a step on the copies, T times
- *   swap ..                                        the tiles' own
- *   launch @heat_frame_end ..                      the frame's points, back from the copies
+ *   launch @heat_warps_t8                   all of the grid, wrong in the frame
+ *   launch @heat_frame_begin                the frame's points and some beside, to copies of the fields
+ *   launch @heat_frame_psi  launch @heat_frame_wave_to_rec  swap ..          a step on the copies, T times
+ *   swap ..                                 the tiles' own
+ *   launch @heat_frame_end                  the frame's points, back from the copies
+ *
+ * A launch covers all sides of the frame, since blocks in the core are left out (Kernel.idles), and makes all stencils
+ * of a level (frame-steps.c).
  *
  * All T steps launch the same kernels: the copies take turns as the fields do. */
 #include "passes/tile/emit/lower-frame.h"
@@ -17,7 +20,6 @@ typedef struct Framed {
   HostSeq *seq;
   const Frame *f;
   int32_t block[MAX_RANK];
-  Together group;
 } Framed;
 
 /* ---- buffers */
@@ -78,22 +80,16 @@ static void store_copies(Framed *x, Builder *b, int f, Value *v, Value *const *g
   }
 }
 
-/* What is done at the point `g` if the grid has it: where it is small the boxes of a frame go beyond it. */
-static Builder in_grid(Builder *b, const Module *m, Value *const *g) {
-  Builder in = builder_at_end(b->arena, build_if(b, build_inside(b, m->grid.rank, g, &m->grid), 0, NULL)->blocks[0]);
-  in.loc = b->loc;
-  return in;
-}
-
-/* Adds the kernel that copies all fields at the points of `zone` less `without`, from the fields if `begin`, else back.
- */
-static void copy_kernel(Framed *x, const Box *zone, const Box *without, bool begin) {
+/* Adds the kernel that copies all fields at the points of the frame `depth` deep, from the fields if `begin`, else
+ * back, and its launch. */
+static void copy_launch(Framed *x, const Extent *depth, bool begin) {
   Lowering *lo = x->lo;
   const Module *m = x->f->whole;
   const char *name = arena_printf(lo->out->arena, "%s_frame_%s", m->name, begin ? "begin" : "end");
   int index = lowering_kernel(lo, name, 0, no_loc());
   Value *g[MAX_RANK];
-  Builder zoned = zone_begin(lo, index, x->block, zone, without, g), in = in_grid(&zoned, m, g);
+  Box core = frame_core(x->f, depth);
+  Builder in = rim_begin(lo, index, x->block, &core, g);
   static const int64_t here[MAX_RANK];
   for (int f = 0; f < m->nfields; f++) {
     if (!is_copied(x->f, f))
@@ -108,52 +104,88 @@ static void copy_kernel(Framed *x, const Box *zone, const Box *without, bool beg
   host_launch(lo, x->seq, index);
 }
 
-/* Copies the points of the frame `depth` deep, by a launch for each of its boxes, beside each other. */
-static void copy_launches(Framed *x, const Extent *depth, bool begin) {
-  Box boxes[2 * MAX_RANK];
-  int without[2 * MAX_RANK], n = frame_boxes(x->f, depth, boxes, without);
-  for (int i = 0; i < n; i++) {
-    copy_kernel(x, &boxes[i], without[i] >= 0 ? &boxes[without[i]] : NULL, begin);
-    x->seq->ops[x->seq->nops - 1].beside = i > 0;
-  }
-}
-
 /* ---- the steps */
 
-/* Adds the kernels of a launch of a step, and their launches. */
-static void step_launch(Framed *x, int i) {
-  const FrameLaunch *fl = &x->f->launches[i];
+/* The lowering for launch `fl`: each field in the buffer that it has it in. */
+static Lowering *buffers_of(const Framed *x, const FrameLaunch *fl) {
   Arena *a = x->lo->out->arena;
-  const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, fl->l->st->name);
-  Box boxes[2 * MAX_RANK];
-  int without[2 * MAX_RANK], first = x->seq->nops;
-  if (fl->role == FRAME_EDGE) {
-    naive_parts(&x->own, x->seq, fl->l, default_scalars(x->f->whole), name, x->block, 0, &x->group);
-    return;
+  Lowering *lo = ARENA_NEW(a, Lowering);
+  *lo = x->own;
+  for (int copy = 0; copy < 2; copy++) {
+    lo->copy[copy] = ARENA_ARRAY(a, int32_t, x->f->whole->nfields + 1);
+    for (int f = 0; f < x->f->whole->nfields; f++)
+      lo->copy[copy][f] = x->own.copy[fl->at[copy][f] % 2][fl->at[copy][f] / 2];
   }
-  int n = fl->role == FRAME_POINT ? 1 : frame_boxes(x->f, &fl->depth, boxes, without);
-  for (int k = 0; k < n; k++) {
-    Box core = frame_core(x->f, &fl->depth);
-    const Box *zone = fl->role == FRAME_POINT ? &fl->l->st->pieces[0].box : &boxes[k];
-    const Box *less = fl->role == FRAME_POINT ? &core : without[k] >= 0 ? &boxes[without[k]] : NULL;
-    naive_zone(&x->own, x->seq, fl->l, name, x->block, zone, less);
-    x->seq->ops[x->seq->nops - 1].beside = x->group.first < x->group.last || x->seq->nops - 1 > first;
+  return lo;
+}
+
+/* Makes `*depth` as deep as `other` at least. */
+static void deepen(Extent *depth, const Extent *other) {
+  for (int d = 0; d < MAX_RANK; d++) {
+    depth->lo[d] = other->lo[d] > depth->lo[d] ? other->lo[d] : depth->lo[d];
+    depth->hi[d] = other->hi[d] > depth->hi[d] ? other->hi[d] : depth->hi[d];
   }
 }
 
-/* Adds the launches of the first step. */
-static void first_step(Framed *x) {
-  int n = x->f->n;
-  Launch **l = ARENA_ARRAY(x->lo->out->arena, Launch *, n + 1);
-  for (int i = 0; i < n; i++)
-    l[i] = x->f->launches[i].l;
-  x->group = (Together){0, 0, x->seq->nops};
+/* The launches of level `level` that one kernel makes, in order, into `of`; how deep it reaches. Returns how many. */
+static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent *depth) {
+  int n = 0;
+  *depth = (Extent){{0}, {0}};
+  for (int i = 0; i < x->f->n; i++)
+    if (x->f->launches[i].level == level && !x->f->launches[i].apart) {
+      of[n++] = &x->f->launches[i];
+      deepen(depth, &x->f->launches[i].depth);
+    }
+  return n;
+}
+
+/* "wave", "wave_rec", "wave_to_rec": the stencils of `n` launches. */
+static const char *members_text(Arena *a, int n, const FrameLaunch *const *of) {
+  const char *first = of[0]->l->st->name, *last = of[n - 1]->l->st->name;
+  return n == 1 ? first : arena_printf(a, "%s_%s%s", first, n == 2 ? "" : "to_", last);
+}
+
+/* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. */
+static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const Extent *depth) {
+  Arena *a = x->lo->out->arena;
+  const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, members_text(a, n, of));
+  Box core = frame_core(x->f, depth);
+  NaiveMember *members = ARENA_ARRAY(a, NaiveMember, n);
   for (int i = 0; i < n; i++) {
-    together_add(&x->group, x->seq, l, i);
-    step_launch(x, i);
-    x->group.ops = x->seq->nops;
-    host_swaps(&x->own, x->seq, l[i]);
+    bool edge = of[i]->role == FRAME_EDGE;
+    members[i] = (NaiveMember){buffers_of(x, of[i]), of[i]->l, edge ? core : frame_core(x->f, &of[i]->depth), edge};
   }
+  if (n == 1 && of[0]->role == FRAME_POINT)
+    naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
+  else
+    naive_rim(x->lo, x->seq, n, members, name, x->block, &core);
+}
+
+/* Adds the launches of level `level`, beside each other. */
+static void level_launches(Framed *x, int level) {
+  Arena *a = x->lo->out->arena;
+  const FrameLaunch **of = ARENA_ARRAY(a, const FrameLaunch *, x->f->n + 1);
+  Extent depth;
+  int first = x->seq->nops, n = members_of(x, level, of, &depth);
+  if (n > 0)
+    level_kernel(x, n, of, &depth);
+  for (int i = 0; i < x->f->n; i++) {
+    const FrameLaunch *fl = &x->f->launches[i];
+    const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, fl->l->st->name);
+    Together alone = {0, 0, 0};
+    if (fl->level == level && fl->apart)
+      naive_parts(buffers_of(x, fl), x->seq, fl->l, default_scalars(x->f->whole), name, x->block, 0, &alone);
+  }
+  for (int i = first; i < x->seq->nops; i++)
+    x->seq->ops[i].beside = i > first;
+}
+
+/* Adds the launches of the first step, and the swaps behind it. */
+static void first_step(Framed *x) {
+  for (int level = 0; level < x->f->nlevels; level++)
+    level_launches(x, level);
+  for (int i = 0; i < x->f->n; i++)
+    host_swaps(&x->own, x->seq, x->f->launches[i].l);
 }
 
 /* Has the copies take their first turns again, which the ops from number `first` on have moved: so that sequences
@@ -189,7 +221,7 @@ static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Lau
   for (int d = 0; d < rank; d++)
     x.block[d] = (int32_t)tuning.tile_block[rank - 1][d];
   make_buffers(&x);
-  copy_launches(&x, &begin, true);
+  copy_launch(&x, &begin, true);
   int first = seq->nops;
   first_step(&x);
   int n = seq->nops - first;
@@ -200,7 +232,7 @@ static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Lau
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op);
     }
   host_swaps(lo, seq, tile);
-  copy_launches(&x, &f->halo, false);
+  copy_launch(&x, &f->halo, false);
   turn_back(&x, first);
 }
 
