@@ -175,9 +175,9 @@ static Builder begin_body(Lowering *lo, int index, const int32_t *block, const B
   return b;
 }
 
-/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`. That is not tested by an op inside,
- * of which pass specialize would make a version for the blocks in the box. */
-static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box) {
+/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`, and in *other what else. That is not
+ * tested by an op inside, of which pass specialize would make a version for the blocks in the box. */
+static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box, Builder *other) {
   Value *out = NULL;
   for (int d = 0; d < box->rank; d++)
     for (int high = 0; high < 2; high++) {
@@ -186,8 +186,10 @@ static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *b
       Value *beyond = build2(b, high ? OP_GT : OP_LT, g[d], build_affine(b, m, high ? box->hi[d] : box->lo[d]));
       out = out ? build2(b, OP_OR, out, beyond) : beyond;
     }
-  Builder in = builder_at_end(b->arena, build_if(b, out ? out : build_int(b, TY_BOOL, 0), 0, NULL)->blocks[0]);
-  in.loc = b->loc;
+  Op *test = build_if(b, out ? out : build_int(b, TY_BOOL, 0), 0, NULL);
+  Builder in = builder_at_end(b->arena, test->blocks[0]);
+  *other = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = other->loc = b->loc;
   return in;
 }
 
@@ -200,7 +202,8 @@ Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core
     k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], grid->lo[d]);
     k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], grid->lo[d]);
   }
-  return out_of(&in, lo->m, g, core);
+  Builder none;
+  return out_of(&in, lo->m, g, core, &none);
 }
 
 /* Adds the kernel `name` of `k`, and its launch to `seq`. */
@@ -234,7 +237,10 @@ void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const c
     for (int d = 0; d < lo->m->grid.rank; d++)
       k.g[d] = g[d];
     k.step = step = step || !stencils_use_step(1, l->st) ? step : build_step(&rim);
-    pieces_code(&k, box_equal(&of[i].without, core) ? rim : out_of(&rim, lo->m, g, &of[i].without), 0);
+    Builder other = rim, in = box_equal(&of[i].without, core) ? rim : out_of(&rim, lo->m, g, &of[i].without, &other);
+    pieces_code(&k, in, 0);
+    for (int t = 0; t < l->st->ntargets && of[i].copies && other.block != rim.block; t++)
+      keep(&k, &other, l->st->targets[t]);
   }
   host_launch(lo, seq, index);
 }

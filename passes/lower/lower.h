@@ -207,13 +207,13 @@ bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scala
  * is for the thread's point `g`, if it is in the grid and not in `core`. */
 Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core, Value *g[MAX_RANK]);
 /* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
- * buffers of `lo`; not in the box `without`. Of `pieces` the pieces' points alone are computed, and nothing is copied.
- */
+ * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
+ * `pieces` the pieces' points alone are computed, and nothing is copied. */
 typedef struct NaiveMember {
   Lowering *lo;
   const Launch *l;
   Box without;
-  bool pieces;
+  bool pieces, copies;
 } NaiveMember;
 /* Adds the kernel `name` of the `n` launches at `of`, for the points of the grid that are not in `core`, and its launch
  * to `seq`. */

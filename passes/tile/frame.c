@@ -514,22 +514,22 @@ const Frame *frame_new(const Module *m, int T, const char **why) {
 
 /* ---- the boxes */
 
-Extent frame_begin(const Frame *f) {
-  Extent begin = f->halo;
+Extent frame_read(const Frame *f) {
+  Extent read = f->halo;
   for (int d = 0; d < f->whole->grid.rank; d++)
-    begin.lo[d] = begin.hi[d] = f->halo.lo[d] + f->halo.hi[d];
+    read.lo[d] = read.hi[d] = f->halo.lo[d] + f->halo.hi[d];
   for (int i = 0; i < f->n; i++) {
     const FrameLaunch *fl = &f->launches[i];
-    Extent reads = {{0}, {0}};
+    Extent off = {{0}, {0}};
     if (fl->role != FRAME_INNER)
       continue;
-    stencil_accesses(fl->l->st, note_offset, &reads);
+    stencil_accesses(fl->l->st, note_offset, &off);
     for (int d = 0; d < f->whole->grid.rank; d++) {
-      begin.lo[d] = fl->depth.lo[d] + reads.hi[d] > begin.lo[d] ? fl->depth.lo[d] + reads.hi[d] : begin.lo[d];
-      begin.hi[d] = fl->depth.hi[d] + reads.lo[d] > begin.hi[d] ? fl->depth.hi[d] + reads.lo[d] : begin.hi[d];
+      read.lo[d] = fl->depth.lo[d] + off.hi[d] > read.lo[d] ? fl->depth.lo[d] + off.hi[d] : read.lo[d];
+      read.hi[d] = fl->depth.hi[d] + off.lo[d] > read.hi[d] ? fl->depth.hi[d] + off.lo[d] : read.hi[d];
     }
   }
-  return begin;
+  return read;
 }
 
 Box frame_core(const Frame *f, const Extent *depth) {

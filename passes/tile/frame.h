@@ -1,7 +1,7 @@
 /* passes/tile/frame.h: several time steps a launch where the step has stencils of the grid's edges, such as absorbing
  * layers, that a tile inside knows nothing of.
  *
- *   grid    the *frame*: all that T steps near the edges' stencils can reach, step by step, on copies of the fields
+ *   grid    the *frame*: all that T steps near the edges' stencils can reach, step by step
  *   +---------------------+
  *   |  frame              |     inner box: where no stencil of an edge writes what tiles compute
  *   |   +-------------+   |     core: what a tile of T steps of the inner stencils has right at its end, the inner box
@@ -10,9 +10,9 @@
  *   +---------------------+
  *
  * A launch of T steps of the inner stencils alone, of any family, computes the whole grid from the fields as they are,
- * and stores to other buffers; what it makes in the frame is wrong. The frame's own points are copied, with as many
- * beside as T steps read, and all stencils of the step make T steps on the copies, several of them by one launch over
- * the frame; what they have at the end is put over what the tiles stored. The two do not meet before that.
+ * and stores to other buffers; what it makes in the frame is wrong. Then all stencils of the step make T steps in the
+ * buffers that it loaded, at the frame's points and as many beside as T steps read, several of them by one launch over
+ * the frame; what they have at the end is put over what the tiles stored.
  *
  *   frame.c         which stencils, boxes and launches these are
  *   frame-steps.c   which launches of a step one kernel makes
@@ -49,7 +49,7 @@ typedef struct Frame {
   bool lo[MAX_RANK], hi[MAX_RANK]; /* is there a frame at that side? */
   Box inner;                       /* the inner box */
   Extent halo;                     /* what T steps of the inner stencils reach */
-  bool *kept; /* [field] it is copied: the tiles' launch stores it, or it is a level of such a field */
+  bool *kept; /* [field] it is in both: the tiles' launch stores it, or it is a level of such a field */
   int32_t n, nlevels;
   FrameLaunch *launches; /* a step of the frame, in order */
 } Frame;
@@ -62,8 +62,8 @@ Launch *frame_tile(const Frame *f);
 /* The inner stencils of `m`, one step of them, as a module of its own; NULL: there would be no frame, and *why says
  * why. */
 Module *frame_step(const Module *m, const char **why);
-/* How deep the frame is copied before its steps: as all of them read. */
-Extent frame_begin(const Frame *f);
+/* How deep into the inner box the steps of the frame read. */
+Extent frame_read(const Frame *f);
 /* What is left of the grid where the frame reaches `depth` into the inner box; empty on small grids. */
 Box frame_core(const Frame *f, const Extent *depth);
 

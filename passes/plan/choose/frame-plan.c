@@ -53,7 +53,7 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER)
       bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(f->launches[i].l);
-  return T * (f->nlevels * tuning.frame_gap + bytes / rate) + 2 * tuning.frame_gap;
+  return T * (f->nlevels * tuning.frame_gap + bytes / rate) + tuning.frame_gap;
 }
 
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it

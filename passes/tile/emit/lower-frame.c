@@ -1,20 +1,20 @@
 /* lower-frame.c: the grid's edges step by step, beside the launch of tiles of several steps inside (tile/frame.h):
  *
  *   launch @heat_warps_t8                   all of the grid, wrong in the frame
- *   launch @heat_frame_begin                the frame's points and some beside, to copies of the fields
- *   launch @heat_frame_psi  launch @heat_frame_wave_to_rec  swap ..          a step on the copies, T times
- *   swap ..                                 the tiles' own
- *   launch @heat_frame_end                  the frame's points, back from the copies
+ *   launch @heat_frame_psi  launch @heat_frame_wave_to_rec  swap ..          a step in the fields' buffers, T times
+ *   launch @heat_frame_end                  the frame's points, over what the tiles stored
+ *   swap ..                                 the buffers' first turns, and the tiles' own
  *
+ * The tiles have stored to other buffers; those that they loaded are nobody's behind them but the frame's steps'.
  * A launch covers all sides of the frame, since blocks in the core are left out (Kernel.idles), and makes all stencils
  * of a level (frame-steps.c).
  *
- * All T steps launch the same kernels: the copies take turns as the fields do. */
+ * All T steps launch the same kernels: the buffers take turns as the fields do. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/frame.h"
 #include "passes/base/tuning.h"
 
-/* The lowering at work: `own` is like `lo`, with the copies for the buffers of fields that are copied. */
+/* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. */
 typedef struct Framed {
   Lowering *lo, own;
   HostSeq *seq;
@@ -45,61 +45,39 @@ static bool touches(const Frame *fr, int f, int copy) {
   return any;
 }
 
-/* Gives the frame's steps their buffers. */
+/* Gives the frame's steps their buffers: those of fields, which tiles have done with, and more where they need more.
+ */
 static void make_buffers(Framed *x) {
   const Module *m = x->f->whole;
   x->own = *x->lo;
   for (int copy = 0; copy < 2; copy++) {
     x->own.copy[copy] = ARENA_ARRAY(x->lo->out->arena, int32_t, m->nfields + 1);
     for (int f = 0; f < m->nfields; f++) {
-      bool kept = x->f->kept[f] && !m->fields[f].series;
-      bool needs = touches(x->f, f, copy) || (kept && !copy && !m->fields[f].temp);
-      x->own.copy[copy][f] = kept ? -1 : x->lo->copy[copy][f];
-      if (needs && (kept || x->lo->copy[copy][f] < 0))
+      bool more = x->f->kept[f] && !m->fields[f].series && (copy || m->fields[f].temp);
+      x->own.copy[copy][f] = more ? -1 : x->lo->copy[copy][f];
+      if (touches(x->f, f, copy) && x->own.copy[copy][f] < 0)
         x->own.copy[copy][f] = add_copy(x->lo, f);
     }
   }
 }
 
-/* ---- the copies */
+/* ---- what the steps have made */
 
-/* Is field `f` copied from the fields to the frame, and back? */
-static bool is_copied(const Frame *fr, int f) {
-  return fr->kept[f] && !fr->whole->fields[f].temp && !fr->whole->fields[f].series;
-}
-
-/* Stores `v`, which field `f` has at the point `g`, to the frame: to its own buffer, and to those that take turns with
- * it, so that what is read there and never used has been written. */
-static void store_copies(Framed *x, Builder *b, int f, Value *v, Value *const *g) {
-  const Module *m = x->f->whole;
-  for (int other = 0; other < m->nfields; other++) {
-    bool turn = m->fields[other].temp && m->fields[other].past > 0 && m->fields[other].present == f;
-    for (int copy = 0; copy < 2; copy++)
-      if ((other == f || turn) && x->own.copy[copy][other] >= 0)
-        build_store(b, x->own.copy[copy][other], v, m->grid.rank, g, NULL);
-  }
-}
-
-/* Adds the kernel that copies all fields at the points of the frame `depth` deep, from the fields if `begin`, else
- * back, and its launch. */
-static void copy_launch(Framed *x, const Extent *depth, bool begin) {
+/* Adds the kernel that puts the fields' points of the frame over what the tiles of launch `tile` stored, and its
+ * launch. */
+static void end_launch(Framed *x, const Launch *tile) {
   Lowering *lo = x->lo;
   const Module *m = x->f->whole;
-  const char *name = arena_printf(lo->out->arena, "%s_frame_%s", m->name, begin ? "begin" : "end");
-  int index = lowering_kernel(lo, name, 0, no_loc());
+  int index = lowering_kernel(lo, arena_printf(lo->out->arena, "%s_frame_end", m->name), 0, no_loc());
   Value *g[MAX_RANK];
-  Box core = frame_core(x->f, depth);
+  Box core = frame_core(x->f, &x->f->halo);
   Builder in = rim_begin(lo, index, x->block, &core, g);
   static const int64_t here[MAX_RANK];
   for (int f = 0; f < m->nfields; f++) {
-    if (!is_copied(x->f, f))
+    if (!x->f->kept[f] || m->fields[f].temp || m->fields[f].series)
       continue;
-    int field = lo->copy[0][f], copy = x->own.copy[0][f];
-    Value *v = build_load(&in, m->fields[f].type, begin ? field : copy, m->grid.rank, g, here);
-    if (begin)
-      store_copies(x, &in, f, v, g);
-    else
-      build_store(&in, field, v, m->grid.rank, g, NULL);
+    Value *v = build_load(&in, m->fields[f].type, x->own.copy[0][f], m->grid.rank, g, here);
+    build_store(&in, store_buffer(lo, tile, f), v, m->grid.rank, g, NULL);
   }
   host_launch(lo, x->seq, index);
 }
@@ -127,14 +105,18 @@ static void deepen(Extent *depth, const Extent *other) {
   }
 }
 
-/* The launches of level `level` that one kernel makes, in order, into `of`; how deep it reaches. Returns how many. */
+/* The launches of level `level` that one kernel makes, in order, into `of`; how deep it reaches: with what they copy.
+ * Returns how many. */
 static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent *depth) {
+  Extent read = frame_read(x->f);
   int n = 0;
   *depth = (Extent){{0}, {0}};
   for (int i = 0; i < x->f->n; i++)
     if (x->f->launches[i].level == level && !x->f->launches[i].apart) {
       of[n++] = &x->f->launches[i];
       deepen(depth, &x->f->launches[i].depth);
+      if (x->f->launches[i].role == FRAME_INNER)
+        deepen(depth, &read);
     }
   return n;
 }
@@ -153,7 +135,8 @@ static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const E
   NaiveMember *members = ARENA_ARRAY(a, NaiveMember, n);
   for (int i = 0; i < n; i++) {
     bool edge = of[i]->role == FRAME_EDGE;
-    members[i] = (NaiveMember){buffers_of(x, of[i]), of[i]->l, edge ? core : frame_core(x->f, &of[i]->depth), edge};
+    Box without = edge ? core : frame_core(x->f, &of[i]->depth);
+    members[i] = (NaiveMember){buffers_of(x, of[i]), of[i]->l, without, edge, of[i]->role == FRAME_INNER};
   }
   if (n == 1 && of[0]->role == FRAME_POINT)
     naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
@@ -180,48 +163,67 @@ static void level_launches(Framed *x, int level) {
     x->seq->ops[i].beside = i > first;
 }
 
-/* Adds the launches of the first step, and the swaps behind it. */
-static void first_step(Framed *x) {
-  for (int level = 0; level < x->f->nlevels; level++)
-    level_launches(x, level);
-  for (int i = 0; i < x->f->n; i++)
-    host_swaps(&x->own, x->seq, x->f->launches[i].l);
-}
+/* ---- turns */
 
-/* Has the copies take their first turns again, which the ops from number `first` on have moved: so that sequences
- * repeat themselves as soon as the fields do. */
-static void turn_back(Framed *x, int first) {
-  const Module *out = x->lo->out;
-  int32_t *at = ARENA_ARRAY(out->arena, int32_t, out->nbuffers + 1);
-  for (int b = 0; b < out->nbuffers; b++)
+/* The buffers whose memory each buffer stands for once the swaps among the ops of `seq` from number `first` on are
+ * made. */
+static int32_t *turns_of(const Framed *x, const HostSeq *seq, int first) {
+  int32_t *at = ARENA_ARRAY(x->lo->out->arena, int32_t, x->lo->out->nbuffers + 1);
+  for (int b = 0; b < x->lo->out->nbuffers; b++)
     at[b] = b;
-  for (int i = first; i < x->seq->nops; i++) {
-    HostOp op = x->seq->ops[i];
-    if (op.kind != HOST_SWAP || out->buffers[op.a].copy < 2)
+  for (int i = first; i < seq->nops; i++) {
+    HostOp op = seq->ops[i];
+    if (op.kind != HOST_SWAP)
       continue;
     int32_t was = at[op.a];
     at[op.a] = at[op.b];
     at[op.b] = was;
   }
-  for (int b = 0; b < out->nbuffers; b++)
-    while (at[b] != b) {
-      int32_t other = at[b];
+  return at;
+}
+
+/* Adds the swaps that make buffers that stand for `at` stand for `want`. Those with further copies of fields are last:
+ * what goes there is of no use any more. */
+static void add_swaps(Framed *x, int32_t *at, const int32_t *want) {
+  const Module *out = x->lo->out;
+  for (int further = 0; further < 2; further++)
+    for (int b = 0; b < out->nbuffers; b++) {
+      int other = 0;
+      while (at[other] != want[b])
+        other++;
+      if (other == b || (!further && (out->buffers[b].copy || out->buffers[other].copy)))
+        continue;
       ARENA_PUSH(out->arena, x->seq->ops, x->seq->nops, ((HostOp){.kind = HOST_SWAP, .a = b, .b = other}));
-      at[b] = at[other];
-      at[other] = other;
+      at[other] = at[b];
+      at[b] = want[b];
     }
+}
+
+/* Adds the launches of the first step, and the swaps behind it. */
+static void first_step(Framed *x) {
+  HostSeq swaps = {0}, none = {0};
+  for (int level = 0; level < x->f->nlevels; level++)
+    level_launches(x, level);
+  for (int i = 0; i < x->f->n; i++)
+    host_swaps(&x->own, &swaps, x->f->launches[i].l);
+  add_swaps(x, turns_of(x, &none, 0), turns_of(x, &swaps, 0));
+}
+
+/* Has the buffers take their first turns again, which the ops from number `first` on have moved: so that sequences
+ * repeat themselves soon. What is in them is of no use any more. */
+static void turn_back(Framed *x, int first) {
+  HostSeq none = {0};
+  add_swaps(x, turns_of(x, x->seq, first), turns_of(x, &none, 0));
 }
 
 /* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points
  * right, and the swaps of that launch, `tile`. */
 static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile) {
   Framed x = {.lo = lo, .seq = seq, .f = f};
-  Extent begin = frame_begin(f);
   int rank = f->whole->grid.rank;
   for (int d = 0; d < rank; d++)
     x.block[d] = (int32_t)tuning.tile_block[rank - 1][d];
   make_buffers(&x);
-  copy_launch(&x, &begin, true);
   int first = seq->nops;
   first_step(&x);
   int n = seq->nops - first;
@@ -231,9 +233,9 @@ static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Lau
       op.after = op.kind == HOST_LAUNCH ? t : 0;
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op);
     }
-  host_swaps(lo, seq, tile);
-  copy_launch(&x, &f->halo, false);
+  end_launch(&x, tile);
   turn_back(&x, first);
+  host_swaps(lo, seq, tile);
 }
 
 /* ---- the module */
