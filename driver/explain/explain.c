@@ -175,12 +175,14 @@ static void join_kernels(Explanation *e, int from) {
 }
 
 void explain_kernels(Explanation *e) {
+  e->stencils = plan_tiles(e->stencils, &e->schedule);
   e->launches = launch_works(&e->info, e->stencils, &e->schedule, &e->nlaunches);
   e->counted = counted_load(&e->info, e->stencils, &e->schedule, e->extents, &e->count);
   if (e->counted)
     e->counted_time = model_counted_launch(&e->info, &e->count);
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
+  double tiles = 0;
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);
   e->steps = seq ? seq->steps : 0;
   for (int i = 0, launch = 0, next; seq && i < seq->nops && e->nlaunches; i = next) {
@@ -192,10 +194,12 @@ void explain_kernels(Explanation *e) {
     for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++)
       add_kernel(e, seq->ops[next].a, launch);
     join_kernels(e, from);
-    launch++;
+    tiles = launch++ ? tiles : e->seconds;
   }
-  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, NULL);
-  e->gpts = own > 0 ? 1e3 / own : e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
+  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, NULL), all = e->points * e->steps;
+  double frame = e->schedule.edges == EDGES_STEPS ? e->seconds - tiles : 0;
+  double seconds = own > 0 ? own * 1e-12 * all + frame : e->seconds;
+  e->gpts = seconds > 0 ? all / seconds * 1e-9 : 0;
 }
 
 /* The part of explain_fill that takes its memory from the program. */

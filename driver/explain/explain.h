@@ -91,7 +91,8 @@ typedef struct Explanation {
   const char *at_hand;
   TargetInfo limits;
   TargetInfo info;
-  Module *stencils, *kernels; /* before the lowering; behind it */
+  const Module *stencils; /* before the lowering: what tiles are made of */
+  Module *kernels;        /* behind it */
   Schedule schedule;
   const char *schedule_text, *tuned;
   Const *scalars;

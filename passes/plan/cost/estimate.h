@@ -155,6 +155,9 @@ typedef struct LaunchWork {
  * under schedule `s`, which is resolved, on target `t`; their number is *count. In the order of the kernels of that
  * sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
+/* What the tiles of schedule `s` are made of: `m`, the module before it is lowered, or where its edges are made step by
+ * step the stencils inside, repeated. */
+const Module *plan_tiles(const Module *m, const Schedule *s);
 
 /* ---------------------------------------------------------------- model.c, and cost.c for it */
 

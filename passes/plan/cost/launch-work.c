@@ -1,5 +1,6 @@
 /* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
  * from global memory. */
+#include "passes/tile/frame.h"
 #include "passes/tile/lanes.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/tile/size.h"
@@ -255,4 +256,10 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
   for (int i = 0; i < *count; i++)
     out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s, scalars);
   return out;
+}
+
+const Module *plan_tiles(const Module *m, const Schedule *s) {
+  const char *why;
+  const Frame *f = s->edges == EDGES_STEPS ? frame_new(m, s->T, &why) : NULL;
+  return f ? f->tiled : m;
 }
