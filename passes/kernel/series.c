@@ -84,10 +84,28 @@ static void renumber_sequence(const Series *s, HostSeq *q) {
   q->nops = n;
 }
 
-/* Takes the probes' buffers and fields out of the module. The fields are its last. */
-static void drop_fields(Series *s) {
+/* Takes the probes' fields, whose buffers are gone, out of the list. Those behind them were made by passes, for what
+ * stencils compute: buffers alone name them. */
+static void drop_fields(Module *m) {
+  int32_t *number = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);
+  Field *fields = NULL;
+  int n = 0;
+  for (int f = 0; f < m->nfields; f++) {
+    number[f] = n;
+    if (!m->fields[f].series)
+      ARENA_PUSH(m->arena, fields, n, m->fields[f]);
+  }
+  for (int b = 0; b < m->nbuffers; b++)
+    if (m->buffers[b].kind == BUFFER_FIELD)
+      m->buffers[b].field = number[m->buffers[b].field];
+  m->fields = fields;
+  m->nfields = n;
+}
+
+/* Takes the probes' buffers and fields out of the module. */
+static void drop_buffers(Series *s) {
   Module *m = s->m;
-  int n = 0, nfields = 0;
+  int n = 0;
   s->buffer = ARENA_ARRAY(m->arena, int32_t, m->nbuffers + 1);
   for (int b = 0; b < m->nbuffers; b++)
     s->buffer[b] = series_field(m, b) ? -1 : n++;
@@ -106,9 +124,7 @@ static void drop_fields(Series *s) {
   }
   for (int i = 0; i < m->nprobes; i++)
     renumber_sequence(s, &m->probes[i].seq);
-  while (nfields < m->nfields && !m->fields[nfields].series)
-    nfields++;
-  m->nfields = nfields;
+  drop_fields(m);
 }
 
 /* Does a probe's sequence launch kernel `k`? */
@@ -149,7 +165,7 @@ Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o) {
     block_walk(s.k->body, note_level, &s);
     block_walk(s.k->body, replace_store, &s);
   }
-  drop_fields(&s);
+  drop_buffers(&s);
   for (int i = 0; i < m->nkernels; i++)
     kernel_set_args(m, &m->kernels[i]);
   pass_stat(c, m->nprobes, "series", "probes whose points are stored");
