@@ -1,0 +1,168 @@
+/* alike.c: classes of values that are the same ops at several points, what they take, and which of them to keep. */
+#include "passes/stencil/alike.h"
+#include "passes/base/weights.h"
+
+#include <string.h>
+
+enum { BUCKETS = 1024 };
+
+/* ---- classes */
+
+/* Makes *x, of operands that are known, ready to be compared: is it fixed, and where is it? alone: it has no like. */
+static void place(const Alike *s, Like *x) {
+  const Op *op = x->op;
+  x->fixed = op->code != OP_ACCESS && op->code != OP_INDEX;
+  x->alone = false;
+  for (int d = 0; d < s->rank && op->code == OP_ACCESS; d++)
+    x->off[d] = op->off[d];
+  for (int i = 0; i < op->noperands; i++) {
+    const Like *of = &s->v[op->operands[i]->id];
+    x->alone = x->alone || of->alone || !of->op;
+    if (x->fixed && !of->fixed)
+      memcpy(x->off, of->off, sizeof x->off);
+    x->fixed = x->fixed && of->fixed;
+  }
+}
+
+/* Are `x` and `y`, neither fixed, of one class? */
+static bool are_alike(const Alike *s, const Like *x, const Like *y) {
+  const Op *a = x->op, *b = y->op;
+  bool same = a->code == b->code && a->noperands == b->noperands && a->sym == b->sym && a->flags == b->flags &&
+              a->results[0]->type == b->results[0]->type;
+  for (int i = 0; i < a->noperands && same; i++) {
+    const Like *p = &s->v[a->operands[i]->id], *q = &s->v[b->operands[i]->id];
+    same = p->of == q->of && p->fixed == q->fixed;
+    for (int d = 0; d < s->rank && same && !p->fixed; d++)
+      same = p->off[d] - x->off[d] == q->off[d] - y->off[d];
+  }
+  return same;
+}
+
+/* A number that is the same for all that are alike. */
+static uint32_t hash_of(const Alike *s, const Op *op) {
+  uint32_t h = (uint32_t)op->code * 31u + (uint32_t)op->sym;
+  for (int i = 0; i < op->noperands; i++)
+    h = h * 1000003u + (uint32_t)s->v[op->operands[i]->id].of;
+  return h % BUCKETS;
+}
+
+/* Finds the class of value `id`, whose operands are known; first[h] is the last value before it with hash h; NULL: it
+ * is one by itself. */
+static void find_class(Alike *s, int32_t id, int32_t *first) {
+  Like *x = &s->v[id];
+  x->of = id;
+  place(s, x);
+  if (x->fixed || x->alone || !first)
+    return;
+  uint32_t h = hash_of(s, x->op);
+  for (int32_t k = first[h]; k >= 0 && x->of == id; k = s->v[k].next)
+    if (are_alike(s, x, &s->v[k]))
+      x->of = k;
+  x->next = first[h];
+  if (x->of == id)
+    first[h] = id;
+}
+
+/* Finds how far the members of each class are from the first. */
+static void find_ranges(Alike *s) {
+  for (int i = 0; i < s->n; i++) {
+    const Like *x = &s->v[i];
+    for (int d = 0; d < s->rank && x->op; d++) {
+      int64_t by = x->off[d] - s->v[x->of].off[d];
+      s->low[x->of][d] = by < s->low[x->of][d] ? by : s->low[x->of][d];
+      s->high[x->of][d] = by > s->high[x->of][d] ? by : s->high[x->of][d];
+    }
+  }
+}
+
+Alike alike_look(Module *m, int st, int piece, bool apart) {
+  Alike s = {.m = m, .st = st, .piece = piece, .rank = m->grid.rank};
+  Block *body = m->stencils[st].pieces[piece].body;
+  int32_t first[BUCKETS];
+  s.n = body_number(body);
+  s.v = ARENA_ARRAY(m->arena, Like, s.n + 1);
+  s.root = ARENA_ARRAY(m->arena, bool, s.n + 1);
+  s.low = arena_alloc(m->arena, sizeof *s.low * (size_t)(s.n + 1));
+  s.high = arena_alloc(m->arena, sizeof *s.high * (size_t)(s.n + 1));
+  memset(s.low, 0, sizeof *s.low * (size_t)(s.n + 1));
+  memset(s.high, 0, sizeof *s.high * (size_t)(s.n + 1));
+  memset(first, -1, sizeof first);
+  for (Op *op = body->first; op; op = op->next)
+    if (op->nresults == 1) {
+      s.v[op->results[0]->id].op = op;
+      find_class(&s, op->results[0]->id, apart ? NULL : first);
+    }
+  find_ranges(&s);
+  return s;
+}
+
+/* ---- which to keep */
+
+double alike_cone(const Alike *s, int32_t id, bool *in) {
+  if (in[id] || !s->v[id].op)
+    return 0;
+  in[id] = true;
+  const Op *op = s->v[id].op;
+  double sum = op_additions(op);
+  for (int i = 0; i < op->noperands; i++)
+    sum += alike_cone(s, op->operands[i]->id, in);
+  return sum;
+}
+
+bool *alike_made_of(const Alike *s) {
+  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
+  for (int i = 0; i < s->n; i++)
+    if (s->root[i])
+      alike_cone(s, i, in);
+  return in;
+}
+
+double alike_takes(const Alike *s, int32_t id) { return alike_cone(s, id, ARENA_ARRAY(s->m->arena, bool, s->n + 1)); }
+
+/* What the piece takes at a point, in additions, with roots kept (`kept`) or not; only the values that its results
+ * need.
+ */
+static double piece_cost(const Alike *s, const Block *body, bool kept) {
+  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
+  double sum = 0;
+  for (int i = 0; i < s->n && kept; i++)
+    in[i] = s->v[i].op && s->root[s->v[i].of];
+  for (int i = 0; i < body->last->noperands; i++)
+    sum += alike_cone(s, body->last->operands[i]->id, in);
+  return sum;
+}
+
+/* What the roots take at a point. */
+static double roots_cost(const Alike *s) {
+  bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
+  double sum = 0;
+  for (int i = 0; i < s->n; i++)
+    sum += s->root[i] ? alike_cone(s, i, in) : 0;
+  return sum;
+}
+
+double alike_cost(const Alike *s, const Block *body) {
+  return piece_cost(s, body, true) + (s->once ? 0 : roots_cost(s)) + s->field * s->nroots;
+}
+
+void alike_drop_roots(Alike *s, const Block *body) {
+  double least = alike_cost(s, body);
+  for (int i = 0; i < s->n; i++) {
+    if (!s->root[i])
+      continue;
+    s->root[i] = false;
+    s->nroots--;
+    double without = alike_cost(s, body);
+    if (without > least) {
+      s->root[i] = true;
+      s->nroots++;
+    } else {
+      least = without;
+    }
+  }
+}
+
+bool alike_pays(const Alike *s, const Block *body, double gain) {
+  double before = piece_cost(s, body, false);
+  return s->nroots && before - alike_cost(s, body) >= gain * before;
+}
