@@ -59,7 +59,7 @@ Module *module_derive(const Module *m, OpLevel level) {
   r->inits = r->stencils = NULL;
   r->buffers = NULL;
   r->kernels = NULL;
-  r->host = (Host){{0}, 0, NULL};
+  r->host = (Host){.nseqs = 0};
   return r;
 }
 
@@ -406,12 +406,17 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
-/* Does the init sequence of `m` launch kernel `k`, one of its own? */
-static bool is_init_kernel(const Module *m, const Kernel *k) {
-  for (int i = 0; i < m->host.init.nops; i++)
-    if (m->host.init.ops[i].kind == HOST_LAUNCH && &m->kernels[m->host.init.ops[i].a] == k)
+/* Does the sequence launch kernel `k` of `m`, one of its own? */
+static bool launches(const Module *m, const HostSeq *seq, const Kernel *k) {
+  for (int i = 0; i < seq->nops; i++)
+    if (seq->ops[i].kind == HOST_LAUNCH && &m->kernels[seq->ops[i].a] == k)
       return true;
   return false;
+}
+
+/* Does the init sequence of `m` launch it, or what is done once? */
+static bool is_init_kernel(const Module *m, const Kernel *k) {
+  return launches(m, &m->host.init, k) || launches(m, &m->host.once, k);
 }
 
 /* Marks the buffers of fields that `k` was to write: what an init sets stays known although its region is empty and

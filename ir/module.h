@@ -143,9 +143,13 @@ typedef struct Piece {
   Loc loc;
 } Piece;
 
-/* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs. */
+/* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs.
+ * once: of an init, which stands behind all that are not: it computes what no step changes, of fields that no step
+ * changes, into fields that nothing else sets. It is run behind the inits, and again before further steps where a field
+ * that it reads may have been set from outside. */
 typedef struct Stencil {
   const char *name;
+  bool once;
   int32_t ntargets;
   int32_t *targets; /* the union of the pieces' targets, in order of declaration */
   int32_t npieces;
@@ -362,11 +366,12 @@ typedef struct Kernel {
   Loc loc;
 } Kernel;
 
-/* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last
- * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence, and
- * HostOp.after. */
+/* Algorithm 5, the host part: run init, and then `once`, which is run again before further steps where a field that it
+ * reads was set meanwhile (Stencil.once); then, while steps remain, the first of seqs (sorted by falling steps, the
+ * last has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence,
+ * and HostOp.after. */
 typedef struct Host {
-  HostSeq init;
+  HostSeq init, once;
   int32_t nseqs;
   HostSeq *seqs;
 } Host;

@@ -16,6 +16,7 @@ enum { VERIFY_ALWAYS = 1 };
 #endif
 
 static const char *const fuse_options[] = {"cuts", NULL};
+static const char *const hoist_options[] = {"always", NULL};
 static const char *const share_options[] = {"always", NULL};
 static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
@@ -44,6 +45,10 @@ const Pass pass_table[] = {
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_merge_points},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
+    {"hoist",
+     "compute what no step changes once, before the first step, into hidden fields;\nfor targets without threads, "
+     "always=1: for all",
+     LEVEL_SIR, LEVEL_SIR, hoist_options, pass_hoist},
     {"share",
      "compute what stencils compute at a point and again beside it once, into a temp\nfield; for targets without "
      "threads, always=1: for all",

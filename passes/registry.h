@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 
 /* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), distribute the
- * option cut (dimensions, default 0), share the option always (default 0), fuse the option cuts (default the
+ * option cut (dimensions, default 0), hoist and share the option always (default 0), fuse the option cuts (default the
  * schedule's), time-tile the option t (levels, default 1). */
 Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
@@ -19,6 +19,7 @@ Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o);

@@ -63,7 +63,7 @@ static int most_beside(const HostSeq *q, int most) {
 }
 
 int launches_beside(const Module *m) {
-  int most = most_beside(&m->host.init, 0);
+  int most = most_beside(&m->host.once, most_beside(&m->host.init, 0));
   for (int i = 0; i < m->host.nseqs; i++)
     most = most_beside(&m->host.seqs[i], most);
   for (int i = 0; i < m->nreductions; i++)

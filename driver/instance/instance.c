@@ -229,7 +229,7 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
 typedef struct BuildArgs {
   StcProgram *p;
   const Device *d;
-  bool dense;
+  bool plain;
   int n;
   const char *const *defines;
   Build *out;
@@ -249,19 +249,19 @@ static StcStatus find_build(void *arg) {
     t = choose_target(p, a->d);
   if (!t)
     return STC_USAGE;
-  int padded = a->dense ? 0 : program_pads_rows(p, a->d->w->arena, target_info(t), a->n, a->defines);
-  program_size(p, a->d->w->arena, target_info(t), padded, a->n, a->defines, size);
+  Extra extra = a->plain ? EXTRA_NONE : program_extra(p, a->d->w->arena, target_info(t), a->n, a->defines);
+  program_size(p, a->d->w->arena, target_info(t), extra >= EXTRA_PITCH, a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
-        a->out->padded == padded && a->out->every == p->schedule.every)
+        a->out->extra == extra && a->out->every == p->schedule.every)
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   pthread_mutex_init(&b->lock, NULL);
-  StcStatus s = program_compile(p, &p->w, t, size, padded, &b->code);
+  StcStatus s = program_compile(p, &p->w, t, size, extra, &b->code);
   if (s)
     return s;
   memcpy(b->grid, size, sizeof size);
-  b->padded = padded;
+  b->extra = extra;
   b->every = p->schedule.every;
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;
@@ -269,10 +269,10 @@ static StcStatus find_build(void *arg) {
   return STC_OK;
 }
 
-StcStatus program_build(StcProgram *p, const Device *d, bool dense, int n, const char *const *defines, Build **out) {
+StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const char *const *defines, Build **out) {
   Device facts = *d;
   facts.w = &p->w;
-  BuildArgs args = {p, &facts, dense, n, defines, NULL};
+  BuildArgs args = {p, &facts, plain, n, defines, NULL};
   StcStatus s = workspace_guard(&p->w, find_build, &args);
   *out = s ? NULL : args.out;
   return s;
@@ -296,6 +296,7 @@ static StcStatus need_kernels(StcPlan *p, const Const *scalars) {
   bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
   double start = clock_seconds();
   note_wanted(m, &m->host.init, scalars, wanted);
+  note_wanted(m, &m->host.once, scalars, wanted);
   for (int i = 0; i < m->host.nseqs; i++)
     note_wanted(m, &m->host.seqs[i], scalars, wanted);
   for (int i = 0; i < m->nreductions; i++)
@@ -312,7 +313,7 @@ static StcStatus make_code(StcPlan *p, bool first, int n, const char *const *def
   double start = clock_seconds();
   p->module = p->program->reference;
   if (p->device.kind != &device_ref) {
-    s = program_build(p->program, &p->device, p->dense, n, defines, &p->build);
+    s = program_build(p->program, &p->device, p->dense || p->crowded, n, defines, &p->build);
     p->module = s ? p->module : p->build->code.module;
   }
   if (!s)
@@ -357,6 +358,19 @@ static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *tex
   return STC_OK;
 }
 
+/* Is there, on a device of this computer, less memory than twice what the `n` need, and so perhaps none for hidden
+ * fields? */
+static bool is_crowded(StcPlan *p, int n, const Need *needs) {
+  double left, total, bytes = 0;
+  for (int i = 0; i < n; i++)
+    bytes += needs[i].bytes;
+  computer_room(&left, &total);
+  bool crowded = p->device.kind == &device_host && 2 * bytes > left;
+  if (crowded)
+    diag_remark(p->w.diags, no_loc(), "there may be no memory for hidden fields: pass hoist is left out");
+  return crowded;
+}
+
 /* Checks the params, and that there is memory for the fields at least: making code may take long. */
 static StcStatus check_first(const PlanArgs *args) {
   StcPlan *p = args->p;
@@ -365,7 +379,10 @@ static StcStatus check_first(const PlanArgs *args) {
   Const *values;
   StcStatus s = bind(p, g->module, args->n, args->defines, &values);
   int n = s ? 0 : program_needs(g, p->w.arena, values, &needs);
-  return s || p->hollow ? s : needs_check(&p->device, n, needs);
+  s = s || p->hollow ? s : needs_check(&p->device, n, needs);
+  if (!s)
+    p->crowded = is_crowded(p, n, needs);
+  return s;
 }
 
 /* Opens the device, makes and loads the code. */
@@ -390,7 +407,7 @@ static StcStatus reset_guarded(void *arg) {
   if (s)
     return s;
   p->points = grid_points(p);
-  p->inits_done = p->evaluated = false;
+  p->inits_done = p->once_done = p->evaluated = false;
   p->watches = NULL;
   p->first = p->done = p->launches = 0;
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {

@@ -36,6 +36,7 @@ typedef struct Slot {
   size_t row, pitch;             /* bytes of a row of values, and from one to the next; 0: they are dense */
   size_t lead;                   /* bytes before it that were allocated with it */
   bool foreign;                  /* the caller's */
+  bool handed;                   /* stc_plan_pointer has told where it is */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
   struct Loan *loan;             /* of the memory; NULL: it is not lent */
   struct Shown *shown;           /* the tensors that show the memory; NULL: there never was one */
@@ -125,6 +126,8 @@ struct StcPlan {
   bool *array_given;
   bool *array_warned; /* of launch-time arrays too short for the steps; NULL: none yet */
   bool inits_done;
+  bool once_done; /* what is computed once (Host.once) is as the fields are that it is made of, as far as the plan knows
+                   */
   Recording *recordings;
   void *renewed;  /* launches that the device keeps for one time, NULL: none so far */
   bool no_replay; /* the device cannot */
@@ -161,7 +164,8 @@ struct StcPlan {
   Split *split;  /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool hollow;    /* it has no memory: another rank has the whole grid */
-  bool dense;     /* rows of its fields are never padded */
+  bool dense;     /* rows of its fields are never padded, and it has no hidden fields */
+  bool crowded;   /* nor has it any since there may be no memory for them */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
   bool *closed;   /* by sequence: its kernels are not compiled; NULL: all are */
 };
@@ -321,13 +325,13 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
 /* stc_plan_new; `hollow`: without memory, for a rank that leaves the whole grid to another; `dense`: its rows are not
- * padded. */
+ * padded, and it has no hidden fields. */
 StcStatus plan_new(StcProgram *program, const char *device, bool hollow, bool dense, int n, const char *const *defines,
                    StcPlan **out);
 /* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the
- * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. dense: for
- * rows that are not padded. */
-StcStatus program_build(StcProgram *p, const Device *d, bool dense, int n, const char *const *defines, Build **out);
+ * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. plain: for
+ * rows that are not padded, without hidden fields. */
+StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const char *const *defines, Build **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */

@@ -302,6 +302,7 @@ StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *ar
     s = plan_make_dense(p);
   if (!s)
     s = bind(p, field, component, array, NULL);
+  p->once_done = false;
   if (!s && array && !fresh)
     plan_mark_given(p, field, component);
   return s;

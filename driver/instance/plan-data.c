@@ -154,6 +154,7 @@ void plan_mark_given(StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
   Home h = p->homes[field];
   bool all = true;
+  p->once_done = false;
   for (int c = 0; c < d->ncomponents; c++) {
     bool *given = &p->component_given[d->first + c];
     *given |= component < 0 || component == c;
@@ -255,7 +256,9 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
   StcStatus s = plan_make_dense(p);
   if (s)
     return s;
-  *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
+  Slot *slot = &p->slots[p->slot_of_field[h.field + component]];
+  *pointer = slot->memory;
+  slot->handed = true;
   plan_mark_given(p, field, component);
   return STC_OK;
 }

@@ -297,6 +297,36 @@ static StcStatus run_inits(StcPlan *p) {
   return s ? s : start_pasts(p, init);
 }
 
+/* ---------------------------------------------------------------- what is computed once */
+
+/* Can the memory of a field that `k` reads be written by others than the plan? */
+static bool reads_exposed(const StcPlan *p, const Kernel *k) {
+  const Module *m = p->build->code.module;
+  bool exposed = false;
+  for (int i = 0; i < k->nargs && !exposed; i++) {
+    const KArg *a = &k->args[i];
+    if (a->kind == KARG_BUFFER && a->reads && m->buffers[a->index].kind == BUFFER_FIELD) {
+      const Slot *slot = &p->slots[p->slot_of_buffer[a->index]];
+      exposed = slot->foreign || slot->shown || slot->handed;
+    }
+  }
+  return exposed;
+}
+
+/* Launches what is computed once, unless all that it is made of is sure to be as it was the last time. */
+static StcStatus run_once(StcPlan *p) {
+  const Module *m = p->build->code.module;
+  const HostSeq *seq = &m->host.once;
+  bool torn = p->torn; /* if it is stopped here, no field of the program's has changed */
+  for (int i = 0; i < seq->nops && p->once_done; i++)
+    if (seq->ops[i].kind == HOST_LAUNCH && reads_exposed(p, &m->kernels[seq->ops[i].a]))
+      p->once_done = false;
+  StcStatus s = p->once_done || !seq->nops ? STC_OK : plan_sequence(p, seq);
+  p->once_done |= !s;
+  p->torn = torn;
+  return s;
+}
+
 /* ---------------------------------------------------------------- reductions */
 
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) {
@@ -405,7 +435,9 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->done, end = first + steps, count = 1;
   bool begins = first == p->first && !p->evaluated;
-  StcStatus s = begins && first == 0 ? plan_probe_before(p) : STC_OK;
+  StcStatus s = steps ? run_once(p) : STC_OK;
+  if (!s && begins && first == 0)
+    s = plan_probe_before(p);
   if (!s && begins)
     s = evaluate(p);
   p->evaluated |= !s;
@@ -447,6 +479,7 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
   StcStatus s = p->inits_done ? STC_OK : run_inits(p);
   if (!s && !p->inits_done && launches_init(p))
     s = d->kind->wait(d);
+  p->once_done &= p->inits_done;
   p->inits_done |= !s;
   if (!s)
     s = plan_open_late(p, steps);

@@ -334,22 +334,18 @@ static void suit_size(Schedule *want, const int64_t *size) {
 /* Candidates that remarks and `stc explain --why` list. */
 enum { LISTED_CANDIDATES = 10 };
 
-/* The pipeline's passes up to pass plan, for rows that are padded as program_pads_rows says. */
-static const char *before_plan(Arena *a, int padded) {
-  return padded ? arena_printf(a, PASSES_BEFORE_PLAN ",pad-rows(rest=%d)", padded - 1) : PASSES_BEFORE_PLAN;
-}
-
-/* The default pipeline; `why`: with remarks that list the best candidates of schedules. */
-static const char *whole_pipeline(Arena *a, int padded, bool why) {
+/* The default pipeline for plans with `extra`; `why`: with remarks that list the best candidates of schedules. */
+static const char *whole_pipeline(Arena *a, Extra extra, bool why) {
   const char *plan = why ? arena_printf(a, "plan(why=%d)", LISTED_CANDIDATES) : "plan";
-  return arena_printf(a, "%s,%s," PASSES_PLANNED, before_plan(a, padded), plan);
+  return arena_printf(a, "%s,%s," PASSES_PLANNED, extra_passes(a, extra), plan);
 }
 
 /* Runs the passes that the options ask for (those of schedule `want` if they name none) on `m`, for a grid of that size
- * (NULL: large), and for rows that are padded. NULL after an error. *used is set to the schedule that a lowering took.
+ * (NULL: large), and with what plans have beside fields. NULL after an error. *used is set to the schedule that a
+ * lowering took.
  */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
-                          int padded, Module *m, bool by_default, Schedule *used) {
+                          Extra extra, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   if (by_default)
     budget_schedule(w->diags, m, &want);
@@ -365,7 +361,7 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default)
-    pipeline = whole_pipeline(w->arena, padded, p->w.context->candidates);
+    pipeline = whole_pipeline(w->arena, extra, p->w.context->candidates);
   if (pipeline)
     m = passes_run(&c, &hooks, pipeline, m);
   if (stats.s)
@@ -374,8 +370,8 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
 }
 
 /* program_compile, which Ctrl-C ends. */
-static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
-                                 Compiled *out) {
+static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
+                                 Extra extra, Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
   const TargetInfo *info = target_info(t);
@@ -386,10 +382,10 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   *out = (Compiled){.target = t};
   bool by_default = p->kind != SOURCE_KIR && !p->options.passes;
   Schedule want = p->schedule;
-  m = run_passes(p, w, info, want, size, padded, m, by_default, &out->schedule);
+  m = run_passes(p, w, info, want, size, extra, m, by_default, &out->schedule);
   if (m && by_default && budget_kernels(w->diags, m, info->simt, &want)) {
     m = read_checked(p, w, info, &hooks);
-    m = m ? run_passes(p, w, info, want, size, padded, m, by_default, &out->schedule) : NULL;
+    m = m ? run_passes(p, w, info, want, size, extra, m, by_default, &out->schedule) : NULL;
   }
   if (!m)
     return STC_INPUT;
@@ -407,12 +403,12 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   return STC_OK;
 }
 
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
                           Compiled *out) {
   if (w->handler)
     arena_obey(w->arena, compile_stop(w->context));
   atomic_store(&w->context->working.of, -1);
-  StcStatus s = compile_kernels(p, w, t, size, padded, out);
+  StcStatus s = compile_kernels(p, w, t, size, extra, out);
   working_end(&w->context->working);
   arena_obey(w->arena, NULL);
   return s;
@@ -424,8 +420,8 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   bool muted = w->muted;
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
-  int padded = p->explains ? program_pads_rows(p, w->arena, c.target, 0, NULL) : 0;
-  m = m ? passes_run(&c, NULL, before_plan(w->arena, padded), m) : NULL;
+  Extra extra = p->explains ? program_extra(p, w->arena, c.target, 0, NULL) : EXTRA_NONE;
+  m = m ? passes_run(&c, NULL, extra_passes(w->arena, extra), m) : NULL;
   if (m) {
     m->plan = plan;
     m->plan_checked = true;
@@ -443,8 +439,8 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   Str out = {.arena = w->arena};
   bool muted = w->muted;
   w->muted = true;
-  int padded = p->explains ? program_pads_rows(p, w->arena, info, 0, NULL) : 0;
-  program_size(p, w->arena, target_info(t), padded, 0, NULL, size);
+  Extra extra = p->explains ? program_extra(p, w->arena, info, 0, NULL) : EXTRA_NONE;
+  program_size(p, w->arena, target_info(t), extra >= EXTRA_PITCH, 0, NULL, size);
   suit_size(&want, size);
   PassContext c = {.arena = w->arena,
                    .diags = w->diags,
@@ -454,7 +450,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
                    .cache = &cache,
                    .run = passes_run};
   Module *m = read_checked(p, w, info, NULL);
-  m = m ? passes_run(&c, NULL, before_plan(w->arena, padded), m) : NULL;
+  m = m ? passes_run(&c, NULL, extra_passes(w->arena, extra), m) : NULL;
   if (m)
     plan_why(&c, m, &want, plan, LISTED_CANDIDATES, &out);
   w->muted = muted;
@@ -465,10 +461,10 @@ Module *program_kernels(StcProgram *p) {
   Compiled code;
   int64_t size[MAX_RANK];
   const Target *t = program_target(p);
-  int padded = t && p->explains ? program_pads_rows(p, p->w.arena, target_info(t), 0, NULL) : 0;
+  Extra extra = t && p->explains ? program_extra(p, p->w.arena, target_info(t), 0, NULL) : EXTRA_NONE;
   if (!p->kernels && t)
-    program_size(p, p->w.arena, target_info(t), padded, 0, NULL, size);
-  if (!p->kernels && t && program_compile(p, &p->w, t, size, padded, &code) == STC_OK) {
+    program_size(p, p->w.arena, target_info(t), extra >= EXTRA_PITCH, 0, NULL, size);
+  if (!p->kernels && t && program_compile(p, &p->w, t, size, extra, &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;
   }
@@ -543,7 +539,7 @@ static bool emit_sir(StcProgram *p) {
     p->w.muted = true;
     m = t ? program_read(p, &p->w) : NULL;
     p->w.muted = false;
-    m = m ? run_passes(p, &p->w, target_info(t), p->schedule, NULL, false, m, false, NULL) : NULL;
+    m = m ? run_passes(p, &p->w, target_info(t), p->schedule, NULL, EXTRA_NONE, m, false, NULL) : NULL;
   }
   if (m && m->level != LEVEL_SIR) {
     context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);
@@ -626,10 +622,22 @@ static StcStatus emit_text(StcProgram *p, StcStatus (*make)(void *), const char 
   return s;
 }
 
+/* The kernels for an artifact, whose launchers do not know what is to be done once. NULL after an error. */
+static Module *artifact_kernels(StcProgram *p) {
+  Module *m = program_kernels(p);
+  if (!m || !m->host.once.nops)
+    return m;
+  context_error(p->w.context,
+                "%s computes fields once, and again where what these are made of was set (`once`): plans do that, "
+                "launchers of artifacts do not; leave out pass hoist",
+                p->name);
+  return NULL;
+}
+
 /* Makes the manifest. */
 static StcStatus manifest_guarded(void *arg) {
   EmitArgs *e = arg;
-  Module *m = program_kernels(e->p);
+  Module *m = artifact_kernels(e->p);
   if (!m)
     return STC_INPUT;
   e->text = manifest_text(&e->p->w, e->p, m, e->p->target);
@@ -655,7 +663,7 @@ StcStatus stc_program_plan(StcProgram *p, const char **text) { return emit_text(
 /* Makes the header. */
 static StcStatus header_guarded(void *arg) {
   EmitArgs *e = arg;
-  Module *m = program_kernels(e->p);
+  Module *m = artifact_kernels(e->p);
   if (!m)
     return STC_INPUT;
   bool threads = target_info(e->p->target)->simt;
@@ -669,7 +677,7 @@ StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_tex
 static StcStatus launcher_guarded(void *arg) {
   EmitArgs *e = arg;
   StcProgram *p = e->p;
-  Module *m = program_kernels(p);
+  Module *m = artifact_kernels(p);
   if (!m)
     return STC_INPUT;
   e->text = launcher_text(&p->w, p, m, p->target, p->bytes[STC_EMIT_OBJ], p->sizes[STC_EMIT_OBJ]);

@@ -23,5 +23,6 @@ const bool *build_late_kernels(const StcProgram *p, const Build *b, Arena *a) {
     if (!build_is_late(p, b, i))
       note_kernels(&m->host.seqs[i], false, late);
   note_kernels(&m->host.init, false, late);
+  note_kernels(&m->host.once, false, late);
   return late;
 }

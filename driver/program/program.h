@@ -12,6 +12,7 @@
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   describe.c      a schedule in a line
+ *   extra.c         what the memory of plans has beside the program's fields
  *   row-pitch.c     how far rows of fields lie apart in memory
  *   code-units.h    kernels in units that are compiled apart
  *   ticker.c        what is being compiled, on a terminal
@@ -117,13 +118,19 @@ typedef struct Compiled {
 /* Kernels in units that are compiled apart (code-units.h). */
 typedef struct CodeUnits CodeUnits;
 
+/* What the memory of plans has beside the program's fields, and their kernels go by: nothing, hidden fields of what no
+ * step changes (pass hoist), room behind rows (pass pad-rows), whose points leave R when they are divided by ROW_REST:
+ * EXTRA_PITCH + R. */
+enum { EXTRA_NONE, EXTRA_FIELDS, EXTRA_PITCH };
+typedef int Extra;
+
 /* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
  * device share it whose grids are of one size, about (program_size), and whose runs stop as often. Code objects and JIT
  * code are made by the device when it first loads it. */
 typedef struct Build {
   const char *device;
   int64_t grid[MAX_RANK], every;
-  int padded; /* made for rows that are padded, as program_pads_rows says */
+  Extra extra;
   Compiled code;
   char *bytes;
   size_t size;
@@ -221,9 +228,8 @@ const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
 Module *program_read(StcProgram *p, Workspace *w);
 /* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
- * of that size, and checks that the kernels fit the target. padded: for rows that are padded
- * (program_pads_rows). */
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], int padded,
+ * of that size, and checks that the kernels fit the target. extra: what plans have beside fields. */
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
                           Compiled *out);
 /* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
  * an error. (grid.c) */
@@ -287,6 +293,13 @@ bool define_parse(Arena *a, const char *text, Define *out);
 void fields_with_init(const Module *m, bool *has);
 /* "overlap T=4 block=8x32 elems=4x1": the schedule `s`, or if its family is NULL what the kernels of `m` look like. */
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
+
+/* ---------------------------------------------------------------- what plans have beside fields: extra.c */
+
+/* What the memory of plans has for `t` with these params. */
+Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
+/* The passes before pass plan that make kernels for it, as text in `a`. */
+const char *extra_passes(Arena *a, Extra e);
 
 /* ---------------------------------------------------------------- rows of fields in memory: row-pitch.c */
 

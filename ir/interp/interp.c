@@ -130,11 +130,11 @@ static void forget_temps(Interp *in) {
       memset(in->fields[i].written, 0, (size_t)in->fields[i].points);
 }
 
-/* Runs all `n` stencils of `level` (-1: of all levels) in order. */
-static bool run_list(Interp *in, int n, const StencilCode *codes, int level) {
+/* Runs all `n` stencils of `level`, or those inits that are `once` or not, in order. */
+static bool run_list(Interp *in, int n, const StencilCode *codes, int level, bool once) {
   forget_temps(in);
   for (int i = 0; i < n; i++)
-    if ((level < 0 || codes[i].stencil->level == level) && !is_probe(in, codes[i].stencil))
+    if (codes[i].stencil->level == level && codes[i].stencil->once == once && !is_probe(in, codes[i].stencil))
       if (!run_stencil(in, &codes[i]))
         return false;
   return true;
@@ -143,7 +143,7 @@ static bool run_list(Interp *in, int n, const StencilCode *codes, int level) {
 /* The inits, and what the pasts are before the first step. */
 static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_init) {
   in->skip = skip_init;
-  bool ok = run_list(in, in->m->ninits, inits, -1);
+  bool ok = run_list(in, in->m->ninits, inits, 0, false);
   if (ok)
     interp_fill_pasts(in);
   in->skip = NULL;
@@ -163,7 +163,7 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodie
     return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);
-    if (!run_list(in, in->m->nstencils, stencils, (int)(s % tile)))
+    if (!run_list(in, in->m->nstencils, stencils, (int)(s % tile), false))
       return false;
     interp_move_on(in);
     in->b->done = s + 1;
@@ -191,7 +191,8 @@ static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *s
   Body *bodies = translate_reductions(in);
   interp_start_probes(in);
   in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
-  return (!with_inits || run_inits(in, inits, skip_init)) && run_steps(in, stencils, bodies, steps);
+  return (!with_inits || run_inits(in, inits, skip_init)) && run_list(in, m->ninits, inits, 0, true) &&
+         run_steps(in, stencils, bodies, steps);
 }
 
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d) {

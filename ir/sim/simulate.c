@@ -304,6 +304,8 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   if (run_inits)
     run_sequence(s, &s->m->host.init, first);
   s->keep = NULL;
+  if (!s->stop)
+    run_sequence(s, &s->m->host.once, first);
   s->b->done = 0;
   if (s->b->see)
     return see(s, first);

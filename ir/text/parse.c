@@ -485,6 +485,8 @@ static void parse_host(Parser *p, Loc at) {
   reader_expect(&p->r, "{");
   if (reader_accept_word(&p->r, "init"))
     parse_sequence(p, &h->init);
+  if (reader_accept_word(&p->r, "once"))
+    parse_sequence(p, &h->once);
   while (!reader_at(&p->r, "}") && !p->r.failed) {
     HostSeq q = {0};
     reader_expect_word(&p->r, "steps");
@@ -654,8 +656,9 @@ static void parse_item(Parser *p) {
     parse_time_tile(p, at);
   } else if (!strcmp(word, "plan")) {
     parse_plan(p, at);
-  } else if (!strcmp(word, "init")) {
+  } else if (!strcmp(word, "init") || !strcmp(word, "once")) {
     Stencil st = parse_stencil(p, at);
+    st.once = !strcmp(word, "once");
     ARENA_PUSH(p->arena, m->inits, m->ninits, st);
   } else if (!strcmp(word, "stencil")) {
     Stencil st = parse_stencil(p, at);

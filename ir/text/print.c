@@ -436,6 +436,10 @@ static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent
 static void print_host(Str *s, const Module *m) {
   str_add(s, "  host {\n    init");
   print_sequence(s, m, &m->host.init, 2);
+  if (m->host.once.nops) {
+    str_add(s, "    once");
+    print_sequence(s, m, &m->host.once, 2);
+  }
   for (int i = 0; i < m->host.nseqs; i++) {
     str_addf(s, "    steps %d", (int)m->host.seqs[i].steps);
     print_sequence(s, m, &m->host.seqs[i], 2);
@@ -571,7 +575,7 @@ static void print_stencils(Str *s, const Module *m) {
   if (m->plan)
     plan_print(s, m->plan, m->grid.rank, "  ");
   for (int i = 0; i < m->ninits; i++)
-    print_stencil(s, m, &m->inits[i], "init");
+    print_stencil(s, m, &m->inits[i], m->inits[i].once ? "once" : "init");
   for (int i = 0; i < m->nstencils; i++)
     print_stencil(s, m, &m->stencils[i], "stencil");
   for (int i = 0; i < m->nreductions; i++)

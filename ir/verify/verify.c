@@ -284,6 +284,44 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
       verify_fail(v, st->loc, "the extent is out of range in dimension %d", d);
 }
 
+/* Fails if `op` of what is computed once reads what steps change (a block_walk callback). */
+static void check_unchanging(void *user, Op *op) {
+  Verifier *v = user;
+  const Module *m = v->m;
+  bool changes =
+      op->code == OP_STEP || op->code == OP_ELEMENT || (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction);
+  if (op->code == OP_ACCESS) {
+    const Field *f = &m->fields[op->sym];
+    changes = f->temp || f->derived || f->series || f->history || f->past;
+    for (int i = 0; i < m->nstencils; i++)
+      changes = changes || holds(m->stencils[i].ntargets, m->stencils[i].targets, op->sym);
+  }
+  if (changes)
+    verify_fail(v, op->loc, "it reads what may change while the program runs");
+}
+
+/* What is computed once stands behind the other inits, reads what no step changes, and nothing else writes it. */
+static void check_once(Verifier *v, int n) {
+  const Module *m = v->m;
+  const Stencil *st = &m->inits[n];
+  set_where(v, st->loc, "once", st->name);
+  if (m->part)
+    verify_fail(v, st->loc, "there is none in a part of a grid");
+  for (int i = 0; i < st->npieces; i++)
+    block_walk(st->pieces[i].body, check_unchanging, v);
+  for (int i = 0; i < m->ninits + m->nstencils; i++) {
+    const Stencil *other = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
+    if (i < m->ninits && i > n && !other->once)
+      verify_fail(v, st->loc, "init '%s' stands behind it", other->name);
+    for (int t = 0; t < st->ntargets && i != n; t++)
+      if (holds(other->ntargets, other->targets, st->targets[t]))
+        verify_fail(v, st->loc, "'%s' writes field '%s', too", other->name, m->fields[st->targets[t]].name);
+  }
+  for (int t = 0; t < st->ntargets; t++)
+    if (m->fields[st->targets[t]].temp || m->fields[st->targets[t]].history || m->fields[st->targets[t]].past)
+      verify_fail(v, st->loc, "field '%s' is temp, or has older levels", m->fields[st->targets[t]].name);
+}
+
 /* Groups count from 0 within each level, without gaps. */
 static void check_groups(Verifier *v) {
   for (int i = 0; i < v->m->nstencils; i++) {
@@ -467,6 +505,9 @@ static void check_stencil_ir(Verifier *v) {
                 plan_open_knob(m->plan, m->grid.rank), m->grid.rank, m->grid.rank > 1 ? "s" : "");
   for (int i = 0; i < m->ninits; i++)
     check_stencil(v, &m->inits[i], true);
+  for (int i = 0; i < m->ninits && !v->errors; i++)
+    if (m->inits[i].once)
+      check_once(v, i);
   for (int i = 0; i < m->nstencils; i++)
     check_stencil(v, &m->stencils[i], false);
   check_groups(v);
@@ -689,7 +730,10 @@ static void check_host(Verifier *v) {
   set_where(v, no_loc(), "host", NULL);
   if (h->init.steps)
     verify_fail(v, no_loc(), "init makes %d steps, must be 0", h->init.steps);
+  if (h->once.steps)
+    verify_fail(v, no_loc(), "once makes %d steps, must be 0", h->once.steps);
   check_sequence(v, &h->init);
+  check_sequence(v, &h->once);
   for (int i = 0; i < h->nseqs; i++) {
     if (i && h->seqs[i].steps >= h->seqs[i - 1].steps)
       verify_fail(v, no_loc(), "the sequences must come by falling steps, but %d follows %d", h->seqs[i].steps,

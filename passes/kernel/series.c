@@ -116,6 +116,7 @@ static void drop_buffers(Series *s) {
   for (int i = 0; i < m->nkernels; i++)
     block_walk(m->kernels[i].body, renumber_op, s);
   renumber_sequence(s, &m->host.init);
+  renumber_sequence(s, &m->host.once);
   for (int i = 0; i < m->host.nseqs; i++)
     renumber_sequence(s, &m->host.seqs[i]);
   for (int i = 0; i < m->nreductions; i++) {

@@ -437,6 +437,7 @@ Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) 
     if (s[i].versions && m->kernels[i].instead)
       m->kernels[s[i].edge].instead = s[m->kernels[i].instead - 1].edge + 1;
   split_launches(m, &m->host.init, s);
+  split_launches(m, &m->host.once, s);
   for (int i = 0; i < m->host.nseqs; i++)
     split_launches(m, &m->host.seqs[i], s);
   for (int i = 0; i < m->nreductions; i++)

@@ -209,24 +209,27 @@ void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (Hos
 
 const Box *launch_covers(const Module *m) { return m->part ? &m->part->gives : &m->grid; }
 
+HostSeq *init_seq(Lowering *lo, const Stencil *st) { return st->once ? &lo->out->host.once : &lo->out->host.init; }
+
 HostSeq *host_seq(Lowering *lo, int steps) {
   Host *h = &lo->out->host;
   ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));
   return &h->seqs[h->nseqs - 1];
 }
 
-void init_seq(Lowering *lo, const int32_t *block, InitFn fn) {
+void init_seqs(Lowering *lo, const int32_t *block, InitFn fn) {
   const Module *m = lo->m;
   for (int i = 0; i < m->ninits; i++) {
     const Stencil *st = lo->inits[i]->st;
+    HostSeq *seq = init_seq(lo, st);
     const char *name = arena_printf(m->arena, "%s_init_%s", m->name, st->name);
     for (int t = 0; t < st->ntargets; t++) {
       bool one = st->ntargets == 1;
       int target = st->targets[t];
-      fn(lo, lo->inits[i], one ? -1 : target,
+      fn(lo, seq, lo->inits[i], one ? -1 : target,
          one ? name : arena_printf(m->arena, "%s_%s", name, m->fields[target].name), block);
     }
-    host_swaps(lo, &lo->out->host.init, lo->inits[i]);
+    host_swaps(lo, seq, lo->inits[i]);
   }
 }
 

@@ -283,11 +283,11 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
 /* ---- modules */
 
 /* The kernel of an init (an InitFn). */
-static void init_kernel(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block) {
-  naive_kernel((Naive){.lo = lo, .l = l, .only = only}, &lo->out->host.init, name, block, 0);
+static void init_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block) {
+  naive_kernel((Naive){.lo = lo, .l = l, .only = only}, seq, name, block, 0);
 }
 
-void lower_inits(Lowering *lo, const int32_t *block) { init_seq(lo, block, init_kernel); }
+void lower_inits(Lowering *lo, const int32_t *block) { init_seqs(lo, block, init_kernel); }
 
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;

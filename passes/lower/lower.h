@@ -152,13 +152,15 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* The points that launches cover: all of the grid, or what those of a part give out. */
 const Box *launch_covers(const Module *m);
+/* The sequence that init `st` belongs to. */
+HostSeq *init_seq(Lowering *lo, const Stencil *st);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
-/* Makes the init sequence: a kernel for each target of each init, so that one can be left out whose field has data. fn
+/* Makes the sequences of inits: a kernel for each target of each, so that one can be left out whose field has data. fn
  * adds the kernel named `name` of launch `l` for target `only` (-1: it has one), with what `block` says of tiles, and
- * its launch. */
-typedef void (*InitFn)(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block);
-void init_seq(Lowering *lo, const int32_t *block, InitFn fn);
+ * its launch, to `seq`. */
+typedef void (*InitFn)(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block);
+void init_seqs(Lowering *lo, const int32_t *block, InitFn fn);
 /* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and
  * sets all kernels' arguments. Returns the module. */
 Module *lowering_finish(Lowering *lo);

@@ -24,13 +24,13 @@ static void place(const Alike *s, Like *x) {
   }
 }
 
-/* Are `x` and `y`, neither fixed, of one class? */
-static bool are_alike(const Alike *s, const Like *x, const Like *y) {
+/* Are `x` and `y`, neither fixed, of one class? swapped: with the two operands of `x` exchanged. */
+static bool are_alike(const Alike *s, const Like *x, const Like *y, bool swapped) {
   const Op *a = x->op, *b = y->op;
   bool same = a->code == b->code && a->noperands == b->noperands && a->sym == b->sym && a->flags == b->flags &&
               a->results[0]->type == b->results[0]->type;
   for (int i = 0; i < a->noperands && same; i++) {
-    const Like *p = &s->v[a->operands[i]->id], *q = &s->v[b->operands[i]->id];
+    const Like *p = &s->v[a->operands[swapped ? 1 - i : i]->id], *q = &s->v[b->operands[i]->id];
     same = p->of == q->of && p->fixed == q->fixed;
     for (int d = 0; d < s->rank && same && !p->fixed; d++)
       same = p->off[d] - x->off[d] == q->off[d] - y->off[d];
@@ -38,26 +38,44 @@ static bool are_alike(const Alike *s, const Like *x, const Like *y) {
   return same;
 }
 
+/* May the operands of `op` be exchanged? */
+static bool is_commutative(const Alike *s, const Op *op) {
+  return s->order == ORDER_ANY && op->noperands == 2 && (op_info[op->code].flags & OPF_COMM);
+}
+
 /* A number that is the same for all that are alike. */
 static uint32_t hash_of(const Alike *s, const Op *op) {
-  uint32_t h = (uint32_t)op->code * 31u + (uint32_t)op->sym;
+  uint32_t h = (uint32_t)op->code * 31u + (uint32_t)op->sym, times = is_commutative(s, op) ? 1 : 1000003u;
   for (int i = 0; i < op->noperands; i++)
-    h = h * 1000003u + (uint32_t)s->v[op->operands[i]->id].of;
+    h = h * times + (uint32_t)s->v[op->operands[i]->id].of;
   return h % BUCKETS;
 }
 
-/* Finds the class of value `id`, whose operands are known; first[h] is the last value before it with hash h; NULL: it
- * is one by itself. */
+/* Value *x with its two operands exchanged: where it is then. */
+static Like exchanged(const Alike *s, const Like *x) {
+  Like y = *x;
+  const Like *last = &s->v[x->op->operands[1]->id];
+  if (!last->fixed)
+    memcpy(y.off, last->off, sizeof y.off);
+  return y;
+}
+
+/* Finds the class of value `id`, whose operands are known; first[h] is the last value before it with hash h. */
 static void find_class(Alike *s, int32_t id, int32_t *first) {
   Like *x = &s->v[id];
   x->of = id;
   place(s, x);
-  if (x->fixed || x->alone || !first)
+  if (x->fixed || x->alone || s->order == ORDER_APART)
     return;
   uint32_t h = hash_of(s, x->op);
+  Like other = is_commutative(s, x->op) ? exchanged(s, x) : *x;
   for (int32_t k = first[h]; k >= 0 && x->of == id; k = s->v[k].next)
-    if (are_alike(s, x, &s->v[k]))
+    if (are_alike(s, x, &s->v[k], false)) {
       x->of = k;
+    } else if (is_commutative(s, x->op) && are_alike(s, &other, &s->v[k], true)) {
+      memcpy(x->off, other.off, sizeof x->off);
+      x->of = k;
+    }
   x->next = first[h];
   if (x->of == id)
     first[h] = id;
@@ -75,8 +93,8 @@ static void find_ranges(Alike *s) {
   }
 }
 
-Alike alike_look(Module *m, int st, int piece, bool apart) {
-  Alike s = {.m = m, .st = st, .piece = piece, .rank = m->grid.rank};
+Alike alike_look(Module *m, int st, int piece, Order order) {
+  Alike s = {.m = m, .st = st, .piece = piece, .rank = m->grid.rank, .order = order};
   Block *body = m->stencils[st].pieces[piece].body;
   int32_t first[BUCKETS];
   s.n = body_number(body);
@@ -90,7 +108,7 @@ Alike alike_look(Module *m, int st, int piece, bool apart) {
   for (Op *op = body->first; op; op = op->next)
     if (op->nresults == 1) {
       s.v[op->results[0]->id].op = op;
-      find_class(&s, op->results[0]->id, apart ? NULL : first);
+      find_class(&s, op->results[0]->id, first);
     }
   find_ranges(&s);
   return s;
@@ -103,7 +121,7 @@ double alike_cone(const Alike *s, int32_t id, bool *in) {
     return 0;
   in[id] = true;
   const Op *op = s->v[id].op;
-  double sum = op_additions(op);
+  double sum = op_additions(op) + (op_info[op->code].flags & OPF_INEXACT ? s->call : 0);
   for (int i = 0; i < op->noperands; i++)
     sum += alike_cone(s, op->operands[i]->id, in);
   return sum;
@@ -119,9 +137,20 @@ bool *alike_made_of(const Alike *s) {
 
 double alike_takes(const Alike *s, int32_t id) { return alike_cone(s, id, ARENA_ARRAY(s->m->arena, bool, s->n + 1)); }
 
+/* How many fields the accesses marked in `in` are to. */
+static int fields_read(const Alike *s, const bool *in) {
+  bool *read = ARENA_ARRAY(s->m->arena, bool, s->m->nfields + 1);
+  int n = 0;
+  for (int i = 0; i < s->n; i++)
+    if (in[i] && s->v[i].op && s->v[i].op->code == OP_ACCESS) {
+      n += !read[s->v[i].op->sym];
+      read[s->v[i].op->sym] = true;
+    }
+  return n;
+}
+
 /* What the piece takes at a point, in additions, with roots kept (`kept`) or not; only the values that its results
- * need.
- */
+ * need. Where roots are computed once the fields that it reads count, of which keeping roots may leave some. */
 static double piece_cost(const Alike *s, const Block *body, bool kept) {
   bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
   double sum = 0;
@@ -129,7 +158,7 @@ static double piece_cost(const Alike *s, const Block *body, bool kept) {
     in[i] = s->v[i].op && s->root[s->v[i].of];
   for (int i = 0; i < body->last->noperands; i++)
     sum += alike_cone(s, body->last->operands[i]->id, in);
-  return sum;
+  return sum + (s->once ? s->field * fields_read(s, in) : 0);
 }
 
 /* What the roots take at a point. */

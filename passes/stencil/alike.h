@@ -20,9 +20,14 @@ typedef struct Like {
   int64_t off[MAX_RANK];
 } Like;
 
+/* Which values are alike: none, each is a class by itself; the same ops on operands in the same order; or where that
+ * does not matter in any order. */
+typedef enum Order { ORDER_APART, ORDER_SAME, ORDER_ANY } Order;
+
 /* A piece looked at. v: its values by id; root[c]: is the class whose first member is c to be kept? low, high: the
- * least and largest offset of its members from the first. field: what keeping a class costs at a point, in additions;
- * once: roots are not computed in each step. */
+ * least and largest offset of its members from the first. order: which of its values are alike; field: what keeping a
+ * class costs at a point, in additions; call: what a function of a library takes beside what is said of it; once: roots
+ * are not computed in each step, and each field that the piece reads costs as much as one that keeps a class. */
 typedef struct Alike {
   Module *m;
   int st, piece, rank;
@@ -30,15 +35,15 @@ typedef struct Alike {
   Like *v;
   bool *root;
   int64_t (*low)[MAX_RANK], (*high)[MAX_RANK];
-  double field;
+  double field, call;
+  Order order;
   bool once;
 } Alike;
 
 /* ---------------------------------------------------------------- alike.c */
 
-/* Piece number `piece` of stencil number `st`, with no roots yet. Its values get numbers. `apart`: each value is a
- * class by itself. */
-Alike alike_look(Module *m, int st, int piece, bool apart);
+/* Piece number `piece` of stencil number `st`, with no roots yet. Its values get numbers. */
+Alike alike_look(Module *m, int st, int piece, Order order);
 /* Marks in `in` what value `id` is made of, and adds what that takes, in additions, of what was not marked. */
 double alike_cone(const Alike *a, int32_t id, bool *in);
 /* Marks what the roots are made of. */
@@ -80,6 +85,8 @@ Block *kept_reading_body(const Alike *a, const Block *body, const Kept *kept);
 /* "NAME.what", or with a number behind, that no field of `m` has; that no stencil or init has. */
 const char *kept_field_name(const Module *m, const char *name, const char *what);
 const char *kept_stencil_name(const Module *m, const char *name, const char *what);
+/* Can two time steps of `before` share a launch, or the stencils of one step, and not those of `now`? */
+bool kept_loses_launches(const Module *now, const Module *before);
 /* Copies the lists of fields, stencils, inits and checks, to which a pass adds: other modules may share them. */
 void kept_own_lists(Module *m);
 

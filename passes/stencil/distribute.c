@@ -299,6 +299,14 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
+  for (int i = 0; i < p->m->ninits; i++)
+    if (p->m->inits[i].once) {
+      diag_error(p->c->diags, p->m->inits[i].loc,
+                 "'%s' is computed once, before the first step: such a grid cannot be cut; cut the program before pass "
+                 "'hoist' made this of it",
+                 p->m->inits[i].name);
+      return false;
+    }
   distribute_add_watches(p);
   return distribute_rings(p) && distribute_reach(p);
 }

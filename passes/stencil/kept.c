@@ -200,3 +200,8 @@ void kept_own_lists(Module *m) {
   m->inits = inits;
   m->checks = checks;
 }
+
+bool kept_loses_launches(const Module *now, const Module *before) {
+  return (tiled_launch(now, 1)->illegal && !tiled_launch(before, 1)->illegal) ||
+         (tiled_launch(now, 2)->illegal && !tiled_launch(before, 2)->illegal);
+}

@@ -63,7 +63,7 @@ static void find_roots(Share *s, const Block *body) {
 /* The piece `piece` of stencil `st`, and what of it to keep. */
 static Alike look_at(Module *m, int st, int piece) {
   const Block *body = m->stencils[st].pieces[piece].body;
-  Share s = {.a = alike_look(m, st, piece, false)};
+  Share s = {.a = alike_look(m, st, piece, ORDER_SAME)};
   s.a.field = tuning.shared_field;
   find_shared(&s);
   find_roots(&s, body);
@@ -269,12 +269,6 @@ static int share_stencil(Module *m, int at, int rounds) {
   return made;
 }
 
-/* Can two time steps of the one module share a launch, or the stencils of one step, and not those of the other? */
-static bool loses_launches(const Module *now, const Module *before) {
-  return (tiled_launch(now, 1)->illegal && !tiled_launch(before, 1)->illegal) ||
-         (tiled_launch(now, 2)->illegal && !tiled_launch(before, 2)->illegal);
-}
-
 /* Is each stencil of the step to be a launch by itself, or a cut asked for that names them? */
 static bool says_launches(const Schedule *want) {
   const char *cut = want ? want->fuse : NULL;
@@ -299,7 +293,7 @@ Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o) {
     made += more;
     i += more;
   }
-  if (made && loses_launches(m, &before)) {
+  if (made && kept_loses_launches(m, &before)) {
     *m = before;
     made = 0;
   }

@@ -28,7 +28,7 @@ _CALLS = {"stc_plan_set": "plan[name] = values", "stc_plan_set_array": "plan[nam
           "stc_plan_part_get": "part[name]", "stc_plan_new_split": "program.plan(split=...)", "stc_plan_new": "program.plan(...)",
           "stc_program_plan": "program.schedule", "stc_plan_restart": "plan.restart()", "stc_program_manifest": 'program.emit("manifest")',
           "stc_program_header": 'program.emit("header")'}
-_WORDS = {"no_contract": "contract=False", "march": "arch", "mcpu": "arch"}
+_WORDS = {"no_contract": "contract=False", "no_hoist": "hoist=False", "march": "arch", "mcpu": "arch"}
 
 
 def in_python(text: str) -> str:
@@ -36,7 +36,7 @@ def in_python(text: str) -> str:
     text = re.sub(r"\bopt_level ([1-4])\b", lambda m: f"opt_level={int(m[1]) - 1}", text)
     text = re.sub(r"\bSTC_EMIT_([A-Z]+)\b", lambda m: f'program.emit("{m[1].lower()}")', text)
     text = re.sub(r"\bstc_(plan|program)_(\w+)", lambda m: _CALLS.get(m[0], f"{m[1]}.{m[2]}"), text)
-    return re.sub(r"\b(no_contract|march|mcpu)\b(?!['\"`])", lambda m: _WORDS[m[0]], text)
+    return re.sub(r"\b(no_contract|no_hoist|march|mcpu)\b(?!['\"`])", lambda m: _WORDS[m[0]], text)
 
 
 class StcError(Exception):

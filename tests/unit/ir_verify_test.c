@@ -5,6 +5,8 @@
 #define DECLS \
   "stencil module \"t\" { param @N : i64 param @c : f32 grid [0 .. N - 1] steps 1\nfield @A : f32 on [0 .. N - 1] " \
   "field @I : f32 on [0 .. N - 1] input\n"
+#define ONCE DECLS "field @F : f32 on [0 .. N - 1] field @T : f32 on [0 .. N - 1] temp "
+#define STEP "stencil @s (@A) { } "
 #define BODY \
   DECLS "stencil @s (@A) { piece [0 .. N - 1] (@A) {\n%x = const 1.0 : f32 %i = const 1 : i32 %b = const true : bool " \
         "%l = index 0 : i64\n"
@@ -60,6 +62,13 @@ static const Bad BAD[] = {
      "the piece reaches beyond the region of field 'A'"},
     {DECLS "stencil @s (@A) level 1 { } }", "stencil 's': level 1 is outside the time tile of 1"},
     {DECLS "init @s (@A) level 1 { } }", "init 's': level 1 is outside the time tile of 1"},
+    {ONCE "once @o (@F) { piece [0] (@F) { %0 = access @A[0] : f32 yield %0 } } " STEP "}",
+     "once 'o': it reads what may change while the program runs"},
+    {ONCE "once @o (@F) { piece [0] (@F) { %s = step : i64 %0 = convert %s : f32 yield %0 } } }",
+     "once 'o': it reads what may change while the program runs"},
+    {ONCE "once @o (@A) { } " STEP "}", "once 'o': 's' writes field 'A', too"},
+    {ONCE "once @o (@F) { } init @i (@A) { } }", "once 'o': init 'i' stands behind it"},
+    {ONCE "once @o (@T) { } }", "once 'o': field 'T' is temp, or has older levels"},
     {DECLS "stencil @s (@A) extent [-1 .. 4611686018427387904] { } }", "the extent is out of range in dimension 0"},
     {BODY "yield" END, "op 'yield': 0 values, but a piece needs 1"},
     {BODY "yield %i" END, "op 'yield': value 0 is i32, but a piece needs f32"},

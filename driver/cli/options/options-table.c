@@ -353,6 +353,8 @@ const OptionRow option_rows[] = {
      "choose the schedule for a grid of that size; default what the params give"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, FLAG(options.no_contract), "-fno-contract",
      "a*b+c rounds twice: all devices agree bit for bit"},
+    {"fno-hoist", TAKES_NOTHING, PROGRAM, FLAG(options.no_hoist), "-fno-hoist",
+     "run, host: compute in each step what no step changes, not once"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",
      "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"ffast-math", TAKES_NOTHING, PROGRAM, FLAG(options.fast_math), "-ffast-math", "reassociate and approximate"},

@@ -111,11 +111,11 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
 /* ---------------------------------------------------------------- modules */
 
 /* The kernel of an init (an InitFn). */
-static void init_launch(Lowering *lo, const Launch *l, int only, const char *name, const int32_t *block) {
-  loops_launch(lo, &lo->out->host.init, l, only, name, block, 0);
+static void init_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block) {
+  loops_launch(lo, seq, l, only, name, block, 0);
 }
 
-void loops_inits(Lowering *lo, const int32_t *block) { init_seq(lo, block, init_launch); }
+void loops_inits(Lowering *lo, const int32_t *block) { init_seqs(lo, block, init_launch); }
 
 /* The step sequence of the naive schedule: a launch a stencil. */
 static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *block) {

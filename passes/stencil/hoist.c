@@ -1,0 +1,271 @@
+/* hoist.c: what a stencil computes in each step, of fields that no step changes, is computed once, before the first
+ * step, into hidden fields that the steps read:
+ *
+ *     field phi : real on G input outside clamp
+ *     stencil heart(v)[G] = v + k * (cos(phi) * cos(phi) * (v[0,1] - v) + ..)
+ *  -> once heart.fixed(F)[..] = cos(phi) * cos(phi)
+ *     stencil heart(v)[G] = v + k * (F * (v[0,1] - v) + ..)
+ *
+ * A value is *still* if no step changes it: what it is made of are constants, params, coordinates and fields that only
+ * inits set, and launchers. What is still, takes long enough, and is read by what is not still, becomes a field (a
+ * root, alike.h), in which members of its class at other points are found, too: the field has all points at which it is
+ * read. Where these would leave the grid it goes on by a rule; else smaller values that can go on are taken, or each
+ * member gets a field of its own, whichever is cheaper. The ops and their order are the same, so values are to the bit,
+ * but where a product and a sum that are parted now were rounded once.
+ *
+ * Hidden fields take memory, and reading them takes time, so they must save more than they cost (hoisted_.. in
+ * tuning.def), and all of them have no more bytes a point than the program's own fields. */
+#include "passes/base/tuning.h"
+#include "passes/registry.h"
+#include "passes/stencil/alike.h"
+
+#include <string.h>
+
+/* Bodies of more values are left alone; so many fields are made at most; roots are looked for less than so many ops
+ * down. */
+enum { MOST_VALUES = 4000, MOST_FIELDS = 16, MOST_DEEP = 5 };
+
+/* The pass at work. changes[f]: do steps change field f, or may a launcher while they run? bytes: those a point that
+ * more hidden fields may have; left: so many more fields; refused: values that would have paid. */
+typedef struct Hoist {
+  Module *m;
+  bool *changes;
+  int64_t bytes, left, made, refused;
+} Hoist;
+
+/* A piece looked at. still[id]: is the value still? place[c]: where a field for class c lies, and its rule. */
+typedef struct Place {
+  Box box;
+  OutsideRule rule;
+} Place;
+typedef struct Look {
+  Alike a;
+  bool *still;
+  Place *place;
+} Look;
+
+/* ---- what no step changes */
+
+/* Finds the fields that change. */
+static void find_changes(Hoist *h) {
+  const Module *m = h->m;
+  h->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++) {
+    const Field *x = &m->fields[f];
+    h->changes[f] = x->temp || x->derived || x->series || x->history || x->past;
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      h->changes[m->stencils[i].targets[t]] = true;
+}
+
+/* Is what `op` gives still, if its operands are? */
+static bool is_still(const Hoist *h, const Op *op) {
+  const Module *m = h->m;
+  switch (op->code) {
+  case OP_ACCESS: return !h->changes[op->sym];
+  case OP_SCALAR: return !m->scalars[op->sym].is_reduction;
+  case OP_CONST:
+  case OP_INDEX: return true;
+  case OP_STEP:
+  case OP_ELEMENT: return false;
+  default: return op->nresults == 1 && op->nblocks == 0 && (op_info[op->code].flags & OPF_PURE);
+  }
+}
+
+/* Finds the still values of the body. */
+static void find_still(const Hoist *h, Look *l, const Block *body) {
+  for (const Op *op = body->first; op; op = op->next) {
+    bool still = op->nresults == 1 && is_still(h, op);
+    for (int i = 0; i < op->noperands; i++)
+      still = still && l->still[op->operands[i]->id];
+    if (op->nresults == 1)
+      l->still[op->results[0]->id] = still;
+  }
+}
+
+/* ---- where a field for a class may lie */
+
+/* Finds where the field of the only root of `a`, of a piece on `box`, lies; false: nowhere. What reads coordinates has
+ * no members at other points, which would read others. */
+static bool find_place(const Alike *a, const Box *box, Place *p) {
+  int64_t low[MAX_RANK], high[MAX_RANK];
+  bool apart = false, room = true;
+  kept_reach(a, low, high);
+  *p = (Place){*box, OUTSIDE_NONE};
+  for (int d = 0; d < a->rank; d++) {
+    apart = apart || low[d] || high[d];
+    p->box.lo[d] = affine_add_const(box->lo[d], low[d]);
+    p->box.hi[d] = affine_add_const(box->hi[d], high[d]);
+    room = room && (low[d] == 0 || kept_reaches(a->m->grid.lo[d], 0, p->box.lo[d])) &&
+           (high[d] == 0 || kept_reaches(p->box.hi[d], 0, a->m->grid.hi[d]));
+  }
+  if (!apart || (room && kept_is_defined(a, &p->box)))
+    return true;
+  *p = (Place){*box, kept_rule(a, box, low, high)};
+  return p->rule != OUTSIDE_NONE;
+}
+
+/* The piece looked at as if class `of` were its only root. */
+static Alike with_root(const Alike *a, int32_t of) {
+  Alike one = *a;
+  one.root = ARENA_ARRAY(a->m->arena, bool, a->n + 1);
+  one.root[of] = true;
+  one.nroots = 1;
+  return one;
+}
+
+/* ---- which to keep */
+
+/* Makes the class of value `id`, which is still and wanted, a root; or what it is made of, where that cannot be or
+ * takes little, or `deep` says that it is so many ops down. seen[c]: how deep, and one, class c was looked at already.
+ */
+static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
+  Alike *a = &l->a;
+  int32_t of = a->v[id].of;
+  const Op *op = a->v[of].op;
+  if (seen[of] > deep || !op || op->noperands == 0)
+    return;
+  seen[of] = deep + 1;
+  Type t = op->results[0]->type;
+  if (!deep && !a->v[of].fixed && (t == TY_F32 || t == TY_F64) && alike_takes(a, of) >= tuning.hoisted_least) {
+    Alike one = with_root(a, of);
+    if (find_place(&one, box, &l->place[of])) {
+      a->nroots += !a->root[of];
+      a->root[of] = true;
+      return;
+    }
+  }
+  for (int i = 0; i < op->noperands; i++)
+    add_root(l, box, op->operands[i]->id, deep ? deep - 1 : 0, seen);
+}
+
+/* Looks at piece `piece` of stencil `st`: which values to keep, `deep` ops below those that what is not still reads;
+ * `apart`: each in a field of its own. */
+static Look look_at(const Hoist *h, int st, int piece, int deep, bool apart) {
+  const Piece *p = &h->m->stencils[st].pieces[piece];
+  Look l = {.a = alike_look(h->m, st, piece, apart ? ORDER_APART : ORDER_ANY)};
+  Arena *arena = h->m->arena;
+  l.a.field = tuning.hoisted_field;
+  l.a.call = tuning.hoisted_call;
+  l.a.once = true;
+  l.still = ARENA_ARRAY(arena, bool, l.a.n + 1);
+  l.place = ARENA_ARRAY(arena, Place, l.a.n + 1);
+  find_still(h, &l, p->body);
+  int *seen = ARENA_ARRAY(arena, int, l.a.n + 1);
+  for (const Op *op = p->body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands && !(op->nresults == 1 && l.still[op->results[0]->id]); i++)
+      if (l.still[op->operands[i]->id])
+        add_root(&l, &p->box, op->operands[i]->id, deep, seen);
+  alike_drop_roots(&l.a, p->body);
+  return l;
+}
+
+/* Bytes a point of the fields of the roots. */
+static int64_t root_bytes(const Alike *a) {
+  int64_t bytes = 0;
+  for (int i = 0; i < a->n; i++)
+    bytes += a->root[i] ? type_size(a->v[i].op->results[0]->type) : 0;
+  return bytes;
+}
+
+/* ---- rewriting */
+
+/* Adds the field of class `of` and the init that makes it, once. Where it is read. */
+static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, const Piece *piece) {
+  Module *m = h->m;
+  const Place *p = &l->place[of];
+  Alike one = with_root(&l->a, of);
+  Field f = {.name = kept_field_name(m, name, "fixed"),
+             .type = l->a.v[of].op->results[0]->type,
+             .box = p->box,
+             .outside = p->rule,
+             .loc = piece->loc};
+  Stencil st = {
+      .name = kept_stencil_name(m, name, "fixed"), .once = true, .npieces = 1, .ntargets = 1, .loc = piece->loc};
+  Kept kept = {m->nfields, kept_is_here(p->rule)};
+  st.targets = ARENA_NEW(m->arena, int32_t);
+  st.targets[0] = kept.field;
+  st.pieces = ARENA_NEW(m->arena, Piece);
+  st.pieces[0] = (Piece){p->box, 1, st.targets, kept_making_body(&one, piece->body, kept.here), piece->loc};
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+  ARENA_PUSH(m->arena, m->inits, m->ninits, st);
+  return kept;
+}
+
+/* Has the piece of `l` read fields in place of the roots. */
+static void apply(Hoist *h, const Look *l) {
+  Stencil *st = &h->m->stencils[l->a.st];
+  Piece *pieces = ARENA_ARRAY(h->m->arena, Piece, st->npieces);
+  Kept *kept = ARENA_ARRAY(h->m->arena, Kept, l->a.n + 1);
+  memcpy(pieces, st->pieces, sizeof *pieces * (size_t)st->npieces);
+  st->pieces = pieces;
+  Piece *piece = &pieces[l->a.piece];
+  h->bytes -= root_bytes(&l->a);
+  h->left -= l->a.nroots;
+  h->made += l->a.nroots;
+  for (int i = 0; i < l->a.n; i++)
+    kept[i] = l->a.root[i] ? add_field(h, l, i, st->name, piece) : (Kept){-1, false};
+  piece->body = kept_reading_body(&l->a, piece->body, kept);
+}
+
+/* ---- the pass */
+
+/* Hoists what pays out of the main piece of stencil number `st`. */
+static void hoist_stencil(Hoist *h, int st) {
+  int piece = main_piece_number(h->m->arena, &h->m->stencils[st]);
+  const Block *body = h->m->stencils[st].pieces[piece].body;
+  if (body_number(body) > MOST_VALUES)
+    return;
+  Look best = {0};
+  int32_t refused = 0;
+  for (int i = 0; i < 2 * MOST_DEEP; i++) {
+    Look l = look_at(h, st, piece, i / 2, i % 2);
+    bool fits = l.a.nroots <= h->left && root_bytes(&l.a) <= h->bytes;
+    if (!alike_pays(&l.a, body, tuning.hoisted_gain))
+      continue;
+    refused = fits || refused ? refused : l.a.nroots;
+    if (fits && (!best.still || alike_cost(&l.a, body) < alike_cost(&best.a, body)))
+      best = l;
+  }
+  h->refused += best.still ? 0 : refused;
+  if (best.still)
+    apply(h, &best);
+}
+
+/* Bytes a point of the fields of `m` that last, and have more than a line or a layer of points. */
+static int64_t own_bytes(const Module *m) {
+  int64_t bytes = 0;
+  for (int f = 0; f < m->nfields; f++)
+    if (!m->fields[f].temp && !m->fields[f].series && free_dimensions(m->arena, &m->fields[f].box) == m->grid.rank)
+      bytes += type_size(m->fields[f].type);
+  return bytes;
+}
+
+/* The pass: nothing is done for targets with threads, where reading a field may take longer than computing it, nor for
+ * a part of a grid, whose ghost cells change hands. */
+Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o) {
+  Hoist h = {.m = m, .left = MOST_FIELDS};
+  bool ok = true;
+  bool always = pass_option_int(c, "hoist", n, o, "always", 0, 1, 0, &ok) != 0;
+  if (!ok)
+    return NULL;
+  bool nothing = m->time_tile > 1 || m->part || (!always && c->target->simt);
+  Module before = *m;
+  module_renumber(m);
+  kept_own_lists(m);
+  find_changes(&h);
+  h.bytes = own_bytes(m);
+  for (int i = 0, most = m->nstencils; i < most && !nothing; i++)
+    if (!is_probe_stencil(m, &m->stencils[i]) && !is_history_stencil(m, &m->stencils[i]) &&
+        !stencil_is_thin(m, &m->stencils[i]))
+      hoist_stencil(&h, i);
+  if (h.made && kept_loses_launches(m, &before)) {
+    *m = before;
+    h.made = 0;
+  }
+  module_renumber(m);
+  pass_stat(c, h.made, "hoist", "fields made of what no step changes");
+  pass_stat(c, h.refused, "hoist", "more that would have more bytes than the program's own, or are too many");
+  return m;
+}
