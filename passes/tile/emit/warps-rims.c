@@ -275,10 +275,11 @@ static Value *value_outside(WarpRow *r, int v, int i) {
 }
 
 /* Is cell `i` among those that can be outside of the main piece of new value `v` at the left or right rim, where that
- * is near? */
+ * is near? Those that lie behind the last column for sure are no points. */
 static bool may_be_side(const WarpKernel *k, int v, int i) {
-  int32_t left, right;
-  return !k->e->wraps[1] && warps_sides(k, v, &left, &right) && (i < left || i >= k->w.X - right);
+  int32_t left, right, X = k->w.X;
+  return !k->e->wraps[1] && warps_sides(k, v, &left, &right) &&
+         (i < left || (i >= X - right && i < X - k->least_behind));
 }
 
 /* Is row `y` (i32) one of the field with points outside of the main piece of new value `v` for which tests of few cells
