@@ -31,11 +31,13 @@ static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
   Schedule want = *c->schedule, s;
   PassContext with = *c;
   const int64_t *size = want.size[0] ? want.size : model_large_grid(m->grid.rank);
+  const Reduction *by;
+  int64_t most = most_levels(m, &by), T = want.T < most ? want.T : most;
   Module *trial = module_trial(m);
   want.family = id;
   with.schedule = &want;
   with.diags = diags_new(c->arena, drop_message, NULL);
-  if ((id == FAMILY_WARPS && !schedule_suits_warps(c, m, size)) || !plan_make(&with, trial, &s) || s.T != want.T)
+  if ((id == FAMILY_WARPS && !schedule_suits_warps(c, m, size)) || !plan_make(&with, trial, &s) || s.T != T)
     return INFINITY;
   Module *cut = module_trial(m);
   return plan_cut_apply(&with, cut, &s) ? plan_tile_seconds(&with, cut, &s, size) : INFINITY;
