@@ -280,7 +280,16 @@ static Module *inner_step(Finder *x) {
   return step;
 }
 
-/* Repeats the module `tiled` T times and notes what T steps reach. */
+/* Makes the halo as wide as `x` at least. */
+static void widen_halo(Finder *f, const Extent *x) {
+  for (int d = 0; d < f->m->grid.rank; d++) {
+    f->f->halo.lo[d] = x->lo[d] > f->f->halo.lo[d] ? x->lo[d] : f->f->halo.lo[d];
+    f->f->halo.hi[d] = x->hi[d] > f->f->halo.hi[d] ? x->hi[d] : f->f->halo.hi[d];
+  }
+}
+
+/* Repeats the module `tiled` T times and notes what T steps reach: of what is there before them, and of what each
+ * stencil makes, since those of edges change that, too, and what follows may reach back from there. */
 static void repeat(Finder *x, Module *tiled) {
   module_repeat(tiled, x->T);
   Extent *need = ARENA_ARRAY(tiled->arena, Extent, tiled->nfields);
@@ -288,10 +297,10 @@ static void repeat(Finder *x, Module *tiled) {
   const Stencil *end = tiled->stencils + tiled->nstencils;
   halo_compute(tiled, tiled->nstencils, tiled->stencils, end, need, has);
   for (int f = 0; f < tiled->nfields; f++)
-    for (int d = 0; d < x->m->grid.rank && has[f]; d++) {
-      x->f->halo.lo[d] = need[f].lo[d] > x->f->halo.lo[d] ? need[f].lo[d] : x->f->halo.lo[d];
-      x->f->halo.hi[d] = need[f].hi[d] > x->f->halo.hi[d] ? need[f].hi[d] : x->f->halo.hi[d];
-    }
+    if (has[f])
+      widen_halo(x, &need[f]);
+  for (int i = 0; i < tiled->nstencils; i++)
+    widen_halo(x, &tiled->stencils[i].extent);
 }
 
 /* Widens the extent `user` by an access (a stencil_accesses callback). */
