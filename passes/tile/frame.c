@@ -400,19 +400,22 @@ typedef struct Reads {
   bool inside;
 } Reads;
 
-/* Does an access of the piece `p`, all of whose points lie along an edge, stay in what the frame has right? */
+/* Does an access of the piece `p`, all of whose points lie along an edge, stay in what the frame has right, wherever an
+ * outside rule leads it? */
 static void note_read(void *user, const Piece *p, int field, const int64_t *off) {
   Reads *r = user;
   Finder *x = r->x;
   if (!few(x, p) || !x->inner[field])
     return;
+  Rules rules = access_rules(x->m, &p->box, field, off);
   bool found = false;
   for (int d = 0; d < p->box.rank; d++) {
-    int64_t in;
+    int64_t in, least, most;
+    outside_reach(rules.dim[d], off[d], &least, &most);
     found = found || (x->f->lo[d] && affine_diff(p->box.hi[d], x->f->inner.lo[d], &in) &&
-                      in + (off[d] > 0 ? off[d] : 0) < x->f->halo.lo[d]);
+                      in + (most > 0 ? most : 0) < x->f->halo.lo[d]);
     found = found || (x->f->hi[d] && affine_diff(x->f->inner.hi[d], p->box.lo[d], &in) &&
-                      in + (off[d] < 0 ? -off[d] : 0) < x->f->halo.hi[d]);
+                      in + (least < 0 ? -least : 0) < x->f->halo.hi[d]);
   }
   r->inside = r->inside && found;
 }
