@@ -447,6 +447,17 @@ static void reach_edge(const Finder *x, FrameLaunch *fl) {
     fl->apart = !reach_box(x, &fl->l->st->pieces[k].box, &most, &fl->depth) || fl->apart;
 }
 
+/* Has the frame, where `fl`, a launch of a stencil inside, computes it, all pieces that tiles leave out? */
+static bool has_pieces(const Finder *x, const FrameLaunch *fl) {
+  Extent deep = {{0}, {0}};
+  bool has = true;
+  for (int k = 0; k < fl->l->st->npieces; k++) {
+    const Piece *p = &fl->l->st->pieces[k];
+    has = has && (!few(x, p) || reach_box(x, &p->box, &fl->depth, &deep));
+  }
+  return has;
+}
+
 /* Notes launch `l` of a step of the frame, of a stencil of that role. */
 static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reach) {
   FrameLaunch fl = {.l = l, .role = role};
@@ -458,6 +469,8 @@ static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reac
   for (int f = 0; f < x->f->whole->nfields; f++)
     if (l->use[f].paired && !x->inner[f] && !x->m->fields[f].past && !x->f->whole->fields[f].series)
       return none(x, "a field of an edge is not written in place");
+  if (role == FRAME_INNER && !has_pieces(x, &fl))
+    return none(x, "a stencil inside sets a field of few points further in");
   if (role == FRAME_EDGE && launch_thin_parts(l, x->scalars, &parts) == 0)
     return none(x, "a stencil of an edge copies what it leaves");
   if (role == FRAME_EDGE)
