@@ -90,19 +90,19 @@ static bool has_all(const Finder *x, const Piece *p, const Box *box) {
   return all;
 }
 
-/* Does temp field `f` have values at points where tiles give it none, since they leave pieces out? What tiles have may
- * read it there, and a field that is not temp has those of the step before. */
+/* Is temp field `f` without values at points where tiles give it none, since they leave pieces out that nothing comes
+ * before? What tiles have may read it there, and a field that is not temp has those of the step before. */
 static bool has_gap(const Finder *x, int f) {
   bool gap = false, whole = false;
   for (int i = 0; i < x->m->nstencils; i++)
     for (int k = 0; k < x->m->stencils[i].npieces; k++) {
       const Piece *p = &x->m->stencils[i].pieces[k];
       if (piece_target(p, f) >= 0 && !stays(x, i, p))
-        gap = true;
+        gap = gap || !whole;
       else if (piece_target(p, f) >= 0)
         whole = whole || has_all(x, p, &x->m->fields[f].box);
     }
-  return gap && !whole;
+  return gap;
 }
 
 /* Checks the pieces that tiles have. */
