@@ -135,7 +135,12 @@ bool *alike_made_of(const Alike *s) {
   return in;
 }
 
-double alike_takes(const Alike *s, int32_t id) { return alike_cone(s, id, ARENA_ARRAY(s->m->arena, bool, s->n + 1)); }
+double alike_takes(const Alike *s, int32_t id) {
+  ArenaMark mark = arena_mark(s->m->arena);
+  double sum = alike_cone(s, id, ARENA_ARRAY(s->m->arena, bool, s->n + 1));
+  arena_release(s->m->arena, mark);
+  return sum;
+}
 
 /* How many fields the accesses marked in `in` are to. */
 static int fields_read(const Alike *s, const bool *in) {
@@ -152,21 +157,26 @@ static int fields_read(const Alike *s, const bool *in) {
 /* What the piece takes at a point, in additions, with roots kept (`kept`) or not; only the values that its results
  * need. Where roots are computed once the fields that it reads count, of which keeping roots may leave some. */
 static double piece_cost(const Alike *s, const Block *body, bool kept) {
+  ArenaMark mark = arena_mark(s->m->arena);
   bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
   double sum = 0;
   for (int i = 0; i < s->n && kept; i++)
     in[i] = s->v[i].op && s->root[s->v[i].of];
   for (int i = 0; i < body->last->noperands; i++)
     sum += alike_cone(s, body->last->operands[i]->id, in);
-  return sum + (s->once ? s->field * fields_read(s, in) : 0);
+  sum += s->once ? s->field * fields_read(s, in) : 0;
+  arena_release(s->m->arena, mark);
+  return sum;
 }
 
 /* What the roots take at a point. */
 static double roots_cost(const Alike *s) {
+  ArenaMark mark = arena_mark(s->m->arena);
   bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
   double sum = 0;
   for (int i = 0; i < s->n; i++)
     sum += s->root[i] ? alike_cone(s, i, in) : 0;
+  arena_release(s->m->arena, mark);
   return sum;
 }
 

@@ -129,8 +129,11 @@ static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
   seen[of] = deep + 1;
   Type t = op->results[0]->type;
   if (!deep && !a->v[of].fixed && (t == TY_F32 || t == TY_F64) && alike_takes(a, of) >= tuning.hoisted_least) {
+    ArenaMark mark = arena_mark(a->m->arena);
     Alike one = with_root(a, of);
-    if (find_place(&one, box, &l->place[of])) {
+    bool found = find_place(&one, box, &l->place[of]);
+    arena_release(a->m->arena, mark);
+    if (found) {
       a->nroots += !a->root[of];
       a->root[of] = true;
       return;

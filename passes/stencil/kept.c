@@ -44,9 +44,9 @@ static bool goes_on(const Alike *s, const Box *box, int d, OutsideRule rule) {
 static bool are_of_one_point(const Alike *s) {
   bool one = true;
   for (int r = 0; r < s->n && one; r++) {
-    bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
     if (!s->root[r])
       continue;
+    bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
     alike_cone(s, r, in);
     for (int i = 0; i < s->n; i++)
       for (int d = 0; d < s->rank && in[i] && s->v[i].op->code == OP_ACCESS; d++)
@@ -58,14 +58,16 @@ static bool are_of_one_point(const Alike *s) {
 /* What is made of the values of one point may follow any rule that leads to a point of the field. */
 OutsideRule kept_rule(const Alike *s, const Box *box, const int64_t *low, const int64_t *high) {
   static const OutsideRule rules[] = {OUTSIDE_PERIODIC, OUTSIDE_CLAMP, OUTSIDE_MIRROR};
-  for (int k = 0; k < 3; k++) {
+  OutsideRule rule = OUTSIDE_NONE;
+  ArenaMark mark = arena_mark(s->m->arena);
+  for (int k = 0; k < 3 && rule == OUTSIDE_NONE; k++) {
     bool all = k == 0 || are_of_one_point(s);
     for (int d = 0; d < s->rank && all; d++)
       all = (k == 0 && !low[d] && !high[d]) || goes_on(s, box, d, rules[k]);
-    if (all)
-      return rules[k];
+    rule = all ? rules[k] : OUTSIDE_NONE;
   }
-  return OUTSIDE_NONE;
+  arena_release(s->m->arena, mark);
+  return rule;
 }
 
 /* Does an access at `off` to field `f` give a value at all points of `box`, by an outside rule or since it lies inside?
@@ -85,12 +87,14 @@ static bool gives_value(const Module *m, const Box *box, const Field *f, const i
 bool kept_is_here(OutsideRule rule) { return rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR; }
 
 bool kept_is_defined(const Alike *s, const Box *box) {
+  ArenaMark mark = arena_mark(s->m->arena);
   const bool *in = alike_made_of(s);
   bool defined = true;
   for (int i = 0; i < s->n && defined; i++) {
     const Op *op = in[i] ? s->v[i].op : NULL;
     defined = !op || op->code != OP_ACCESS || gives_value(s->m, box, &s->m->fields[op->sym], op->off);
   }
+  arena_release(s->m->arena, mark);
   return defined;
 }
 
