@@ -240,16 +240,22 @@ bool argument_writes(const Module *m, const KArg *a, int field) {
   return b->kind == BUFFER_FIELD && b->field == field;
 }
 
-void fields_with_init(const Module *m, bool *has) {
-  for (int i = 0; i < m->ninits; i++)
-    for (int t = 0; t < m->inits[i].ntargets; t++)
-      has[m->inits[i].targets[t]] = true;
-  for (int i = 0; i < m->host.init.nops; i++) {
-    if (m->host.init.ops[i].kind != HOST_LAUNCH)
+/* Notes the fields that the kernels of a sequence write. */
+static void note_written(const Module *m, const HostSeq *seq, bool *has) {
+  for (int i = 0; i < seq->nops; i++) {
+    if (seq->ops[i].kind != HOST_LAUNCH)
       continue;
-    const Kernel *k = &m->kernels[m->host.init.ops[i].a];
+    const Kernel *k = &m->kernels[seq->ops[i].a];
     for (int j = 0; j < k->nargs; j++)
       for (int f = 0; f < m->nfields; f++)
         has[f] |= argument_writes(m, &k->args[j], f);
   }
+}
+
+void fields_with_init(const Module *m, bool *has) {
+  for (int i = 0; i < m->ninits; i++)
+    for (int t = 0; t < m->inits[i].ntargets; t++)
+      has[m->inits[i].targets[t]] = true;
+  note_written(m, &m->host.init, has);
+  note_written(m, &m->host.once, has);
 }
