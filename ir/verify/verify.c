@@ -284,9 +284,17 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
       verify_fail(v, st->loc, "the extent is out of range in dimension %d", d);
 }
 
-/* Fails if `op` of what is computed once reads what steps change (a block_walk callback). */
+/* Init number `init`, which is computed once. */
+typedef struct Once {
+  Verifier *v;
+  int init;
+} Once;
+
+/* Fails if `op` of what is computed once reads what steps change, or what is computed no earlier: done again, it would
+ * come to other values (a block_walk callback). */
 static void check_unchanging(void *user, Op *op) {
-  Verifier *v = user;
+  const Once *once = user;
+  Verifier *v = once->v;
   const Module *m = v->m;
   bool changes =
       op->code == OP_STEP || op->code == OP_ELEMENT || (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction);
@@ -298,6 +306,10 @@ static void check_unchanging(void *user, Op *op) {
   }
   if (changes)
     verify_fail(v, op->loc, "it reads what may change while the program runs");
+  for (int i = once->init; i < m->ninits && op->code == OP_ACCESS; i++)
+    if (holds(m->inits[i].ntargets, m->inits[i].targets, op->sym))
+      verify_fail(v, op->loc, "it reads field '%s', which is computed %s", m->fields[op->sym].name,
+                  i == once->init ? "by it" : "behind it");
 }
 
 /* What is computed once stands behind the other inits, reads what no step changes, and nothing else writes it. */
@@ -308,7 +320,7 @@ static void check_once(Verifier *v, int n) {
   if (m->part)
     verify_fail(v, st->loc, "there is none in a part of a grid");
   for (int i = 0; i < st->npieces; i++)
-    block_walk(st->pieces[i].body, check_unchanging, v);
+    block_walk(st->pieces[i].body, check_unchanging, &(Once){v, n});
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *other = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     if (i < m->ninits && i > n && !other->once)

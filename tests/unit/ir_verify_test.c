@@ -66,6 +66,11 @@ static const Bad BAD[] = {
      "once 'o': it reads what may change while the program runs"},
     {ONCE "once @o (@F) { piece [0] (@F) { %s = step : i64 %0 = convert %s : f32 yield %0 } } }",
      "once 'o': it reads what may change while the program runs"},
+    {ONCE "once @o (@F) { piece [0] (@F) { %0 = access @F[0] : f32 yield %0 } } }",
+     "once 'o': it reads field 'F', which is computed by it"},
+    {ONCE "field @E : f32 on [0 .. N - 1] once @o (@F) { piece [0] (@F) { %0 = access @E[0] : f32 yield %0 } } "
+          "once @p (@E) { } }",
+     "once 'o': it reads field 'E', which is computed behind it"},
     {ONCE "once @o (@A) { } " STEP "}", "once 'o': 's' writes field 'A', too"},
     {ONCE "once @o (@F) { } init @i (@A) { } }", "once 'o': init 'i' stands behind it"},
     {ONCE "once @o (@T) { } }", "once 'o': field 'T' is temp, or has older levels"},
