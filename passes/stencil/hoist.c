@@ -172,6 +172,24 @@ static int64_t root_bytes(const Alike *a) {
   return bytes;
 }
 
+/* Leaves of the roots those that take longest, as many as may be made. How many are left out. */
+static int32_t keep_longest(const Hoist *h, Alike *a) {
+  ArenaMark mark = arena_mark(a->m->arena);
+  double *takes = ARENA_ARRAY(a->m->arena, double, a->n + 1);
+  int32_t out = 0;
+  for (int i = 0; i < a->n; i++)
+    takes[i] = a->root[i] ? alike_takes(a, i) : 0;
+  for (; a->nroots > h->left || root_bytes(a) > h->bytes; out++) {
+    int32_t least = -1;
+    for (int i = 0; i < a->n; i++)
+      least = a->root[i] && (least < 0 || takes[i] < takes[least]) ? i : least;
+    a->root[least] = false;
+    a->nroots--;
+  }
+  arena_release(a->m->arena, mark);
+  return out;
+}
+
 /* ---- rewriting */
 
 /* Adds the field of class `of` and the init that makes it, once. Where it is read. */
@@ -221,17 +239,20 @@ static void hoist_stencil(Hoist *h, int st) {
   if (body_number(body) > MOST_VALUES)
     return;
   Look best = {0};
-  int32_t refused = 0;
+  int32_t refused = 0, left_out = 0;
   for (int i = 0; i < 2 * MOST_DEEP; i++) {
     Look l = look_at(h, st, piece, i / 2, i % 2);
-    bool fits = l.a.nroots <= h->left && root_bytes(&l.a) <= h->bytes;
     if (!alike_pays(&l.a, body, tuning.hoisted_gain))
       continue;
-    refused = fits || refused ? refused : l.a.nroots;
-    if (fits && (!best.still || alike_cost(&l.a, body) < alike_cost(&best.a, body)))
+    refused = refused ? refused : l.a.nroots;
+    int32_t out = keep_longest(h, &l.a);
+    if (alike_pays(&l.a, body, tuning.hoisted_gain) &&
+        (!best.still || alike_cost(&l.a, body) < alike_cost(&best.a, body))) {
       best = l;
+      left_out = out;
+    }
   }
-  h->refused += best.still ? 0 : refused;
+  h->refused += best.still ? left_out : refused;
   if (best.still)
     apply(h, &best);
 }
