@@ -57,8 +57,13 @@ INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16,
 def axes():
     """{(family, rank): {knob: its values}}, for targets with threads; tiles in lanes are a family of their own here."""
     with open(os.path.join(TOP, "passes", "plan", "axes.def"), encoding="utf-8") as f:
-        rows = re.findall(r'^AXES\((\w+), (\d), true, "(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)"\)', f.read(), re.M | re.S)
-    return {(r[0].lower() + r[7].replace("|", "-"), int(r[1])): {k: v.replace("|", " ").split() for k, v in zip(KNOBS, r[2:])} for r in rows}
+        rows = re.findall(r"^AXES\((\w+), (\d), true, (.*?\))\)$", f.read(), re.M | re.S)
+    table = {}
+    for family, rank, axes in rows:
+        said = {knob.lower(): values for knob, values in re.findall(r'AXIS\((\w+), "(.*?)"\)', axes)}
+        kind = said.get("tiles", "").replace("|", "-")
+        table[family.lower() + kind, int(rank)] = {k: said.get(k.lower(), "").replace("|", " ").split() for k in KNOBS}
+    return table
 
 
 def source(program):
