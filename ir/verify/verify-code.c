@@ -289,10 +289,12 @@ static bool is_multiple(const Verifier *v, Affine rows, int64_t of) {
 }
 
 /* What moves `bytes` of buffer `b` at once must find them at a multiple of them, of 16 if there are more, in all rows.
- */
+ * Less than an element was reported. */
 static void check_whole_rows(Verifier *v, const Op *op, int b, int bytes) {
   const Buffer *of = &v->m->buffers[b];
   int rank = buffer_rank(v->m, b), n = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(buffer_type(v->m, b));
+  if (n < 1)
+    return;
   if (of->kind == BUFFER_FIELD && rank > 1 && !is_multiple(v, field_row(v->m->arena, &v->m->fields[of->field]), n))
     fail_op(v, op, "rows of '%s' are not surely whole %d bytes, a multiple of %d elements", of->name,
             n * type_size(buffer_type(v->m, b)), n);
