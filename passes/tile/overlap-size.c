@@ -15,8 +15,8 @@ int64_t overlap_width(const Launch *l, const Schedule *s, int d) {
   return cells - in_lanes(l->hull.lo[d], s->elems[d]) - in_lanes(l->hull.hi[d], s->elems[d]);
 }
 
-int64_t lanes_bytes(const Launch *l, const Schedule *s) {
-  const Lanes *x = lanes_new(l);
+int64_t lanes_bytes(const Lanes *x, const Schedule *s) {
+  const Launch *l = x->l;
   int64_t sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     const LaneRows *r = &x->rows[f];
@@ -40,7 +40,7 @@ int64_t overlap_bytes(const TargetInfo *t, const Launch *l, const Schedule *s) {
   int64_t bytes = 0;
   cells_of(s, rank, cells);
   if (t->simt)
-    return s->tiles == TILES_LANES ? lanes_bytes(l, s) : launch_array_bytes(l, cells);
+    return s->tiles == TILES_LANES ? lanes_bytes(lanes_new(l), s) : launch_array_bytes(l, cells);
   for (int f = 0; f < l->m->nfields; f++)
     bytes += l->use[f].versions ? 2 * type_size(l->m->fields[f].type) : 0;
   for (int d = 0; d < rank; d++)

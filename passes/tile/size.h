@@ -10,6 +10,7 @@
 #ifndef STC_PASSES_SIZE_H
 #define STC_PASSES_SIZE_H
 
+#include "passes/tile/lanes.h"
 #include "passes/tile/stream.h"
 
 /* ---------------------------------------------------------------- overlap-size.c */
@@ -19,8 +20,8 @@
 int64_t lanes_halo(const Launch *l, int V);
 /* Points that a tile of schedule `s`, in lanes or not, gives out in dimension `d`; <= 0 if none. */
 int64_t overlap_width(const Launch *l, const Schedule *s, int d);
-/* Bytes of shared memory that a block of schedule `s` takes. */
-int64_t lanes_bytes(const Launch *l, const Schedule *s);
+/* Bytes of shared memory that a block of schedule `s` takes whose warps trade `x`. */
+int64_t lanes_bytes(const Lanes *x, const Schedule *s);
 /* Bytes that a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a
  * field at once. */
 int64_t overlap_bytes(const TargetInfo *t, const Launch *l, const Schedule *s);

@@ -44,8 +44,9 @@ typedef struct Reach {
 struct TileWork {
   const TargetInfo *t;
   const Launch *l;
-  Instance *of; /* [instance] */
-  Reach *reach; /* [field] */
+  Instance *of;       /* [instance] */
+  Reach *reach;       /* [field] */
+  const Lanes *lanes; /* what warps trade in tiles in lanes, in rank 2 with threads */
   double kept, alive, beside, pieces;
   bool turned;
 };
@@ -365,7 +366,7 @@ static double alive_words(const Launch *l) {
 /* The same of a tile in lanes: of the field that takes most the cells, the rows that it reads of other warps but for
  * two, and what it reads beside a column; less of others, for they are computed one after the other. */
 static RegisterNeed lane_registers(const Tile *x) {
-  const Lanes *lanes = lanes_new(x->l);
+  const Lanes *lanes = x->w->lanes;
   double sum = 0, most = 0;
   for (int f = 0; f < x->l->m->nfields; f++) {
     const LaneRows *rows = &lanes->rows[f];
@@ -436,7 +437,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   add_bytes(x, x->w->reach, &memory, &cache);
   load.memory_bytes = memory * load.points;
   load.cache_bytes = cache * load.points;
-  load.shared = x->s->tiles == TILES_LANES ? lanes_bytes(l, x->s) : launch_array_bytes(l, cells);
+  load.shared = x->s->tiles == TILES_LANES ? lanes_bytes(x->w->lanes, x->s) : launch_array_bytes(l, cells);
   RegisterNeed need = registers_of(x);
   load.registers = x->t->simt ? model_registers(x->t, x->threads, &need, &load.spilled) : 0;
   return load;
@@ -448,6 +449,7 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l) {
                   .l = l,
                   .of = ARENA_ARRAY(l->m->arena, Instance, l->n + 1),
                   .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1),
+                  .lanes = t->simt && l->m->grid.rank == 2 ? lanes_new(l) : NULL,
                   .kept = kept_words(l),
                   .alive = alive_words(l),
                   .pieces = launch_edge_pieces(t, l),
