@@ -138,9 +138,9 @@ static void read_tile(Reader *r, bool whole, Schedule *p) {
     Loc at = reader_next(r).loc;
     const KnobRow *row = knob_row(i);
     if (!whole && !is_of_launch(row))
-      reader_error(r, at, "'%s' is said of the whole plan, in its first line", row->word);
+      reader_error(r, at, "'%s' applies to the whole plan, and stands in its first line", row->word);
     else if (seen & 1 << i)
-      reader_error(r, at, "'%s' is said twice", row->word);
+      reader_error(r, at, "'%s' is given twice", row->word);
     else if (p->family != FAMILY_AUTO && !family_has(p->family, i))
       reader_error(r, at, "the %s schedule has no '%s'; leave it out", family_name(p->family), row->word);
     seen |= 1 << i;

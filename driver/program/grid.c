@@ -7,9 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Takes messages, and shows none. */
-static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
-
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts) {
   Define *defines = ARENA_ARRAY(a, Define, p->options.ndefines + n + 1);
   Const *values = ARENA_ARRAY(a, Const, m->nscalars + 1);
@@ -33,7 +30,7 @@ bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *te
       whole.box.hi[d] = m->part->own.hi[d];
     }
   memset(extents, 0, sizeof *extents * MAX_RANK);
-  const Const *values = program_bind(p, m, a, diags_new(a, drop_message, NULL), n, texts);
+  const Const *values = program_bind(p, m, a, diags_quiet(a), n, texts);
   return values && field_shape(&whole, values, extents) > 0;
 }
 

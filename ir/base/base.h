@@ -112,6 +112,8 @@ enum { MAX_ERRORS = 20 };
 
 /* `fn` is called for each message as it comes (NULL: diag_print to stderr). Lives in `a`. */
 Diags *diags_new(Arena *a, DiagFn fn, void *user);
+/* The same for what is only tried: nobody gets its messages. */
+Diags *diags_quiet(Arena *a);
 /* Registers the source `text` (not copied) under `name` and returns its file index. */
 int diags_add_source(Diags *d, const char *name, const char *text);
 /* Reports; a note belongs to the message before it. */

@@ -26,6 +26,8 @@ static void print_to_stderr(void *user, const Diag *d) {
   diag_print(stderr, d, false);
 }
 
+static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
+
 Diags *diags_new(Arena *a, DiagFn fn, void *user) {
   Diags *d = ARENA_NEW(a, Diags);
   d->arena = a;
@@ -33,6 +35,8 @@ Diags *diags_new(Arena *a, DiagFn fn, void *user) {
   d->user = user;
   return d;
 }
+
+Diags *diags_quiet(Arena *a) { return diags_new(a, drop_message, NULL); }
 
 int diags_add_source(Diags *d, const char *name, const char *text) {
   Source s = {arena_strdup(d->arena, name), text};

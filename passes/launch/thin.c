@@ -53,19 +53,16 @@ void launch_copy_back(Launch *l) {
 
 /* ---- parts */
 
-/* Nobody is told what is wrong with the params' defaults. */
-static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
-
 /* What is kept of the scalars' values, and how much the module had when they were found. */
 struct Defaults {
   int32_t nscalars, nfields, nchecks, nkernels;
   const Const *values;
 };
 
-/* The values by themselves. */
+/* The values by themselves. Nobody is told what is wrong with the params' defaults. */
 static const Const *bind_defaults(const Module *m) {
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
-  return module_bind(m, 0, NULL, scalars, diags_new(m->arena, drop_message, NULL)) ? scalars : NULL;
+  return module_bind(m, 0, NULL, scalars, diags_quiet(m->arena)) ? scalars : NULL;
 }
 
 const Const *default_scalars(const Module *m) {

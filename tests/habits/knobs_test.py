@@ -72,7 +72,7 @@ def check_command(stc, work):
         assert message in run(*plan, *options, ok=False), options
     assert "-dummy, -mood and -passes out" in run(stc, "tune", "-mood=bad", program, ok=False)
     for text, message in (("plan naive dummy=3", "the naive schedule has no 'dummy'"), ("plan overlap mood=odd", "'odd' is neither good nor bad"),
-                          ("plan overlap\n launch overlap mood=bad", "'mood' is said of the whole plan"), ("plan overlap x=1", "dummy, mood, launch")):
+                          ("plan overlap\n launch overlap mood=bad", "'mood' applies to the whole plan"), ("plan overlap x=1", "dummy, mood, launch")):
         (work / "p.plan").write_text(text)
         assert message in run(*plan, f"-plan={work}/p.plan", ok=False), text
     (work / "p.plan").write_text("plan overlap T=2 dummy=3 mood=bad")

@@ -23,8 +23,6 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
   return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
 }
 
-static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
-
 /* The seconds a step that are expected of what family `id` makes of c->schedule for module `m`; infinite: nothing, or
  * nobody knows. Messages are dropped: what is taken says its own. */
 static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
@@ -36,7 +34,7 @@ static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
   Module *trial = module_trial(m);
   want.family = id;
   with.schedule = &want;
-  with.diags = diags_new(c->arena, drop_message, NULL);
+  with.diags = diags_quiet(c->arena);
   if ((id == FAMILY_WARPS && !schedule_suits_warps(c, m, size)) || !plan_make(&with, trial, &s) || s.T != T)
     return INFINITY;
   Module *cut = module_trial(m);
