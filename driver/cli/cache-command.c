@@ -11,7 +11,8 @@ StcStatus command_cache(const Command *c) {
   int files;
   int64_t bytes;
   if (!folder)
-    return context_error(c->context, "there is no cache: neither XDG_CACHE_HOME nor HOME is set"), STC_USAGE;
+    return context_error(c->context, "there is no cache: HOME is not set, nor XDG_CACHE_HOME to an absolute path"),
+           STC_USAGE;
   if (theirs && c->clear)
     return context_error(c->context,
                          "CUDA_CACHE_PATH=%s is a folder for all that uses CUDA, not stc's: remove what is in it by "

@@ -88,16 +88,16 @@ static void begin(FILE *to) {
 
 /* The last ones. */
 static void end(FILE *to) {
-  static const Item environment[] = {{"STC_TUNE_DB", "`off`: look into no database of schedules"},
-                                     {"XDG_CACHE_HOME",
-                                      "the folder of the user's database, `stc/tune.json` there; default `~/.cache`"},
-                                     {"PATH", "where `ptxas` is looked for"},
-                                     {"TMPDIR", "the folder for temporary files; default `/tmp`"},
-                                     {"CC", "the C compiler of -emit=so; default `cc`"},
-                                     {"STC_LIBCLC",
-                                      "the folder of libclc's bitcode, if it is elsewhere than when stc was built"},
-                                     {"STC_LLD", "the linker of code objects for AMD GPUs; default `ld.lld-22`"},
-                                     {NULL, NULL}};
+  static const Item environment[] = {
+      {"STC_TUNE_DB", "`off`: look into no database of schedules"},
+      {"XDG_CACHE_HOME",
+       "the folder of the user's database, `stc/tune.json` there, if it is an absolute path; default `~/.cache`"},
+      {"PATH", "where `ptxas` is looked for"},
+      {"TMPDIR", "the folder for temporary files; default `/tmp`"},
+      {"CC", "the C compiler of -emit=so; default `cc`"},
+      {"STC_LIBCLC", "the folder of libclc's bitcode, if it is elsewhere than when stc was built"},
+      {"STC_LLD", "the linker of code objects for AMD GPUs; default `ld.lld-22`"},
+      {NULL, NULL}};
   static const Item files[] = {{"FILE.tune.json", "schedules that `stc tune` found for the program beside it"},
                                {"~/.cache/stc/tune.json", "schedules that `stc tune` found for this user"},
                                {NULL, NULL}};

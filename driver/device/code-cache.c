@@ -1,4 +1,5 @@
-/* driver/device/code-cache.c: the folder in which NVIDIA's driver keeps compiled kernels. */
+/* driver/device/code-cache.c: where the user's caches are, and the folder in which NVIDIA's driver keeps compiled
+ * kernels. */
 #include "driver/device/code-cache.h"
 
 #include <dirent.h>
@@ -20,13 +21,18 @@ static const char *variable(const char *name) {
   return s && *s ? s : NULL;
 }
 
-/* Writes the folder's name; false if there is none. */
-static bool own_folder(char path[PATH_SIZE]) {
+bool cache_path(char *path, size_t size, const char *below) {
   const char *cache = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+  if (cache && *cache != '/')
+    cache = NULL;
   if (!cache && !home)
     return false;
-  return snprintf(path, PATH_SIZE, "%s%s/stc/code", cache ? cache : home, cache ? "" : "/.cache") < PATH_SIZE;
+  int n = snprintf(path, size, "%s%s/stc/%s", cache ? cache : home, cache ? "" : "/.cache", below);
+  return n >= 0 && (size_t)n < size;
 }
+
+/* Writes the folder's name; false if there is none. */
+static bool own_folder(char path[PATH_SIZE]) { return cache_path(path, PATH_SIZE, "code"); }
 
 const char *code_cache_folder(Arena *a) {
   char path[PATH_SIZE];

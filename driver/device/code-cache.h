@@ -5,6 +5,10 @@
 
 #include "driver/program/program.h"
 
+/* Writes where `below` is in the user's folder of stc's caches: $XDG_CACHE_HOME/stc/BELOW, or ~/.cache/stc/BELOW where
+ * that variable is no absolute path, which the XDG base directory specification has programs ignore. False: there is no
+ * home, or `size` bytes do not hold it. */
+bool cache_path(char *path, size_t size, const char *below);
 /* The folder: $XDG_CACHE_HOME/stc/code, or ~/.cache/stc/code; NULL: there is no home. */
 const char *code_cache_folder(Arena *a);
 /* The folder that the user has named for the driver by CUDA_CACHE_PATH; NULL: none but stc's own. */

@@ -5,6 +5,7 @@
  *                                "name": "heat", "real": "f32", "schedule": "plan overlap T=8 ...", "gpts":
  *                                1246.1, "date": "2026-11-21"}]}
  */
+#include "driver/device/code-cache.h"
 #include "driver/files/files.h"
 #include "driver/tune/db/tune-db.h"
 
@@ -48,10 +49,8 @@ const char *tune_path_beside(Arena *a, const char *file) {
 }
 
 const char *tune_path_user(Arena *a) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (cache && *cache)
-    return arena_printf(a, "%s/stc/tune.json", cache);
-  return home && *home ? arena_printf(a, "%s/.cache/stc/tune.json", home) : NULL;
+  char path[4096];
+  return cache_path(path, sizeof path, "tune.json") ? arena_strdup(a, path) : NULL;
 }
 
 /* ---------------------------------------------------------------- reading */
