@@ -43,7 +43,7 @@ static const char *const members[][2] = {{"-schedule", "schedule"},
                                          {"-emit=obj", "STC_EMIT_OBJ"},
                                          {"--device", "device"},
                                          {"--split", "split"},
-                                         {"--mpi", "mpi"},
+                                         {"--mpi", "STC_MPI"},
                                          {"--first-step", "stc_plan_first_step"},
                                          {"--time=kernels", "stc_plan_time_kernels"}};
 

@@ -87,11 +87,11 @@ static StcStatus no_module(StcContext *c) {
                        "%s%s%s%s there is no stc-mpi.so, by which stc uses MPI, beside stc (in %s) or in $STC_MPI; "
                        "`mpicc -shared -fPIC -o stc-mpi.so stc-mpi.c` makes it from share/stc/stc-mpi.c, in the Python "
                        "package from "
-                       "stc/mpi/stc-mpi.c, in the sources from driver/split/stc-mpi.c, %s=FILE names it, %s=none has "
-                       "each process work for itself",
+                       "stc/mpi/stc-mpi.c, in the sources from driver/split/stc-mpi.c, %s=FILE names it%s",
                        launched ? by : "several processes are to work on one grid", launched ? " started " : "",
-                       launched ? processes : "", launched ? ", but" : ", but", folder, option_name(c, "--mpi", "mpi"),
-                       option_name(c, "--mpi", "mpi")),
+                       launched ? processes : "", launched ? ", but" : ", but", folder,
+                       option_name(c, "--mpi", "STC_MPI"),
+                       c->command ? ", --mpi=none has each process work for itself" : ""),
          STC_DEVICE;
 }
 

@@ -26,16 +26,21 @@ class Message(NamedTuple):
 _CALLS = {"stc_plan_set": "plan[name] = values", "stc_plan_set_array": "plan[name] = values", "stc_plan_get": "plan[name]",
           "stc_plan_set_component": "plan[name] = values", "stc_plan_get_component": "plan[name]", "stc_plan_part_set": "part[name] = values",
           "stc_plan_part_get": "part[name]", "stc_plan_new_split": "program.plan(split=...)", "stc_plan_new": "program.plan(...)",
-          "stc_program_plan": "program.schedule", "stc_plan_restart": "plan.restart()", "stc_program_manifest": 'program.emit("manifest")',
-          "stc_program_header": 'program.emit("header")'}
+          "stc_program_plan": 'program.emit("plan")', "stc_plan_restart": "plan.restart()", "stc_program_manifest": 'program.emit("manifest")',
+          "stc_program_header": 'program.emit("header")', "stc_program_emit": "program.emit(...)", "stc_plan_run": "plan.run(...)",
+          "stc_plan_run_async": "plan.run(..., wait=False)", "stc_plan_wait": "plan.wait()", "stc_plan_busy": "plan.busy",
+          "stc_plan_bind": "plan.bind(...)", "stc_plan_stream": "plan.stream", "stc_plan_first_step": "plan.first_step(...)",
+          "stc_plan_new_ranks": "program.plan(comm=...)", "stc_plan_probes": "plan.probes", "stc_plan_series": "plan.reductions",
+          "stc_plan_schedule": "plan.schedule", "stc_plan_device": "plan.device"}
 _WORDS = {"no_contract": "contract=False", "no_hoist": "hoist=False", "march": "arch", "mcpu": "arch"}
 
 
 def in_python(text: str) -> str:
-    """The text of a message of the library's, with Python's names for the calls and options that it names."""
+    """The text of a message of the library's, with Python's names for the calls and options that it names. What Python does not have keeps its
+    name."""
     text = re.sub(r"\bopt_level ([1-4])\b", lambda m: f"opt_level={int(m[1]) - 1}", text)
     text = re.sub(r"\bSTC_EMIT_([A-Z]+)\b", lambda m: f'program.emit("{m[1].lower()}")', text)
-    text = re.sub(r"\bstc_(plan|program)_(\w+)", lambda m: _CALLS.get(m[0], f"{m[1]}.{m[2]}"), text)
+    text = re.sub(r"\bstc_(?:plan|program)_\w+", lambda m: _CALLS.get(m[0], m[0]), text)
     return re.sub(r"\b(no_contract|no_hoist|march|mcpu)\b(?!['\"`])", lambda m: _WORDS[m[0]], text)
 
 

@@ -124,6 +124,7 @@ _FUNCTIONS = {
     "stc_compile_file": (c.c_int, [P, c.c_char_p, c.POINTER(COptions), OUT]), "stc_program_free": (None, [P]),
     "stc_program_emit": (c.c_int, [P, c.c_int, OUT, c.POINTER(c.c_size_t)]),
     "stc_program_manifest": (c.c_int, [P, c.POINTER(c.c_char_p)]), "stc_program_header": (c.c_int, [P, c.POINTER(c.c_char_p)]),
+    "stc_program_plan": (c.c_int, [P, c.POINTER(c.c_char_p)]),
     "stc_program_name": (c.c_char_p, [P]), "stc_program_field_count": (c.c_int, [P]), "stc_program_field_name": (c.c_char_p, [P, c.c_int]),
     "stc_program_find_field": (c.c_int, [P, c.c_char_p]), "stc_program_array_count": (c.c_int, [P]),
     "stc_program_array_name": (c.c_char_p, [P, c.c_int]), "stc_program_find_array": (c.c_int, [P, c.c_char_p]),

@@ -136,15 +136,15 @@ class Program(Owner):
         return [text_of(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
 
     def emit(self, what: str = "obj") -> Union[str, bytes]:
-        """What the compiler made: "ast", "sir", "kir", "llvm", "asm", "manifest", "header" as text, "obj" (the artifact: PTX, a code object,
+        """What the compiler made: "ast", "sir", "kir", "llvm", "asm", "manifest", "header" and "plan" (which `schedule` of stc.compile takes) as text, "obj" (the artifact: PTX, a code object,
         an object file) as bytes."""
         kinds = ["ast", "sir", "kir", "llvm", "asm", "obj"]
-        if what in ("manifest", "header"):
+        if what in ("manifest", "header", "plan"):
             text = c.c_char_p()
             self._context.check(self._context.make((self, text), lambda: getattr(lib, f"stc_program_{what}")(self._handle, c.byref(text))))
             return text.value.decode()
         if what not in kinds:
-            raise ValueError(f"emit({what!r}): there are {', '.join(kinds)}, manifest and header")
+            raise ValueError(f"emit({what!r}): there are {', '.join(kinds)}, manifest, header and plan")
         data, size = c.c_void_p(), c.c_size_t()
         self._context.check(self._context.make((self, data, size),
                                                lambda: lib.stc_program_emit(self._handle, kinds.index(what), c.byref(data), c.byref(size))))
