@@ -327,18 +327,23 @@ static bool in_frame(const Finder *x, int i) {
   return in;
 }
 
-/* Makes f->tiled and f->whole, and what T steps reach. Tiles leave out the probes that see nothing but the frame. */
-static bool make_modules(Finder *x) {
-  Module *tiled = inner_step(x), *whole = module_trial(x->m);
+/* Finds the probes that tiles leave out, since they see nothing but the frame, whose halo is known; are there any? */
+static bool find_left(Finder *x) {
   bool seen = false;
-  if (!tiled)
-    return false;
-  repeat(x, tiled);
   for (int i = 0; i < x->m->nstencils; i++) {
     x->left[i] = x->role[i] == FRAME_PROBE && in_frame(x, i);
     seen = seen || x->left[i];
   }
-  if (seen)
+  return seen;
+}
+
+/* Makes f->tiled and f->whole, and what T steps reach. */
+static bool make_modules(Finder *x) {
+  Module *tiled = inner_step(x), *whole = module_trial(x->m);
+  if (!tiled)
+    return false;
+  repeat(x, tiled);
+  if (find_left(x))
     repeat(x, tiled = inner_step(x));
   whole->fields = tiled->fields;
   whole->nfields = tiled->nfields;
@@ -523,9 +528,14 @@ static bool start(Finder *x, const Module *m, int T) {
   return check_inner(x) && find_inner(x);
 }
 
-Module *frame_step(const Module *m, const char **why) {
+Module *frame_step(const Module *m, int T, const char **why) {
   Finder x;
-  Module *step = start(&x, m, 1) ? inner_step(&x) : NULL;
+  Module *step = start(&x, m, T > 1 ? T : 1) ? inner_step(&x) : NULL;
+  if (step && T > 1) {
+    repeat(&x, step);
+    find_left(&x);
+    step = inner_step(&x);
+  }
   *why = x.why;
   return step;
 }

@@ -59,9 +59,10 @@ typedef struct Frame {
 const Frame *frame_new(const Module *m, int T, const char **why);
 /* The launch of f->tiled, all of whose stores go to other buffers than its loads. */
 Launch *frame_tile(const Frame *f);
-/* The inner stencils of `m`, one step of them, as a module of its own; NULL: there would be no frame, and *why says
+/* One step of the stencils that tiles of `T` steps of `m` make, as a module of its own: those inside, and the probes
+ * that see more than the frame; all probes where T is 0, not known yet. NULL: there would be no frame, and *why says
  * why. */
-Module *frame_step(const Module *m, const char **why);
+Module *frame_step(const Module *m, int T, const char **why);
 /* How deep into the inner box the steps of the frame read. */
 Extent frame_read(const Frame *f);
 /* What is left of the grid where the frame reaches `depth` into the inner box; empty on small grids. */

@@ -182,8 +182,20 @@ int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n) {
   return warps_late_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
 }
 
+/* How many registers a tile may be expected to take before they are short. Sums of several rows, at several levels of a
+ * warp or in f64, were seen to spill earlier. */
+static double most_registers(const WarpLevel *e, const WarpShape *w) {
+  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = w->C > 1 || warps_largest(e) > 4;
+  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
+}
+
+bool warps_hold_numbers(const WarpLevel *e, const WarpShape *w) {
+  return !w->move.producers && warps_registers(e, w) > most_registers(e, w);
+}
+
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
-  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + 4 * VECTOR_BYTES;
+  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + WARP_PUT_NUMBERS * 8;
+  bytes += warps_hold_numbers(e, w) ? WARP_HELD_NUMBERS * 4 : 0;
   for (int n = 0; n < e->nfields; n++)
     bytes += warps_ring_rows(e, w, n) * WARP_LANES * w->X * type_size(e->m->fields[e->field[n].field].type);
   return bytes;

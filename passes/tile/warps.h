@@ -151,6 +151,10 @@ int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w);
  * the last, which a field has that a stage writes. Ring `r` > 0 begins at row warps_late_begin. */
 int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n);
 int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r);
+/* Numbers that a block puts by in shared memory, of 8 bytes, and those, of 4, that two warps hold there from group to
+ * group where registers are short: are they? */
+enum { WARP_PUT_NUMBERS = 4, WARP_HELD_NUMBERS = 16 };
+bool warps_hold_numbers(const WarpLevel *e, const WarpShape *w);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w);

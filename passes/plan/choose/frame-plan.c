@@ -56,6 +56,32 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   return T * (f->nlevels * tuning.frame_gap + bytes / rate) + tuning.frame_gap;
 }
 
+/* Can tiles of plan `s` make the step `step`? */
+static bool can_make(const PassContext *c, const Module *step, const Schedule *s) {
+  Schedule all = *s, again;
+  PassContext with = *c;
+  all.edges = c->schedule->edges;
+  with.schedule = &all;
+  with.diags = diags_quiet(c->arena);
+  return plan_make(&with, step, &again) && again.T == s->T;
+}
+
+/* The plan of tiles as context `c` has it asked for in *want, in *s, and the step of module `m` that such tiles make:
+ * how many steps a tile has decides which probes they leave to the frame. Where what they make does not fit another
+ * plan is found, of no more steps, which *want then says. NULL: there is none, and *why says why if the diagnostics do
+ * not. */
+static Module *plan_inside(PassContext *c, const Module *m, Schedule *want, Schedule *s, const char **why) {
+  for (Module *step = frame_step(m, 0, why);;) {
+    if (!step || !plan_make(c, step, s))
+      return NULL;
+    Module *made = frame_step(m, s->T, why);
+    if (!made || made->nstencils == step->nstencils || can_make(c, made, s))
+      return made;
+    want->T = s->T;
+    step = made;
+  }
+}
+
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
  * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
 static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
@@ -63,13 +89,11 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
   Schedule inside = *want;
   PassContext with = *c;
   const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
-  *why = "the target has no threads, whose tiles alone can leave out layers";
-  Module *step = c->target->simt ? frame_step(m, why) : NULL;
-  if (!step)
-    return false;
   inside.edges = EDGES_OPEN;
   with.schedule = &inside;
-  if (!plan_make(&with, step, s))
+  *why = "the target has no threads, whose tiles alone can leave out layers";
+  Module *step = c->target->simt ? plan_inside(&with, m, &inside, s, why) : NULL;
+  if (!step)
     return false;
   *why = "tiles inside make one step each";
   if (s->T < 2 || s->ngroups > 1)

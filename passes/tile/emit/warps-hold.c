@@ -2,19 +2,12 @@
  * where registers are short. What ptxas would put by in local memory has a cache of few KiB beside so much shared
  * memory. Where they are not it is slower, for these two warps have the most to do. */
 #include "passes/tile/emit/lower-warps.h"
-#include "passes/base/tuning.h"
 
-/* How many registers a tile may be expected to take before they are short. Sums of several rows, at several levels of a
- * warp or in f64, were seen to spill earlier. */
-static double most_registers(const WarpKernel *k) {
-  const WarpLevel *e = k->e;
-  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = k->w.C > 1 || warps_largest(e) > 4;
-  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
-}
+_Static_assert(HELD *HELD_NUMBERS == WARP_HELD_NUMBERS, "shapes count what is held");
 
 void warps_make_held(WarpKernel *k) {
   const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
-  bool is_short = warps_bulk(k) && !k->w.move.producers && warps_registers(k->e, &k->w) > most_registers(k);
+  bool is_short = warps_bulk(k) && warps_hold_numbers(k->e, &k->w);
   k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 

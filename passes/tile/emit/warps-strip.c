@@ -128,6 +128,7 @@ void warps_share(WarpKernel *k, Value **from, Value **to) {
 /* What of the block's part of the list is put by in shared memory: kept in registers, it would take them from what is
  * computed meanwhile. */
 enum { PUT_FIRST, PUT_END, PUT_STRIPS, PUT_LENGTH, PUT };
+_Static_assert((int)PUT == (int)WARP_PUT_NUMBERS, "shapes count what is put by");
 
 /* The indices of what is put by as number `i`. */
 static void put_place(WarpKernel *k, int i, Value **at) {
