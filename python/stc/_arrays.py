@@ -83,21 +83,37 @@ def type_name(dtype: Any) -> str:
     return "bf16" if dtype.name == "bfloat16" else next((n for n, d in NUMPY.items() if d == dtype and n != "bf16"), "?")
 
 
-def _elements_apart(strides: Tuple[int, ...], size: int) -> Tuple[int, ...]:
+def _elements_apart(strides: Tuple[int, ...], size: int, cure: str) -> Tuple[int, ...]:
     """Strides in bytes as numbers of elements."""
     for d, s in enumerate(strides):
         if s % max(size, 1):
             raise ValueError(f"the array's places along dimension {d} are {s} bytes apart, no whole number of elements apart of {size} bytes: it is part of another "
-                             "array. Give it a dense copy in C order, or assign it: run[name] = array")
+                             f"array. {cure}")
     return tuple(s // max(size, 1) for s in strides)
 
 
-def memory_of(a: Any, stream: Optional[int] = None) -> Memory:
-    """Where the array is. On a GPU work in `stream` begins when the array is filled."""
+def _cure(name: str) -> str:
+    """What to do about an array on a GPU in which no field can live; to assign it would be the same."""
+    return (f"A field on a GPU lives in the array that it is given: give it a dense copy in C order, run[{name!r}] = array.contiguous() in torch, "
+            "cupy.ascontiguousarray(array) in CuPy")
+
+
+def check_dense(m: Memory, name: str) -> None:
+    """Is the array for field `name`, of single elements, dense in C order?"""
+    dense = 1
+    for d in reversed(range(len(m.shape) if m.strides else 0)):
+        if m.shape[d] > 1 and m.strides[d] != dense:
+            raise ValueError(f"{name}: the array's places along dimension {d} are {m.strides[d]} elements apart, and kernels are made for {dense}: it is padded, "
+                             f"in another order, or part of another array. {_cure(name)}")
+        dense *= m.shape[d]
+
+
+def memory_of(a: Any, name: str, stream: Optional[int] = None) -> Memory:
+    """Where the array for field `name` is. On a GPU work in `stream` begins when the array is filled."""
     if isinstance(a, np.ndarray):
         if not a.flags.writeable:
             raise ValueError("the array is read-only, and a plan writes to the arrays it is bound to; assign it instead: run[name] = array")
-        strides = _elements_apart(a.strides, a.itemsize)
+        strides = _elements_apart(a.strides, a.itemsize, f"Give it a dense copy in C order, or assign it: run[{name!r}] = array")
         return Memory(a.ctypes.data, type_name(a.dtype), a.shape, strides, CPU, 0, a)
     if hasattr(a, "__dlpack__"):
         if getattr(a, "requires_grad", False):
@@ -112,7 +128,7 @@ def memory_of(a: Any, stream: Optional[int] = None) -> Memory:
     if hasattr(a, "__cuda_array_interface__"):
         i = a.__cuda_array_interface__
         item = np.dtype(i["typestr"]).itemsize
-        strides = _elements_apart(i["strides"], item) if i.get("strides") else None
+        strides = _elements_apart(i["strides"], item, _cure(name)) if i.get("strides") else None
         return Memory(i["data"][0] or 0, type_name(i["typestr"]), tuple(i["shape"]), strides, CUDA, 0, a)
     raise TypeError(f"{type(a).__name__} is no array in memory: it has neither __dlpack__ nor __cuda_array_interface__")
 

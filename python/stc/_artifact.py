@@ -189,7 +189,7 @@ class _Run:
 
     def _check(self, name: str, value: Any, b: Mapping[str, Any]) -> int:
         """The address of an array on the device that kernels can work on."""
-        m = arrays.memory_of(value, self.driver.stream)
+        m = arrays.memory_of(value, name, self.driver.stream)
         self.kept.append(m.keep)
         dense = tuple(math.prod(m.shape[d + 1:]) for d in range(len(m.shape)))
         if m.type != b["type"] or m.shape != self._shape(name):

@@ -521,10 +521,12 @@ class Plan(Owner):
             self._check(lib.stc_plan_bind(self._handle, *key, None, False))
             self._kept.pop(key, None)
             return
-        m = arrays.memory_of(array, getattr(self, "_stream", 0))
+        m = arrays.memory_of(array, name, getattr(self, "_stream", 0))
         if self._is_host() == (m.kind in (arrays.CUDA, arrays.ROCM)):
             raise ValueError(f"the array for {name} is {'on a GPU' if self._is_host() else 'in host memory'}, but the plan is on {self.device}; "
                              f"assign its values instead: run[{name!r}] = array")
+        if not self._is_host() and key[1] >= 0:
+            arrays.check_dense(m, name)
         rank = len(m.shape)
         c_array = CArray(m.address, TYPES.index(m.type) if m.type in TYPES else 0, rank, (c.c_int64 * max(rank, 1))(*m.shape),
                          (c.c_int64 * max(rank, 1))(*m.strides) if m.strides is not None else None)

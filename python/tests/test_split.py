@@ -60,9 +60,17 @@ if sys.argv[3] == "mpi4py":
     from mpi4py import MPI
     comm = MPI.COMM_WORLD
 run = stc.compile(text, contract=False).plan("host:1", split="3x2", comm=comm, parts=True)
+apart, fortran = np.repeat(u, 2, 1)[:, ::2], np.asfortranarray(u)
 for part in run.parts:
-    part["U"] = u[part.box("U")]
-    part["U@1"] = u[part.box("U@1")]
+    part["U"] = apart[part.box("U")]
+    part["U@1"] = fortran[part.box("U@1")]
+    assert (part["U"] == u[part.box("U")]).all() and (part["U@1"] == u[part.box("U@1")]).all()
+try:
+    run["U"] = u
+except stc.OptionError as e:
+    assert "part[name] = values" in str(e), e
+else:
+    raise AssertionError("no rank has the whole grid")
 run(3)
 run(4)
 want = np.load(sys.argv[4])

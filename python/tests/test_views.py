@@ -1,4 +1,5 @@
 """Arrays that are views of others: their values are what the program computes with, or an error says what does not fit and what to do."""
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 import stc
 
+STANDIN = os.environ.get("STC_STANDIN_DIR")
 N, M = 12, 14
 TEXT = ("param N = 12, M = 14; grid G = [0 .. N-1, 0 .. M-1], 3; field A : f64 on G; field B : f64 on G;"
         "stencil s(A)[1 .. N-2, 1 .. M-2] = 0.25 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1]) + B; stencil t(B)[G] = B * 0.5 + A * 0.125;")
@@ -34,7 +36,10 @@ def wanted():
     return run["A"].copy(), run["B"].copy()
 
 
-@pytest.mark.parametrize("device, parts", [("ref", {}), ("host:1", {}), ("sim", {}), ("host:1", {"split": 2})])
+ALL = [("ref", {}), ("host:1", {}), ("sim", {}), ("host:1", {"split": 2}), (["host:1", "host:1"], {}), ("ref", {"split": (2, 2)}), ("sim", {"split": "1x2"})]
+
+
+@pytest.mark.parametrize("device, parts", ALL)
 @pytest.mark.parametrize("name", VIEWS)
 def test_set(name, device, parts, want):
     view = VIEWS[name]()
@@ -46,10 +51,11 @@ def test_set(name, device, parts, want):
     assert np.array_equal(view, VALUES)
 
 
-@pytest.mark.parametrize("device", ["ref", "host:1", "sim"])
-def test_bind(device, want):
+@pytest.mark.parametrize("device, parts", ALL)
+def test_bind(device, parts, want):
+    """A grid in parts takes and refuses what a whole one does; of what it is bound to it has copies."""
     for make in DENSE.values():
-        view, run = make(), stc.compile(TEXT).plan(device)
+        view, run = make(), stc.compile(TEXT).plan(device, **parts)
         view[...] = VALUES
         run.bind("A", view)
         run["B"] = 2 * VALUES
@@ -57,7 +63,7 @@ def test_bind(device, want):
         assert np.array_equal(np.asarray(view), want[0])
     for make, why in OTHER.values():
         with pytest.raises(ValueError, match=why):
-            stc.compile(TEXT).plan(device).bind("A", make())
+            stc.compile(TEXT).plan(device, **parts).bind("A", make())
 
 
 @pytest.mark.parametrize("device", ["ref", "host:1", "sim"])
@@ -68,6 +74,47 @@ def test_bind_in_one_dimension(device):
         run.bind("A", np.zeros(N, [("b", "f8"), ("a", "f4")])["b"])
     with pytest.raises(ValueError, match=APART):
         run.bind("A", np.zeros(2 * N)[::2])
+
+
+ON_GPU = """
+import sys
+import numpy as np
+import stc
+
+class OnGpu:
+    def __init__(self, address, shape, strides):
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": "<f8", "data": (address, False), "strides": strides, "version": 3}
+
+N, M = 12, 14
+program = stc.compile(f"grid G = [0 .. {N - 1}, 0 .. {M - 1}], 3; field A : f64 on G; stencil s(A)[1 .. {N - 2}, 1 .. {M - 2}] = A[-1,0] + A[1,0];")
+memory = stc.compile(f"grid G = [0 .. {4 * N * M - 1}], 3; field A : f64 on G; stencil s(A)[1 .. 2] = A[-1] + A[1];").plan("cuda")
+memory["A"] = np.arange(4.0 * N * M)
+run, values = program.plan(sys.argv[1]), np.random.default_rng(1).random((N, 2 * M))[:, ::2]
+run["A"] = values
+assert np.array_equal(np.asarray(run["A"]), values)
+run["A"] = np.asfortranarray(values[::-1])
+assert np.array_equal(run["A"].numpy(), values[::-1])
+at = memory["A"].address
+for strides in (16 * M, 16), (8 * M + 8, 8), (8, 8 * N), (12 * M, 12):
+    for give in (lambda a: run.__setitem__("A", a)), (lambda a: run.bind("A", a)):
+        try:
+            give(OnGpu(at, (N, M), strides))
+        except ValueError as e:
+            assert "dense copy in C order, run['A'] = " in str(e) and "assign" not in str(e) and "in place of binding" not in str(e), e
+        else:
+            raise AssertionError(strides)
+assert np.array_equal(run["A"].numpy(), values[::-1])
+run["A"] = OnGpu(at, (N, M), (8 * M, 8))
+assert np.array_equal(run["A"].numpy().ravel(), np.arange(N * M))
+"""
+
+
+@pytest.mark.skipif(not STANDIN, reason="STC_STANDIN_DIR does not name the stand-ins for the drivers")
+@pytest.mark.parametrize("device", ["cuda", "cuda:0,0"])
+def test_on_gpus(device):
+    """Views in host memory are copied in; those on the GPU would have to be the field's memory, and are refused."""
+    done = subprocess.run([sys.executable, "-c", ON_GPU, device], capture_output=True, text=True, check=False, env=os.environ | {"LD_LIBRARY_PATH": STANDIN})
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(name="alone")
