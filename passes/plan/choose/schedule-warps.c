@@ -202,6 +202,17 @@ static bool is_said(const Schedule *want, Schedule *out) {
   return true;
 }
 
+/* Gives tile `s`, all else of which is said, the ring that is expected to be fastest where that was left open: shorter
+ * ones leave room for more blocks on a core. Where none is expected to be good it stays as it is. */
+static void choose_ring(const WarpChoice *x, Schedule *s) {
+  Schedule best;
+  double least = 1e30;
+  if (!x->want->ahead)
+    consider(x, *s, &best, &least);
+  if (least < 1e30)
+    s->ahead = best.ahead;
+}
+
 /* Why overlapped tiles cannot make single steps of `m`, which remain behind the last tile; NULL: they can. */
 static const char *rest_refused(const Module *m) {
   int32_t n;
@@ -225,6 +236,7 @@ const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *
                           out->block[0], out->block[1], (long long)most, out->block[0], out->block[0]);
     if (out->T > most)
       out->T = (int32_t)(most / out->block[0] * out->block[0]);
+    choose_ring(&x, out);
     return why_not_legal(&x, out);
   }
   Schedule fewer = *want;
