@@ -234,6 +234,8 @@ static bool blank_between(const Item *a, const Item *b) {
     return !(x == TOK_LBRACE ? a : b)->opens_values && !(x == TOK_LBRACE && y == TOK_RBRACE);
   if (x == TOK_COMMA)
     return a->frame != FRAME_INDEX;
+  if (x == TOK_PLUS && y == TOK_ASSIGN)
+    return false;
   bool arithmetic = (x >= TOK_PLUS && x <= TOK_PERCENT) || (y >= TOK_PLUS && y <= TOK_PERCENT && !b->unary);
   if (arithmetic)
     return !(a->tight && b->tight);
