@@ -337,6 +337,10 @@ typedef struct StcReduction {
  * STC_BOOL and STC_I64, others as f of type STC_F64; step: the steps done so far, those before stc_plan_first_step
  * included. False: there is none. (It is told as a reduction's value is.) */
 bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
+/* The distance of two points of the grid in a dimension, and the time from one step to the next, as the program says
+ * (`spacing`, `step`) under this plan; 0 where it says nothing, and where a launch-time array has the coordinates. */
+double stc_plan_spacing(const StcPlan *plan, int dimension);
+double stc_plan_time_step(const StcPlan *plan);
 /* Called for each evaluation of a `reduce` or `until` during runs. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its

@@ -9,6 +9,7 @@
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_move.c                    expressions: macros at a neighbour
+ *   check_diff.c                    the grid's spacing, coordinates, derivatives as sums over neighbours
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
@@ -112,7 +113,7 @@ typedef enum ExprKind {
   EXPR_BRACES, /* parsed: {kids}, each an EXPR_NAMED or none; checked: a composite value from its members, if its type
                   is known */
   /* parsed only */
-  EXPR_NAMED,  /* name = kids[0], in braces */
+  EXPR_NAMED,  /* name = kids[0], in braces; `name kids[0]`, among the arguments of diff */
   EXPR_NAME,   /* name */
   EXPR_ACCESS, /* name[kids] */
   EXPR_CALL,   /* name(kids) */
@@ -258,7 +259,7 @@ typedef struct Decl {
   int32_t nnames;
   Name *names; /* op: parameters; stencil, inject: targets */
   int32_t nvalues;
-  Expr **values; /* table; probe, inject: coordinates */
+  Expr **values; /* table; probe, inject: coordinates; grid: the spacings, EXPR_NAMED "at" of an array's name */
   int32_t nmembers;
   MemberDecl *members; /* struct; fn: parameters */
   int32_t nstmts;
@@ -267,18 +268,20 @@ typedef struct Decl {
   bool input, temp;
   Expr *history;       /* field: number of older levels, NULL if not given */
   Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */
-  Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL */
+  Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL.
+                          grid: right: the time step, or NULL */
   int32_t npieces;
   PieceDecl *pieces;
 } Decl;
 
-/* The parser: the next token is *t; where a missing closing brace was reported last. */
+/* The parser: the next token is *t; where a missing closing brace was reported last; of the declarations `ndone` stand
+ * before the one in hand. */
 typedef struct Parse {
   Arena *arena;
   Diags *d;
   const Token *t, *unclosed;
   int32_t nesting;
-  int32_t ndecls;
+  int32_t ndecls, ndone;
   Decl **decls;
 } Parse;
 
@@ -488,8 +491,11 @@ typedef struct Checker {
   Module *m;
   Type real;
   Symbols syms;
-  const Symbol *grid;  /* NULL before it is declared */
-  Expr **scalar_value; /* by scalar: checked value, NULL if none */
+  const Symbol *grid;          /* NULL before it is declared */
+  Symbol *spacing[MAX_RANK];   /* of the grid, scalars of f64; NULL: none was given, or coordinates are */
+  Symbol *factor[MAX_RANK][5]; /* 1 over power k of that, as f64; NULL: not needed so far */
+  Symbol *narrow[MAX_RANK][5]; /* the same as f32; of power 0: the spacing itself */
+  Expr **scalar_value;         /* by scalar: checked value, NULL if none */
   Const *defaults;
   bool *has_default;         /* by scalar: what it is unless params are overridden, if that is known now */
   bool by_default, computes; /* fold_const uses those; fold_affine computes scalars for bounds */
@@ -518,6 +524,8 @@ typedef struct Checker {
   bool gave_up;     /* too many nodes: reported once */
   bool incomplete;  /* parts of the program could not be read, so what seems missing may be there */
   Loc last_leave;   /* where an access out of its region was reported last */
+  int64_t order;    /* of the derivative whose points are being read, 0 in none */
+  int dim;          /* and its dimension */
   bool grid_failed; /* a grid was declared, but wrongly; or its lack was reported */
   int32_t nreported;
   struct {
@@ -612,6 +620,15 @@ const char *check_op_reads(const Checker *c, const Decl *op);
  * itself, which stay. */
 void check_moved_arguments(Checker *c, const Expr *call, const Symbol *op);
 
+/* The spacing and the time step of the grid `d` on `box`. False after reporting. */
+bool check_metric(Checker *c, const Decl *d, const Box *box);
+/* Is `e` a call of the built-in coord or diff, whose name nothing declares? */
+bool check_is_builtin(const Checker *c, const Expr *e, const char *name);
+/* coord(d), of the point moved by `shift`. */
+Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+/* diff(X, d, ...): the sum that stands for the derivative. */
+Expr *check_diff(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+
 /* sum, prod, min or max over an index: its terms, from left to right. */
 Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* The element of a table, e->kids[0] being the index: a constant, or looked up when it runs. */
@@ -627,6 +644,13 @@ bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
 Expr *check_bad(Checker *c, Loc loc);
+/* Reports the value `name`, which has no place where the checker is. Returns EXPR_BAD. */
+Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);
+/* `x` + `by`, both i64. */
+Expr *check_plus(Checker *c, Expr *x, int64_t by);
+/* Dimension number `e`, behind "the dimension of WHAT", into *out. False after reporting that the grid has none such.
+ */
+bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what, int *out);
 
 /* Of field `f`, named as `name` at `loc`, the level `k` >= 1: its symbol; NULL after reporting that it has none. */
 Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k);
@@ -701,8 +725,8 @@ int fold_computed(Checker *c, Expr *e);
 bool fold_may_compute(Checker *c, const Expr *e);
 /* Scalar number `scalar`, a let, is the value of `e`. */
 void fold_note(Checker *c, Expr *e, int scalar);
-/* Adds a let that no program names; its number. */
-int check_hidden_scalar(Checker *c, const char *name, Expr *value);
+/* Adds a let that no program names. */
+Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value);
 /* The value of a launch-time expression under the params' defaults; false if it is not known. */
 bool fold_default(Checker *c, const Expr *e, Const *out);
 /* The literal as written, as type t; false if it is an integer beyond t's range. */

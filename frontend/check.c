@@ -53,11 +53,11 @@ static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param
     fold_note(c, value, s->index);
 }
 
-int check_hidden_scalar(Checker *c, const char *name, Expr *value) {
+Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
   *s = (Symbol){.kind = SYM_LET, .name = name, .loc = value->loc};
   add_scalar(c, s, value->type, value, false);
-  return s->index;
+  return s;
 }
 
 /* `e`, if it is a single number or was reported; else EXPR_BAD after reporting. */
@@ -218,6 +218,7 @@ static void check_grid(Checker *c, const Decl *d) {
   }
   bool ok = check_region(c, d->region, &box);
   ok = check_steps(c, d->value) && ok;
+  ok = ok && check_metric(c, d, &box);
   Symbol *s = declare(c, ok ? SYM_GRID : SYM_BAD, d);
   c->grid_failed = !ok || !s;
   if (c->grid_failed)

@@ -97,8 +97,7 @@ bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what
   return true;
 }
 
-/* Reports a value that has no place where the checker is. */
-static Expr *not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
+Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
   if (c->allowed == ALLOW_CONST)
     return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what,
                        name);
@@ -112,7 +111,8 @@ static Expr *not_allowed(Checker *c, const Env *env, Loc loc, const char *name) 
 
 /* The value of a scalar, a let's or a param's. */
 static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
-  return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+  return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)
+                                   : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
 /* The value of a reduction. */
@@ -126,11 +126,11 @@ static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                        c->what, sym->name);
   if (c->ago)
     return check_error(c, env, loc, "'%s' is a reduction, of which no older values are kept", sym->name);
-  return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+  return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)
+                                   : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
-/* `x` + `by`, both i64. */
-static Expr *moved(Checker *c, Expr *x, int64_t by) {
+Expr *check_plus(Checker *c, Expr *x, int64_t by) {
   if (!by)
     return x;
   Expr *k = leaf(c, EXPR_INT, TY_I64, x->loc, NULL);
@@ -146,8 +146,8 @@ static Expr *step_number(Checker *c, const Env *env, Loc loc) {
     return check_bad(c, loc);
   if (c->in_init)
     return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
-  return c->allowed == ALLOW_BODY ? moved(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago)
-                                  : not_allowed(c, env, loc, "step");
+  return c->allowed == ALLOW_BODY ? check_plus(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago)
+                                  : check_not_allowed(c, env, loc, "step");
 }
 
 /* An access to a field at the total offset. */
@@ -156,7 +156,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   if (!check_function_reads(c, env, loc, sym->name, "a field"))
     return check_bad(c, loc);
   if (c->allowed != ALLOW_BODY)
-    return not_allowed(c, env, loc, sym->name);
+    return check_not_allowed(c, env, loc, sym->name);
   for (int d = 0; d < c->m->grid.rank; d++)
     if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
       return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
@@ -176,7 +176,7 @@ static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, con
                        "or at an older level",
                        sym->name, c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_words(sym));
   if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
-    return not_allowed(c, env, loc, sym->name);
+    return check_not_allowed(c, env, loc, sym->name);
   Expr *e = ARENA_NEW(c->arena, Expr);
   *e = *sym->current;
   e->loc = loc;
@@ -193,7 +193,7 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   if (sym->kind != SYM_LOCAL)
     return current_value(c, env, loc, sym, shift);
   if (c->allowed != ALLOW_BODY)
-    return not_allowed(c, env, loc, sym->name);
+    return check_not_allowed(c, env, loc, sym->name);
   if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago)
     return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
@@ -377,7 +377,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return check_element(c, e, env, shift, sym);
   if (sym->kind == SYM_ARRAY)
     return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym)
-                                    : not_allowed(c, env, e->loc, sym->name);
+                                    : check_not_allowed(c, env, e->loc, sym->name);
   if (is_local(sym) && type_composite(c->m, sym->type))
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
@@ -430,23 +430,30 @@ static Expr *wrong_count(Checker *c, const Expr *e, const Env *env, int want) {
   return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, want, want == 1 ? "" : "s", e->n);
 }
 
+bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what, int *out) {
+  int64_t d;
+  if (!check_const_int(c, e, env, arena_printf(c->arena, "the dimension of %s", what), &d))
+    return false;
+  if (d < 0 || d >= c->m->grid.rank)
+    check_error(c, env, e->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
+  *out = (int)d;
+  return d >= 0 && d < c->m->grid.rank;
+}
+
 /* idx(d), of the point moved by `shift`. */
 static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  int64_t d;
+  int d;
   if (e->n != 1)
     return wrong_count(c, e, env, 1);
   if (!check_function_reads(c, env, e->loc, "idx", "the coordinate of the point"))
     return check_bad(c, e->loc);
   if (c->allowed != ALLOW_BODY)
-    return not_allowed(c, env, e->loc, "idx");
-  if (!check_const_int(c, e->kids[0], env, "the dimension of idx", &d))
+    return check_not_allowed(c, env, e->loc, "idx");
+  if (!check_dimension(c, e->kids[0], env, "idx", &d))
     return check_bad(c, e->loc);
-  if (d < 0 || d >= c->m->grid.rank)
-    return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d,
-                       c->m->grid.rank - 1);
   Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
   x->value.i = d;
-  return moved(c, x, shift[d]);
+  return check_plus(c, x, shift[d]);
 }
 
 /* The macro `sym` applied. */
@@ -492,6 +499,12 @@ static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env 
   return ok ? check_types(c, env, x) : check_bad(c, e->loc);
 }
 
+/* Is it a call of a built-in function whose name nothing that can be seen has? */
+static bool is_builtin(const Checker *c, const Expr *e, const Env *env, const char *name) {
+  return check_is_builtin(c, e, name) && !check_find_index(env, name) && !check_argument(check_macro_of(env), name) &&
+         !check_find_local(c, env, name);
+}
+
 /* name(...). */
 static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Type to = type_of_word(e->name, c->real);
@@ -500,6 +513,10 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return index_value(c, e, env, shift);
   if (!strcmp(e->name, "step"))
     return check_error(c, env, e->loc, "'step' takes no arguments");
+  if (is_builtin(c, e, env, "coord"))
+    return check_coord(c, e, env, shift);
+  if (is_builtin(c, e, env, "diff"))
+    return check_diff(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT)
     return call_symbol(c, e, env, shift);
   int want = f != OP_COUNT ? op_info[f].noperands : 1;
@@ -611,7 +628,8 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
   for (int i = 0; i < op->nnames; i++)
     if (!strcmp(op->names[i].s, e->name))
       return;
-  if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name))
+  if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name) &&
+      !check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff"))
     check_undefined(c, NULL, e->loc, e->name, NULL);
 }
 

@@ -75,7 +75,8 @@ bool check_is_moved(const Checker *c, const Expr *e, const Env *env) {
   const Expr *base = e->kids[0];
   const Symbol *s = base->kind == EXPR_CALL ? symbols_find(&c->syms, base->name) : NULL;
   int looks = 0;
-  if (!s || s->kind != SYM_OP || e->name || e->n < 2)
+  bool macro = s ? s->kind == SYM_OP : check_is_builtin(c, base, "diff");
+  if (!macro || e->name || e->n < 2)
     return false;
   return e->n > 2 || (c->m->grid.rank == 1 && composite_of(c, base, env, &looks) == TY_NONE);
 }
@@ -87,7 +88,7 @@ static const char *named(const Checker *c, const Decl *op, const Expr *e) {
   const Symbol *s = e->name && !is_parameter(op, e->name) ? symbols_find(&c->syms, e->name) : NULL;
   if ((e->kind == EXPR_NAME || e->kind == EXPR_ACCESS) && s && s->kind == SYM_FIELD)
     return e->name;
-  if (e->kind == EXPR_CALL && !strcmp(e->name, "idx"))
+  if (e->kind == EXPR_CALL && (!strcmp(e->name, "idx") || check_is_builtin(c, e, "coord")))
     return e->name;
   const char *found = e->kind == EXPR_CALL && s && s->kind == SYM_OP ? s->reads : NULL;
   for (int i = 0; i < e->n && !found; i++)

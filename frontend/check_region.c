@@ -203,6 +203,20 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) {
   return ok;
 }
 
+/* Reports that an access to `f` leaves its region in dimension `d`, by so many points, which `message` says. */
+static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long long by, const char *message,
+                   const Env *env) {
+  if (c->order && d == c->dim)
+    check_error(
+        c, env, loc,
+        "order %lld reads %llu point%s beyond %s of '%s' in dimension %d: give the field an outside rule, or the "
+        "stencil a smaller region",
+        (long long)c->order, by, by == 1 ? "" : "s", box_text(c, &f->box), f->name, d);
+  else
+    check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside %s or a constant",
+                message, by, f->name, outside_words(c->arena, ", "));
+}
+
 /* Bounds one access to `f` at `off` by f's region, by its constants or by launch checks. From a region without points
  * there is none. */
 static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
@@ -220,9 +234,7 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
       add_check(c, loc, r, c->region, NULL, message);
     } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
       c->last_leave = loc;
-      check_error(c, env, loc,
-                  "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside %s or a constant", message,
-                  0 - (unsigned long long)r.c, f->name, outside_words(c->arena, ", "));
+      leaves(c, loc, f, d, 0 - (unsigned long long)r.c, message, env);
     }
   }
 }

@@ -126,7 +126,7 @@ int fold_computed(Checker *c, Expr *e) {
       return c->computed[i].scalar;
   bool computes = c->computes;
   c->computes = false;
-  int scalar = check_hidden_scalar(c, computed_name(c, e), e);
+  int scalar = check_hidden_scalar(c, computed_name(c, e), e)->index;
   c->computes = computes;
   return scalar;
 }

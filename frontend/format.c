@@ -100,11 +100,28 @@ static bool is_operator(Tok k) {
   return (k >= TOK_PLUS && k <= TOK_GE && k != TOK_NOT) || k == TOK_ASSIGN || k == TOK_DOTS;
 }
 
+/* Is it the word `spacing` of a grid, which stands behind an operand, as no name does? */
+static bool is_spacing(const Token *t) {
+  return is_word(t, "spacing") && t[1].kind == TOK_LBRACKET && (t->loc.line > 1 || t->loc.col > 1) &&
+         (t[-1].kind == TOK_NAME || t[-1].kind == TOK_INT || t[-1].kind == TOK_RPAREN);
+}
+
+/* Is it `at` or `side` among the arguments of a derivative, before a sign? */
+static bool is_before_sign(const Token *t) {
+  return (is_word(t, "at") || is_word(t, "side")) && t[1].kind == TOK_MINUS && t[-1].kind == TOK_COMMA;
+}
+
+/* Is it the slash of `at 1/2` or `at -1/2`, which has no blanks? */
+static bool is_half(const Token *t) {
+  return t->kind == TOK_SLASH && t[-1].kind == TOK_INT && t[1].kind == TOK_INT &&
+         is_word(t[-2].kind == TOK_MINUS ? &t[-3] : &t[-2], "at");
+}
+
 /* Words behind which an operand begins, so that a minus there is a sign and a brace opens values. */
 static bool precedes_operand(const Token *t) {
   static const char *const words[] = {"then", "else", "if", "return", "in", "outside", "over", NULL};
   return is_operator(t->kind) || t->kind == TOK_NOT || t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET ||
-         t->kind == TOK_COMMA || is_one_of(t, words);
+         t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t);
 }
 
 /* The token at `t`, an opening bracket: has it ".." between it and its closing one, at its own depth? */
@@ -135,7 +152,8 @@ static Frame frame_of(const Token *t, const Token *before, Frame about, bool aft
     return values && !block_else ? FRAME_VALUES : FRAME_BLOCK;
   }
   bool behind_block = before && before->kind == TOK_RBRACE && after_block;
-  if (holds_range(t) || !before || before->kind == TOK_RPAREN || behind_block || is_one_of(before, places))
+  if (holds_range(t) || !before || before->kind == TOK_RPAREN || behind_block || is_one_of(before, places) ||
+      is_spacing(before))
     return FRAME_REGION;
   return before->kind == TOK_NAME || before->kind == TOK_RBRACKET || before->kind == TOK_RBRACE ||
                  before->kind == TOK_INT
@@ -179,7 +197,7 @@ static void place_token(Format *f, Item *i, const Token *before, bool after_bloc
     i->opens_values = f->frames[--f->depth] == FRAME_VALUES;
   i->frame = innermost(f);
   i->blocks = open_blocks(f);
-  i->tight = is_tight(f);
+  i->tight = is_tight(f) || is_half(t) || is_half(t + 1) || (before && is_half(t - 1));
   bool inside = f->depth && i->frame != FRAME_BLOCK;
   i->continued = before && (inside || !begins_statement(t, before)) && t->kind != TOK_RBRACE;
   i->unary = (t->kind == TOK_MINUS || t->kind == TOK_PLUS) &&
@@ -219,7 +237,7 @@ static bool blank_before_opening(const Item *a, const Item *b) {
   if (b->t->kind == TOK_LBRACE)
     return !(k == TOK_LBRACE && a->opens_values) && k != TOK_LPAREN && k != TOK_LBRACKET;
   if (k == TOK_NAME)
-    return is_one_of(a->t, words);
+    return is_one_of(a->t, words) || is_spacing(a->t);
   return k != TOK_RPAREN && k != TOK_RBRACKET && k != TOK_INT && !(k == TOK_RBRACE && a->opens_values);
 }
 

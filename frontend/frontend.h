@@ -9,6 +9,7 @@
  *   check.c         declarations: every name resolved, constants computed
  *   check_expr.c    expressions: names resolved, op macros expanded
  *   check_move.c    macros at a neighbour
+ *   check_diff.c    the grid's spacing, coordinates, derivatives    derivative.c    their weights
  *   check_type.c    expressions: types; literals adapted to the type they meet
  *   check_region.c  regions, offsets, launch checks, what temp fields hold
  *   fold.c          constant expressions and affine bounds

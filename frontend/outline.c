@@ -300,8 +300,8 @@ const OutlineName *outline_name(const Outline *o, const OutlineWord *w) {
 }
 
 const char *outline_reserved(int i) {
-  static const char *const more[] = {"on", "outside", "history", "temp", "input", "every", "over",
-                                     "at", "in",      "up",      "to",   "probe", "inject"};
+  static const char *const more[] = {"on", "outside", "history", "temp",   "input",   "every", "over", "at",    "in",
+                                     "up", "to",      "probe",   "inject", "spacing", "order", "side", "coord", "diff"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -227,7 +227,43 @@ static bool paper_bounds(Parse *p, RegionExpr *r) {
   return true;
 }
 
-/* [grid] NAME = [bounds], STEPS; at the name. */
+/* One spacing: EXPR, or `at` and the name of an array. */
+static Expr *space(Parse *p) {
+  const Token *word = p->t;
+  if (!parse_is_word(p, "at") || p->t[1].kind != TOK_NAME)
+    return parse_expr(p);
+  p->t++;
+  Expr *name = parse_expr(p), *e = name ? expr_new(p, EXPR_NAMED, word->loc, 1, &name) : NULL;
+  if (e)
+    e->name = word->text;
+  return e;
+}
+
+/* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid; not on a line of its own where the end of a line ends the
+ * declaration. */
+static bool metric(Parse *p, Decl *d, bool paper) {
+  if (paper && p->t->first)
+    return true;
+  if (parse_is_word(p, "spacing")) {
+    p->t++;
+    if (!parse_expect(p, TOK_LBRACKET, "'[' and the distance of two points in each dimension"))
+      return false;
+    do {
+      Expr *e = space(p);
+      if (!e)
+        return false;
+      ARENA_PUSH(p->arena, d->values, d->nvalues, e);
+    } while (parse_accept(p, TOK_COMMA));
+    if (!parse_expect(p, TOK_RBRACKET, "',' or ']'"))
+      return false;
+  }
+  if (!parse_is_word(p, "step") || (paper && p->t->first))
+    return true;
+  p->t++;
+  return (d->right = parse_expr(p)) != NULL;
+}
+
+/* [grid] NAME = [bounds], STEPS [spacing [...]] [step EXPR]; at the name. */
 static bool grid(Parse *p, bool paper) {
   Name name;
   if (!parse_new_name(p, "the grid's name", &name))
@@ -237,7 +273,7 @@ static bool grid(Parse *p, bool paper) {
     return false;
   if (!parse_expect(p, TOK_COMMA, "',' and the number of time steps") || !(d->value = parse_expr(p)))
     return false;
-  if (paper && !paper_bounds(p, d->region))
+  if ((paper && !paper_bounds(p, d->region)) || !metric(p, d, paper))
     return false;
   d->kind = DECL_GRID;
   return parse_end(p, paper);
@@ -603,6 +639,7 @@ void parse_program(Parse *p) {
   while (!parse_is(p, TOK_EOF) && diags_errors(p->d) < MAX_ERRORS) {
     const Token *before = p->t;
     p->nesting = 0;
+    p->ndone = p->ndecls;
     if (parse_accept(p, TOK_SEMI))
       continue;
     if (!declaration(p)) {

@@ -75,6 +75,31 @@ static Expr *operation(Parse *p, Opcode op, Loc loc, int n, Expr *const *kids) {
   return e;
 }
 
+/* Is the name declared before the declaration in hand? */
+static bool is_declared(const Parse *p, const char *name) {
+  for (int i = 0; i < p->ndone; i++)
+    if (!strcmp(p->decls[i]->name, name))
+      return true;
+  return false;
+}
+
+/* An argument of the call of `name`: EXPR; of diff, unless the program has declared that, also `order EXPR`, `at EXPR`
+ * and `side EXPR`, each word before something that begins an expression. */
+static Expr *argument(Parse *p, const char *name) {
+  const Token *word = p->t;
+  Tok next = word->kind == TOK_EOF ? TOK_EOF : p->t[1].kind;
+  bool named = parse_is_word(p, "order") || parse_is_word(p, "at") || parse_is_word(p, "side");
+  bool begins = next == TOK_INT || next == TOK_FLOAT || next == TOK_NAME || next == TOK_LPAREN ||
+                (next == TOK_MINUS && !parse_is_word(p, "order"));
+  if (!named || !begins || strcmp(name, "diff") != 0 || is_declared(p, name))
+    return parse_expr(p);
+  p->t++;
+  Expr *value = parse_expr(p), *e = value ? expr_new(p, EXPR_NAMED, word->loc, 1, &value) : NULL;
+  if (e)
+    e->name = word->text;
+  return e;
+}
+
 /* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is
  * taken. */
 static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const char *expected) {
@@ -84,7 +109,7 @@ static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const c
     return NULL;
   if (!parse_is(p, close)) {
     do {
-      Expr *e = parse_expr(p);
+      Expr *e = kind == EXPR_CALL ? argument(p, name->text) : parse_expr(p);
       if (!e)
         return NULL;
       ARENA_PUSH(p->arena, kids, n, e);

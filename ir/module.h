@@ -201,6 +201,14 @@ typedef struct PointList {
   Loc loc;
 } PointList;
 
+/* What distances are, as far as the program says so: number + 1, or 0, of the scalars (f64) that are the distance of
+ * two points in each dimension and the time from one step to the next; of the launch-time array that has the
+ * coordinates of the grid's points in a dimension instead, from its lower end on, rising. Code does not go by this:
+ * what it needs of it it takes from the scalars and arrays. */
+typedef struct Metric {
+  int32_t spacing[MAX_RANK], coordinates[MAX_RANK], step;
+} Metric;
+
 /* One operation on the host part's sequences, see below. */
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
 /* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands
@@ -395,6 +403,7 @@ typedef struct Module {
   Box grid;      /* grid.rank is the program's rank */
   int64_t steps; /* time steps asked for by the program; 0 if a scalar says how many: number `steps_by` - 1 */
   int32_t steps_by;
+  Metric metric;
   int32_t ncomposites;
   Composite *composites; /* type TY_COMPOSITE + i is number i; members come before what they are in */
   int32_t nparam_arrays;

@@ -88,6 +88,28 @@ static json_t *box(const Writer *w, const Box *b) {
   return o;
 }
 
+/* The grid's region, and what the program says of distances: for each dimension the name of the scalar that is the
+ * distance of two points, or of the array of their coordinates; of the scalar that is the time step. */
+static json_t *whole_grid(const Writer *w) {
+  const Module *m = w->m;
+  const Metric *x = &m->metric;
+  json_t *o = box(w, &m->grid), *list = json_array();
+  for (int d = 0; d < m->grid.rank; d++) {
+    int32_t at = x->coordinates[d];
+    if (at)
+      json_array_append_new(list, json_pack("{s:s}", "array", m->param_arrays[at - 1].name));
+    else if (x->spacing[d])
+      json_array_append_new(list, json_string(m->scalars[x->spacing[d] - 1].name));
+  }
+  if (json_array_size(list))
+    set(o, "spacing", list);
+  else
+    json_decref(list);
+  if (x->step)
+    set(o, "step", json_string(m->scalars[x->step - 1].name));
+  return o;
+}
+
 /* The place of `v`'s op among those of the expression. */
 static int place(const Block *b, const Value *v) {
   int i = 0;
@@ -697,7 +719,7 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "floating_point", json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math));
   set(o, "schedule", json_string(schedule_describe(ws->arena, m, &p->resolved)));
   set(o, "rank", json_integer(m->grid.rank));
-  set(o, "grid", box(&w, &m->grid));
+  set(o, "grid", whole_grid(&w));
   set(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps));
   set(o, "scalars", scalars(&w));
   set(o, "checks", checks(&w));

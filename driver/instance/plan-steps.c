@@ -104,6 +104,15 @@ bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
   return false;
 }
 
+double stc_plan_spacing(const StcPlan *p, int dimension) {
+  bool there = dimension >= 0 && dimension < p->module->grid.rank && p->module->metric.spacing[dimension];
+  return there ? p->scalars[p->module->metric.spacing[dimension] - 1].f : 0;
+}
+
+double stc_plan_time_step(const StcPlan *p) {
+  return p->module->metric.step ? p->scalars[p->module->metric.step - 1].f : 0;
+}
+
 /* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of. */
 typedef struct StepArrays {
   StcPlan *p;

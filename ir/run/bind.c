@@ -247,6 +247,25 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
   return true;
 }
 
+/* The distance or time called `what`, in `scalar` (number + 1, or 0), must be a number above 0. */
+static bool check_length(const Module *m, int32_t scalar, const char *what, const Const *scalars, Diags *d) {
+  double x = scalar ? scalars[scalar - 1].f : 1;
+  if (x > 0 && isfinite(x))
+    return true;
+  diag_error(d, m->scalars[scalar - 1].loc, "%s is %g; it must be above 0, and finite", what, x);
+  return false;
+}
+
+/* Distances of points, and the time step, are numbers above 0. */
+static bool check_metric(const Module *m, const Const *scalars, Diags *d) {
+  bool ok = check_length(m, m->metric.step, "the time step of the grid", scalars, d);
+  for (int k = 0; k < m->grid.rank; k++)
+    ok = check_length(m, m->metric.spacing[k], arena_printf(m->arena, "the spacing of the grid in dimension %d", k),
+                      scalars, d) &&
+         ok;
+  return ok;
+}
+
 /* The field's array must be small enough that its bytes can be counted in 62 bits. */
 static bool check_field(const Module *m, const Field *f, const Const *scalars, Diags *d) {
   int64_t bytes = type_bytes(m, f->type);
@@ -340,7 +359,7 @@ bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *
   bool ok = true;
   for (int i = 0; i < m->nscalars; i++)
     ok = bind_scalar(m, i, n, defs, out, d) && ok;
-  ok = ok && check_grid(m, out, d);
+  ok = ok && check_grid(m, out, d) && check_metric(m, out, d);
   for (int i = 0; ok && i < m->nfields; i++)
     ok = check_field(m, &m->fields[i], out, d);
   return ok && run_checks(m, out, d) && check_kernels(m, out, d);

@@ -87,6 +87,24 @@ static void parse_grid(Parser *p, Loc at) {
     p->m->steps = reader_int(&p->r, 0, INT64_MAX);
 }
 
+/* Reads what distances are, after the word. */
+static void parse_metric(Parser *p, Loc at) {
+  Metric *x = &p->m->metric;
+  if (!p->has_grid)
+    reader_error(&p->r, at, "the metric of a grid stands behind the grid");
+  if (reader_accept_word(&p->r, "spacing"))
+    for (int d = 0; d < p->m->grid.rank; d++) {
+      if (d)
+        reader_expect(&p->r, ",");
+      if (reader_accept_word(&p->r, "at"))
+        x->coordinates[d] = 1 + text_ref(p, module_find_param_array, "param_array");
+      else
+        x->spacing[d] = 1 + text_ref(p, module_find_scalar, "scalar");
+    }
+  if (reader_accept_word(&p->r, "step"))
+    x->step = 1 + text_ref(p, module_find_scalar, "scalar");
+}
+
 /* Reads which part of the grid the module is for, after the word. */
 static void parse_part(Parser *p, Loc at) {
   GridPart *part = ARENA_NEW(p->arena, GridPart);
@@ -614,6 +632,8 @@ static bool parse_declaration(Parser *p, const char *word, Loc at) {
     parse_struct(p);
   else if (!strcmp(word, "param_array"))
     parse_param_array(p, at);
+  else if (!strcmp(word, "metric"))
+    parse_metric(p, at);
   else if (!strcmp(word, "record"))
     parse_record(p);
   else if (!strcmp(word, "reduce"))

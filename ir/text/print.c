@@ -537,6 +537,24 @@ static void print_part(Str *s, const Module *m, const GridPart *p) {
   str_add(s, "\n");
 }
 
+/* What distances are: "spacing @a, at @b step @c". */
+static void print_metric(Str *s, const Module *m) {
+  const Metric *x = &m->metric;
+  if (!x->spacing[0] && !x->coordinates[0] && !x->step)
+    return;
+  str_add(s, "  metric");
+  for (int d = 0; d < m->grid.rank && (x->spacing[0] || x->coordinates[0]); d++) {
+    str_add(s, d ? ", " : " spacing ");
+    str_add(s, x->coordinates[d] ? "at " : "");
+    symbol_print(s, x->coordinates[d] ? param_array_name(m, x->coordinates[d] - 1) : scalar_name(m, x->spacing[d] - 1));
+  }
+  if (x->step) {
+    str_add(s, " step ");
+    symbol_print(s, scalar_name(m, x->step - 1));
+  }
+  str_add(s, "\n");
+}
+
 /* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
 static void print_declarations(Str *s, const Module *m) {
   str_add(s, m->contract ? "  contract\n" : "");
@@ -558,6 +576,7 @@ static void print_declarations(Str *s, const Module *m) {
     print_composite(s, m, &m->composites[i]);
   for (int i = 0; i < m->nparam_arrays; i++)
     print_param_array(s, m, &m->param_arrays[i]);
+  print_metric(s, m);
   for (int i = 0; i < m->nfields; i++)
     print_field(s, m, &m->fields[i]);
   for (int i = 0; i < m->nrecords; i++)

@@ -198,6 +198,27 @@ static void verify_covered(Verifier *v, Loc at, const Covered *c) {
     verify_box(v, at, &c->by[i], v->m->grid.rank);
 }
 
+/* Is number + 1 that of a scalar of type f64, or 0? */
+static bool is_length(const Module *m, int32_t scalar) {
+  return scalar == 0 || (scalar > 0 && scalar <= m->nscalars && m->scalars[scalar - 1].type == TY_F64);
+}
+
+/* Module.metric: scalars of f64, arrays of floats, in all dimensions or in none. */
+static void verify_metric(Verifier *v) {
+  const Module *m = v->m;
+  const Metric *x = &m->metric;
+  bool first = x->spacing[0] || x->coordinates[0];
+  if (!is_length(m, x->step))
+    verify_fail(v, no_loc(), "the time step is no scalar of type f64");
+  for (int d = 0; d < m->grid.rank; d++) {
+    int32_t at = x->coordinates[d];
+    if ((x->spacing[d] || at) != first || (x->spacing[d] && at) || !is_length(m, x->spacing[d]))
+      verify_fail(v, no_loc(), "the spacing of dimension %d is no scalar of type f64, or lacks", d);
+    if (at && (at < 0 || at > m->nparam_arrays || !type_is_float(m->param_arrays[at - 1].type)))
+      verify_fail(v, no_loc(), "the coordinates of dimension %d are no array of floats", d);
+  }
+}
+
 /* Module.grid, steps, checks. */
 static void check_grid(Verifier *v) {
   const Module *m = v->m;
@@ -210,6 +231,7 @@ static void check_grid(Verifier *v) {
     verify_fail(v, no_loc(), "%lld steps", (long long)m->steps);
   if (m->steps_by)
     verify_affine(v, no_loc(), affine_scalar(m->arena, m->steps_by - 1));
+  verify_metric(v);
   for (int i = 0; i < m->nchecks; i++) {
     set_where(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);

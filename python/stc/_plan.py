@@ -333,6 +333,19 @@ class Plan(Owner):
         return found
 
     @property
+    def spacing(self) -> Optional[Tuple[Optional[float], ...]]:
+        """The distance of two points in each dimension, as the program's grid says under this plan; None where it does not."""
+        self._settle()
+        found = tuple(lib.stc_plan_spacing(self._handle, d) or None for d in range(self._program.rank))
+        return found if any(found) else None
+
+    @property
+    def time_step(self) -> Optional[float]:
+        """The time from one step to the next, as the program's grid says (`step dt`); None if it does not."""
+        self._settle()
+        return lib.stc_plan_time_step(self._handle) or None
+
+    @property
     def step(self) -> int:
         """The number of the next step: how many were made, those before `first_step` included."""
         self._settle()

@@ -263,3 +263,17 @@ def test_progress(heat_text, capsys):
     run = stc.compile(heat_text).plan(device="host:1")
     run["A"] = 1
     assert run(50, progress=True).steps == 50
+
+
+def test_spacing(heat_text):
+    text = "param h : f64 = 0.5;\ngrid G = [0 .. 7, 0 .. 8], 1 spacing [h, 2 * h] step h / 4;\nfield A : f64 on G outside 0;\nstencil s(A)[G] = diff(A, 1);\n"
+    run = stc.compile(text).plan(h=0.25)
+    assert run.spacing == (0.25, 0.5) and run.time_step == 0.0625
+    a = np.arange(72.0).reshape(8, 9)
+    run["A"] = a
+    run(1)
+    np.testing.assert_array_equal(run["A"][:, 1:-1], np.gradient(a, 0.5, axis=1)[:, 1:-1])
+    bare = stc.compile(heat_text).plan()
+    assert bare.spacing is None and bare.time_step is None
+    with pytest.raises(AttributeError, match="not to be changed"):
+        run.spacing = (1, 1)

@@ -5,6 +5,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 import math
 import random
 
+from distances import Distances
 from faces import Faces
 from inits import Inits
 from layers import Layers, framed
@@ -14,7 +15,7 @@ from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Layers):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -28,6 +29,7 @@ class Generator(Statements, Inits, Shapes, Faces, Layers):
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
         self.edges = random.Random(seed * 2 + 21)
+        self.start_distances(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
         if self.layered:
             self.plain, self.points = False, points or self.edges.random() < 0.4
@@ -153,6 +155,9 @@ class Generator(Statements, Inits, Shapes, Faces, Layers):
         return Node(f"{type}({self.r.choice(LITERAL[type])})", type=type)
 
     def leaf(self, type, place):
+        return self.placed(type, place, self.some_leaf(type, place))
+
+    def some_leaf(self, type, place):
         r, k = self.r, self.r.random()
         others = list(dict.fromkeys(computed(t) for f in self.fields.values() for _, t in components(f.type))) + list(LITERAL)
         other = others[min(r.randrange(len(others)), r.randrange(len(others)))]
@@ -697,18 +702,18 @@ class Generator(Statements, Inits, Shapes, Faces, Layers):
         self.mix = self.own.choice(MIXES[:4]) if self.plain else self.r.choice(MIXES)
         self.mix = self.edges.choice(MIXES[:4]) if self.layered else self.mix
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
-        lines += list(self.array_lines())
+        lines += list(self.array_lines()) + list(self.distance_params())
         steps = [8, 9, 200][self.seed % 3]
         if self.r.random() < 0.1:
             lines.append(Node(f"param nt = {steps};", declares=["nt"]))
             steps = self.r.choice(["nt", "max(nt, 1)"])
-        lines.append(Node(f"grid G = $, {steps};", self.region([("all", 0, 0)] * self.rank, False)))
+        lines.append(Node(f"grid G = $, {steps}{self.metric()};", self.region([("all", 0, 0)] * self.rank, False)))
         self.regions.append(("G", [("all", 0, 0)] * self.rank))
         lines += list(self.region_lines())
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
-        lines += list(self.face_lines())
+        lines += list(self.face_lines()) + list(self.derivatives())
         lines += self.layered_fields() if self.layered else self.field_lines()
         lines += list(self.init_lines())
         self.hide_layers()

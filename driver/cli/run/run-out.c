@@ -229,7 +229,7 @@ static StcStatus take_place(const Command *c, int rank, Facts *f) {
                          c->norigin, c->norigin > 1 ? "s" : "", rank),
            STC_USAGE;
   for (int d = 0; d < rank; d++) {
-    f->spacing[d] = c->nspacing ? c->spacing[c->nspacing > 1 ? d : 0] : 1;
+    f->spacing[d] = c->nspacing ? c->spacing[c->nspacing > 1 ? d : 0] : 1; /* until the program's is known */
     f->origin[d] = c->norigin ? c->origin[d] : 0;
   }
   f->rank = rank;
@@ -291,6 +291,8 @@ static void take_params(const Job *j, Facts *f) {
     ARENA_PUSH(j->c->arena, params, f->nparams, p);
   }
   f->params = params;
+  for (int d = 0; d < m->grid.rank && !j->c->nspacing; d++)
+    f->spacing[d] = m->metric.spacing[d] ? j->scalars[m->metric.spacing[d] - 1].f : 1;
   if (j->c->checkpoint || j->c->restart)
     f->key = tune_program_key(j->c->arena, j->program->module);
   f->program = stc_program_name(j->program);

@@ -1,0 +1,303 @@
+/* frontend/check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
+ * as macros are: what is left are accesses, constants, and scalars that launching computes. */
+#include "frontend/ast.h"
+#include "frontend/derivative.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- what the grid says of distances */
+
+/* `e`, a number that launching knows and that is `what`, as an f64. EXPR_BAD after reporting. */
+static Expr *length(Checker *c, const Expr *e, const char *what) {
+  Const k;
+  Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, what);
+  if (x->kind == EXPR_BAD)
+    return x;
+  bool number = type_is_literal(x->type) || (type_is_scalar(x->type) && x->type != TY_BOOL);
+  if (!number)
+    return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what,
+                       check_type_words(c, x->type));
+  if (type_is_literal(x->type))
+    x = check_coerce(c, x, TY_F64, what);
+  Expr *wide = x->kind == EXPR_BAD || x->type == TY_F64 ? x : check_operation(c, OP_CONVERT, x->loc, 1, &x);
+  wide->type = x->kind == EXPR_BAD ? x->type : TY_F64;
+  if (x->kind != EXPR_BAD && fold_const(c, wide, &k) && !(k.f > 0 && isfinite(k.f)))
+    return check_error(c, NULL, e->loc, "%s is %g; it must be above 0", what, k.f);
+  return wide;
+}
+
+/* The spacing of dimension `d` of the grid, `e`, into the module and c->spacing. False after reporting. */
+static bool spacing(Checker *c, const Expr *e, int d) {
+  Expr *x = length(c, e, arena_printf(c->arena, "the spacing of dimension %d", d));
+  if (x->kind == EXPR_BAD)
+    return false;
+  c->spacing[d] = check_hidden_scalar(c, arena_printf(c->arena, "spacing.%d", d), x);
+  c->m->metric.spacing[d] = 1 + c->spacing[d]->index;
+  return true;
+}
+
+bool check_metric(Checker *c, const Decl *d, const Box *box) {
+  bool ok = true;
+  if (d->nvalues && d->nvalues != box->rank) {
+    check_error(c, NULL, d->values[0]->loc,
+                "the grid has %d dimension%s, but here %s %d spacing%s; give one for each dimension", box->rank,
+                box->rank == 1 ? "" : "s", d->nvalues == 1 ? "is" : "are", d->nvalues, d->nvalues == 1 ? "" : "s");
+    return false;
+  }
+  for (int k = 0; k < d->nvalues; k++)
+    ok = spacing(c, d->values[k], k) && ok;
+  Expr *step = d->right ? length(c, d->right, "the time step") : NULL;
+  if (step && step->kind != EXPR_BAD)
+    c->m->metric.step = 1 + check_hidden_scalar(c, "step.length", step)->index;
+  return ok && (!step || step->kind != EXPR_BAD);
+}
+
+bool check_is_builtin(const Checker *c, const Expr *e, const char *name) {
+  bool itself = c->function && !strcmp(c->function->name, name);
+  return e->kind == EXPR_CALL && !strcmp(e->name, name) && !itself && !symbols_find(&c->syms, name);
+}
+
+/* Does the grid say how far apart its points are in dimension `d`? Reports if not; `word` needs it. */
+static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, int d) {
+  if (c->spacing[d])
+    return true;
+  static const char *const example[] = {"", "h", "h, h", "h, h, h"};
+  check_error(c, env, loc, "'%s' needs the distance of the grid's points: grid %s = [...], STEPS spacing [%s];", word,
+              c->grid ? c->grid->name : "G", example[c->m->grid.rank]);
+  return false;
+}
+
+/* May `word`, which is `what`, stand where the checker is? Reports if not. */
+static bool is_at_point(Checker *c, const Env *env, Loc loc, const char *word, const char *what) {
+  if (!check_function_reads(c, env, loc, word, what))
+    return false;
+  if (c->allowed != ALLOW_BODY)
+    check_not_allowed(c, env, loc, word);
+  return c->allowed == ALLOW_BODY;
+}
+
+/* ---- scalars that launching computes */
+
+/* The value of the scalar. */
+static Expr *value_of(Checker *c, Symbol *s, Loc loc) { return check_leaf(c, EXPR_SCALAR, s->type, loc, s); }
+
+/* The typed operation `op` on two values of f64. */
+static Expr *both(Checker *c, Opcode op, Expr *x, Expr *y) {
+  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
+  e->type = TY_F64;
+  return e;
+}
+
+/* 1 / (h * h * ...), h the spacing of dimension `d` and n of them, in f64. */
+static Symbol *factor(Checker *c, int d, int n, Loc loc) {
+  if (c->factor[d][n])
+    return c->factor[d][n];
+  Expr *one = check_leaf(c, EXPR_INT, TY_F64, loc, NULL), *power = value_of(c, c->spacing[d], loc);
+  one->name = "1";
+  for (int i = 1; i < n; i++)
+    power = both(c, OP_MUL, power, value_of(c, c->spacing[d], loc));
+  return c->factor[d][n] =
+             check_hidden_scalar(c, arena_printf(c->arena, "spacing.%d.factor.%d", d, n), both(c, OP_DIV, one, power));
+}
+
+/* The scalar `s` of f64 as type `t`, rounded once when launching; *narrow is where it is kept as f32. */
+static Expr *as_type(Checker *c, Symbol *s, Type t, Symbol **narrow, Loc loc) {
+  if (t == TY_F64)
+    return value_of(c, s, loc);
+  if (!*narrow) {
+    Expr *wide = value_of(c, s, loc), *e = check_operation(c, OP_CONVERT, loc, 1, &wide);
+    e->type = t;
+    *narrow = check_hidden_scalar(c, arena_printf(c->arena, "%s.%s", s->name, type_name(t)), e);
+  }
+  return value_of(c, *narrow, loc);
+}
+
+/* ---- coord */
+
+Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int d;
+  if (e->n != 1)
+    return check_error(c, env, e->loc, "'coord' takes 1 argument, the dimension, not %d", e->n);
+  if (!is_at_point(c, env, e->loc, "coord", "the place of the point") ||
+      !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d))
+    return check_bad(c, e->loc);
+  Expr *index = check_leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
+  index->value.i = d;
+  index = check_plus(c, index, shift[d]);
+  Expr *x = check_operation(c, OP_CONVERT, e->loc, 1, &index);
+  x->type = c->real;
+  Expr *h = as_type(c, c->spacing[d], c->real, &c->narrow[d][0], e->loc);
+  return check_types(c, env, check_operation(c, OP_MUL, e->loc, 2, (Expr *[]){x, h}));
+}
+
+/* ---- diff: its arguments */
+
+/* A derivative being written out: of kid 0 of the call `e`, in dimension `dim`. */
+typedef struct Diff {
+  Checker *c;
+  const Expr *e;
+  const Env *env;
+  int dim;
+  Difference way;
+} Diff;
+
+/* The argument NAME EXPR, or (name NULL) the third one without a name; NULL if it is not given. */
+static const Expr *given(const Expr *e, const char *name) {
+  for (int i = 2; i < e->n; i++)
+    if (e->kids[i]->kind == EXPR_NAMED ? name && !strcmp(e->kids[i]->name, name) : !name && i == 2)
+      return e->kids[i]->kind == EXPR_NAMED ? e->kids[i]->kids[0] : e->kids[i];
+  return NULL;
+}
+
+/* Are there a value, a dimension, perhaps a number, and then words, each once? Reports if not. */
+static bool has_arguments(Checker *c, const Expr *e, const Env *env) {
+  bool ok = e->n >= 2;
+  for (int i = 0; i < e->n && ok; i++) {
+    bool named = e->kids[i]->kind == EXPR_NAMED;
+    ok = named ? i >= 2 : i <= 2;
+    for (int j = 2; j < i && named; j++)
+      ok = ok && (e->kids[j]->kind != EXPR_NAMED || strcmp(e->kids[j]->name, e->kids[i]->name) != 0);
+  }
+  if (!ok)
+    check_error(
+        c, env, e->loc,
+        "a derivative is written diff(VALUE, DIMENSION), diff(VALUE, DIMENSION, NUMBER), and behind these, each "
+        "once: order 4, at 1/2, side 1");
+  return ok;
+}
+
+/* The constant whole number `x` (NULL: `otherwise`) into *out. False after reporting. */
+static bool number(const Diff *f, const Expr *x, const char *what, int64_t otherwise, int64_t *out) {
+  *out = otherwise;
+  return !x || check_const_int(f->c, x, f->env, what, out);
+}
+
+/* Which derivative, and of what order. False after reporting. */
+static bool read_order(Diff *f) {
+  int64_t n, order;
+  const Expr *which = given(f->e, NULL), *words = given(f->e, "order");
+  if (!number(f, which, "the number of a derivative", 1, &n) ||
+      !number(f, words, "the order of a derivative", 2, &order))
+    return false;
+  f->way.n = (int)n;
+  f->way.order = (int)order;
+  if (n < 1 || n > MAX_DERIVATIVE)
+    check_error(f->c, f->env, which->loc, "there are derivatives 1 to %d, not %lld", MAX_DERIVATIVE, (long long)n);
+  else if (order < 2 || order > MAX_ORDER || order % 2)
+    check_error(f->c, f->env, words->loc, "the order of a derivative is an even number from 2 to %d, not %lld",
+                MAX_ORDER, (long long)order);
+  else
+    return true;
+  return false;
+}
+
+/* Where it is, and from points of which sides. False after reporting. */
+static bool read_place(Diff *f) {
+  Const k = {.f = 0};
+  int64_t side;
+  const Expr *at = given(f->e, "at"), *words = given(f->e, "side");
+  if (!number(f, words, "the side of a derivative", 0, &side))
+    return false;
+  Expr *x = at ? check_in(f->c, at, f->env, ALLOW_CONST, "the place of a derivative") : NULL;
+  x = x ? check_coerce_in(f->c, f->env, x, TY_F64, "the place of a derivative") : NULL;
+  if (x && x->kind == EXPR_BAD)
+    return false;
+  bool constant = !x || fold_const(f->c, x, &k);
+  f->way.half = (int)copysign(k.f != 0, k.f);
+  f->way.side = (int)side;
+  if (!constant || (k.f != 0 && fabs(k.f) != 0.5))
+    check_error(f->c, f->env, at->loc, "a derivative is at the point itself, at 1/2 (half a point ahead) or at -1/2");
+  else if (words && side != 1 && side != -1)
+    check_error(f->c, f->env, words->loc,
+                "'side' is 1 (from the point and those above it) or -1 (from those below); leave it out for both");
+  else
+    return true;
+  return false;
+}
+
+/* ---- diff: the sum */
+
+/* The value at the point `by` further in the derivative's dimension. EXPR_BAD after reporting. */
+static Expr *value_at(const Diff *f, const int64_t *shift, int by) {
+  Checker *c = f->c;
+  int64_t off[MAX_RANK];
+  memcpy(off, shift, sizeof off);
+  off[f->dim] += by;
+  int64_t order = c->order;
+  int dim = c->dim;
+  c->order = f->way.order;
+  c->dim = f->dim;
+  Expr *x = check_value(c, check_expr(c, f->e->kids[0], f->env, off));
+  c->order = order;
+  c->dim = dim;
+  Type base = x->kind == EXPR_BAD ? TY_NONE : check_base(c, x->type);
+  if (x->kind == EXPR_BAD || base == TY_F32 || base == TY_F64)
+    return x;
+  return check_error(c, f->env, f->e->kids[0]->loc, "a derivative is of floats, but this is %s%s",
+                     check_type_words(c, x->type),
+                     base == TY_NONE ? "; take one of its members" : "; convert it: real(...)");
+}
+
+/* The weight `w`, a constant that adapts to f32 and f64, in each rounded once. */
+static Expr *weight(const Diff *f, Fraction w) {
+  Symbol *s = ARENA_NEW(f->c->arena, Symbol);
+  *s = (Symbol){.kind = SYM_CONST, .name = "weight", .loc = f->e->loc, .type = TY_LITERAL_FLOAT};
+  s->have[TY_F32] = s->have[TY_F64] = true;
+  s->memo[TY_F32].f = fraction_round(w, FLT_MANT_DIG);
+  s->memo[TY_F64].f = fraction_round(w, DBL_MANT_DIG);
+  return check_leaf(f->c, EXPR_CONST, TY_LITERAL_FLOAT, f->e->loc, s);
+}
+
+/* x op y, or the one that is there; EXPR_BAD if one of them is. */
+static Expr *join(const Diff *f, Opcode op, Expr *x, Expr *y) {
+  if (!x || (x->kind != EXPR_BAD && y->kind == EXPR_BAD))
+    return y;
+  return x->kind == EXPR_BAD ? x : check_types(f->c, f->env, check_operation(f->c, op, f->e->loc, 2, (Expr *[]){x, y}));
+}
+
+/* The sum over the `count` values `x`, in order: of the values of a pair, which have the same weight but for the sign,
+ * the sum or difference is weighed. */
+static Expr *weighed_sum(const Diff *f, int count, Expr *const *x, const Fraction *w) {
+  Expr *sum = NULL;
+  for (int i = 0; i < count; i++) {
+    bool pair = !f->way.side && (f->way.half || i);
+    Expr *term = pair ? join(f, f->way.n % 2 ? OP_SUB : OP_ADD, x[i], x[i + 1]) : x[i];
+    if (w[i].top)
+      sum = join(f, OP_ADD, sum, join(f, OP_MUL, weight(f, w[i]), term));
+    i += pair;
+  }
+  return sum;
+}
+
+/* The derivative's sum, and the type of its numbers into *base. The values furthest away are looked at first, so that a
+ * message is of them. EXPR_BAD after reporting. */
+static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
+  Fraction w[MAX_REACH];
+  int at[MAX_REACH], count = difference_points(&f->way, at);
+  Expr *x[MAX_REACH];
+  if (!difference_weights(&f->way, w))
+    return check_error(f->c, f->env, f->e->loc, "the weights of this derivative are beyond 128 bits");
+  for (int i = count - 1; i >= 0; i--) {
+    x[i] = w[i].top ? value_at(f, shift, at[i]) : NULL;
+    if (x[i] && x[i]->kind == EXPR_BAD)
+      return x[i];
+    *base = x[i] ? check_base(f->c, x[i]->type) : *base;
+  }
+  return weighed_sum(f, count, x, w);
+}
+
+Expr *check_diff(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Diff f = {.c = c, .e = e, .env = env};
+  Type base = TY_NONE;
+  if (!has_arguments(c, e, env) || !is_at_point(c, env, e->loc, "diff", "a derivative") ||
+      !check_dimension(c, e->kids[1], env, "a derivative", &f.dim) || !has_spacing(c, env, e->loc, "diff", f.dim) ||
+      !read_order(&f) || !read_place(&f))
+    return check_bad(c, e->loc);
+  Expr *sum = written_out(&f, shift, &base);
+  if (sum->kind == EXPR_BAD)
+    return sum;
+  int n = f.way.n;
+  return join(&f, OP_MUL, sum, as_type(c, factor(c, f.dim, n, e->loc), base, &c->narrow[f.dim][n], e->loc));
+}
