@@ -474,6 +474,13 @@ typedef struct CheckedList {
   Symbol *field, *next;
 } CheckedList;
 
+/* Weights of a derivative on points that lie unevenly: the array of them, but for its name and what is counted when all
+ * that the program declares has its number; its symbol. */
+typedef struct CheckedWeights {
+  ParamArray head;
+  Symbol *array;
+} CheckedWeights;
+
 /* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step
  * and lets too. */
 typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
@@ -491,7 +498,10 @@ typedef struct Checker {
   Module *m;
   Type real;
   Symbols syms;
-  const Symbol *grid;          /* NULL before it is declared */
+  const Symbol *grid;            /* NULL before it is declared */
+  Symbol *coordinates[MAX_RANK]; /* of the grid: the launch-time arrays that have them; NULL: none has */
+  int32_t nweights;
+  CheckedWeights *weights;
   Symbol *spacing[MAX_RANK];   /* of the grid, scalars of f64; NULL: none was given, or coordinates are */
   Symbol *factor[MAX_RANK][5]; /* 1 over power k of that, as f64; NULL: not needed so far */
   Symbol *narrow[MAX_RANK][5]; /* the same as f32; of power 0: the spacing itself */
@@ -670,8 +680,9 @@ bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReductio
 bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out);
 /* The inject `d` of field `f`, likewise, as the only piece of `s`. False after reporting. */
 bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within, CheckedStencil *s);
-/* Adds the fields and arrays of the lists to the module, behind all that is declared. */
+/* Adds the fields and arrays of the lists to the module, behind all that is declared; and the arrays of weights. */
 void check_add_lists(Checker *c);
+void check_add_weights(Checker *c);
 /* The condition of until `d`, whose value is the scalar `s`. EXPR_BAD after reporting. */
 Expr *check_stop(Checker *c, const Decl *d, Symbol *s);
 /* An integer expression of params, `what` in messages. False after reporting. */

@@ -38,6 +38,27 @@ static bool spacing(Checker *c, const Expr *e, int d) {
   return true;
 }
 
+/* The array `e` has the coordinates of dimension `d` of the grid on `box`. False after reporting that it has not. */
+static bool coordinates(Checker *c, const Expr *e, int d, const Box *box) {
+  Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
+  if (!s || s->kind != SYM_ARRAY) {
+    check_error(c, NULL, e->loc,
+                "'at' takes the name of a launch-time array, param NAME[N] : f64, which has the coordinates");
+    return false;
+  }
+  const ParamArray *a = &c->m->param_arrays[s->index];
+  Affine points = affine_add(c->arena, affine_sub(c->arena, box->hi[d], box->lo[d]), affine_const(1));
+  s->used = true;
+  if (a->type != TY_F32 && a->type != TY_F64)
+    check_error(c, NULL, e->loc, "coordinates are f32 or f64, and '%s' is an array of %s", s->name, type_name(a->type));
+  else if (!affine_equal(a->extent, points))
+    check_error(c, NULL, e->loc, "'%s' has the coordinates of dimension %d, so it must be as long as the grid there",
+                s->name, d);
+  else
+    c->coordinates[d] = s, c->m->metric.coordinates[d] = 1 + s->index;
+  return c->coordinates[d];
+}
+
 bool check_metric(Checker *c, const Decl *d, const Box *box) {
   bool ok = true;
   if (d->nvalues && d->nvalues != box->rank) {
@@ -47,7 +68,9 @@ bool check_metric(Checker *c, const Decl *d, const Box *box) {
     return false;
   }
   for (int k = 0; k < d->nvalues; k++)
-    ok = spacing(c, d->values[k], k) && ok;
+    ok = (d->values[k]->kind == EXPR_NAMED ? coordinates(c, d->values[k]->kids[0], k, box)
+                                           : spacing(c, d->values[k], k)) &&
+         ok;
   Expr *step = d->right ? length(c, d->right, "the time step") : NULL;
   if (step && step->kind != EXPR_BAD)
     c->m->metric.step = 1 + check_hidden_scalar(c, "step.length", step)->index;
@@ -61,7 +84,7 @@ bool check_is_builtin(const Checker *c, const Expr *e, const char *name) {
 
 /* Does the grid say how far apart its points are in dimension `d`? Reports if not; `word` needs it. */
 static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, int d) {
-  if (c->spacing[d])
+  if (c->spacing[d] || c->coordinates[d])
     return true;
   static const char *const example[] = {"", "h", "h, h", "h, h, h"};
   check_error(c, env, loc, "'%s' needs the distance of the grid's points: grid %s = [...], STEPS spacing [%s];", word,
@@ -114,6 +137,60 @@ static Expr *as_type(Checker *c, Symbol *s, Type t, Symbol **narrow, Loc loc) {
   return value_of(c, *narrow, loc);
 }
 
+/* ---- coordinates of points that lie unevenly */
+
+/* The point's number in dimension `d`, and `by` more. */
+static Expr *index_at(Checker *c, int d, int64_t by, Loc loc) {
+  Expr *index = check_leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
+  index->value.i = d;
+  return check_plus(c, index, by);
+}
+
+/* The typed operation `op` on two values of i64. */
+static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
+  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
+  e->type = TY_I64;
+  return e;
+}
+
+/* The bound of the grid, as an i64. */
+static Expr *bound_of(Checker *c, const Expr *bound) {
+  Expr *e = check_in(c, bound, NULL, ALLOW_SCALAR, "a bound");
+  if (e->type == TY_LITERAL_INT || e->type == TY_I64)
+    return e->type == TY_I64 ? e : check_adapt(c, NULL, e, TY_I64);
+  Expr *wide = check_operation(c, OP_CONVERT, e->loc, 1, &e);
+  wide->type = TY_I64;
+  return wide;
+}
+
+/* How far the point, moved by `by`, is from the grid's lower end in dimension `d`: if it is moved, at least 0, and no
+ * more than the upper end is. */
+static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
+  const Range *r = &c->grid->decl->region->ranges[d];
+  Expr *index = index_at(c, d, by, loc), *first = bound_of(c, r->lo);
+  if (by)
+    index = whole(c, OP_MAX, whole(c, OP_MIN, index, r->hi ? bound_of(c, r->hi) : first), first);
+  Const k;
+  return fold_const(c, first, &k) ? check_plus(c, index, -k.i) : whole(c, OP_SUB, index, first);
+}
+
+/* Element `index` of the array. */
+static Expr *element(Checker *c, Symbol *array, Expr *index) {
+  Expr *e = check_operation(c, OP_COUNT, index->loc, 1, &index);
+  e->kind = EXPR_ELEMENT;
+  e->type = array->type;
+  e->sym = array;
+  e->name = array->name;
+  return e;
+}
+
+/* The number as a real. */
+static Expr *as_real(Checker *c, Expr *x) {
+  Expr *e = x->type == c->real ? x : check_operation(c, OP_CONVERT, x->loc, 1, &x);
+  e->type = c->real;
+  return e;
+}
+
 /* ---- coord */
 
 Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
@@ -123,12 +200,10 @@ Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   if (!is_at_point(c, env, e->loc, "coord", "the place of the point") ||
       !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d))
     return check_bad(c, e->loc);
-  Expr *index = check_leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
-  index->value.i = d;
-  index = check_plus(c, index, shift[d]);
-  Expr *x = check_operation(c, OP_CONVERT, e->loc, 1, &index);
-  x->type = c->real;
-  Expr *h = as_type(c, c->spacing[d], c->real, &c->narrow[d][0], e->loc);
+  if (c->coordinates[d])
+    return as_real(c, element(c, c->coordinates[d], from_first(c, d, shift[d], e->loc)));
+  Expr *x = as_real(c, index_at(c, d, shift[d], e->loc)),
+       *h = as_type(c, c->spacing[d], c->real, &c->narrow[d][0], e->loc);
   return check_types(c, env, check_operation(c, OP_MUL, e->loc, 2, (Expr *[]){x, h}));
 }
 
@@ -288,6 +363,68 @@ static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
   return weighed_sum(f, count, x, w);
 }
 
+/* ---- diff: on points that lie unevenly */
+
+/* The array of the weights of the derivative in numbers of type `t`, at `points` points. */
+static Symbol *weights_of(const Diff *f, Type t, int points) {
+  Checker *c = f->c;
+  const ParamArray *z = &c->m->param_arrays[c->coordinates[f->dim]->index];
+  ParamArray a = {.type = t,
+                  .extent = affine_scale(c->arena, z->extent, points),
+                  .role = ARRAY_WEIGHTS,
+                  .loc = f->e->loc};
+  a.from = c->coordinates[f->dim]->index;
+  a.derivative = f->way.n;
+  a.points = points;
+  a.side = f->way.side;
+  for (int i = 0; i < c->nweights; i++) {
+    const ParamArray *b = &c->weights[i].head;
+    if (b->type == t && b->from == a.from && b->derivative == a.derivative && b->points == points && b->side == a.side)
+      return c->weights[i].array;
+  }
+  a.name = arena_printf(c->arena, "%s.weights.%d", z->name, c->nweights + 1);
+  CheckedWeights w = {a, ARENA_NEW(c->arena, Symbol)};
+  *w.array = (Symbol){.kind = SYM_ARRAY, .name = a.name, .loc = a.loc, .type = t, .index = -1};
+  ARENA_PUSH(c->arena, c->weights, c->nweights, w);
+  return w.array;
+}
+
+void check_add_weights(Checker *c) {
+  for (int i = 0; i < c->nweights; i++) {
+    c->weights[i].array->index = c->m->nparam_arrays;
+    ARENA_PUSH(c->arena, c->m->param_arrays, c->m->nparam_arrays, c->weights[i].head);
+  }
+}
+
+/* Where point number `i` of those lies that the derivative needs there, as many as its order and its number. */
+static int uneven_place(const Diff *f, int i) { return f->way.side ? f->way.side * i : i % 2 ? (i + 1) / 2 : -(i / 2); }
+
+/* The derivative as the sum over the points, from the nearest outwards, of weights that arrays have. */
+static Expr *uneven(const Diff *f, const int64_t *shift) {
+  Checker *c = f->c;
+  Expr *x[MAX_REACH], *sum = NULL;
+  int points = f->way.order + f->way.n;
+  if (f->way.half)
+    return check_error(
+        c, f->env, f->e->loc,
+        "dimension %d has a launch-time array of coordinates, which says where whole points are, not halves: a "
+        "derivative there is at the point itself, without 'at'",
+        f->dim);
+  for (int i = points - 1; i >= 0; i--) {
+    x[i] = value_at(f, shift, uneven_place(f, i));
+    if (x[i]->kind == EXPR_BAD)
+      return x[i];
+  }
+  Symbol *array = weights_of(f, check_base(c, x[0]->type), points);
+  Expr *count = check_leaf(c, EXPR_INT, TY_I64, f->e->loc, NULL);
+  count->name = arena_printf(c->arena, "%d", points);
+  Expr *row = whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim], f->e->loc), count);
+  row = share(c, row, "row");
+  for (int i = 0; i < points; i++)
+    sum = join(f, OP_ADD, sum, join(f, OP_MUL, element(c, array, check_plus(c, row, i)), x[i]));
+  return sum;
+}
+
 Expr *check_diff(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Diff f = {.c = c, .e = e, .env = env};
   Type base = TY_NONE;
@@ -295,6 +432,8 @@ Expr *check_diff(Checker *c, const Expr *e, const Env *env, const int64_t *shift
       !check_dimension(c, e->kids[1], env, "a derivative", &f.dim) || !has_spacing(c, env, e->loc, "diff", f.dim) ||
       !read_order(&f) || !read_place(&f))
     return check_bad(c, e->loc);
+  if (c->coordinates[f.dim])
+    return uneven(&f, shift);
   Expr *sum = written_out(&f, shift, &base);
   if (sum->kind == EXPR_BAD)
     return sum;

@@ -94,7 +94,8 @@ void check_add_lists(Checker *c) {
       int k = 0;
       while (l->array[k] < 0)
         k++;
-      ParamArray a = {x->next->name, TY_I32, m->param_arrays[l->array[k]].extent, ARRAY_NEXT, l->loc};
+      ParamArray a = {.name = x->next->name, .type = TY_I32, .role = ARRAY_NEXT, .loc = l->loc};
+      a.extent = m->param_arrays[l->array[k]].extent;
       l->next = x->next->index = m->nparam_arrays;
       ARENA_PUSH(c->arena, m->param_arrays, m->nparam_arrays, a);
     }

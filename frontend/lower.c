@@ -205,6 +205,7 @@ static Probe lower_probe(Checker *c, const CheckedProbe *p) {
 void lower_program(Checker *c) {
   Module *m = c->m;
   check_add_lists(c);
+  check_add_weights(c);
   for (int i = 0; i < m->nscalars; i++)
     m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
   for (int i = 0; i < c->nchecked; i++) {

@@ -27,17 +27,26 @@ typedef struct Scalar {
 } Scalar;
 
 /* Where the elements of a launch-time array come from: from outside; from the launcher, which makes them of a list of
- * points (PointList.next); from kernels, as the values of a probe (Probe.result). */
-typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES } ArrayRole;
+ * points (PointList.next); from kernels, as the values of a probe (Probe.result); from the launcher, which makes them
+ * of coordinates (ParamArray.from). */
+typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS } ArrayRole;
 /* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the
- * same at all points. One of another role is hidden from users, and stands behind all that are given. */
+ * same at all points. One of another role is hidden from users, and stands behind all that are given.
+ * Of role ARRAY_WEIGHTS: `from` is the array of the coordinates of a dimension's points, which rise. For each of them
+ * it has the weights by which the values at `points` points there make the derivative number `derivative`: at the point
+ * and those about it from the nearest outwards, the upper one of two first (side 0), or at the point and those above
+ * (1) or below it (-1): see weights_fill (run/weights.c). */
 typedef struct ParamArray {
   const char *name;
   Type type;
   Affine extent;
   ArrayRole role;
   Loc loc;
+  int32_t from, derivative, points, side;
 } ParamArray;
+
+/* Of such weights: the highest derivative, and the most points. */
+enum { MAX_WEIGHED_DERIVATIVE = 4, MAX_WEIGHED_POINTS = 20 };
 
 /* A member of a composite type; name NULL in a vector. */
 typedef struct Member {

@@ -6,6 +6,7 @@
  *   launcher-runtime.c   what is the same in all of them
  *   header.h             what header.c and launcher.c share
  *   outside.c            their functions for callers in other files
+ *   weights.c            weights of differences on points that lie unevenly, as C text for them
  *   covered.c            the check that boxes hold all points that are read, as C text for them
  *   shared-object.c      the host artifact as a shared object
  *   fortran.c            a Fortran module for it

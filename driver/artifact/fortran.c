@@ -113,6 +113,23 @@ static void sizes(Module90 *f, const char *type) {
   }
 }
 
+/* The functions that make weights of coordinates. */
+static void weights(Module90 *f, const char *type) {
+  const Module *m = f->m;
+  for (int i = 0; i < m->nparam_arrays; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    if (a->role != ARRAY_WEIGHTS)
+      continue;
+    begin(f, arena_printf(f->arena, "fill_%s", f->names.arrays[i]), "p, weights, coordinates",
+          "Makes weights of coordinates: before init and run, and again when these change. Null, or what is wrong.");
+    str_addf(&f->s,
+             "      type(%s), intent(in) :: p\n      %s, intent(out) :: weights(*)\n"
+             "      %s, intent(in) :: coordinates(*)\n",
+             type, fortran_type(a->type), fortran_type(m->param_arrays[a->from].type));
+    end(f, "type(c_ptr)");
+  }
+}
+
 /* The functions that compute. */
 static void calls(Module90 *f, const char *type) {
   Str list = {f->arena, NULL, 0, 0}, declared = {f->arena, NULL, 0, 0};
@@ -170,6 +187,7 @@ static StcStatus fortran_guarded(void *arg) {
   params(&f, type);
   str_add(&f.s, "  interface\n");
   calls(&f, type);
+  weights(&f, type);
   sizes(&f, type);
   str_add(&f.s, "  end interface\n\n");
   message(&f);

@@ -736,6 +736,9 @@ void header_scalars(Writer *w) {
   extents(w);
   for (int i = 0; i < w->m->nlists; i++)
     fill_list(w, &w->m->lists[i]);
+  for (int i = 0; i < w->m->nparam_arrays; i++)
+    if (w->m->param_arrays[i].role == ARRAY_WEIGHTS)
+      header_fill_weights(w, i);
 }
 
 void header_runs(Writer *w) {

@@ -55,6 +55,13 @@ void header_each_function(Writer *w, EachFunction *each);
  * outside, behind it. `attribute` stands before each. */
 void header_outside(Writer *w, const char *text, const char *attribute);
 
+/* ---------------------------------------------------------------- weights.c */
+
+/* The function that makes launch-time array number `array`, of role ARRAY_WEIGHTS, of its coordinates; and `each`
+ * called for it. */
+void header_fill_weights(Writer *w, int array);
+void header_each_weights(Writer *w, int array, EachFunction *each);
+
 /* ---------------------------------------------------------------- launcher.c */
 
 /* The launch function of `k`. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6 };
+enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6, SCHEMA_WITH_WEIGHTS = 7 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer {
@@ -307,7 +307,11 @@ static json_t *arrays(const Writer *w) {
     set(o, "npy", json_string(npy_descr((StcType)p->type)));
     set(o, "extent", affine(w, p->extent));
     if (p->role != ARRAY_GIVEN)
-      set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : "series"));
+      set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : p->role == ARRAY_SERIES ? "series" : "weights"));
+    if (p->role == ARRAY_WEIGHTS)
+      set(o, "weights",
+          json_pack("{s:s, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
+                    (int)p->derivative, "points", (int)p->points, "side", (int)p->side));
     json_array_append_new(list, o);
   }
   return list;
@@ -688,6 +692,9 @@ static json_t *target(const Writer *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_WEIGHTS)
+      return SCHEMA_WITH_WEIGHTS;
   for (int i = 0; i < m->nkernels; i++)
     for (int d = 0; d < MAX_RANK; d++)
       if (m->kernels[i].over[d])

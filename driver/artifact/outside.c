@@ -59,6 +59,9 @@ void header_each_function(Writer *w, EachFunction *each) {
     each(w, "int64_t", arena_printf(a, "length_%s", w->arrays[i]), constant, "p");
   for (int i = 0; i < m->nlists; i++)
     each_list(w, &m->lists[i], each);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_WEIGHTS)
+      header_each_weights(w, i, each);
   if (m->host.init.nops > 0)
     each(w, "const char *", "init", arena_printf(a, "%s%s", constant, arrays_text(w, true)),
          arena_printf(a, "p%s", arrays_text(w, false)));

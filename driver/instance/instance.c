@@ -163,7 +163,7 @@ static StcStatus make_slots(StcPlan *p) {
     if (!m->fields[f].temp && p->slot_of_field[f] < 0)
       s = add_field_slot(&maker, f, 0, &p->slot_of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
-    if (whole || (p->slot_of_array[i] < 0 && m->nlists + m->nprobes))
+    if (whole || (p->slot_of_array[i] < 0 && (m->nlists + m->nprobes || coordinates_of(m, i) >= 0)))
       s = add_array_slot(&maker, i, &p->slot_of_array[i]);
   return s ? s : allocate_slots(&maker);
 }

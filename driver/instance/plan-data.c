@@ -209,6 +209,38 @@ static StcStatus set_array_guarded(void *arg) {
   return copy_slot(a->p, a->slot, NULL, a->in);
 }
 
+/* Puts the values of an array, a hidden one too, where kernels read them. */
+static StcStatus put_array(StcPlan *p, int array, const void *data, size_t bytes) {
+  if (p->hollow && p->split)
+    return p->split_ops->set_array(p, array, data, bytes);
+  if (p->slot_of_array[array] < 0 || p->hollow)
+    return STC_OK;
+  ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
+  return workspace_guard(&p->w, set_array_guarded, &a);
+}
+
+/* If the array has coordinates, checks that they rise, and makes the weights of them. */
+static StcStatus put_weights(StcPlan *p, int array, const void *data) {
+  const Module *m = p->module;
+  int dim = coordinates_of(m, array);
+  if (dim < 0 || array >= stc_program_array_count(p->program))
+    return STC_OK;
+  StcStatus s = coordinates_check(m, array, dim, p->scalars, data, p->w.diags) ? STC_OK : STC_INPUT;
+  for (int i = 0; i < m->nparam_arrays && !s; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    if (a->role != ARRAY_WEIGHTS || a->from != array)
+      continue;
+    size_t bytes = (size_t)param_array_extent(a, p->scalars) * (size_t)type_size(a->type);
+    void *weights = malloc(bytes + 1);
+    if (!weights)
+      return computer_no_room(p->w.context, "the weights of", a->name, (double)bytes);
+    weights_fill(m, i, p->scalars, data, weights);
+    s = put_array(p, i, weights, bytes);
+    free(weights);
+  }
+  return s;
+}
+
 StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
   StcFieldInfo f;
   StcStatus s = plan_join(p);
@@ -221,12 +253,9 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
                          "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s",
                          f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
            STC_USAGE;
-  if (p->hollow && p->split)
-    s = p->split_ops->set_array(p, array, data, bytes);
-  else if (p->slot_of_array[array] >= 0 && !p->hollow) {
-    ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
-    s = workspace_guard(&p->w, set_array_guarded, &a);
-  }
+  s = put_array(p, array, data, bytes);
+  if (!s)
+    s = put_weights(p, array, data);
   if (!s)
     p->array_given[array] = true;
   p->lists_filled = false;
@@ -327,6 +356,22 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
   return s;
 }
 
+/* Random coordinates for launch-time array `array`, which rise, and the weights of them. */
+static StcStatus rise(StcPlan *p, int array, uint64_t seed) {
+  const ParamArray *a = &p->module->param_arrays[array];
+  size_t bytes = (size_t)param_array_extent(a, p->scalars) * (size_t)type_size(a->type);
+  void *values = malloc(bytes + 1);
+  if (!values)
+    return computer_no_room(p->w.context, "the coordinates of", a->name, (double)bytes);
+  plan_random_points(p, array, seed, values);
+  StcStatus s = put_array(p, array, values, bytes);
+  if (!s)
+    s = put_weights(p, array, values);
+  free(values);
+  p->array_given[array] = true;
+  return s;
+}
+
 /* Random numbers for component `component` of a field whose points are packed. */
 static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t seed) {
   StcFieldInfo f;
@@ -373,7 +418,7 @@ static StcStatus randomize_guarded(void *arg) {
       s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
   }
   for (int i = 0; i < stc_program_array_count(p->program) && !s; i++)
-    s = randomize(p, true, i, 0, a->seed, a->data);
+    s = coordinates_of(p->module, i) >= 0 ? rise(p, i, a->seed) : randomize(p, true, i, 0, a->seed, a->data);
   p->lists_filled = false;
   return s;
 }

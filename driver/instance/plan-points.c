@@ -4,6 +4,7 @@
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,9 +144,24 @@ bool plan_spread_points(const StcPlan *p, int array, void *data) {
   return true;
 }
 
+/* Random coordinates for launch-time array `array`, which rise by 0.5 to 1.5 from point to point. */
+static void random_coordinates(const StcPlan *p, int array, uint64_t seed, void *data) {
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars);
+  uint64_t bits = seed * 0x9e3779b97f4a7c15u + (uint64_t)array;
+  double x = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const_store(a->type, (char *)data + i * type_size(a->type), const_convert((Const){.f = x}, TY_F64, a->type));
+    bits = (bits ^ (bits >> 29)) * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
+    x += ldexp((double)(bits >> 44), -20) + ldexp(1, -1);
+  }
+}
+
 bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) {
   int list, dim;
   int64_t shape[MAX_RANK] = {1, 1, 1};
+  if (coordinates_of(p->module, array) >= 0)
+    return random_coordinates(p, array, seed, data), true;
   if (!is_coordinate(p->module, array, &list, &dim))
     return false;
   const PointList *l = &p->module->lists[list];

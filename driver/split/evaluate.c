@@ -125,7 +125,7 @@ void watching_close(StcPlan *p) {
 
 StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
   Split *s = p->split;
-  const char *name = stc_program_array_name(p->program, array);
+  const char *name = p->program->module->param_arrays[array].name;
   StcStatus st = STC_OK;
   for (int k = 0; k < s->nwatching && !st; k++)
     for (int i = s->begin; i < s->end && !st; i++) {

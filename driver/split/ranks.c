@@ -177,7 +177,7 @@ StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes)
   StcStatus s = STC_OK;
   for (int i = p->split->begin; i < p->split->end && !s && p->split->lean; i++) {
     StcPlan *q = p->split->part[i].plan;
-    s = stc_plan_set_array(q, stc_program_find_array(q->program, stc_program_array_name(p->program, array)), data,
+    s = stc_plan_set_array(q, stc_program_find_array(q->program, p->program->module->param_arrays[array].name), data,
                            bytes);
   }
   return s || !p->split->lean ? s : watching_set_array(p, array, data, bytes);

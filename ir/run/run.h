@@ -3,6 +3,7 @@
  *   eval.c                       one op on constants
  *   reduce.c                     the order of reductions
  *   bind.c  covered.c            params, and what is checked before a launch
+ *   weights.c                    coordinates of points, and the weights of differences
  *   points.c                     lists of points and probes
  *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
  *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
@@ -103,6 +104,15 @@ bool reduction_is_due(const Reduction *r, int64_t step);
 int64_t module_steps_to_reduction(const Module *m, int64_t step);
 /* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
+
+/* Coordinates of points, and weights made of them: weights.c. */
+
+/* Has launch-time array number `array` the coordinates of points in a dimension? The dimension, or -1. */
+int coordinates_of(const Module *m, int array);
+/* False after reporting that the elements of that array, of dimension `dim`, do not rise. */
+bool coordinates_check(const Module *m, int array, int dim, const Const *scalars, const void *values, Diags *d);
+/* Makes the elements of array number `array`, of role ARRAY_WEIGHTS, at `to` of the coordinates at `from`. */
+void weights_fill(const Module *m, int array, const Const *scalars, const void *from, void *to);
 
 /* Lists of points and probes: points.c. */
 

@@ -37,6 +37,18 @@ static void parse_struct(Parser *p) {
     module_struct(p->m, name, n, members);
 }
 
+/* Reads of what an array has the weights, after the word. */
+static void parse_weights(Parser *p, ParamArray *a) {
+  a->role = ARRAY_WEIGHTS;
+  a->derivative = (int32_t)reader_int(&p->r, 1, MAX_WEIGHED_DERIVATIVE);
+  reader_expect_word(&p->r, "of");
+  a->points = (int32_t)reader_int(&p->r, 1, MAX_WEIGHED_POINTS);
+  reader_expect_word(&p->r, "side");
+  a->side = (int32_t)reader_int(&p->r, -1, 1);
+  reader_expect_word(&p->r, "from");
+  a->from = text_ref(p, module_find_param_array, "param_array");
+}
+
 static void parse_param_array(Parser *p, Loc at) {
   ParamArray a = {.loc = at};
   a.name = text_new_symbol(p, module_find_param_array, "param_array");
@@ -49,6 +61,8 @@ static void parse_param_array(Parser *p, Loc at) {
     a.role = ARRAY_NEXT;
   else if (reader_accept_word(&p->r, "series"))
     a.role = ARRAY_SERIES;
+  else if (reader_accept_word(&p->r, "weights"))
+    parse_weights(p, &a);
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
 }
 

@@ -192,10 +192,15 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   symbol_print(s, p->name);
   str_add(s, "[");
   affine_print(s, m, p->extent);
-  str_addf(s, "] : %s%s\n", type_name(p->type),
+  str_addf(s, "] : %s%s", type_name(p->type),
            p->role == ARRAY_NEXT     ? " next"
            : p->role == ARRAY_SERIES ? " series"
                                      : "");
+  if (p->role == ARRAY_WEIGHTS) {
+    str_addf(s, " weights %d of %d side %d from ", (int)p->derivative, (int)p->points, (int)p->side);
+    symbol_print(s, param_array_name(m, p->from));
+  }
+  str_add(s, "\n");
 }
 
 static void print_record(Str *s, const Module *m, const Record *r) {

@@ -198,6 +198,19 @@ static void verify_covered(Verifier *v, Loc at, const Covered *c) {
     verify_box(v, at, &c->by[i], v->m->grid.rank);
 }
 
+/* Launch-time arrays of weights are floats, made of floats. */
+static void verify_weights(Verifier *v) {
+  const Module *m = v->m;
+  for (int i = 0; i < m->nparam_arrays; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    if (a->role == ARRAY_WEIGHTS &&
+        (a->from < 0 || a->from >= i || !type_is_float(m->param_arrays[a->from].type) || !type_is_float(a->type) ||
+         a->points <= a->derivative ||
+         !affine_equal(a->extent, affine_scale(m->arena, m->param_arrays[a->from].extent, a->points))))
+      verify_fail(v, a->loc, "the weights '@%s' are not made of an array of coordinates", a->name);
+  }
+}
+
 /* Is number + 1 that of a scalar of type f64, or 0? */
 static bool is_length(const Module *m, int32_t scalar) {
   return scalar == 0 || (scalar > 0 && scalar <= m->nscalars && m->scalars[scalar - 1].type == TY_F64);
@@ -232,6 +245,7 @@ static void check_grid(Verifier *v) {
   if (m->steps_by)
     verify_affine(v, no_loc(), affine_scalar(m->arena, m->steps_by - 1));
   verify_metric(v);
+  verify_weights(v);
   for (int i = 0; i < m->nchecks; i++) {
     set_where(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);

@@ -20,8 +20,9 @@ from ._errors import InputError, Message, Owner
 from ._manifest import check
 from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
+from ._weights import weights
 
-MOST_VERSION = 6
+MOST_VERSION = 7
 WHITE = b" \t\r\n"
 
 
@@ -163,6 +164,8 @@ class _Run:
         """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
         name = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
         value = self.given.get(name) if name else None
+        if b["kind"] == "array" and "weights" in self.a._arrays[name]:
+            value = self._weights(self.a._arrays[name]["weights"])
         on_device = value is not None and self._is_here(value)
         if on_device and b["kind"] == "field":
             where = self._check(name, value, b)
@@ -178,6 +181,17 @@ class _Run:
         else:
             self._clear(p, self._elements(b, 1) * b["element_bytes"])
         return p
+
+    def _weights(self, of: Mapping[str, Any]) -> np.ndarray:
+        """Weights that are made of coordinates, as docs/manifest.md says."""
+        name = of["coordinates"]
+        if name not in self.given:
+            raise _wrong(f"launch-time array {name}, of coordinates, has no values")
+        x = arrays.to_numpy(self.given[name])
+        if x.shape != self._shape(name) or not np.all(np.isfinite(x)) or not np.all(np.diff(x) > 0):
+            raise _wrong(f"the coordinates {name} are not {self._shape(name)[0]} numbers that rise")
+        x = x.astype(arrays.NUMPY[self.a._arrays[name]["type"]]).astype(np.float64)
+        return weights(x, of["derivative"], of["points"], of["side"])
 
     def _is_here(self, value: Any) -> bool:
         return not isinstance(value, np.ndarray) and self.driver.kind != arrays.CPU and arrays.is_on_gpu(value)

@@ -212,3 +212,27 @@ def test_what_cannot_be_loaded(tmp_path, heat_text):
 def test_steps_that_a_param_gives(tmp_path):
     path = build(tmp_path, "param T = 4; grid G = [0 .. 7], T; field A : f32 on G; init i(A)[G] = 0; stencil s(A)[G] = A + 1;")
     assert stc.load(path).run({}).steps == 4 and stc.load(path).run({}, T=6).steps == 6
+
+
+@needs_cc
+def test_coordinates(tmp_path):
+    text = """
+        param N = 20, z[N] : f64;
+        grid G = [0 .. N-1, 0 .. 4], 3 spacing [at z, 0.5];
+        field A : f64 on G outside clamp;
+        stencil s(A)[G] = A + 0.001 * diff(A, 0, 2) + 0.01 * diff(diff(A, 0, side 1), 1);
+    """
+    z, a = np.cumsum(rng.random(20) + 0.1), rng.random((20, 5))
+    run = stc.compile(text, contract=False).plan(device="ref")
+    assert run.spacing == (None, 0.5)
+    run["A"], run["z"] = a, z
+    run(3)
+    k = stc.load(build(tmp_path, text, "-fno-contract"))
+    k.run({"A": a, "z": z}, steps=3)
+    np.testing.assert_array_equal(a, run["A"])
+    with pytest.raises(stc.InputError, match="rise"):
+        k.run({"A": a, "z": z[::-1].copy()}, steps=3)
+    with pytest.raises(stc.InputError, match="rise"):
+        run["z"] = z[::-1].copy()
+    with pytest.raises(stc.InputError, match="no values"):
+        k.run({"A": a}, steps=3)

@@ -75,6 +75,7 @@ class Program:
         self.reduces = re.search(r"^\s*(reduce|until)\b", self.text, re.M)
         self.inputs = ["--in source=" + os.path.join(os.path.dirname(path), "inputs", "ricker.npy")] if self.name in ("acoustic_wave", "shot") else []
         self.inputs += ["--in sz=4 --in sx=random:1 --in rx=random:2"] if self.name == "shot" else []
+        self.inputs += ["--in %s=random:1" % at["array"] for at in manifest["grid"].get("spacing", []) if isinstance(at, dict)]
         self.inputs += ["--in %s=random:%d" % (f["name"], i) for i, f in enumerate(manifest["fields"]) if not f["temp"] and not f["init"] and not f.get("level") and not f.get("derived")]
 
     def types(self):

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/instance/instance.h"
 #include "driver/stc.h"
 
 enum { MAX_TEXT = 8192 };
@@ -56,7 +57,7 @@ static void fail(Test *t, const char *path, const char *fmt, ...) {
   va_end(ap);
 }
 
-/* Fills the launch-time arrays of `p` with zeros. */
+/* Fills the launch-time arrays of `p` with zeros, coordinates of the grid with such as rise. */
 static StcStatus clear_arrays(const StcProgram *p, StcPlan *plan) {
   StcStatus s = STC_OK;
   for (int i = 0; i < stc_program_array_count(p) && s == STC_OK; i++) {
@@ -65,6 +66,8 @@ static StcStatus clear_arrays(const StcProgram *p, StcPlan *plan) {
     if (s != STC_OK)
       return s;
     char *data = calloc((size_t)info.bytes + 1, 1);
+    if (coordinates_of(plan->module, i) >= 0)
+      plan_random_points(plan, i, 1, data);
     s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
     free(data);
   }

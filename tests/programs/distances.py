@@ -1,12 +1,14 @@
 """Grids that say how far their points are apart, coordinates, and derivatives: one program in four has them. Their chances are of their own, so that all else of programs stays what it is."""
 import random
 
-from model import computed
+from model import EXTENT, computed
 from tree import Node
 
 
-def reach_of(n, order, half, side):
-    """How many points below and above the point derivative `n` reads, at so many halves, from a side or from both (0)."""
+def reach_of(n, order, half, side, uneven=False):
+    """How many points below and above the point derivative `n` reads, at so many halves, from a side or from both (0); `uneven`: of points that an array has the places of."""
+    if uneven and not side:
+        return (order + n - 1) // 2, (order + n) // 2
     if side:
         far = order + n - 1
         return (0, far) if side > 0 else (far, 0)
@@ -19,19 +21,24 @@ class Distances:
 
     def start_distances(self, seed):
         self.distances = random.Random(seed * 2 + 23)
-        self.spaced = self.distances.random() < 0.25
+        self.spaced, self.rising = self.distances.random() < 0.25, {}
 
     def distance_params(self):
-        """Params that spacings are made of."""
-        if self.spaced:
-            yield Node("param d1 : f32 = 0.5, d2 : f64 = 1.25, d3 = 3;", declares=["d1", "d2", "d3"])
+        """Params that spacings are made of, and arrays of coordinates."""
+        if not self.spaced:
+            return
+        yield Node("param d1 : f32 = 0.5, d2 : f64 = 1.25, d3 = 3;", declares=["d1", "d2", "d3"])
+        for d in range(self.rank):
+            if self.distances.random() < 0.3:
+                self.rising[d] = self.new_name("z")
+                yield Node(f"param {self.rising[d]}[{EXTENT[d]}] : {self.distances.choice(['f32', 'f64', 'f64', 'real'])};", declares=[self.rising[d]])
 
     def metric(self):
         """What stands behind the number of the grid's steps."""
         own = self.distances
         if not self.spaced:
             return ""
-        spacing = [own.choice(["d1", "d2", "d3", "0.1", "2", "d1 * 3", "d2 / 7", "sqrt(d2)"]) for _ in range(self.rank)]
+        spacing = [own.choice(["d1", "d2", "d3", "0.1", "2", "d1 * 3", "d2 / 7", "sqrt(d2)"]) if d not in self.rising else f"at {self.rising[d]}" for d in range(self.rank)]
         return f" spacing [{', '.join(spacing)}]" + own.choice(["", "", " step 0.25", " step d2"])
 
     def derivatives(self):
@@ -40,12 +47,14 @@ class Distances:
         for _ in range(own.choice([1, 2, 2, 3]) if self.spaced else 0):
             n, order, half, side = own.choice([1, 1, 1, 2, 2, 3, 4]), own.choice([2, 2, 2, 4, 4, 6]), own.choice([0, 0, 1, -1]), own.choice([0, 0, 0, 1, -1])
             d, name, least = own.randrange(self.rank), self.new_name("m"), max(self.reach, 1)
-            while max(reach_of(n, order, half, side)) > least and own.random() < 0.9:
+            uneven = d in self.rising
+            while max(reach_of(n, order, half, side, uneven)) > least and own.random() < 0.9:
                 n, order, half, side = own.choice([(1, 2, 0, 0), (1, 2, 1, 0), (1, 2, -1, 0), (2, 2, 0, 0), (1, 4, half, 0), (1, 2, 0, side), (2, 4, 0, 0), (3, 2, half, 0)])
+            half = 0 if uneven else half
             words = [f"order {order}"] * (order != 2 or own.random() < 0.3) + [f"at {'-' if half < 0 else ''}1/2"] * bool(half) + [f"side {side}"] * bool(side)
             own.shuffle(words)
             body = f"diff({own.choice(['X', 'X', 'X * X', 'abs(X)'])}, {d}{f', {n}' if n > 1 or own.random() < 0.3 else ''}{''.join(', ' + w for w in words)})"
-            self.faces.append((name, [reach_of(n, order, half, side) if e == d else (0, 0) for e in range(self.rank)]))
+            self.faces.append((name, [reach_of(n, order, half, side, uneven) if e == d else (0, 0) for e in range(self.rank)]))
             yield Node(f"op {name}(X) = {body};", declares=[name], smaller=[Node(f"op {name}(X) = X;", declares=[name])])
 
     def placed(self, type, place, e):

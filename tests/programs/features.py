@@ -78,6 +78,8 @@ TEXT = {
     "difference of fluxes": r"(?m)^op m\d+\(X\) = m\d+\(X\) - m\d+\(X",
     "op at a neighbour": r"\bm\d+\([^;]*\)\[-?\d",
     "spacing": r"(?m)^grid .* spacing \[",
+    "spacing by an array": r"(?m)^grid .* spacing \[[^\]]*\bat z",
+    "derivative along an array": r"spacing \[at z(.|\n)*\bdiff\([^;]*, 0[,)]",
     "time step": r"(?m)^grid .* step (d|0)",
     "coord": r"\bcoord\(",
     "diff": r"\bdiff\(",

@@ -823,7 +823,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
         r, inits = self.r, {target.form for i in tree.parts[0].items if i.form.startswith("init") for target in i.parts[0].items}
-        found = [(name, f"random:{self.seed}") for name in [name for name, _ in self.arrays] + self.coordinates]
+        found = [(name, f"random:{self.seed}") for name in [name for name, _ in self.arrays] + self.coordinates + list(self.rising.values())]
         for f in self.fields.values():
             if f.kind == "temp" or f.name in inits or (f.kind == "past" and r.random() < 0.5):
                 continue

@@ -105,6 +105,29 @@ static const FrontendCase cases[] = {
      "1] "
      "of field 'xx' at the upper end of dimension 1, by 1; shrink the stencil's region, or give 'xx' a rule: outside "
      "clamp, mirror, periodic or a constant\n"},
+    /* coordinates by an array */
+    {"coordinates",
+     "param N = 9, z[N] : f64;\ngrid G = [2 .. N+1, 0 .. N], 4 spacing [at z, 2];\nfield A : f32 on G outside 0;\n" STEP
+     "diff(A, 0, 4, order 16) + diff(A * coord(0), 0, side -1)[1,0] + diff(A, 1, at 1/2);\n",
+     ""},
+    {"coordinates_of_param", "param N = 9, z = 3;\ngrid G = [0 .. N-1], 4 spacing [at z];\n",
+     "2:36: error: 'at' takes the name of a launch-time array, param NAME[N] : f64, which has the coordinates\n"},
+    {"coordinates_of_integers", "param N = 9, z[N] : i32;\ngrid G = [0 .. N-1], 4 spacing [at z];\n",
+     "2:36: error: coordinates are f32 or f64, and 'z' is an array of i32\n"},
+    {"coordinates_too_few", "param N = 9, z[N] : f32;\ngrid G = [0 .. N], 4 spacing [at z];\n",
+     "2:34: error: 'z' has the coordinates of dimension 0, so it must be as long as the grid there\n"},
+    {"coordinates_at_halves",
+     "param N = 9, z[N] : f32;\ngrid G = [0 .. N-1], 4 spacing [at z];\nfield A : f32 on G outside 0;\n" STEP
+     "diff(A, 0, at 1/2);\n",
+     "4:23: error: dimension 0 has a launch-time array of coordinates, which says where whole points are, not halves: "
+     "a "
+     "derivative there is at the point itself, without 'at'\n"},
+    {"coordinates_at_the_edge",
+     "param N = 9, z[N] : f32;\ngrid G = [0 .. N-1], 4 spacing [at z];\nfield A : f32 on G;\n" STEP
+     "diff(A, 0, order 4);\n",
+     "4:28: error: order 4 reads 2 points beyond [0 .. N - 1] of 'A' in dimension 0: give the field an outside rule, "
+     "or "
+     "the stencil a smaller region\n"},
     /* names that the program has for itself */
     {"own_diff",
      SPACED1 "op diff(X, at) = X[1] - at * X;\nparam at : f32 = 3;\nop order(X) = X;\n" STEP

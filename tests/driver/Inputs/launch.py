@@ -214,6 +214,29 @@ class Launcher:
                     if "next" in l:
                         self.memory[l["next"]][i] = after + 1
 
+    def weights(self, given):
+        """Makes the weights of differences of the coordinates that are given."""
+        for a in [a for a in self.manifest["arrays"] if "weights" in a]:
+            of = a["weights"]
+            z = next(b for b in self.manifest["arrays"] if b["name"] == of["coordinates"])
+            n, N, to = affine(z["extent"], self.env), of["derivative"], next(self.memory[b["name"]] for b in self.manifest["buffers"] if b.get("array") == a["name"])
+            c = list((C[z["type"]] * n).from_buffer_copy(read_npy(given[z["name"]])))
+            assert all(x < y for x, y in zip(c, c[1:])), "the coordinates do not rise"
+            at = lambda i: c[i] if 0 <= i < n else c[0] + -i * (c[0] - c[1] if n > 1 else -1) if i < 0 else c[-1] + (i - n + 1) * (c[-1] - c[-2] if n > 1 else 1)
+            for i in range(n):
+                x = [at(i + (of["side"] * j if of["side"] else (j + 1) // 2 if j % 2 else -(j // 2))) - c[i] for j in range(of["points"])]
+                w, before = [[float(j == 0 and k == 0) for k in range(N + 1)] for j in range(of["points"])], 1.0
+                for j in range(1, of["points"]):
+                    product = math.prod([x[j] - x[l] for l in range(j)], start=1.0)
+                    for k in range(N, -1, -1):
+                        w[j][k] = before / product * ((k * w[j - 1][k - 1] if k else 0) - x[j - 1] * w[j - 1][k])
+                    for l in range(j):
+                        for k in range(N, -1, -1):
+                            w[l][k] = (x[j] * w[l][k] - (k * w[l][k - 1] if k else 0)) / (x[j] - x[l])
+                    before = product
+                for j in range(of["points"]):
+                    to[i * of["points"] + j] = w[j][N]
+
     def probe(self, done):
         """Prints what probes saw behind `done` steps up to now, -1 for what they see before the first too."""
         for p in self.manifest["host"].get("probes", []):
@@ -245,7 +268,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
@@ -254,6 +277,7 @@ def main():
     launcher = Launcher(manifest, env, ctypes.CDLL(os.path.abspath("launch.so")))
     launcher.give(given)
     launcher.points()
+    launcher.weights(given)
     launcher.init(given)
     launcher.probe(-1)
     met = launcher.reduce()
