@@ -22,7 +22,7 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/lintian-overrides DESTINATION share/lint
 install(FILES ${CMAKE_BINARY_DIR}/habits/_stc DESTINATION share/zsh/vendor-completions COMPONENT package EXCLUDE_FROM_ALL)
 
 # The documentation with its links: README.md beside docs/ and examples/.
-install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
   PATTERN __pycache__ EXCLUDE)
 # stc-mpi.so is made from this for the MPI that there is.

@@ -1,6 +1,7 @@
 """make_site.py STC OUT [--few]: builds the documentation site into OUT/site from docs/, README.md and the examples, with a gallery that has a
 picture of each of them (--few: of three), which takes about a minute. Needs mkdocs, from PyPI. Warnings are errors: a link to nowhere fails."""
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -12,19 +13,28 @@ SOURCE = HERE.parents[1]
 FEW = "j2d5pt,j1d3pt,vector_diffusion"
 
 
+DOCS = SOURCE / "docs"
+
+
+def place(path, anchor):
+    """Where a file of the checkout is in the site, and the anchor in it; None if it is not there."""
+    if path.suffix == ".md" and DOCS in path.parents:
+        return path.relative_to(DOCS).as_posix(), anchor
+    if path in (SOURCE / "README.md", SOURCE / "CONTRIBUTING.md"):
+        return ("index.md" if path.name == "README.md" else "contributing.md"), anchor
+    if path.parent == SOURCE / "examples" or path == SOURCE / "examples":
+        return "gallery.md", path.stem if path.suffix == ".stn" else ""
+    if DOCS / "pictures" in path.parents:
+        return f"pictures/{path.name}", ""
+    return None
+
+
 def link(target, at):
     """Where a link of a document that stood in the folder `at` leads in the site; None if what it names is not there."""
     file, _, anchor = target.partition("#")
-    path = (at / file).resolve()
-    if path.suffix == ".md" and path.parent == SOURCE / "docs":
-        return path.name + (f"#{anchor}" if anchor else "")
-    if path == SOURCE / "README.md":
-        return "index.md"
-    if path.parent == SOURCE / "examples" or path == SOURCE / "examples":
-        return "gallery.md" + (f"#{path.stem}" if path.suffix == ".stn" else "")
-    if (SOURCE / "docs/pictures") in path.parents:
-        return f"pictures/{path.name}"
-    return None
+    found = place((at / file).resolve(), anchor)
+    folder = at.relative_to(DOCS) if at == DOCS or DOCS in at.parents else Path(".")
+    return found and os.path.relpath(found[0], folder) + (f"#{found[1]}" if found[1] else "")
 
 
 def moved(text, at):
@@ -56,8 +66,10 @@ def stage(out, pictures):
     shutil.copy(HERE / "mkdocs.yml", out)
     for p in [*pictures, *(SOURCE / "docs/pictures").glob("*.*g")]:
         shutil.copy(p, docs / "pictures")
-    for p in (SOURCE / "docs").glob("*.md"):
-        (docs / p.name).write_text(moved(p.read_text(), p.parent))
+    for p in DOCS.rglob("*.md"):
+        (docs / p.relative_to(DOCS)).parent.mkdir(exist_ok=True)
+        (docs / p.relative_to(DOCS)).write_text(moved(p.read_text(), p.parent))
+    (docs / "contributing.md").write_text(moved((SOURCE / "CONTRIBUTING.md").read_text(), SOURCE))
     (docs / "index.md").write_text(moved((SOURCE / "README.md").read_text(), SOURCE))
     (docs / "gallery.md").write_text(gallery({p.stem for p in pictures}))
 

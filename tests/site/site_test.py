@@ -13,12 +13,12 @@ def main(source, stc):
         done = subprocess.run([sys.executable, Path(source) / "packaging/site/make_site.py", stc, out, "--few"], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         site = out / "site"
-        pages = {p.name: p.read_text() for p in site.glob("*.html") if p.name != "404.html"}
+        pages = {p.relative_to(site).as_posix(): p.read_text() for p in site.rglob("*.html") if p.name != "404.html"}
         assert {"index.html", "gallery.html", "tutorial.html", "compare.html", "language.html"} <= set(pages), sorted(pages)
         assert len(re.findall(r'<h2 id="', pages["gallery.html"])) == len(list((Path(source) / "examples").glob("*.stn")))
         for name, text in pages.items():
             for target in re.findall(r'(?:href|src)="([^"#:]+)[#"]', text):
-                assert (site / target).exists(), f"{name}: {target}"
+                assert (site / name).parent.joinpath(target).exists(), f"{name}: {target}"
 
 
 if __name__ == "__main__":
