@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow", "mkdocs"]
+PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow", "mkdocs", "xarray", "matplotlib", "ipython"]
 INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
 
 

@@ -1,0 +1,27 @@
+"""pages_test.py STC LIBRARY: pages.py sees what is wrong in a page: a command that fails, another output, a block that nothing runs."""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WRONG = {
+    "exit code 3": "```\n// a.stn\ngrid G = [0 .. 9], 1\n```\n\n```sh\nstc -o a.o a.stn\n```\n",
+    "exit code 1": "```sh\nfalse\ntrue\n```\n",
+    "not what the commands print": "```sh\necho one two\n```\n\n```text\none ... three\n```\n",
+    "neither run nor marked": "```c\nint a;\n```\n",
+    "a cell failed": "<!-- cell -->\n```\nnothing_of_this_name\n```\n",
+}
+RIGHT = "```\n# a.txt\nfoo\n```\n\n```sh\ncat a.txt\n```\n\n```text\n# a...\nfoo\n```\n\n<!-- not run: no -->\n```c\nint a;\n```\n\n<!-- needs no-such-program -->\n```sh\nfalse\n```\n"
+
+
+def main(words):
+    with tempfile.TemporaryDirectory() as folder:
+        for expected, text in [*WRONG.items(), ("", RIGHT)]:
+            page = Path(folder) / "page.md"
+            page.write_text(text, encoding="utf-8")
+            done = subprocess.run([sys.executable, Path(__file__).with_name("pages.py"), *words, page], capture_output=True, text=True, check=False)
+            assert bool(done.returncode) == bool(expected) and expected in done.stderr, f"{text}: {done.returncode} {done.stdout} {done.stderr}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
