@@ -1,0 +1,145 @@
+"""messages.py SOURCE [--write]: is docs/messages.md, the index of messages with cause and cure, what the sources say? --write makes it anew.
+
+The messages are read from calls of the functions that report them. A message names the cause first and the cure behind a semicolon, or
+behind a colon where an instruction follows. Listed are messages with a cure, and all of the frontend; messages about files of the compiler's
+own work, memory and the inside of libstc are not.
+"""
+import re
+import sys
+from pathlib import Path
+
+CALL = re.compile(r'\b(?P<call>diag_error|check_error|diag_warning|context_error|context_warning|schedule_error|arena_printf)\((?P<arguments>[^";]*?)'
+                  r'(?P<text>(?:"(?:[^"\\]|\\.)*"\s*(?:PRI\w+\s*)?)+)')
+IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make|go on|remove|rename|compute|convert|declare|draw|say|cut|put|"
+              "compare|shrink|join|split|read|copy|add|place|fill|begin|end|end it|move|start|build|run|try|simulate|with|prefix|swap|bind|spell|for")
+GROUPS = [   # heading, where the rules are, files
+    ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c"]),
+    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/symbol.c", "frontend/share.c"]),
+    ("Types and values", "language.md#types", ["frontend/check_type.c", "frontend/check_expr.c", "frontend/check_composite.c", "frontend/fold.c"]),
+    ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c"]),
+    ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check_time.c"]),
+    ("Macros, functions, sums, blocks", "language.md#macros-op",
+     ["frontend/check_fn.c", "frontend/check_stmt.c", "frontend/check_sum.c", "frontend/check_move.c"]),
+    ("Probes and injects", "language.md#at-single-points-probe-and-inject", ["frontend/check_point.c"]),
+    ("Schedules", "command.md#schedules", ["passes/"]),
+    ("The command and its options", "command.md", ["driver/cli/", "driver/artifact/", "driver/explain/", "driver/bench/", "driver/tune/"]),
+    ("Data in and out", "data.md", ["driver/data/", "driver/files/"]),
+    ("Running: params, fields, devices", "command.md#running", ["driver/program/", "driver/instance/", "driver/device/", "ir/run/"]),
+    ("Several devices", "cluster.md", ["driver/split/"]),
+]
+INNER = re.compile(r"^(?:pass '|kernel '|pipeline '|family number|...: there is no pass)|a mistake in stc")   # met by those who work on stc alone
+CURES = {   # of common messages that have no room for one; one that no source says is a mistake
+    "expected ';' at the end of the declaration": "put the semicolon at the end of the line before the caret",
+    "expected ..., found '...'": "something is missing or too much just before the caret: compare with the grammar",
+    "expected ..., found the end of the file": "a brace or a semicolon is missing at the end",
+    "unexpected character '...'": "remove it; programs are plain ASCII outside comments",
+    "write the bounds of each dimension as lo .. hi": "[0 .. N-1, 0 .. M-1]; two points, not a comma, between the bounds",
+    "'...' is given twice": "leave one out",
+    "the block of function '...' must end with 'return' and its value": "put `return EXPR;` last",
+    "behind a macro's arguments stand its offsets, one for each dimension of the grid": "lap(u)[0,-1], not lap(u)[-1]",
+    "field '...' cannot be both input (never written) and temp (always written)": "leave out one of the words",
+    "'...' is a target twice": "name each target once",
+    "'...' is assigned twice in this block": "compute with lets or vars, and assign once",
+    "'...' is never used": "remove it, or use it; programs run with it",
+    "... must be a single number, but this is ...": "take a component: v[0] or s.member",
+    "'...' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;": "move the grid up",
+    "'...' never assigns to its target '...'": "assign to it, or leave it out of the brackets",
+    "the value of '...' must be a constant": "declare it as a param or a let if it is known at launch only",
+    "there are two parameters '...'": "rename one",
+    "'...' has ... offset, but the grid has ... dimension": "one offset for each dimension, slowest first: u[-1,0]",
+    "'...' is ..., not a type": "types are real, f32, f64, i32, i64, bool, f16, bf16, i8, i16, u8, u16, vectors of these, and structs",
+    "'...' is ..., not a value": "compute with a field, param, const or let",
+    "'...' is a function and needs its arguments: '...(...)'": "call it",
+    "... must be a constant, but '...' is known only when the program runs": "declare a const; offsets and lengths cannot be params",
+    "... must be an integer constant": "write a number or the name of a const",
+    "'...' takes ... argument, not ...": "count them",
+    "'...' takes no offset": "only fields and macros have neighbours; make it a field, or an op",
+    "the literal ... does not fit the type ...": "take a wider type, or a smaller number",
+    "the constant '...' does not fit the type ...": "take a wider type, or a smaller number",
+    "'...' is ..., not a region": "write a box in brackets, or the name of a region, a field or the grid",
+    "a grid has 1 to ... dimensions, not ...": "put further dimensions into vectors or structs",
+    "this region has ... dimension, but the grid has ...": "one range for each dimension, slowest first",
+    "the region ... is empty": "lower and upper bounds are exchanged, or a param is too small",
+    "the access ... reads temp field '...' on ..., but before it this step has written only ...":
+        "write the temp field on a larger region, or give it an outside rule",
+    "this init reads its own target '...', which no init before it has set": "it reads zeros; write an init before it",
+    "'every' takes at least 1 step, not ...": "write a constant from 1",
+    "the access ... from region ... leaves the region ... of field '...' at the ... end of dimension ...":
+        "shrink the stencil's region, or give the field a rule: outside clamp, mirror, periodic or a constant",
+    "the access ... reads field '...', whose region ... has no points": "give the field points, or a constant outside",
+    "the pieces ... and ... of '...' overlap": "make one end before the other begins",
+    "... ... reaches beyond ... ... at the ... end of dimension ...": "shrink the region to what it must lie in",
+    "field ... has no value to start from: ...": "give it one with --in u=FILE.npy, --in u=random:1 or --in u=0, or write an init",
+    "this '...' has more than ... terms": "split it into several",
+    "the arrays '...' and '...' of one list of points must have the same length": "declare both with one param as the length",
+    "this point has ... coordinate, but the grid has ... dimension": "one coordinate for each dimension, slowest first",
+}
+HEAD = """# Messages: cause and cure
+
+Made from the sources by `tests/pages/messages.py`; a test compares. Look for the part of a message that does not change: `...` stands for
+names, types and numbers of your program. Above each table stands where the rules are. An empty cell means that the message itself
+says what was expected. Messages about a program show its line with a caret at the place.
+
+"""
+
+
+def literal(text):
+    """The text of adjacent C string literals, with `...` for what is put in."""
+    text = re.sub(r'"\s*PRI\w+\s*"', "d", re.sub(r'"\s*PRI\w+\s*$', 'd"', text))
+    said = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"').replace("\\\\", "\\").replace("\\n", " ")
+    said = re.sub(r"%[-+0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z]", "...", said.replace("%%", "\0")).replace("\0", "%")
+    return re.sub(r"\.\.\.[' ]?s\b", "...", re.sub(r"(?<=[a-z])\.\.\.(?= |$|,|;)", "", re.sub(r"(?:\.\.\.){2,}", "...", said)))
+
+
+def halves(said):
+    """Cause and cure of a message; the cure is empty where the message has none."""
+    m = re.fullmatch(rf"([^;]*?): ((?:{IMPERATIVE})\b.*)", said)
+    cause, _, cure = (m[1], "", m[2]) if m else said.partition("; ")
+    return cause.strip(), cure.strip() or CURES.get(cause.strip(), "")
+
+
+def messages(source, group):
+    """The rows of a group: pairs of cause and cure, in the order of the alphabet."""
+    found = {}
+    for path in sorted(p for p in source.rglob("*.c") if p.relative_to(source).as_posix().startswith(tuple(group[2]))):
+        for m in CALL.finditer(path.read_text(encoding="utf-8")):
+            cause, cure = halves(literal(m["text"]))
+            if m["call"] == "arena_printf" and not re.match("the access|the pieces|[.]{3} [.]{3} reaches beyond", cause):
+                continue
+            plain = cause.replace("...", "").strip(" ,:'")
+            if len(plain) < 12 or INNER.search(cause + cure) or not cure and not path.relative_to(source).parts[0] == "frontend":
+                continue
+            found[(cause, cure)] = "warning" in m["call"]
+    return sorted(((cause, cure, w) for (cause, cure), w in found.items()), key=lambda r: re.sub(r"^[^A-Za-z]*(\.\.\.)?\W*", "", r[0]).lower())
+
+
+def cell(text):
+    """A text in a cell of a table, in which nothing of it is Markdown."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("[", "\\[").replace("`", "")
+
+
+def page(source):
+    """The whole page."""
+    out, said = HEAD, set()
+    for group in GROUPS:
+        rows = messages(source, group)
+        said |= {cause for cause, _, _ in rows}
+        out += f"## {group[0]}\n\nRules: [{group[1].partition('#')[0].removesuffix('.md')}]({group[1]}).\n\n| message | what to do |\n|---|---|\n"
+        out += "".join(f"| {'*warning:* ' if warning else ''}{cell(cause)} | {cell(cure)} |\n" for cause, cure, warning in rows) + "\n"
+    lost = sorted(set(CURES) - said)
+    if lost:
+        sys.exit(f"no source says {lost[0]!r}, for which {sys.argv[0]} has a cure")
+    return out.rstrip() + "\n"
+
+
+def main():
+    source = Path(sys.argv[1])
+    path, text = source / "docs/messages.md", page(source)
+    if "--write" in sys.argv:
+        path.write_text(text, encoding="utf-8")
+    elif not path.exists() or path.read_text(encoding="utf-8") != text:
+        sys.exit(f"{path} is not what the sources say: run {sys.argv[0]} {source} --write, and look at what has changed")
+
+
+if __name__ == "__main__":
+    main()
