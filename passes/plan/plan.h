@@ -71,8 +71,8 @@ const PlanCandidate *plan_best(const PlanCandidates *k);
 void plan_look_at(const PlanQuery *q, PlanCandidate *k);
 /* Is family `auto` of `want` to be naive where `tile` is best? On grids of known and small size, whose fields stay in
  * the cache, a launch for each step with a thread for each point is faster than tiles of one step: in all six such
- * cases that were measured (docs/lab.md). Of steps of one stencil only, that sees fields as they are (no records, no
- * older levels): with several naive stores what tiles keep. */
+ * cases that were measured (docs/lab/small-grids.md). Of steps of one stencil only, that sees fields as they are (no
+ * records, no older levels): with several naive stores what tiles keep. */
 bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile);
 
 /* ---------------------------------------------------------------- complete.c */
