@@ -14,7 +14,7 @@ def main(source, stc):
         assert done.returncode == 0, done.stdout + done.stderr
         site = out / "site"
         pages = {p.relative_to(site).as_posix(): p.read_text() for p in site.rglob("*.html") if p.name != "404.html"}
-        assert {"index.html", "gallery.html", "tutorial.html", "compare.html", "language.html"} <= set(pages), sorted(pages)
+        assert {"index.html", "gallery.html", "tutorial.html", "compare.html", "language.html", "howto/boundaries.html", "from/numpy.html", "lab/warps.html"} <= set(pages), sorted(pages)
         assert len(re.findall(r'<h2 id="', pages["gallery.html"])) == len(list((Path(source) / "examples").glob("*.stn")))
         for name, text in pages.items():
             for target in re.findall(r'(?:href|src)="([^"#:]+)[#"]', text):
