@@ -1,5 +1,5 @@
-/* knobs.c: the tables of the families and of the knobs of schedules (families.def, knobs.def), and what is the same of
- * all knobs. */
+/* knobs.c: the tables of the families, of the knobs of schedules, and of what else plans say of the mapping
+ * (families.def, knobs.def, mapping.def), and what is the same of all knobs. */
 #include "ir/schedule.h"
 
 #include <stddef.h>
@@ -124,4 +124,37 @@ bool schedule_same(const Schedule *a, const Schedule *b, int kinds) {
     if (kinds >> knobs[i].kind & 1 && !same(a, b, (KnobId)i))
       return false;
   return true;
+}
+
+/* ---------------------------------------------------------------- the mapping */
+
+static const MapRow maps[MAPS] = {
+#define MAPPED(ID, word, least, most, scope, families) [MAP_##ID] = {word, least, most, MAP_OF_##scope, families},
+#include "ir/mapping.def"
+};
+
+const MapRow *map_row(MapId id) { return &maps[id]; }
+
+/* A Schedule of zeros leaves all open, so it has what is said more by one. */
+int32_t map_get(const Schedule *s, MapId id) { return s->map[id] - 1; }
+
+void map_set(Schedule *s, MapId id, int32_t value) { s->map[id] = value + 1; }
+
+bool map_says_any(const Schedule *s) {
+  for (int i = 0; i < MAPS; i++)
+    if (s->map[i])
+      return true;
+  for (int g = 0; g < s->ngroups && s->ngroups > 1 && s->groups; g++)
+    if (map_says_any(&s->groups[g]))
+      return true;
+  return s->between && map_says_any(s->between);
+}
+
+Schedule schedule_between(const Schedule *s, int32_t T) {
+  static const Schedule open = {0};
+  Schedule out = *s;
+  if (T != s->T)
+    memcpy(out.map, (s->between ? s->between : &open)->map, sizeof out.map);
+  out.T = T;
+  return out;
 }

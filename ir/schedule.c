@@ -44,6 +44,30 @@ void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole) {
   print_knobs(s, p, rank, whole ? is_of_tile : is_of_launch);
 }
 
+/* Adds a line of the mapping that `p` says of itself, `of` telling of what; none, unless `always`, if it says nothing.
+ */
+static void print_map(Str *s, const Schedule *p, const char *of, bool always, const char *indent) {
+  static const Schedule open = {0};
+  if (!always && memcmp(p->map, open.map, sizeof open.map) == 0)
+    return;
+  str_addf(s, "\n%s  map%s", indent, of);
+  for (int i = 0; i < MAPS; i++)
+    if (map_get(p, (MapId)i) >= 0)
+      str_addf(s, " %s=%d", map_row((MapId)i)->word, (int)map_get(p, (MapId)i));
+}
+
+/* Adds the lines of the mapping of plan `p`. */
+static void print_maps(Str *s, const Schedule *p, const char *indent) {
+  bool any = false;
+  print_map(s, p, "", false, indent);
+  if (p->between)
+    print_map(s, p->between, " between", false, indent);
+  for (int g = 0; g < p->ngroups && p->ngroups > 1; g++)
+    any = any || map_says_any(&p->groups[g]);
+  for (int g = 0; g < p->ngroups && any; g++)
+    print_map(s, &p->groups[g], " launch", true, indent);
+}
+
 void plan_print(Str *s, const Schedule *p, int rank, const char *indent) {
   str_addf(s, "%splan ", indent);
   if (p->ngroups > 1) {
@@ -61,6 +85,7 @@ void plan_print(Str *s, const Schedule *p, int rank, const char *indent) {
     str_addf(s, "\n%s  rest ", indent);
     plan_print_tile(s, p->rest, rank, false);
   }
+  print_maps(s, p, indent);
   str_add(s, "\n");
 }
 
@@ -150,6 +175,53 @@ static void read_tile(Reader *r, bool whole, Schedule *p) {
   }
 }
 
+/* The row of the mapping that the word at the reader names; MAPS: it names none. */
+static MapId find_mapped(const Reader *r) {
+  int i = 0;
+  while (i < MAPS && !reader_at_word(r, map_row((MapId)i)->word))
+    i++;
+  return (MapId)i;
+}
+
+/* Reads what a line of the mapping says into `p`, which is of family `family`; `plan`: of the whole plan, too. */
+static void read_map(Reader *r, FamilyId family, bool plan, Schedule *p) {
+  for (MapId i; !r->failed && (i = find_mapped(r)) < MAPS;) {
+    Loc at = reader_next(r).loc;
+    const MapRow *row = map_row(i);
+    if (!plan && row->scope == MAP_OF_PLAN)
+      reader_error(r, at, "'%s' applies to the whole plan, and stands in its first line 'map'", row->word);
+    else if (map_get(p, i) >= 0)
+      reader_error(r, at, "'%s' is given twice", row->word);
+    else if (!(row->families >> family & 1))
+      reader_error(r, at, "the %s schedule has no '%s'; leave it out", family_name(family), row->word);
+    reader_expect(r, "=");
+    if (!r->failed)
+      map_set(p, i, (int32_t)reader_int(r, row->least, row->most));
+  }
+}
+
+/* Reads the lines of the mapping of plan `p`, which has `n` launches at `groups`. */
+static void read_maps(Reader *r, Schedule *p, int n, Schedule *groups) {
+  int g = 0;
+  while (!r->failed && reader_at_word(r, "map")) {
+    Loc at = reader_next(r).loc;
+    if (reader_accept_word(r, "launch")) {
+      if (g < n)
+        read_map(r, groups[g].family, false, &groups[g]);
+      else
+        reader_error(r, at, "the plan has %d launches, and no other that this could be said of", n);
+      g++;
+    } else if (reader_accept_word(r, "between")) {
+      Schedule *between = ARENA_NEW(r->arena, Schedule);
+      *between = p->between ? *p->between : (Schedule){0};
+      read_map(r, p->family, false, between);
+      p->between = between;
+    } else {
+      read_map(r, p->family, true, p);
+    }
+  }
+}
+
 void plan_read(Reader *r, Schedule *p) {
   Schedule *groups = NULL;
   int n = 0;
@@ -167,6 +239,7 @@ void plan_read(Reader *r, Schedule *p) {
     read_tile(r, false, rest);
     p->rest = rest;
   }
+  read_maps(r, p, n, groups);
   if (n && !p->fuse)
     reader_error(r, at, "a plan of several launches says by cut=\"a+b,c\" which stencils each has");
   if (n && p->T > 1)
@@ -189,7 +262,7 @@ const Schedule *plan_parse(Arena *a, Diags *d, const char *file, const char *tex
   reader_expect_word(&r, "plan");
   plan_read(&r, p);
   if (!r.failed && r.tok.kind == TOK_WORD)
-    reader_error(&r, r.tok.loc, "'%.40s' is nothing that a plan says; there are %s, launch and rest", r.tok.text,
+    reader_error(&r, r.tok.loc, "'%.40s' is nothing that a plan says; there are %s, launch, rest and map", r.tok.text,
                  plan_words(a));
   if (r.tok.kind != TOK_END)
     reader_error(&r, r.tok.loc, "expected nothing after the plan");

@@ -3,7 +3,8 @@
  *
  *   families.def   the families of schedules, a row each
  *   knobs.def      the knobs of schedules, a row each
- *   knobs.c        the tables of both
+ *   mapping.def    what else plans say of the mapping of launches to threads, a row each
+ *   knobs.c        the tables of these
  *   schedule.c     plans as text
  */
 #ifndef STC_IR_PLAN_H
@@ -90,6 +91,35 @@ enum {
 };
 char *knob_names(Arena *a, int kinds, const char *prefix, const char *between);
 
+/* ---------------------------------------------------------------- the mapping: knobs.c */
+
+/* The rows of mapping.def. */
+typedef enum MapId {
+#define MAPPED(ID, ...) MAP_##ID,
+#include "ir/mapping.def"
+  MAPS
+} MapId;
+
+typedef enum MapScope { MAP_OF_PLAN, MAP_OF_LAUNCH } MapScope;
+
+/* A row of mapping.def. */
+typedef struct MapRow {
+  const char *word;
+  int32_t least, most;
+  MapScope scope;
+  uint32_t families;
+} MapRow;
+
+const MapRow *map_row(MapId id);
+/* What `s` says of `id`, of itself; -1: it is open. Has `s` say `value` of it. */
+int32_t map_get(const Schedule *s, MapId id);
+void map_set(Schedule *s, MapId id, int32_t value);
+/* Does `s` say anything of it, also of its launches? */
+bool map_says_any(const Schedule *s);
+/* Schedule `s` with T time steps a tile: of those fewer that s->between is for, with what that says, if there is one.
+ */
+Schedule schedule_between(const Schedule *s, int32_t T);
+
 /* How a program is to be run: as it is asked for, what is left open being 0 (fuse: NULL); or as it was decided.
  * Dimensions are the program's, slowest first. */
 struct Schedule {
@@ -105,6 +135,7 @@ struct Schedule {
 #undef MEMBER_SHAPE
 #undef MEMBER_WORD
 #undef MEMBER_TEXT
+  int32_t map[MAPS];      /* the mapping: map_get */
   int64_t size[MAX_RANK]; /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
                              grids of all sizes */
   int64_t every;          /* steps from one stop of runs to the next that open choices are to suit; 0: not known */
@@ -112,6 +143,8 @@ struct Schedule {
   const Schedule *groups; /* and the schedule of each */
   const Schedule *rest;   /* resolved, stream: overlapped tiles for single steps behind the last tile; its block is that
                              of inits, too */
+  const Schedule *between; /* resolved: the mapping of the kernel for fewer steps (MAP_REMAINDER), nothing else; NULL:
+                              it is open, or there is none */
 };
 
 /* Does `s` say knob `id`? Any knob of the kinds? */
@@ -132,7 +165,13 @@ bool schedule_same(const Schedule *a, const Schedule *b, int kinds);
  *
  *   plan overlap T=1 cut="gauss+st,dt" edges=apart
  *     launch overlap block=8x32 elems=4x1
- *     launch overlap block=8x32 elems=2x1 */
+ *     launch overlap block=8x32 elems=2x1
+ *
+ * and behind these the mapping, where that is said: of the plan, of the kernel for fewer steps, of each launch:
+ *
+ *     map remainder=2 near=4 written=3
+ *     map between written=3
+ *     map launch blocks=0 */
 void plan_print(Str *s, const Schedule *p, int rank, const char *indent);
 char *plan_text(Arena *a, const Schedule *p, int rank);
 /* Adds the family and what is said of one tile, "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4"; whole: of the

@@ -23,6 +23,7 @@ static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"inner", NULL};
 static const char *const pad_rows_options[] = {"rest", NULL};
 static const char *const barriers_options[] = {"near", NULL};
+static const char *const early_signals_options[] = {"behind", NULL};
 static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
@@ -87,8 +88,8 @@ const Pass pass_table[] = {
     {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL,
      pass_shared_alloc},
     {"barriers",
-     "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=1: between neighbouring warps alone "
-     "where that will do",
+     "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=N: between neighbouring warps alone "
+     "where that will do, in blocks of N and more",
      LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
     {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR,
      NULL, pass_range_guards},
@@ -104,8 +105,8 @@ const Pass pass_table[] = {
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
     {"early-signals",
      "have warps of walks tell their neighbours as soon as they are done with shared\nmemory, in place of a barrier at "
-     "the end of a step",
-     LEVEL_KIR, LEVEL_KIR, NULL, pass_early_signals},
+     "the end of a step; behind=P: if P per cent of it are behind that",
+     LEVEL_KIR, LEVEL_KIR, early_signals_options, pass_early_signals},
     {NULL, NULL, 0, 0, NULL, NULL},
 };
 

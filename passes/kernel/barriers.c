@@ -16,8 +16,8 @@
  * no barrier mends.
  *
  * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not
- * neighbours (Access.met). With near=1 the barriers of each outermost loop become such ones
- * if the walk then still finds that none is missing. */
+ * neighbours (Access.met). With near=N, in blocks of N warps and more, the barriers of each outermost loop become such
+ * ones if the walk then still finds that none is missing. */
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"
@@ -335,10 +335,10 @@ typedef struct Ops {
 
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
  * these whole rows? */
-static bool has_neighbours(const PassContext *c, const Kernel *k) {
+static bool has_neighbours(const PassContext *c, const Kernel *k, int64_t least) {
   int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = block_threads(k) / warp;
-  return (row % warp == 0 || warp % row == 0) && block_threads(k) % warp == 0 && warps % 2 == 0 &&
-         warps >= tuning.neighbour_warps && warps <= c->target->near_warps;
+  return (row % warp == 0 || warp % row == 0) && block_threads(k) % warp == 0 && warps % 2 == 0 && warps >= least &&
+         warps <= c->target->near_warps;
 }
 
 /* Appends the barriers of the block below `b` to `found`. */
@@ -386,9 +386,10 @@ static int32_t relax_loops(Inserter *in, const Block *b) {
 
 /* ---- kernels */
 
-/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if `near`; false after an error.
+/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if its blocks have `near` warps or
+ * more (0: none have); false after an error.
  */
-static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
+static bool insert_barriers(PassContext *c, Module *m, Kernel *k, int64_t near) {
   Inserter in = {.c = c, .k = k, .ok = true};
   if (block_threads(k) > 1) {
     in.crossing = crossing_new(c->arena, ranges_new(c->arena, m, k, k->body));
@@ -396,7 +397,7 @@ static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
     run_block(&in, k->body, &p, true);
   }
   pass_stat(c, in.inserted, "barriers", "barriers inserted in kernel %s", k->name);
-  if (near && in.ok && has_neighbours(c, k))
+  if (near && in.ok && has_neighbours(c, k, near))
     pass_stat(c, relax_loops(&in, k->body), "barriers", "barriers between neighbouring warps alone in kernel %s",
               k->name);
   return in.ok;
@@ -405,7 +406,7 @@ static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
 /* The pass: every kernel of the module. */
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
-  bool near = pass_option_int(c, "barriers", n, o, "near", 0, 1, 0, &ok);
+  int64_t near = pass_option_int(c, "barriers", n, o, "near", 0, INT32_MAX, 0, &ok);
   module_renumber(m);
   for (int i = 0; i < m->nkernels; i++)
     ok &= block_has_signals(m->kernels[i].body) || insert_barriers(c, m, &m->kernels[i], near);

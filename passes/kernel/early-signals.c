@@ -17,10 +17,10 @@
  * takes the threads of a warp apart. */
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
-#include "passes/base/tuning.h"
 
 /* The work on a kernel: its walks, how many barriers the body of each has, and by what its number goes up with each
- * round; the array of signals; the warps before, of, and behind this thread. */
+ * round; the array of signals; the warps before, of, and behind this thread; per cent of a step that must be behind a
+ * warp's last access. */
 typedef struct Walks {
   PassContext *c;
   Kernel *k;
@@ -30,6 +30,7 @@ typedef struct Walks {
   bool ok, *crosses;
   int32_t bytes;
   int32_t done;
+  int64_t behind_least;
   Value *warp, *before, *behind;
 } Walks;
 
@@ -301,7 +302,7 @@ static bool hides_enough(const Walks *w, Op *barrier) {
     }
   }
   behind = loads >= 0 && loads < behind ? loads : behind;
-  return (double)behind >= tuning.behind_signals * (double)all;
+  return 100 * (double)behind >= (double)(w->behind_least * all);
 }
 
 /* Are signals better in all walks? Of f64, which leaves every other place for an instruction free, they are; else if
@@ -345,8 +346,8 @@ static void replace_all(const Walks *w, const Op *loop) {
 /* ---- kernels */
 
 /* Does the kernel's work; true if there was some. */
-static bool signal_early(PassContext *c, Module *m, Kernel *k) {
-  Walks w = {.c = c, .k = k, .ok = true};
+static bool signal_early(PassContext *c, Module *m, Kernel *k, int64_t behind) {
+  Walks w = {.c = c, .k = k, .ok = true, .behind_least = behind};
   bool near = false, others = false;
   look_for_barriers(k->body, &near, &others);
   if (!near || !c->target->bulk_copy || find_walks(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
@@ -364,14 +365,15 @@ static bool signal_early(PassContext *c, Module *m, Kernel *k) {
 
 /* The pass: every kernel of the module. */
 Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)n, (void)o;
+  bool ok = true;
+  int64_t behind = pass_option_int(c, "early-signals", n, o, "behind", 0, 101, 0, &ok);
   for (int i = 0; i < m->nkernels; i++) {
     block_renumber(m->kernels[i].body, 0);
-    if (signal_early(c, m, &m->kernels[i])) {
+    if (signal_early(c, m, &m->kernels[i], behind)) {
       pass_stat(c, 1, "early-signals", "walks whose warps tell their neighbours early in kernel %s",
                 m->kernels[i].name);
       simplify_kernel(c, m, &m->kernels[i]);
     }
   }
-  return m;
+  return ok ? m : NULL;
 }

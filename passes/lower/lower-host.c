@@ -297,9 +297,9 @@ static void lower_probes(Lowering *lo) {
     take_launches(out, i);
 }
 
-Module *lowering_finish(Lowering *lo) {
+Module *lowering_finish(Lowering *lo, const Schedule *s) {
   if (!lo->c->sketch)
-    lower_reductions(lo);
+    lower_reductions(lo, s);
   for (int i = 0; i < lo->out->nkernels; i++) {
     kernel_set_args(lo->out, &lo->out->kernels[i]);
     for (int d = 0; d < lo->out->grid.rank; d++)

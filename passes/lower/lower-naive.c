@@ -297,7 +297,7 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   Lowering *lo = lowering_new(c, m, count, steps, 0, NULL);
   lower_inits(lo, s->block);
   naive_seq(lo, count, steps, s->block);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }
 
 Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) {

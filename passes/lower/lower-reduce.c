@@ -11,7 +11,6 @@
  * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
  * no atomics, and the same values come out every time. */
 #include "passes/lower/lower.h"
-#include "passes/base/tuning.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
 enum { WARP = 32 };
@@ -24,7 +23,7 @@ enum { SMALL_REGION = 8192 };
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
-  int rank, kernel, buffer;
+  int rank, kernel, buffer, points;
   Value *zero, *lane, *lane64, *block;
 } Reducer;
 
@@ -159,7 +158,7 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
 static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   Row w = find_row(k, b, row);
   Value *at = build2(b, OP_ADD, w.first, k->lane64);
-  Value *acc = thread_points(k, b, w, at, (int)tuning.reduce_points, identity(k, b), &at);
+  Value *acc = thread_points(k, b, w, at, k->points, identity(k, b), &at);
   return combine_threads(k, b, thread_points(k, b, w, at, 1, acc, &at));
 }
 
@@ -320,11 +319,12 @@ static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks
   host_launch(k->lo, seq, k->kernel);
 }
 
-/* Lowers reduction `r` of stencil IR; `out` is it in kernel IR. */
-static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
+/* Lowers reduction `r` of stencil IR, a thread having the loads of `points` points under way together; `out` is it in
+ * kernel IR. */
+static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduction *out) {
   Module *m = lo->out;
   bool simt = lo->c->target->simt;
-  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .buffer = m->nbuffers};
+  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .buffer = m->nbuffers, .points = points};
   Buffer partial = {.name = arena_printf(m->arena, "%s.blocks", r->name),
                     .kind = BUFFER_SCRATCH,
                     .type = r->type,
@@ -344,9 +344,9 @@ static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
                 simt ? threads_over_blocks : loops_over_blocks);
 }
 
-void lower_reductions(Lowering *lo) {
+void lower_reductions(Lowering *lo, const Schedule *s) {
   Module *m = lo->out;
   m->reductions = ARENA_ARRAY(m->arena, Reduction, m->nreductions);
   for (int i = 0; i < m->nreductions; i++)
-    lower_reduction(lo, &lo->m->reductions[i], &m->reductions[i]);
+    lower_reduction(lo, &lo->m->reductions[i], map_get(s, MAP_REDUCE), &m->reductions[i]);
 }

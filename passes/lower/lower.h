@@ -88,17 +88,13 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
 
 /* The most numbers of steps that sequences are made for. */
 enum { MOST_TILES = 16 };
-/* The numbers of steps that sequences are made for, falling: T, perhaps some in between, and 1 (at the end, and always
- * there). Returns how many. One in between makes what remains of the program's own run, and of the steps from one
- * evaluation of its reductions to the next, with fewer launches; it is there only if that saves a tenth of all
- * launches, for it costs compile time. On a target that compiles late, where it costs none, T is halved again and
- * again. */
-int remainder_tiles(const TargetInfo *t, const Module *m, int T, int tiles[MOST_TILES]);
-/* The one in between, a multiple of `of`, or 1: it is not worth a sequence. */
-int remainder_tile(const Module *m, int T, int of);
+/* The numbers of steps that sequences are made for by plan `s`, falling: T, perhaps some in between, and 1 (at the end,
+ * and always there). Returns how many. One in between is the plan's remainder; on a target that compiles late, where it
+ * costs no compile time, T is halved again and again. */
+int remainder_tiles(const TargetInfo *t, const Schedule *s, int T, int tiles[MOST_TILES]);
 /* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its
  * last levels, the longest (all levels) first. Returns how many there are in `out`. */
-int tile_launches(const TargetInfo *t, const Module *m, Launch *out[MOST_TILES]);
+int tile_launches(const TargetInfo *t, const Module *m, const Schedule *s, Launch *out[MOST_TILES]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 
@@ -161,9 +157,9 @@ HostSeq *host_seq(Lowering *lo, int steps);
  * its launch, to `seq`. */
 typedef void (*InitFn)(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block);
 void init_seqs(Lowering *lo, const int32_t *block, InitFn fn);
-/* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and
- * sets all kernels' arguments. Returns the module. */
-Module *lowering_finish(Lowering *lo);
+/* Lowers the reductions as the mapping of plan `s` says, adds to the module's checks that no kernel needs more blocks
+ * than the target can start, and sets all kernels' arguments. Returns the module. */
+Module *lowering_finish(Lowering *lo, const Schedule *s);
 
 /* ---------------------------------------------------------------- tile/emit/lower-overlap.c */
 
@@ -175,8 +171,8 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
 
 /* ---------------------------------------------------------------- lower-reduce.c */
 
-/* Adds the kernels and sequences of the module's reductions; for lowering_finish. */
-void lower_reductions(Lowering *lo);
+/* Adds the kernels and sequences of the module's reductions under plan `s`; for lowering_finish. */
+void lower_reductions(Lowering *lo, const Schedule *s);
 
 /* ---------------------------------------------------------------- lower-naive.c */
 

@@ -1,5 +1,5 @@
 /* families.c: the pipeline of a family of schedules, built from its row (ir/families.def). */
-#include "passes/passes.h"
+#include "passes/plan/plan.h"
 
 /* What comes behind the lowering of tiles for targets with threads; `whole`: all kernels are wanted, those of tiles at
  * edges that are apart included. */
@@ -7,13 +7,16 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
   bool apart = s->edges != EDGES_ALONG;
   bool near = f->walked && s->barriers != BARRIERS_BLOCK, walks = f->walked && apart && rank == MAX_RANK;
   if (f->tiled)
-    str_addf(p, ",shared-alloc,barriers%s", near ? "(near=1)" : "");
+    str_add(p, ",shared-alloc,barriers");
+  if (f->tiled && near)
+    str_addf(p, "(near=%d)", (int)plan_mapped(s, MAP_NEAR));
   str_add(p, ",range-guards");
   if (f->tiled && !whole)
     str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)
-    str_addf(p, ",specialize%s,simplify%s,thin-regions%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "",
-             near && rank == MAX_RANK && t->bulk_copy ? ",early-signals" : "");
+    str_addf(p, ",specialize%s,simplify%s,thin-regions", walks ? ",split-walks" : "", apart ? ",split-edges" : "");
+  if (f->tiled && whole && near && rank == MAX_RANK && t->bulk_copy)
+    str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
 
 const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole) {

@@ -260,6 +260,13 @@ static void remark_why(PassContext *c, const Module *m, const Schedule *plan, in
   }
 }
 
+/* Has plan `s` of `m`, which was asked for as `want`, say its mapping. */
+static bool map_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  Module *trial = module_trial(m);
+  bool tiled = family_row(s->family)->tiled && s->edges != EDGES_STEPS;
+  return (!tiled || plan_cut_apply(c, trial, s)) && plan_map(c, tiled ? plan_tiled_copy(trial, s->T) : trial, want, s);
+}
+
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   static const Schedule open = {0};
   ModelCache cache = {0};
@@ -284,7 +291,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   keep_defaults(m);
   with.schedule = &want;
   with.cache = &cache;
-  if (!plan_make(&with, m, plan))
+  if (!plan_make(&with, m, plan) || !map_plan(&with, m, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   if (why)
@@ -319,11 +326,11 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
   }
   if (m->plan_checked) {
     *out = *m->plan;
-    return true;
+    return plan_map(c, m, out, out);
   }
   want.family = m->plan ? want.family : own_family(c, pass, family);
   with.schedule = &want;
-  bool ok = plan_tile(&with, m, out);
+  bool ok = plan_tile(&with, m, out) && plan_map(c, m, &want, out);
   if (ok && c->used)
     *c->used = *out;
   return ok;

@@ -20,6 +20,7 @@
  *   schedule-walk.c   tiles that one thread walks
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a walk for a grid of known size
+ *   mapping.c         what plans say of the mapping of launches beside knobs
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
  *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
@@ -49,6 +50,20 @@ bool plan_tile(PassContext *c, const Module *m, Schedule *s);
  * did not do it; or if it has none, what c->schedule comes to in a family that the pass lowers, by default `family`.
  * Reports an error and gives false if there is none, or the plan is of a family that another pass lowers. */
 bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *out);
+
+/* ---------------------------------------------------------------- mapping.c */
+
+/* Has plan `s` of module `m`, which is cut and repeated as it says, say all of the mapping of its launches: what
+ * `want`, which was asked for (or s itself), says of it if it says the same tiles, and else what is chosen. Reports an
+ * error and gives false if what it says cannot be. */
+bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Schedule *s);
+/* What plan `s` says of MAP_NEAR, MAP_BEHIND or MAP_REDUCE, or what is chosen, whatever its launches. */
+int32_t plan_mapped(const Schedule *s, MapId id);
+/* The steps of a kernel for what remains behind tiles of T, a multiple of `of`, or 1: none is worth it. It makes what
+ * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer
+ * launches, and is there only if that saves a tenth of all launches, for it costs compile time. */
+int plan_remainder(const Module *m, int T, int of);
+
 /* ---------------------------------------------------------------- candidates.c */
 
 typedef struct PlanCandidates {

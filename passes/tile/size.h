@@ -81,8 +81,6 @@ int64_t walk_width(const Launch *l, const Schedule *s, int d);
 int32_t walk_lines(const Launch *l);
 /* Rows that every instance makes at a step of a walk. */
 int32_t walk_rows(const Launch *l);
-/* Rows that the ring of version `v` of `field` has under pipeline `p`. */
-int32_t walk_ring(const Stream *p, int field, int v);
 /* Cells of an array's row before the first one computed, which whole vectors may read. */
 int32_t walk_pad(const Launch *l);
 /* Cells of the row of an array of a tile of `width` points in the last dimension, pads and halo included. */

@@ -189,15 +189,7 @@ static bool keeps_sums(const Stream *s) {
   return any;
 }
 
-/* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps
- * live.
- *
- * Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
- * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
- * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
- * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
- * place their values can stay. */
-static int32_t choose_unroll(const Stream *s) {
+int32_t stream_least_written(const Stream *s) {
   int32_t u = 1;
   for (int f = 0; f < s->l->m->nfields; f++)
     for (int v = 0; v <= s->l->use[f].versions; v++) {
@@ -209,6 +201,18 @@ static int32_t choose_unroll(const Stream *s) {
     for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
       if (s->early[i]->kept[k])
         u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
+  return u;
+}
+
+/* How many steps are written out.
+ *
+ * Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
+ * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
+ * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
+ * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
+ * place their values can stay. */
+static int32_t choose_unroll(const Stream *s) {
+  int32_t u = stream_least_written(s);
   if (s->l->m->grid.rank == 3 && !s->alone)
     return u == 2 && !keeps_sums(s) && stream_code(s->l) <= tuning.free_code ? 2 * u : u;
   return s->l->m->grid.rank == 2 && u < tuning.free_places ? u + 1 : u;
@@ -246,6 +250,12 @@ static Stream *make_stream(const Launch *l, bool alone) {
 Stream *stream_new(const Launch *l) { return make_stream(l, false); }
 
 Stream *stream_alone(const Launch *l) { return make_stream(l, true); }
+
+Stream *stream_for(const Launch *l, const Schedule *s) {
+  Stream *p = stream_new(l);
+  p->unroll = map_get(s, MAP_WRITTEN) > 0 ? map_get(s, MAP_WRITTEN) : p->unroll;
+  return p;
+}
 
 int64_t stream_words(const Stream *s) {
   int64_t words = 0;

@@ -71,8 +71,13 @@ typedef struct Stream {
 
 /* The pipeline of launch `l`, in the arena of its module. */
 Stream *stream_new(const Launch *l);
+/* The same as the mapping of schedule `s` has it. */
+Stream *stream_for(const Launch *l, const Schedule *s);
 /* The same for a tile that one thread walks. */
 Stream *stream_alone(const Launch *l);
+/* Steps that are written out at least: as many as the longest window keeps rows, and more than the lines for other
+ * warps live. */
+int32_t stream_least_written(const Stream *s);
 /* 32-bit words of registers that its windows take for each cell of a line. */
 int64_t stream_words(const Stream *s);
 /* Instructions that all instances of `l` take for a point, about. */

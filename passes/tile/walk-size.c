@@ -25,8 +25,6 @@ int32_t walk_lines(const Launch *l) {
 
 int32_t walk_rows(const Launch *l) { return l->m->grid.rank == 2 ? walk_lines(l) : 1; }
 
-int32_t walk_ring(const Stream *p, int field, int v) { return walk_rows(p->l) + p->w[field][v].rows; }
-
 int32_t walk_pad(const Launch *l) {
   int64_t reach = 0;
   int x = l->m->grid.rank - 1;

@@ -128,45 +128,111 @@ static bool gain_by_movers(const WarpLevel *e, const WarpShape *w, int32_t block
   return warps_largest(e) == 4 || w->C > 1 || (blocks > 1) != (warps_roots(e) > 0);
 }
 
-/* Gives `w` warps that only load and store, if target `t` can take the registers of these for the others, and leaves
- * as many blocks a core. */
-static void add_movers(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
-  int32_t before, blocks = warps_per_core(t, e, w), warps = w->W + REGISTER_WARPS;
-  int32_t now = moved_registers(t, w, blocks, REGISTER_WARPS, &before);
-  bool room = WARP_LANES * warps <= t->max_threads && blocks * WARP_LANES * warps <= t->max_threads_per_core;
-  if (!t->moves_registers || w->W % REGISTER_WARPS != 0 || !room || before >= now ||
-      warps_registers(e, w) > now + tuning.moved_short || !gain_by_movers(e, w, blocks))
-    return;
-  w->move.producers = REGISTER_WARPS;
-  w->registers = now;
+/* Registers that threads of the other warps of `w` have where REGISTER_WARPS warps only load and store, if target `t`
+ * can take the registers of these for the others, and leaves as many blocks a core; else 0. */
+static int32_t registers_with_movers(const TargetInfo *t, const WarpShape *w) {
+  int32_t before, warps = w->W + REGISTER_WARPS, now = moved_registers(t, w, w->blocks, REGISTER_WARPS, &before);
+  bool room = WARP_LANES * warps <= t->max_threads && w->blocks * WARP_LANES * warps <= t->max_threads_per_core;
+  return t->moves_registers && w->W % REGISTER_WARPS == 0 && room && before < now ? now : 0;
+}
+
+/* Gives `w` such warps if schedule `s` says so, or leaves it open and they pay. */
+static void add_movers(const TargetInfo *t, const WarpLevel *e, const Schedule *s, WarpShape *w) {
+  int32_t now = registers_with_movers(t, w), said = map_get(s, MAP_LOADERS);
+  bool pays = said < 0 && now && warps_registers(e, w) <= now + tuning.moved_short && gain_by_movers(e, w, w->blocks);
+  w->move.producers = said >= 0 ? said : pays ? REGISTER_WARPS : 0;
+  w->registers = w->move.producers ? now : 0;
 }
 
 /* How many rows behind those that are loaded the second-level cache is asked for. What is loaded has the time that the
  * warps of a core take for all groups of a ring but one: where that is less than memory takes to answer, it is asked
  * for earlier. */
-static int32_t early_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+static int32_t early_rows(const WarpLevel *e, const WarpShape *w) {
   double point = warps_slots(e, true) * (warps_largest(e) > 4 ? 2 : 1);
-  double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * warps_per_core(t, e, w);
+  double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * w->blocks;
   return slots < tuning.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
 }
 
+/* How many registers a tile of level `e` may be expected to take before they are short. Sums of several rows, at
+ * several levels of a warp or in f64, were seen to spill earlier. */
+static double most_registers(const WarpLevel *e, const WarpShape *w) {
+  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = w->C > 1 || warps_largest(e) > 4;
+  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
+}
+
+/* Do the first and the last warp hold numbers in shared memory: as the shape says, or, where that is still open, if
+ * registers are short? */
+static bool holds_numbers(const WarpLevel *e, const WarpShape *w) {
+  return w->held >= 0 ? w->held : !w->move.producers && warps_registers(e, w) > most_registers(e, w);
+}
+
+/* What a row at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
+ * most of a lane's, and in f32 where roots are tested, too. */
+static int32_t rim_cost(const WarpLevel *e, const WarpShape *w) {
+  bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > w->X,
+       roots = warps_roots(e) && warps_largest(e) == 4;
+  return (int32_t)(most || roots ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+}
+
+/* Chooses the rows of a group of `w`; how many of the first of these may be written out. */
+static int32_t choose_rows(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
+  w->U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, w) : round_of(e);
+  int32_t all = w->U;
+  if (!is_single_sum(e) && w->U == 2 && have_room_twice(t, e, w))
+    w->U *= 2;
+  w->U = late_rows(t, e, w);
+  return all < w->U ? all : w->U;
+}
+
+/* What schedule `s` says of `id`, or `chosen` where it leaves that open. */
+#define SAID(s, id, chosen) (map_get(s, id) >= 0 ? map_get(s, id) : (chosen))
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
-  WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
+  WarpShape w = {
+      .X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead, .held = map_get(s, MAP_HELD)};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
   w.vector = VECTOR_BYTES / warps_smallest(e);
   w.move = (Move){.kind = MOVE_BULK, .ahead = w.G, .places = w.G, .width = w.vector};
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = (e->below + e->lag) * s->T;
-  w.U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, &w) : round_of(e);
-  int32_t all = w.U;
-  if (!is_single_sum(e) && w.U == 2 && have_room_twice(t, e, &w))
-    w.U *= 2;
-  w.U = late_rows(t, e, &w);
-  w.V = written_out(e, &w, all < w.U ? all : w.U);
-  w.R = groups_written(e, &w);
-  add_movers(t, e, &w);
-  w.move.prefetch = early_rows(t, e, &w);
+  w.U = map_get(s, MAP_ROWS);
+  int32_t all = w.U > 0 ? w.U : choose_rows(t, e, &w);
+  w.V = SAID(s, MAP_WRITTEN, written_out(e, &w, all));
+  w.R = SAID(s, MAP_ROUND, groups_written(e, &w));
+  w.blocks = map_get(s, MAP_BLOCKS) > 0 ? map_get(s, MAP_BLOCKS) : warps_per_core(t, e, &w);
+  add_movers(t, e, s, &w);
+  w.move.prefetch = SAID(s, MAP_PREFETCH, early_rows(e, &w));
+  w.held = holds_numbers(e, &w);
+  w.rim = SAID(s, MAP_RIM, rim_cost(e, &w));
+  w.ragged = SAID(s, MAP_RAGGED, (int32_t)tuning.strip_slow_rim_row);
+  w.end_rows = SAID(s, MAP_ENDS, (int32_t)tuning.strip_end);
   return w;
+}
+
+void warps_say(const WarpLevel *e, const WarpShape *w, Schedule *s) {
+  const int32_t values[MAPS] = {[MAP_ROWS] = w->U,        [MAP_WRITTEN] = w->V,
+                                [MAP_ROUND] = w->R,       [MAP_LATE] = e->late > 0,
+                                [MAP_BLOCKS] = w->blocks, [MAP_LOADERS] = w->move.producers,
+                                [MAP_HELD] = w->held,     [MAP_PREFETCH] = w->move.prefetch,
+                                [MAP_RIM] = w->rim,       [MAP_RAGGED] = w->ragged,
+                                [MAP_ENDS] = w->end_rows};
+  for (int i = MAP_ROWS; i <= MAP_ENDS; i++)
+    map_set(s, (MapId)i, values[i]);
+}
+
+const char *warps_said_wrong(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
+  WarpShape w = warps_shape(t, e, s);
+  if (w.U % w.V)
+    return "'written' is a divisor of 'rows'";
+  if (w.R != 1 && (w.R != w.G || w.V != w.U))
+    return "'round' is 1, or as many groups as a ring has, all of whose rows are written out";
+  if (map_get(s, MAP_LATE) > 0 && !e->late)
+    return "'late' is 1 only of a step that can take rows late, alone in its warp";
+  if (map_get(s, MAP_BLOCKS) == 0)
+    return "'blocks' is at least 1";
+  if (w.move.producers && (w.move.producers != REGISTER_WARPS || !registers_with_movers(t, &w)))
+    return "'loaders' is 0, or 4 where the target moves registers between warps and these have some to give";
+  return w.held && w.move.producers ? "'held' is 0 where there are 'loaders'" : NULL;
 }
 
 int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w) { return (e->late + w->U - 1) / w->U; }
@@ -182,20 +248,9 @@ int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n) {
   return warps_late_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
 }
 
-/* How many registers a tile may be expected to take before they are short. Sums of several rows, at several levels of a
- * warp or in f64, were seen to spill earlier. */
-static double most_registers(const WarpLevel *e, const WarpShape *w) {
-  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = w->C > 1 || warps_largest(e) > 4;
-  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
-}
-
-bool warps_hold_numbers(const WarpLevel *e, const WarpShape *w) {
-  return !w->move.producers && warps_registers(e, w) > most_registers(e, w);
-}
-
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
   int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + WARP_PUT_NUMBERS * 8;
-  bytes += warps_hold_numbers(e, w) ? WARP_HELD_NUMBERS * 4 : 0;
+  bytes += holds_numbers(e, w) ? WARP_HELD_NUMBERS * 4 : 0;
   for (int n = 0; n < e->nfields; n++)
     bytes += warps_ring_rows(e, w, n) * WARP_LANES * w->X * type_size(e->m->fields[e->field[n].field].type);
   return bytes;

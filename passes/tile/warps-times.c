@@ -228,6 +228,9 @@ static void find_most(WarpLevel *e) {
     e->late = larger(e->late, warps_late(e, n));
 }
 
+/* Nodes of a level's graph, above which times are not searched: it takes too long. */
+enum { MOST_NODES = 200000 };
+
 /* Sets the times that keep the fewest words, if that is not too long a search: else the earliest remain. */
 static void find_fewest(WarpLevel *e, bool late) {
   Arena *a = e->m->arena;
@@ -238,7 +241,7 @@ static void find_fewest(WarpLevel *e, bool late) {
              .node = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
              .net = {.arena = a}};
   find_bounds(&p);
-  if (p.net.n > tuning.warps_most_nodes)
+  if (p.net.n > MOST_NODES)
     return;
   p.net.first = ARENA_ARRAY(a, int32_t, p.net.n);
   p.net.far = ARENA_ARRAY(a, int32_t, p.net.n);

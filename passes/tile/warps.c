@@ -479,11 +479,17 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
     return NULL;
   WarpLevel *e = with_times(k.e, false);
   const WarpLevel *alone = with_times(k.e, true);
+  e->taken_late = alone;
   e->alone = alone->late && saves_enough(e, alone) ? alone : e;
   return e;
 }
 
-const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) { return s->T == s->block[0] ? e->alone : e; }
+const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) {
+  int32_t late = map_get(s, MAP_LATE);
+  if (s->T != s->block[0])
+    return e;
+  return late < 0 ? e->alone : late && e->taken_late->late ? e->taken_late : e;
+}
 
 int32_t warps_stages(const WarpLevel *e) {
   int32_t n = e->n;

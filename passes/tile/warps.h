@@ -62,7 +62,8 @@ typedef struct WarpField {
  * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
  * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
  * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by such
- * a rule. late: the latest time of a field that comes. alone: the same level where it is the only one of its warp. */
+ * a rule. late: the latest time of a field that comes. alone: the same level as it is best where it is the only one of
+ * its warp; taken_late: as it is there if fields are taken late, which none may be. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
@@ -71,12 +72,13 @@ typedef struct WarpLevel {
   WarpField *field;
   int32_t lag, latest, late, keeps, below, above, left, right, beside, ruled[2];
   bool sums, constant, wraps[2];
-  const struct WarpLevel *alone;
+  const struct WarpLevel *alone, *taken_late;
 } WarpLevel;
 
 /* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
 const WarpLevel *warps_level(const Module *m, const char **why);
-/* That level as schedule `s` has it: alone in its warp or not. */
+/* That level as schedule `s` has it: alone in its warp or not, and then with fields that are taken late, as the
+ * mapping says. */
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 /* The region of the fields. */
 const Box *warps_region(const WarpLevel *e);
@@ -120,12 +122,22 @@ bool warps_has_rims(const WarpLevel *e, int v);
  * written out, groups that it has one after another (all rows of which it has), of which segments have a multiple,
  * elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a multiple of those),
  * rows that are lost at both ends of a segment. move: how rows come and go; its producers have MOVER_REGISTERS a
- * thread, and the other warps `registers` then. */
+ * thread, and the other warps `registers` then. blocks: so many a core. held: the first and the last warp hold what
+ * they alone need in shared memory, where rows come by bulk copies. What a row costs when rows are shared out among
+ * blocks: STRIP_ROW, at the left or right end of the grid `rim`, where images come cell by cell `ragged` if that is
+ * more; one above or below a segment as much as `end_rows`. */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, R, vector, halo, ends, registers;
+  int32_t X, C, W, G, U, V, R, vector, halo, ends, registers, blocks, rim, ragged, end_rows;
+  int32_t held; /* 1, 0; below 0: not chosen yet */
   Move move;
 } WarpShape;
+enum { STRIP_ROW = 20 };
+/* The sizes that schedule `s` comes to: what its mapping leaves open is chosen. */
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
+/* Has the mapping of `s` say shape `w` of level `e`, all that can be said. */
+void warps_say(const WarpLevel *e, const WarpShape *w, Schedule *s);
+/* What is wrong with what the mapping of `s` says for level `e` (that of warps_level_for), NULL: nothing. */
+const char *warps_said_wrong(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Bytes of the smallest and of the largest type of a field. */
 int warps_smallest(const WarpLevel *e);
 int warps_largest(const WarpLevel *e);
@@ -152,9 +164,8 @@ int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w);
 int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n);
 int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r);
 /* Numbers that a block puts by in shared memory, of 8 bytes, and those, of 4, that two warps hold there from group to
- * group where registers are short: are they? */
+ * group where registers are short. */
 enum { WARP_PUT_NUMBERS = 4, WARP_HELD_NUMBERS = 16 };
-bool warps_hold_numbers(const WarpLevel *e, const WarpShape *w);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w);

@@ -3,7 +3,7 @@
 #include "tests/unit/ir_testing.h"
 
 #include "passes/lower/lower.h"
-#include "passes/plan/choose/legal.h"
+#include "passes/plan/plan.h"
 
 /* A GPU with room, one with little, and a CPU. */
 static const TargetInfo GPU = {.name = "gpu",
@@ -312,7 +312,10 @@ static void test_reductions_limit_levels(void **state) {
 
 /* Expects sequences of T, `t` (0: none in between) and 1 steps. */
 static void assert_tiles(const Module *m, int T, int t) {
-  int tiles[MOST_TILES], n = remainder_tiles(&GPU, m, T, tiles);
+  int tiles[MOST_TILES];
+  Schedule s = {0};
+  map_set(&s, MAP_REMAINDER, plan_remainder(m, T, 1));
+  int n = remainder_tiles(&GPU, &s, T, tiles);
   assert_int_equal(n, 1 + (T > 1) + (t > 0));
   assert_int_equal(tiles[0], T);
   assert_int_equal(tiles[n - 1], 1);
@@ -353,19 +356,19 @@ static void test_remainder(void **state) {
 
 /* Where kernels are compiled late there is one for each half of T steps, whatever the program's own run needs. */
 static void test_remainder_late(void **state) {
-  Fixture *f = *state;
-  Module *m = jacobi(f, 1, "100");
+  (void)state;
   TargetInfo late = CPU;
+  Schedule s = {0};
   int tiles[MOST_TILES];
   late.late = true;
-  assert_int_equal(remainder_tiles(&late, m, 1, tiles), 1);
-  assert_int_equal(remainder_tiles(&late, m, 2, tiles), 2);
-  assert_int_equal(remainder_tiles(&late, m, 3, tiles), 2);
-  assert_int_equal(remainder_tiles(&late, m, 16, tiles), 5);
+  assert_int_equal(remainder_tiles(&late, &s, 1, tiles), 1);
+  assert_int_equal(remainder_tiles(&late, &s, 2, tiles), 2);
+  assert_int_equal(remainder_tiles(&late, &s, 3, tiles), 2);
+  assert_int_equal(remainder_tiles(&late, &s, 16, tiles), 5);
   assert_memory_equal(tiles, ((int[]){16, 8, 4, 2, 1}), 5 * sizeof *tiles);
-  assert_int_equal(remainder_tiles(&late, m, 13, tiles), 4);
+  assert_int_equal(remainder_tiles(&late, &s, 13, tiles), 4);
   assert_memory_equal(tiles, ((int[]){13, 6, 3, 1}), 4 * sizeof *tiles);
-  assert_int_equal(remainder_tiles(&late, m, 1 << 20, tiles), MOST_TILES);
+  assert_int_equal(remainder_tiles(&late, &s, 1 << 20, tiles), MOST_TILES);
   assert_int_equal(tiles[MOST_TILES - 1], 1);
 }
 

@@ -12,6 +12,7 @@
 #define STC_PASSES_SCHEDULE_H
 
 #include "passes/tile/size.h"
+#include "passes/tile/warps.h"
 #include "passes/plan/asked.h"
 
 /* ---------------------------------------------------------------- any family: legal.c schedule-tile.c
@@ -41,6 +42,9 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 /* The same for time over warps (schedule-warps.c). */
 bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
+/* Why the tile of `s`, all of whose knobs are said, is not legal for level `e`, that of warps_level_for, in the arena;
+ * NULL: it is. */
+const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Why there is no such schedule (the end of a sentence), NULL: it is *out. */
 const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
 /* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a

@@ -5,6 +5,7 @@
 #include "passes/base/weights.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Limits of any request. */
 enum { MAX_WARPS_T = 64, LEAST_RING = 2, MOST_RING = 8 };
@@ -16,11 +17,7 @@ typedef struct WarpChoice {
   const Schedule *want;
 } WarpChoice;
 
-/* Why the tile of `s`, all of which is chosen, is not legal, NULL: it is. */
-static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
-  Arena *a = x->c->arena;
-  const TargetInfo *t = x->c->target;
-  const WarpLevel *e = x->e;
+const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   int vector = VECTOR_BYTES / warps_smallest(e), side = e->beside;
   if (s->block[1] != WARP_LANES || s->elems[0] != 1)
     return arena_printf(a, "a block is Wx%d threads with 1xX cells each; -block=%dx%d -elems=%dx%d are not", WARP_LANES,
@@ -32,7 +29,6 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
                         vector, side, MAX_WARP_CELLS);
   if (s->ahead < LEAST_RING || s->ahead > MOST_RING)
     return arena_printf(a, "-ahead=%d: rings have %d to %d groups of rows", s->ahead, LEAST_RING, MOST_RING);
-  e = warps_level_for(e, s);
   WarpShape w = warps_shape(t, e, s);
   if (warps_put_rows(e) >= w.G * w.U)
     return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
@@ -45,6 +41,11 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
     return arena_printf(a, "the rings take %lld bytes of shared memory, and a block has %lld",
                         (long long)warps_shared_bytes(e, &w), (long long)t->max_shared_bytes);
   return NULL;
+}
+
+/* Why the tile of `s`, all of which is chosen, is not legal, NULL: it is. */
+static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
+  return schedule_warps_wrong(x->c->arena, x->c->target, warps_level_for(x->e, s), s);
 }
 
 /* Slots of instructions that a row of `fields` fields costs a lane beside those of its cells, in a tile whose cores
@@ -195,6 +196,7 @@ static bool is_said(const Schedule *want, Schedule *out) {
                     .T = want->T,
                     .ngroups = 1,
                     .ahead = want->ahead ? want->ahead : (int32_t)tuning.warps_ring};
+  memcpy(out->map, want->map, sizeof out->map);
   for (int d = 0; d < MAX_RANK; d++) {
     out->block[d] = want->block[d] ? want->block[d] : 1;
     out->elems[d] = want->elems[d] ? want->elems[d] : 1;

@@ -259,5 +259,5 @@ Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn 
   host_launch(lo, seq, kernel);
   frame_launches(lo, seq, f, tile);
   naive_seq(lo, count, steps, block);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }

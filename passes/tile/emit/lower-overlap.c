@@ -500,7 +500,7 @@ void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
       continue;
     }
     int index = overlap_kernel(lo, l[i], &s[i], name, steps);
-    lo->out->kernels[index].per_core = n > 1 && !lo->c->sketch ? part_blocks_a_core(lo->c->target, l[i], &s[i]) : 0;
+    lo->out->kernels[index].per_core = n > 1 && map_get(&s[i], MAP_BLOCKS) > 0 ? map_get(&s[i], MAP_BLOCKS) : 0;
     host_launch(lo, seq, index);
     group = (Together){i, i, seq->nops};
     host_swaps(lo, seq, l[i]);
@@ -526,7 +526,7 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
-  int tiles = tile_launches(c->target, m, tile);
+  int tiles = tile_launches(c->target, m, s, tile);
   Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
   if (!c->sketch)
     lower_inits(lo, s->block);
@@ -538,7 +538,7 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   rest.tiles = tiles ? TILES_OPEN : s->tiles;
   if (!c->sketch || !tiles)
     overlap_seq(lo, groups, step, tiles || groups == 0 || !s->groups ? &rest : s->groups);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }
 
 /* The kernel of tiles inside a frame (TileFn). */

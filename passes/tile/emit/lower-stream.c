@@ -246,7 +246,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   int rank = l->m->grid.rank;
   Flow f = {.lo = lo,
             .l = l,
-            .st = stream_new(l),
+            .st = stream_for(l, s),
             .k = &lo->out->kernels[index],
             .rank = rank,
             .lanes = stream_lanes(s, rank),
@@ -316,7 +316,7 @@ static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, cons
 /* Has the fields of launch `l` begin where the seams between the results of fitted tiles of `s` are on whole sectors of
  * memory, if that is possible: each seam within one is written by two tiles, in parts. */
 static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
-  const Stream *p = stream_new(l);
+  const Stream *p = stream_for(l, s);
   int x = l->m->grid.rank - 1, sector = lo->c->target->sector_bytes, V = s->elems[x];
   if (!sector || !stream_overhang(p, s, x))
     return;
@@ -351,15 +351,15 @@ static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) 
   }
 }
 
-/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. With
- * fewer levels there may be no halo to compute, so that a field would be written in place, but still one to load. */
+/* The launches that are walked: all levels, and what remainder_tiles puts in between. With fewer levels there may be no
+ * halo to compute, so that a field would be written in place, but still one to load. */
 static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[MOST_TILES]) {
-  int n = tile_launches(c->target, m, out);
+  int n = tile_launches(c->target, m, s, out);
   if (n == 0)
     out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
   for (int i = 1; i < n; i++)
     launch_store_apart(out[i]);
-  return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
+  return n < 2 ? 1 : 2;
 }
 
 /* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of
@@ -373,15 +373,17 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
   Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
   if (!c->sketch)
     lower_inits(lo, s->rest->block);
-  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++)
-    stream_seq(lo, tile[i], s);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
+    Schedule own = schedule_between(s, tile[i]->n ? tile[i]->steps : s->T);
+    stream_seq(lo, tile[i], &own);
+  }
   if (tiles)
     place_fields(lo, tile[0], s);
   if (groups > 1)
     group_seq(lo, groups, step, s->groups);
   else if (!c->sketch && (m->time_tile > 1 || n == 0))
     overlap_seq(lo, groups, step, s->rest);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }
 
 /* The kernels of tiles inside a frame (TileFn). */

@@ -475,7 +475,7 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
     kernel_multiple(lo, index, field_row(a, &e->m->fields[e->field[n].field]), k.w.vector);
   if (!bulk)
     k.w.move = (Move){.kind = MOVE_LOAD, .width = 1};
-  k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
+  k.k->per_core = k.w.blocks;
   k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
   k.k->threads[0] = k.w.W + k.w.move.producers;
   k.k->threads[1] = WARP_LANES;
@@ -511,9 +511,8 @@ static void check_extents(Lowering *lo, const Field *f) {
 /* Adds the kernel of launch `l`, under `s` with as many steps as it makes; and one for rows that are not whole 16 bytes
  * where params decide, or that alone where none is. Its number. */
 static int warps_kernels(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
-  Schedule own = *s;
+  Schedule own = schedule_between(s, l->steps);
   const char *name = group_name(lo, l, "warps", false);
-  own.T = l->steps;
   int index = warps_kernel(lo, l, e, &own, whole_rows(lo, e) >= 0, name);
   if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
     kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
@@ -540,9 +539,8 @@ static Launch *walk_launch(const Module *m, int n) {
 /* The launches that are walked: all levels, and perhaps fewer, as many for each warp, for the steps that remain. How
  * many there are, in `out`. */
 static int warps_launches(const Module *m, const Schedule *s, Launch *out[2]) {
-  int32_t n;
+  int32_t n, between = map_get(s, MAP_REMAINDER);
   last_level(m, &n);
-  int between = remainder_tile(m, m->time_tile, s->block[0]);
   out[0] = walk_launch(m, m->nstencils);
   if (between > 1)
     out[1] = walk_launch(m, between * n);
@@ -565,7 +563,7 @@ static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const 
     warps_seq(lo, tile[i], e, s);
   if (!c->sketch && m->time_tile > 1)
     overlap_seq(lo, groups, step, s->rest);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }
 
 /* The kernels of strips inside a frame (TileFn). */

@@ -7,8 +7,8 @@ _Static_assert(HELD *HELD_NUMBERS == WARP_HELD_NUMBERS, "shapes count what is he
 
 void warps_make_held(WarpKernel *k) {
   const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
-  bool is_short = warps_bulk(k) && warps_hold_numbers(k->e, &k->w);
-  k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
+  k->held =
+      warps_bulk(k) && k->w.held ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 
 /* The indices of number `i` of `what`. */

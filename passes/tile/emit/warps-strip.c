@@ -2,7 +2,6 @@
  * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
  * wherever the cuts are, and one wave of blocks has it all. */
 #include "passes/tile/emit/lower-warps.h"
-#include "passes/base/tuning.h"
 
 static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }
 
@@ -35,9 +34,7 @@ static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2
 
 /* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
  * not images. */
-static int64_t end_cost(const WarpKernel *k) {
-  return k->e->wraps[0] || !warps_any_rims(k) ? 1 : (int64_t)tuning.strip_end;
-}
+static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_rims(k) ? 1 : k->w.end_rows; }
 
 void warps_measure(WarpKernel *k) {
   const Module *m = k->e->m;
@@ -54,16 +51,10 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
-/* What a row of a strip costs. */
-static int row_cost(void) { return (int)tuning.strip_row; }
-
-/* What one at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
- * most of a lane's, in f32 where roots are tested, too, and where lanes bring images cell by cell. */
+/* What one at the left or right rim costs. */
 static int rim_cost(const WarpKernel *k) {
-  const WarpLevel *e = k->e;
-  bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > k->w.X,
-       roots = warps_roots(e) && warps_largest(e) == 4, by_cells = k->most_behind && e->wraps[1];
-  return (int)(most || roots || by_cells ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+  bool by_cells = k->most_behind && k->e->wraps[1];
+  return by_cells && k->w.ragged > k->w.rim ? k->w.ragged : k->w.rim;
 }
 
 /* Is strip `s` the first or the last? */
@@ -75,15 +66,15 @@ static Value *is_rim(WarpKernel *k, Value *s) {
 /* Where strip `s` begins in the list, counted in cost. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
-  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, row_cost()), warps_mul(k, behind, rim_cost(k) - row_cost()));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, STRIP_ROW), warps_mul(k, behind, rim_cost(k) - STRIP_ROW));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
 /* The strip that has place `at` of the list; the last if it is behind all. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - row_cost()));
-  Value *s = divide(k, inner, warps_mul(k, length, row_cost()));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - STRIP_ROW));
+  Value *s = divide(k, inner, warps_mul(k, length, STRIP_ROW));
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
 
@@ -97,7 +88,7 @@ static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
   Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
-  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, row_cost())));
+  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, STRIP_ROW)));
   return warps_add(k, build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner), -rows_before(k));
 }
 
@@ -107,7 +98,7 @@ static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
   Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
   all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
-  Value *least = number(k, 2 * (int64_t)k->w.ends * row_cost());
+  Value *least = number(k, 2 * (int64_t)k->w.ends * STRIP_ROW);
   Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
   *from = build2(&k->b, OP_MUL, build_dim(&k->b, OP_BLOCK, 1), share);
   *to = build2(&k->b, OP_MIN, build2(&k->b, OP_ADD, *from, share), all);

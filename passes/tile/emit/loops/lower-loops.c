@@ -142,11 +142,11 @@ typedef struct Launches {
   Launch **steps, **tiles;
 } Launches;
 
-static Launches all_launches(const TargetInfo *t, const Module *m, bool naive) {
+static Launches all_launches(const TargetInfo *t, const Module *m, const Schedule *s, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   int tiles[MOST_TILES], most = naive || n == 0 ? 1 : m->time_tile;
-  Launches l = {.ntiles = remainder_tiles(t, m, most, tiles) - 1};
+  Launches l = {.ntiles = remainder_tiles(t, s, most, tiles) - 1};
   l.steps =
       naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
   l.tiles = ARENA_ARRAY(m->arena, Launch *, l.ntiles + 1);
@@ -174,7 +174,7 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   if (!lowering_ready(c, m, "lower-loops") || !plan_obeyed(c, m, "lower-loops", FAMILY_OVERLAP, &s))
     return NULL;
   bool naive = !family_row(s.family)->tiled;
-  Launches l = all_launches(c->target, m, naive);
+  Launches l = all_launches(c->target, m, &s, naive);
   Lowering *lo = lowering_new(c, m, l.nsteps, l.steps, l.ntiles, l.tiles);
   loops_inits(lo, s.block);
   if (naive)
@@ -183,5 +183,5 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
     lower_loop_groups(lo, 1, &l.tiles[i], &s);
   if (!naive)
     lower_loop_groups(lo, l.nsteps, l.steps, s.ngroups > 1 ? s.groups : &s);
-  return lowering_finish(lo);
+  return lowering_finish(lo, &s);
 }

@@ -43,7 +43,7 @@ static int make_ring(Tile *t, int i, int field, int v) {
   Extent e = tile_extent(t, i);
   int32_t cells[MAX_RANK];
   memcpy(cells, t->cells, sizeof cells);
-  cells[0] = walk_ring(k->st, field, v);
+  cells[0] = k->w.rows + k->st->w[field][v].rows;
   index = kernel_array(t->lo, kernel, arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, cells,
                        NULL, NULL);
   Array *a = &kernel->arrays[index];
@@ -118,11 +118,12 @@ static void build_walk(Walk *k, Builder *b) {
 
 /* Builds the kernel of launch `l`, with tiles of schedule `s`, and adds its launch to `seq`. */
 static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
-  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = walk_lines(l)},
+  int32_t lines = map_get(s, MAP_LINES);
+  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = lines},
             .st = stream_alone(l)};
   k.t.walk = &k.w;
   k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
-  k.w = (Walked){.rows = walk_rows(l), .lag = k.st->lag, .reach = reach_back(l)};
+  k.w = (Walked){.rows = l->m->grid.rank == 2 ? lines : 1, .lag = k.st->lag, .reach = reach_back(l)};
   Kernel *kernel = &lo->out->kernels[k.t.kernel];
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
@@ -157,7 +158,7 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
-  int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
+  int tiles = m->time_tile > 1 ? tile_launches(c->target, m, s, tile) : 0;
   for (int i = 1; i < tiles; i++)
     launch_store_apart(tile[i]);
   for (int i = 0; i < groups; i++)
@@ -167,7 +168,7 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
   for (int i = 0; i < tiles; i++)
     walk_seq(lo, 1, &tile[i], s, rest);
   walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s, rest);
-  return lowering_finish(lo);
+  return lowering_finish(lo, s);
 }
 
 Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {

@@ -1,0 +1,257 @@
+/* mapping.c: what a plan says of the mapping of its launches beside knobs (ir/mapping.def): what it leaves open is
+ * chosen, once, and what it says is checked; lowerings read it. */
+#include "passes/plan/plan.h"
+#include "passes/tile/frame.h"
+#include "passes/tile/size.h"
+#include "passes/tile/warps.h"
+
+#include <string.h>
+
+/* The work: plan `s` of module `m`, which is cut and repeated as it says. Of a plan whose edges are made step by step
+ * `inside` is the launch of the tiles, else NULL. */
+typedef struct Filling {
+  const PassContext *c;
+  const Module *m;
+  Schedule *s;
+  Launch *inside;
+} Filling;
+
+/* Has `s` say `value` of `id` where it leaves that open. */
+static void fill(Schedule *s, MapId id, int32_t value) {
+  if (map_get(s, id) < 0)
+    map_set(s, id, value);
+}
+
+int32_t plan_mapped(const Schedule *s, MapId id) {
+  double chosen = id == MAP_NEAR     ? tuning.neighbour_warps
+                  : id == MAP_BEHIND ? tuning.behind_signals
+                                     : tuning.reduce_points;
+  return map_get(s, id) >= 0 ? map_get(s, id) : (int32_t)chosen;
+}
+
+/* ---- the kernel for the steps that remain */
+
+/* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
+static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }
+
+/* Launches that the program's own run takes, or its first part if there are many stops. */
+static int64_t launches_of_run(const Module *m, int T, int t) {
+  int64_t at = 0, launches = 0, end = m->steps > 0 ? m->steps : m->nreductions ? INT64_MAX : 0;
+  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
+    int64_t due = module_steps_to_reduction(m, at), gap = due < end - at ? due : end - at;
+    launches += launches_of(gap, T, t);
+    at += gap;
+  }
+  return launches;
+}
+
+int plan_remainder(const Module *m, int T, int of) {
+  int64_t without = launches_of_run(m, T, 1), least = without;
+  int best = 1;
+  for (int t = of > 1 ? of : 2; t < T; t += of) {
+    int64_t with = launches_of_run(m, T, t);
+    best = with < least ? t : best;
+    least = with < least ? with : least;
+  }
+  return without - least >= tuning.fewer_launches &&
+                 (double)(without - least) * tuning.fewer_launches_in >= (double)without
+             ? best
+             : 1;
+}
+
+/* The launch of the last `steps` levels of the module. */
+static Launch *levels_launch(const Filling *k, int steps) {
+  int32_t n;
+  last_level(k->m, &n);
+  const Stencil *end = k->m->stencils + k->m->nstencils, *st = end - (int64_t)n * steps;
+  return launch_new(k->m, n * steps, st, st, end);
+}
+
+/* Fills how many steps that kernel makes, a multiple of `of`. NULL, or what is wrong with what the plan says. */
+static const char *fill_remainder(const Filling *k, int of) {
+  Schedule *s = k->s;
+  int32_t said = map_get(s, MAP_REMAINDER);
+  bool none = s->T < 3 || k->inside || k->c->target->late;
+  if (said > 1 && (none || said >= s->T || said % of))
+    return "'remainder' is 1, or fewer steps than T, as many for each warp";
+  if (!none)
+    fill(s, MAP_REMAINDER, plan_remainder(k->m, s->T, of));
+  return NULL;
+}
+
+/* The mapping of that kernel, to be filled; NULL: there is none. */
+static Schedule *start_between(const Filling *k) {
+  if (map_get(k->s, MAP_REMAINDER) <= 1)
+    return NULL;
+  Schedule *out = ARENA_NEW(k->c->arena, Schedule);
+  *out = schedule_between(k->s, map_get(k->s, MAP_REMAINDER));
+  return out;
+}
+
+/* Has the plan say of that kernel what `between` does. */
+static void end_between(const Filling *k, const Schedule *between) {
+  Schedule *only = ARENA_NEW(k->c->arena, Schedule);
+  *only = (Schedule){0};
+  memcpy(only->map, between->map, sizeof only->map);
+  k->s->between = only;
+}
+
+/* ---- families */
+
+/* Fills what tile `s` of pipelines of warps says; `e`: the level. */
+static const char *fill_strip(const Filling *k, const WarpLevel *e, Schedule *s) {
+  const char *why = warps_said_wrong(k->c->target, e, s);
+  why = why ? why : schedule_warps_wrong(k->c->arena, k->c->target, e, s);
+  WarpShape w = warps_shape(k->c->target, e, s);
+  if (!why)
+    warps_say(e, &w, s);
+  return why;
+}
+
+static const char *fill_warps(const Filling *k) {
+  const char *why;
+  const WarpLevel *e = warps_level(k->inside ? k->inside->m : k->m, &why);
+  if (!e)
+    return why;
+  e = warps_level_for(e, k->s);
+  why = fill_strip(k, e, k->s);
+  why = why ? why : fill_remainder(k, k->s->block[0]);
+  Schedule *between = why ? NULL : start_between(k);
+  why = between ? fill_strip(k, e, between) : why;
+  if (between && !why)
+    end_between(k, between);
+  return why;
+}
+
+/* Fills the steps that streamed tile `s` of launch `l` writes out. */
+static const char *fill_written(const Filling *k, const Launch *l, Schedule *s) {
+  const Stream *p = stream_for(l, s);
+  int32_t least = stream_least_written(p), most = l->m->grid.rank > 1 ? 2 * least : least;
+  if (p->unroll < least || p->unroll > most)
+    return arena_printf(k->c->arena, "'written' is from %d to %d for launches of %s", (int)least, (int)most,
+                        l->n ? l->st[0].name : "nothing");
+  if (map_get(s, MAP_WRITTEN) > 0 && !stream_fits(k->c->target, p, s))
+    return "its tile does not fit a block with so many steps that are 'written' out";
+  fill(s, MAP_WRITTEN, p->unroll);
+  return NULL;
+}
+
+/* The same of the kernel for the steps that remain; where it would not fit, and was not asked for, there is none. */
+static const char *fill_streamed_between(const Filling *k, bool asked) {
+  Schedule *between = start_between(k);
+  if (!between)
+    return NULL;
+  Launch *l = levels_launch(k, between->T);
+  launch_store_apart(l);
+  const char *why = fill_written(k, l, between);
+  if (!why && stream_fits(k->c->target, stream_for(l, between), between))
+    end_between(k, between);
+  else if (!asked)
+    map_set(k->s, MAP_REMAINDER, 1);
+  else
+    return why ? why : "the kernel for its 'remainder' does not fit a block";
+  return NULL;
+}
+
+/* Fills what launch `l` says in a schedule of its own, or the plan's. */
+static const char *fill_walk(const Filling *k, const Launch *l, Schedule *s) {
+  if (k->c->target->simt)
+    return fill_written(k, l, s);
+  fill(s, MAP_LINES, walk_lines(l));
+  return NULL;
+}
+
+static const char *fill_stream(const Filling *k) {
+  Schedule *s = k->s;
+  bool asked = map_get(s, MAP_REMAINDER) > 1, simt = k->c->target->simt;
+  if (simt && s->barriers != BARRIERS_BLOCK) {
+    fill(s, MAP_NEAR, plan_mapped(s, MAP_NEAR));
+    if (k->m->grid.rank == MAX_RANK && k->c->target->bulk_copy)
+      fill(s, MAP_BEHIND, plan_mapped(s, MAP_BEHIND));
+  }
+  if (s->ngroups > 1)
+    return NULL;
+  const char *why = fill_remainder(k, 1);
+  if (!why)
+    why = fill_walk(k, k->inside ? k->inside : levels_launch(k, k->m->time_tile > 1 ? k->m->time_tile : 1), s);
+  return why || !simt ? why : fill_streamed_between(k, asked);
+}
+
+/* Fills what the launches of a step say each for itself. */
+static const char *fill_groups(const Filling *k) {
+  int count;
+  int32_t n;
+  const char *why = NULL;
+  const Stencil *st = last_level(k->m, &n);
+  Launch **l = group_launches(k->m, n, st, &count);
+  Schedule *groups = ARENA_ARRAY(k->c->arena, Schedule, k->s->ngroups);
+  memcpy(groups, k->s->groups, (size_t)k->s->ngroups * sizeof *groups);
+  for (int g = 0; g < count && g < k->s->ngroups && !why; g++)
+    if (family_row(groups[g].family)->walked)
+      why = fill_walk(k, l[g], &groups[g]);
+    else if (k->s->family == FAMILY_OVERLAP && k->c->target->simt && !k->c->sketch)
+      fill(&groups[g], MAP_BLOCKS, part_blocks_a_core(k->c->target, l[g], &groups[g]));
+  k->s->groups = groups;
+  return why;
+}
+
+/* ---- plans */
+
+/* The family and the knobs of tiles that plan `s` has on a grid of rank `rank`, as text. */
+static const char *tiles_text(Arena *a, const Schedule *s, int rank) {
+  Str out = {.arena = a};
+  if (s->ngroups <= 1)
+    plan_print_tile(&out, s, rank, true);
+  for (int g = 0; g < s->ngroups && s->ngroups > 1; g++) {
+    plan_print_tile(&out, &s->groups[g], rank, false);
+    str_add(&out, "\n");
+  }
+  return out.s;
+}
+
+/* Has plan `s` say of its mapping what `want` does, which was asked for, if its tiles are what that says. */
+static bool take_said(const PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  if (want == s || !map_says_any(want))
+    return true;
+  const char *open = plan_open_knob(want, m->grid.rank);
+  if (open) {
+    diag_error(c->diags, no_loc(), "the plan says 'map', which is of tiles of one size, but leaves '%s' open", open);
+    return false;
+  }
+  if (strcmp(tiles_text(c->arena, want, m->grid.rank), tiles_text(c->arena, s, m->grid.rank)) != 0) {
+    diag_remark(c->diags, no_loc(),
+                "the plan's tiles are not those that its lines 'map' are for: these are chosen anew");
+    return true;
+  }
+  memcpy(s->map, want->map, sizeof s->map);
+  s->between = want->between;
+  Schedule *groups = ARENA_ARRAY(c->arena, Schedule, s->ngroups + 1);
+  for (int g = 0; g < s->ngroups && s->ngroups > 1; g++) {
+    groups[g] = s->groups[g];
+    memcpy(groups[g].map, want->groups[g].map, sizeof groups[g].map);
+  }
+  s->groups = s->ngroups > 1 ? groups : s->groups;
+  return true;
+}
+
+bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  Filling k = {.c = c, .m = m, .s = s};
+  const char *why = NULL;
+  if (!take_said(c, m, want, s))
+    return false;
+  const Frame *f = s->edges == EDGES_STEPS ? frame_new(m, s->T, &why) : NULL;
+  k.inside = f ? frame_tile(f) : NULL;
+  if (m->nreductions && c->target->simt)
+    fill(s, MAP_REDUCE, plan_mapped(s, MAP_REDUCE));
+  if (!why && s->family == FAMILY_WARPS)
+    why = fill_warps(&k);
+  else if (!why && s->family == FAMILY_STREAM)
+    why = fill_stream(&k);
+  else if (!why && s->family == FAMILY_OVERLAP && s->ngroups <= 1)
+    why = fill_remainder(&k, 1);
+  if (!why && s->ngroups > 1 && family_row(s->family)->tiled)
+    why = fill_groups(&k);
+  if (why)
+    diag_error(c->diags, no_loc(), "the plan's mapping: %s", why);
+  return !why;
+}

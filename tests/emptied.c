@@ -1,0 +1,44 @@
+/* emptied.c: the record of tuned numbers with nothing in it that only chooses among plans: 1 stands there. With it in
+ * place of passes/base/tuning.c stc chooses badly, but of a plan that says all it makes the same kernels
+ * (tests/plan-alone.py). */
+#include "passes/base/tuning.h"
+
+/* What stands for a number, and for a list of numbers in parentheses, by the row's `fit`. */
+#define NUMBER_CODE(...) __VA_ARGS__
+#define NUMBER_SET(...) 1
+#define NUMBER_FITTED(...) 1
+#define NUMBER_FINISHED(...) 1
+#define NUMBER_COUNTED(...) 1
+#define LIST_CODE(...) {__VA_ARGS__}
+#define LIST_SET(...) {1}
+#define SHAPE_CODE(...) {__VA_ARGS__}
+#define SHAPE_SET(...) {1, 1, 1}
+
+const Tuning tuning = {
+#define TUNING(name, value, fit, ...) .name = NUMBER_##fit(value),
+#define TUNING_BY_RANK(name, one, two, three, fit, ...) \
+  .name = {NUMBER_##fit(one), NUMBER_##fit(two), NUMBER_##fit(three)},
+#define TUNING_FROM_2(name, two, three, fit, ...) .name = {0, NUMBER_##fit(two), NUMBER_##fit(three)},
+#define TUNING_BY_TYPE(name, f32, f64, fit, ...) .name = {NUMBER_##fit(f32), NUMBER_##fit(f64)},
+#define TUNING_SHAPE(name, one, two, three, fit, ...) .name = {SHAPE_##fit one, SHAPE_##fit two, SHAPE_##fit three},
+#define TUNING_LIST(name, values, fit, ...) .name = LIST_##fit values,
+#define TUNING_PLANES(name, warps, lanes, lines, cells, planes, fit, ...) .name = {{1}, {1}, {1}, {1}, {1}},
+#include "passes/base/tuning.def"
+};
+
+/* What ops take decides what equations compute early, too. */
+const OpWeights op_weights = {
+#define TUNING_OP(name, additions, instructions, fast, f64, special, ...) \
+  .name = {additions, instructions, fast, f64, special},
+#include "passes/base/tuning.def"
+};
+
+const ModelNumbers model_finished = {
+#define TUNING_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(finished),
+#include "passes/base/tuning.def"
+};
+
+const ModelNumbers model_counted = {
+#define TUNING_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(counted),
+#include "passes/base/tuning.def"
+};
