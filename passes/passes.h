@@ -45,6 +45,7 @@
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *   split-walks.c     long loops of the other tiles without the tests that hold in most of their rounds
  *   split-edges.c     the tiles at edges in a kernel of their own
+ *   idle-blocks.c     kernels without the blocks that have nothing to do (for split-edges)
  *   early-signals.c   signals between warps in place of barriers between neighbours
  *
  *   shared by them

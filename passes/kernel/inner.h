@@ -1,5 +1,5 @@
 /* passes/kernel/inner.h: some blocks of a kernel by themselves, those of the interior or those that meet thin regions
- * (private to specialize.c, split-edges.c and thin-regions.c; written in split-edges.c). */
+ * (private to specialize.c, split-edges.c, idle-blocks.c and thin-regions.c; written in split-edges.c). */
 #ifndef STC_PASSES_KERNEL_INNER_H
 #define STC_PASSES_KERNEL_INNER_H
 
@@ -22,6 +22,9 @@ typedef struct Inner {
 /* Are the blocks of r->k that are interior by `condition` a box of the grid of blocks, which goes to inner[rank], and
  * is it worthwhile to part them from the others? The values of the condition are numbered. */
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner);
+/* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can
+ * be told from params. The extent still counts from block 0 on. */
+bool inner_restrict(Inner *in, Affine lo, Affine hi, int64_t tile);
 /* Makes lets of the bounds of `inner` that are known at launch, and has the extents count from the first block on. */
 void inner_settle(Module *m, const Kernel *k, Inner *inner);
 /* Leaves of the versions of `k` that `versions`, an op of its body, chooses between that of the interior blocks, which
@@ -29,6 +32,10 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner);
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
 /* Moves the blocks of `k` to those of `inner`, which are settled. The kernel covers what it did. */
 void inner_move(const Module *m, Kernel *k, const Inner *inner);
+/* Replaces the block ops of `k` by the values at `number`, which the ops in `before` compute. */
+void inner_renumber(Kernel *k, Block *before, Value *const *number);
+/* Leaves the idle blocks of `k` out (idle-blocks.c). */
+void idle_leave_out(PassContext *c, Module *m, Kernel *k);
 /* A name that no kernel of `m` has yet for one of the blocks of `k` that are `part`. */
 const char *inner_name(const Module *m, const Kernel *k, const char *part);
 /* How many ops `b` has, those within others counted. */

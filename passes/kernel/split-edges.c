@@ -15,7 +15,7 @@
  *
  *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
  *
- * these are left out: @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }. */
+ * these are left out (idle-blocks.c). */
 #include <string.h>
 
 #include "passes/kernel/inner.h"
@@ -45,9 +45,7 @@ static bool keep_bound(Affine *bounds, int32_t *n, Affine x) {
   return true;
 }
 
-/* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can
- * be told from params. The extent still counts from block 0 on. */
-static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
+bool inner_restrict(Inner *in, Affine lo, Affine hi, int64_t tile) {
   int64_t more;
   Affine extent = affine_add_const(hi, 1);
   if (lo.n && !keep_bound(in->lo, &in->nlo, lo))
@@ -69,7 +67,7 @@ static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
     if (op->operands[i]->type != TY_I64 || f.n != 1 || f.t[0].atom.kind != ATOM_BLOCK)
       return false;
     int d = f.t[0].atom.index;
-    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c),
+    if (f.t[0].coef != r->k->tile[d] || !inner_restrict(&inner[d], affine_add_const(op->box->lo[i], -f.c),
                                                         affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
       return false;
   }
@@ -222,8 +220,7 @@ static void replace_blocks(Block *body, Block *b, Value *const *number) {
   }
 }
 
-/* Replaces the block ops of `k` by the values at `number`, which the ops in `before` compute. */
-static void renumber_blocks(Kernel *k, Block *before, Value *const *number) {
+void inner_renumber(Kernel *k, Block *before, Value *const *number) {
   replace_blocks(k->body, k->body, number);
   Op *first = k->body->first;
   for (Op *op = before->last, *prev; op; op = prev) {
@@ -313,7 +310,7 @@ void inner_move(const Module *m, Kernel *k, const Inner *inner) {
   Builder b = builder_at_end(m->arena, before);
   b.loc = k->loc;
   build_inner_places(&b, m, k, inner, places);
-  renumber_blocks(k, before, places);
+  inner_renumber(k, before, places);
 }
 
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {
@@ -344,7 +341,7 @@ static void split_kernel(Module *m, int i, Split *s) {
   if (k->narrays)
     memcpy(edge.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);
   keep_version(edge.body, place, 1);
-  renumber_blocks(&edge, before, places);
+  inner_renumber(&edge, before, places);
   edge.hollow = true;
   inner_alone(m, k, s->versions, s->inner);
   for (int d = 0; d < k->rank; d++) {
@@ -353,39 +350,6 @@ static void split_kernel(Module *m, int i, Split *s) {
   }
   s->edge = m->nkernels;
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, edge);
-}
-
-/* ---------------------------------------------------------------- idle blocks */
-
-/* The blocks of `k` that are idle, as those in the middle that are left out: those that begin in the box, and a tile or
- * more before its end, where that is not the end of all. */
-static bool find_idle(const Kernel *k, Inner *in, int d) {
-  *in = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
-  int64_t to_end;
-  bool ends = affine_diff(k->extent[d], k->idle_hi[d], &to_end) && to_end <= 1;
-  return !k->over[d] &&
-         restrict_inner(in, k->idle_lo[d], affine_add_const(k->idle_hi[d], ends ? 0 : 1 - k->tile[d]), k->tile[d]);
-}
-
-/* Leaves the idle blocks of `k` out. */
-static void leave_idle(PassContext *c, Module *m, Kernel *k) {
-  Inner inner[MAX_RANK];
-  Value *places[MAX_RANK];
-  k->idles = false;
-  for (int d = 0; d < k->rank; d++)
-    if (!find_idle(k, &inner[d], d))
-      return;
-  Block *before = block_new(m->arena, NULL);
-  Builder b = builder_at_end(m->arena, before);
-  b.loc = k->loc;
-  inner_settle(m, k, inner);
-  build_edge_places(&b, m, k, inner, places);
-  renumber_blocks(k, before, places);
-  k->hollow = true;
-  for (int d = 0; d < k->rank; d++)
-    k->without[d] = inner[d].extent;
-  simplify_kernel(c, m, k);
-  pass_stat(c, 1, "split-edges", "kernels whose idle blocks are left out: %s", k->name);
 }
 
 /* ---------------------------------------------------------------- modules */
@@ -450,6 +414,6 @@ Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) 
     }
   for (int i = 0; i < count; i++)
     if (m->kernels[i].idles)
-      leave_idle(c, m, &m->kernels[i]);
+      idle_leave_out(c, m, &m->kernels[i]);
   return m;
 }

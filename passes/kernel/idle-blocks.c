@@ -1,0 +1,407 @@
+/* idle-blocks.c: kernels without their idle blocks (Kernel.idles), and what their blocks need to know where they are:
+ *
+ *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
+ *
+ * becomes @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }, whose blocks are numbered in one dimension. Each
+ * does little, so finding its place is to take little: what depends on params alone is made of lets, once a launch,
+ * and all that is counted is counted in 32 bits: blocks, coordinates, and the bounds that these are compared with.
+ * Launches check that the grid's coordinates fit (check_extents). */
+#include "ir/run/run.h"
+#include "passes/kernel/assume.h"
+#include "passes/kernel/inner.h"
+
+#include <string.h>
+
+/* The most that coordinates are from 0, and tiles reach beyond the grid. */
+enum { FARTHEST = 1 << 30, BESIDE = 1 << 24 };
+
+/* Kernel `k` of `m` at work. bounds, lets: the affine bounds there are lets of, and these. coordinate: [id] of its
+ * values, whether one is a coordinate of a point of the tile; twin: its value in 32 bits, wide: that in 64 (NULL: none
+ * yet). n: how many values were numbered; those that are made later have the number -1. */
+typedef struct Idle {
+  PassContext *c;
+  Module *m;
+  Kernel *k;
+  Ranges *ranges;
+  Affine *bounds, *lets;
+  int32_t nbounds;
+  int32_t n;
+  bool *coordinate;
+  Value **twin, **wide;
+} Idle;
+
+/* ---------------------------------------------------------------- lets */
+
+/* Notes whether `op` is a scalar (a block_walk callback). */
+static void note_scalar(void *user, Op *op) { *(bool *)user |= op->code == OP_SCALAR; }
+
+/* What the code behind `b` yields as `v`, or the number of 32 bits that is nearest: a new let of x->m, or a constant.
+ */
+static Affine add_let(Idle *x, Builder *b, const char *what, int d, Value *v) {
+  bool varies = false;
+  v = build2(b, OP_MAX, v, build_int(b, TY_I64, INT32_MIN));
+  v = build_convert(b, TY_I32, build2(b, OP_MIN, v, build_int(b, TY_I64, INT32_MAX)));
+  build_yield(b, 1, &v);
+  block_walk(b->block, note_scalar, &varies);
+  if (!varies)
+    return affine_const(expression_value(x->c->arena, b->block, NULL).i);
+  const char *name = arena_printf(x->m->arena, "%s.%s.%d", x->k->name, what, d);
+  ARENA_PUSH(x->m->arena, x->m->scalars, x->m->nscalars, ((Scalar){.name = name, .type = TY_I32, .expr = b->block}));
+  return affine_scalar(x->m->arena, x->m->nscalars - 1);
+}
+
+/* Where the code of a let goes. */
+static Builder new_let(const Idle *x) { return builder_at_end(x->m->arena, block_new(x->m->arena, NULL)); }
+
+/* What add_let returned, an i32; and as an i64. */
+static Value *of(Builder *b, Affine let) {
+  return let.n ? build_scalar(b, TY_I32, let.t[0].scalar) : build_int(b, TY_I32, let.c);
+}
+static Value *wide(Builder *b, Affine let) { return build_convert(b, TY_I64, of(b, let)); }
+
+/* Short names for integers of 64 bits. */
+static Value *number(Builder *b, int64_t i) { return build_int(b, TY_I64, i); }
+static Value *times(Builder *b, Value *x, Value *y) { return build2(b, OP_MUL, x, y); }
+
+/* The number of blocks of `tile` points that cover `extent`. */
+static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t tile) {
+  Value *points = build2(b, OP_MAX, build_affine(b, m, extent), number(b, 0));
+  return build2(b, OP_DIV, build2(b, OP_ADD, points, number(b, tile - 1)), number(b, tile));
+}
+
+/* Bound `bound`, which 32 bits may not hold, as the number of them that is nearest: what is compared with it is at
+ * most FARTHEST and a tile from 0. A let, or a constant. */
+static Affine narrow_bound(Idle *x, Affine bound) {
+  if (!bound.n)
+    return affine_const(bound.c < INT32_MIN ? INT32_MIN : bound.c > INT32_MAX ? INT32_MAX : bound.c);
+  int32_t i = 0;
+  while (i < x->nbounds && !affine_equal(x->bounds[i], bound))
+    i++;
+  if (i == x->nbounds) {
+    Builder b = new_let(x);
+    Affine let = add_let(x, &b, "bound", i, build_affine(&b, x->m, bound));
+    int32_t n = x->nbounds;
+    ARENA_PUSH(x->c->arena, x->bounds, x->nbounds, bound);
+    ARENA_PUSH(x->c->arena, x->lets, n, let);
+  }
+  return x->lets[i];
+}
+
+/* ---------------------------------------------------------------- places */
+
+/* How blocks are numbered along a dimension, as lets. A number of it has idle blocks from `first` on, `inner` of them,
+ * and then, from `into` on, none: there are `rim` blocks for each of the former in the dimensions behind, and `all` for
+ * another. The blocks of those with idle ones are numbered from `before` to `behind`. per_all, per_rim: 2^31 - 1
+ * divided by the one and the other. */
+typedef struct Line {
+  Affine all, rim, first, inner, into, before, behind, per_all, per_rim;
+} Line;
+
+/* A let of how many blocks there are for a number along dimension `d`: one with idle blocks (`rim`) or another.
+ * line[e] of the dimensions e behind d are made. */
+static Affine each_let(Idle *x, const Line *line, int d, bool rim) {
+  const Kernel *k = x->k;
+  Builder b = new_let(x);
+  Value *all = number(&b, 1), *hole = all;
+  for (int e = d + 1; e < k->rank; e++) {
+    all = times(&b, all, build_count(&b, x->m, k->extent[e], k->tile[e]));
+    hole = times(&b, hole, wide(&b, line[e].inner));
+  }
+  return rim ? add_let(x, &b, "rim", d, build2(&b, OP_SUB, all, hole)) : add_let(x, &b, "all", d, all);
+}
+
+/* A let of 2^31 - 1 divided by `by`. */
+static Affine per_let(Idle *x, const char *what, int d, Affine by) {
+  Builder b = new_let(x);
+  Value *least = build2(&b, OP_MAX, wide(&b, by), number(&b, 1));
+  return add_let(x, &b, what, d, build2(&b, OP_DIV, number(&b, INT32_MAX), least));
+}
+
+/* The lets of dimension `d`; those of the dimensions behind it are made. */
+static void make_line(Idle *x, const Inner *inner, Line *line, int d) {
+  Module *m = x->m;
+  Line *l = &line[d];
+  Builder b = new_let(x);
+  l->inner = add_let(x, &b, "inner", d, build_count(&b, m, inner[d].extent, x->k->tile[d]));
+  b = new_let(x);
+  Value *first =
+      inner[d].begin < 0 ? number(&b, inner[d].first) : build_affine(&b, m, affine_scalar(m->arena, inner[d].begin));
+  l->first = add_let(x, &b, "first", d, first);
+  if (d == x->k->rank - 1)
+    return;
+  l->all = each_let(x, line, d, false);
+  l->rim = each_let(x, line, d, true);
+  b = new_let(x);
+  l->into = add_let(x, &b, "into", d, build2(&b, OP_ADD, wide(&b, l->first), wide(&b, l->inner)));
+  b = new_let(x);
+  l->before = add_let(x, &b, "before", d, times(&b, wide(&b, l->first), wide(&b, l->all)));
+  b = new_let(x);
+  Value *rims = times(&b, wide(&b, l->inner), wide(&b, l->rim));
+  l->behind = add_let(x, &b, "behind", d, build2(&b, OP_ADD, wide(&b, l->before), rims));
+  l->per_all = per_let(x, "per", d, l->all);
+  l->per_rim = per_let(x, "share", d, l->rim);
+}
+
+static Value *choose(Builder *b, Value *which, Value *x, Value *y) { return build3(b, OP_SELECT, which, x, y); }
+
+/* x / by, both from 0 (by from 1), for `per` = (2^31 - 1) / by, and in *rest what is left. The product with `per` is
+ * less than one too small: x / by - x per / 2^31 = x (2^31 - per by) / (2^31 by), where the bracket is at most by. */
+static Value *build_quotient(Builder *b, Value *x, Value *by, Value *per, Value **rest) {
+  Value *none = build_int(b, TY_I32, 0), *one = build_int(b, TY_I32, 1);
+  Value *wide_x = build_convert(b, TY_I64, build2(b, OP_MAX, x, none)),
+        *wide_per = build_convert(b, TY_I64, build2(b, OP_MAX, per, none));
+  Value *q = build2(b, OP_DIV, times(b, wide_x, wide_per), number(b, (int64_t)1 << 31));
+  q = build_convert(b, TY_I32, q);
+  Value *r = build2(b, OP_SUB, x, times(b, q, by)), *more = build2(b, OP_GE, r, by);
+  *rest = choose(b, more, build2(b, OP_SUB, r, by), r);
+  return choose(b, more, build2(b, OP_ADD, q, one), q);
+}
+
+/* The number along the dimension of `l`, not the last one, of block *left among those for one number of the dimensions
+ * before it; *left becomes its number among those for that. *rimmed, whether all dimensions before are in the hole
+ * (NULL: there are none), becomes whether this is, too. */
+static Value *build_place(Builder *b, const Line *l, Value **left, Value **rimmed) {
+  Value *low = build2(b, OP_LT, *left, of(b, l->before)), *middle = build2(b, OP_LT, *left, of(b, l->behind));
+  if (*rimmed)
+    low = build2(b, OP_OR, low, build1(b, OP_NOT, *rimmed));
+  *rimmed = build2(b, OP_AND, build1(b, OP_NOT, low), middle);
+  Value *none = build_int(b, TY_I32, 0);
+  Value *from = choose(b, low, none, choose(b, middle, of(b, l->before), of(b, l->behind)));
+  Value *first = choose(b, low, none, choose(b, middle, of(b, l->first), of(b, l->into)));
+  Value *each = choose(b, *rimmed, of(b, l->rim), of(b, l->all));
+  Value *per = choose(b, *rimmed, of(b, l->per_rim), of(b, l->per_all));
+  Value *place = build_quotient(b, build2(b, OP_SUB, *left, from), each, per, left);
+  return build2(b, OP_ADD, place, first);
+}
+
+/* Puts in places[] the places of a block of x->k, found at `b`, in 32 bits. */
+static void build_places(Idle *x, Builder *b, const Inner *inner, Value **places) {
+  int last = x->k->rank - 1;
+  Line line[MAX_RANK];
+  for (int d = last; d >= 0; d--)
+    make_line(x, inner, line, d);
+  Value *left = build_convert(b, TY_I32, build_dim(b, OP_BLOCK, last)), *rimmed = NULL;
+  for (int d = 0; d < last; d++)
+    places[d] = build_place(b, &line[d], &left, &rimmed);
+  Value *jumps = build2(b, OP_GE, left, of(b, line[last].first));
+  jumps = rimmed ? build2(b, OP_AND, rimmed, jumps) : jumps;
+  places[last] = choose(b, jumps, build2(b, OP_ADD, left, of(b, line[last].inner)), left);
+}
+
+/* ---------------------------------------------------------------- coordinates */
+
+/* Is `v` a coordinate of a point of the tile, or some points beside it, counted from 0 or from where the grid is? */
+static bool is_coordinate(Idle *x, const Value *v) {
+  const Kernel *k = x->k;
+  Assumptions s = {.arena = x->c->arena, .ranges = x->ranges};
+  Coordinate at;
+  int64_t from;
+  int d = 0;
+  if (v->type != TY_I64 || !tile_coordinate(&s, v, 0, &at) || at.least < -BESIDE || at.most > BESIDE)
+    return false;
+  while (d < k->rank && !at.block[d])
+    d++;
+  if (d == k->rank || at.block[d] != k->tile[d])
+    return false;
+  for (int e = d + 1; e < PART_AXES; e++)
+    if (at.block[e])
+      return false;
+  if (at.rest.n && !affine_diff(at.rest, x->m->grid.lo[d], &from))
+    return false;
+  from = at.rest.n ? from : at.rest.c;
+  return from >= -BESIDE && from <= BESIDE;
+}
+
+/* Notes which results of `op` are coordinates (a block_walk callback). */
+static void note_coordinates(void *user, Op *op) {
+  Idle *x = user;
+  if (op->nresults == 1 && op->code != OP_BLOCK)
+    x->coordinate[op->results[0]->id] = is_coordinate(x, op->results[0]);
+}
+
+/* What is made behind `v`. */
+static Builder behind(const Idle *x, const Value *v) {
+  Op *next = v->def ? v->def->next : v->block->first;
+  return next ? builder_before(x->m->arena, next) : builder_at_end(x->m->arena, v->block);
+}
+
+/* What stands for `v` is `by` from now on, a new value. */
+static Value *note(Value **memo, const Value *v, Value *by) {
+  by->id = -1;
+  memo[v->id] = by;
+  return by;
+}
+
+/* `v` modulo 2^32. */
+static Value *twin_of(Idle *x, Value *v) {
+  const Op *def = v->def;
+  if (v->type == TY_I32)
+    return v;
+  if (def && def->code == OP_CONVERT && def->operands[0]->type == TY_I32)
+    return def->operands[0];
+  if (v->id < 0)
+    return NULL;
+  if (x->twin[v->id])
+    return x->twin[v->id];
+  bool sums = def && (def->code == OP_ADD || def->code == OP_SUB || def->code == OP_MUL);
+  Value *p = sums ? twin_of(x, def->operands[0]) : NULL, *q = sums ? twin_of(x, def->operands[1]) : NULL;
+  Builder b = behind(x, v);
+  if (p && q)
+    return note(x->twin, v, build2(&b, def->code, p, q));
+  if (def && def->code == OP_CONST)
+    return note(x->twin, v, build_int(&b, TY_I32, (int32_t)(uint64_t)def->cval.i));
+  return note(x->twin, v, build_convert(&b, TY_I32, v));
+}
+
+/* Is `v` a coordinate that is_coordinate was asked of? */
+static bool was_coordinate(const Idle *x, const Value *v) { return v->id >= 0 && x->coordinate[v->id]; }
+
+/* Has the inside `op` compare in 32 bits, if it is one of coordinates. */
+static void narrow_inside(Idle *x, Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    if (!was_coordinate(x, op->operands[i]))
+      return;
+  Box *box = ARENA_NEW(x->m->arena, Box);
+  *box = *op->box;
+  for (int i = 0; i < op->noperands; i++) {
+    op->operands[i] = twin_of(x, op->operands[i]);
+    box->lo[i] = narrow_bound(x, box->lo[i]);
+    box->hi[i] = narrow_bound(x, box->hi[i]);
+  }
+  op->box = box;
+}
+
+/* Has `op`, which compares two integers, do so in 32 bits, if one is a coordinate and the other of params alone. */
+static void narrow_comparison(Idle *x, Op *op) {
+  Assumptions s = {.arena = x->c->arena, .ranges = x->ranges};
+  Coordinate at;
+  int i = was_coordinate(x, op->operands[0]) ? 0 : 1;
+  if (!was_coordinate(x, op->operands[i]) || op->operands[!i]->id < 0 ||
+      !tile_coordinate(&s, op->operands[!i], 0, &at) || at.varies || at.least || at.most)
+    return;
+  for (int d = 0; d < PART_AXES; d++)
+    if (at.block[d])
+      return;
+  Builder b = builder_before(x->m->arena, op);
+  Affine bound = narrow_bound(x, at.rest);
+  Value *by = of(&b, bound);
+  by->id = -1;
+  op->operands[i] = twin_of(x, op->operands[i]);
+  op->operands[!i] = by;
+}
+
+/* Has the idx.clamp `op` of a coordinate clamp in 32 bits, from a constant on. Where its upper end is beyond these all
+ * coordinates are below it, or above. */
+static void narrow_clamp(Idle *x, Op *op) {
+  const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
+  if (!was_coordinate(x, op->operands[0]) || lo->n || lo->c < -FARTHEST || lo->c > FARTHEST || op->count ||
+      op->off[0] < -BESIDE || op->off[0] > BESIDE)
+    return;
+  Builder b = builder_before(x->m->arena, op);
+  Value *v = build_map(&b, OP_CLAMP, twin_of(x, op->operands[0]), op->off[0], *lo, narrow_bound(x, *hi));
+  v->id = -1;
+  v = build_convert(&b, TY_I64, v);
+  v->id = -1;
+  block_replace_uses(x->k->body, op->results[0], v);
+}
+
+/* Makes in 32 bits what `op` does to coordinates (a block_walk callback). */
+static void narrow(void *user, Op *op) {
+  Idle *x = user;
+  if (op->code == OP_INSIDE)
+    narrow_inside(x, op);
+  else if (op->code == OP_CLAMP)
+    narrow_clamp(x, op);
+  else if (op->code == OP_LT || op->code == OP_LE || op->code == OP_GT || op->code == OP_GE)
+    narrow_comparison(x, op);
+}
+
+/* Has `op` take coordinates that are still of 64 bits from what they are in 32, unless it is part of what makes them
+ * (a block_walk callback). */
+static void widen(void *user, Op *op) {
+  Idle *x = user;
+  bool sums = op->nresults == 1 && was_coordinate(x, op->results[0]);
+  for (int i = 0; i < op->noperands && !sums; i++) {
+    Value *v = op->operands[i];
+    if (!was_coordinate(x, v) || op->code == OP_CONVERT)
+      continue;
+    if (!x->wide[v->id]) {
+      Value *t = twin_of(x, v);
+      Builder b = behind(x, t->id < 0 ? t : v);
+      note(x->wide, v, build_convert(&b, TY_I64, t));
+    }
+    op->operands[i] = x->wide[v->id];
+  }
+}
+
+/* ---------------------------------------------------------------- the kernel */
+
+/* Is the check that `value` is not negative, with that message, there? */
+static bool has_check(const Module *m, Affine value, const char *message) {
+  for (int i = 0; i < m->nchecks; i++)
+    if (affine_equal(m->checks[i].value, value) && strcmp(m->checks[i].message, message) == 0)
+      return true;
+  return false;
+}
+
+/* Launches check that coordinates of the grid fit 32 bits with what is beside the grid. */
+static void check_extents(const Idle *x) {
+  Module *m = x->m;
+  for (int e = 0; e < 2 * m->grid.rank; e++) {
+    int d = e / 2;
+    Affine room =
+        e % 2 ? affine_sub(m->arena, affine_const(FARTHEST), m->grid.hi[d]) : affine_add_const(m->grid.lo[d], FARTHEST);
+    const char *message =
+        arena_printf(m->arena, "the grid reaches beyond %s2^30 in dimension %d; use -edges=apart", e % 2 ? "" : "-", d);
+    if ((room.n || room.c < 0) && !has_check(m, room, message))
+      ARENA_PUSH(m->arena, m->checks, m->nchecks, ((Check){.value = room, .loc = x->k->loc, .message = message}));
+  }
+}
+
+/* The blocks of `k` that are idle, as those in the middle that are left out: those that begin in the box, and a tile or
+ * more before its end, where that is not the end of all. */
+static bool find_idle(const Kernel *k, Inner *in, int d) {
+  *in = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
+  int64_t to_end;
+  bool ends = affine_diff(k->extent[d], k->idle_hi[d], &to_end) && to_end <= 1;
+  return !k->over[d] &&
+         inner_restrict(in, k->idle_lo[d], affine_add_const(k->idle_hi[d], ends ? 0 : 1 - k->tile[d]), k->tile[d]);
+}
+
+/* Replaces the numbers of blocks in the body of x->k by `places`, of 32 bits, which the ops in `before` compute. */
+static void put_places(Idle *x, Block *before, Value *const *places) {
+  Value *number[MAX_RANK];
+  Builder b = builder_at_end(x->m->arena, before);
+  for (int d = 0; d < x->k->rank; d++)
+    number[d] = build_convert(&b, TY_I64, places[d]);
+  inner_renumber(x->k, before, number);
+}
+
+void idle_leave_out(PassContext *c, Module *m, Kernel *k) {
+  Inner inner[MAX_RANK];
+  Value *places[MAX_RANK];
+  k->idles = false;
+  for (int d = 0; d < k->rank; d++)
+    if (!find_idle(k, &inner[d], d))
+      return;
+  int32_t n = block_renumber(k->body, 0);
+  Idle x = {.c = c, .m = m, .k = k, .n = n, .ranges = ranges_new(c->arena, m, k, k->body)};
+  x.coordinate = ARENA_ARRAY(c->arena, bool, n + 1);
+  x.twin = ARENA_ARRAY(c->arena, Value *, n + 1);
+  x.wide = ARENA_ARRAY(c->arena, Value *, n + 1);
+  block_walk(k->body, note_coordinates, &x);
+  block_walk(k->body, narrow, &x);
+  block_walk(k->body, widen, &x);
+  check_extents(&x);
+  Block *before = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, before);
+  b.loc = k->loc;
+  inner_settle(m, k, inner);
+  build_places(&x, &b, inner, places);
+  put_places(&x, before, places);
+  k->hollow = true;
+  for (int d = 0; d < k->rank; d++)
+    k->without[d] = inner[d].extent;
+  simplify_kernel(c, m, k);
+  pass_stat(c, 1, "split-edges", "kernels whose idle blocks are left out: %s", k->name);
+}
