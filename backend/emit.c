@@ -102,12 +102,12 @@ static LLVMMetadataRef loop_number(Emit *e, const char *name, LLVMTypeRef type, 
   return loop_property(e, name, LLVMValueAsMetadata(LLVMConstInt(type, (unsigned)value, 0)));
 }
 
-/* Marks the branch `latch` of a loop. A parallel one: its accesses in `group` are independent, and it is worth
+/* Marks the branch `latch` of the loop `op`. A parallel one: its accesses in `group` are independent, and it is worth
  * vectorising, by e->cells if these are given. Any other (group NULL): it is not worth the code that vectorising and
  * unrolling would make, since such loops go over rows, or over the few cells near an edge. */
-static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
+static void mark_loop(Emit *e, const Op *op, LLVMValueRef latch, LLVMMetadataRef group) {
   LLVMContextRef c = e->context;
-  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[5] = {temporary};
+  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[6] = {temporary};
   unsigned n = 3;
   parts[1] = group ? loop_property(e, "llvm.loop.parallel_accesses", group)
                    : loop_property(e, "llvm.loop.unroll.disable", NULL);
@@ -116,6 +116,8 @@ static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
     parts[n++] = loop_number(e, "llvm.loop.vectorize.width", e->i32, e->cells);
     parts[n++] = loop_number(e, "llvm.loop.interleave.count", e->i32, 1);
   }
+  if (op->flags & FOR_APART)
+    parts[n++] = loop_property(e, "llvm.licm.disable", NULL);
   LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, n);
   LLVMMetadataReplaceAllUsesWith(temporary, loop);
   LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
@@ -151,7 +153,7 @@ static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef hea
     LLVMAddIncoming(phis[1 + i], &v, &latch, 1);
   }
   LLVMValueRef branch = LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, next, hi, ""), head, exit);
-  mark_loop(e, branch, group);
+  mark_loop(e, op, branch, group);
   return latch;
 }
 

@@ -142,7 +142,8 @@ struct Schedule {
   int32_t ngroups;        /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups; /* and the schedule of each */
   const Schedule *rest;   /* resolved, stream: overlapped tiles for single steps behind the last tile; its block is that
-                             of inits, too */
+                             of inits, too. With edges=steps there is one in any family, for inits, and for
+                             the frame's kernels, whose threads have elems[0] points */
   const Schedule *between; /* resolved: the mapping of the kernel for fewer steps (MAP_REMAINDER), nothing else; NULL:
                               it is open, or there is none */
 };

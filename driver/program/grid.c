@@ -111,13 +111,18 @@ static double points_of(const int64_t *size, int rank) {
   return points;
 }
 
+/* Are the rows of a thread of a frame's kernels open, which suit the size: steps are made at edges, and no plan says
+ * them?
+ */
+static bool frame_is_open(const Schedule *s) { return s->edges == EDGES_STEPS && !s->rest; }
+
 /* Does nothing but where tiles at edges go depend on the size, and on large grids rows of walks? Then makes it none, or
  * that of GRID_SMALL, so that there are no more builds than ways to put them. */
 static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);
   s.family = t->simt ? s.family : schedule_family(t, &s);
-  if (schedule_depends_on_size(&s) || (t->simt && schedule_gives_steps(&s)) ||
+  if (schedule_depends_on_size(&s) || (t->simt && (schedule_gives_steps(&s) || frame_is_open(&s))) ||
       (!t->simt && schedule_rows_are_open(&s)) ||
       (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
     return;
@@ -132,7 +137,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
   Schedule open = p->schedule, *s = &open;
   open.family = t->simt ? open.family : schedule_family(t, s);
   bool simple = t->simt ? family_is_plain(s->family) : !schedule_rows_are_open(s);
-  bool chosen = schedule_depends_on_size(s) || (t->simt && schedule_gives_steps(s));
+  bool chosen = schedule_depends_on_size(s) || (t->simt && (schedule_gives_steps(s) || frame_is_open(s)));
   if (!chosen && (simple || (s->edges && !schedule_rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;

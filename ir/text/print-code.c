@@ -146,6 +146,7 @@ static void print_for_head(Printer *p, const Op *op) {
   str_addf(p->s, " step %lld", (long long)op->off[0]);
   str_add(p->s, op->flags & FOR_UNROLL ? " unroll" : "");
   str_add(p->s, op->flags & FOR_PARALLEL ? " parallel" : "");
+  str_add(p->s, op->flags & FOR_APART ? " apart" : "");
   str_add(p->s, op->flags & FOR_EDGES ? " edges" : op->flags & FOR_MIDDLE ? " middle" : "");
   if (op->count)
     str_addf(p->s, " parts %d", (int)op->count);

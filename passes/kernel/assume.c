@@ -394,7 +394,8 @@ Value *part_value(Builder *b, const Part *p) {
   return sum ? sum : build_int(b, TY_I64, 0);
 }
 
-Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *loop) {
+/* An empty set of assumptions about `k`. */
+static Assumptions *no_assumptions(PassContext *c, Module *m, Kernel *k, const Op *loop) {
   Assumptions *s = ARENA_NEW(c->arena, Assumptions);
   Ranges *r = ranges_new(c->arena, m, k, k->body);
   *s = (Assumptions){.arena = c->arena, .ranges = r, .loop = loop, .condition = ARENA_NEW(c->arena, Condition)};
@@ -405,10 +406,39 @@ Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *lo
   r->identity = assume_identity;
   r->user = s;
   r->memo = ARENA_ARRAY(c->arena, Linear *, r->cap);
+  return s;
+}
+
+Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *loop) {
+  Assumptions *s = no_assumptions(c, m, k, loop);
   mark_block(s, loop ? loop->blocks[0] : k->body);
   if (!loop) {
     block_walk(k->body, deny, s);
     tidy_condition(s->condition);
   }
+  return s->condition->n > 0 ? s : NULL;
+}
+
+/* Adds to the condition that the block is where `v`, insides of its first point, holds. */
+static void require_known(Assumptions *s, const Value *v) {
+  if (v->def && v->def->code == OP_AND)
+    for (int i = 0; i < 2; i++)
+      require_known(s, v->def->operands[i]);
+  if (!v->def || v->def->code != OP_INSIDE)
+    return;
+  Condition *with = ARENA_NEW(s->arena, Condition);
+  *with = *s->condition;
+  bool varies = false;
+  for (int d = 0; d < v->def->noperands; d++)
+    require_coordinate(s, with, v->def, d, &varies);
+  s->condition = varies ? s->condition : with;
+}
+
+Assumptions *assumptions_within(PassContext *c, Module *m, Kernel *k, const Op *versions) {
+  Assumptions *s = no_assumptions(c, m, k, NULL);
+  require_known(s, versions->operands[0]);
+  mark_block(s, versions->blocks[0]);
+  block_walk(versions->blocks[0], deny, s);
+  tidy_condition(s->condition);
   return s->condition->n > 0 ? s : NULL;
 }

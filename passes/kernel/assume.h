@@ -58,6 +58,9 @@ typedef struct Assumptions {
 
 /* What may be assumed in `k`, whose values are numbered, or in the rounds of its `loop`. NULL if there is nothing. */
 Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *loop);
+/* What may be assumed in the first version of those that `versions`, an op of the body of `k`, chooses between, where
+ * its condition, which the result begins with, holds. */
+Assumptions *assumptions_within(PassContext *c, Module *m, Kernel *k, const Op *versions);
 /* Rewrites the assumed ops of `b`, the body looked at or a copy, whose values have the numbers of the original: inside
  * becomes true, or loses coordinates, and idx.* becomes a sum. */
 void assumptions_apply(const Assumptions *s, Block *b);

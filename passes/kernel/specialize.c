@@ -98,11 +98,28 @@ static bool specialize(PassContext *c, Module *m, Kernel *k, bool inner) {
   return true;
 }
 
+/* Has the first of the versions that `k`, a kernel of a frame, has by itself do without what holds where it touches no
+ * edge either: its condition takes that, too. */
+static void sharpen(PassContext *c, Module *m, Kernel *k) {
+  for (Op *op = k->body->first; op; op = op->next) {
+    Assumptions *s = op->flags & IF_INTERIOR ? assumptions_within(c, m, k, op) : NULL;
+    if (!s)
+      continue;
+    Builder b = builder_before(m->arena, op);
+    op->operands[0] = build2(&b, OP_AND, op->operands[0], build_condition(&b, s->condition));
+    assumptions_apply(s, op->blocks[0]);
+    pass_stat(c, s->assumed, "specialize", "tests and maps that interior tiles of kernel %s do without", k->name);
+    return;
+  }
+}
+
 /* The pass: every kernel of the module. */
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true, inner = pass_option_int(c, "specialize", n, o, "inner", 0, 1, 0, &ok);
   for (int i = 0; i < m->nkernels && ok; i++) {
     block_renumber(m->kernels[i].body, 0);
+    if (m->kernels[i].idles && is_specialized(&m->kernels[i]))
+      sharpen(c, m, &m->kernels[i]);
     if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i], inner))
       simplify_kernel(c, m, &m->kernels[i]);
   }

@@ -1,4 +1,5 @@
-/* lower-naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule.
+/* lower-naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule; and what is
+ * around a box, several stencils a launch, and several points a thread.
  *
  * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of
  * regions. A target
@@ -8,6 +9,8 @@
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
+
+#include <math.h>
 
 /* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all),
  * and only the pieces of `part` (NULL: all) are computed. `g` is the thread's point. */
@@ -160,50 +163,57 @@ static Builder in_zone(Builder *b, int rank, Value *const *g, const Box *zone, c
   return in;
 }
 
-/* Begins the body of kernel `index`, which covers `box` with `block` threads a block, and finds the thread's point. */
-static Builder begin_body(Lowering *lo, int index, const int32_t *block, const Box *box, Value *g[MAX_RANK]) {
+/* Begins the body of kernel `index`, which covers `box` with `block` threads a block, of `rows` points one behind the
+ * other along dimension 0 each, and finds the block's first point (`start`; NULL: it is not asked for) and the thread's
+ * first one. */
+static Builder begin_body(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *box, Value **start,
+                          Value *g[MAX_RANK]) {
   Kernel *kernel = &lo->out->kernels[index];
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
   for (int d = 0; d < kernel->rank; d++) {
-    kernel->threads[d] = kernel->tile[d] = block[d];
+    int32_t each = d ? 1 : rows;
+    kernel->threads[d] = block[d];
+    kernel->tile[d] = block[d] * each;
     kernel->extent[d] = box_extent(lo->out->arena, box, d);
-    Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, block[d]));
-    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, lo->m, box->lo[d]));
-    g[d] = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d)));
+    Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, kernel->tile[d]));
+    Value *first = build2(&b, OP_ADD, tile, build_affine(&b, lo->m, box->lo[d]));
+    Value *thread = build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d));
+    g[d] = build2(&b, OP_ADD, first, each > 1 ? build2(&b, OP_MUL, thread, build_int(&b, TY_I64, each)) : thread);
+    if (start)
+      start[d] = first;
   }
   return b;
 }
 
-/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`, and in *other what else. That is not
- * tested by an op inside, of which pass specialize would make a version for the blocks in the box. */
-static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box, Builder *other) {
+/* Of the points of the grid from `g` to `last` along dimension 0, is one not in `box`; or (`all`) are all of them not,
+ * and on the same side of it? That is not tested by an op inside, of which pass specialize would make a version for the
+ * blocks in the box. */
+static Value *beyond(Builder *b, const Module *m, Value *const *g, Value *last, const Box *box, bool all) {
   Value *out = NULL;
   for (int d = 0; d < box->rank; d++)
     for (int high = 0; high < 2; high++) {
       if (affine_equal(high ? box->hi[d] : box->lo[d], high ? m->grid.hi[d] : m->grid.lo[d]))
         continue;
-      Value *beyond = build2(b, high ? OP_GT : OP_LT, g[d], build_affine(b, m, high ? box->hi[d] : box->lo[d]));
-      out = out ? build2(b, OP_OR, out, beyond) : beyond;
+      Value *bound = build_affine(b, m, high ? box->hi[d] : box->lo[d]);
+      Value *is = build2(b, high ? OP_GT : OP_LT, !d && high != all ? last : g[d], bound);
+      out = out ? build2(b, OP_OR, out, is) : is;
     }
-  Op *test = build_if(b, out ? out : build_int(b, TY_BOOL, 0), 0, NULL);
-  Builder in = builder_at_end(b->arena, test->blocks[0]);
-  *other = builder_at_end(b->arena, test->blocks[1]);
+  return out ? out : build_int(b, TY_BOOL, 0);
+}
+
+/* Begins, at `b`, what is done where `test` holds, and in *other what else. */
+static Builder where(Builder *b, Value *test, Builder *other) {
+  Op *op = build_if(b, test, 0, NULL);
+  Builder in = builder_at_end(b->arena, op->blocks[0]);
+  *other = builder_at_end(b->arena, op->blocks[1]);
   in.loc = other->loc = b->loc;
   return in;
 }
 
-Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core, Value *g[MAX_RANK]) {
-  const Box *grid = &lo->m->grid;
-  Kernel *k = &lo->out->kernels[index];
-  Builder b = begin_body(lo, index, block, grid, g), in = in_zone(&b, grid->rank, g, grid, NULL);
-  k->idles = true;
-  for (int d = 0; d < grid->rank; d++) {
-    k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], grid->lo[d]);
-    k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], grid->lo[d]);
-  }
-  Builder none;
-  return out_of(&in, lo->m, g, core, &none);
+/* The same at the point `g` of the grid if it is not in `box`. */
+static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box, Builder *other) {
+  return where(b, beyond(b, m, g, g[0], box, false), other);
 }
 
 /* Adds the kernel `name` of `k`, and its launch to `seq`. */
@@ -212,7 +222,7 @@ static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t 
   const Launch *l = k.l;
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Box box = covered(&k);
-  Builder b = begin_body(lo, index, block, &box, k.g);
+  Builder b = begin_body(lo, index, block, 1, &box, NULL, k.g);
   k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
   pieces_code(&k, in_zone(&b, l->m->grid.rank, k.g, k.zone, k.without), 0);
   host_launch(lo, seq, index);
@@ -221,28 +231,6 @@ static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t 
 void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
                 const Box *without) {
   naive_kernel((Naive){.lo = lo, .l = l, .only = -1, .zone = zone, .without = without}, seq, name, block, 0);
-}
-
-void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
-               const Box *core) {
-  int index = lowering_kernel(lo, name, 0, of[0].l->st->loc);
-  Value *g[MAX_RANK], *step = NULL;
-  Builder rim = rim_begin(lo, index, block, core, g);
-  for (int i = 0; i < n; i++) {
-    const Launch *l = of[i].l;
-    ThinPart all = {lo->m->grid, ARENA_ARRAY(lo->out->arena, bool, l->st->npieces + 1)};
-    for (int k = 0; k < l->st->npieces; k++)
-      all.has[k] = true;
-    Naive k = {.lo = of[i].lo, .l = l, .only = -1, .part = of[i].pieces ? &all : NULL};
-    for (int d = 0; d < lo->m->grid.rank; d++)
-      k.g[d] = g[d];
-    k.step = step = step || !stencils_use_step(1, l->st) ? step : build_step(&rim);
-    Builder other = rim, in = box_equal(&of[i].without, core) ? rim : out_of(&rim, lo->m, g, &of[i].without, &other);
-    pieces_code(&k, in, 0);
-    for (int t = 0; t < l->st->ntargets && of[i].copies && other.block != rim.block; t++)
-      keep(&k, &other, l->st->targets[t]);
-  }
-  host_launch(lo, seq, index);
 }
 
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i) {
@@ -278,6 +266,216 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
     group.ops = seq->nops;
     host_swaps(lo, seq, l[i]);
   }
+}
+
+/* ---- rims */
+
+/* Has kernel `index`, which covers the grid, leave out the blocks in `core`. */
+static void set_idle(Lowering *lo, int index, const Box *core) {
+  Kernel *k = &lo->out->kernels[index];
+  k->idles = true;
+  for (int d = 0; d < k->rank; d++) {
+    k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], lo->m->grid.lo[d]);
+    k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], lo->m->grid.lo[d]);
+  }
+}
+
+/* Begins, at `b`, what is done at each of the thread's `rows` points from `g` on, which g becomes, that is in the grid
+ * and not in `core`. */
+static Builder each_of_rim(Builder *b, const Module *m, int32_t rows, const Box *core, Value **g) {
+  Builder in = *b, none;
+  if (rows > 1) {
+    Value *first = build_int(b, TY_I32, 0);
+    Op *loop = build_for(b, first, build_int(b, TY_I32, rows), 1, FOR_APART, 0, NULL);
+    in = builder_at_end(b->arena, loop->blocks[0]);
+    in.loc = b->loc;
+    g[0] = build2(&in, OP_ADD, g[0], build_convert(&in, TY_I64, loop->blocks[0]->args[0]));
+  }
+  in = in_zone(&in, m->grid.rank, g, &m->grid, NULL);
+  return out_of(&in, m, g, core, &none);
+}
+
+Builder rim_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]) {
+  Builder b = begin_body(lo, index, block, rows, &lo->m->grid, NULL, g);
+  set_idle(lo, index, core);
+  return each_of_rim(&b, lo->m, rows, core, g);
+}
+
+/* A kernel of a rim in the making: its members, and for each the kernel that it would be alone, and the piece that has
+ * the most points (NULL: it is not one with `copies`). */
+typedef struct Rim {
+  Lowering *lo;
+  int n;
+  int32_t rows;
+  const NaiveMember *of;
+  Naive *k;
+  const Piece **most;
+  const Box *core;
+  Value *step;
+} Rim;
+
+/* The code of member `i` at the point `g`. */
+static void member_code(Rim *r, int i, Builder *b, Value *const *g) {
+  const NaiveMember *of = &r->of[i];
+  Naive k = r->k[i];
+  for (int d = 0; d < r->lo->m->grid.rank; d++)
+    k.g[d] = g[d];
+  Builder other = *b, in = box_equal(&of->without, r->core) ? *b : out_of(b, r->lo->m, g, &of->without, &other);
+  pieces_code(&k, in, 0);
+  for (int t = 0; t < of->l->st->ntargets && of->copies && other.block != b->block; t++)
+    keep(&k, &other, of->l->st->targets[t]);
+}
+
+/* The code of all members at the thread's points from `g` on, one after the other. */
+static void each_code(Rim *r, Builder *b, Value *const *g) {
+  Value *at[MAX_RANK];
+  for (int d = 0; d < r->lo->m->grid.rank; d++)
+    at[d] = g[d];
+  Builder rim = each_of_rim(b, r->lo->m, r->rows, r->core, at);
+  for (int i = 0; i < r->n; i++)
+    member_code(r, i, &rim, at);
+}
+
+/* The code of member `i` at the thread's points from `g` on, all of which it computes by its largest piece. */
+static void rows_code(Rim *r, int i, Builder *b, Value *const *g) {
+  Naive k = r->k[i];
+  for (int d = 0; d < r->lo->m->grid.rank; d++)
+    k.g[d] = g[d];
+  for (int32_t row = 0; row < r->rows; row++) {
+    k.g[0] = build2(b, OP_ADD, g[0], build_int(b, TY_I64, row));
+    piece_code(&k, b, r->most[i]);
+  }
+}
+
+/* The code of member `i`, which is seldom for all points, at the thread's points from `g` on, all of which are to be
+ * computed. One test tells that it is for none of them, if it has a single piece. */
+static void others_code(Rim *r, int i, Builder b, Value *const *g) {
+  const Stencil *st = r->k[i].l->st;
+  int rank = r->lo->m->grid.rank;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < rank; d++)
+    at[d] = g[d];
+  if (st->npieces == 1) {
+    Box any = st->pieces[0].box;
+    any.lo[0] = affine_add_const(any.lo[0], 1 - r->rows);
+    b = in_zone(&b, rank, g, &any, NULL);
+  }
+  for (int32_t row = 0; row < r->rows; row++) {
+    at[0] = build2(&b, OP_ADD, g[0], build_int(&b, TY_I64, row));
+    member_code(r, i, &b, at);
+  }
+}
+
+/* The code of a tile all of whose points are in the largest pieces: written out for the points of threads that compute
+ * all of theirs. */
+static void inner_code(Rim *r, Builder *b, Value *const *g) {
+  const Module *m = r->lo->m;
+  Value *last = build2(b, OP_ADD, g[0], build_int(b, TY_I64, r->rows - 1)), *all = NULL;
+  for (int i = 0; i < r->n; i++)
+    if (r->most[i]) {
+      Value *is = beyond(b, m, g, last, &r->of[i].without, true);
+      all = all ? build2(b, OP_AND, all, is) : is;
+    }
+  Builder rest, rows = where(b, all, &rest);
+  for (int i = 0; i < r->n; i++)
+    if (r->most[i])
+      rows_code(r, i, &rows, g);
+    else
+      others_code(r, i, rows, g);
+  each_code(r, &rest, g);
+}
+
+/* The piece of `st` that has the most points, where the params have the values `scalars`; NULL: there is none. */
+static const Piece *largest_piece(const Stencil *st, const Const *scalars) {
+  const Piece *best = NULL;
+  double most = 0;
+  for (int i = 0; i < st->npieces; i++) {
+    const Box *box = &st->pieces[i].box;
+    double points = 1;
+    bool overflow = false;
+    for (int d = 0; d < box->rank; d++)
+      points *= fmax((double)affine_eval(box->hi[d], scalars, &overflow) -
+                         (double)affine_eval(box->lo[d], scalars, &overflow) + 1,
+                     0);
+    if (points > most) {
+      most = points;
+      best = &st->pieces[i];
+    }
+  }
+  return best;
+}
+
+/* Are all points of the tile of `tile` points that begins at `start` in `box`? */
+static Value *tile_in(Builder *b, const Kernel *k, Value *const *start, const Box *box) {
+  Box within = *box;
+  for (int d = 0; d < box->rank; d++)
+    within.hi[d] = affine_add_const(box->hi[d], 1 - k->tile[d]);
+  return build_inside(b, box->rank, start, &within);
+}
+
+/* Begins two versions of kernel `index`, whose code goes to `b`: in *in for tiles in `inner`, and in the pieces that
+ * have the most points, in *other for the rest. False if there are no such pieces, or a thread has a single point: pass
+ * specialize makes a version for those in the middle then. */
+static bool two_versions(Rim *r, int index, Builder *b, Value *const *start, const Box *inner, Builder *in,
+                         Builder *other) {
+  const Kernel *k = &r->lo->out->kernels[index];
+  bool any = false;
+  for (int i = 0; i < r->n; i++)
+    any = any || r->most[i];
+  if (!any || r->rows == 1)
+    return false;
+  Value *test = tile_in(b, k, start, inner);
+  for (int i = 0; i < r->n; i++)
+    if (r->most[i])
+      test = build2(b, OP_AND, test, tile_in(b, k, start, &r->most[i]->box));
+  *in = where(b, test, other);
+  b->block->last->flags |= IF_INTERIOR;
+  return true;
+}
+
+/* What `of` is alone, with the number of the step at `b`, once there is one that needs it. */
+static Naive member_alone(Rim *r, Builder *b, const NaiveMember *of) {
+  ThinPart all = {r->lo->m->grid, ARENA_ARRAY(r->lo->out->arena, bool, of->l->st->npieces + 1)}, *part;
+  for (int i = 0; i < of->l->st->npieces; i++)
+    all.has[i] = true;
+  part = ARENA_NEW(r->lo->out->arena, ThinPart);
+  *part = all;
+  if (!r->step && stencils_use_step(1, of->l->st))
+    r->step = build_step(b);
+  return (Naive){.lo = of->lo, .l = of->l, .only = -1, .part = of->pieces ? part : NULL, .step = r->step};
+}
+
+/* How many blocks of `block` threads a core is to have room for, so that they wait for memory at different times: half
+ * of those that its threads are enough for. 0: nothing is said. */
+static int32_t blocks_at_once(const Lowering *lo, const int32_t *block) {
+  int64_t threads = 2;
+  for (int d = 0; d < lo->m->grid.rank; d++)
+    threads *= block[d];
+  return (int32_t)(lo->c->target->max_threads_per_core / threads);
+}
+
+void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
+               int32_t rows, const Box *core, const Box *inner) {
+  Arena *a = lo->out->arena;
+  int index = lowering_kernel(lo, name, 0, of[0].l->st->loc);
+  Value *g[MAX_RANK], *start[MAX_RANK];
+  Rim r = {.lo = lo, .n = n, .rows = rows, .of = of, .core = core};
+  r.k = ARENA_ARRAY(a, Naive, n);
+  r.most = ARENA_ARRAY(a, const Piece *, n);
+  Builder b = begin_body(lo, index, block, r.rows, &lo->m->grid, start, g), in, rest = b;
+  set_idle(lo, index, core);
+  if (rows > 1)
+    lo->out->kernels[index].per_core = blocks_at_once(lo, block);
+  for (int i = 0; i < n; i++) {
+    r.k[i] = member_alone(&r, &b, &of[i]);
+    r.most[i] = of[i].copies ? largest_piece(of[i].l->st, default_scalars(lo->m)) : NULL;
+  }
+  if (two_versions(&r, index, &b, start, inner, &in, &rest))
+    inner_code(&r, &in, g);
+  else
+    rest = b;
+  each_code(&r, &rest, g);
+  host_launch(lo, seq, index);
 }
 
 /* ---- modules */

@@ -201,9 +201,10 @@ void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
  * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
-/* Begins the body of kernel `index`, which covers the grid by `block` threads a block, one a point: what is built there
- * is for the thread's point `g`, if it is in the grid and not in `core`. */
-Builder rim_begin(Lowering *lo, int index, const int32_t *block, const Box *core, Value *g[MAX_RANK]);
+/* Begins the body of kernel `index`, which covers the grid by `block` threads a block, of `rows` points each, one
+ * behind the other along dimension 0: what is built there is for a point `g` of the thread, if it is in the grid and
+ * not in `core`. */
+Builder rim_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]);
 /* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
  * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
  * `pieces` the pieces' points alone are computed, and nothing is copied. */
@@ -214,9 +215,10 @@ typedef struct NaiveMember {
   bool pieces, copies;
 } NaiveMember;
 /* Adds the kernel `name` of the `n` launches at `of`, for the points of the grid that are not in `core`, and its launch
- * to `seq`. */
+ * to `seq`. Threads have `rows` points each, along dimension 0: in tiles in
+ * `inner`, where those that are not of pieces alone have most of what there is to do, these are written out. */
 void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
-               const Box *core);
+               int32_t rows, const Box *core, const Box *inner);
 /* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
  * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
  * buffer. */

@@ -6,6 +6,7 @@
 #include "passes/plan/choose/resolve.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The points of the frame `depth` deep on a grid of extents `size`. */
 static double frame_points(const Frame *f, const Extent *depth, const int64_t *size, const Const *scalars) {
@@ -82,6 +83,76 @@ static Module *plan_inside(PassContext *c, const Module *m, Schedule *want, Sche
   }
 }
 
+/* The most points that a thread of a frame's kernel has: as many as make so many bytes of the largest fields that the
+ * tiles compute, since what stencils load beside each is in registers. */
+enum { ROW_BYTES = 16 };
+
+/* How many points a thread may have. */
+static int32_t most_rows(const Frame *f) {
+  const Module *m = f->whole;
+  int32_t size = 4;
+  for (int i = 0; i < m->nfields; i++)
+    if (f->kept[i] && type_size(m->fields[i].type) > size)
+      size = type_size(m->fields[i].type);
+  return m->grid.rank > 1 && size < ROW_BYTES ? ROW_BYTES / size : 1;
+}
+
+/* The blocks of `rows` points a thread of the frame of `f` that is `depth` deep, on a grid of extents `size`. */
+static double frame_blocks(const Frame *f, const Extent *depth, const int64_t *size, const Const *scalars,
+                           int32_t rows) {
+  const Box *grid = &f->whole->grid;
+  Box core = frame_core(f, depth);
+  double all = 1, hole = 1;
+  bool overflow = false;
+  for (int d = 0; d < grid->rank; d++) {
+    double extent = (double)size[d], tile = (double)tuning.tile_block[grid->rank - 1][d] * (d ? 1 : rows);
+    double first = (double)(affine_eval(core.lo[d], scalars, &overflow) - affine_eval(grid->lo[d], scalars, &overflow)),
+           end = extent -
+                 (double)(affine_eval(grid->hi[d], scalars, &overflow) - affine_eval(core.hi[d], scalars, &overflow));
+    all *= ceil(extent / tile);
+    hole *= fmax(0, (end >= extent ? ceil(end / tile) : floor(end / tile)) - ceil(first / tile));
+  }
+  return all - hole;
+}
+
+/* The least that `depth` is anywhere along dimension 0. */
+static int64_t least_depth(const Extent *depth) { return depth->lo[0] < depth->hi[0] ? depth->lo[0] : depth->hi[0]; }
+
+/* How many points a thread has of the frame's kernels of the tiles' stencils, one behind the other along dimension 0,
+ * for a grid of extents `size`: as many as leave blocks for all threads that the device holds at once, and tiles
+ * beside the layers, since code is written out for several points in tiles that meet none. What a block takes to find
+ * its place is then paid once for all of them, and what stencils load beside them along dimension 0 is loaded once for
+ * several. A single one on grids of one dimension, along which threads have consecutive points. */
+static int32_t frame_rows(const PassContext *c, const Frame *f, const int64_t *size) {
+  const Const *scalars = default_scalars(f->whole);
+  int64_t threads = 1;
+  for (int d = 0; d < f->whole->grid.rank; d++)
+    threads *= tuning.tile_block[f->whole->grid.rank - 1][d];
+  double places = (double)c->target->cores * (double)(c->target->max_threads_per_core / threads);
+  int32_t rows = scalars && places > 0 ? most_rows(f) : 1;
+  for (int i = 0; i < f->n; i++)
+    while (rows > 1 && f->launches[i].role == FRAME_INNER &&
+           (frame_blocks(f, &f->launches[i].depth, size, scalars, rows) < places ||
+            rows * tuning.tile_block[f->whole->grid.rank - 1][0] > least_depth(&f->launches[i].depth)))
+      rows /= 2;
+  return rows;
+}
+
+/* Has plan `s` of frame `f` say how many points a thread of the frame's kernels has, beside the block of inits: as
+ * `given`, the rest of a plan that is asked for, or for a grid of extents `size`. */
+static void say_rows(PassContext *c, const Frame *f, const Schedule *given, const int64_t *size, Schedule *s) {
+  Schedule *rest = ARENA_NEW(c->arena, Schedule);
+  if (s->rest)
+    *rest = *s->rest;
+  else {
+    *rest = (Schedule){.family = FAMILY_OVERLAP, .T = 1};
+    memcpy(rest->block, s->block, sizeof rest->block);
+  }
+  for (int d = 0; d < f->whole->grid.rank; d++)
+    rest->elems[d] = given ? given->elems[d] : d ? 1 : frame_rows(c, f, size);
+  s->rest = rest;
+}
+
 /* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
  * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
 static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
@@ -103,6 +174,7 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
     return false;
   *seconds = plan_tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
   s->edges = EDGES_STEPS;
+  say_rows(c, f, want->rest, size, s);
   return true;
 }
 

@@ -7,19 +7,21 @@
  *
  * The tiles have stored to other buffers; those that they loaded are nobody's behind them but the frame's steps'.
  * A launch covers all sides of the frame, since blocks in the core are left out (Kernel.idles), and makes all stencils
- * of a level (frame-steps.c).
+ * of a level (frame-steps.c). The plan's rest says how many points a thread has where these are stencils of the tiles.
  *
  * All T steps launch the same kernels: the buffers take turns as the fields do. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/frame.h"
 #include "passes/base/tuning.h"
 
-/* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. */
+/* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. rows: points of a thread where
+ * the tiles' stencils are computed. */
 typedef struct Framed {
   Lowering *lo, own;
   HostSeq *seq;
   const Frame *f;
   int32_t block[MAX_RANK];
+  int32_t rows;
 } Framed;
 
 /* ---- buffers */
@@ -71,7 +73,7 @@ static void end_launch(Framed *x, const Launch *tile) {
   int index = lowering_kernel(lo, arena_printf(lo->out->arena, "%s_frame_end", m->name), 0, no_loc());
   Value *g[MAX_RANK];
   Box core = frame_core(x->f, &x->f->halo);
-  Builder in = rim_begin(lo, index, x->block, &core, g);
+  Builder in = rim_begin(lo, index, x->block, x->rows, &core, g);
   static const int64_t here[MAX_RANK];
   for (int f = 0; f < m->nfields; f++) {
     if (!x->f->kept[f] || m->fields[f].temp || m->fields[f].series)
@@ -127,21 +129,24 @@ static const char *members_text(Arena *a, int n, const FrameLaunch *const *of) {
   return n == 1 ? first : arena_printf(a, "%s_%s%s", first, n == 2 ? "" : "to_", last);
 }
 
-/* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. */
+/* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. Threads of kernels of
+ * layers alone have a point each: these are thin, and have no version without tests. */
 static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const Extent *depth) {
   Arena *a = x->lo->out->arena;
   const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, members_text(a, n, of));
   Box core = frame_core(x->f, depth);
   NaiveMember *members = ARENA_ARRAY(a, NaiveMember, n);
+  bool inner = false;
   for (int i = 0; i < n; i++) {
     bool edge = of[i]->role == FRAME_EDGE;
+    inner = inner || of[i]->role == FRAME_INNER;
     Box without = edge ? core : frame_core(x->f, &of[i]->depth);
     members[i] = (NaiveMember){buffers_of(x, of[i]), of[i]->l, without, edge, of[i]->role == FRAME_INNER};
   }
   if (n == 1 && of[0]->role == FRAME_POINT)
     naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
   else
-    naive_rim(x->lo, x->seq, n, members, name, x->block, &core);
+    naive_rim(x->lo, x->seq, n, members, name, x->block, inner ? x->rows : 1, &core, &x->f->inner);
 }
 
 /* Adds the launches of level `level`, beside each other. */
@@ -217,10 +222,11 @@ static void turn_back(Framed *x, int first) {
 }
 
 /* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points
- * right, and the swaps of that launch, `tile`. */
-static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile) {
+ * right, and the swaps of that launch, `tile`, under schedule `s`. */
+static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile, const Schedule *s) {
   Framed x = {.lo = lo, .seq = seq, .f = f};
   int rank = f->whole->grid.rank;
+  x.rows = s->rest ? s->rest->elems[0] : 1;
   for (int d = 0; d < rank; d++)
     x.block[d] = (int32_t)tuning.tile_block[rank - 1][d];
   make_buffers(&x);
@@ -257,7 +263,7 @@ Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn 
   if (kernel < 0)
     return NULL;
   host_launch(lo, seq, kernel);
-  frame_launches(lo, seq, f, tile);
+  frame_launches(lo, seq, f, tile, s);
   naive_seq(lo, count, steps, block);
   return lowering_finish(lo, s);
 }
