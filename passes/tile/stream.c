@@ -70,6 +70,15 @@ static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
   halo->hi[d] = larger(halo->hi[d], x->hi[d] + hi);
 }
 
+/* Notes in which dimensions an access under `rules` may lead to points where the field is a constant. */
+static void note_constant(Window *w, int rank, const Rules *rules) {
+  bool any = false;
+  for (int d = 0; d < rank; d++)
+    if (rules->dim[d] == OUTSIDE_CONST)
+      any = w->tested[d] = true;
+  w->constants += any;
+}
+
 /* Notes an access of the instance at offset `off` under `rules`. */
 static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
   Stream *s = k->s;
@@ -95,6 +104,7 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
   w->reach_hi = (int32_t)larger(w->reach_hi, up);
   if (across)
     w->across = (int32_t)larger(w->across, back);
+  note_constant(w, rank, rules);
   Version v = launch_reads(s->l, field, k->i);
   for (int d = 0; d < rank && v.version == 0; d++) {
     outside_reach(rules->dim[d], off[d], &lo, &hi);
@@ -160,6 +170,17 @@ static void choose_direct(Stream *s, const bool *moved) {
     if (w->direct)
       w->rows = 0;
   }
+}
+
+/* Chooses the windows that are filled: those with more accesses that would each need a test. Not where cells beyond an
+ * edge are images of points, for which it is the point that asks which says whether they are outside. */
+static void choose_filled(Stream *s) {
+  bool wraps = s->alone;
+  for (int d = 0; d < s->l->m->grid.rank; d++)
+    wraps |= s->l->wraps[d];
+  for (int f = 0; f < s->l->m->nfields && !wraps; f++)
+    for (int v = 0; v <= s->l->use[f].versions; v++)
+      s->w[f][v].filled = s->w[f][v].constants > 1;
 }
 
 /* Instructions of the longest piece of `st` for a point, about. */
@@ -243,6 +264,7 @@ static Stream *make_stream(const Launch *l, bool alone) {
     note_targets(s, k.i);
   }
   choose_direct(s, k.moved);
+  choose_filled(s);
   s->unroll = choose_unroll(s);
   return s;
 }

@@ -34,6 +34,10 @@ typedef struct Window {
   int32_t across; /* the oldest row back that is read by other warps; 0: none (such rows are read a step later at the
                      earliest) */
   int32_t reach_lo, reach_hi; /* lines down and up in dimension 1 that are read, rank 3 */
+  int32_t constants;          /* accesses that may lead to points where the field is a constant */
+  bool tested[MAX_RANK];      /* in these dimensions */
+  bool filled; /* that constant is put in cells beyond the field's region as soon as there is a value for them, so that
+                  accesses do without a test */
 } Window;
 
 /* Of `E` lines of a thread, those of window `w` that other threads read. */

@@ -59,6 +59,9 @@ int flow_early(const Flow *f, int i, int id);
 /* Coordinates of element e of line j in the row that lags `lag` behind in the running step, in g, and in w with images
  * wrapped (rank places). */
 void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
+/* `x`, the running step's value of element e of line j of version `v` of field `fl`; where the window is filled, the
+ * field's constant beyond its region. */
+Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x);
 /* Builds instance `i` for the running step's row and makes its targets the newest of their versions. */
 void flow_compute(Flow *f, int i);
 /* ---------------------------------------------------------------- lower-stream.c */

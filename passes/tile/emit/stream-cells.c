@@ -58,6 +58,7 @@ static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
 
 /* Point.access. */
 static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  static const Rules none;
   const FlowCell *c = p->user;
   Flow *f = c->f;
   Version from = launch_reads(f->l, field, c->i);
@@ -67,7 +68,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->w[from.field][from.version].direct)
     return flow_own_cell(f, from.field, f->st->lag[c->i] - c->phase, c->j, c->e);
-  return access_beside(b, p->m, from.field, from.version, rules, c->w, off, cell_beside, p->user);
+  bool filled = f->st->w[from.field][from.version].filled;
+  return access_beside(b, p->m, from.field, from.version, filled ? &none : rules, c->w, off, cell_beside, p->user);
 }
 
 /* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
@@ -168,6 +170,24 @@ void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w) {
   }
 }
 
+Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x) {
+  const Window *of = &f->st->w[fl][v];
+  const Field *field = &f->l->m->fields[fl];
+  Box box = {0};
+  Value *g[MAX_RANK], *w[MAX_RANK], *at[MAX_RANK];
+  if (!of->filled)
+    return x;
+  flow_coordinates(f, of->lag, j, e, g, w);
+  for (int d = 0; d < f->rank; d++)
+    if (of->tested[d]) {
+      box.lo[box.rank] = field->box.lo[d];
+      box.hi[box.rank] = field->box.hi[d];
+      at[box.rank++] = g[d];
+    }
+  return build3(&f->b, OP_SELECT, build_inside(&f->b, box.rank, at, &box), x,
+                build_const(&f->b, field->type, field->outside_value));
+}
+
 /* Starts the cell at element e of line j for instance `i`, and the point that it is. */
 static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e) {
   *c = (FlowCell){.f = f, .i = i, .phase = phase, .j = j, .e = e};
@@ -187,8 +207,9 @@ static void compute_cell(Flow *f, int i, int j, int e) {
   Point p = open_cell(f, &c, i, 0, j, e);
   Value **v = stencil_values(&p, &f->b, st, old_value);
   for (int t = 0; t < st->ntargets; t++) {
-    int fl = st->targets[t];
-    cells_set(f->cells, (CellLine){.of = fl, .version = launch_version(f->l, fl, i + 1), .line = j}, e, v[t]);
+    int fl = st->targets[t], version = launch_version(f->l, fl, i + 1);
+    cells_set(f->cells, (CellLine){.of = fl, .version = version, .line = j}, e,
+              flow_filled(f, fl, version, j, e, v[t]));
   }
 }
 

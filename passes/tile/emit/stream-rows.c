@@ -143,6 +143,15 @@ void flow_start_loads(Flow *f) {
   put_next(f, 0);
 }
 
+/* Fills the running step's row of field `fl` beyond the field's region. */
+static void fill_row(Flow *f, int fl) {
+  for (int j = 0; j < f->E && f->st->w[fl][0].filled; j++)
+    for (int e = 0; e < f->V; e++) {
+      const CellLine line = {.of = fl, .line = j};
+      cells_set(f->cells, line, e, flow_filled(f, fl, 0, j, e, cells_get(f->cells, line, e)));
+    }
+}
+
 void flow_load(Flow *f) {
   if (f->ahead)
     build_async_wait(&f->b, f->ahead - 2);
@@ -151,6 +160,9 @@ void flow_load(Flow *f) {
       fetch_row(f, fl, 0, ring_place(f, fl, 0));
     else if (is_loaded_ahead(f, fl))
       take_next(f, fl);
+    else
+      continue;
+    fill_row(f, fl);
   }
   if (f->ahead)
     start_copies(f, f->ahead - 1);
