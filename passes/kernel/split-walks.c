@@ -9,8 +9,9 @@
  *       for first to (part ? first : last) middle { B without }
  *     }
  *   } */
-#include "passes/kernel/assume.h"
 #include "passes/base/tuning.h"
+#include "passes/base/weights.h"
+#include "passes/kernel/assume.h"
 #include "passes/passes.h"
 
 /* A loop from lo to hi that is to be split, and what is known of its rounds. */
@@ -116,6 +117,35 @@ static bool is_walk(Op *op, Walk *w) {
          (w->hi - w->lo) / op->off[0] < INT32_MAX;
 }
 
+/* What the rounds of a walk take: its ops, their instructions, operations on f64 among them, and bytes to and from
+ * buffers of `m`. */
+typedef struct RoundWork {
+  const Module *m;
+  bool fast_math;
+  int64_t ops, instructions, f64, bytes;
+} RoundWork;
+
+/* Counts an op (a block_walk callback). */
+static void count_op(void *user, Op *op) {
+  RoundWork *w = user;
+  int buffer = op_buffer_read(op) >= 0 ? op_buffer_read(op) : op_buffer_written(op);
+  w->ops++;
+  int n = op_instructions(op, w->m->fast_math);
+  w->instructions += n;
+  w->f64 += op->nresults && op->results[0]->type == TY_F64 ? (n > 1 ? op_f64_operations(op) : n) : 0;
+  w->bytes += buffer >= 0 ? op_elements(op) * type_size(buffer_type(w->m, buffer)) : 0;
+}
+
+/* Is walk `w` long, and much busier with memory than with instructions? Then the tests that the part in the middle does
+ * without are not what it waits for, and a second copy of its body is only more to compile. */
+static bool waits_for_memory(const PassContext *c, const Module *m, const Walk *w) {
+  const TargetInfo *t = c->target;
+  RoundWork work = {.m = m, .fast_math = m->fast_math};
+  block_walk(w->loop->blocks[0], count_op, &work);
+  double code = (double)work.instructions / t->issue_rate + (double)work.f64 / t->f64_rate;
+  return (double)work.ops > tuning.split_bound && (double)work.bytes / t->bandwidth > tuning.split_memory * code;
+}
+
 /* The version of `k` for tiles at edges; NULL if there is none. */
 static Block *edge_version(const Kernel *k) {
   for (const Op *op = k->body->first; op; op = op->next)
@@ -124,12 +154,13 @@ static Block *edge_version(const Kernel *k) {
   return NULL;
 }
 
-/* The walks among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others. */
+/* The walks among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others, and take time.
+ */
 static Walks find_walks(PassContext *c, Module *m, Kernel *k, const Block *b) {
   Walks walks = {0};
   for (Op *op = b->first; op; op = op->next) {
     Walk w;
-    if (is_walk(op, &w) && (w.rounds = assumptions_find(c, m, k, op)))
+    if (is_walk(op, &w) && !waits_for_memory(c, m, &w) && (w.rounds = assumptions_find(c, m, k, op)))
       ARENA_PUSH(c->arena, walks.all, walks.n, w);
   }
   return walks;
