@@ -277,8 +277,7 @@ static bool is_invariant(const Emit *e, int buffer) {
 
 LLVMValueRef emit_load(Emit *e, const Op *op) {
   bool invariant = is_invariant(e, op->sym);
-  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, !invariant), true,
-                   invariant);
+  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, true), true, invariant);
 }
 
 void emit_store(Emit *e, const Op *op) {
@@ -332,8 +331,7 @@ void emit_astore(Emit *e, const Op *op) {
 static LLVMValueRef vector_address(Emit *e, const Op *op) {
   if (op_info[op->code].form == FORM_ARRAY)
     return array_address(e, op);
-  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off,
-                        op->code != OP_VLOAD || !is_invariant(e, op->sym));
+  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off, true);
 }
 
 /* Elements of type `t` that one of the instructions moves by which `op` moves its own. */
@@ -346,12 +344,28 @@ static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) {
   return element(e, &e->here, emit_memory_type(e, t), p, emit_i64(e, i));
 }
 
+/* Loads the elements of `op` from `p` on one by one, all of them from memory that the kernel does not write. LLVM makes
+ * vectors of them, and knows of each that it is such a load; of a vector that it takes apart it forgets that, and in a
+ * walk it cannot see by the address. */
+static void load_invariant(Emit *e, const Op *op, LLVMValueRef p, LLVMValueRef *values) {
+  Type t = op->results[0]->type;
+  int size = type_size(t), most = vector_length(op, t) * size;
+  for (int i = 0; i < op->count; i++) {
+    int place = i * size % most, align = place ? place & -place : most;
+    values[i] = from_memory(e, t, load_aligned(e, emit_memory_type(e, t), behind(e, t, p, i), align, true, true));
+  }
+}
+
 void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
   Type t = op->results[0]->type;
   int n = vector_length(op, t);
   LLVMTypeRef vector = LLVMVectorType(emit_memory_type(e, t), (unsigned)n);
   LLVMValueRef p = vector_address(e, op);
   bool invariant = op->code == OP_VLOAD && is_invariant(e, op->sym);
+  if (invariant && e->walk && e->target->hidden_add) {
+    load_invariant(e, op, p, values);
+    return;
+  }
   for (int i = 0; i < op->count; i += n) {
     LLVMValueRef v = load_aligned(e, vector, behind(e, t, p, i), n * type_size(t), true, invariant);
     for (int j = 0; j < n; j++)
