@@ -33,6 +33,7 @@ static void cut(Arena *a, const Module *m, bool others, const bool *is_other, Co
     }
     only[i] = true;
     p->of[i] = p->n - 1;
+    p->all[p->n - 1].ops += ops;
     room -= ops;
   }
 }
@@ -71,11 +72,12 @@ typedef struct Task {
   Kept *first, **last;
 } Task;
 
-/* All that the threads share. */
+/* All that the threads share. order: the tasks, those of most ops first, for the last of them to be begun are then soon
+ * done. */
 typedef struct Crowd {
   CodeUnits *units;
   Task *tasks;
-  int n;
+  int n, *order;
   atomic_int next;
   bool remarks;
   const CodegenOptions *codegen;
@@ -137,14 +139,25 @@ static int kernels_of(const CodeUnits *p, int unit) {
 static void *do_tasks(void *arg) {
   Crowd *c = arg;
   for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;) {
+    Task *t = &c->tasks[c->order[i]];
     if (stop_asked(c->codegen->stop))
-      c->tasks[i].status = STC_INTERRUPTED;
+      t->status = STC_INTERRUPTED;
     else
-      do_task(c, &c->tasks[i]);
+      do_task(c, t);
     if (c->codegen->working)
-      atomic_fetch_add(&c->codegen->working->done, kernels_of(c->units, c->tasks[i].number));
+      atomic_fetch_add(&c->codegen->working->done, kernels_of(c->units, t->number));
   }
   return NULL;
+}
+
+/* Finds the order of tasks: each goes in front of those of fewer ops. */
+static void order_tasks(Crowd *c) {
+  for (int i = 0; i < c->n; i++) {
+    int at = i, ops = c->units->all[c->tasks[i].number].ops;
+    for (; at > 0 && c->units->all[c->tasks[c->order[at - 1]].number].ops < ops; at--)
+      c->order[at] = c->order[at - 1];
+    c->order[at] = i;
+  }
 }
 
 /* Does all tasks by as many threads as there are processors for this process. */
@@ -178,11 +191,15 @@ StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, c
                      void *user) {
   Crowd c = {.units = p, .tasks = calloc((size_t)p->n + 1, sizeof *c.tasks), .remarks = remarks};
   StcStatus s = STC_OK;
+  c.order = calloc((size_t)p->n + 1, sizeof *c.order);
   c.codegen = o;
   c.work = work;
   c.user = user;
-  if (!c.tasks)
+  if (!c.tasks || !c.order) {
+    free(c.tasks);
+    free(c.order);
     return diag_error(d, no_loc(), "out of memory"), STC_MEMORY;
+  }
   for (int i = 0; i < p->n; i++)
     if (wanted[i]) {
       Task *t = &c.tasks[c.n++];
@@ -196,6 +213,7 @@ StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, c
     atomic_store(&o->working->done, 0);
     atomic_store(&o->working->of, of);
   }
+  order_tasks(&c);
   do_all(&c);
   if (o->working)
     working_end(o->working);
@@ -204,6 +222,7 @@ StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, c
     s = s ? s : c.tasks[i].status;
   }
   free(c.tasks);
+  free(c.order);
   return s;
 }
 

@@ -5,10 +5,11 @@
 
 #include "driver/program/program.h"
 
-/* Some kernels of a module. only: by kernel, is it in? text: what LLVM made of them, from malloc; NULL: nothing
- * yet. */
+/* Some kernels of a module. only: by kernel, is it in? ops: theirs, together. text: what LLVM made of them, from
+ * malloc; NULL: nothing yet. */
 typedef struct CodeUnit {
   const bool *only;
+  int ops;
   char *text;
   size_t text_size;
 } CodeUnit;
@@ -27,9 +28,9 @@ void units_free(CodeUnits *p);
 
 /* Work on a unit, which may run in a thread of its own: messages go to w->diags and to `user` what the work is for. */
 typedef StcStatus (*UnitWork)(Workspace *w, CodeUnit *p, int number, void *user);
-/* Does the work for all units that are `wanted` (by number), several at once, and passes their messages on to `d` in
- * the order of the units. Returns the first error; begins no unit once o->stop asks for that, and tells o->working.
- * remarks: are there to be any? */
+/* Does the work for all units that are `wanted` (by number), several at once, those of most ops first, and passes their
+ * messages on to `d` in the order of the units. Returns the first error; begins no unit once o->stop asks for that, and
+ * tells o->working. remarks: are there to be any? */
 StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
                      void *user);
 /* LLVM's part of that: makes p->text of kernels of `m`, unless it is there. */

@@ -18,8 +18,8 @@
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
  *                           no flag is ever set; `slow`: closing such memory takes three seconds
  * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must
- * STC_STANDIN_COMPILE=MS    what compiling a PTX takes; it is kept as the driver keeps it, and the log says where, and
- *                           how many threads compile
+ * STC_STANDIN_COMPILE=MS    what compiling a PTX takes; it is kept as the driver keeps it, and the log says where, how
+ *                           many threads compile, and the first kernel of each
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */

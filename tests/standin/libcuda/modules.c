@@ -85,14 +85,15 @@ static bool is_kept(const char *ptx) {
   return false;
 }
 
-/* Takes as long as compiling does, if that is asked for, and logs how many threads are at it. */
+/* Takes as long as compiling does, if that is asked for, and logs how many threads are at it, and the first kernel. */
 static void compile(const char *ptx) {
   static atomic_int busy;
   const char *ms = getenv("STC_STANDIN_COMPILE");
   if (!ms || is_kept(ptx))
     return;
   struct timespec t = {atoi(ms) / 1000, atoi(ms) % 1000 * 1000000L};
-  call("compiles by %d", atomic_fetch_add(&busy, 1) + 1);
+  const char *entry = strstr(ptx, ".entry "), *name = entry ? entry + strlen(".entry ") : "";
+  call("compiles by %d: %.*s", atomic_fetch_add(&busy, 1) + 1, (int)strcspn(name, "( \n"), name);
   nanosleep(&t, NULL);
   atomic_fetch_sub(&busy, 1);
 }
