@@ -218,6 +218,32 @@ static LLVMValueRef int_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   }
 }
 
+/* The shift `op`, of the operands `x` of type `of`: by the type's width or more it shifts all bits out, which LLVM
+ * leaves undefined. */
+static LLVMValueRef shift(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
+  LLVMTypeRef t = LLVMTypeOf(x[0]);
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef most = LLVMConstInt(t, (unsigned long long)type_size(of) * 8 - 1, 0), pair[] = {x[1], most};
+  LLVMValueRef by = emit_intrinsic(e, b, "llvm.umin", 1, &t, 2, pair);
+  if (code == OP_SHR && !type_is_unsigned(of))
+    return LLVMBuildAShr(b, x[0], by, "");
+  LLVMValueRef v = code == OP_SHL ? LLVMBuildShl(b, x[0], by, "") : LLVMBuildLShr(b, x[0], by, "");
+  LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULE, x[1], most, "");
+  return LLVMBuildSelect(b, fits, v, LLVMConstInt(t, 0, 0), "");
+}
+
+/* The bits of integers. */
+static LLVMValueRef bits_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
+  LLVMBuilderRef b = e->here.b;
+  switch (code) {
+  case OP_BIT_AND: return LLVMBuildAnd(b, x[0], x[1], "");
+  case OP_BIT_OR: return LLVMBuildOr(b, x[0], x[1], "");
+  case OP_BIT_XOR: return LLVMBuildXor(b, x[0], x[1], "");
+  case OP_BIT_NOT: return LLVMBuildNot(b, x[0], "");
+  default: return shift(e, code, of, x);
+  }
+}
+
 /* The predicates of a comparison on floats, on signed integers, and on bool (false < true) and unsigned ones. */
 static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
@@ -324,9 +350,11 @@ static LLVMValueRef convert_to_bfloat(Emit *e, LLVMValueRef x, Type from) {
 
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to);
 
-/* `x` of the unsigned type `from` as `to`, by way of an i32, which has all its values; the 16-bit floats by way of f32
- * too. */
+/* `x` of the unsigned type `from` as `to`, by way of a signed type that has all its values, an i32 or, of a u32, an
+ * i64; of shorter ones the 16-bit floats by way of f32 too. */
 static LLVMValueRef convert_unsigned(Emit *e, LLVMValueRef x, Type from, Type to) {
+  if (from == TY_U32)
+    return convert_int(e, LLVMBuildZExt(e->here.b, x, e->i64, ""), TY_I64, to);
   LLVMValueRef wide = LLVMBuildZExt(e->here.b, x, e->i32, "");
   emit_set_range(e, wide, 0, type_most(from));
   if (is_half(to))
@@ -373,6 +401,12 @@ static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x)
   case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
   case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
   case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");
+  case OP_BIT_AND:
+  case OP_BIT_OR:
+  case OP_BIT_XOR:
+  case OP_BIT_NOT:
+  case OP_SHL:
+  case OP_SHR: return bits_arith(e, op->code, t, x);
   default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, t, x);
   }
 }

@@ -14,6 +14,7 @@ LLVMTypeRef emit_type(const Emit *e, Type t) {
   case TY_U8: return e->i8;
   case TY_I16:
   case TY_U16: return LLVMInt16TypeInContext(e->context);
+  case TY_U32:
   case TY_I32: return e->i32;
   case TY_I64: return e->i64;
   case TY_F16: return LLVMHalfTypeInContext(e->context);

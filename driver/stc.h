@@ -199,7 +199,8 @@ typedef enum StcType {
   STC_F32,
   STC_F64,
   STC_U8,
-  STC_U16
+  STC_U16,
+  STC_U32
 } StcType;
 /* A scalar part of a field's value. path: ".xx", ".c.2" (member 2 of the vector c); "" where the field is a scalar
  * itself. offset: bytes from the start of a point. */

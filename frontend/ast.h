@@ -62,7 +62,13 @@ typedef enum Tok {
   TOK_LT,
   TOK_LE,
   TOK_GT,
-  TOK_GE
+  TOK_GE,
+  TOK_SHL,
+  TOK_SHR,
+  TOK_BIT_AND,
+  TOK_BIT_OR,
+  TOK_BIT_XOR,
+  TOK_BIT_NOT
 } Tok;
 
 /* A token: its text as written (arena), and whether it is the first of its line. */
@@ -147,6 +153,8 @@ struct Expr {
   Const value;
   int64_t off[MAX_RANK];
   Expr *level; /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
+  bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
+                  integers that it meets */
 };
 
 /* A type as written: a name and the lengths behind it, f32[3]. */
@@ -336,7 +344,8 @@ const TypeExpr *parse_type(Parse *p);
 /* The scalar type that the name stands for; TY_NONE if it is none. */
 Type type_of_word(const char *s, Type real);
 /* What stands where a type should, as messages have it. */
-#define EXPECTED_TYPE "a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a struct)"
+#define EXPECTED_TYPE \
+  "a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, u32, bool or the name of a struct)"
 
 /* ---------------------------------------------------------------- names: symbol.c */
 
@@ -384,6 +393,7 @@ struct Symbol {
   Expr *current;  /* var, value, argument: what it is at the place in hand, made of shared values */
   Stmt *stmt;     /* local, var, value: its declaration */
   Type *types;    /* fn: of its parameters */
+  bool adapts;    /* const: it is i64, unless it meets another type of integers */
   bool is_affine;
   Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
   Box box;       /* grid, region, field */
@@ -613,6 +623,8 @@ Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, boo
 Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* The literal int or float expression as an expression of type `t`; EXPR_BAD after reporting that it does not fit. */
 Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t);
+/* The i64 `e` that adapts as the type `t` of integers; EXPR_BAD after reporting that a literal does not fit. */
+Expr *check_readapt(Checker *c, const Env *env, Expr *e, Type t);
 
 /* Was the same text reported at the same place before? Remembers it. */
 bool check_repeated(Checker *c, Loc loc, const char *message);

@@ -114,6 +114,15 @@ static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
   return ok;
 }
 
+/* Notes that constant `s` may have those shorter types of integers that hold its value `i`. */
+static void add_integers(Symbol *s, int64_t i) {
+  static const Type types[] = {TY_I32, TY_U32};
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+    s->have[types[k]] = i >= type_least(types[k]) && i <= type_most(types[k]);
+    s->memo[types[k]].i = i;
+  }
+}
+
 /* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
   Expr *e =
@@ -121,14 +130,19 @@ static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
   s->type = given != TY_NONE ? given : e->type;
   if (e->kind == EXPR_BAD)
     return false;
-  if (!type_is_literal(s->type))
-    return compute(c, s, value, s->type);
+  if (!type_is_literal(s->type)) {
+    s->adapts = given == TY_NONE && e->adapts;
+    bool ok = compute(c, s, value, s->type);
+    if (ok && s->adapts)
+      add_integers(s, s->memo[TY_I64].i);
+    return ok;
+  }
   bool is_int = s->type == TY_LITERAL_INT;
   if (is_int && !compute(c, s, value, TY_I64))
     return false;
   int64_t i = is_int ? s->memo[TY_I64].i : 0;
-  s->have[TY_I32] = is_int && i >= INT32_MIN && i <= INT32_MAX;
-  s->memo[TY_I32].i = i;
+  if (is_int)
+    add_integers(s, i);
   return compute_floats(c, s, value);
 }
 
@@ -141,6 +155,7 @@ static void check_constant(Checker *c, const Decl *d) {
   if (!s)
     return;
   s->type = tmp.type;
+  s->adapts = tmp.adapts;
   memcpy(s->have, tmp.have, sizeof tmp.have);
   memcpy(s->memo, tmp.memo, sizeof tmp.memo);
 }

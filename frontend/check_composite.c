@@ -14,7 +14,7 @@
 Type check_value_type(Checker *c, Type t) {
   if (t == TY_F16 || t == TY_BF16)
     return TY_F32;
-  if (t == TY_I8 || t == TY_I16 || type_is_unsigned(t))
+  if (type_is_int(t) && type_size(t) < 4)
     return TY_I32;
   if (!type_is_vector(c->m, t))
     return t;
@@ -76,6 +76,10 @@ static const char *type_of_c(const char *name) {
                                         {"uint16_t", "u16"},
                                         {"uint8", "u8"},
                                         {"uint16", "u16"},
+                                        {"uint32_t", "u32"},
+                                        {"uint32", "u32"},
+                                        {"uint", "u32"},
+                                        {"unsigned", "u32"},
                                         {"int16_t", "i16"},
                                         {"int32_t", "i32"},
                                         {"int64_t", "i64"},
@@ -215,7 +219,7 @@ static bool literal_value(const Expr *e, int64_t *out) {
 /* Is the literal one that the storage type `t` of integers holds? */
 static bool literal_fits(const Expr *e, Type t) {
   int64_t i;
-  return (t == TY_I8 || t == TY_I16 || type_is_unsigned(t)) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
+  return type_is_int(t) && type_size(t) < 4 && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
 /* Is `e` a literal or a constant of literals, with signs or without, that may still take another float type? */
@@ -583,6 +587,9 @@ Type check_unify_vectors(Checker *c, const Env *env, Expr *e, int first) {
     Expr *k = e->kids[i];
     bool scalar = k->type != TY_BRACES && !type_composite(c->m, k->type);
     Type other = scalar ? k->type : check_base(c, k->type);
+    if (scalar && k->adapts && type_is_int(base) && (k = e->kids[i] = check_readapt(c, env, k, base))->kind == EXPR_BAD)
+      return TY_NONE;
+    other = scalar ? k->type : other;
     if (k->type == v)
       continue;
     if (!type_is_literal(k->type) && k->type != TY_BRACES &&

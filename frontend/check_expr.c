@@ -15,8 +15,10 @@ Expr *check_bad(Checker *c, Loc loc) {
 static Expr *leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) {
   Expr *e = ARENA_NEW(c->arena, Expr);
   *e = (Expr){.kind = kind, .type = t, .loc = loc, .height = 1, .sym = sym, .name = sym ? sym->name : NULL};
-  if (sym)
+  if (sym) {
     sym->used = true;
+    e->adapts = kind == EXPR_CONST && sym->adapts;
+  }
   return e;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 void check_int_symbol(Symbol *s, int64_t v) {
-  static const Type types[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_U8, TY_U16};
+  static const Type types[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_U8, TY_U16, TY_U32};
   Const k = {.i = v};
   s->type = TY_LITERAL_INT;
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {

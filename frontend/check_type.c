@@ -9,9 +9,11 @@ const char *check_spelling(Checker *c, Opcode op) {
   static const struct {
     Opcode op;
     const char *s;
-  } marks[] = {{OP_ADD, "+"},  {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"},    {OP_REM, "%"}, {OP_NEG, "-"},
-               {OP_EQ, "=="},  {OP_NE, "!="}, {OP_LT, "<"},  {OP_LE, "<="},    {OP_GT, ">"},  {OP_GE, ">="},
-               {OP_AND, "&&"}, {OP_OR, "||"}, {OP_NOT, "!"}, {OP_SELECT, "if"}};
+  } marks[] = {{OP_ADD, "+"},     {OP_SUB, "-"},    {OP_MUL, "*"},     {OP_DIV, "/"},     {OP_REM, "%"},
+               {OP_NEG, "-"},     {OP_EQ, "=="},    {OP_NE, "!="},     {OP_LT, "<"},      {OP_LE, "<="},
+               {OP_GT, ">"},      {OP_GE, ">="},    {OP_AND, "&&"},    {OP_OR, "||"},     {OP_NOT, "!"},
+               {OP_BIT_AND, "&"}, {OP_BIT_OR, "|"}, {OP_BIT_XOR, "^"}, {OP_BIT_NOT, "~"}, {OP_SHL, "<<"},
+               {OP_SHR, ">>"},    {OP_SELECT, "if"}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     if (marks[i].op == op)
       return arena_printf(c->arena, "'%s'", marks[i].s);
@@ -99,6 +101,52 @@ Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
+Expr *check_readapt(Checker *c, const Env *env, Expr *e, Type t) {
+  if (e->kind == EXPR_CONST)
+    return adapt_const(c, env, e, t);
+  if (e->kind == EXPR_INT)
+    return adapt_literal(c, env, e, t);
+  e->type = t;
+  for (int i = e->op == OP_SELECT; i < e->n; i++) {
+    e->kids[i] = check_readapt(c, env, e->kids[i], t);
+    if (e->kids[i]->kind == EXPR_BAD)
+      return e->kids[i];
+  }
+  return e;
+}
+
+/* Are kids `first` and on of `e` literals or made of them, one of them with an operation of integers alone? */
+static bool all_adapt(const Expr *e, int first) {
+  bool any = false;
+  for (int i = first; i < e->n; i++) {
+    if (!e->kids[i]->adapts && e->kids[i]->type != TY_LITERAL_INT)
+      return false;
+    any |= e->kids[i]->adapts;
+  }
+  return any;
+}
+
+/* Makes those of kids `first` and on of `e` that are i64 only because they met no type one of the integer type that
+ * another kid has. False after reporting. */
+static bool readapt_kids(Checker *c, const Env *env, Expr *e, int first) {
+  Type t = TY_NONE;
+  for (int i = first; i < e->n; i++)
+    if (!e->kids[i]->adapts && type_is_scalar(e->kids[i]->type) && type_is_int(e->kids[i]->type))
+      t = e->kids[i]->type;
+  for (int i = first; i < e->n && t != TY_NONE && t != TY_I64; i++)
+    if (e->kids[i]->adapts && (e->kids[i] = check_readapt(c, env, e->kids[i], t))->kind == EXPR_BAD)
+      return false;
+  return true;
+}
+
+/* Is `t` the type to which a message proposes to convert the other? */
+static bool is_wider(Type t, Type u) {
+  if (is_float(t) != is_float(u))
+    return is_float(t);
+  bool sizes = t < TY_COMPOSITE && u < TY_COMPOSITE && type_size(t) != type_size(u);
+  return sizes ? type_size(t) > type_size(u) : t > u;
+}
+
 /* Reports that the vectors, structs or scalars x and y do not go together in `e`. */
 static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
   Type t = check_base(c, x->type), u = check_base(c, y->type);
@@ -114,7 +162,7 @@ static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr
     return check_error(c, env, e->loc,
                        "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", op, xs,
                        ys);
-  bool x_wider = is_float(t) != is_float(u) ? is_float(t) : t > u;
+  bool x_wider = is_wider(t, u);
   return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", op, xs, ys,
                      cure(c, x_wider ? y : x, x_wider ? t : u));
 }
@@ -122,7 +170,7 @@ static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr
 Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
   if (type_composite(c->m, x->type) || type_composite(c->m, y->type))
     return mixed_vectors(c, env, e, x, y);
-  bool x_wider = is_float(x->type) != is_float(y->type) ? is_float(x->type) : x->type > y->type;
+  bool x_wider = is_wider(x->type, y->type);
   const Expr *narrow = x_wider ? y : x, *wide = x_wider ? x : y;
   if (x->type == TY_BOOL || y->type == TY_BOOL)
     return check_error(c, env, e->loc,
@@ -143,6 +191,9 @@ static Type unify(Checker *c, const Env *env, Expr *e, int first) {
   int lead = first;
   if (check_has_vector(c, e, first))
     return check_unify_vectors(c, env, e, first);
+  e->adapts = all_adapt(e, first);
+  if (!e->adapts && !readapt_kids(c, env, e, first))
+    return TY_NONE;
   for (int i = first + 1; i < e->n; i++) {
     Type t = k[lead]->type, u = k[i]->type;
     bool fits = t == u || (type_is_literal(t) && type_is_literal(u)) ||
@@ -196,16 +247,37 @@ static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
   return typed(e, unify(c, env, e, 0));
 }
 
-/* %: integers; of literals an i64. */
-static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
-  for (int i = 0; i < e->n; i++)
-    if (!is_int(check_base(c, e->kids[i]->type)))
-      return check_error(c, env, e->loc,
-                         "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)",
-                         check_type_words(c, e->kids[i]->type));
+/* What to write instead of the operation `op` of integers where an operand is of type `t`; `other`: another one is an
+ * integer. */
+static const char *instead(Opcode op, Type t, bool other) {
+  if (t == TY_BOOL && other)
+    return "comparisons bind more tightly: write (a & b) == c, or convert it: i32(...)";
+  bool logic = t == TY_BOOL && (op == OP_BIT_AND || op == OP_BIT_OR || op == OP_BIT_NOT);
+  if (logic)
+    return op == OP_BIT_AND  ? "logic is written '&&'"
+           : op == OP_BIT_OR ? "logic is written '||'"
+                             : "logic is written '!'";
+  if (op == OP_REM)
+    return "for floats write x - y * floor(x / y)";
+  return op == OP_BIT_XOR && t != TY_BOOL ? "a power is written 'pow(x, y)'" : "convert it: u32(...) or i64(...)";
+}
+
+/* % and operations on bits: integers; of literals an i64, unless they meet another type of integers. */
+static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n; i++) {
+    Type t = check_base(c, e->kids[i]->type);
+    bool other = e->n == 2 && is_int(check_base(c, e->kids[1 - i]->type));
+    if (!is_int(t) && e->kids[i]->type != TY_BRACES)
+      return check_error(c, env, e->loc, "%s needs integers, but this operand is %s; %s", check_spelling(c, e->op),
+                         check_type_words(c, e->kids[i]->type), instead(e->op, t, other));
+  }
   Type t = unify(c, env, e, 0);
   typed(e, t);
-  return t == TY_LITERAL_INT ? check_adapt(c, env, e, TY_I64) : e;
+  if (t != TY_LITERAL_INT)
+    return e;
+  e = check_adapt(c, env, e, TY_I64);
+  e->adapts = e->kind != EXPR_BAD;
+  return e;
 }
 
 /* sqrt and the like: floats; integer literals count as floats. */
@@ -242,6 +314,7 @@ static Expr *comparison(Checker *c, const Env *env, Expr *e) {
     if (e->kids[i]->kind == EXPR_BAD)
       return e->kids[i];
   }
+  e->adapts = false;
   return typed(e, t == TY_NONE ? TY_NONE : TY_BOOL);
 }
 
@@ -284,6 +357,7 @@ static Expr *conversion(Checker *c, const Env *env, Expr *e) {
       return k;
   }
   e->kids[0] = k;
+  k->adapts = false;
   return k->type == to && !(adapts && to == TY_F32) ? k : e;
 }
 
@@ -298,7 +372,13 @@ static Expr *by_operation(Checker *c, const Env *env, Expr *e) {
   case OP_MIN:
   case OP_MAX:
   case OP_ABS: return arithmetic(c, env, e);
-  case OP_REM: return remainder_of(c, env, e);
+  case OP_REM:
+  case OP_BIT_AND:
+  case OP_BIT_OR:
+  case OP_BIT_XOR:
+  case OP_BIT_NOT:
+  case OP_SHL:
+  case OP_SHR: return of_integers(c, env, e);
   case OP_EQ:
   case OP_NE:
   case OP_LT:
@@ -323,13 +403,17 @@ Expr *check_types(Checker *c, const Env *env, Expr *e) {
 }
 
 Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
-  if (e->kind == EXPR_BAD || want == TY_NONE || e->type == want)
+  if (e->kind == EXPR_BAD || want == TY_NONE || e->type == want) {
+    e->adapts = false;
     return e;
+  }
   Expr *x = check_coerce_composite(c, env, e, want, to);
   if (x)
     return x;
   if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
     return check_adapt(c, env, e, want);
+  if (e->adapts && type_is_int(want))
+    return check_readapt(c, env, e, want);
   if (want == TY_BOOL)
     return check_error(c, env, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to,
                        check_type_words(c, e->type));
@@ -341,6 +425,7 @@ Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) { return chec
 
 Expr *check_value(Checker *c, Expr *e) {
   e = check_settle(c, NULL, e);
+  e->adapts = false;
   if (e->kind != EXPR_BAD && (type_is_literal(e->type) || e->type == TY_BRACES))
     return check_close_as(c, NULL, e, c->real);
   return e->kind == EXPR_BAD ? e : check_widen(c, e);

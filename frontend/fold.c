@@ -13,7 +13,8 @@ bool fold_literal(const Expr *e, Type t, Const *out) {
   errno = 0;
   unsigned long long v = strtoull(e->name + negative, NULL, 10);
   out->i = 0;
-  if (errno || v > (unsigned long long)(t == TY_I32 ? INT32_MAX : INT64_MAX) + negative)
+  if (errno || v > (unsigned long long)(type_size(t) == 4 ? type_most(t) : INT64_MAX) + negative ||
+      (t == TY_U32 && negative && v))
     return false;
   out->i = (int64_t)(negative ? 0 - v : v);
   return true;
@@ -156,7 +157,8 @@ static bool affine_op(Checker *c, const Expr *e, Affine *out) {
   }
 }
 
-/* The form of `e` where nothing is computed for bounds; *linear: it is too large, or none because of its operands. */
+/* The form of `e` where nothing is computed for bounds: what is computed in u32, where 0 - 1 is no -1, has none.
+ * *linear: it is too large, or none because of its operands. */
 static bool fold_linear(Checker *c, const Expr *e, Affine *out, bool *linear) {
   Const k;
   *linear = true;
@@ -168,6 +170,10 @@ static bool fold_linear(Checker *c, const Expr *e, Affine *out, bool *linear) {
   if (fold_const(c, e, &k)) {
     *out = affine_const(k.i);
     return is_small(*out);
+  }
+  if (e->type == TY_U32) {
+    *linear = false;
+    return false;
   }
   *linear = !product || fold_const(c, e->kids[0], &k) || fold_const(c, e->kids[1], &k);
   if (e->kind == EXPR_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG || (product && *linear) ||

@@ -97,7 +97,7 @@ static bool is_one_of(const Token *t, const char *const *words) {
 
 /* Is it an operator between two operands, or a mark that an operand follows? */
 static bool is_operator(Tok k) {
-  return (k >= TOK_PLUS && k <= TOK_GE && k != TOK_NOT) || k == TOK_ASSIGN || k == TOK_DOTS;
+  return (k >= TOK_PLUS && k <= TOK_BIT_XOR && k != TOK_NOT) || k == TOK_ASSIGN || k == TOK_DOTS;
 }
 
 /* Is it the word `spacing` of a grid, which stands behind an operand, as no name does? */
@@ -120,8 +120,8 @@ static bool is_half(const Token *t) {
 /* Words behind which an operand begins, so that a minus there is a sign and a brace opens values. */
 static bool precedes_operand(const Token *t) {
   static const char *const words[] = {"then", "else", "if", "return", "in", "outside", "over", NULL};
-  return is_operator(t->kind) || t->kind == TOK_NOT || t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET ||
-         t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t);
+  return is_operator(t->kind) || t->kind == TOK_NOT || t->kind == TOK_BIT_NOT || t->kind == TOK_LPAREN ||
+         t->kind == TOK_LBRACKET || t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t);
 }
 
 /* The token at `t`, an opening bracket: has it ".." between it and its closing one, at its own depth? */
@@ -246,7 +246,7 @@ static bool blank_between(const Item *a, const Item *b) {
   Tok x = a->t->kind, y = b->t->kind;
   if (y == TOK_SEMI || y == TOK_COMMA || y == TOK_RPAREN || y == TOK_RBRACKET || x == TOK_LPAREN || x == TOK_LBRACKET)
     return false;
-  if (x == TOK_DOT || y == TOK_DOT || x == TOK_AT || y == TOK_AT || x == TOK_NOT || a->unary)
+  if (x == TOK_DOT || y == TOK_DOT || x == TOK_AT || y == TOK_AT || x == TOK_NOT || x == TOK_BIT_NOT || a->unary)
     return false;
   if (x == TOK_LBRACE || y == TOK_RBRACE)
     return !(x == TOK_LBRACE ? a : b)->opens_values && !(x == TOK_LBRACE && y == TOK_RBRACE);

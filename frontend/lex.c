@@ -120,12 +120,13 @@ static Tok mark(const char *p, int *n) {
   static const struct {
     char s[3];
     Tok kind;
-  } marks[] = {{"..", TOK_DOTS},    {"==", TOK_EQ},    {"!=", TOK_NE},    {"<=", TOK_LE},     {">=", TOK_GE},
-               {"&&", TOK_AND},     {"||", TOK_OR},    {"(", TOK_LPAREN}, {")", TOK_RPAREN},  {"[", TOK_LBRACKET},
-               {"]", TOK_RBRACKET}, {"{", TOK_LBRACE}, {"}", TOK_RBRACE}, {",", TOK_COMMA},   {";", TOK_SEMI},
-               {":", TOK_COLON},    {"=", TOK_ASSIGN}, {".", TOK_DOT},    {"@", TOK_AT},      {"+", TOK_PLUS},
-               {"-", TOK_MINUS},    {"*", TOK_STAR},   {"/", TOK_SLASH},  {"%", TOK_PERCENT}, {"!", TOK_NOT},
-               {"<", TOK_LT},       {">", TOK_GT}};
+  } marks[] = {{"..", TOK_DOTS},   {"==", TOK_EQ},      {"!=", TOK_NE},      {"<=", TOK_LE},    {">=", TOK_GE},
+               {"<<", TOK_SHL},    {">>", TOK_SHR},     {"&&", TOK_AND},     {"||", TOK_OR},    {"(", TOK_LPAREN},
+               {")", TOK_RPAREN},  {"[", TOK_LBRACKET}, {"]", TOK_RBRACKET}, {"{", TOK_LBRACE}, {"}", TOK_RBRACE},
+               {",", TOK_COMMA},   {";", TOK_SEMI},     {":", TOK_COLON},    {"=", TOK_ASSIGN}, {".", TOK_DOT},
+               {"@", TOK_AT},      {"+", TOK_PLUS},     {"-", TOK_MINUS},    {"*", TOK_STAR},   {"/", TOK_SLASH},
+               {"%", TOK_PERCENT}, {"!", TOK_NOT},      {"<", TOK_LT},       {">", TOK_GT},     {"&", TOK_BIT_AND},
+               {"|", TOK_BIT_OR},  {"^", TOK_BIT_XOR},  {"~", TOK_BIT_NOT}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     *n = (int)strlen(marks[i].s);
     if (!strncmp(p, marks[i].s, (size_t)*n))
@@ -156,12 +157,8 @@ static void directive(Lexer *x) {
 static void bad_character(Lexer *x) {
   unsigned char c = (unsigned char)*x->p;
   Loc at = place(x, x->p);
-  if (c == '&' || c == '|')
-    diag_error(x->d, at, "'%c' is no operator; logic is written '%c%c'", c, c, c);
-  else if (c == '?')
+  if (c == '?')
     diag_error(x->d, at, "'?' is no operator; a choice is written 'if c then a else b'");
-  else if (c == '^')
-    diag_error(x->d, at, "'^' is no operator; a power is written 'pow(x, y)'");
   else if (c > ' ' && c < 127)
     diag_error(x->d, at, "unexpected character '%c'", c);
   else
@@ -198,7 +195,7 @@ static const char *const words[] = {"param", "const", "grid",   "region", "field
                                     "let",   "if",    "then",   "else",   "true",   "false",   "struct", "fn",
                                     "var",   "for",   "return", "until",  "reduce", "real",    "f16",    "bf16",
                                     "f32",   "f64",   "i8",     "i16",    "i32",    "i64",     "u8",     "u16",
-                                    "bool",  "idx",   "step",   "sum",    "prod"};
+                                    "u32",   "bool",  "idx",    "step",   "sum",    "prod"};
 enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 21 };
 
 /* Is op `code` a function of the language? */

@@ -57,7 +57,7 @@ Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids) {
 }
 
 /* The precedence of + and - is below that of products. */
-enum { PRODUCT = 6 };
+enum { PRODUCT = 10 };
 
 /* A leaf with the text of the next token, which it takes. */
 static Expr *leaf(Parse *p, ExprKind kind) {
@@ -371,14 +371,19 @@ static Expr *unary(Parse *p) {
     diag_error(p->d, p->t[-1].loc, "'**' is no operator; a power is written 'pow(x, y)'");
     return NULL;
   }
-  if (!parse_is(p, TOK_MINUS) && !parse_is(p, TOK_NOT))
+  if (!parse_is(p, TOK_MINUS) && !parse_is(p, TOK_NOT) && !parse_is(p, TOK_BIT_NOT))
     return primary(p);
   const Token *t = p->t++;
   if (!parse_enter(p))
     return NULL;
   Expr *e = unary(p);
   p->nesting--;
-  return e ? operation(p, t->kind == TOK_MINUS ? OP_NEG : OP_NOT, t->loc, 1, &e) : NULL;
+  return e ? operation(p,
+                       t->kind == TOK_MINUS ? OP_NEG
+                       : t->kind == TOK_NOT ? OP_NOT
+                                            : OP_BIT_NOT,
+                       t->loc, 1, &e)
+           : NULL;
 }
 
 /* A binary operator: its precedence, higher binds tighter. */
@@ -390,19 +395,15 @@ typedef struct Binary {
 
 /* The row of the operator at p->t, NULL if there is none. */
 static const Binary *binary_at(const Parse *p) {
-  static const Binary table[] = {{TOK_OR, OP_OR, 1},
-                                 {TOK_AND, OP_AND, 2},
-                                 {TOK_EQ, OP_EQ, 3},
-                                 {TOK_NE, OP_NE, 3},
-                                 {TOK_LT, OP_LT, 4},
-                                 {TOK_LE, OP_LE, 4},
-                                 {TOK_GT, OP_GT, 4},
-                                 {TOK_GE, OP_GE, 4},
-                                 {TOK_PLUS, OP_ADD, 5},
-                                 {TOK_MINUS, OP_SUB, 5},
-                                 {TOK_STAR, OP_MUL, PRODUCT},
-                                 {TOK_SLASH, OP_DIV, PRODUCT},
-                                 {TOK_PERCENT, OP_REM, PRODUCT}};
+  static const Binary table[] = {{TOK_OR, OP_OR, 1},           {TOK_AND, OP_AND, 2},
+                                 {TOK_BIT_OR, OP_BIT_OR, 3},   {TOK_BIT_XOR, OP_BIT_XOR, 4},
+                                 {TOK_BIT_AND, OP_BIT_AND, 5}, {TOK_EQ, OP_EQ, 6},
+                                 {TOK_NE, OP_NE, 6},           {TOK_LT, OP_LT, 7},
+                                 {TOK_LE, OP_LE, 7},           {TOK_GT, OP_GT, 7},
+                                 {TOK_GE, OP_GE, 7},           {TOK_SHL, OP_SHL, 8},
+                                 {TOK_SHR, OP_SHR, 8},         {TOK_PLUS, OP_ADD, 9},
+                                 {TOK_MINUS, OP_SUB, 9},       {TOK_STAR, OP_MUL, PRODUCT},
+                                 {TOK_SLASH, OP_DIV, PRODUCT}, {TOK_PERCENT, OP_REM, PRODUCT}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].tok == p->t->kind)
       return &table[i];

@@ -91,6 +91,7 @@ const char *c_type(Type t) {
   case TY_U8: return "uint8_t";
   case TY_U16: return "uint16_t";
   case TY_I32: return "int32_t";
+  case TY_U32: return "uint32_t";
   case TY_I64: return "int64_t";
   case TY_F16:
   case TY_BF16: return "uint16_t";
@@ -158,6 +159,12 @@ const char c_helpers[] =
     "static inline int64_t stc_rem(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }\n"
     "static inline int64_t stc_imin(int64_t x, int64_t y) { return x < y ? x : y; }\n"
     "static inline int64_t stc_imax(int64_t x, int64_t y) { return x > y ? x : y; }\n"
+    "/* Shifts of an integer of so many bits; those by a number that is negative or too large shift all bits out. */\n"
+    "static inline int64_t stc_shl(int64_t x, int64_t y, int bits) { return y < 0 || y >= bits ? 0 : "
+    "(int64_t)((uint64_t)x << y); }\n"
+    "static inline int64_t stc_shr(int64_t x, int64_t y, int bits) { return x < 0 ? ~(y < 0 || y >= bits ? 0 : ~x >> "
+    "y) "
+    ": y < 0 || y >= bits ? 0 : x >> y; }\n"
     "static inline int64_t stc_iabs(int64_t x) { return x < 0 ? stc_sub(0, x) : x; }\n"
     "/* IEEE 754-2019 minimumNumber and maximumNumber. */\n"
     "static inline double stc_min(double x, double y) { return x != x ? y : y != y ? x : x < y || (x == y && "
@@ -239,6 +246,9 @@ static const char *binary_name(Opcode code, bool integer) {
   case OP_GE: return " >=";
   case OP_AND: return " &&";
   case OP_OR: return " ||";
+  case OP_BIT_AND: return " &";
+  case OP_BIT_OR: return " |";
+  case OP_BIT_XOR: return " ^";
   default: return NULL;
   }
 }
@@ -275,6 +285,10 @@ static char *op_text(Arena *a, const Op *op, const char *x, const char *y, const
     return arena_printf(a, "%s ? %s : %s", x, y, z);
   if (op->code == OP_NOT)
     return arena_printf(a, "!%s", x);
+  if (op->code == OP_BIT_NOT)
+    return arena_printf(a, "~%s", x);
+  if (op->code == OP_SHL || op->code == OP_SHR)
+    return arena_printf(a, "%s(%s, %s, %d)", op->code == OP_SHL ? "stc_shl" : "stc_shr", x, y, type_size(t) * 8);
   if (op->code == OP_NEG)
     return arena_printf(a, integer ? "stc_sub(0, %s)" : "-%s", x);
   if (op->code == OP_ABS)

@@ -41,6 +41,7 @@ static const char *fortran_type(Type t) {
   case TY_U16:
   case TY_F16:
   case TY_BF16: return "integer(c_int16_t)";
+  case TY_U32:
   case TY_I32: return "integer(c_int32_t)";
   case TY_F32: return "real(c_float)";
   case TY_F64: return "real(c_double)";
@@ -176,14 +177,15 @@ static StcStatus fortran_guarded(void *arg) {
   Arena *a = p->w.arena;
   Module90 f = {{a, NULL, 0, 0}, a, p->kernels, header_names(a, p, p->kernels), NULL, 0};
   const char *module = fresh(&f, f.names.program), *type = fresh(&f, arena_printf(a, "%s_params", f.names.program));
-  str_addf(&f.s,
-           "! The stencil program %s for Fortran, by stc %s: interfaces to the functions of %s.h, which `stc -emit=so` "
-           "puts into\n"
-           "! a shared object. The program's slowest dimension is the last of a Fortran array. f16, bf16, u8 and u16 "
-           "are their "
-           "bits.\n"
-           "module %s\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n",
-           comment_name(a, p->name), STC_VERSION, f.names.program, module);
+  str_addf(
+      &f.s,
+      "! The stencil program %s for Fortran, by stc %s: interfaces to the functions of %s.h, which `stc -emit=so` "
+      "puts into\n"
+      "! a shared object. The program's slowest dimension is the last of a Fortran array. f16, bf16, u8, u16 and u32 "
+      "are their "
+      "bits.\n"
+      "module %s\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n",
+      comment_name(a, p->name), STC_VERSION, f.names.program, module);
   params(&f, type);
   str_add(&f.s, "  interface\n");
   calls(&f, type);

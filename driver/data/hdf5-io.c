@@ -158,6 +158,7 @@ hid_t hdf5_type(StcType t) {
   case STC_I16: return H5T_STD_I16LE;
   case STC_U8: return H5T_STD_U8LE;
   case STC_U16: return H5T_STD_U16LE;
+  case STC_U32: return H5T_STD_U32LE;
   case STC_I32: return H5T_STD_I32LE;
   case STC_I64: return H5T_STD_I64LE;
   case STC_F32: return H5T_IEEE_F32LE;

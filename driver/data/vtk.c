@@ -81,6 +81,7 @@ static const char *vtk_type(StcType t) {
          : t == STC_I16 ? "Int16"
          : t == STC_U8  ? "UInt8"
          : t == STC_U16 ? "UInt16"
+         : t == STC_U32 ? "UInt32"
          : t == STC_I32 ? "Int32"
          : t == STC_I64 ? "Int64"
          : t == STC_F32 ? "Float32"

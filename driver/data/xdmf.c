@@ -8,11 +8,11 @@
 /* "Float" or "Int", and how many bytes. */
 static void print_number(FILE *to, StcType t) {
   fprintf(to, "NumberType=\"%s\" Precision=\"%d\"",
-          type_is_float((Type)t) ? "Float"
-          : t == STC_I8          ? "Char"
-          : t == STC_U8          ? "UChar"
-          : t == STC_U16         ? "UInt"
-                                 : "Int",
+          type_is_float((Type)t)         ? "Float"
+          : t == STC_I8                  ? "Char"
+          : t == STC_U8                  ? "UChar"
+          : t == STC_U16 || t == STC_U32 ? "UInt"
+                                         : "Int",
           type_size((Type)t));
 }
 

@@ -49,6 +49,7 @@ double field_value(const StcFieldInfo *f, const void *data, int64_t i) {
   case STC_I16: return ((const int16_t *)data)[i];
   case STC_U8: return ((const uint8_t *)data)[i];
   case STC_U16: return ((const uint16_t *)data)[i];
+  case STC_U32: return ((const uint32_t *)data)[i];
   case STC_I32: return ((const int32_t *)data)[i];
   case STC_I64: return (double)((const int64_t *)data)[i];
   case STC_F16: return half_value(((const uint16_t *)data)[i]);
@@ -69,6 +70,7 @@ void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v) {
   case STC_I16: ((int16_t *)data)[i] = (int16_t)v.i; break;
   case STC_U8: ((uint8_t *)data)[i] = (uint8_t)v.i; break;
   case STC_U16: ((uint16_t *)data)[i] = (uint16_t)v.i; break;
+  case STC_U32: ((uint32_t *)data)[i] = (uint32_t)v.i; break;
   case STC_I32: ((int32_t *)data)[i] = (int32_t)v.i; break;
   case STC_I64: ((int64_t *)data)[i] = v.i; break;
   case STC_F16: ((uint16_t *)data)[i] = half_bits(v.f); break;

@@ -316,11 +316,11 @@ static const DLDataType dl_types[] = {[STC_BOOL] = {kDLBool, 8, 1},    [STC_I8] 
                                       [STC_I64] = {kDLInt, 64, 1},     [STC_F16] = {kDLFloat, 16, 1},
                                       [STC_BF16] = {kDLBfloat, 16, 1}, [STC_F32] = {kDLFloat, 32, 1},
                                       [STC_F64] = {kDLFloat, 64, 1},   [STC_U8] = {kDLUInt, 8, 1},
-                                      [STC_U16] = {kDLUInt, 16, 1}};
+                                      [STC_U16] = {kDLUInt, 16, 1},    [STC_U32] = {kDLUInt, 32, 1}};
 
 /* The type that DLPack's `t` is; STC_COMPOSITE if there is none such. */
 static StcType type_of(DLDataType t) {
-  for (int i = STC_BOOL; i <= STC_U16; i++)
+  for (int i = STC_BOOL; i <= STC_U32; i++)
     if (memcmp(&dl_types[i], &t, sizeof t) == 0)
       return (StcType)i;
   return STC_COMPOSITE;

@@ -32,6 +32,7 @@ static ArgValue scalar_bytes(Const c, Type t) {
   case TY_I16: v.i16 = (int16_t)c.i; break;
   case TY_U8: v.b = (uint8_t)c.i; break;
   case TY_U16: v.i16 = (int16_t)c.i; break;
+  case TY_U32:
   case TY_I32: v.i32 = (int32_t)c.i; break;
   case TY_F32: v.f32 = (float)c.f; break;
   case TY_F64: v.f64 = c.f; break;

@@ -13,6 +13,7 @@ const char *npy_descr(StcType t) {
   case STC_I16: return "<i2";
   case STC_U8: return "|u1";
   case STC_U16: return "<u2";
+  case STC_U32: return "<u4";
   case STC_I32: return "<i4";
   case STC_I64: return "<i8";
   case STC_F16: return "<f2";
@@ -134,7 +135,8 @@ void declared_info(const StcProgram *p, int field, const Module *m, int home, co
 static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0},
                                                  {"", STC_I16, 0},       {"", STC_I32, 0},  {"", STC_I64, 0},
                                                  {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
-                                                 {"", STC_F64, 0},       {"", STC_U8, 0},   {"", STC_U16, 0}};
+                                                 {"", STC_F64, 0},       {"", STC_U8, 0},   {"", STC_U16, 0},
+                                                 {"", STC_U32, 0}};
 
 /* Makes `f`, of `points` points, one of scalar type `t`; bytes beyond 64 bits are as many as there can be, for which
  * there is no memory. */

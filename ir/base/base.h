@@ -184,14 +184,29 @@ bool hold_close(bool on);
 /* A type is a small number: the scalars below, and from TY_COMPOSITE on the vectors and structs of the module, see
  * composite.c. */
 typedef uint16_t Type;
-enum { TY_NONE, TY_BOOL, TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_U8, TY_U16, TY_COMPOSITE };
+enum {
+  TY_NONE,
+  TY_BOOL,
+  TY_I8,
+  TY_I16,
+  TY_I32,
+  TY_I64,
+  TY_F16,
+  TY_BF16,
+  TY_F32,
+  TY_F64,
+  TY_U8,
+  TY_U16,
+  TY_U32,
+  TY_COMPOSITE
+};
 
 const char *type_name(Type t); /* "f32"; "none" for TY_NONE, "composite" for all composites: type_print names those */
 Type type_from_name(const char *s); /* TY_NONE if it names no type */
 int type_size(Type t);              /* bytes in memory; bool is 1; 0 for composites, see type_bytes */
 static inline bool type_is_scalar(Type t) { return t > TY_NONE && t < TY_COMPOSITE; }
 static inline bool type_is_float(Type t) { return t >= TY_F16 && t <= TY_F64; }
-static inline bool type_is_unsigned(Type t) { return t == TY_U8 || t == TY_U16; }
+static inline bool type_is_unsigned(Type t) { return t >= TY_U8 && t <= TY_U32; }
 static inline bool type_is_int(Type t) { return (t >= TY_I8 && t <= TY_I64) || type_is_unsigned(t); }
 /* The least and the greatest value of the integer type `t`. */
 int64_t type_least(Type t);

@@ -14,6 +14,7 @@ static const TypeRow rows[TY_COMPOSITE] = {
     [TY_I16] = {"i16", 2, 0, 0, 0},         [TY_I32] = {"i32", 4, 0, 0, 0},        [TY_I64] = {"i64", 8, 0, 0, 0},
     [TY_F16] = {"f16", 2, 11, -13, 16},     [TY_BF16] = {"bf16", 2, 8, -125, 128}, [TY_F32] = {"f32", 4, 24, -125, 128},
     [TY_F64] = {"f64", 8, 53, -1021, 1024}, [TY_U8] = {"u8", 1, 0, 0, 0},          [TY_U16] = {"u16", 2, 0, 0, 0},
+    [TY_U32] = {"u32", 4, 0, 0, 0},
 };
 
 const char *type_name(Type t) { return t < TY_COMPOSITE ? rows[t].name : "composite"; }
@@ -42,6 +43,7 @@ static int64_t wrap_int(int64_t i, Type t) {
   case TY_I32: return (int64_t)(((u & 0xffffffff) ^ 0x80000000) - 0x80000000);
   case TY_U8: return (int64_t)(u & 0xff);
   case TY_U16: return (int64_t)(u & 0xffff);
+  case TY_U32: return (int64_t)(u & 0xffffffff);
   default: return i;
   }
 }
@@ -132,6 +134,7 @@ typedef union Packed {
   int16_t i16;
   uint16_t u16;
   int32_t i32;
+  uint32_t u32;
   int64_t i64;
   float f32;
   double f64;
@@ -149,6 +152,7 @@ Const const_load(Type t, const void *p) {
   case TY_I32: return (Const){.i = u.i32};
   case TY_I16: return (Const){.i = u.i16};
   case TY_I8: return (Const){.i = u.i8};
+  case TY_U32: return (Const){.i = u.u32};
   case TY_U16: return (Const){.i = u.u16};
   case TY_U8: return (Const){.i = u.b};
   default: return (Const){.i = u.b != 0};
@@ -166,6 +170,7 @@ void const_store(Type t, void *p, Const x) {
   case TY_I32: u.i32 = (int32_t)x.i; break;
   case TY_I16: u.i16 = (int16_t)x.i; break;
   case TY_I8: u.i8 = (int8_t)x.i; break;
+  case TY_U32: u.u32 = (uint32_t)x.i; break;
   case TY_U16: u.u16 = (uint16_t)x.i; break;
   case TY_U8: u.b = (uint8_t)x.i; break;
   default: u.b = x.i != 0; break;

@@ -24,6 +24,19 @@ static int64_t eval_int(Opcode code, int64_t x, int64_t y) {
   }
 }
 
+/* The bits of the integers `x` and `y` of type `t`; shifts by what is not below its width shift all bits out. */
+static int64_t eval_bits(Opcode code, Type t, int64_t x, int64_t y) {
+  uint64_t by = (uint64_t)y, width = (uint64_t)type_size(t) * 8;
+  switch (code) {
+  case OP_BIT_AND: return x & y;
+  case OP_BIT_OR: return x | y;
+  case OP_BIT_XOR: return x ^ y;
+  case OP_BIT_NOT: return ~x;
+  case OP_SHL: return by < width ? (int64_t)((uint64_t)x << by) : 0;
+  default: return x < 0 ? ~(by < width ? ~x >> by : 0) : by < width ? x >> by : 0;
+  }
+}
+
 /* IEEE 754-2019 minimumNumber: NaN is ignored, -0 < +0. */
 static double minimum_number(double x, double y) {
   if (isnan(x))
@@ -146,6 +159,12 @@ Const eval_op(const Op *op, const Const *operands) {
   case OP_LE:
   case OP_GT:
   case OP_GE: return (Const){.i = eval_compare(op->code, t, x, y)};
+  case OP_BIT_AND:
+  case OP_BIT_OR:
+  case OP_BIT_XOR:
+  case OP_BIT_NOT:
+  case OP_SHL:
+  case OP_SHR: return const_convert((Const){.i = eval_bits(op->code, t, x.i, y.i)}, TY_I64, t);
   case OP_AND: return (Const){.i = x.i && y.i};
   case OP_OR: return (Const){.i = x.i || y.i};
   case OP_NOT: return (Const){.i = !x.i};

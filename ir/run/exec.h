@@ -38,11 +38,11 @@ static inline ExecCode exec_by_type(Type t, ExecCode f32, ExecCode f64, ExecCode
 
 /* The code of a conversion between two types. */
 static inline ExecCode exec_convert_code(Type from, Type to) {
-  if (from == to || (from == TY_F32 && to == TY_F64) || (from == TY_I32 && to == TY_I64))
+  if (from == to || (from == TY_F32 && to == TY_F64) || ((from == TY_I32 || from == TY_U32) && to == TY_I64))
     return EX_COPY;
   if (from == TY_F64 && to == TY_F32)
     return EX_F64_TO_F32;
-  return (from == TY_I32 || from == TY_I64) && to == TY_F64 ? EX_INT_TO_F64 : EX_GENERIC;
+  return (from == TY_I32 || from == TY_I64 || from == TY_U32) && to == TY_F64 ? EX_INT_TO_F64 : EX_GENERIC;
 }
 
 /* The code of the pure op `op`. */
@@ -143,6 +143,7 @@ static inline Const exec_get(Type t, const void *p, int64_t i) {
   case TY_I32: return exec_i(((const int32_t *)p)[i]);
   case TY_I16: return exec_i(((const int16_t *)p)[i]);
   case TY_I8: return exec_i(((const int8_t *)p)[i]);
+  case TY_U32: return exec_i(((const uint32_t *)p)[i]);
   case TY_U16: return exec_i(((const uint16_t *)p)[i]);
   case TY_U8: return exec_i(((const uint8_t *)p)[i]);
   case TY_F16:
@@ -160,6 +161,7 @@ static inline void exec_put(Type t, void *p, int64_t i, Const v) {
   case TY_I32: ((int32_t *)p)[i] = (int32_t)v.i; break;
   case TY_I16: ((int16_t *)p)[i] = (int16_t)v.i; break;
   case TY_I8: ((int8_t *)p)[i] = (int8_t)v.i; break;
+  case TY_U32: ((uint32_t *)p)[i] = (uint32_t)v.i; break;
   case TY_U16: ((uint16_t *)p)[i] = (uint16_t)v.i; break;
   case TY_U8: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
   case TY_F16:

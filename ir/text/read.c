@@ -240,7 +240,7 @@ const char *reader_expect_kind(Reader *r, TokenKind kind, const char *what) {
 Type reader_type(Reader *r) {
   Type t = r->tok.kind == TOK_WORD ? type_from_name(r->tok.text) : TY_NONE;
   if (t == TY_NONE)
-    reader_error(r, r->tok.loc, "expected a type (bool i8 i16 i32 i64 u8 u16 f16 bf16 f32 f64), found %s",
+    reader_error(r, r->tok.loc, "expected a type (bool i8 i16 i32 i64 u8 u16 u32 f16 bf16 f32 f64), found %s",
                  token_name(r));
   else
     reader_next(r);

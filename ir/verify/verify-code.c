@@ -121,6 +121,7 @@ static void expect_same(Verifier *v, const Op *op, int first) {
 static const char *class_words(OpOperands class) {
   switch (class) {
   case OPERANDS_NUMBERS: return "an integer or a float";
+  case OPERANDS_INTEGERS: return "an integer";
   case OPERANDS_FLOATS: return "a float";
   case OPERANDS_WIDE: return "f32 or f64";
   case OPERANDS_BOOLS: return "bool";

@@ -15,7 +15,7 @@ _GPU_KINDS = (CUDA, ROCM, MANAGED)
 
 NUMPY = {"bool": np.dtype(np.bool_), "i8": np.dtype("i1"), "i16": np.dtype("i2"), "i32": np.dtype("i4"), "i64": np.dtype("i8"),
          "f16": np.dtype("f2"), "bf16": np.dtype("u2"), "f32": np.dtype("f4"), "f64": np.dtype("f8"), "u8": np.dtype("u1"),
-         "u16": np.dtype("u2")}
+         "u16": np.dtype("u2"), "u32": np.dtype("u4")}
 
 
 class _DLDevice(c.Structure):
@@ -39,7 +39,7 @@ DELETER = c.CFUNCTYPE(None, c.c_void_p)
 ManagedTensor._fields_ = [("tensor", _DLTensor), ("owner", c.c_void_p), ("deleter", DELETER)]
 
 _TYPE_NAMES = {(6, 8): "bool", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64", (2, 16): "f16", (4, 16): "bf16", (2, 32): "f32",
-               (2, 64): "f64", (1, 8): "u8", (1, 16): "u16"}
+               (2, 64): "f64", (1, 8): "u8", (1, 16): "u16", (1, 32): "u32"}
 _python = c.pythonapi
 _python.PyCapsule_GetPointer.restype, _python.PyCapsule_GetPointer.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
 _python.PyCapsule_New.restype, _python.PyCapsule_New.argtypes = c.py_object, [c.c_void_p, c.c_char_p, c.c_void_p]

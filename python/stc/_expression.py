@@ -17,7 +17,7 @@ def _wrong(why: str) -> InputError:
 
 
 CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
-          "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16}
+          "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16, "u32": c.c_uint32}
 
 
 def bound(b: Mapping[str, Any], env: Mapping[str, Any]) -> int:
@@ -90,7 +90,14 @@ _OPS = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y
         "abs": abs, "min": _least, "max": _most, "fma": _fma, "rsqrt": _rsqrt, "pow": _of_numpy("power"),
         "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
         "ge": lambda x, y: x >= y, "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
+        "bit.and": lambda x, y: x & y, "bit.or": lambda x, y: x | y, "bit.xor": lambda x, y: x ^ y, "bit.not": lambda x: ~x,
         "select": lambda p, x, y: x if p else y, "convert": lambda x: x}
+
+
+def _shift(name: str, type: str, x: int, y: int) -> int:
+    """Shifts by a number that is negative or not below the type's width shift all bits out."""
+    y = y if 0 <= y < int(type[1:]) else int(type[1:])
+    return x << y if name == "shl" else x >> y
 
 
 def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
@@ -102,6 +109,8 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
             v = float(op["value"]) if op["type"][0] == "f" else op["value"]
         elif kind == "scalar":
             v = env[op["scalar"]]
+        elif kind in ("shl", "shr"):
+            v = _shift(kind, op["type"], *(values[i] for i in op["arguments"]))
         else:
             f = _OPS.get(kind) or _of_library(kind)
             if f is None:

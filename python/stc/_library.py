@@ -22,7 +22,7 @@ except OSError as e:
     raise ImportError(f"{SONAME} is neither in the package nor in the system ({e}); install the wheel, or name the file in "
                       "the environment variable STC_LIBRARY") from None
 
-TYPES = ["composite", "bool", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "u8", "u16"]
+TYPES = ["composite", "bool", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "u8", "u16", "u32"]
 STRINGS = c.POINTER(c.c_char_p)
 
 

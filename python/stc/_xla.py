@@ -7,7 +7,7 @@ from typing import Any, Callable, List, NamedTuple, Tuple
 
 _P = c.c_void_p
 _EXECUTE, _METADATA, _INTERNAL = 3, 1, 13
-_TYPES = {1: "bool", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "u8", 7: "u16", 10: "f16", 16: "bf16", 11: "f32", 12: "f64"}
+_TYPES = {1: "bool", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "u8", 7: "u16", 8: "u32", 10: "f16", 16: "bf16", 11: "f32", 12: "f64"}
 
 
 class _Extension(c.Structure):

@@ -11,7 +11,7 @@ from ._expression import params_of_shapes
 from ._program import Plan, Program, compile
 
 _DTYPES = {"bool": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f16": torch.float16,
-           "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8, "u16": torch.uint16}
+           "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "u8": torch.uint8, "u16": torch.uint16, "u32": torch.uint32}
 
 
 class _Operator:

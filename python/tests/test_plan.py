@@ -49,6 +49,17 @@ def test_unsigned(device):
     np.testing.assert_array_equal(run["Q"], q + np.stack([np.full(10, 65535, "u2"), p.astype("u2")], axis=-1))
 
 
+@pytest.mark.parametrize("device", ["ref", "host:2"])
+def test_bits(device):
+    text = "param k : u32 = 4294967295; grid G = [0 .. 9], 3; field P : u32 on G; stencil s(P)[G] = (P << 13 ^ P >> 3) - k & ~(1 << 4);"
+    run = stc.compile(text).plan(device=device)
+    p = np.arange(10, dtype="u4") * np.uint32(429496729)
+    run["P"] = p
+    run(1)
+    assert run.dtype("P") == np.uint32
+    np.testing.assert_array_equal(run["P"], ((p << np.uint32(13)) ^ (p >> np.uint32(3))) + np.uint32(1) & ~np.uint32(16))
+
+
 def test_views_are_live(heat_text, heat_numpy):
     a = rng.random((64, 48), np.float32)
     run = stc.compile(heat_text, schedule="overlap", T=3).plan(device="host:1")

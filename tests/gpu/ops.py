@@ -23,11 +23,11 @@ REALS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.75, 2.0, 3.0, -7.0, 10.0, 1e-3, -1e-5, 10
          math.inf, -math.inf, math.nan, 0.1, -87.5, -90.0, -103.9, -740.0]
 INTS = [0, 1, -1, 2, -2, 3, -3, 7, 10, 63, 64, 100, -100, 127, -128, 255, 32767, -32768, 65535, 2**31 - 1, -2**31, 1000000007, 2**63 - 1, -2**63, 2**40, -2**53 - 1, 5, -6, 1 << 20, -(1 << 52)]
 COUNT = len(REALS) ** 2
-CODE = {"bool": "b", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-NPY = {"bool": "|b1", "i32": "<i4", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
+CODE = {"bool": "b", "i32": "i", "u32": "I", "i64": "q", "f32": "f", "f64": "d"}
+NPY = {"bool": "|b1", "i32": "<i4", "u32": "<u4", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
 # Of f16 and bf16: binary digits, the exponent of the least number, bits of the fraction, all as bits of the exponent and none of the fraction.
 NARROW = {"f16": (11, -24, 10, 0x7c00), "bf16": (8, -133, 7, 0x7f80)}
-WIDE = {"bool": "b", "i8": "b", "i16": "h", "u8": "B", "u16": "H", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
+WIDE = {"bool": "b", "i8": "b", "i16": "h", "u8": "B", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "f32": "f", "f64": "d"}
 FUNCTIONS = inexact()
 
 
@@ -38,8 +38,7 @@ def ops_of(t):
         return ops + [(o, [t] * n, t) for o, n in arithmetic("BOOLS", True) + arithmetic("ALIKE", True)]
     ops += [(o, [t] * n, t) for o, n in arithmetic("NUMBERS")]
     ops += [(o, [t] * n, "bool") for o, n in arithmetic("ALIKE", True) + arithmetic("NUMBERS", True)]
-    if t[0] == "f":
-        ops += [(o, [t] * n, t) for o, n in arithmetic("FLOATS")]
+    ops += [(o, [t] * n, t) for o, n in arithmetic("FLOATS" if t[0] == "f" else "INTEGERS")]
     return ops
 
 
@@ -52,9 +51,9 @@ def rounded(x, t):
             return math.copysign(math.inf, x)
     if t == "f64":
         return x
-    bits = {"bool": 1, "i32": 32, "i64": 64}[t]
+    bits = {"bool": 1, "i32": 32, "u32": 32, "i64": 64}[t]
     x &= (1 << bits) - 1
-    return x - (1 << bits) if bits > 1 and x >> (bits - 1) else x
+    return x - (1 << bits) if bits > 1 and t[0] == "i" and x >> (bits - 1) else x
 
 
 def operands(t, which):
@@ -108,7 +107,7 @@ def as_type(x, t):
     """The fraction `x` as a number of type `t` and, if it is none, those on both sides of it; none that overflow."""
     if t[0] != "f":
         bits, low = 1 if t == "bool" else int(t[1:]), math.floor(x)
-        low_end, high_end = (0, 1) if t == "bool" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+        low_end, high_end = (0, (1 << bits) - 1) if t[0] in "bu" else (-(1 << bits - 1), (1 << bits - 1) - 1)
         return [n for n in (low - 1, low, low + 1, low + 2) if low_end <= n <= high_end]
     try:
         near = rounded(float(x), t)

@@ -47,7 +47,7 @@ KNOBS = ("T", "block", "elems", "chunk", "ahead")
 SAID = (*KNOBS, "tiles")
 RANDOM, KNOWN, FINALISTS, ROUNDS = 3, 3, 3, 4
 INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8,
-            "u16": ctypes.c_uint16, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
+            "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
 
 

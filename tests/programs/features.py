@@ -4,7 +4,7 @@ import re
 
 from model import EXTENT
 
-TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "u8", "u16", "i32", "i64", "bool"]
+TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "u8", "u16", "u32", "i32", "i64", "bool"]
 
 # An init of a field, and one of another field that reads the first one about the point.
 CHAIN = r"(?m)^init \w+\((\w)\)(.|\n)*^init \w+\((?!\1)(\w)\).*\b\1\[[^\]]*[1-9]"
@@ -12,6 +12,8 @@ CHAIN = r"(?m)^init \w+\((\w)\)(.|\n)*^init \w+\((?!\1)(\w)\).*\b\1\[[^\]]*[1-9]
 # Name of the feature: what is found in the text of a program that has it.
 TEXT = {
     **{f"field of {t}": rf"field \w+ : {t} " for t in TYPES},
+    "operation on bits": r"[ (~][&|^~] ?[A-Z(]",
+    "shift": r" (<<|>>) ",
     "vector": r"field \w+ : \w+\[\d\] ",
     "vector of vectors or structs": r"field \w+ : (\w+\[\d\]|S\d+)\[\d\]",
     "struct": r"field \w+ : S\d+ ",

@@ -9,7 +9,7 @@ from distances import Distances
 from faces import Faces
 from inits import Inits
 from layers import Layers, framed
-from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import dense, later, longer
@@ -28,7 +28,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names, self.faces = {}, [], [], [], [], [], 0, [], []
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
-        self.edges = random.Random(seed * 2 + 21)
+        self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
+        self.bitwise = self.words.choice([0, 0, 0.6])
         self.start_distances(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
         if self.layered:
@@ -159,7 +160,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
 
     def some_leaf(self, type, place):
         r, k = self.r, self.r.random()
-        others = list(dict.fromkeys(computed(t) for f in self.fields.values() for _, t in components(f.type))) + list(LITERAL)
+        others = list(dict.fromkeys(computed(t) for f in self.fields.values() for _, t in components(f.type))) + SCALARS
         other = others[min(r.randrange(len(others)), r.randrange(len(others)))]
         values = [n + path for n, t in place.values for path, c in components(t) if computed(c) == type]
         if (arrays := [a for a in self.arrays if a[1] == type]) and place.arrays and r.random() < 0.1:
@@ -271,7 +272,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         r = self.r
         if r.random() < 0.2:
             return Node("!($)", self.expr("bool", place, depth - 1), type="bool")
-        t = r.choice(list(LITERAL))
+        t = r.choice(SCALARS)
         operator = r.choice(["&&", "||", "==", "!="] if t == "bool" else ["<", "<=", ">", ">=", "==", "!="])
         return Node(f"($ {operator} $)", self.expr(t, place, depth - 1), self.expr(t, place, depth - 1), type="bool")
 
@@ -289,7 +290,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
             return n(r.choice(["(if $ then $ else $)", "select($, $, $)"]), e("bool", 2), e(), e())
         if k < 0.16 and place.macros and type != "bool" and (called := self.macro_call(type, place, depth - 1)):
             return called
-        if k < 0.24 and (other := r.choice(list(LITERAL))) != type:
+        if k < 0.24 and (other := r.choice(SCALARS)) != type:
             return n(f"{type}($)", e(other))
         if type == "bool":
             return self.bool_expr(place, depth)
@@ -301,13 +302,19 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
             return n(f"{r.choice(['min', 'max'])}($, $)", e(), e())
         if k < 0.8:
             return n(f"{r.choice(['abs', '-'])}($)", e())
-        if type[0] == "i":
-            return n(f"($ {r.choice('/%')} $)", e(), e())
+        if type[0] in "iu":
+            return self.bits(type, e) if self.words.random() < self.bitwise else n(f"($ {r.choice('/%')} $)", e(), e())
         if k < 0.88:
             return n("($ / (2.0 + abs($)))", e(), e())
         if k < 0.93:
             return n("sqrt(abs($))", e())
         return n(f"{r.choice(['floor', 'ceil'])}($)", e()) if k < 0.96 else n("fma($, $, $)", e(), e(), e())
+
+    def bits(self, type, e):
+        """An operation on bits; e: makes an operand."""
+        k = self.words.random()
+        form = "~$" if k < 0.1 else f"($ {self.words.choice(['&', '|', '^'])} $)" if k < 0.6 else f"($ {self.words.choice(['<<', '>>'])} " + ("($ & 7))" if k < 0.8 else "$)")
+        return Node(form, *[e() for _ in range(form.count("$"))], type=type)
 
     def vector(self, type, place, depth):
         """An expression of a vector or struct type `type`, which is computed(type); one without arithmetic is an access, a let, a call or a constructor."""
@@ -421,7 +428,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         lines = self.statements(place, self.r.choice([1, 2, 3])) if self.r.random() < 0.2 else []
         for t in targets:
             if self.r.random() < 0.5:
-                lines.append(self.let(self.r.choice([computed(t.type), self.r.choice(list(LITERAL))]), place))
+                lines.append(self.let(self.r.choice([computed(t.type), self.r.choice(SCALARS)]), place))
             lines.append(self.assignment(t, place, depth))
         return Node("{ $ }", List(lines, " ", 1))
 
@@ -444,7 +451,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
 
     def array_lines(self):
         for _ in range(self.r.choice([0, 1, 2]) if self.r.random() < 0.4 else 0):
-            name, type = self.new_name("a"), self.r.choice(list(LITERAL))
+            name, type = self.new_name("a"), self.r.choice(SCALARS)
             self.arrays.append((name, type))
             yield Node(f"param {name}[$] : {type};", Node(self.r.choice(["1", "3", "N", "N + 2", "2 * N"]), smaller=[Node("1")]), declares=[name])
 
@@ -596,7 +603,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
             return
         if r.random() < 0.35:
             self.types += [t for t, c in STORED.items() if c in mix or r.random() < 0.3]
-        scalars = mix + [t for t in STORED if r.random() < 0.2]
+        if self.bitwise and self.words.random() < 0.5:
+            self.types += ["u32"] * 2
+        scalars = mix + [t for t in STORED if r.random() < 0.2] + (["u32"] if self.bitwise and self.words.random() < 0.5 else [])
         if r.random() < 0.35:
             self.types += [Vector(r.choice(scalars), r.choice([1, 2, 3, 4])) for _ in range(r.choice([1, 1, 2]))]
         for _ in range(r.choice([1, 1, 2]) if r.random() < 0.25 else 0):
@@ -609,7 +618,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
 
     def scalar_params(self):
         for i in range(self.r.choice([0, 1, 2])):
-            type = self.r.choice(list(LITERAL))
+            type = self.r.choice(SCALARS)
             self.params.append((f"p{i}", type))
             yield Node(f"param p{i} : {type} = {self.r.choice(LITERAL[type])};", declares=[f"p{i}"])
             if self.r.random() < 0.4:
@@ -620,7 +629,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         """Constants, and lets that the launch computes."""
         nowhere = Place([("all", 0, 0)] * self.rank, macros=False, step=False, points=False, fields=False, arrays=False)
         for word in self.r.choice([[], [], [], ["const"], ["let"], ["let", "let"]]):
-            name, type = self.new_name("c"), self.r.choice(list(LITERAL))
+            name, type = self.new_name("c"), self.r.choice(SCALARS)
             value = Node(self.r.choice(LITERAL[type])) if word == "const" else self.value(type, nowhere, 3)
             yield Node(f"{word} {name} : {type} = $;", value, declares=[name])
             self.params.append((name, type))

@@ -179,6 +179,7 @@ static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
     case STC_F32: memcpy(data + i * 4, &f, 4); break;
     case STC_F64: memcpy(data + i * 8, &d, 8); break;
     case STC_I64: memcpy(data + i * 8, &r, 8); break;
+    case STC_U32:
     case STC_I32: memcpy(data + i * 4, &w, 4); break;
     case STC_I16:
     case STC_U16:

@@ -5,8 +5,10 @@ from tree import List, Node
 
 EXTENT = "NML"
 LITERAL = {"f32": ["0.5", "-0.75", "0.1", "3.0"], "f64": ["0.25", "-1.5", "0.1", "2.0"], "i32": ["7", "-3", "2"], "i64": ["5", "-9", "1"],
-           "bool": ["true", "false"]}
-SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true"}
+           "bool": ["true", "false"], "u32": ["5", "4294967291", "19"]}
+# The types that scalars, lets and functions have; fields may be of u32 beside.
+SCALARS = ["f32", "f64", "i32", "i64", "bool"]
+SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true", "u32": "2"}
 MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32", "i64", "bool"]]
 STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "i32", "u16": "i32"}
 SHORT = [t for t, c in STORED.items() if c == "i32"]

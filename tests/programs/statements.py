@@ -1,5 +1,5 @@
 """Functions, and the statements of their blocks and of stencils': var, for, if."""
-from model import LITERAL, Place, Struct, Vector, components, computed, is_plain
+from model import SCALARS, Place, Struct, Vector, components, computed, is_plain
 from tree import List, Node
 
 
@@ -9,7 +9,7 @@ class Statements:
     def function(self):
         """A function, which is known from then on."""
         r, name = self.r, self.new_name("g")
-        types = list(LITERAL) + [computed(t) for t in self.types] * 2
+        types = SCALARS + [computed(t) for t in self.types] * 2
         parameters = [(self.new_name("x"), r.choice(types)) for _ in range(r.choice([1, 2, 2, 3]))]
         result, place = r.choice(types), Place([("all", 0, 0)] * self.rank, values=parameters, fixed=True, macros=False, step=False, points=False, fields=False)
         head = f"fn {name}({', '.join(f'{n} : {t}' for n, t in parameters)}) : {result} "
@@ -51,7 +51,7 @@ class Statements:
         return self.assign(place)
 
     def some_type(self):
-        return self.r.choice(list(LITERAL) + [computed(t) for t in self.types] * 2)
+        return self.r.choice(SCALARS + [computed(t) for t in self.types] * 2)
 
     def var(self, place):
         """A var. From there on lets may hang on it, so that they do not move."""

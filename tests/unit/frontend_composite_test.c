@@ -12,20 +12,20 @@ static const FrontendCase cases[] = {
     {"all_well",
      TYPED "stencil s(V, P)[G] { V = {A, 1, P.c[1]} + V * 2 - {1, 2, 3}; P = {b = 1, c = 0, a = V[0][2]}; }\n", ""},
     {"no_type", "grid G = [0 .. 9], 4;\nfield A : quad;\n",
-     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, u32, bool or the name of a "
      "struct), found "
      "'quad'\n"},
     {"near_type", "struct Cell { a : f32 }\ngrid G = [0 .. 9], 4;\nfield A : Cel;\n",
-     "3:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "3:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, u32, bool or the name of a "
      "struct), found "
      "'Cel'; did you mean 'Cell'?\n"},
     {"no_type_at_all", "grid G = [0 .. 9], 4;\nfield A : 3;\n",
-     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, u32, bool or the name of a "
      "struct), found "
      "'3'\n"},
     {"field_as_type", GRID1 "field B : A on G;\n", "4:11: error: 'A' is a field, not a type\n"},
     {"struct_in_itself", "struct S { a : S }\n",
-     "1:16: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "1:16: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, u32, bool or the name of a "
      "struct), found "
      "'S'\n"},
     {"struct_without_members", "struct S { }\n", "1:12: error: expected a member's name, found '}'\n"},

@@ -11,6 +11,47 @@ static const FrontendCase cases[] = {
      "field A : f64;\n"
      "stencil s(A)[G] = idx(0) * A;\n",
      "3:26: error: '*' mixes i64 and f64; convert one side: f64(idx(0))\n"},
+    {"bits_compared",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = I & 1 == 0;\n",
+     "7:21: error: '&' needs integers, but this operand is bool; comparisons bind more tightly: write (a & b) == c, or "
+     "convert it: i32(...)\n"},
+    {"bits_of_float",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = i32(I | A);\n",
+     "7:25: error: '|' needs integers, but this operand is f32; convert it: u32(...) or i64(...)\n"},
+    {"unsigned_and_int",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = i32(U + I);\n",
+     "7:25: error: '+' mixes u32 and i32; convert one side: u32(I)\n"},
+    {"unsigned_and_long",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(L)[G] = i64(U - L);\n",
+     "7:25: error: '-' mixes u32 and i64; convert one side: i64(U)\n"},
+    {"unsigned_minus",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(U)[G] = U + -1;\n",
+     "7:23: error: the literal -1 does not fit the type u32\n"},
+    {"remainder_and_float",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(A)[G] = 7 % 3 * A;\n",
+     "7:25: error: '*' mixes i64 and f32; convert one side: real(...) or f32(...)\n"},
+    {"remainder_converted",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = i64(7 % 3) + I;\n",
+     "7:30: error: '+' mixes i64 and i32; convert one side: i64(I)\n"},
+    {"shifted_beyond",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = I + (4294967296 >> 1);\n",
+     "7:24: error: the literal 4294967296 does not fit the type i32\n"},
+    {"not_of_bool",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "stencil s(I)[G] = i32(~(A > 0));\n",
+     "7:23: error: '~' needs integers, but this operand is bool; logic is written '!'\n"},
+    {"unsigned_int_of_c",
+     GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
+           "field X : uint32_t on G;\n",
+     "7:11: error: there is no type 'uint32_t'; write u32\n"},
     {"two_floats", GRID1 "field B : f64 on G;\n" INNER1 "A + B;\n",
      "5:28: error: '+' mixes f32 and f64; convert one side: f64(A)\n"},
     {"two_ints",

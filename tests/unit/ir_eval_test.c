@@ -44,6 +44,29 @@ static void test_integers(void **state) {
   assert_int_equal(eval(OP_ABS, TY_I64, 1, (Const){.i = INT64_MIN}, (Const){0}, (Const){0}, TY_I64).i, INT64_MIN);
 }
 
+static void test_bits(void **state) {
+  (void)state;
+  assert_int_equal(ints(OP_SUB, TY_U32, 0, 1), UINT32_MAX);
+  assert_int_equal(ints(OP_DIV, TY_U32, UINT32_MAX, 2), INT32_MAX);
+  assert_int_equal(ints(OP_MAX, TY_U32, UINT32_MAX, 2), UINT32_MAX);
+  assert_int_equal(ints(OP_MUL, TY_U32, UINT32_MAX, UINT32_MAX), 1);
+  assert_int_equal(ints(OP_BIT_AND, TY_I32, -4, 7), 4);
+  assert_int_equal(ints(OP_BIT_OR, TY_I64, -4, 1), -3);
+  assert_int_equal(ints(OP_BIT_XOR, TY_U32, UINT32_MAX, 5), UINT32_MAX - 5);
+  assert_int_equal(eval(OP_BIT_NOT, TY_U32, 1, (Const){.i = 0}, (Const){0}, (Const){0}, TY_U32).i, UINT32_MAX);
+  assert_int_equal(ints(OP_SHL, TY_I32, 1, 31), INT32_MIN);
+  assert_int_equal(ints(OP_SHL, TY_U32, 3, 31), INT64_C(1) << 31);
+  assert_int_equal(ints(OP_SHR, TY_I64, INT64_MIN, 63), -1);
+  assert_int_equal(ints(OP_SHR, TY_U32, UINT32_MAX, 31), 1);
+  static const int64_t beyond[] = {32, 33, 64, -1, INT32_MIN};
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+    assert_int_equal(ints(OP_SHL, TY_I32, -1, beyond[i]), 0);
+    assert_int_equal(ints(OP_SHR, TY_I32, 5, beyond[i]), 0);
+    assert_int_equal(ints(OP_SHR, TY_I32, -5, beyond[i]), -1);
+    assert_int_equal(ints(OP_SHR, TY_U32, UINT32_MAX, beyond[i] & UINT32_MAX), 0);
+  }
+}
+
 static void test_floats(void **state) {
   (void)state;
   assert_true(floats(OP_ADD, TY_F32, 0.1f, 0.2f) == (double)(0.1f + 0.2f));
@@ -135,8 +158,8 @@ static void test_outside_rules(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_integers), TEST(test_floats), TEST(test_min_max),       TEST(test_compare),
-      TEST(test_logic),    TEST(test_maps),   TEST(test_outside_rules),
+      TEST(test_integers), TEST(test_bits),  TEST(test_floats), TEST(test_min_max),
+      TEST(test_compare),  TEST(test_logic), TEST(test_maps),   TEST(test_outside_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,7 +329,7 @@ static const Bad BAD[] = {
     {"stencil module \"t\" { param @", "1:28: error: expected a name after '@'"},
     {"stencil module \"t\" { param @\"\"", "1:28: error: a name cannot be empty"},
     {"stencil module \"t\" { param @N : real",
-     "1:33: error: expected a type (bool i8 i16 i32 i64 u8 u16 f16 bf16 f32 f64), found 'real'"},
+     "1:33: error: expected a type (bool i8 i16 i32 i64 u8 u16 u32 f16 bf16 f32 f64), found 'real'"},
     {"stencil module \"t\" { param @N : i64 param @N : i64", "1:43: error: there is already a scalar '@N'"},
     {"stencil module \"t\" { grid [0 .. M] steps 1", "1:33: error: there is no param 'M' declared before this"},
     {"stencil module \"t\" { grid [0, 0, 0, 0] steps 1", "1:27: error: a box has at most 3 dimensions"},

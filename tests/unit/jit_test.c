@@ -55,6 +55,7 @@ static void put(void *p, Type t, Const c) {
   case TY_I8: *(int8_t *)p = (int8_t)c.i; break;
   case TY_U16:
   case TY_I16: *(int16_t *)p = (int16_t)c.i; break;
+  case TY_U32:
   case TY_I32: *(int32_t *)p = (int32_t)c.i; break;
   case TY_I64: *(int64_t *)p = c.i; break;
   case TY_F32: memcpy(p, &f, 4); break;
@@ -73,6 +74,7 @@ static Const get(const void *p, Type t) {
   case TY_U8: c.i = *(const uint8_t *)p; break;
   case TY_U16: c.i = *(const uint16_t *)p; break;
   case TY_I16: c.i = *(const int16_t *)p; break;
+  case TY_U32: c.i = *(const uint32_t *)p; break;
   case TY_I32: c.i = *(const int32_t *)p; break;
   case TY_I64: c.i = *(const int64_t *)p; break;
   case TY_F32:
@@ -224,20 +226,22 @@ static void try_class(void **state, OpOperands class, bool compares, const Type 
   assert_true(n >= 2);
 }
 
-static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_U8, TY_U16},
-                  floats[] = {TY_F32, TY_F64}, truth[] = {TY_BOOL};
+static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_U8, TY_U16, TY_U32},
+                  integers[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_U8, TY_U16, TY_U32}, floats[] = {TY_F32, TY_F64},
+                  truth[] = {TY_BOOL};
 
-static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 8); }
+static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 9); }
+static void bits(void **state) { try_class(state, OPERANDS_INTEGERS, false, integers, 7); }
 static void mathematics(void **state) { try_class(state, OPERANDS_FLOATS, false, floats, 2); }
-static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 8); }
-static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 8); }
+static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 9); }
+static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 9); }
 static void logic(void **state) { try_class(state, OPERANDS_BOOLS, true, truth, 1); }
-static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 8, TY_NONE); }
+static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 9, TY_NONE); }
 
 static void conversion(void **state) {
-  static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL, TY_U8, TY_U16};
-  for (int i = 0; i < 9; i++)
-    try_types(*state, OP_CONVERT, types, 9, types[i]);
+  static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL, TY_U8, TY_U16, TY_U32};
+  for (int i = 0; i < 10; i++)
+    try_types(*state, OP_CONVERT, types, 10, types[i]);
 }
 
 /* A box of coordinates and a constant offset for idx.*. */
@@ -310,6 +314,7 @@ static void coordinates(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world),
+      cmocka_unit_test_setup_teardown(bits, make_world, free_world),
       cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
       cmocka_unit_test_setup_teardown(order, make_world, free_world),
       cmocka_unit_test_setup_teardown(equality, make_world, free_world),

@@ -69,7 +69,7 @@ static void write_npy(const World *w, int version, const char *header, size_t n)
 static void test_round_trip(void **state) {
   World *w = *state;
   static const StcType types[] = {STC_BOOL, STC_I8,  STC_I16, STC_I32, STC_I64, STC_F16,
-                                  STC_BF16, STC_F32, STC_F64, STC_U8,  STC_U16};
+                                  STC_BF16, STC_F32, STC_F64, STC_U8,  STC_U16, STC_U32};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     StcFieldInfo f = field(types[i]);
     unsigned char out[48] = {0}, in[48] = {0};

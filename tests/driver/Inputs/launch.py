@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 C = {"bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double,
-     "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "u8": ctypes.c_uint8, "u16": ctypes.c_uint16}
+     "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32}
 
 
 def affine(a, env):
