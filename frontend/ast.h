@@ -10,6 +10,7 @@
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_move.c                    expressions: macros at a neighbour
  *   check_diff.c                    the grid's spacing, coordinates, derivatives as sums over neighbours
+ *   check_random.c                  expressions: random numbers
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
@@ -98,6 +99,8 @@ const char *reserved_word(int i);
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
 enum { MAX_HEIGHT = 1000, MAX_NESTING = 200, MAX_DEPTH = 3000, MAX_NODES = 1 << 18, MAX_OFFSET = 1 << 30 };
+/* Operands of an operation. */
+enum { MAX_KIDS = 6 };
 /* Terms of a sum over offsets; values of a table whose index is not constant. */
 enum { MAX_TERMS = 1024, MAX_LOOKUP = 256 };
 
@@ -663,6 +666,14 @@ Symbol *check_find_index(const Env *env, const char *name);
  * stands. */
 bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op);
 /* A checked leaf; a checked operation, which still needs its type; an expression that was reported. */
+/* Reports that the value `name` has no place where the checker is. */
+Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);
+/* The number of the step that is meant, an i64; coordinate `d` of the point moved by `shift`, likewise. */
+Expr *check_step(Checker *c, Loc loc);
+Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift);
+/* Is `name` a function of random numbers, which nothing that the program declares stands for? The call `e` of one. */
+bool check_is_random(const Checker *c, const char *name);
+Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
 Expr *check_bad(Checker *c, Loc loc);

@@ -142,14 +142,15 @@ Expr *check_plus(Checker *c, Expr *x, int64_t by) {
   return sum;
 }
 
+Expr *check_step(Checker *c, Loc loc) { return check_plus(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago); }
+
 /* step, in the step that is meant. */
 static Expr *step_number(Checker *c, const Env *env, Loc loc) {
   if (!check_function_reads(c, env, loc, "step", "the number of the running step"))
     return check_bad(c, loc);
   if (c->in_init)
     return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
-  return c->allowed == ALLOW_BODY ? check_plus(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago)
-                                  : check_not_allowed(c, env, loc, "step");
+  return c->allowed == ALLOW_BODY ? check_step(c, loc) : check_not_allowed(c, env, loc, "step");
 }
 
 /* An access to a field at the total offset. */
@@ -442,6 +443,12 @@ bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what
   return d >= 0 && d < c->m->grid.rank;
 }
 
+Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift) {
+  Expr *x = leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
+  x->value.i = d;
+  return check_plus(c, x, shift[d]);
+}
+
 /* idx(d), of the point moved by `shift`. */
 static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int d;
@@ -453,9 +460,7 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
     return check_not_allowed(c, env, e->loc, "idx");
   if (!check_dimension(c, e->kids[0], env, "idx", &d))
     return check_bad(c, e->loc);
-  Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
-  x->value.i = d;
-  return check_plus(c, x, shift[d]);
+  return check_coordinate(c, e->loc, d, shift);
 }
 
 /* The macro `sym` applied. */
@@ -519,6 +524,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_coord(c, e, env, shift);
   if (is_builtin(c, e, env, "diff"))
     return check_diff(c, e, env, shift);
+  if (check_is_random(c, e->name))
+    return check_random(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT)
     return call_symbol(c, e, env, shift);
   int want = f != OP_COUNT ? op_info[f].noperands : 1;
@@ -631,7 +638,8 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
     if (!strcmp(op->names[i].s, e->name))
       return;
   if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name) &&
-      !check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff"))
+      !check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") &&
+      !(e->kind == EXPR_CALL && check_is_random(c, e->name)))
     check_undefined(c, NULL, e->loc, e->name, NULL);
 }
 

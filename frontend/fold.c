@@ -30,8 +30,8 @@ static bool fold_symbol(const Symbol *s, Type t, Const *out) {
 
 /* The value of an operation on constants. */
 static bool fold_op(Checker *c, const Expr *e, Const *out) {
-  Const in[3];
-  Value *values[3];
+  Const in[MAX_KIDS];
+  Value *values[MAX_KIDS];
   Builder b = builder_at_end(c->arena, block_new(c->arena, NULL));
   if (!type_is_scalar(e->type))
     return false;

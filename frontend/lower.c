@@ -5,7 +5,7 @@
 
 /* If `op` computes on constants alone, puts the constant in its place. */
 static Value *fold(Builder *b, Op *op) {
-  Const in[3];
+  Const in[MAX_KIDS];
   for (int i = 0; i < op->noperands; i++) {
     const Op *def = op->operands[i]->def;
     if (def->code != OP_CONST)
@@ -93,7 +93,7 @@ static Value *lower_member(Checker *c, Builder *b, const Expr *e, int i) {
 
 /* An operation. */
 static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
-  Value *kids[3];
+  Value *kids[MAX_KIDS];
   for (int i = 0; i < e->n; i++)
     kids[i] = lower_expr(c, b, e->kids[i]);
   b->loc = e->loc;

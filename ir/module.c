@@ -31,6 +31,7 @@ bool operands_allow(OpOperands class, Type t) {
   switch (class) {
   case OPERANDS_ALIKE: return type_is_scalar(t);
   case OPERANDS_NUMBERS: return type_is_int(t) || type_is_float(t);
+  case OPERANDS_WORDS: return t == TY_U32;
   case OPERANDS_INTEGERS: return type_is_int(t);
   case OPERANDS_FLOATS: return type_is_float(t);
   case OPERANDS_WIDE: return t == TY_F32 || t == TY_F64;

@@ -46,6 +46,7 @@ const Pass pass_table[] = {
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_merge_points},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
+    {"random", "write out random numbers as the operations that make them", LEVEL_SIR, LEVEL_SIR, NULL, pass_random},
     {"hoist",
      "compute what no step changes once, before the first step, into hidden fields;\nfor targets without threads, "
      "always=1: for all",

@@ -16,6 +16,7 @@
  *   history.c         the moving on of time levels written out
  *   merge-points.c    stencils on a point as choices in the stencils before them
  *   probes.c          what probes see as stencils
+ *   random.c          random numbers as the operations that make them
  *   stencil/hoist.c   what no step changes, computed once into hidden fields
  *   stencil/share.c   what a stencil computes at several points beside each other, in temp fields
  *   order.c           long bodies in an order in which few values are alive at once
@@ -128,11 +129,11 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
  * the plan asks for, which come behind pass plan. */
 #define PASSES_PLANNED "planned"
-#define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,simplify,share,order"
+#define PASSES_BEFORE_PLAN "scalarize,history,merge-points,probes,random,simplify,share,order"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* What stands before pass plan for kernels with hidden fields of what no step changes, which plans alone run (StcPlan).
  */
-#define PASSES_HOISTED "scalarize,history,merge-points,probes,simplify,hoist,share,order"
+#define PASSES_HOISTED "scalarize,history,merge-points,probes,random,simplify,hoist,share,order"
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

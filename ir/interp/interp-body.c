@@ -4,6 +4,7 @@
  * eval_op (exec.h). Making a composite value
  * and taking it apart costs nothing: they say which rows are meant. */
 #include "ir/interp/interp.h"
+#include "ir/run/random.h"
 
 Region interp_region(const Interp *in, const Box *b) {
   Region r = {{0}, {0}};
@@ -68,11 +69,14 @@ static const int32_t *result_rows(const Interp *in, const Op *op, const int32_t 
 }
 
 /* `op` as a RowOp whose result is row `dst`. */
-static RowOp row_op(const Op *op, const int32_t **rows, int32_t dst) {
+static RowOp row_op(Arena *arena, const Op *op, const int32_t **rows, int32_t dst) {
   RowOp r = {.op = op, .code = exec_code(op), .dst = dst};
   int32_t *in[3] = {&r.a, &r.b, &r.c};
   for (int i = 0; i < op->noperands && i < 3; i++)
     *in[i] = rows[op->operands[i]->id][0];
+  r.more = op->noperands > 3 ? ARENA_ARRAY(arena, int32_t, op->noperands) : NULL;
+  for (int i = 0; r.more && i < op->noperands; i++)
+    r.more[i] = rows[op->operands[i]->id][0];
   return r;
 }
 
@@ -86,7 +90,7 @@ Body interp_translate(Interp *in, const Block *b) {
   for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
     const int32_t *result = result_rows(in, op, rows, &body.nrows);
     if (op->code != OP_CONSTRUCT && op->code != OP_EXTRACT)
-      body.ops[body.nops++] = row_op(op, rows, result[0]);
+      body.ops[body.nops++] = row_op(in->arena, op, rows, result[0]);
     op->results[0]->id = values;
     rows[values++] = result;
   }
@@ -115,6 +119,17 @@ static void apply_row(Interp *in, const RowOp *r, int n) {
     EXEC_CODES(X)
 #undef X
   case EX_COUNT: break;
+  }
+}
+
+/* Runs the pure op of `r`, which has more than three operands, on `n` points. */
+static void apply_wide(Interp *in, const RowOp *r, int n) {
+  Const *dst = in->rows + (size_t)r->dst * CHUNK;
+  for (int i = 0; i < n; i++) {
+    Const x[RANDOM_OPERANDS];
+    for (int k = 0; k < r->op->noperands; k++)
+      x[k] = in->rows[(size_t)r->more[k] * CHUNK + (size_t)i];
+    dst[i] = eval_op(r->op, x);
   }
 }
 
@@ -154,6 +169,8 @@ static bool run_op(Interp *in, const RowOp *r, const int64_t *p, int n) {
     for (int i = 0; i < n; i++)
       dst[i] = exec_i(p[op->sym] + (op->sym == in->rank - 1 ? i : 0));
     return true;
+  case OP_RANDOM:
+  case OP_NORMAL: apply_wide(in, r, n); return true;
   default: apply_row(in, r, n); return true;
   }
 }

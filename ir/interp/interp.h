@@ -39,12 +39,13 @@ struct FieldState {
   char *start;
 };
 
-/* One op of a body: its values are rows dst, a, b, c; an access to a field of several components fills rows dst and on.
- */
+/* One op of a body: its values are rows dst, a, b, c, and of one with more operands those at `more`; an access to a
+ * field of several components fills rows dst and on. */
 typedef struct RowOp {
   const Op *op;
   ExecCode code;
   int32_t dst, a, b, c;
+  int32_t *more;
 } RowOp;
 
 /* A body made ready: its ops, how many rows they need, and for each value it yields the rows of its components. */

@@ -4,6 +4,7 @@
  * for + - * / and
  * sqrt that is the correctly rounded f32 result, because f64 has more than twice the digits and two. */
 #include "ir/ir.h"
+#include "ir/run/random.h"
 
 #include <math.h>
 
@@ -152,6 +153,8 @@ Const eval_op(const Op *op, const Const *operands) {
   case OP_CONST: return op->cval;
   case OP_CONVERT: return const_convert(x, t, op->results[0]->type);
   case OP_SELECT: return x.i ? y : operands[2];
+  case OP_RANDOM:
+  case OP_NORMAL: return (Const){.f = eval_random(op->code, op->results[0]->type, operands)};
   case OP_FMA: return (Const){.f = eval_fma(t, x.f, y.f, operands[2].f)};
   case OP_EQ:
   case OP_NE:

@@ -1,6 +1,6 @@
 /* ir/run/run.h: what code means, and all that runs it, in this order:
  *
- *   eval.c                       one op on constants
+ *   eval.c  random.c             one op on constants (random.h)
  *   reduce.c                     the order of reductions
  *   bind.c  covered.c            params, and what is checked before a launch
  *   weights.c                    coordinates of points, and the weights of differences

@@ -121,6 +121,7 @@ static void expect_same(Verifier *v, const Op *op, int first) {
 static const char *class_words(OpOperands class) {
   switch (class) {
   case OPERANDS_NUMBERS: return "an integer or a float";
+  case OPERANDS_WORDS: return "u32";
   case OPERANDS_INTEGERS: return "an integer";
   case OPERANDS_FLOATS: return "a float";
   case OPERANDS_WIDE: return "f32 or f64";
@@ -650,6 +651,9 @@ static bool check_results(Verifier *v, const Op *op) {
               type_name(op->results[0]->type));
       return false;
     }
+  bool drawn = op->code == OP_RANDOM || op->code == OP_NORMAL;
+  if (drawn && op->results[0]->type != TY_F32 && op->results[0]->type != TY_F64)
+    fail_op(v, op, "the result is %s, must be f32 or f64", type_name(op->results[0]->type));
   Type t = derived_type(op);
   if (t != TY_NONE && op->results[0]->type != t)
     fail_op(v, op, "the result is %s, must be %s", type_name(op->results[0]->type), type_name(t));

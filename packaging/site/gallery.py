@@ -17,6 +17,7 @@ PICTURES = {
     "fdtd2d": ("Hz", "-DN=160 -DM=240 --steps=90 --in Hz=DRAWN --in Ex=0 --in Ey=0 --colors=coolwarm"),
     "figure5": ("A", "rows 24"),
     "gradient2d": ("A", "-DN=160 -DM=240 --steps=20 --in A=DRAWN"),
+    "allen_cahn": ("u", "-DN=256 -DM=256 --steps=1000"),
     "gray_scott": ("V", "-DN=256 -DM=256 --steps=5000"),
     "heat_until": ("cooled", "-DN=160 -DM=160 --steps=600 --colors=hot"),
     "image_smoothing": ("u", "-DN=256 -DM=256 --colors=gray"),

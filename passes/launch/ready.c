@@ -18,6 +18,16 @@ static bool have_composites(int n, const Stencil *st) {
   return false;
 }
 
+/* Do bodies of the `n` stencils at `st` draw random numbers? */
+static bool draw(int n, const Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_RANDOM || op->code == OP_NORMAL)
+          return true;
+  return false;
+}
+
 bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
   bool composites = have_composites(m->ninits, m->inits) || have_composites(m->nstencils, m->stencils), levels = false;
   for (int f = 0; f < m->nfields; f++) {
@@ -29,6 +39,8 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
                "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
   else if (levels && !module_moves_levels(m))
     diag_error(c->diags, no_loc(), "pass '%s': the module has fields with history; run pass history first", pass);
+  else if (draw(m->ninits, m->inits) || draw(m->nstencils, m->stencils))
+    diag_error(c->diags, no_loc(), "pass '%s': the module draws random numbers; run pass random first", pass);
   else
     return true;
   return false;

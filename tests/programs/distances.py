@@ -20,7 +20,7 @@ class Distances:
     """The part of the Generator that makes them. self.distances: the chances; self.spaced: has the grid a spacing."""
 
     def start_distances(self, seed):
-        self.distances = random.Random(seed * 2 + 23)
+        self.distances = random.Random(seed * 2 + 25)
         self.spaced, self.rising = self.distances.random() < 0.25, {}
 
     def distance_params(self):

@@ -13,6 +13,8 @@ CHAIN = r"(?m)^init \w+\((\w)\)(.|\n)*^init \w+\((?!\1)(\w)\).*\b\1\[[^\]]*[1-9]
 TEXT = {
     **{f"field of {t}": rf"field \w+ : {t} " for t in TYPES},
     "operation on bits": r"[ (~][&|^~] ?[A-Z(]",
+    "random": r"\brandom\(",
+    "normal": r"\bnormal\(",
     "shift": r" (<<|>>) ",
     "vector": r"field \w+ : \w+\[\d\] ",
     "vector of vectors or structs": r"field \w+ : (\w+\[\d\]|S\d+)\[\d\]",

@@ -29,7 +29,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
-        self.bitwise = self.words.choice([0, 0, 0.6])
+        self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
         self.start_distances(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
         if self.layered:
@@ -174,6 +174,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         named = [n for n, t in self.params if t == type]
         if k < 0.9 and named:
             return Node(r.choice(named), type=type)
+        if self.draws and place.points and type[0] == "f" and self.words.random() < self.draws:
+            return self.drawn(type)
         if k < 0.95 and place.points:
             d = r.randrange(self.rank)
             return Node(f"(idx({d}) % 3 == 1)" if type == "bool" else f"{type}(idx({d}))", type=type)
@@ -185,7 +187,14 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
             return self.table_value(*r.choice(tables), place)
         if place.step and k < 0.99:
             return Node(f"{type}(step)", type=type)
+        if place.points and type[0] == "f" and self.words.random() < 0.3:
+            return self.drawn(type)
         return self.literal(type)
+
+    def drawn(self, type):
+        """A random number."""
+        seed, n = self.words.choice(["1", "N", "-7", "u32(12345)"]), self.words.choice(["0", "1", "2", "3", "6", "N", f"idx({self.rank - 1})"])
+        return Node(f"{type}({self.words.choice(['random', 'normal'])}({seed}, {n}))", type=type)
 
     def hard_value(self, type):
         """A number that a narrow type rounds at a place halfway, or beside that, at every point."""
