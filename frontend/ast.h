@@ -1,5 +1,6 @@
 /* frontend/ast.h: the syntax tree and what the parts of the front end hand each other (private to frontend/).
  *
+ *   include.c                       other files put in place
  *   lex.c           Token           characters to tokens
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
@@ -69,9 +70,13 @@ typedef enum Tok {
   TOK_BIT_AND,
   TOK_BIT_OR,
   TOK_BIT_XOR,
-  TOK_BIT_NOT
+  TOK_BIT_NOT,
+  TOK_STRING
 } Tok;
 
+/* The byte that marks of include.c begin with; how deep files may include each other. */
+#define LEX_MARK '\x01'
+enum { MAX_INCLUDES = 64 };
 /* A token: its text as written (arena), and whether it is the first of its line. */
 typedef struct Token {
   Tok kind;
@@ -291,6 +296,7 @@ typedef struct Parse {
   Arena *arena;
   Diags *d;
   const Token *t, *unclosed;
+  bool raw; /* includes stand as they are written, and mean nothing */
   int32_t nesting;
   int32_t ndecls, ndone;
   Decl **decls;

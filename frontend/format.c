@@ -344,7 +344,7 @@ char *frontend_format(Arena *a, Diags *d, const char *file, const char *text) {
   int before = diags_errors(d), source = diags_add_source(d, file, text);
   if (!strncmp(text, "\xef\xbb\xbf", 3))
     text += 3;
-  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text)};
+  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .raw = true};
   const Token *tokens = p.t;
   parse_program(&p);
   if (diags_errors(d) != before)

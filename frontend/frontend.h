@@ -1,5 +1,6 @@
 /* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder:
  *
+ *   include.c       include "FILE"; put in place
  *   lex.c           characters to tokens
  *   parse.c         tokens to declarations (ast.h), recovering from errors
  *   parse_expr.c    tokens to expressions
@@ -41,6 +42,22 @@ char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, 
  * stay, and the tokens are the same. What comes out comes out of itself. NULL after an error of syntax. */
 char *frontend_format(Arena *a, Diags *d, const char *file, const char *text);
 
+/* ---------------------------------------------------------------- other files: include.c */
+
+/* How files that a program includes are read: `read` gives the text of the file at `path`, or NULL and in *why what is
+ * wrong; `identity` a text that is the same for all names of a file. What both give lives as long as the arena. */
+typedef struct FileReader {
+  void *user;
+  char *(*read)(void *user, const char *path, const char **why);
+  const char *(*identity)(void *user, const char *path);
+} FileReader;
+/* The program `text`, called `file`, with all that it includes put in place, each file once: a text that the functions
+ * above take, and whose messages name the files. Names of files are relative to the folder of the one that includes
+ * them. `text` itself if it includes nothing; NULL after an error. */
+char *frontend_include(Arena *a, Diags *d, const char *file, char *text, const FileReader *reader);
+/* The name of included file number `i` of such a text, in order; NULL beyond the last. */
+const char *frontend_included(Arena *a, const char *text, int i);
+
 /* ---------------------------------------------------------------- for editors: outline.c */
 
 typedef enum OutlineKind {
@@ -74,8 +91,10 @@ typedef struct Outline {
   OutlineWord *words;
 } Outline;
 
-/* The outline of the program, also of one with errors, all of which are reported to `d`. */
-Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);
+/* The outline of the program, also of one with errors, all of which are reported to `d`. What it includes is read by
+ * `reader`, NULL: it may include nothing. */
+Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text, const FileReader *reader,
+                          const FrontendOptions *o);
 /* The word at, or ending at, the place; NULL if there is none. */
 const OutlineWord *outline_word(const Outline *o, int line, int col);
 /* The name that the word stands for; NULL if it is none of the program's. */

@@ -1,17 +1,19 @@
 /* frontend/lex.c: characters to tokens. */
 #include "frontend/ast.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* Where the lexer is in the text. */
+/* Where the lexer is in the text. files: those that include the one in hand, `depth` of them. */
 typedef struct Lexer {
   Arena *arena;
   Diags *d;
   const char *p, *line_start;
   Loc loc;
   bool first;
-  int n;
+  int n, depth;
   Token *tokens;
+  int files[MAX_INCLUDES + 1];
 } Lexer;
 
 /* The place of character `p` of the present line. */
@@ -45,11 +47,28 @@ static void block_comment(Lexer *x) {
     diag_error(x->d, start, "this comment is not closed; end it with */");
 }
 
+/* Steps over the mark of include.c at x->p: the text of another file begins, or the one that includes it goes on. */
+static void file_mark(Lexer *x) {
+  bool begins = x->p[1] == '<';
+  const char *what = x->p + 2, *end = what + strcspn(what, "\n");
+  x->p = x->line_start = *end ? end + 1 : end;
+  x->first = true;
+  if (begins && x->depth <= MAX_INCLUDES) {
+    x->files[x->depth++] = x->loc.file;
+    x->loc = (Loc){diags_add_source(x->d, arena_strndup(x->arena, what, (size_t)(end - what)), x->p), 1, 1};
+  } else if (!begins && x->depth) {
+    x->loc = (Loc){x->files[--x->depth], (int32_t)strtol(what, NULL, 10), 1};
+    diags_add_part(x->d, x->loc.file, x->loc.line, x->p);
+  }
+}
+
 /* Steps over blanks and comments. */
 static void skip_blanks(Lexer *x) {
   for (;;) {
     if (*x->p == '\n')
       newline(x);
+    else if (*x->p == LEX_MARK && x->p == x->line_start && (x->p[1] == '<' || x->p[1] == '>'))
+      file_mark(x);
     else if (*x->p == ' ' || *x->p == '\t' || *x->p == '\r' || *x->p == '\f' || *x->p == '\v')
       x->p++;
     else if (x->p[0] == '/' && x->p[1] == '/')
@@ -115,6 +134,17 @@ static void word(Lexer *x) {
   add(x, TOK_NAME, n);
 }
 
+/* A file's name in quotes at x->p, with them; it ends on its line. */
+static void string(Lexer *x) {
+  size_t n = strcspn(x->p + 1, "\"\n");
+  if (x->p[1 + n] == '"') {
+    add(x, TOK_STRING, (int)n + 2);
+    return;
+  }
+  diag_error(x->d, place(x, x->p), "this name has no closing quote; end it with \"");
+  x->p += 1 + n;
+}
+
 /* The kind of the mark at p and its length; TOK_EOF if there is none. */
 static Tok mark(const char *p, int *n) {
   static const struct {
@@ -146,8 +176,8 @@ static void directive(Lexer *x) {
                "there is no preprocessor: write const NAME = VALUE; or a macro, op NAME(X) = ...;");
   else if (n == 7 && !strncmp(word, "include", 7))
     diag_error(x->d, place(x, x->p),
-               "there is no preprocessor, and nothing to include: functions such as sqrt are part of the language, and "
-               "a program is one file");
+               "there is no preprocessor: functions such as sqrt are part of the language; a file of declarations is "
+               "included by include \"FILE.stn\";");
   else
     diag_error(x->d, place(x, x->p), "there is no preprocessor: leave out '#%.*s'", n < 20 ? n : 20, word);
   x->p += strcspn(x->p, "\n");
@@ -179,6 +209,8 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
       word(&x);
     else if (is_digit(*x.p) || (*x.p == '.' && is_digit(x.p[1])))
       number(&x);
+    else if (*x.p == '"')
+      string(&x);
     else if (kind != TOK_EOF)
       add(&x, kind, n);
     else if (*x.p == '#' && x.first)

@@ -239,10 +239,13 @@ static OutlineKind kind_of(const Symbol *x) {
 static void add_names(Maker *k) {
   Loc none = {0}, end = {.line = INT32_MAX, .col = 1};
   for (const Symbol *x = k->c->syms.first; x; x = x->next)
-    if (x->decl && x->loc.line > 0)
+    if (x->decl && x->loc.line > 0 && x->loc.file == k->c->file)
       add_name(k, kind_of(x), x->name, x->loc, symbol_words(x), describe(k, x), none, none);
-  for (int i = 0; i < k->p->ndecls; i++)
-    add_inner(k, k->p->decls[i], i + 1 < k->p->ndecls ? k->p->decls[i + 1]->loc : end);
+  for (int i = 0; i < k->p->ndecls; i++) {
+    const Decl *next = i + 1 < k->p->ndecls ? k->p->decls[i + 1] : NULL;
+    if (k->p->decls[i]->loc.file == k->c->file)
+      add_inner(k, k->p->decls[i], next && next->loc.file == k->c->file ? next->loc : end);
+  }
 }
 
 /* The words of the text that may be names. */
@@ -256,11 +259,26 @@ static void add_words(Maker *k) {
 
 /* ---------------------------------------------------------------- the outline */
 
-Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+/* The tokens of the text itself, without those of files that it includes. */
+static const Token *own_tokens(const Maker *k, const Token *t) {
+  Token *own = NULL;
+  int n = 0;
+  for (;; t++) {
+    if (t->kind == TOK_EOF || t->loc.file == k->c->file)
+      ARENA_PUSH(k->arena, own, n, *t);
+    if (t->kind == TOK_EOF)
+      return own;
+  }
+}
+
+Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text, const FileReader *reader,
+                          const FrontendOptions *o) {
   int errors = diags_errors(d);
+  const char *whole = reader ? frontend_include(a, d, file, arena_strdup(a, text), reader) : text;
   Parse p;
   Maker k = {.arena = a, .p = &p, .out = ARENA_NEW(a, Outline)};
-  k.c = front_program(a, d, file, text, o, &p, &k.tokens);
+  k.c = front_program(a, d, file, whole ? whole : text, o, &p, &k.tokens);
+  k.tokens = own_tokens(&k, k.tokens);
   const char *none = text;
   ARENA_PUSH(a, k.lines, k.nlines, none);
   for (const char *s = text; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)

@@ -628,6 +628,17 @@ static bool declaration(Parse *p) {
   case DECL_INIT: return stencil(p, (DeclKind)kind, false);
   default: break;
   }
+  if (parse_is_word(p, "include") && !(p->t[1].kind == TOK_ASSIGN || p->t[1].kind == TOK_COLON)) {
+    p->t++;
+    bool semi = parse_accept(p, TOK_STRING);
+    if (semi && p->raw && parse_accept(p, TOK_SEMI))
+      return true;
+    if (semi && parse_is(p, TOK_SEMI))
+      diag_error(p->d, p->t[-2].loc, "an include stands where a declaration may, behind the end of another one");
+    else
+      parse_error(p, semi ? "';' behind the file's name" : "a file's name in quotes, include \"FILE.stn\";");
+    return false;
+  }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "

@@ -75,7 +75,7 @@ static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList 
     return emit_bytes(p, l->file[i].kind, bytes, size);
   for (int k = 0; k < i; k++)
     paths[k] = l->file[k].path;
-  *bytes = depfile_text(c, paths, i);
+  *bytes = depfile_text(c, p, paths, i);
   *size = *bytes ? strlen(*bytes) : 0;
   return *bytes ? STC_OK : STC_USAGE;
 }

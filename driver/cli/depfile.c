@@ -1,5 +1,6 @@
 /* driver/cli/depfile.c: -MD, what an artifact was made from as a rule for make, ninja and CMake. */
 #include "driver/tune/tune.h"
+#include "frontend/frontend.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static void add_source(Rule *r, const char *name) {
   add_name(r, name);
 }
 
-char *depfile_text(const Command *c, const char *const *outputs, int n) {
+char *depfile_text(const Command *c, const StcProgram *p, const char *const *outputs, int n) {
   Rule r = {{c->arena, NULL, 0, 0}, NULL};
   for (int i = 0; i < n; i++) {
     str_add(&r.s, i ? " " : "");
@@ -33,6 +34,9 @@ char *depfile_text(const Command *c, const char *const *outputs, int n) {
   str_add(&r.s, ":");
   if (strcmp(c->file, "-") != 0)
     add_source(&r, c->file);
+  const char *name;
+  for (int i = 0; (name = frontend_included(c->arena, p->text, i)); i++)
+    add_source(&r, name);
   if (c->plan && strcmp(c->plan, "-") != 0)
     add_source(&r, c->plan);
   for (int i = 0; i < c->nload; i++)

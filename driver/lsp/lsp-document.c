@@ -78,12 +78,28 @@ static json_t *string(const char *text) {
   return json_string(copy);
 }
 
+/* Is the message about the document itself, not about a file that it includes? */
+static bool is_own(const Document *d, const StcMessage *m) {
+  bool is_file = strncmp(d->uri, "file://", 7) == 0;
+  return !m->file || strcmp(m->file, is_file ? d->uri + 7 : d->uri) == 0;
+}
+
+/* What the message says; of another file, with the place. */
+static json_t *said(const Document *d, const StcMessage *m) {
+  if (m->line <= 0 || is_own(d, m))
+    return string(m->text);
+  json_t *text = string(m->text),
+         *whole = json_sprintf("%s:%d:%d: %s", m->file, m->line, m->column, json_string_value(text));
+  json_decref(text);
+  return whole;
+}
+
 /* A note: beside the message before it, if it has a place, else in its text. */
 static void add_note(Document *d, const StcMessage *m) {
   json_t *last = json_array_get(d->messages, json_array_size(d->messages) - 1);
   if (!last)
     return;
-  if (m->line > 0) {
+  if (m->line > 0 && is_own(d, m)) {
     json_t *related = json_object_get(last, "relatedInformation");
     if (!related)
       json_object_set_new(last, "relatedInformation", related = json_array());
@@ -93,7 +109,7 @@ static void add_note(Document *d, const StcMessage *m) {
     return;
   }
   const char *before = json_string_value(json_object_get(last, "message"));
-  json_t *text = string(m->text);
+  json_t *text = said(d, m);
   json_object_set_new(last, "message", json_sprintf("%s\n%s", before, json_string_value(text)));
   json_decref(text);
 }
@@ -106,13 +122,14 @@ void document_message(void *user, const StcMessage *m) {
     add_note(d, m);
     return;
   }
-  int line = m->line > 0 ? m->line : 1, col = m->line > 0 ? m->column : 1;
+  bool own = m->line > 0 && is_own(d, m);
+  int line = own ? m->line : 1, col = own ? m->column : 1;
   json_array_append_new(d->messages, json_pack("{s:o, s:i, s:s, s:o}", "range",
                                                document_range(d, line, col, extent(d, line, col)), "severity",
                                                m->kind == STC_ERROR     ? 1
                                                : m->kind == STC_WARNING ? 2
                                                                         : 3,
-                                               "source", "stc", "message", string(m->text)));
+                                               "source", "stc", "message", said(d, m)));
 }
 
 /* ---------------------------------------------------------------- documents */
@@ -151,9 +168,10 @@ typedef struct LookArgs {
 
 static StcStatus look_guarded(void *arg) {
   LookArgs *l = arg;
-  const char *slash = strrchr(l->d->uri, '/');
-  l->d->outline =
-      frontend_outline(l->d->w.arena, l->d->w.diags, slash ? slash + 1 : l->d->uri, l->d->text, &l->s->options);
+  const FileReader reader = program_reader(&l->d->w);
+  bool is_file = strncmp(l->d->uri, "file://", 7) == 0;
+  l->d->outline = frontend_outline(l->d->w.arena, l->d->w.diags, is_file ? l->d->uri + 7 : l->d->uri, l->d->text,
+                                   is_file ? &reader : NULL, &l->s->options);
   return STC_OK;
 }
 

@@ -10,8 +10,12 @@
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/compare.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The kind of source that the ending of `name` announces. */
 static SourceKind source_kind(const char *name) {
@@ -133,6 +137,42 @@ static StcStatus program_fill(void *arg) {
   return STC_OK;
 }
 
+/* The text of a file that the program includes. */
+static char *read_included(void *user, const char *path, const char **why) {
+  Workspace *w = user;
+  size_t size;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat s;
+  bool ok = fd >= 0 && fstat(fd, &s) == 0;
+  *why = ok ? NULL : strerror(errno);
+  if (fd >= 0)
+    close(fd);
+  if (ok && S_ISDIR(s.st_mode))
+    *why = strerror(EISDIR);
+  char *text = *why ? NULL : file_read(w, path, &size);
+  if (text && strlen(text) != size)
+    *why = "it holds a NUL byte";
+  return *why ? NULL : text;
+}
+
+/* The file's path without links, or what it is called. */
+static const char *identity_of(void *user, const char *path) {
+  Workspace *w = user;
+  char *real = realpath(path, NULL);
+  const char *copy = arena_strdup(w->arena, real ? real : path);
+  free(real);
+  return copy;
+}
+
+FileReader program_reader(Workspace *w) { return (FileReader){w, read_included, identity_of}; }
+
+/* Puts what the program includes in place. */
+static StcStatus include_all(StcProgram *p, char *text) {
+  const FileReader reader = program_reader(&p->w);
+  p->text = p->kind == SOURCE_STN ? frontend_include(p->w.arena, p->w.diags, p->file, text, &reader) : text;
+  return p->text ? STC_OK : STC_INPUT;
+}
+
 /* What stc_compile_* hand to program_copy. */
 typedef struct CopyArgs {
   StcProgram *p;
@@ -154,15 +194,14 @@ static StcStatus program_copy(void *arg) {
   diags_enable_remarks(p->w.diags, p->options.remarks);
   if (c->path) {
     size_t size;
-    p->text = file_read(&p->w, c->path, &size);
-    if (!p->text)
+    char *text = file_read(&p->w, c->path, &size);
+    if (!text)
       return STC_IO;
-    if (strlen(p->text) != size)
+    if (strlen(text) != size)
       return context_error(p->w.context, "%s: holds a NUL byte; a program is text", p->file), STC_INPUT;
-  } else {
-    p->text = arena_strdup(a, c->text);
+    return include_all(p, text);
   }
-  return STC_OK;
+  return include_all(p, arena_strdup(a, c->text));
 }
 
 /* Makes the program from `text`, or from the file `path` if that is not NULL; with `cut` for a part of its grid,

@@ -165,6 +165,8 @@ typedef struct Declared {
 /* Is it of vectors or structs, of one component perhaps, so that its components have names of their own? */
 static inline bool declared_has_parts(const Declared *d) { return d->type >= TY_COMPOSITE; }
 
+/* How files that a program includes are read, into the workspace. */
+FileReader program_reader(Workspace *w);
 /* What a program was read from, and how it is to be compiled; all strings are the program's own. */
 struct StcProgram {
   Workspace w;

@@ -116,6 +116,8 @@ Diags *diags_new(Arena *a, DiagFn fn, void *user);
 Diags *diags_quiet(Arena *a);
 /* Registers the source `text` (not copied) under `name` and returns its file index. */
 int diags_add_source(Diags *d, const char *name, const char *text);
+/* From line `line` on, the text of source `file` is at `text` (not copied). */
+void diags_add_part(Diags *d, int file, int line, const char *text);
 /* Reports; a note belongs to the message before it. */
 void diag_error(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void diag_warning(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

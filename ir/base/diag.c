@@ -3,9 +3,17 @@
 
 #include <string.h>
 
-/* A text that places refer to. */
+/* Where the lines of a source from `line` on begin. */
+typedef struct SourcePart {
+  int line;
+  const char *text;
+} SourcePart;
+
+/* A text that places refer to, in parts by rising lines. */
 typedef struct Source {
-  const char *name, *text;
+  const char *name;
+  int nparts;
+  SourcePart *parts;
 } Source;
 
 struct Diags {
@@ -39,9 +47,17 @@ Diags *diags_new(Arena *a, DiagFn fn, void *user) {
 Diags *diags_quiet(Arena *a) { return diags_new(a, drop_message, NULL); }
 
 int diags_add_source(Diags *d, const char *name, const char *text) {
-  Source s = {arena_strdup(d->arena, name), text};
+  Source s = {arena_strdup(d->arena, name), 0, NULL};
   ARENA_PUSH(d->arena, d->sources, d->nsources, s);
+  if (text)
+    diags_add_part(d, d->nsources - 1, 1, text);
   return d->nsources - 1;
+}
+
+void diags_add_part(Diags *d, int file, int line, const char *text) {
+  Source *s = &d->sources[file];
+  SourcePart part = {line, text};
+  ARENA_PUSH(d->arena, s->parts, s->nparts, part);
 }
 
 int diags_errors(const Diags *d) { return d->errors; }
@@ -61,6 +77,14 @@ static const char *source_line(Arena *a, const char *text, int line) {
     text++;
   }
   return arena_strndup(a, text, strcspn(text, "\r\n"));
+}
+
+/* The same of a source. */
+static const char *line_of(Arena *a, const Source *s, int line) {
+  int i = s->nparts - 1;
+  while (i > 0 && s->parts[i].line > line)
+    i--;
+  return i < 0 ? NULL : source_line(a, s->parts[i].text, line - s->parts[i].line + 1);
 }
 
 /* Decides by kind, number of errors so far and the message before whether a message is shown, and counts it. */
@@ -85,8 +109,7 @@ static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap)
     m.file = d->sources[at.file].name;
     m.line = at.line;
     m.col = at.col;
-    if (d->sources[at.file].text)
-      m.source = source_line(d->arena, d->sources[at.file].text, at.line);
+    m.source = line_of(d->arena, &d->sources[at.file], at.line);
   }
   d->fn(d->user, &m);
 }

@@ -70,14 +70,14 @@ def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, define
 def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
             opt_level: Optional[int] = None, contract: bool = True, fast_math: bool = False, hoist: bool = True, check_finite: Union[bool, int] = False,
             check_bounds: bool = False, passes: Optional[str] = None, arch: Optional[str] = None,
-            defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn", **knobs: Unpack[Knobs]) -> "Program":
+            defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn", base: Union[str, os.PathLike, None] = None, **knobs: Unpack[Knobs]) -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
     The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps".
     grid: the extents that the choice of a schedule is to suit. contract: a*b+c may be rounded once.
     hoist: what no step changes may be computed once, on the host. check_finite: look for NaN and infinities
     after every so many steps. arch: "host", "sm_90", "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params'
-    new defaults. name: what messages call a text.
+    new defaults. name: what messages call a text. base: the folder from which a text includes files, by default that of its name.
     Raises InputError with file, line and column if the program is wrong.
     """
     _knobs.check("compile", knobs)
@@ -91,7 +91,7 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
         path = os.fsencode(source)
         read = lambda: lib.stc_compile_file(context.handle, path, c.byref(options), c.byref(handle))  # noqa: E731
     else:
-        names = text("name", name), text("the program", source)
+        names = text("name", os.path.join(os.fspath(base), name) if base is not None else name), text("the program", source)
         read = lambda: lib.stc_compile_string(context.handle, *names, c.byref(options), c.byref(handle))  # noqa: E731
     status = context.make((options, keep, handle), read, lambda: lib.stc_program_free(handle))
     if status:

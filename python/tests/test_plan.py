@@ -60,6 +60,17 @@ def test_bits(device):
     np.testing.assert_array_equal(run["P"], ((p << np.uint32(13)) ^ (p >> np.uint32(3))) + np.uint32(1) & ~np.uint32(16))
 
 
+def test_include(tmp_path):
+    (tmp_path / "ops.stn").write_text("op twice(X) = 2 * X;")
+    text = 'grid G = [0 .. 9], 3; field P : f32 on G; include "ops.stn"; stencil s(P)[G] = twice(P);'
+    with pytest.raises(stc.InputError, match="cannot include"):
+        stc.compile(text)
+    run = stc.compile(text, base=tmp_path).plan(device="host:1")
+    run["P"] = np.ones(10, "f4")
+    run(1)
+    np.testing.assert_array_equal(run["P"], np.full(10, 2, "f4"))
+
+
 def test_views_are_live(heat_text, heat_numpy):
     a = rng.random((64, 48), np.float32)
     run = stc.compile(heat_text, schedule="overlap", T=3).plan(device="host:1")

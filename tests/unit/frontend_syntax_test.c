@@ -3,8 +3,8 @@
 
 static const FrontendCase cases[] = {
     {"include_of_c", "#include <math.h>\n" GRID1 INNER1 "A;\n",
-     "1:1: error: there is no preprocessor, and nothing to include: functions such as sqrt are part of the language, "
-     "and a program is one file\n"},
+     "1:1: error: there is no preprocessor: functions such as sqrt are part of the language; a file of declarations is "
+     "included by include \"FILE.stn\";\n"},
     {"define_of_c", "#define R 2\n" GRID1 INNER1 "A;\n",
      "1:1: error: there is no preprocessor: write const NAME = VALUE; or a macro, op NAME(X) = ...;\n"},
     {"pragma_of_c", "#  pragma once\n" GRID1 INNER1 "A;\n",

@@ -92,7 +92,7 @@ typedef struct Command {
 
 /* The rule for make that says of what files the `n` outputs were made: the program, plugins, databases of schedules.
  * NULL after an error where a rule cannot have the name of one. */
-char *depfile_text(const Command *c, const char *const *outputs, int n);
+char *depfile_text(const Command *c, const StcProgram *p, const char *const *outputs, int n);
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);
 /* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4"; or takes `words` for the
