@@ -177,7 +177,10 @@ static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, con
     return check_error(c, env, loc,
                        "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
                        "or at an older level",
-                       sym->name, c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_words(sym));
+                       sym->name,
+                       !strcmp(sym->name, "point")             ? "the number of a point"
+                       : c->function && sym->kind == SYM_VALUE ? "a let of a function"
+                                                               : symbol_words(sym));
   if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
     return check_not_allowed(c, env, loc, sym->name);
   Expr *e = ARENA_NEW(c->arena, Expr);
@@ -639,8 +642,14 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
       return;
   if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name) &&
       !check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") &&
-      !(e->kind == EXPR_CALL && check_is_random(c, e->name)))
-    check_undefined(c, NULL, e->loc, e->name, NULL);
+      !(e->kind == EXPR_CALL && check_is_random(c, e->name))) {
+    if (!strcmp(e->name, "point"))
+      check_error(c, NULL, e->loc,
+                  "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "
+                  "with 'point'");
+    else
+      check_undefined(c, NULL, e->loc, e->name, NULL);
+  }
 }
 
 /* All names in the part `e` of the body of `op`, within the reductions of `env`. */
