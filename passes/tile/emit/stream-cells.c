@@ -56,9 +56,21 @@ static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
   return cells_beside(f->cells, &f->b, line, c->e + (int)to[x], make_cell, f);
 }
 
+/* Are cells of window `w` filled beyond the field's region in dimension `d`? Not where tiles are fitted to the grid:
+ * the first and the last have no cells beyond it there. */
+static bool is_filled(const Flow *f, const Window *w, int d) { return w->filled && !f->k->over[d]; }
+
+/* What of `rules`, by which version `v` is accessed, cells that are filled leave to the access. */
+static Rules left_rules(const Flow *f, Version v, const Rules *rules) {
+  Rules left = *rules;
+  for (int d = 0; d < f->rank; d++)
+    if (left.dim[d] == OUTSIDE_CONST && is_filled(f, &f->st->w[v.field][v.version], d))
+      left.dim[d] = OUTSIDE_NONE;
+  return left;
+}
+
 /* Point.access. */
 static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
-  static const Rules none;
   const FlowCell *c = p->user;
   Flow *f = c->f;
   Version from = launch_reads(f->l, field, c->i);
@@ -68,8 +80,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->w[from.field][from.version].direct)
     return flow_own_cell(f, from.field, f->st->lag[c->i] - c->phase, c->j, c->e);
-  bool filled = f->st->w[from.field][from.version].filled;
-  return access_beside(b, p->m, from.field, from.version, filled ? &none : rules, c->w, off, cell_beside, p->user);
+  Rules left = left_rules(f, from, rules);
+  return access_beside(b, p->m, from.field, from.version, &left, c->w, off, cell_beside, p->user);
 }
 
 /* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
@@ -179,13 +191,14 @@ Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x) {
     return x;
   flow_coordinates(f, of->lag, j, e, g, w);
   for (int d = 0; d < f->rank; d++)
-    if (of->tested[d]) {
+    if (of->tested[d] && is_filled(f, of, d)) {
       box.lo[box.rank] = field->box.lo[d];
       box.hi[box.rank] = field->box.hi[d];
       at[box.rank++] = g[d];
     }
-  return build3(&f->b, OP_SELECT, build_inside(&f->b, box.rank, at, &box), x,
-                build_const(&f->b, field->type, field->outside_value));
+  return !box.rank ? x
+                   : build3(&f->b, OP_SELECT, build_inside(&f->b, box.rank, at, &box), x,
+                            build_const(&f->b, field->type, field->outside_value));
 }
 
 /* Starts the cell at element e of line j for instance `i`, and the point that it is. */
