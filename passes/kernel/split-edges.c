@@ -406,6 +406,8 @@ Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) 
     split_launches(m, &m->host.seqs[i], s);
   for (int i = 0; i < m->nreductions; i++)
     split_launches(m, &m->reductions[i].seq, s);
+  for (int i = 0; i < m->nprobes; i++)
+    split_launches(m, &m->probes[i].seq, s);
   for (int i = 0; i < count; i++)
     if (s[i].versions) {
       simplify_kernel(c, m, &m->kernels[i]);
