@@ -1,5 +1,7 @@
-/* driver/split/peers.c: which ranks of this machine are still there. Neither Open MPI nor MPICH tells the others of a
- * rank that was killed: they wait for its messages until the launcher ends them, too, if it does. */
+/* driver/split/peers.c: which ranks are still there: those of this machine as this rank sees them, those of others as
+ * their machines tell (ring.h). Neither Open MPI nor MPICH tells the others of a rank that was killed: they wait for
+ * its messages until the launcher ends them, too, if it does. */
+#include "driver/split/ring.h"
 #include "driver/split/split.h"
 
 #include <errno.h>
@@ -17,21 +19,23 @@
 enum { LAUNCHER_HAS = 10000 };
 
 /* What ranks tell each other of themselves: where process numbers mean the same (a boot of a machine, and a namespace
- * in it), theirs, and the socket on which it is told that a rank ends by itself. */
+ * in it), theirs, and the socket on which it is told news (ring.h). */
 typedef struct Peer {
-  char boot[40];
+  char boot[40], host[64];
   uint64_t space;
   int64_t process;
   struct sockaddr_un at;
   socklen_t length;
 } Peer;
 
-/* ends[i] waits for the end of rank i (pidfd_open; -1: not known of), and behind them that of `ends[size]` for what the
- * socket brings. */
+/* ends[i] waits for the end of rank i (pidfd_open; -1: not known of), behind them that of `ends[size]` for what the
+ * socket brings, then those of the ring, if there is one. machine: ring_open. */
 struct Peers {
   int rank, size;
   pthread_t thread;
   Peer *all;
+  int *machine;
+  Ring *ring;
   struct pollfd *ends;
 };
 
@@ -44,6 +48,8 @@ static int describe(Peer *p) {
     p->boot[0] = 0;
   if (fd >= 0)
     close(fd);
+  if (gethostname(p->host, sizeof p->host - 1) != 0)
+    p->host[0] = 0;
   p->space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : 0;
   p->process = getpid();
   p->at.sun_family = AF_UNIX;
@@ -55,40 +61,87 @@ static int describe(Peer *p) {
   return fd;
 }
 
-/* Can rank `i` be seen from here? */
-static bool is_near(const Peers *p, int i) {
-  const Peer *own = &p->all[p->rank], *other = &p->all[i];
-  return i != p->rank && own->boot[0] && own->space && own->space == other->space && other->length &&
-         strcmp(own->boot, other->boot) == 0;
+/* Are two ranks on one computer, perhaps in containers of their own? */
+static bool is_beside(const Peer *a, const Peer *b) { return a->boot[0] && strcmp(a->boot, b->boot) == 0; }
+
+/* Are two ranks on one machine, such that they see each other's processes? */
+static bool is_near(const Peer *a, const Peer *b) {
+  return a->space && a->space == b->space && a->length && b->length && is_beside(a, b);
 }
 
-/* Says which rank has ended, if no rank before this one is there to do so. */
-static void speak(const Peers *p) {
-  int gone = -1;
+/* Is rank `i` another one of this machine? */
+static bool is_seen(const Peers *p, int i) { return i != p->rank && p->machine[i] == p->machine[p->rank]; }
+
+/* Says that a rank has ended. */
+static void speak(const Peers *p, int64_t gone) {
+  const Peer *of = &p->all[gone];
+  fprintf(stderr,
+          "stc: error: rank %lld of %d (process %lld%s%s) has ended, killed perhaps, and the others cannot go on "
+          "without it\n",
+          (long long)gone, p->size, (long long)of->process, p->ring ? " on " : "", p->ring ? of->host : "");
+  fflush(stderr);
+}
+
+/* Which rank of this machine has ended, as poll has found; NEWS_NONE: none. `*first`: is this rank the lowest left? */
+static int64_t see(const Peers *p, bool *first) {
+  int64_t gone = NEWS_NONE;
+  *first = true;
   for (int i = p->size - 1; i >= 0; i--)
     if (p->ends[i].revents)
       gone = i;
   for (int i = 0; i < p->rank; i++)
-    if (p->ends[i].fd >= 0 && !p->ends[i].revents)
-      return;
-  fprintf(stderr,
-          "stc: error: rank %d of %d (process %lld) has ended, killed perhaps, and the others cannot go on without "
-          "it\n",
-          gone, p->size, (long long)p->all[gone].process);
-  fflush(stderr);
+    *first = *first && !(p->ends[i].fd >= 0 && !p->ends[i].revents);
+  return gone;
+}
+
+/* Tells rank `i` of this machine. */
+static void tell(const Peers *p, int i, int64_t news) {
+  const Peer *to = &p->all[i];
+  while (sendto(p->ends[p->size].fd, &news, sizeof news, 0, (const struct sockaddr *)&to->at, to->length) < 0 &&
+         errno == EINTR)
+    ;
+}
+
+/* Tells the others of this machine. */
+static void tell_near(const Peers *p, int64_t news) {
+  for (int i = 0; i < p->size; i++)
+    if (is_seen(p, i))
+      tell(p, i, news);
+}
+
+/* Waits for news, and tells those who cannot know them. `*speaks`: is it for this rank to say them? */
+static int64_t hear(Peers *p, bool *speaks) {
+  struct pollfd *told = &p->ends[p->size], *ring = told + 1;
+  int64_t news = NEWS_NONE;
+  *speaks = false;
+  while (news == NEWS_NONE) {
+    int patience = p->ring ? ring_polls(p->ring, ring) : -1,
+        seen = poll(p->ends, (nfds_t)(p->size + 1 + (p->ring ? RING_POLLS : 0)), patience);
+    if (seen < 0 && errno != EINTR)
+      return NEWS_ENDS;
+    if (seen < 0 || (told->revents && recv(told->fd, &news, sizeof news, MSG_DONTWAIT) == sizeof news))
+      continue;
+    news = see(p, speaks);
+    if (news != NEWS_NONE || !p->ring || (news = ring_hear(p->ring, ring, seen == 0)) == NEWS_NONE)
+      continue;
+    tell_near(p, news);
+    *speaks = ring_speaks(p->ring, news);
+  }
+  if (p->ring && news != NEWS_ENDS)
+    ring_say(p->ring, news);
+  return news;
 }
 
 /* The thread's life: until this or another rank ends by itself, or another one just so. */
 static void *watch(void *arg) {
   Peers *p = arg;
-  int told = p->size;
-  int seen;
-  while ((seen = poll(p->ends, (nfds_t)p->size + 1, -1)) < 0 && errno == EINTR)
-    ;
-  if (seen <= 0 || p->ends[told].revents)
+  bool speaks;
+  int64_t news = hear(p, &speaks);
+  if (news < 0)
     return NULL;
-  speak(p);
-  if (poll(&p->ends[told], 1, LAUNCHER_HAS) == 0)
+  if (speaks)
+    speak(p, news);
+  if (poll(&p->ends[p->size], 1, LAUNCHER_HAS) == 0)
     _exit(STC_DEVICE);
   return NULL;
 }
@@ -98,7 +151,9 @@ static void discard(Peers *p) {
   for (int i = 0; i <= p->size; i++)
     if (p->ends[i].fd >= 0)
       close(p->ends[i].fd);
+  ring_close(p->ring);
   free(p->ends);
+  free(p->machine);
   free(p->all);
   free(p);
 }
@@ -108,49 +163,65 @@ static int open_ends(Peers *p, int socket) {
   int seen = 0;
   p->ends[p->size] = (struct pollfd){.fd = socket, .events = POLLIN};
   for (int i = 0; i < p->size; i++) {
-    int fd = is_near(p, i) ? (int)syscall(SYS_pidfd_open, (pid_t)p->all[i].process, 0) : -1;
+    int fd = is_seen(p, i) ? (int)syscall(SYS_pidfd_open, (pid_t)p->all[i].process, 0) : -1;
     p->ends[i] = (struct pollfd){.fd = fd, .events = POLLIN};
     seen += fd >= 0;
   }
   return seen;
 }
 
+/* Finds the machines that the ranks are on, and those on this computer. */
+static void find_machines(Peers *p, bool *beside) {
+  for (int i = 0; i < p->size; i++) {
+    int j = 0;
+    while (j < i && (p->machine[j] != j || !is_near(&p->all[i], &p->all[j])))
+      j++;
+    p->machine[i] = j;
+    beside[i] = is_beside(&p->all[p->rank], &p->all[i]);
+  }
+}
+
 void peers_watch(Net *net) {
   Peer own;
+  size_t n = (size_t)net->size;
   Peers *p = calloc(1, sizeof *p);
-  Peer *all = malloc((size_t)net->size * sizeof *all);
-  struct pollfd *ends = malloc(((size_t)net->size + 1) * sizeof *ends);
-  if (!p || !all || !ends)
+  Peer *all = malloc(n * sizeof *all);
+  int *machine = malloc(n * sizeof *machine);
+  bool *beside = malloc(n * sizeof *beside);
+  struct pollfd *ends = malloc((n + 1 + RING_POLLS) * sizeof *ends);
+  if (!p || !all || !machine || !beside || !ends)
     net->abort(net, STC_MEMORY);
   int socket = describe(&own);
   net->gather(net, &own, sizeof own, all);
-  *p = (Peers){.rank = net->rank, .size = net->size, .all = all, .ends = ends};
-  if (open_ends(p, socket) && pthread_create(&p->thread, NULL, watch, p) == 0)
+  *p = (Peers){.rank = net->rank, .size = net->size, .all = all, .machine = machine, .ends = ends};
+  find_machines(p, beside);
+  p->ring = ring_open(net, machine, beside);
+  free(beside);
+  if ((open_ends(p, socket) || p->ring) && pthread_create(&p->thread, NULL, watch, p) == 0)
     net->peers = p;
   else
     discard(p);
 }
 
-/* Tells rank `i`. */
-static void tell(const Peers *p, int i) {
-  const Peer *to = &p->all[i];
-  while (sendto(p->ends[p->size].fd, "", 1, 0, (const struct sockaddr *)&to->at, to->length) < 0 && errno == EINTR)
-    ;
+/* Ends the watching, with news for this rank. */
+static void stop(Net *net, int64_t news) {
+  Peers *p = net->peers;
+  net->peers = NULL;
+  tell(p, p->rank, news);
+  pthread_join(p->thread, NULL);
+  if (p->ring)
+    ring_say(p->ring, NEWS_ENDS);
+  discard(p);
 }
 
-void peers_tell(const Net *net) {
-  const Peers *p = net->peers;
-  for (int i = 0; p && i < p->size; i++)
-    if (is_near(p, i))
-      tell(p, i);
+void peers_tell(Net *net) {
+  if (!net->peers)
+    return;
+  tell_near(net->peers, NEWS_ABORTS);
+  stop(net, NEWS_ABORTS);
 }
 
 void peers_unwatch(Net *net) {
-  Peers *p = net->peers;
-  net->peers = NULL;
-  if (!p)
-    return;
-  tell(p, p->rank);
-  pthread_join(p->thread, NULL);
-  discard(p);
+  if (net->peers)
+    stop(net, NEWS_ENDS);
 }

@@ -14,6 +14,7 @@
  *   lists.c         lists of points, for the parts
  *   ranks.c         the interface of plans over several processes, fields of parts
  *   net.c           joining the ranks of a run          peers.c         which of them are still there
+ *   ring.c, ring.h  how machines tell each other of that
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   segments.c      memory that ranks of one machine have in common
@@ -244,13 +245,13 @@ int net_launched_rank(void);
 /* Opens the module in file `module` (NULL: where it lies) and joins the ranks of `communicator` (NetModule.open). */
 StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **out);
 void net_close(Net *net);
-/* peers.c: all ranks call it: from now on, until peers_unwatch, the lowest rank that is left on this machine says which
- * one has ended there without a word, killed or crashed, and where the launcher does not end the others they end
- * themselves after ten seconds, with STC_DEVICE. peers_unwatch is for before ranks leave each other, which none does
- * before all have called it; peers_tell for a rank that ends by itself. */
+/* peers.c: all ranks call it: from now on, until peers_unwatch, the lowest rank that is left on a machine says which
+ * one has ended there without a word, killed or crashed, or, where none is left, another machine does, and where the
+ * launcher does not end the others they end themselves after ten seconds, with STC_DEVICE. peers_unwatch is for before
+ * ranks leave each other, which none does before all have called it; peers_tell for a rank that ends by itself. */
 typedef struct Peers Peers;
 void peers_watch(Net *net);
-void peers_tell(const Net *net);
+void peers_tell(Net *net);
 void peers_unwatch(Net *net);
 /* A rank alone, without MPI: its parts need no whole grid beside them either. */
 StcStatus net_open_alone(StcContext *c, Net **out);

@@ -1,6 +1,7 @@
 """killed.py HOW[,PATTERN] FOLDER COMMAND...: starts several processes, and kills one of them (HOW is one_rank, or first_rank, which
-writes) or sends all of them Ctrl-C (control_c). All must be gone soon, and FOLDER as it was but for names that match
-PATTERN, of which there must be some. One of the ranks that are left says which one is missing."""
+writes, or second_rank with a launcher that was stopped and ends nobody) or sends all of them Ctrl-C (control_c). All must be gone soon,
+and FOLDER as it was but for names that match PATTERN, of which there must be some. One of the ranks that are left says which one is
+missing. Where some have process numbers of their own, as ranks of several machines have, the message says the machine, too."""
 import fnmatch
 import os
 import signal
@@ -31,12 +32,35 @@ def children(word):
     return found
 
 
+def is_over(pid):
+    """Has the process ended, whether or not its parent knows?"""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def watches(pid):
     """Does the process wait for the end of others (pidfd_open)?"""
     try:
         return any("pidfd" in os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return False
+
+
+def own_number(pid):
+    """The number by which the process knows itself."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(line for line in file if line.startswith("NSpid:")).split()[-1]
+
+
+def linked(pids):
+    """Have the processes that do not see each other had time to connect?"""
+    spaces = {os.readlink(f"/proc/{pid}/ns/pid") for pid in pids}
+    if len(spaces) > 1:
+        time.sleep(3)
+    return len(spaces) > 1
 
 
 def ended(kill):
@@ -46,17 +70,23 @@ def ended(kill):
     run = subprocess.Popen(command, env=dict(os.environ, STC_TEST_RUN=word.split("=")[1]), stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, start_new_session=True)
     wait("the processes do not begin", lambda: len(children(word)) >= 3 or run.poll() is not None)
-    wait("they do not watch each other", lambda: all(map(watches, children(word))) or run.poll() is not None)
+    far = linked(children(word))
+    wait("they do not watch each other", lambda: far or all(map(watches, children(word))) or run.poll() is not None)
     if pattern:
         wait("nothing is written", lambda: fnmatch.filter(set(os.listdir(folder)) - set(before), pattern) or run.poll() is not None)
     time.sleep(0.4)
     assert run.poll() is None, run.stderr.read().decode()
-    killed = kill(run, children(word))
+    known = {pid: own_number(pid) for pid in children(word)}
+    killed = known.get(kill(run, sorted(known)))
+    if kill is second_rank:
+        wait("processes are left", lambda: all(map(is_over, known)), GONE)
+        os.killpg(run.pid, signal.SIGCONT)
     wait("the launcher goes on", lambda: run.poll() is not None, GONE)
     wait("processes are left", lambda: not children(word), GONE)
     assert run.returncode not in (0, 124), f"the launcher ended with {run.returncode}"
     told = run.stderr.read().decode()
-    assert told.count("has ended") == (killed is not None) and (killed is None or f"(process {killed}) has ended" in told), told
+    on = f" on {os.uname().nodename}" if far else ""
+    assert told.count("has ended") == (killed is not None) and (killed is None or f"(process {killed}{on}) has ended" in told), told
     left = [name for name in sorted(os.listdir(folder)) if name not in before]
     whole = fnmatch.filter(left, pattern)
     assert left == whole, f"left behind: {sorted(set(left) - set(whole))}"
@@ -75,9 +105,25 @@ def first_rank(_, pids):
     return min(pids)
 
 
+def second_rank(run, pids):
+    """Stops the launcher, and kills the second process."""
+    os.kill(launcher(run.pid), signal.SIGSTOP)
+    os.kill(pids[1], signal.SIGKILL)
+    return pids[1]
+
+
+def launcher(pid):
+    """The process that mpirun is in: below `timeout`."""
+    with open(f"/proc/{pid}/comm") as file:
+        if file.read().strip() != "timeout":
+            return pid
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return int(file.read().split()[0])
+
+
 def control_c(run, _):
     """Ctrl-C, as a terminal sends it: to all of the session."""
     os.killpg(run.pid, signal.SIGINT)
 
 
-ended({"one_rank": one_rank, "first_rank": first_rank, "control_c": control_c}[how])
+ended({"one_rank": one_rank, "first_rank": first_rank, "second_rank": second_rank, "control_c": control_c}[how])
