@@ -124,16 +124,22 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
 /* Does this rank read and write? The one that leads does, or, where none has the whole grid, all do. */
 static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lean; }
 
-/* What the run starts from, and its files opened. *steps: those to make. */
-static StcStatus start_run(Job *j, int64_t *steps) {
+/* What the run starts from. *steps: those to make. */
+static StcStatus give_start(Job *j, int64_t *steps) {
   *steps = j->c->steps;
   kept_open(j);
   outputs_facts(j);
   bool lean = j->plan->split && j->plan->split->lean;
   bool parts = lean && !j->c->restart;
   StcStatus s = parts ? give_parts(j) : has_files(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
-  if (!s && j->c->first_step > 0)
-    s = stc_plan_first_step(j->plan, j->c->first_step);
+  return !s && j->c->first_step > 0 ? stc_plan_first_step(j->plan, j->c->first_step) : s;
+}
+
+/* What the run starts from, until when Ctrl-C may end the process at once, and its files opened. *steps: those to make.
+ */
+static StcStatus start_run(Job *j, int64_t *steps) {
+  StcStatus s = give_start(j, steps);
+  ending_allow(NULL);
   if (s)
     return s;
   j->progress.start = j->progress.drawn = clock_seconds();
@@ -263,8 +269,8 @@ static void say_stopped(void *user) {
   context_error(j->c->context, "stopped; no file was written");
 }
 
-/* Lets Ctrl-C end the process at once until the run begins, while compilers run, unless others wait for it; or no more.
- */
+/* Lets Ctrl-C end the process at once until the run begins, while compilers run and fields are filled, unless others
+ * wait for it. */
 static void allow_end(Job *j) {
   const Ending soon = {.grace = 0.1, .last = say_stopped, .user = j};
   ending_allow(j->net && j->net->size > 1 ? NULL : &soon);
@@ -287,8 +293,9 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
     s = ranks_same_program(j);
   if (!s)
     s = make_plan(j, device);
-  ending_allow(NULL);
-  if (!s)
+  if (s)
+    ending_allow(NULL);
+  else
     s = run_plan(j, written);
   series_free(&j->series);
   kept_close(j);
