@@ -493,8 +493,8 @@ typedef struct CheckedList {
   Symbol *field, *next;
 } CheckedList;
 
-/* Weights of a derivative on points that lie unevenly: the array of them, but for its name and what is counted when all
- * that the program declares has its number; its symbol. */
+/* What launching makes of coordinates, the weights of a derivative on points that lie unevenly or their places beyond
+ * the ends: the array, which gets its number when all that the program declares has one; its symbol. */
 typedef struct CheckedWeights {
   ParamArray head;
   Symbol *array;
@@ -550,12 +550,13 @@ typedef struct Checker {
   const Decl *function;   /* which is in hand; NULL outside */
   int32_t level, inlined; /* blocks of for and if, and calls, around the place */
   int32_t depth, nodes;
-  bool gave_up;     /* too many nodes: reported once */
-  bool incomplete;  /* parts of the program could not be read, so what seems missing may be there */
-  Loc last_leave;   /* where an access out of its region was reported last */
-  int64_t order;    /* of the derivative whose points are being read, 0 in none */
-  int dim;          /* and its dimension */
-  bool grid_failed; /* a grid was declared, but wrongly; or its lack was reported */
+  bool gave_up;          /* too many nodes: reported once */
+  bool incomplete;       /* parts of the program could not be read, so what seems missing may be there */
+  Loc last_leave;        /* where an access out of its region was reported last */
+  int64_t order;         /* of the derivative whose points are being read, 0 in none */
+  int dim;               /* and its dimension */
+  bool uneven[MAX_RANK]; /* is it, or one about it, in a dimension whose coordinates an array has? */
+  bool grid_failed;      /* a grid was declared, but wrongly; or its lack was reported */
   int32_t nreported;
   struct {
     Loc loc;

@@ -163,15 +163,49 @@ static Expr *bound_of(Checker *c, const Expr *bound) {
   return wide;
 }
 
-/* How far the point, moved by `by`, is from the grid's lower end in dimension `d`: if it is moved, at least 0, and no
- * more than the upper end is. */
+/* How far the point, moved by `by`, is from the grid's lower end in dimension `d`. */
 static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
-  const Range *r = &c->grid->decl->region->ranges[d];
-  Expr *index = index_at(c, d, by, loc), *first = bound_of(c, r->lo);
-  if (by)
-    index = whole(c, OP_MAX, whole(c, OP_MIN, index, r->hi ? bound_of(c, r->hi) : first), first);
+  Expr *first = bound_of(c, c->grid->decl->region->ranges[d].lo);
   Const k;
-  return fold_const(c, first, &k) ? check_plus(c, index, -k.i) : whole(c, OP_SUB, index, first);
+  return fold_const(c, first, &k) ? index_at(c, d, by - k.i, loc) : whole(c, OP_SUB, index_at(c, d, by, loc), first);
+}
+
+/* The hidden array that launching makes as `head` says of the coordinates of dimension `d`. */
+static Symbol *made_of(Checker *c, int d, ParamArray head) {
+  const ParamArray *z = &c->m->param_arrays[c->coordinates[d]->index];
+  head.role = ARRAY_WEIGHTS;
+  head.from = c->coordinates[d]->index;
+  head.extent = affine_scale(c->arena, affine_add_const(z->extent, 2 * (int64_t)head.beyond), head.points);
+  for (int i = 0; i < c->nweights; i++) {
+    const ParamArray *b = &c->weights[i].head;
+    if (b->type == head.type && b->from == head.from && b->derivative == head.derivative && b->points == head.points &&
+        b->side == head.side && b->beyond == head.beyond)
+      return c->weights[i].array;
+  }
+  head.name = arena_printf(c->arena, "%s.weights.%d", z->name, c->nweights + 1);
+  CheckedWeights w = {head, ARENA_NEW(c->arena, Symbol)};
+  *w.array = (Symbol){.kind = SYM_ARRAY, .name = head.name, .loc = head.loc, .type = head.type, .index = -1};
+  ARENA_PUSH(c->arena, c->weights, c->nweights, w);
+  return w.array;
+}
+
+void check_add_weights(Checker *c) {
+  for (int i = 0; i < c->nweights; i++) {
+    c->weights[i].array->index = c->m->nparam_arrays;
+    ARENA_PUSH(c->arena, c->m->param_arrays, c->m->nparam_arrays, c->weights[i].head);
+  }
+}
+
+/* How many points beyond the grid's ends are to be known where points are looked at that lie `by` from the one in hand:
+ * one of few numbers, so that there are few arrays. -1 after reporting that they are too many. */
+static int beyond_of(Checker *c, const Env *env, Loc loc, int64_t by) {
+  enum { AT_ONCE = 32 };
+  int64_t far = by < 0 ? -by : by;
+  if (far <= MAX_WEIGHED_BEYOND)
+    return (int)((far + AT_ONCE - 1) / AT_ONCE * AT_ONCE);
+  check_error(c, env, loc, "coordinates of points that an array has are known %d points away at most, not %lld",
+              MAX_WEIGHED_BEYOND, (long long)far);
+  return -1;
 }
 
 /* Element `index` of the array. */
@@ -193,6 +227,17 @@ static Expr *as_real(Checker *c, Expr *x) {
 
 /* ---- coord */
 
+/* The place of the point, moved by `by`, in dimension `d`, which has an array of coordinates. */
+static Expr *uneven_coord(Checker *c, const Env *env, Loc loc, int d, int64_t by) {
+  Symbol *array = c->coordinates[d];
+  int beyond = beyond_of(c, env, loc, by);
+  if (beyond < 0)
+    return check_bad(c, loc);
+  if (beyond)
+    array = made_of(c, d, (ParamArray){.type = array->type, .points = 1, .beyond = beyond, .loc = loc});
+  return as_real(c, element(c, array, from_first(c, d, by + beyond, loc)));
+}
+
 Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int d;
   if (e->n != 1)
@@ -201,7 +246,7 @@ Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shif
       !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d))
     return check_bad(c, e->loc);
   if (c->coordinates[d])
-    return as_real(c, element(c, c->coordinates[d], from_first(c, d, shift[d], e->loc)));
+    return uneven_coord(c, env, e->loc, d, shift[d]);
   Expr *x = as_real(c, index_at(c, d, shift[d], e->loc)),
        *h = as_type(c, c->spacing[d], c->real, &c->narrow[d][0], e->loc);
   return check_types(c, env, check_operation(c, OP_MUL, e->loc, 2, (Expr *[]){x, h}));
@@ -302,11 +347,14 @@ static Expr *value_at(const Diff *f, const int64_t *shift, int by) {
   off[f->dim] += by;
   int64_t order = c->order;
   int dim = c->dim;
+  bool uneven = c->uneven[f->dim];
+  c->uneven[f->dim] = c->coordinates[f->dim];
   c->order = f->way.order;
   c->dim = f->dim;
   Expr *x = check_value(c, check_expr(c, f->e->kids[0], f->env, off));
   c->order = order;
   c->dim = dim;
+  c->uneven[f->dim] = uneven;
   Type base = x->kind == EXPR_BAD ? TY_NONE : check_base(c, x->type);
   if (x->kind == EXPR_BAD || base == TY_F32 || base == TY_F64)
     return x;
@@ -365,37 +413,6 @@ static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
 
 /* ---- diff: on points that lie unevenly */
 
-/* The array of the weights of the derivative in numbers of type `t`, at `points` points. */
-static Symbol *weights_of(const Diff *f, Type t, int points) {
-  Checker *c = f->c;
-  const ParamArray *z = &c->m->param_arrays[c->coordinates[f->dim]->index];
-  ParamArray a = {.type = t,
-                  .extent = affine_scale(c->arena, z->extent, points),
-                  .role = ARRAY_WEIGHTS,
-                  .loc = f->e->loc};
-  a.from = c->coordinates[f->dim]->index;
-  a.derivative = f->way.n;
-  a.points = points;
-  a.side = f->way.side;
-  for (int i = 0; i < c->nweights; i++) {
-    const ParamArray *b = &c->weights[i].head;
-    if (b->type == t && b->from == a.from && b->derivative == a.derivative && b->points == points && b->side == a.side)
-      return c->weights[i].array;
-  }
-  a.name = arena_printf(c->arena, "%s.weights.%d", z->name, c->nweights + 1);
-  CheckedWeights w = {a, ARENA_NEW(c->arena, Symbol)};
-  *w.array = (Symbol){.kind = SYM_ARRAY, .name = a.name, .loc = a.loc, .type = t, .index = -1};
-  ARENA_PUSH(c->arena, c->weights, c->nweights, w);
-  return w.array;
-}
-
-void check_add_weights(Checker *c) {
-  for (int i = 0; i < c->nweights; i++) {
-    c->weights[i].array->index = c->m->nparam_arrays;
-    ARENA_PUSH(c->arena, c->m->param_arrays, c->m->nparam_arrays, c->weights[i].head);
-  }
-}
-
 /* Where point number `i` of those lies that the derivative needs there, as many as its order and its number. */
 static int uneven_place(const Diff *f, int i) { return f->way.side ? f->way.side * i : i % 2 ? (i + 1) / 2 : -(i / 2); }
 
@@ -403,22 +420,30 @@ static int uneven_place(const Diff *f, int i) { return f->way.side ? f->way.side
 static Expr *uneven(const Diff *f, const int64_t *shift) {
   Checker *c = f->c;
   Expr *x[MAX_REACH], *sum = NULL;
-  int points = f->way.order + f->way.n;
+  int points = f->way.order + f->way.n, beyond = beyond_of(c, f->env, f->e->loc, shift[f->dim]);
   if (f->way.half)
     return check_error(
         c, f->env, f->e->loc,
         "dimension %d has a launch-time array of coordinates, which says where whole points are, not halves: a "
         "derivative there is at the point itself, without 'at'",
         f->dim);
-  for (int i = points - 1; i >= 0; i--) {
+  for (int i = points - 1; i >= 0 && beyond >= 0; i--) {
     x[i] = value_at(f, shift, uneven_place(f, i));
     if (x[i]->kind == EXPR_BAD)
       return x[i];
   }
-  Symbol *array = weights_of(f, check_base(c, x[0]->type), points);
+  if (beyond < 0)
+    return check_bad(c, f->e->loc);
+  Symbol *array = made_of(c, f->dim,
+                          (ParamArray){.type = check_base(c, x[0]->type),
+                                       .derivative = f->way.n,
+                                       .points = points,
+                                       .side = f->way.side,
+                                       .beyond = beyond,
+                                       .loc = f->e->loc});
   Expr *count = check_leaf(c, EXPR_INT, TY_I64, f->e->loc, NULL);
   count->name = arena_printf(c->arena, "%d", points);
-  Expr *row = whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim], f->e->loc), count);
+  Expr *row = whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim] + beyond, f->e->loc), count);
   row = share(c, row, "row");
   for (int i = 0; i < points; i++)
     sum = join(f, OP_ADD, sum, join(f, OP_MUL, element(c, array, check_plus(c, row, i)), x[i]));

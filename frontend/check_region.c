@@ -217,26 +217,56 @@ static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long lo
                 message, by, f->name, outside_words(c->arena, ", "));
 }
 
-/* Bounds one access to `f` at `off` by f's region, by its constants or by launch checks. From a region without points
- * there is none. */
-static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
-  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++) {
-    int d = side / 2;
-    Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
-    if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
-      continue;
-    const char *message =
-        arena_printf(c->arena,
-                     "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
-                     access_text(c, f->name, off), box_text(c, c->region), box_text(c, &f->box), f->name,
-                     side % 2 ? "upper" : "lower", d);
-    if (r.n) {
-      add_check(c, loc, r, c->region, NULL, message);
-    } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
-      c->last_leave = loc;
+/* Reports that a derivative reads `f` over a seam, `by` points beyond it, which `message` says. */
+static void over_seam(Checker *c, Loc loc, const Symbol *f, unsigned long long by, const char *message,
+                      const Env *env) {
+  check_error(
+      c, env, loc,
+      "%s, by %llu: how far the last point is from the first is not known; shrink the stencil's region, or give "
+      "'%s' another rule: outside clamp, mirror or a constant",
+      message, by, f->name);
+}
+
+/* Bounds one access to `f` at `off` by f's region at its end number `side`, the lower and the upper one of each
+ * dimension, by its constants or by a launch check. seam: it is a derivative's access, and `f` goes on there. */
+static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off, int side, bool seam, const Env *env) {
+  int d = side / 2;
+  Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
+  if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
+    return;
+  const char *access = access_text(c, f->name, off), *from = box_text(c, c->region),
+             *end = side % 2 ? "upper" : "lower";
+  const char *message =
+      arena_printf(c->arena,
+                   "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
+                   access, from, box_text(c, &f->box), f->name, end, d);
+  if (seam)
+    message = arena_printf(
+        c->arena, "the derivative's access %s from region %s goes over the seam of '%s' at the %s end of dimension %d",
+        access, from, f->name, end, d);
+  if (r.n) {
+    add_check(c, loc, r, c->region, NULL, message);
+  } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
+    c->last_leave = loc;
+    if (seam)
+      over_seam(c, loc, f, 0 - (unsigned long long)r.c, message, env);
+    else
       leaves(c, loc, f, d, 0 - (unsigned long long)r.c, message, env);
-    }
   }
+}
+
+/* Bounds one access to `f` at `off` by f's region. From a region without points there is none. */
+static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
+  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++)
+    bound_side(c, loc, f, off, side, false, env);
+}
+
+/* Bounds an access of a derivative to the periodic field `f` where an array has the coordinates: that array does not
+ * say how long the way over the seam is. */
+static void stay_off_seam(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
+  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++)
+    if (c->uneven[side / 2])
+      bound_side(c, loc, f, off, side, true, env);
 }
 
 /* The region of `f`, which is read at `off` through a rule that is no constant, has points wherever c->region has, by
@@ -612,6 +642,8 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
     stay_inside(c, loc, f, off, env);
   else if (field->outside != OUTSIDE_CONST)
     need_points(c, loc, f, off, env);
+  if (field->outside == OUTSIDE_PERIODIC)
+    stay_off_seam(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
   else if (field->temp && c->in_reduction)

@@ -35,18 +35,20 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS } 
  * Of role ARRAY_WEIGHTS: `from` is the array of the coordinates of a dimension's points, which rise. For each of them
  * it has the weights by which the values at `points` points there make the derivative number `derivative`: at the point
  * and those about it from the nearest outwards, the upper one of two first (side 0), or at the point and those above
- * (1) or below it (-1): see weights_fill (run/weights.c). */
+ * (1) or below it (-1); where the derivative is number 0 and there is one point, the coordinates themselves. It has as
+ * much for `beyond` more points on either side, as which coordinates go on beyond the ends: see weights_fill
+ * (run/weights.c). */
 typedef struct ParamArray {
   const char *name;
   Type type;
   Affine extent;
   ArrayRole role;
   Loc loc;
-  int32_t from, derivative, points, side;
+  int32_t from, derivative, points, side, beyond;
 } ParamArray;
 
-/* Of such weights: the highest derivative, and the most points. */
-enum { MAX_WEIGHED_DERIVATIVE = 4, MAX_WEIGHED_POINTS = 20 };
+/* Of such weights: the highest derivative, the most points, and the most beyond an end. */
+enum { MAX_WEIGHED_DERIVATIVE = 4, MAX_WEIGHED_POINTS = 20, MAX_WEIGHED_BEYOND = 1 << 12 };
 
 /* A member of a composite type; name NULL in a vector. */
 typedef struct Member {

@@ -310,8 +310,8 @@ static json_t *arrays(const Writer *w) {
       set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : p->role == ARRAY_SERIES ? "series" : "weights"));
     if (p->role == ARRAY_WEIGHTS)
       set(o, "weights",
-          json_pack("{s:s, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
-                    (int)p->derivative, "points", (int)p->points, "side", (int)p->side));
+          json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
+                    (int)p->derivative, "points", (int)p->points, "side", (int)p->side, "beyond", (int)p->beyond));
     json_array_append_new(list, o);
   }
   return list;

@@ -30,13 +30,17 @@ bool coordinates_check(const Module *m, int array, int dim, const Const *scalars
   return true;
 }
 
-/* The `n` coordinates at `x`, of type `type`, as they go on beyond both ends: by the distance of the two last ones. */
+/* Coordinate number `i` of the `n` at `x`, of type `type`. Beyond an end they go on as their mirror image there, as the
+ * values of a field do that is mirrored: so places and values agree. One alone has others 1 apart. */
 static double coordinate(Type type, const void *x, int64_t n, int64_t i) {
-  int64_t end = i < 0 ? 0 : n - 1, inner = i < 0 ? 1 : n - 2;
-  if (i >= 0 && i < n)
-    return exec_get(type, x, i).f;
-  double last = exec_get(type, x, end).f, step = n > 1 ? last - exec_get(type, x, inner).f : i < 0 ? -1 : 1;
-  return last + (double)(i < 0 ? -i : i - end) * step;
+  double sum = 0, sign = 1;
+  if (n == 1)
+    return exec_get(type, x, 0).f + (double)i;
+  for (; i < 0 || i >= n; sign = -sign) {
+    sum += sign * 2 * exec_get(type, x, i < 0 ? 0 : n - 1).f;
+    i = i < 0 ? -i : 2 * n - 2 - i;
+  }
+  return sum + sign * exec_get(type, x, i).f;
 }
 
 /* Fornberg's recurrence (Math. Comp. 51, 1988): the weights of `count` points at the distances `x` in derivative `n`,
@@ -59,17 +63,24 @@ static void recur(int count, const double *x, int n, double w[MAX_WEIGHED_POINTS
   }
 }
 
+/* The weights of array `a` for point `i` of the `n` whose coordinates are at `from`, at `to`. */
+static void fill_point(const ParamArray *a, Type type, const void *from, int64_t n, int64_t i, void *to) {
+  double x[MAX_WEIGHED_POINTS], w[MAX_WEIGHED_POINTS][MAX_WEIGHED_DERIVATIVE + 1];
+  double here = coordinate(type, from, n, i);
+  for (int j = 0; j < a->points; j++) {
+    int at = a->side ? a->side * j : j % 2 ? (j + 1) / 2 : -j / 2;
+    x[j] = coordinate(type, from, n, i + at) - here;
+  }
+  recur(a->points, x, a->derivative, w);
+  for (int j = 0; j < a->points; j++) {
+    double value = a->derivative ? w[j][a->derivative] : here;
+    exec_put(a->type, to, (i + a->beyond) * a->points + j, const_convert((Const){.f = value}, TY_F64, a->type));
+  }
+}
+
 void weights_fill(const Module *m, int array, const Const *scalars, const void *from, void *to) {
   const ParamArray *a = &m->param_arrays[array], *z = &m->param_arrays[a->from];
   int64_t n = param_array_extent(z, scalars);
-  double x[MAX_WEIGHED_POINTS], w[MAX_WEIGHED_POINTS][MAX_WEIGHED_DERIVATIVE + 1];
-  for (int64_t i = 0; i < n; i++) {
-    for (int j = 0; j < a->points; j++) {
-      int at = a->side ? a->side * j : j % 2 ? (j + 1) / 2 : -j / 2;
-      x[j] = coordinate(z->type, from, n, i + at) - exec_get(z->type, from, i).f;
-    }
-    recur(a->points, x, a->derivative, w);
-    for (int j = 0; j < a->points; j++)
-      exec_put(a->type, to, i * a->points + j, const_convert((Const){.f = w[j][a->derivative]}, TY_F64, a->type));
-  }
+  for (int64_t i = -a->beyond; n > 0 && i < n + a->beyond; i++)
+    fill_point(a, z->type, from, n, i, to);
 }

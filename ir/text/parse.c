@@ -40,11 +40,13 @@ static void parse_struct(Parser *p) {
 /* Reads of what an array has the weights, after the word. */
 static void parse_weights(Parser *p, ParamArray *a) {
   a->role = ARRAY_WEIGHTS;
-  a->derivative = (int32_t)reader_int(&p->r, 1, MAX_WEIGHED_DERIVATIVE);
+  a->derivative = (int32_t)reader_int(&p->r, 0, MAX_WEIGHED_DERIVATIVE);
   reader_expect_word(&p->r, "of");
   a->points = (int32_t)reader_int(&p->r, 1, MAX_WEIGHED_POINTS);
   reader_expect_word(&p->r, "side");
   a->side = (int32_t)reader_int(&p->r, -1, 1);
+  if (reader_accept_word(&p->r, "beyond"))
+    a->beyond = (int32_t)reader_int(&p->r, 0, MAX_WEIGHED_BEYOND);
   reader_expect_word(&p->r, "from");
   a->from = text_ref(p, module_find_param_array, "param_array");
 }

@@ -197,7 +197,10 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
            : p->role == ARRAY_SERIES ? " series"
                                      : "");
   if (p->role == ARRAY_WEIGHTS) {
-    str_addf(s, " weights %d of %d side %d from ", (int)p->derivative, (int)p->points, (int)p->side);
+    str_addf(s, " weights %d of %d side %d ", (int)p->derivative, (int)p->points, (int)p->side);
+    if (p->beyond)
+      str_addf(s, "beyond %d ", (int)p->beyond);
+    str_add(s, "from ");
     symbol_print(s, param_array_name(m, p->from));
   }
   str_add(s, "\n");

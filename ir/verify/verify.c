@@ -198,15 +198,21 @@ static void verify_covered(Verifier *v, Loc at, const Covered *c) {
     verify_box(v, at, &c->by[i], v->m->grid.rank);
 }
 
+/* Is the array, number `i`, of weights, as long as the array of floats that it is made of says? */
+static bool are_weights(const Module *m, const ParamArray *a, int i) {
+  if (a->from < 0 || a->from >= i || !type_is_float(m->param_arrays[a->from].type) || !type_is_float(a->type))
+    return false;
+  Affine rows = affine_add_const(m->param_arrays[a->from].extent, 2 * (int64_t)a->beyond);
+  return (a->points > a->derivative) && (a->derivative || a->points == 1) &&
+         affine_equal(a->extent, affine_scale(m->arena, rows, a->points));
+}
+
 /* Launch-time arrays of weights are floats, made of floats. */
 static void verify_weights(Verifier *v) {
   const Module *m = v->m;
   for (int i = 0; i < m->nparam_arrays; i++) {
     const ParamArray *a = &m->param_arrays[i];
-    if (a->role == ARRAY_WEIGHTS &&
-        (a->from < 0 || a->from >= i || !type_is_float(m->param_arrays[a->from].type) || !type_is_float(a->type) ||
-         a->points <= a->derivative ||
-         !affine_equal(a->extent, affine_scale(m->arena, m->param_arrays[a->from].extent, a->points))))
+    if (a->role == ARRAY_WEIGHTS && !are_weights(m, a, i))
       verify_fail(v, a->loc, "the weights '@%s' are not made of an array of coordinates", a->name);
   }
 }

@@ -191,7 +191,7 @@ class _Run:
         if x.shape != self._shape(name) or not np.all(np.isfinite(x)) or not np.all(np.diff(x) > 0):
             raise _wrong(f"the coordinates {name} are not {self._shape(name)[0]} numbers that rise")
         x = x.astype(arrays.NUMPY[self.a._arrays[name]["type"]]).astype(np.float64)
-        return weights(x, of["derivative"], of["points"], of["side"])
+        return weights(x, of["derivative"], of["points"], of["side"], of["beyond"])
 
     def _is_here(self, value: Any) -> bool:
         return not isinstance(value, np.ndarray) and self.driver.kind != arrays.CPU and arrays.is_on_gpu(value)

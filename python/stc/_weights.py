@@ -4,23 +4,31 @@ from __future__ import annotations
 import numpy as np
 
 
-def _beyond(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The coordinates at places, which go on beyond both ends by the distance of the last two points."""
-    n = len(x)
-    below, above = (x[0] - x[1], x[-1] - x[-2]) if n > 1 else (-1.0, 1.0)
-    inside = x[np.clip(at, 0, n - 1)]
-    return np.where(at < 0, x[0] + (-at).astype(np.float64) * below, np.where(at >= n, x[-1] + (at - (n - 1)).astype(np.float64) * above, inside))
+def _places(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The coordinates at places, which go on beyond both ends as their mirror image there; one alone has others 1 apart."""
+    n, total, sign = len(x), np.zeros(len(at)), np.ones(len(at))
+    if n == 1:
+        return x[0] + at.astype(np.float64)
+    while np.any(out := (at < 0) | (at >= n)):
+        total = np.where(out, total + sign * 2 * np.where(at < 0, x[0], x[-1]), total)
+        at = np.where(at < 0, -at, np.where(at >= n, 2 * n - 2 - at, at))
+        sign = np.where(out, -sign, sign)
+    return total + sign * x[at]
 
 
-def weights(x: np.ndarray, derivative: int, points: int, side: int) -> np.ndarray:
-    """For each of the coordinates the weights of so many points about it in a derivative, one after the other."""
-    here = np.arange(len(x))
+def weights(x: np.ndarray, derivative: int, points: int, side: int, beyond: int) -> np.ndarray:
+    """For each of the coordinates, and for so many beyond each end, the weights of so many points about it in a derivative, one after the other;
+    of derivative 0 the coordinates themselves."""
+    here = np.arange(-beyond, len(x) + beyond)
+    middle = _places(x, here)
+    if derivative == 0:
+        return middle
     far = [side * j if side else (j + 1) // 2 if j % 2 else -(j // 2) for j in range(points)]
-    d = [_beyond(x, here + k) - x for k in far]
-    w = [[np.full(len(x), float(j == 0 and k == 0)) for k in range(derivative + 1)] for j in range(points)]
-    before = np.ones(len(x))
+    d = [_places(x, here + k) - middle for k in far]
+    w = [[np.full(len(here), float(j == 0 and k == 0)) for k in range(derivative + 1)] for j in range(points)]
+    before = np.ones(len(here))
     for j in range(1, points):
-        product = np.ones(len(x))
+        product = np.ones(len(here))
         for l in range(j):
             product = product * (d[j] - d[l])
         for k in reversed(range(derivative + 1)):

@@ -17,6 +17,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/symbol.c", "frontend/share.c"]),
     ("Types and values", "language.md#types", ["frontend/check_type.c", "frontend/check_expr.c", "frontend/check_composite.c", "frontend/fold.c"]),
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c"]),
+    ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check_diff.c"]),
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check_time.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
      ["frontend/check_fn.c", "frontend/check_stmt.c", "frontend/check_sum.c", "frontend/check_move.c"]),
@@ -66,6 +67,14 @@ CURES = {   # of common messages that have no room for one; one that no source s
     "'every' takes at least 1 step, not ...": "write a constant from 1",
     "the access ... from region ... leaves the region ... of field '...' at the ... end of dimension ...":
         "shrink the stencil's region, or give the field a rule: outside clamp, mirror, periodic or a constant",
+    "the derivative's access ... from region ... goes over the seam of '...' at the ... end of dimension ...":
+        "shrink the stencil's region, or give the field another rule: outside clamp, mirror or a constant",
+    "a derivative is of floats, but this is ...": "convert it, real(...), or take one member of the struct",
+    "coordinates are f32 or f64, and '...' is an array of ...": "declare the array as f32 or f64",
+    "coordinates of points that an array has are known ... points away at most, not ...": "shorten the offset",
+    "'coord' takes 1 argument, the dimension, not ...": "name the dimension alone: coord(0)",
+    "'...' needs the distance of the grid's points: grid ... = [...], STEPS spacing [...];": "give the grid a spacing, a number for each dimension",
+    "'...' has the coordinates of dimension ..., so it must be as long as the grid there": "declare it with the grid's length",
     "the access ... reads field '...', whose region ... has no points": "give the field points, or a constant outside",
     "the pieces ... and ... of '...' overlap": "make one end before the other begins",
     "... ... reaches beyond ... ... at the ... end of dimension ...": "shrink the region to what it must lie in",
@@ -104,7 +113,7 @@ def messages(source, group):
     for path in sorted(p for p in source.rglob("*.c") if p.relative_to(source).as_posix().startswith(tuple(group[2]))):
         for m in CALL.finditer(path.read_text(encoding="utf-8")):
             cause, cure = halves(literal(m["text"]))
-            if m["call"] == "arena_printf" and not re.match("the access|the pieces|[.]{3} [.]{3} reaches beyond", cause):
+            if m["call"] == "arena_printf" and not re.match("the access|the derivative.s access|the pieces|[.]{3} [.]{3} reaches beyond", cause):
                 continue
             plain = cause.replace("...", "").strip(" ,:'")
             if len(plain) < 12 or INNER.search(cause + cure) or not cure and not path.relative_to(source).parts[0] == "frontend":

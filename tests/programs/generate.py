@@ -578,6 +578,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         r = self.r
         type = r.choice(mix) if r.random() > 0.35 else r.choice(self.types or mix)
         rule = r.choice(["", "clamp", "mirror", "periodic", "constant"]) if rule is None else rule
+        rule = "mirror" if self.rising and rule == "periodic" else rule  # a derivative does not go over a seam whose length no array says
         box = [(r.choice([0, 1, 2]), r.choice([0, 1, 2])) if staggered else (0, 0) for _ in range(self.rank)]
         self.fields[name] = f = Field(name, type, box, rule, kind)
         self.make_thin(f)

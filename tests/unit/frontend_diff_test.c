@@ -128,6 +128,21 @@ static const FrontendCase cases[] = {
      "4:28: error: order 4 reads 2 points beyond [0 .. N - 1] of 'A' in dimension 0: give the field an outside rule, "
      "or "
      "the stencil a smaller region\n"},
+    {"over_the_seam",
+     "param N = 9, z[N] : f64;\ngrid G = [0 .. N-1, 0 .. N-1], 4 spacing [at z, 1];\n"
+     "field A : f64 on G outside periodic;\nstencil s(A)[G] = diff(A, 1) + diff(diff(A, 1), 0);\n",
+     "4:42: error: the derivative's access A[-1, -1] from region [0 .. N - 1, 0 .. N - 1] goes over the seam of "
+     "'A' at the lower end of dimension 0, by 1: how far the last point "
+     "is from the first is not known; shrink the stencil's "
+     "region, or give 'A' another rule: outside clamp, mirror or a constant\n"},
+    {"beside_the_seam",
+     "param N = 9, z[N] : f64;\ngrid G = [0 .. N-1, 0 .. N-1], 4 spacing [at z, 1];\n"
+     "field A : f64 on G outside periodic;\nstencil s(A)[2 .. N-3, 0 .. N-1] = diff(A, 1) + diff(A, 0, order 4);\n",
+     ""},
+    {"coordinates_too_far",
+     "param N = 9, z[N] : f64;\ngrid G = [0 .. N-1], 4 spacing [at z];\nfield A : f64 on G outside 0;\n" STEP
+     "diff(A, 0)[4097];\n",
+     "4:23: error: coordinates of points that an array has are known 4096 points away at most, not 4097\n"},
     /* names that the program has for itself */
     {"own_diff",
      SPACED1 "op diff(X, at) = X[1] - at * X;\nparam at : f32 = 3;\nop order(X) = X;\n" STEP

@@ -114,6 +114,14 @@ def write_npy(path, f, env, data):
         to.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
 
 
+def mirrored(c, i):
+    """Coordinate number i, which may be beyond an end."""
+    total, sign, n = 0.0, 1, len(c)
+    while not 0 <= i < n:
+        total, i, sign = total + sign * 2 * (c[0] if i < 0 else c[-1]), -i if i < 0 else 2 * n - 2 - i, -sign
+    return total + sign * c[i]
+
+
 class Launcher:
     def __init__(self, manifest, env, library):
         self.manifest, self.env, self.library, self.step = manifest, env, library, 0
@@ -222,9 +230,9 @@ class Launcher:
             n, N, to = affine(z["extent"], self.env), of["derivative"], next(self.memory[b["name"]] for b in self.manifest["buffers"] if b.get("array") == a["name"])
             c = list((C[z["type"]] * n).from_buffer_copy(read_npy(given[z["name"]])))
             assert all(x < y for x, y in zip(c, c[1:])), "the coordinates do not rise"
-            at = lambda i: c[i] if 0 <= i < n else c[0] + -i * (c[0] - c[1] if n > 1 else -1) if i < 0 else c[-1] + (i - n + 1) * (c[-1] - c[-2] if n > 1 else 1)
-            for i in range(n):
-                x = [at(i + (of["side"] * j if of["side"] else (j + 1) // 2 if j % 2 else -(j // 2))) - c[i] for j in range(of["points"])]
+            at = lambda i: c[0] + i if n == 1 else mirrored(c, i)
+            for i in range(-of["beyond"], n + of["beyond"]):
+                x = [at(i + (of["side"] * j if of["side"] else (j + 1) // 2 if j % 2 else -(j // 2))) - at(i) for j in range(of["points"])]
                 w, before = [[float(j == 0 and k == 0) for k in range(N + 1)] for j in range(of["points"])], 1.0
                 for j in range(1, of["points"]):
                     product = math.prod([x[j] - x[l] for l in range(j)], start=1.0)
@@ -235,7 +243,7 @@ class Launcher:
                             w[l][k] = (x[j] * w[l][k] - (k * w[l][k - 1] if k else 0)) / (x[j] - x[l])
                     before = product
                 for j in range(of["points"]):
-                    to[i * of["points"] + j] = w[j][N]
+                    to[(i + of["beyond"]) * of["points"] + j] = w[j][N] if N else at(i)
 
     def probe(self, done):
         """Prints what probes saw behind `done` steps up to now, -1 for what they see before the first too."""
