@@ -219,13 +219,16 @@ static StcStatus put_array(StcPlan *p, int array, const void *data, size_t bytes
   return workspace_guard(&p->w, set_array_guarded, &a);
 }
 
-/* If the array has coordinates, checks that they rise, and makes the weights of them. */
+/* Do the coordinates rise, if those are what the array has? */
+static StcStatus check_array(StcPlan *p, int array, const void *data) {
+  int dim = coordinates_of(p->module, array);
+  return dim < 0 || coordinates_check(p->module, array, dim, p->scalars, data, p->w.diags) ? STC_OK : STC_INPUT;
+}
+
+/* Makes the weights of the coordinates at `data`, if that is what the array has. */
 static StcStatus put_weights(StcPlan *p, int array, const void *data) {
   const Module *m = p->module;
-  int dim = coordinates_of(m, array);
-  if (dim < 0 || array >= stc_program_array_count(p->program))
-    return STC_OK;
-  StcStatus s = coordinates_check(m, array, dim, p->scalars, data, p->w.diags) ? STC_OK : STC_INPUT;
+  StcStatus s = STC_OK;
   for (int i = 0; i < m->nparam_arrays && !s; i++) {
     const ParamArray *a = &m->param_arrays[i];
     if (a->role != ARRAY_WEIGHTS || a->from != array)
@@ -253,7 +256,9 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
                          "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s",
                          f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
            STC_USAGE;
-  s = put_array(p, array, data, bytes);
+  s = check_array(p, array, data);
+  if (!s)
+    s = put_array(p, array, data, bytes);
   if (!s)
     s = put_weights(p, array, data);
   if (!s)

@@ -299,3 +299,19 @@ def test_spacing(heat_text):
     assert bare.spacing is None and bare.time_step is None
     with pytest.raises(AttributeError, match="not to be changed"):
         run.spacing = (1, 1)
+
+
+@pytest.mark.parametrize("parts", [{}, {"split": 2}])
+def test_coordinates_that_are_refused(parts):
+    """A plan keeps the coordinates that it has where others do not rise."""
+    text = "param N = 9, z[N] : f64; grid G = [0 .. N-1], 2 spacing [at z]; field A : f64 on G outside mirror; stencil s(A)[G] = A + 0.01 * diff(A, 0) * f64(coord(0));"
+    z, found = np.arange(9.0) ** 1.5, []
+    for wrong in False, True:
+        run = stc.compile(text, contract=False).plan("ref", **parts)
+        run["A"], run["z"] = np.sin(z), z
+        if wrong:
+            with pytest.raises(stc.InputError, match="rise"):
+                run["z"] = z[::-1].copy()
+        run(2)
+        found.append(run["A"].copy())
+    np.testing.assert_array_equal(*found)
