@@ -553,6 +553,7 @@ typedef struct Checker {
   bool gave_up;          /* too many nodes: reported once */
   bool incomplete;       /* parts of the program could not be read, so what seems missing may be there */
   Loc last_leave;        /* where an access out of its region was reported last */
+  Loc drawn[2];          /* where random and normal were first used for random numbers; line 0: nowhere so far */
   int64_t order;         /* of the derivative whose points are being read, 0 in none */
   int dim;               /* and its dimension */
   bool uneven[MAX_RANK]; /* is it, or one about it, in a dimension whose coordinates an array has? */
@@ -654,7 +655,7 @@ void check_moved_arguments(Checker *c, const Expr *call, const Symbol *op);
 
 /* The spacing and the time step of the grid `d` on `box`. False after reporting. */
 bool check_metric(Checker *c, const Decl *d, const Box *box);
-/* Is `e` a call of the built-in coord or diff, whose name nothing declares? */
+/* Is `e` a call of the built-in function `name`, a name that nothing declares? */
 bool check_is_builtin(const Checker *c, const Expr *e, const char *name);
 /* coord(d), of the point moved by `shift`. */
 Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
@@ -678,9 +679,13 @@ Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);
 /* The number of the step that is meant, an i64; coordinate `d` of the point moved by `shift`, likewise. */
 Expr *check_step(Checker *c, Loc loc);
 Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift);
-/* Is `name` a function of random numbers, which nothing that the program declares stands for? The call `e` of one. */
-bool check_is_random(const Checker *c, const char *name);
+/* Is `e` a call of the built-in random or normal, whose name nothing declares? The call `e` of one. */
+bool check_is_random(const Checker *c, const Expr *e);
 Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+/* Notes that `e` is such a call. Has there been one of the name that `d` declares, which cannot mean two things?
+ * Reports it then. */
+void check_note_random(Checker *c, const Expr *e);
+bool check_was_random(Checker *c, const Decl *d);
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
 Expr *check_bad(Checker *c, Loc loc);

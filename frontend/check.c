@@ -14,6 +14,8 @@ static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
     }
     return NULL;
   }
+  if (check_was_random(c, d))
+    return NULL;
   Symbol *s = ARENA_NEW(c->arena, Symbol);
   *s = (Symbol){.kind = kind, .name = d->name, .loc = d->loc, .decl = d, .cover_stencil = -1};
   symbols_add(&c->syms, s);

@@ -527,7 +527,7 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_coord(c, e, env, shift);
   if (is_builtin(c, e, env, "diff"))
     return check_diff(c, e, env, shift);
-  if (check_is_random(c, e->name))
+  if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
     return check_random(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT)
     return call_symbol(c, e, env, shift);
@@ -640,9 +640,11 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
   for (int i = 0; i < op->nnames; i++)
     if (!strcmp(op->names[i].s, e->name))
       return;
-  if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name) &&
-      !check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") &&
-      !(e->kind == EXPR_CALL && check_is_random(c, e->name))) {
+  if (is_reserved(e->name) || check_find_index(env, e->name) || symbols_find(&c->syms, e->name))
+    return;
+  if (check_is_random(c, e))
+    check_note_random(c, e);
+  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff")) {
     if (!strcmp(e->name, "point"))
       check_error(c, NULL, e->loc,
                   "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "

@@ -88,8 +88,7 @@ static const char *named(const Checker *c, const Decl *op, const Expr *e) {
   const Symbol *s = e->name && !is_parameter(op, e->name) ? symbols_find(&c->syms, e->name) : NULL;
   if ((e->kind == EXPR_NAME || e->kind == EXPR_ACCESS) && s && s->kind == SYM_FIELD)
     return e->name;
-  if (e->kind == EXPR_CALL &&
-      (!strcmp(e->name, "idx") || check_is_builtin(c, e, "coord") || check_is_random(c, e->name)))
+  if (e->kind == EXPR_CALL && (!strcmp(e->name, "idx") || check_is_builtin(c, e, "coord") || check_is_random(c, e)))
     return e->name;
   const char *found = e->kind == EXPR_CALL && s && s->kind == SYM_OP ? s->reads : NULL;
   for (int i = 0; i < e->n && !found; i++)

@@ -5,8 +5,24 @@
 
 #include <string.h>
 
-bool check_is_random(const Checker *c, const char *name) {
-  return (!strcmp(name, "random") || !strcmp(name, "normal")) && !symbols_find(&c->syms, name);
+bool check_is_random(const Checker *c, const Expr *e) {
+  return check_is_builtin(c, e, "random") || check_is_builtin(c, e, "normal");
+}
+
+void check_note_random(Checker *c, const Expr *e) {
+  Loc *first = &c->drawn[*e->name == 'n'];
+  if (first->line == 0)
+    *first = e->loc;
+}
+
+bool check_was_random(Checker *c, const Decl *d) {
+  bool normal = !strcmp(d->name, "normal");
+  if ((!normal && strcmp(d->name, "random") != 0) || c->drawn[normal].line == 0)
+    return false;
+  diag_error(c->d, d->loc, "the name '%s' is taken: it was used above for random numbers; declare it before that",
+             d->name);
+  diag_note(c->d, c->drawn[normal], "'%s' is used here", d->name);
+  return true;
 }
 
 /* `e` as a u32, of which the lowest 32 bits count. */
@@ -39,6 +55,7 @@ static Expr *argument(Checker *c, const Expr *e, const Env *env, const int64_t *
 
 Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Expr *kids[RANDOM_OPERANDS];
+  check_note_random(c, e);
   if (e->n != 2)
     return check_error(c, env, e->loc,
                        "'%s' takes 2 arguments, a seed and which number of the point it is: %s(seed, 0)", e->name,

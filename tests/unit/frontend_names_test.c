@@ -2,6 +2,16 @@
 #include "frontend_cases.h"
 
 static const FrontendCase cases[] = {
+    {"random_declared", GRID1 "op random(a, b) = a + b;\nfield normal : f32 on G;\n" INNER1 "random(normal[1], A);\n",
+     ""},
+    {"random_declared_below", GRID1 "op noise(n) = random(1, n);\nop random(a, b) = 1;\n" INNER1 "noise(0);\n",
+     "5:4: error: the name 'random' is taken: it was used above for random numbers; declare it before that\n"
+     "4:15: note: 'random' is used here\n"},
+    {"normal_declared_below", GRID1 INNER1 "normal(1, 0);\nfield normal : f32 on G;\n",
+     "5:7: error: the name 'normal' is taken: it was used above for random numbers; declare it before that\n"
+     "4:26: note: 'normal' is used here\n"},
+    {"random_local", GRID1 "stencil s(A)[G] { let random = 2 * A; A = random(1, 0); }\n",
+     "4:43: error: 'random' is a value, not a function; offsets stand in square brackets: 'random[...]'\n"},
     {"point_in_macro",
      "param xs[3] : i32, w[3] : f32;\n" GRID1 "op f(X) = X * w[point];\ninject j(A) += f(A) at [xs];\n",
      "5:17: error: 'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "
