@@ -25,10 +25,11 @@ typedef struct Join {
   bool failed;
 } Join;
 
-/* Is `t` the word of an include that stands where a declaration may? `before`: the token before it, NULL for none. */
-static bool is_include(const Token *t, const Token *before) {
-  return t->kind == TOK_NAME && !strcmp(t->text, "include") && t[1].kind == TOK_STRING &&
-         (!before || t->first || before->kind == TOK_SEMI || before->kind == TOK_RBRACE);
+/* Is `t` the word of an include that stands where a declaration may, in no block and behind the end of another one?
+ * `before`: the token before it, NULL for none; `depth`: how many braces are open. */
+static bool is_include(const Token *t, const Token *before, int depth) {
+  return t->kind == TOK_NAME && !strcmp(t->text, "include") && t[1].kind == TOK_STRING && t[2].kind == TOK_SEMI &&
+         depth == 0 && (!before || before->kind == TOK_SEMI || before->kind == TOK_RBRACE);
 }
 
 /* The path that is written in the string `t`, from the folder of the file `by`. */
@@ -84,9 +85,10 @@ static void join(Join *j, const File *file, const char *text) {
   int source = diags_add_source(j->d, file->name, text);
   const Token *tokens = lex(j->arena, diags_quiet(j->arena), source, text);
   const char *from = text, *line = text;
-  int number = 1;
+  int number = 1, depth = 0;
   for (const Token *t = tokens; t->kind != TOK_EOF && !j->failed; t++) {
-    if (!is_include(t, t > tokens ? t - 1 : NULL) || t[2].kind != TOK_SEMI)
+    depth += (t->kind == TOK_LBRACE) - (t->kind == TOK_RBRACE && depth);
+    if (!is_include(t, t > tokens ? t - 1 : NULL, depth))
       continue;
     for (; number < t->loc.line; number++)
       line = strchr(line, '\n') + 1;

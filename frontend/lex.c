@@ -31,17 +31,22 @@ static void newline(Lexer *x) {
   x->first = true;
 }
 
-/* Steps over a comment that begins at x->p with slash and star. */
+/* Is there a mark of include.c at x->p? */
+static bool is_mark(const Lexer *x) {
+  return *x->p == LEX_MARK && x->p == x->line_start && (x->p[1] == '<' || x->p[1] == '>');
+}
+
+/* Steps over a comment that begins at x->p with slash and star, and ends in its own file. */
 static void block_comment(Lexer *x) {
   Loc start = place(x, x->p);
   x->p += 2;
-  while (*x->p && !(x->p[0] == '*' && x->p[1] == '/')) {
+  while (*x->p && !is_mark(x) && !(x->p[0] == '*' && x->p[1] == '/')) {
     if (*x->p == '\n')
       newline(x);
     else
       x->p++;
   }
-  if (*x->p)
+  if (*x->p == '*')
     x->p += 2;
   else
     diag_error(x->d, start, "this comment is not closed; end it with */");
@@ -67,7 +72,7 @@ static void skip_blanks(Lexer *x) {
   for (;;) {
     if (*x->p == '\n')
       newline(x);
-    else if (*x->p == LEX_MARK && x->p == x->line_start && (x->p[1] == '<' || x->p[1] == '>'))
+    else if (is_mark(x))
       file_mark(x);
     else if (*x->p == ' ' || *x->p == '\t' || *x->p == '\r' || *x->p == '\f' || *x->p == '\v')
       x->p++;

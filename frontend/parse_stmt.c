@@ -174,6 +174,10 @@ static bool result(Parse *p, Stmt *s) {
 
 /* A statement into *s. False after an error which leaves the rest of it unread. */
 static bool statement(Parse *p, Stmt *s) {
+  if (parse_is_word(p, "include") && p->t[1].kind == TOK_STRING) {
+    diag_error(p->d, p->t->loc, "an include stands where a declaration may, in no block");
+    return false;
+  }
   if (parse_is_word(p, "let") || parse_is_word(p, "var"))
     return named_value(p, s);
   if (parse_is_word(p, "for"))

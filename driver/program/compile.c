@@ -137,19 +137,20 @@ static StcStatus program_fill(void *arg) {
   return STC_OK;
 }
 
-/* The text of a file that the program includes. */
+/* The text of a file that the program includes: a regular one, since pipes and devices can give a text once alone, or
+ * one without end. */
 static char *read_included(void *user, const char *path, const char **why) {
   Workspace *w = user;
   size_t size;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat s;
   bool ok = fd >= 0 && fstat(fd, &s) == 0;
   *why = ok ? NULL : strerror(errno);
   if (fd >= 0)
     close(fd);
-  if (ok && S_ISDIR(s.st_mode))
-    *why = strerror(EISDIR);
-  char *text = *why ? NULL : file_read(w, path, &size);
+  if (ok && !S_ISREG(s.st_mode))
+    *why = S_ISDIR(s.st_mode) ? strerror(EISDIR) : "it is no regular file";
+  char *text = *why ? NULL : file_read(w, strcmp(path, "-") ? path : "./-", &size);
   if (text && strlen(text) != size)
     *why = "it holds a NUL byte";
   return *why ? NULL : text;
