@@ -74,9 +74,9 @@ typedef enum Tok {
   TOK_STRING
 } Tok;
 
-/* The byte that marks of include.c begin with; how deep files may include each other. */
+/* The byte that marks of include.c begin with; how deep files may include each other; the lines that marks may name. */
 #define LEX_MARK '\x01'
-enum { MAX_INCLUDES = 64 };
+enum { MAX_INCLUDES = 64, MAX_LINE = 1 << 30 };
 /* A token: its text as written (arena), and whether it is the first of its line. */
 typedef struct Token {
   Tok kind;
@@ -551,6 +551,7 @@ typedef struct Checker {
   int32_t level, inlined; /* blocks of for and if, and calls, around the place */
   int32_t depth, nodes;
   bool gave_up;          /* too many nodes: reported once */
+  bool unread;           /* files that it includes could not be read: names that seem missing may be in them */
   bool incomplete;       /* parts of the program could not be read, so what seems missing may be there */
   Loc last_leave;        /* where an access out of its region was reported last */
   Loc drawn[2];          /* where random and normal were first used for random numbers; line 0: nowhere so far */
@@ -793,9 +794,9 @@ int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out);
 /* ---------------------------------------------------------------- lower.c, dump.c */
 
 /* Text to checked program, as far as errors, which are reported, let it come; *parsed is what was parsed, *tokens all
- * tokens. */
-Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, Parse *parsed,
-                       const Token **tokens);
+ * tokens. unread: its includes could not be read and stand in it, and what seems missing may be in them. */
+Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, bool unread,
+                       Parse *parsed, const Token **tokens);
 /* Fills scalars' expressions, inits and stencils of c->m. */
 void lower_program(Checker *c);
 /* The checked program as an indented tree. */

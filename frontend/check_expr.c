@@ -65,6 +65,8 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
 }
 
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
+  if (c->unread)
+    return check_bad(c, loc);
   const char *near = symbols_nearest(&c->syms, c->locals, name, fits);
   if (near)
     return check_error(c, env, loc, "'%.60s' is not declared; did you mean '%s'?", name, near);

@@ -62,7 +62,8 @@ static void file_mark(Lexer *x) {
     x->files[x->depth++] = x->loc.file;
     x->loc = (Loc){diags_add_source(x->d, arena_strndup(x->arena, what, (size_t)(end - what)), x->p), 1, 1};
   } else if (!begins && x->depth) {
-    x->loc = (Loc){x->files[--x->depth], (int32_t)strtol(what, NULL, 10), 1};
+    long line = strtol(what, NULL, 10);
+    x->loc = (Loc){x->files[--x->depth], line > 0 && line < MAX_LINE ? (int32_t)line : 1, 1};
     diags_add_part(x->d, x->loc.file, x->loc.line, x->p);
   }
 }

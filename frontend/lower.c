@@ -233,8 +233,8 @@ static const char *program_name(Arena *a, const char *file) {
   return arena_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
-Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, Parse *parsed,
-                       const Token **tokens) {
+Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, bool unread,
+                       Parse *parsed, const Token **tokens) {
   int before = diags_errors(d), source = diags_add_source(d, file, text);
   Checker *c = ARENA_NEW(a, Checker);
   c->arena = a;
@@ -245,9 +245,10 @@ Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, c
   c->m->fast_math = o && o->fast_math;
   c->real = o && o->real != TY_NONE ? o->real : TY_F32;
   *tokens = lex(a, d, source, text);
-  *parsed = (Parse){.arena = a, .d = d, .t = *tokens};
+  *parsed = (Parse){.arena = a, .d = d, .t = *tokens, .raw = unread};
   parse_program(parsed);
-  c->incomplete = diags_errors(d) != before;
+  c->unread = unread;
+  c->incomplete = unread || diags_errors(d) != before;
   check_program(c, parsed->ndecls, parsed->decls);
   return c;
 }
@@ -257,7 +258,7 @@ static Checker *front(Arena *a, Diags *d, const char *file, const char *text, co
   int before = diags_errors(d);
   Parse parsed;
   const Token *tokens;
-  Checker *c = front_program(a, d, file, text, o, &parsed, &tokens);
+  Checker *c = front_program(a, d, file, text, o, false, &parsed, &tokens);
   return diags_errors(d) == before ? c : NULL;
 }
 

@@ -277,7 +277,7 @@ Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text
   const char *whole = reader ? frontend_include(a, d, file, arena_strdup(a, text), reader) : text;
   Parse p;
   Maker k = {.arena = a, .p = &p, .out = ARENA_NEW(a, Outline)};
-  k.c = front_program(a, d, file, whole ? whole : text, o, &p, &k.tokens);
+  k.c = front_program(a, d, file, whole ? whole : text, o, !whole, &p, &k.tokens);
   k.tokens = own_tokens(&k, k.tokens);
   const char *none = text;
   ARENA_PUSH(a, k.lines, k.nlines, none);

@@ -79,19 +79,15 @@ static json_t *string(const char *text) {
 }
 
 /* Is the message about the document itself, not about a file that it includes? */
-static bool is_own(const Document *d, const StcMessage *m) {
-  bool is_file = strncmp(d->uri, "file://", 7) == 0;
-  return !m->file || strcmp(m->file, is_file ? d->uri + 7 : d->uri) == 0;
-}
+static bool is_own(const Document *d, const StcMessage *m) { return !m->file || strcmp(m->file, d->path) == 0; }
 
 /* What the message says; of another file, with the place. */
 static json_t *said(const Document *d, const StcMessage *m) {
   if (m->line <= 0 || is_own(d, m))
     return string(m->text);
-  json_t *text = string(m->text),
-         *whole = json_sprintf("%s:%d:%d: %s", m->file, m->line, m->column, json_string_value(text));
-  json_decref(text);
-  return whole;
+  char whole[2048];
+  snprintf(whole, sizeof whole, "%s:%d:%d: %s", m->file, m->line, m->column, m->text);
+  return string(whole);
 }
 
 /* A note: beside the message before it, if it has a place, else in its text. */
@@ -156,8 +152,43 @@ void document_close(Server *s, Document *d) {
   *at = d->next;
   forget(d);
   free(d->uri);
+  free(d->path);
   free(d->text);
   free(d);
+}
+
+static bool is_file_uri(const char *uri) { return strncmp(uri, "file://", 7) == 0; }
+
+/* The value of the hexadecimal digits at `s`, two of them; 0 if they are none. */
+static int byte_of(const char *s) {
+  char digits[3] = {s[0], s[0] ? s[1] : 0, 0};
+  return isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]) ? (int)strtol(digits, NULL, 16) : 0;
+}
+
+/* The path of the file that `uri` means, in which bytes stand as %XX too; of what is no file the URI. malloc; NULL: no
+ * memory. */
+static char *path_of(const char *uri) {
+  char *path = strdup(is_file_uri(uri) ? uri + 7 : uri), *to = path;
+  if (!path || !is_file_uri(uri))
+    return path;
+  for (const char *from = path; *from; to++) {
+    int byte = *from == '%' ? byte_of(from + 1) : 0;
+    *to = byte ? (char)byte : *from;
+    from += byte ? 3 : 1;
+  }
+  *to = 0;
+  return path;
+}
+
+/* A new document called `uri`; NULL: no memory. */
+static Document *document_new(const char *uri) {
+  Document *d = calloc(1, sizeof *d);
+  if (d && (!(d->uri = strdup(uri)) || !(d->path = path_of(uri)))) {
+    free(d->uri);
+    free(d);
+    return NULL;
+  }
+  return d;
 }
 
 /* What looking at a document takes. */
@@ -169,9 +200,9 @@ typedef struct LookArgs {
 static StcStatus look_guarded(void *arg) {
   LookArgs *l = arg;
   const FileReader reader = program_reader(&l->d->w);
-  bool is_file = strncmp(l->d->uri, "file://", 7) == 0;
-  l->d->outline = frontend_outline(l->d->w.arena, l->d->w.diags, is_file ? l->d->uri + 7 : l->d->uri, l->d->text,
-                                   is_file ? &reader : NULL, &l->s->options);
+  bool is_file = is_file_uri(l->d->uri);
+  l->d->outline =
+      frontend_outline(l->d->w.arena, l->d->w.diags, l->d->path, l->d->text, is_file ? &reader : NULL, &l->s->options);
   return STC_OK;
 }
 
@@ -188,14 +219,9 @@ static void look(Server *s, Document *d) {
 Document *document_set(Server *s, const char *uri, const char *text, int64_t version) {
   Document *d = document_find(s, uri);
   char *copy = strdup(text);
-  if (!d && copy) {
-    d = calloc(1, sizeof *d);
-    if (d && !(d->uri = strdup(uri)))
-      free(d), d = NULL;
-    if (d) {
-      d->next = s->documents;
-      s->documents = d;
-    }
+  if (!d && copy && (d = document_new(uri))) {
+    d->next = s->documents;
+    s->documents = d;
   }
   if (!d || !copy)
     return free(copy), NULL;

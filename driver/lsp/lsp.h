@@ -24,7 +24,7 @@ bool wire_write(FILE *to, json_t *message);
 
 /* An open program. The outline and the messages are those of `text`; both live in `w`. */
 typedef struct Document {
-  char *uri, *text; /* malloc */
+  char *uri, *path, *text; /* malloc; path: of its file, or what it is called if it is none */
   int64_t version;
   Workspace w;
   Outline *outline; /* NULL: memory ran out */

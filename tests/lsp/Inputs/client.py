@@ -1,7 +1,10 @@
 """client.py STC: an editor's side of `stc lsp`: opens a program, types in it, asks, and compares the answers."""
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import urllib.parse
 
 PROGRAM = """\
 param N = 256, c2 : real = 0.2;
@@ -97,6 +100,19 @@ def check_diagnostics(e):
     assert e.show(PROGRAM) == []
 
 
+def check_include(e):
+    """A program in a folder whose name its URI writes otherwise; a file that is missing is all that is told of."""
+    with tempfile.TemporaryDirectory(prefix="of stc %20 ") as folder:
+        with open(os.path.join(folder, "ops.stn"), "w") as f:
+            f.write("op twice(X) = 2 * X;\n")
+        for name, message in ("ops.stn", None), ("none.stn", "cannot include '" + os.path.join(folder, "none.stn")):
+            uri = "file://" + urllib.parse.quote(os.path.join(folder, "with " + name))
+            text = f'include "{name}";\ngrid G = [0 .. 9], 1;\nfield A : f32;\nstencil s(A)[G] = twice(A);\n'
+            e.send(method="textDocument/didOpen", params={"textDocument": {"uri": uri, "languageId": "stencil", "version": 1, "text": text}})
+            told = e.receive()["params"]["diagnostics"]
+            assert len(told) == (message is not None) and all(message in d["message"] for d in told), told
+
+
 def check_hover(e):
     text = e.at("hover", PROGRAM, "u = u")["contents"]["value"]
     assert "field u : real on G outside 0 history 1;" in text and "of type `f32`" in text and "[0 .. N - 1, 0 .. N - 1]" in text, text
@@ -175,6 +191,7 @@ def main(stc):
     e = Editor(stc)
     check_start(e)
     check_diagnostics(e)
+    check_include(e)
     check_hover(e)
     check_definition(e)
     check_completion(e)
