@@ -250,7 +250,8 @@ static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
 /* What to write instead of the operation `op` of integers where an operand is of type `t`; `other`: another one is an
  * integer. */
 static const char *instead(Opcode op, Type t, bool other) {
-  if (t == TY_BOOL && other)
+  bool loose = op == OP_BIT_AND || op == OP_BIT_OR || op == OP_BIT_XOR;
+  if (t == TY_BOOL && other && loose)
     return "comparisons bind more tightly: write (a & b) == c, or convert it: i32(...)";
   bool logic = t == TY_BOOL && (op == OP_BIT_AND || op == OP_BIT_OR || op == OP_BIT_NOT);
   if (logic)

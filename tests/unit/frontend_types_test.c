@@ -16,6 +16,8 @@ static const FrontendCase cases[] = {
            "stencil s(I)[G] = I & 1 == 0;\n",
      "7:21: error: '&' needs integers, but this operand is bool; comparisons bind more tightly: write (a & b) == c, or "
      "convert it: i32(...)\n"},
+    {"shifted_by_bool", GRID1 "field I : i32 on G;\nstencil s(I)[G] = I << (I > 1);\n",
+     "5:21: error: '<<' needs integers, but this operand is bool; convert it: u32(...) or i64(...)\n"},
     {"bits_of_float",
      GRID1 "field U : u32 on G;\nfield I : i32 on G;\nfield L : i64 on G;\n"
            "stencil s(I)[G] = i32(I | A);\n",
