@@ -340,10 +340,23 @@ static bool same_tokens(const Token *a, const Token *b) {
   return false;
 }
 
+/* Reports marks of include.c in `text`, which no file has; false then. */
+static bool has_no_marks(Diags *d, int source, const char *text) {
+  int line = 1;
+  for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL, line++)
+    if (*p == LEX_MARK && (p[1] == '<' || p[1] == '>')) {
+      diag_error(d, (Loc){source, line, 1}, "unexpected byte 0x01; outside comments programs are plain ASCII");
+      return false;
+    }
+  return true;
+}
+
 char *frontend_format(Arena *a, Diags *d, const char *file, const char *text) {
   int before = diags_errors(d), source = diags_add_source(d, file, text);
   if (!strncmp(text, "\xef\xbb\xbf", 3))
     text += 3;
+  if (!has_no_marks(d, source, text))
+    return NULL;
   Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .raw = true};
   const Token *tokens = p.t;
   parse_program(&p);
