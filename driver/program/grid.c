@@ -114,7 +114,7 @@ static double points_of(const int64_t *size, int rank) {
 /* Are the rows of a thread of a frame's kernels open, which suit the size: steps are made at edges, and no plan says
  * them?
  */
-static bool frame_is_open(const Schedule *s) { return s->edges == EDGES_STEPS && !s->rest; }
+static bool frame_is_open(const Schedule *s) { return s->edges == EDGES_STEPS && !(s->rest && s->rest->elems[0]); }
 
 /* Does nothing but where tiles at edges go depend on the size, and on large grids rows of walks? Then makes it none, or
  * that of GRID_SMALL, so that there are no more builds than ways to put them. */

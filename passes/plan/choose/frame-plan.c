@@ -83,9 +83,10 @@ static Module *plan_inside(PassContext *c, const Module *m, Schedule *want, Sche
   }
 }
 
-/* The most points that a thread of a frame's kernel has: as many as make so many bytes of the largest fields that the
- * tiles compute, since what stencils load beside each is in registers. */
-enum { ROW_BYTES = 16 };
+/* The most points that a thread of a frame's kernel is chosen to have: as many as make so many bytes of the largest
+ * fields that the tiles compute, since what stencils load beside each is in registers. And the most that a plan may ask
+ * for, as there is code for each. */
+enum { ROW_BYTES = 16, MOST_ROWS = 64 };
 
 /* How many points a thread may have. */
 static int32_t most_rows(const Frame *f) {
@@ -138,10 +139,20 @@ static int32_t frame_rows(const PassContext *c, const Frame *f, const int64_t *s
   return rows;
 }
 
+/* Why the rest `given` of a plan cannot be that of a frame; NULL: it can, or leaves open what threads have. */
+static const char *rest_wrong(Arena *a, const Schedule *given) {
+  if (!given || given->elems[0] <= MOST_ROWS)
+    return NULL;
+  return arena_printf(a, "threads of the frame's kernels have up to %d points along dimension 0, not %d", MOST_ROWS,
+                      given->elems[0]);
+}
+
 /* Has plan `s` of frame `f` say how many points a thread of the frame's kernels has, beside the block of inits: as
- * `given`, the rest of a plan that is asked for, or for a grid of extents `size`. */
+ * `given`, the rest of a plan that is asked for, says of dimension 0 (in others it is of nothing that a frame has), or
+ * for a grid of extents `size`. */
 static void say_rows(PassContext *c, const Frame *f, const Schedule *given, const int64_t *size, Schedule *s) {
   Schedule *rest = ARENA_NEW(c->arena, Schedule);
+  bool said = given && given->elems[0];
   if (s->rest)
     *rest = *s->rest;
   else {
@@ -149,7 +160,7 @@ static void say_rows(PassContext *c, const Frame *f, const Schedule *given, cons
     memcpy(rest->block, s->block, sizeof rest->block);
   }
   for (int d = 0; d < f->whole->grid.rank; d++)
-    rest->elems[d] = given ? given->elems[d] : d ? 1 : frame_rows(c, f, size);
+    rest->elems[d] = d ? 1 : said ? given->elems[d] : frame_rows(c, f, size);
   s->rest = rest;
 }
 
@@ -174,8 +185,9 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
     return false;
   *seconds = plan_tile_seconds(&with, step, s, size) + frame_seconds(c, f, s->T, size) / s->T;
   s->edges = EDGES_STEPS;
+  *why = rest_wrong(c->arena, want->rest);
   say_rows(c, f, want->rest, size, s);
-  return true;
+  return !*why;
 }
 
 bool plan_framed(PassContext *c, const Module *m, Schedule *s) {
