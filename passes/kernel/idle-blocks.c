@@ -344,17 +344,26 @@ static bool has_check(const Module *m, Affine value, const char *message) {
   return false;
 }
 
-/* Launches check that coordinates of the grid fit 32 bits with what is beside the grid. */
-static void check_extents(const Idle *x) {
+/* Has launches check that `room` is not negative, unless that is known, or checked with the same message. */
+static void add_room(const Idle *x, Affine room, const char *message) {
   Module *m = x->m;
-  for (int e = 0; e < 2 * m->grid.rank; e++) {
-    int d = e / 2;
-    Affine room =
-        e % 2 ? affine_sub(m->arena, affine_const(FARTHEST), m->grid.hi[d]) : affine_add_const(m->grid.lo[d], FARTHEST);
-    const char *message =
-        arena_printf(m->arena, "the grid reaches beyond %s2^30 in dimension %d; use -edges=apart", e % 2 ? "" : "-", d);
-    if ((room.n || room.c < 0) && !has_check(m, room, message))
-      ARENA_PUSH(m->arena, m->checks, m->nchecks, ((Check){.value = room, .loc = x->k->loc, .message = message}));
+  if ((room.n || room.c < 0) && !has_check(m, room, message))
+    ARENA_PUSH(m->arena, m->checks, m->nchecks, ((Check){.value = room, .loc = x->k->loc, .message = message}));
+}
+
+/* Launches check that coordinates of the grid fit 32 bits with what is beside the grid, counted from 0 or from where
+ * the grid begins. */
+static void check_extents(const Idle *x) {
+  Arena *a = x->m->arena;
+  const Box *grid = &x->m->grid;
+  for (int d = 0; d < grid->rank; d++) {
+    Affine low = affine_add_const(grid->lo[d], FARTHEST), high = affine_sub(a, affine_const(FARTHEST), grid->hi[d]);
+    const char *reaches = "the grid reaches beyond %s2^30 in dimension %d; use -edges=apart";
+    add_room(x, low, arena_printf(a, reaches, "-", d));
+    add_room(x, high, arena_printf(a, reaches, "", d));
+    if (grid->lo[d].n)
+      add_room(x, affine_add_const(affine_sub(a, grid->lo[d], grid->hi[d]), FARTHEST),
+               arena_printf(a, "the grid has more than 2^30 points in dimension %d; use -edges=apart", d));
   }
 }
 
