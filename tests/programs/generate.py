@@ -835,7 +835,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
             parts[d] = max(1, min(r.choice([2, 2, 3, 4, 5, 12]), 12 * parts[d] // math.prod(parts), sizes[d]))
         split = "--split=" + "x".join(str(n) for n in parts) + r.choice(["", "", "/1", "/2", "/3", "/5"])
         if device:
-            yield [f"--device={device}"] + r.choice(runs)[1:] + [split]
+            yield [f"--device={device}"] + [o for o in r.choice(runs)[1:] if not o.startswith("-passes=")] + [split]
             return
         yield r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]]) + [split]
 
