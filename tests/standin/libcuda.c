@@ -9,7 +9,7 @@
  *
  * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other
  *                           begin with "beside"
- * STC_STANDIN_DEVICES=2     how many devices there are, in place of one
+ * STC_STANDIN_DEVICES=2     how many devices there are, in place of one, at most 4
  * STC_STANDIN_GPU=LETTER    which device it is: processes with different letters have different ones
  * STC_STANDIN_DRIVER=12020  the version of the driver, in place of 13000
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
@@ -20,6 +20,9 @@
  * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must
  * STC_STANDIN_COMPILE=MS    what compiling a PTX takes; it is kept as the driver keeps it, and the log says where, how
  *                           many threads compile, and the first kernel of each
+ * STC_STANDIN_COMPUTE=SEED  it computes after all: kernels are run, and what is put into streams is done late, in an
+ *                           order that SEED chooses of those that streams and events allow (libcuda/order.c)
+ * STC_STANDIN_DEAF=N/M      then of each M waits for events number N, from 0 on, is left out: a fault to be found
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
@@ -51,7 +54,7 @@ void write_line(const char *prefix, const char *line) {
 }
 
 void call(const char *fmt, ...) {
-  char line[1024];
+  char line[LINE + 64];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(line, sizeof line, fmt, ap);
@@ -60,7 +63,7 @@ void call(const char *fmt, ...) {
 }
 
 int fault(const char *fmt, ...) {
-  char line[1024];
+  char line[LINE + 64];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(line, sizeof line, fmt, ap);
@@ -96,10 +99,16 @@ int cuGetErrorString(int e, const char **text) {
   return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS;
 }
 /* How many devices there are; is `d` one? */
-static int devices(void) { return getenv("STC_STANDIN_DEVICES") ? MOST_DEVICES : 1; }
+static int devices(void) {
+  const char *n = getenv("STC_STANDIN_DEVICES");
+  return n ? atoi(n) < MOST_DEVICES ? atoi(n) : MOST_DEVICES : 1;
+}
 static bool is_device(int d) { return d >= FIRST_DEVICE && d < FIRST_DEVICE + devices(); }
 
-bool is_context(const void *context) { return context == &contexts[0] || context == &contexts[1]; }
+bool is_context(const void *context) {
+  const char *c = context;
+  return c >= contexts && c < contexts + MOST_DEVICES;
+}
 
 int cuDeviceGetCount(int *n) { return *n = devices(), rt.started ? SUCCESS : NOT_STARTED; }
 int cuDeviceGet(int *d, int i) { return *d = FIRST_DEVICE + i, is_device(*d) ? SUCCESS : fault("cuDeviceGet(%d)", i); }
@@ -145,7 +154,7 @@ int cuDeviceGetUuid(unsigned char id[16], int d) {
 int cuDevicePrimaryCtxRetain(void **context, int d) {
   ALONE;
   rt.retained++;
-  *context = &contexts[d == FIRST_DEVICE ? 0 : 1];
+  *context = &contexts[is_device(d) ? d - FIRST_DEVICE : 0];
   return is_device(d) ? SUCCESS : fault("cuDevicePrimaryCtxRetain of no device");
 }
 
@@ -159,7 +168,7 @@ int cuDevicePrimaryCtxRelease_v2(int d) {
 
 int cuCtxSetCurrent(void *context) {
   ALONE;
-  rt.current = context == &contexts[1] ? 2 : 1;
+  rt.current = is_context(context) ? (int)((const char *)context - contexts) + 1 : 1;
   return is_context(context) ? SUCCESS : fault("cuCtxSetCurrent of no context");
 }
 
@@ -169,6 +178,7 @@ int cuCtxSynchronize(void) {
   call("cuCtxSynchronize");
   if (rt.capturing)
     return fault("cuCtxSynchronize while a stream captures");
+  order_await_device();
   return rt.broken || to_fail("cuCtxSynchronize") ? LAUNCH_FAILED : SUCCESS;
 }
 

@@ -52,6 +52,7 @@ int cuEventRecord(void *event, void *stream) {
   if (e->capture && !e->capture->in)
     e->capture = NULL;
   e->made = e->capture ? e->capture->made : 0;
+  e->job = order_record(stream);
   return SUCCESS;
 }
 
@@ -59,8 +60,9 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   const Event *e = event;
   Stream *s = beside_stream(stream);
   if (stream == &standin_stream && e->used && !e->beside)
-    return call("user waits for an event"), SUCCESS;
+    return order_wait(stream, e), call("user waits for an event"), SUCCESS;
   rt.follows = false;
+  order_wait(stream, e);
   if (!wait_captured(stream, e))
     return fault("cuStreamWaitEvent: a captured stream waits for what is not captured");
   if (e->used && (s || is_main(stream) || captor(stream)) && e->current != rt.current)
@@ -86,6 +88,7 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
 int cuEventSynchronize(void *event) {
   ALONE;
   const Event *e = event;
+  order_await(e);
   for (int i = 0; i < MAX_OUT && e->used && e->beside; i++) {
     Out *o = &rt.out[i];
     if (!o->from || o->stream != e->beside || o->number > e->outs)
@@ -110,6 +113,7 @@ static bool messages_pending(void) {
 
 int cuEventQuery(void *event) {
   const Event *e = event;
+  order_await(e);
   return !e->used                               ? fault("cuEventQuery")
          : rt.broken || to_fail("cuEventQuery") ? LAUNCH_FAILED
          : messages_pending()                   ? NOT_READY

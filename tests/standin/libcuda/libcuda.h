@@ -7,6 +7,8 @@
  *   streams.c      streams, what is captured on them, graphs
  *   nodes.c        the launches of a graph, and their parameters
  *   events.c       events, and streams that wait for them
+ *   order.c        what is put into streams, and when it is done, where the stand-in computes
+ *   code.h         the kernels then: reading and running them
  */
 #ifndef STC_TESTS_STANDIN_LIBCUDA_H
 #define STC_TESTS_STANDIN_LIBCUDA_H
@@ -27,16 +29,17 @@ enum {
   LAUNCH_FAILED = 719
 };
 enum {
-  MAX_ALLOCATIONS = 256,
-  MAX_KERNELS = 256,
-  MAX_ARGS = 32,
-  MAX_EVENTS = 512,
-  MAX_MODULES = 64,
+  MAX_ALLOCATIONS = 2048,
+  MAX_KERNELS = 1024,
+  MAX_ARGS = 128,
+  MAX_EVENTS = 2048,
+  MAX_MODULES = 256,
   MAX_GRAPHS = 16,
-  MAX_STREAMS = 128,
+  MAX_STREAMS = 512,
   MAX_CAPTORS = 4,
   MAX_OUT = 16,
-  MAX_NODES = 4096
+  MAX_NODES = 4096,
+  LINE = 4096 /* characters of a launch, with all arguments */
 };
 
 /* A kernel as the PTX declares it. waits: for the launch ahead, before it touches memory. */
@@ -48,6 +51,7 @@ typedef struct Kernel {
   int size[MAX_ARGS];
   bool pointer[MAX_ARGS];
   unsigned max[3];
+  struct Code *code; /* NULL: the stand-in does not compute */
 } Kernel;
 /* Memory handed out. copied: the number of the last copy within the device that went there. file: that it is in, where
  * others may open it, 0: none; foreign: it is another process's. */
@@ -84,6 +88,7 @@ typedef struct Event {
   int front, current, copies, outs;
   Capture *capture; /* of the stream that it was recorded in while that was captured; NULL: it was not */
   int made;
+  int64_t job; /* order.c's */
 } Event;
 /* A copy to the host in a stream, number `number`. It is made when somebody waits for an event behind it. */
 typedef struct Out {
@@ -101,6 +106,8 @@ typedef struct Node {
   uint64_t values[MAX_ARGS];
   void *arguments[MAX_ARGS]; /* that point to them */
 } Node;
+/* What order.c keeps of a graph. */
+typedef struct Jobs Jobs;
 /* Launches kept, as the lines that the log gets, and of those captured the nodes (NULL: what is no launch of a kernel;
  * an executable graph has none). */
 typedef struct Graph {
@@ -108,14 +115,20 @@ typedef struct Graph {
   int n;
   char *lines[MAX_NODES];
   Node *nodes[MAX_NODES];
+  Jobs *jobs; /* order.c's */
 } Graph;
+/* Rows of memory that are copied from address to address. */
+typedef struct Box {
+  uint64_t from, to;
+  size_t width, height, depth, from_pitch, to_pitch, from_height, to_height;
+} Box;
 
 /* From here on all is the stand-in's own: a program that loads it sees the driver's functions and standin_*, and may
  * have functions of these names. */
 #pragma GCC visibility push(hidden)
 
-/* The devices, 7 and, where STC_STANDIN_DEVICES is 2, 8; the contexts of both. */
-enum { FIRST_DEVICE = 7, MOST_DEVICES = 2 };
+/* The devices, 7 and those behind it that STC_STANDIN_DEVICES asks for; the contexts of all. */
+enum { FIRST_DEVICE = 7, MOST_DEVICES = 4 };
 extern char contexts[MOST_DEVICES];
 
 /* All devices together, in the state that the calls have brought them to. current: the current context's device, from 1
@@ -199,6 +212,31 @@ bool is_open(void);
 /* Makes the launch that the log's line tells of, or adds it to the graph that is being captured. `node`: with these
  * parameters, which are the graph's from then on; NULL: it is none of a kernel. */
 int keep_launch(const char *line, Node *node);
+
+/* ---------------------------------------------------------------- order.c */
+
+/* Does the stand-in compute? If not the functions below do nothing, but that copies are made at once. */
+bool computes(void);
+/* What is put into a stream, or into what is captured of it, then number `line` of Graph.nodes. order_record: its
+ * number. */
+void order_launch(void *stream, Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared,
+                  void **args, int line);
+void order_copy(void *stream, const Box *b);
+void order_set(void *stream, uint64_t to, unsigned char value, size_t size);
+int64_t order_record(void *stream);
+void order_wait(void *stream, const Event *e);
+/* A graph that is launched in the stream; another step or so for a launch of it. */
+void order_graph(const Graph *g, void *stream);
+void order_set_node(Graph *g, int line, void **args);
+/* Until it is done: what is ahead of an event, in a stream, on the current device, all. */
+void order_await(const Event *e);
+void order_await_stream(void *stream);
+void order_await_device(void);
+void order_await_all(void);
+void box_copy(const Box *b);
+/* What is captured, for an executable graph; its return. */
+Jobs *jobs_copy(const Jobs *from);
+void jobs_free(Jobs *x);
 
 #pragma GCC visibility pop
 

@@ -8,6 +8,9 @@
 
 #include "tests/standin/libcuda/libcuda.h"
 
+/* Bytes that lie side by side. */
+#define BYTES(from, to, size) ((Box){from, to, size, 1, 1, size, size, 1, 1})
+
 Allocation *find(uint64_t p, size_t size) {
   for (int i = 0; i < MAX_ALLOCATIONS; i++) {
     Allocation *a = &rt.allocations[i];
@@ -75,6 +78,7 @@ int cuMemFree_v2(uint64_t p) {
     return fault("cuMemFree of what cuMemAlloc did not give");
   if (is_going_out(a))
     return fault("cuMemFree of what is on its way out");
+  order_await_all();
   if (a->file && flock(a->file, LOCK_EX | LOCK_NB))
     return fault("cuMemFree of what another process has open");
   drop_memory(a);
@@ -84,6 +88,7 @@ int cuMemFree_v2(uint64_t p) {
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
   if (!find(to, size) || rt.capturing)
     return fault("cuMemcpyHtoD of %zu bytes", size);
+  order_await_stream(NULL);
   memcpy((void *)(uintptr_t)to, from, size);
   return SUCCESS;
 }
@@ -91,6 +96,7 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
   if (!find(from, size) || rt.capturing)
     return fault("cuMemcpyDtoH of %zu bytes", size);
+  order_await_stream(NULL);
   memcpy(to, (void *)(uintptr_t)from, size);
   return SUCCESS;
 }
@@ -103,7 +109,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
   if (to_fail("cuMemcpyDtoDAsync"))
     return LAUNCH_FAILED;
   find(to, size)->copied = ++rt.copies;
-  memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  order_copy(stream, &BYTES(from, to, size));
   call("%scopy", stream ? "user " : "");
   return SUCCESS;
 }
@@ -167,7 +173,9 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
   if (to_fail("cuMemcpyDtoHAsync_v2"))
     return LAUNCH_FAILED;
   if (!room)
-    return memcpy(to, (void *)(uintptr_t)from, size), SUCCESS;
+    return order_await_stream(stream), memcpy(to, (void *)(uintptr_t)from, size), SUCCESS;
+  if (computes())
+    return order_copy(stream, &BYTES(from, (uint64_t)(uintptr_t)to, size)), SUCCESS;
   for (int i = 0; i < MAX_OUT; i++)
     if (!rt.out[i].from)
       return rt.out[i] = (Out){to, a, from, size, s, ++rt.outs}, SUCCESS;
@@ -180,7 +188,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *strea
   call("%scuMemcpyHtoDAsync %zu", s ? "beside " : "", size);
   if (!s || !find(to, size) || rt.capturing || s->current != rt.current)
     return fault("cuMemcpyHtoDAsync of %zu bytes", size);
-  memcpy((void *)(uintptr_t)to, from, size);
+  order_copy(stream, &BYTES((uint64_t)(uintptr_t)from, to, size));
   s->open = true;
   return SUCCESS;
 }
@@ -189,7 +197,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
   call("%sclear %zu", stream ? "user " : "", size);
   if (!is_main(stream) || !find(to, size) || rt.capturing)
     return fault("cuMemsetD8Async of %zu bytes", size);
-  memset((void *)(uintptr_t)to, value, size);
+  order_set(stream, to, value, size);
   return SUCCESS;
 }
 

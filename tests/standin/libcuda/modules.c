@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/standin/libcuda/code.h"
 #include "tests/standin/libcuda/libcuda.h"
 
 /* ---------------------------------------------------------------- modules */
@@ -29,7 +30,7 @@ static bool waits_first(const char *body) {
 }
 
 /* Reads one kernel from behind ".entry ". False: the stand-in has no place for more. */
-static bool read_kernel(const char *s, int module) {
+static bool read_kernel(const char *image, const char *s, int module) {
   int at = 0;
   while (at < rt.nkernels && rt.kernels[at].name[0])
     at++;
@@ -43,7 +44,9 @@ static bool read_kernel(const char *s, int module) {
   const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
   if (!end || end > body)
     end = strchr(s, ')');
-  for (const char *p = strstr(s, ".param ."); p && p < end && k->nargs < MAX_ARGS; p = strstr(p + 1, ".param .")) {
+  for (const char *p = strstr(s, ".param ."); p && p < end; p = strstr(p + 1, ".param .")) {
+    if (k->nargs == MAX_ARGS)
+      return false;
     k->size[k->nargs] = type_bytes(p + 8);
     const char *pointer = strstr(p, ".ptr");
     k->pointer[k->nargs++] = pointer && pointer < p + strcspn(p, "\n");
@@ -51,6 +54,7 @@ static bool read_kernel(const char *s, int module) {
   if (max && max < body)
     sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
   k->waits = waits_first(body);
+  k->code = computes() ? code_read(image, s) : NULL;
   return true;
 }
 
@@ -113,8 +117,8 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   if (!strstr(image, ".version"))
     return fault("cuModuleLoadDataEx: no PTX");
   for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
-    if (!read_kernel(s + 7, i))
-      return fault("more kernels than the stand-in keeps");
+    if (!read_kernel(image, s + 7, i))
+      return fault("more kernels, or more of their arguments, than the stand-in keeps");
   rt.modules[i] = rt.current;
   *module = &rt.modules[i];
   return SUCCESS;
@@ -128,10 +132,14 @@ int cuModuleUnload(void *module) {
   for (int g = 0; g < MAX_GRAPHS; g++)
     if (rt.graphs[g].used)
       return fault("cuModuleUnload while a graph of its kernels is there");
+  order_await_all();
   *m = 0;
   for (int i = 0; i < rt.nkernels; i++)
-    if (&rt.modules[rt.kernels[i].module] == m)
+    if (&rt.modules[rt.kernels[i].module] == m && rt.kernels[i].name[0]) {
       rt.kernels[i].name[0] = 0;
+      code_free(rt.kernels[i].code);
+      rt.kernels[i].code = NULL;
+    }
   while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0])
     rt.nkernels--;
   return SUCCESS;
@@ -177,7 +185,7 @@ bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], 
 /* A launch beside the one before, which it need not wait for, but for all before that, or beside those in other such
  * streams. */
 static int launch_beside(Stream *s, const char *line, Node *node) {
-  char beside[800];
+  char beside[LINE + 8];
   if (s->seen < rt.front - 1 && s->current == rt.current)
     return free(node), fault("%s: does not wait for what was launched before", line);
   if (rt.capturing && !s->capture.in)
@@ -193,7 +201,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                    unsigned shared, void *stream, void **args, void **extra) {
   ALONE;
   const Kernel *k = f;
-  char line[776];
+  char line[LINE];
   unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
   for (time_t since = time(NULL); getenv("STC_STANDIN_HANG") && time(NULL) - since < 600;)
     ;
@@ -207,8 +215,13 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return fault("launch of a kernel of another context than the current one");
   if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
     return INVALID_VALUE;
-  if (beside_stream(stream))
-    return launch_beside(stream, line, new_node(f, grid, block, shared, args));
+  if (computes() && !k->code)
+    return fault("%s: the stand-in cannot compute it", k->name);
+  if (beside_stream(stream)) {
+    int number = rt.capturing ? rt.captured->n : 0,
+        e = launch_beside(stream, line, new_node(f, grid, block, shared, args));
+    return e ? e : (order_launch(stream, f, grid, block, shared, args, number), SUCCESS);
+  }
   if (!is_main(stream) && (!rt.capturing || !captor(stream) || !captor(stream)->capture.in))
     return fault("%s: a stream that does not capture", k->name);
   if (is_main(stream) && rt.capturing)
@@ -220,6 +233,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   note_capture(stream);
   if (stream == &standin_stream)
     memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
+  order_launch(stream, f, grid, block, shared, args, rt.capturing ? rt.captured->n : 0);
   return keep_launch(line, new_node(f, grid, block, shared, args));
 }
 

@@ -74,7 +74,7 @@ int cuGraphKernelNodeGetParams_v2(void *node, Parameters *out) {
  */
 int cuGraphExecKernelNodeSetParams_v2(void *executable, void *node, const Parameters *p) {
   Graph *to = executable;
-  char line[776], beside[800];
+  char line[LINE], beside[LINE + 8];
   int i;
   const Graph *g = graph_of(node, &i);
   const Kernel *k = p->function;
@@ -88,6 +88,7 @@ int cuGraphExecKernelNodeSetParams_v2(void *executable, void *node, const Parame
     return INVALID_VALUE;
   snprintf(beside, sizeof beside, "%s%s", strncmp(to->lines[i], "beside ", 7) == 0 ? "beside " : "", line);
   call("graph set %s", k->name);
+  order_set_node(to, i, p->arguments);
   free(to->lines[i]);
   to->lines[i] = strdup(beside);
   return SUCCESS;

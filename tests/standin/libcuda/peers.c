@@ -46,7 +46,7 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
   if (!is_context(to_context) || !is_context(from_context) || !find(to, size) || !find(from, size) ||
       (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
-  memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  order_copy(stream, &(Box){from, to, size, 1, 1, size, size, 1, 1});
   return SUCCESS;
 }
 
@@ -81,10 +81,8 @@ int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
   keep_launch(line, NULL);
   if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c) || !side_is_good(&c->to, c))
     return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
-  for (size_t z = 0; z < c->depth; z++)
-    for (size_t y = 0; y < c->height; y++)
-      memcpy((char *)(uintptr_t)c->to.device + (z * c->to.height + y) * c->to.pitch,
-             (char *)(uintptr_t)c->from.device + (z * c->from.height + y) * c->from.pitch, c->width);
+  order_copy(stream, &(Box){c->from.device, c->to.device, c->width, c->height, c->depth, c->from.pitch, c->to.pitch,
+                            c->from.height, c->to.height});
   return SUCCESS;
 }
 

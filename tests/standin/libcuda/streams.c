@@ -51,7 +51,8 @@ static bool all_joined(void) {
     *c = (Capture){0};
   }
   for (int i = 0; i < MAX_EVENTS; i++)
-    rt.events[i].capture = NULL;
+    if (rt.events[i].capture)
+      rt.events[i].capture = NULL, rt.events[i].job = 0;
   return all;
 }
 
@@ -71,6 +72,7 @@ int cuStreamSynchronize(void *stream) {
   call("cuStreamSynchronize");
   if (!is_main(stream) || rt.capturing)
     return fault("cuStreamSynchronize");
+  order_await_stream(stream);
   return rt.broken ? LAUNCH_FAILED : SUCCESS;
 }
 
@@ -95,6 +97,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
 
 int cuStreamDestroy_v2(void *stream) {
   ALONE;
+  order_await_all();
   if (beside_stream(stream))
     return beside_stream(stream)->used = false, SUCCESS;
   if (!captor(stream) || rt.capturing)
@@ -126,6 +129,7 @@ static void clear(Graph *g) {
     free(g->lines[i]);
     free(g->nodes[i]);
   }
+  jobs_free(g->jobs);
   *g = (Graph){0};
 }
 
@@ -158,6 +162,7 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
       continue;
     to->used = true;
     to->n = from->n;
+    to->jobs = jobs_copy(from->jobs);
     for (int i = 0; i < from->n; i++)
       to->lines[i] = strdup(from->lines[i]);
     *executable = to;
@@ -178,6 +183,8 @@ int cuGraphExecUpdate_v2(void *executable, void *graph, void *result) {
   call("graph update of %d launches%s", from->n, same ? "" : " refused");
   if (to_fail("cuGraphExecUpdate_v2") || !same)
     return 910;
+  jobs_free(to->jobs);
+  to->jobs = jobs_copy(from->jobs);
   for (int i = 0; i < from->n; i++) {
     free(to->lines[i]);
     to->lines[i] = strdup(from->lines[i]);
@@ -227,6 +234,7 @@ int cuGraphLaunch(void *executable, void *stream) {
     return fault("cuGraphLaunch");
   rt.front++;
   call("%scuGraphLaunch", stream ? "user " : "");
+  order_graph(g, stream);
   for (int i = 0; i < g->n; i++)
     if (strncmp(g->lines[i], "nccl ", 5) == 0)
       make_message(g->lines[i]);

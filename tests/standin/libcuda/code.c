@@ -1,0 +1,400 @@
+/* code.c: reads the kernels of a PTX. */
+#define _GNU_SOURCE
+#include "tests/standin/libcuda/code.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/libcuda/libcuda.h"
+
+/* A name and its number: of a register, of where something lies in shared memory or among the arguments, of a label. */
+typedef struct Name {
+  char text[96];
+  int64_t value;
+} Name;
+typedef struct Names {
+  Name *list;
+  int n, room;
+} Names;
+
+/* What is read. gone: the labels of branches, by number. scope: a number for names without % or $ between braces. */
+typedef struct Reader {
+  Names registers, places, labels, gone;
+  Instruction *list;
+  int n, room, scope, scopes;
+  size_t shared;
+  const char *ptx, *entry;
+  bool wrong;
+} Reader;
+
+/* The name's place in the list, or NULL. */
+static Name *find_name(const Names *names, const char *text) {
+  for (int i = 0; i < names->n; i++)
+    if (strcmp(names->list[i].text, text) == 0)
+      return &names->list[i];
+  return NULL;
+}
+
+static Name *add_name(Names *names, const char *text, int64_t value) {
+  if (names->n == names->room)
+    names->list = realloc(names->list, sizeof *names->list * (size_t)(names->room = names->room * 2 + 64));
+  Name *x = &names->list[names->n++];
+  snprintf(x->text, sizeof x->text, "%s", text);
+  x->value = value;
+  return x;
+}
+
+/* The name as it is in the scope. */
+static void in_scope(const Reader *r, const char *text, char out[96]) {
+  bool own = r->scope && text[0] != '%' && text[0] != '$' && text[0] != '_';
+  snprintf(out, 96, own ? "%s@%d" : "%s", text, r->scope);
+}
+
+/* A register's number; it is made when it is first seen. */
+static int register_of(Reader *r, const char *text) {
+  char name[96];
+  in_scope(r, text, name);
+  Name *x = find_name(&r->registers, name);
+  return (int)(x ? x : add_name(&r->registers, name, r->registers.n))->value;
+}
+
+/* ---------------------------------------------------------------- operands */
+
+static const char *const specials[] = {"%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
+                                       "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
+                                       "%nctaid.y", "%nctaid.z", "%laneid"};
+
+/* Reads one of no vector, "%r1", "-3", "0f3F800000", "%tid.x", or the name of a place. */
+static Operand read_single(Reader *r, const char *text) {
+  Operand o = {.kind = OPERAND_BITS, .n = 1, .reg = {-1}};
+  const Name *place = find_name(&r->places, text);
+  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+    if (strcmp(text, specials[i]) == 0)
+      return o.kind = OPERAND_SPECIAL, o.bits = i, o;
+  if (text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D'))
+    o.bits = strtoull(text + 2, NULL, 16);
+  else if (isdigit((unsigned char)text[0]) || text[0] == '-')
+    o.bits = text[0] == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
+  else if (place)
+    o.bits = (uint64_t)place->value;
+  else if (strcmp(text, "_") == 0)
+    o.kind = OPERAND_NONE;
+  else
+    o.kind = OPERAND_REGISTER, o.reg[0] = register_of(r, text);
+  return o;
+}
+
+/* Reads "[%rd1+-4]", "[place+8]", "[place]". */
+static Operand read_address(Reader *r, char *text) {
+  char *end = strrchr(text, ']'), *plus = strchr(text, '+');
+  if (end)
+    *end = 0;
+  if (plus)
+    *plus = 0;
+  Operand o = read_single(r, text + 1);
+  if (o.kind == OPERAND_REGISTER)
+    o.bits = 0;
+  if (plus)
+    o.bits += (uint64_t)strtoll(plus + 1, NULL, 0);
+  return o;
+}
+
+/* Reads "{%r1, 0f00000000}". */
+static Operand read_vector(Reader *r, char *text) {
+  Operand o = {.kind = OPERAND_REGISTER, .n = 0};
+  char *save, *end = strrchr(text, '}');
+  *end = 0;
+  for (char *t = strtok_r(text + 1, ", ", &save); t && o.n < MAX_VECTOR; t = strtok_r(NULL, ", ", &save)) {
+    Operand x = read_single(r, t);
+    o.reg[o.n] = x.kind == OPERAND_REGISTER ? x.reg[0] : -1;
+    o.vector[o.n++] = x.bits;
+  }
+  return o;
+}
+
+/* Reads an operand; "%r1|%p1" is a vector of both. */
+static Operand read_operand(Reader *r, char *text) {
+  char *bar = strchr(text, '|');
+  if (text[0] == '[')
+    return read_address(r, text);
+  if (text[0] == '{')
+    return read_vector(r, text);
+  if (!bar)
+    return read_single(r, text);
+  *bar = 0;
+  Operand o = read_single(r, text), second = read_single(r, bar + 1);
+  o.reg[1] = second.kind == OPERAND_REGISTER ? second.reg[0] : -1;
+  o.n = 2;
+  return o;
+}
+
+/* ---------------------------------------------------------------- instructions */
+
+/* The names. */
+static const struct {
+  const char *word;
+  int op;
+} ops[] = {{"mov", OP_MOV},
+           {"cvta", OP_MOV},
+           {"ld", OP_LD},
+           {"ldu", OP_LD},
+           {"st", OP_ST},
+           {"bra", OP_BRA},
+           {"ret", OP_RET},
+           {"exit", OP_RET},
+           {"bar", OP_BAR},
+           {"barrier", OP_BAR},
+           {"shfl", OP_SHFL},
+           {"cp", OP_CP_ASYNC},
+           {"mbarrier", OP_MBARRIER},
+           {"elect", OP_ELECT},
+           {"add", OP_ADD},
+           {"sub", OP_SUB},
+           {"mul", OP_MUL},
+           {"mad", OP_MAD},
+           {"fma", OP_FMA},
+           {"div", OP_DIV},
+           {"rem", OP_REM},
+           {"min", OP_MIN},
+           {"max", OP_MAX},
+           {"neg", OP_NEG},
+           {"abs", OP_ABS},
+           {"and", OP_AND},
+           {"or", OP_OR},
+           {"xor", OP_XOR},
+           {"not", OP_NOT},
+           {"shl", OP_SHL},
+           {"shr", OP_SHR},
+           {"setp", OP_SETP},
+           {"selp", OP_SELP},
+           {"cvt", OP_CVT},
+           {"sqrt", OP_SQRT},
+           {"rcp", OP_RCP},
+           {"rsqrt", OP_RSQRT},
+           {"lop3", OP_LOP3},
+           {"bfe", OP_BFE},
+           {"prmt", OP_PRMT},
+           {"trap", OP_TRAP},
+           {"griddepcontrol", OP_NOTHING},
+           {"fence", OP_NOTHING},
+           {"membar", OP_NOTHING},
+           {"prefetch", OP_NOTHING},
+           {"pragma", OP_NOTHING},
+           {"nanosleep", OP_NOTHING}};
+
+bool has_word(const Instruction *in, const char *word) {
+  for (int i = 0; i < in->nwords; i++)
+    if (strcmp(in->word[i], word) == 0)
+      return true;
+  return false;
+}
+
+/* A type's name, "u32"; kind 0: it is none. */
+static Scalar type_of(const char *word) {
+  if (strcmp(word, "pred") == 0)
+    return (Scalar){'p', 1};
+  if (strcmp(word, "bf16") == 0)
+    return (Scalar){'B', 2};
+  if (strchr("busf", word[0]) && isdigit((unsigned char)word[1]))
+    return (Scalar){word[0], atoi(word + 1) / 8};
+  return (Scalar){0};
+}
+
+/* Takes the words of the name apart, and finds what they say. */
+static void read_words(Instruction *in, char *name) {
+  static const char *const compares[2][COMPARES] = {{"eq", "ne", "lt", "le", "gt", "ge", "num", "nan"},
+                                                    {"equ", "neu", "ltu", "leu", "gtu", "geu", "", ""}};
+  char *save;
+  for (char *t = strtok_r(name, ".", &save); t && in->nwords < MAX_WORDS; t = strtok_r(NULL, ".", &save))
+    snprintf(in->word[in->nwords++], sizeof in->word[0], "%s", t);
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (strcmp(in->word[0], ops[i].word) == 0)
+      in->op = ops[i].op;
+  if (in->op == OP_CP_ASYNC && has_word(in, "bulk"))
+    in->op = OP_BULK;
+  in->space = has_word(in, "global") ? 'g' : has_word(in, "param") ? 'p' : 's';
+  in->wide = has_word(in, "wide");
+  in->high = has_word(in, "hi");
+  in->flushes = has_word(in, "ftz");
+  in->inexact = has_word(in, "approx") || has_word(in, "full");
+  for (int i = 1; i < in->nwords; i++) {
+    Scalar t = type_of(in->word[i]);
+    if (t.kind && in->type.kind)
+      in->from = t;
+    else if (t.kind)
+      in->type = t;
+    for (int c = 0; c < COMPARES && in->op == OP_SETP; c++)
+      if (strcmp(in->word[i], compares[0][c]) == 0)
+        in->compare = c;
+      else if (strcmp(in->word[i], compares[1][c]) == 0)
+        in->compare = c + COMPARES;
+  }
+}
+
+/* Where the operand that begins here ends: at a comma outside braces. */
+static char *operand_end(char *s) {
+  for (int depth = 0; *s && (depth || *s != ','); s++)
+    depth += *s == '{' ? 1 : *s == '}' ? -1 : 0;
+  return s;
+}
+
+/* Reads an instruction without its semicolon. */
+static void read_instruction(Reader *r, char *s) {
+  Instruction in = {.guard = -1, .target = -1};
+  if (*s == '@') {
+    in.unless = s[1] == '!';
+    char *name = s + 1 + in.unless;
+    s = name + strcspn(name, " \t");
+    *s++ = 0;
+    in.guard = register_of(r, name);
+    s += strspn(s, " \t");
+  }
+  char *operands = s + strcspn(s, " \t");
+  if (*operands)
+    *operands++ = 0;
+  read_words(&in, s);
+  for (char *o = operands, *end; *(o += strspn(o, " \t")) && in.noperands < MAX_OPERANDS; o = end) {
+    end = operand_end(o);
+    if (*end)
+      *end++ = 0;
+    for (size_t n = strlen(o); n && isspace((unsigned char)o[n - 1]); n--)
+      o[n - 1] = 0;
+    if (in.op == OP_BRA) {
+      char label[96];
+      in_scope(r, o, label);
+      in.target = r->gone.n;
+      add_name(&r->gone, label, 0);
+    } else {
+      in.operand[in.noperands++] = read_operand(r, o);
+    }
+  }
+  if (r->n == r->room)
+    r->list = realloc(r->list, sizeof *r->list * (size_t)(r->room = r->room * 2 + 256));
+  r->list[r->n++] = in;
+}
+
+/* ---------------------------------------------------------------- a kernel */
+
+/* Makes room in shared memory for each array of it in this piece of text. */
+static void read_shared(Reader *r, const char *s, const char *end) {
+  for (s = strstr(s, ".shared .align "); s && s < end; s = strstr(s + 1, ".shared .align ")) {
+    char name[96] = "";
+    unsigned align = 1, size = 0;
+    int found = sscanf(s, ".shared .align %u .b8 %95[^[;][%u]", &align, name, &size);
+    if (found < 2 || s[-1] == 'n' || find_name(&r->places, name))
+      continue;
+    r->shared = (r->shared + align - 1) / align * align;
+    bool given = strncmp(s - 8, ".extern ", 8) == 0;
+    add_name(&r->places, name, given ? -1 : (int64_t)r->shared);
+    r->shared += size;
+  }
+}
+
+/* Those that a launch gives room for come behind all others. */
+static void place_given(Reader *r) {
+  r->shared = (r->shared + 127) / 128 * 128;
+  for (int i = 0; i < r->places.n; i++)
+    if (r->places.list[i].value == -1)
+      r->places.list[i].value = (int64_t)r->shared;
+}
+
+/* Numbers the arguments, 8 bytes each. */
+static void read_arguments(Reader *r, const char *s, const char *end) {
+  int n = 0;
+  for (s = strstr(s, ".param ."); s && s < end; s = strstr(s + 1, ".param .")) {
+    const char *line = s + strcspn(s, ",\n"), *name = line;
+    while (name > s && !isspace((unsigned char)name[-1]))
+      name--;
+    char text[96];
+    snprintf(text, sizeof text, "%.*s", (int)(line - name), name);
+    add_name(&r->places, text, 8 * n++);
+  }
+}
+
+/* Reads what is between two semicolons: braces and labels, and then an instruction or a declaration. */
+static void read_piece(Reader *r, char *s) {
+  for (;;) {
+    s += strspn(s, " \t\n");
+    size_t label = strcspn(s, ": \t\n;");
+    if (*s == '{') {
+      r->scope = ++r->scopes, s++;
+    } else if (*s == '}') {
+      r->scope = 0, s++;
+    } else if (label && s[label] == ':' && s[label + 1] != ':') {
+      char name[96];
+      s[label] = 0;
+      in_scope(r, s, name);
+      add_name(&r->labels, name, r->n);
+      s += label + 1;
+    } else {
+      break;
+    }
+  }
+  if (*s && *s != '.')
+    read_instruction(r, s);
+}
+
+/* The text without comments, up to `end`; (free). */
+static char *without_comments(const char *s, const char *end) {
+  char *out = malloc((size_t)(end - s) + 1), *to = out;
+  while (s < end) {
+    if (s[0] == '/' && s[1] == '/')
+      s += strcspn(s, "\n");
+    else
+      *to++ = *s++;
+  }
+  *to = 0;
+  return out;
+}
+
+/* Finds where branches go. */
+static bool find_targets(Reader *r) {
+  for (int i = 0; i < r->n; i++) {
+    Instruction *in = &r->list[i];
+    const Name *label = in->op == OP_BRA ? find_name(&r->labels, r->gone.list[in->target].text) : NULL;
+    if (in->op == OP_OTHER || (in->op == OP_BRA && !label))
+      return fault("PTX that the stand-in does not know: %s %s", in->word[0],
+                   in->op == OP_BRA ? r->gone.list[in->target].text : ""),
+             false;
+    if (label)
+      in->target = (int)label->value;
+  }
+  return true;
+}
+
+Code *code_read(const char *ptx, const char *entry) {
+  Reader r = {.ptx = ptx, .entry = entry};
+  const char *body = strchr(entry, '{'), *end = body ? strstr(body, "\n}\n") : NULL;
+  Code *c = NULL;
+  if (!end)
+    return fault("a kernel without an end"), NULL;
+  const char *first = strstr(ptx, ".entry ");
+  read_shared(&r, ptx, first);
+  read_shared(&r, body, end);
+  read_shared(&r, ptx, ptx + strlen(ptx));
+  place_given(&r);
+  read_arguments(&r, entry, body);
+  char *text = without_comments(body + 1, end), *save;
+  for (char *s = strtok_r(text, ";", &save); s; s = strtok_r(NULL, ";", &save))
+    read_piece(&r, s);
+  free(text);
+  if (find_targets(&r)) {
+    c = malloc(sizeof *c);
+    *c = (Code){r.list, r.n, r.registers.n, r.shared};
+  } else {
+    free(r.list);
+  }
+  free(r.registers.list);
+  free(r.places.list);
+  free(r.labels.list);
+  free(r.gone.list);
+  return c;
+}
+
+void code_free(Code *c) {
+  if (c)
+    free(c->instructions);
+  free(c);
+}
