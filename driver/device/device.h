@@ -33,7 +33,7 @@ typedef struct Launch {
 /* Lanes of a device that has marks: what is in one is done in order, and waits for other lanes where it is told to.
  * Lane 0 is where all goes that is not said to be in another. Of launches in others those in lanes of lower numbers are
  * given room first, if the device can. */
-enum { LANE_MAIN, LANES = 9 };
+enum { LANE_MAIN, LANES = 12 };
 
 /* Bytes of what says which GPU of all there are in the world one is. */
 enum { DEVICE_IDENTITY = 16 };

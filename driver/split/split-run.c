@@ -318,6 +318,15 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
   return s;
 }
 
+/* Has the transport make ready what it can before the clock starts, before the plan's first steps. */
+static StcStatus make_ready(StcPlan *p, StcStatus s) {
+  Split *split = p->split;
+  if (s || split->ready)
+    return s;
+  split->ready = true;
+  return split_agree(p, split->transport->ready ? split->transport->ready(p) : STC_OK);
+}
+
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   Net *net = p->split->net;
   *seconds = p->split->exchanged = p->split->evaluating = 0;
@@ -340,6 +349,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   share_scalars(p);
   for (int i = p->split->begin; i < p->split->end && !net; i++)
     p->split->part[i].plan->stop = p->stop;
+  s = make_ready(p, s);
   int64_t first = p->done;
   s = s ? s : run_loop(p, first, first + steps, seconds);
   *seconds += p->split->evaluating;

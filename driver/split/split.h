@@ -36,9 +36,10 @@
 #include "driver/program/program.h"
 #include "driver/split/net.h"
 
-/* Lanes of a part's device (device.h): one to send in, for the launches at the cuts two each from LANE_EDGES on, and
- * for the rest two more; the last one has nothing but marks, of how far all are. */
-enum { LANE_SEND = 1, LANE_EDGES = 2, LANE_PACE = LANES - 1 };
+/* Lanes of a part's device (device.h): SEND_LANES to send in from LANE_SEND on, of which transports that send to all
+ * in one lane take the first; for the launches at the cuts two each from LANE_EDGES on, and for the rest two more; the
+ * last one has nothing but marks, of how far all are. */
+enum { LANE_SEND = 1, SEND_LANES = 4, LANE_EDGES = LANE_SEND + SEND_LANES, LANE_PACE = LANES - 1 };
 
 /* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
  * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
@@ -135,6 +136,7 @@ struct Split {
   const char *by;         /* the transport that was asked for; NULL: none */
   const char *why;        /* not nccl between ranks; NULL: it is, or was not looked for */
   void *state;            /* the transport's */
+  bool ready;             /* transport->ready was called */
   bool broken;            /* ways to other parts were given up: it cannot go on */
   void *ranks;            /* transport-mpi.c's */
   struct Period *periods; /* split-replay.c's */
@@ -152,8 +154,10 @@ struct Transport {
                                                   devices can be waited for one after the other */
   StcStatus (*pace)(StcPlan *p, int64_t more); /* behind so many more exchanges: waits until few of them are under way;
                                                   NULL: there may be any number */
-  bool keeps;                                  /* do devices keep what it does (split_replay)? */
-  void (*close)(StcPlan *p);                   /* NULL: nothing to do */
+  StcStatus (*ready)(StcPlan *p); /* before the clock of a plan's first run starts: makes ready what the first exchange
+                                     would be held up by; NULL: nothing is */
+  bool keeps;                     /* do devices keep what it does (split_replay)? */
+  void (*close)(StcPlan *p);      /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer, transport_nccl;
 /* transports.c: chooses, by what was asked for and what there is, how cells get from part to part, and makes that

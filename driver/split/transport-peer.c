@@ -1,6 +1,7 @@
 /* transport-peer.c: cells from GPU to GPU of one process, in order with their launches: nobody waits on the host. Who
  * sends waits for what the other one still does to the cells; who gets waits, before its next launch, for what is sent
- * to it. Where launches are made in windows cells are sent in a lane of their own, as soon as they are there. */
+ * to it. They go in lanes of their own, one for each neighbour; where launches are made in windows, as soon as they are
+ * there. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -19,100 +20,106 @@ bool parts_are_near(StcPlan *p) {
   return here > 0;
 }
 
-/* Marks where each part is in the lane. */
-static StcStatus mark_all(const Split *s, int lane) {
-  StcStatus st = STC_OK;
-  for (int i = s->begin; i < s->end && !st; i++)
-    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, lane);
-  return st;
-}
+/* The lane in which the part sends: parts that lie side by side get theirs in different ones, so that none waits for
+ * what is sent to another. */
+static int lane_of(const Transfer *t) { return LANE_SEND + ((t->to - t->from) % SEND_LANES + SEND_LANES) % SEND_LANES; }
 
-/* Has part `waits` wait for part `other`, both of this rank, unless it does by `seen`. */
-static StcStatus follow_once(const Split *s, bool *seen, int waits, int other, int lane, int of) {
-  bool *done = &seen[(waits - s->begin) * (s->end - s->begin) + other - s->begin];
+/* Lane `lane` of part `waits` waits for the mark of part `other` in lane `of`. */
+static StcStatus follow(const Split *s, int waits, int lane, int other, int of) {
   Device *d = &s->part[waits].plan->device;
-  StcStatus st = *done ? STC_OK : d->kind->follow(d, lane, &s->part[other].plan->device, of);
-  *done = true;
-  return st;
+  return d->kind->follow(d, lane, &s->part[other].plan->device, of);
 }
 
-/* Has each part that sends something (`senders`), or that gets something, wait for the marks in lane `of` of those that
- * it has to do with, itself among them if the lanes differ. */
-static StcStatus follow_all(const Split *s, bool senders, int lane, int of) {
+/* The lane of the transfer waits for the marks in lane `of` of both parts: behind them the cells are there, and nobody
+ * is at work any more where they go to. */
+static StcStatus begin_way(const Split *s, const Transfer *t, int of) {
+  StcStatus st = follow(s, t->from, lane_of(t), t->from, of);
+  return st || t->to == t->from ? st : follow(s, t->from, lane_of(t), t->to, of);
+}
+
+/* Both parts wait for what the lane was given: the one that gets it, and the one that sends it, before it may write
+ * over it. */
+static StcStatus end_way(const Split *s, const Transfer *t) {
+  Device *d = &s->part[t->from].plan->device;
+  StcStatus st = d->kind->mark(d, lane_of(t));
+  if (!st)
+    st = follow(s, t->from, LANE_MAIN, t->from, lane_of(t));
+  return st || t->to == t->from ? st : follow(s, t->to, LANE_MAIN, t->from, lane_of(t));
+}
+
+/* One transfer, in its lane of the part that sends. */
+static StcStatus send_cells(const StcPlan *p, const Transfer *t) {
+  const Split *s = p->split;
+  Device *d = &s->part[t->from].plan->device;
+  Sending x = split_sending(p, t);
+  return d->kind->send(d, lane_of(t), &s->part[t->to].plan->device, &x);
+}
+
+/* Which transfers: all; those that can go when the launches at the cuts are done; those that cannot. */
+typedef enum Which { WHICH_ALL, WHICH_EARLY, WHICH_LATE } Which;
+
+/* Is the transfer one of those? */
+static bool is_wanted(const StcPlan *p, const Transfer *t, Which which) {
+  if (!transfer_is_here(p->split, t) || which == WHICH_ALL)
+    return transfer_is_here(p->split, t);
+  return (cells_are_there(p, t) && cells_are_free(p, t)) == (which == WHICH_EARLY);
+}
+
+/* Sends those, when both parts have come to their marks in lane `of`. What follows in the main lanes waits for that. */
+static StcStatus send_behind(StcPlan *p, Which which, int of) {
+  const Split *s = p->split;
   size_t here = (size_t)(s->end - s->begin);
-  bool *seen = calloc(here * here, sizeof *seen);
-  StcStatus st = seen ? STC_OK : STC_MEMORY;
+  bool *begun = calloc(here * here, sizeof *begun); /* the ways from part to part that have something */
+  StcStatus st = begun ? STC_OK : STC_MEMORY;
+  for (int i = 0; i < s->ntransfers && !st; i++) {
+    const Transfer *t = &s->transfers[i];
+    if (!is_wanted(p, t, which))
+      continue;
+    bool *way = &begun[(size_t)(t->from - s->begin) * here + (size_t)(t->to - s->begin)];
+    st = *way ? STC_OK : begin_way(s, t, of);
+    *way = true;
+    if (!st)
+      st = send_cells(p, t);
+  }
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
     if (!transfer_is_here(s, t))
       continue;
-    int waits = senders ? t->from : t->to, other = senders ? t->to : t->from;
-    for (int self = 0; self < 2 && lane != of && !st; self++)
-      st = follow_once(s, seen, self ? waits : other, self ? waits : other, lane, of);
-    if (waits != other && !st)
-      st = follow_once(s, seen, waits, other, lane, of);
+    bool *way = &begun[(size_t)(t->from - s->begin) * here + (size_t)(t->to - s->begin)];
+    st = *way ? end_way(s, t) : STC_OK;
+    *way = false;
   }
-  free(seen);
+  free(begun);
   return st;
 }
 
-/* One transfer, in the lane of the part that sends. */
-static StcStatus send_cells(const StcPlan *p, const Transfer *t, int lane) {
-  const Split *s = p->split;
-  Device *d = &s->part[t->from].plan->device;
-  Sending x = split_sending(p, t);
-  return d->kind->send(d, lane, &s->part[t->to].plan->device, &x);
-}
-
-/* All transfers. */
+/* All transfers, behind all there was so far. */
 static StcStatus peer_exchange(StcPlan *p) {
   const Split *s = p->split;
-  StcStatus st = mark_all(s, LANE_MAIN);
-  if (!st)
-    st = follow_all(s, true, LANE_MAIN, LANE_MAIN);
-  for (int i = 0; i < s->ntransfers && !st; i++)
-    if (transfer_is_here(s, &s->transfers[i]))
-      st = send_cells(p, &s->transfers[i], LANE_MAIN);
-  if (!st)
-    st = mark_all(s, LANE_MAIN);
-  return st ? st : follow_all(s, false, LANE_MAIN, LANE_MAIN);
-}
-
-/* The transfers that can go when the launches at the cuts are done, in LANE_SEND, or the others, when all are, in the
- * main lane. *any: are there such? */
-static StcStatus send_some(StcPlan *p, bool early, bool *any) {
-  const Split *s = p->split;
-  int lane = early ? LANE_SEND : LANE_MAIN;
   StcStatus st = STC_OK;
-  *any = false;
-  for (int i = 0; i < s->ntransfers && !st; i++) {
-    const Transfer *t = &s->transfers[i];
-    if (!transfer_is_here(s, t) || (cells_are_there(p, t) && cells_are_free(p, t)) != early)
-      continue;
-    if (!*any)
-      st = follow_all(s, true, lane, early ? LANE_EDGES : LANE_MAIN);
-    *any = true;
-    if (!st)
-      st = send_cells(p, t, lane);
-  }
-  return st;
+  for (int i = s->begin; i < s->end && !st; i++)
+    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, LANE_MAIN);
+  return st ? st : send_behind(p, WHICH_ALL, LANE_MAIN);
 }
 
-/* All transfers, those that can beside what is still being computed; what follows waits for those that it has to do
- * with. */
+/* All transfers, those that can beside what is still being computed. */
 static StcStatus peer_early(StcPlan *p) {
+  StcStatus st = send_behind(p, WHICH_EARLY, LANE_EDGES);
+  return st ? st : send_behind(p, WHICH_LATE, LANE_MAIN);
+}
+
+/* Marks change nothing, nor does an exchange before the first steps, but they have the driver make streams, events, and
+ * the ways between GPUs, which takes it milliseconds. */
+static StcStatus peer_ready(StcPlan *p) {
   const Split *s = p->split;
-  StcStatus st = STC_OK;
-  for (int round = 0; round < 2 && !st; round++) {
-    int lane = round ? LANE_MAIN : LANE_SEND;
-    bool any = false;
-    st = send_some(p, round == 0, &any);
-    if (!st && any)
-      st = mark_all(s, lane);
-    if (!st && any)
-      st = follow_all(s, false, LANE_MAIN, lane);
-  }
+  StcStatus st = peer_exchange(p);
+  for (int i = s->begin; i < s->end; i++)
+    for (int lane = LANE_EDGES; lane < LANE_PACE && !st; lane++)
+      st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, lane);
+  for (int i = s->begin; i < s->end && !st; i++)
+    st = s->part[i].plan->device.kind->wait(&s->part[i].plan->device);
   return st;
 }
 
-const Transport transport_peer = {.name = "peer", .exchange = peer_exchange, .early = peer_early, .keeps = true};
+const Transport transport_peer = {
+    .name = "peer", .exchange = peer_exchange, .early = peer_early, .ready = peer_ready, .keeps = true};
