@@ -7,16 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The launches of what is kept, about; after how many periods the buffers must be where they were; the fewest periods
- * that are to be made for it to be worthwhile. */
-enum { KEPT_LAUNCHES = 64, MOST_PERIODS = 16, FEWEST_PERIODS = 32 };
+/* The periods of what is kept: between one graph and the next all devices wait for each other, and for the driver,
+ * which takes as long as several exchanges. Of so many launches at most, but for the periods after which the buffers
+ * are where they were, of which there may be so many. How often what is kept must be of use. */
+enum { KEPT_PERIODS = 16, KEPT_LAUNCHES = 1024, MOST_PERIODS = 32, WORTHWHILE = 2 };
+
+/* Two graphs of the same, made in turn: the driver gets the one ready while the devices are at the other. */
+enum { TWINS = 2 };
 
 /* `n` periods of so many launches, begun when the buffers of the parts here stood for `slots`, as the device of the
  * first part keeps them. */
 typedef struct Period {
   int64_t n, launches;
   int32_t *slots;
-  void *kept;
+  void *kept[TWINS];
+  int turn;
   struct Period *next;
 } Period;
 
@@ -127,51 +132,79 @@ static StcStatus divert(const Split *s, bool on) {
 /* Has all plans keep to themselves what goes wrong; that it does is no error. */
 static void keep_silent(StcPlan *p, bool yes) { p->program->w.silent = p->split->program->w.silent = yes; }
 
-/* Periods until the buffers stand for what they did and there are launches enough; *n: their number. */
+/* Periods until there are enough and the buffers stand for what they did; *n: their number, 0: not yet known. */
 static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_t *n) {
   Split *s = p->split;
   StcStatus st = STC_OK;
-  bool same = false;
-  for (*n = 0; !st && *n < MOST_PERIODS && !(same && p->launches - before >= KEPT_LAUNCHES); ++*n) {
+  bool same = false, enough = false;
+  int64_t made = 0;
+  while (!st && made < MOST_PERIODS && (*n ? made < *n : !(same && enough))) {
     st = split_run_parts(p, s->every, true);
     if (!st)
       st = s->transport->early(p);
     s->age = 0;
+    made++;
     same = note_slots(s, slots, true);
+    enough = made >= KEPT_PERIODS || p->launches - before >= KEPT_LAUNCHES;
   }
+  *n = made;
   return st ? st : same ? STC_OK : STC_DEVICE;
+}
+
+/* Keeps *n periods (0: as many as are good) in *kept. False: the devices cannot. The plan is as it was. */
+static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches, void **kept) {
+  Split *s = p->split;
+  Device *first = &s->part[s->begin].plan->device;
+  int64_t done = p->done, before = p->launches;
+  *kept = NULL;
+  if (divert(s, true) || !first->kind->record(first)) {
+    divert(s, false);
+    return false;
+  }
+  StcStatus st = enter(s);
+  if (!st)
+    st = make_periods(p, slots, before, n);
+  st = leave(s, st);
+  divert(s, false);
+  bool fine = first->kind->end_record(first, kept);
+  *launches = p->launches - before;
+  p->done = done;
+  p->launches = before;
+  s->age = 0;
+  restore_slots(s, slots);
+  if (st && fine)
+    first->kind->forget(first, *kept);
+  return !st && fine;
+}
+
+/* Gives back the graphs of `x`. */
+static void forget(StcPlan *p, Period *x) {
+  Device *first = &p->split->part[p->split->begin].plan->device;
+  for (int i = 0; i < TWINS; i++)
+    if (x->kept[i])
+      first->kind->forget(first, x->kept[i]);
 }
 
 /* Keeps some periods. NULL if the devices cannot; the plan is as it was. */
 static Period *keep(StcPlan *p) {
   Split *s = p->split;
-  Device *first = &s->part[s->begin].plan->device;
-  int64_t done = p->done, launches = p->launches, n = 0;
   Period *x = ARENA_NEW(p->w.arena, Period);
-  int32_t *slots = ARENA_ARRAY(p->w.arena, int32_t, count_buffers(s) + 1);
-  void *kept = NULL;
-  note_slots(s, slots, false);
+  *x = (Period){.slots = ARENA_ARRAY(p->w.arena, int32_t, count_buffers(s) + 1), .next = s->periods};
+  note_slots(s, x->slots, false);
   keep_silent(p, true);
-  if (divert(s, true) || !first->kind->record(first)) {
-    divert(s, false);
-    keep_silent(p, false);
-    return NULL;
-  }
-  StcStatus st = enter(s);
-  if (!st)
-    st = make_periods(p, slots, launches, &n);
-  st = leave(s, st);
-  divert(s, false);
-  bool fine = first->kind->end_record(first, &kept);
+  bool fine = true;
+  for (int i = 0; i < TWINS && fine; i++)
+    if (!(fine = keep_graph(p, x->slots, &x->n, &x->launches, &x->kept[i])))
+      x->kept[i] = NULL;
   keep_silent(p, false);
-  *x = (Period){n, p->launches - launches, slots, kept, s->periods};
-  p->done = done;
-  p->launches = launches;
-  s->age = 0;
-  restore_slots(s, slots);
-  if (st && fine)
-    first->kind->forget(first, kept);
-  return st || !fine ? NULL : (s->periods = x);
+  if (fine)
+    context_remark(p->w.context, "exchanges: %lld of them and the %lld launches before them are kept as a graph",
+                   (long long)x->n, (long long)x->launches);
+  else
+    context_remark(p->w.context, "exchanges: the devices keep no graph of them, so all is launched one by one");
+  if (!fine)
+    forget(p, x);
+  return fine ? (s->periods = x) : NULL;
 }
 
 /* ---------------------------------------------------------------- making them */
@@ -185,15 +218,16 @@ static Period *find(const StcPlan *p, int64_t most) {
 }
 
 /* One time; not too far ahead of what is done. */
-static StcStatus replay_once(StcPlan *p, Device *first, const Period *x) {
+static StcStatus replay_once(StcPlan *p, Device *first, Period *x) {
   const Transport *t = p->split->transport;
-  StcStatus st = first->kind->replay(first, x->kept);
+  StcStatus st = first->kind->replay(first, x->kept[x->turn]);
+  x->turn = (x->turn + 1) % TWINS;
   return st || !t->pace ? st : t->pace(p, x->n);
 }
 
 /* Makes them `times` times, or until another rank has failed, for then they are gone (give_up); before and behind that
  * all devices wait for each other. */
-static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
+static StcStatus replay(StcPlan *p, Period *x, int64_t times) {
   const Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;
   StcStatus st = STC_OK;
@@ -212,7 +246,7 @@ StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
   if (s->no_replay || s->broken || most < 2 || !s->transport->keeps || s->ranks || p->times)
     return STC_OK;
   Period *x = find(p, most);
-  if (!x && most >= FEWEST_PERIODS && s->part[s->begin].made) {
+  if (!x && most >= KEPT_PERIODS && most + p->done / s->every >= WORTHWHILE * KEPT_PERIODS && s->part[s->begin].made) {
     x = parts_are_steady(p) ? keep(p) : NULL;
     s->no_replay = !x;
   }
@@ -231,8 +265,7 @@ StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
 }
 
 void split_forget_periods(StcPlan *p) {
-  Device *first = p->split->periods ? &p->split->part[p->split->begin].plan->device : NULL;
   for (Period *x = p->split->periods; x; x = x->next)
-    first->kind->forget(first, x->kept);
+    forget(p, x);
   p->split->periods = NULL;
 }
