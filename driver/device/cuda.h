@@ -15,7 +15,7 @@ typedef int CuResult; /* CUresult; 0 is success */
 typedef int CuDevice;
 
 /* CUDA_MEMCPY3D_PEER: one side of a copy, then how much. x: bytes into a row; pitch: bytes from row to row; height:
- * rows from sheet to sheet. */
+ * rows from sheet to sheet. CUDA_MEMCPY3D is the same with NULL for the contexts. */
 typedef struct CuPeerSide {
   size_t x, y, z, lod;
   int memory_type;
@@ -88,6 +88,7 @@ typedef struct Cuda {
   CuResult (*enable_access)(void *peer, unsigned flags);
   CuResult (*copy_peer)(void *to, void *to_context, const void *from, void *from_context, size_t size, void *stream);
   CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
+  CuResult (*copy_3d)(const CuPeerCopy *copy, void *stream);
   CuResult (*stream_create)(void **stream, unsigned flags, int priority);
   CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
   CuResult (*host_register)(void *p, size_t size, unsigned flags);

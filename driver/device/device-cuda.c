@@ -78,6 +78,7 @@ static const GpuEntry graph_entries[] = {
     {"cuGraphLaunch", offsetof(CudaState, cu.graph_launch)},
     {"cuGraphDestroy", offsetof(CudaState, cu.graph_destroy)},
     {"cuGraphExecDestroy", offsetof(CudaState, cu.executable_destroy)},
+    {"cuMemcpy3DAsync_v2", offsetof(CudaState, cu.copy_3d)},
 };
 
 /* Those of graphs whose launches change: CUDA 12. Where one is missing launches that take the step are not recorded. */
@@ -164,8 +165,19 @@ StcStatus cuda_check(Device *d, CuResult e, const char *what) {
   const Cuda *cu = &((CudaState *)d->state)->cu;
   const char *name = NULL;
   cu->error_name(e, &name);
+  d->refused = arena_printf(d->w->arena, "%s: %s", what, name ? name : "?");
   diag_error(d->w->diags, no_loc(), "cuda: %s: %s (%s)", what, cuda_words(cu, e), name ? name : "?");
   return STC_DEVICE;
+}
+
+/* Is it success? If not that is noted alone: there is another way. */
+static bool went_well(Device *d, CuResult e, const char *what) {
+  const char *name = NULL;
+  if (e == 0)
+    return true;
+  ((CudaState *)d->state)->cu.error_name(e, &name);
+  d->refused = arena_printf(d->w->arena, "%s: %s", what, name ? name : "?");
+  return false;
 }
 
 /* Makes the primary context current. */
@@ -338,15 +350,16 @@ static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
   return cuda_need_one(d, kernel) == STC_OK && gpu_inspect(d, kernel, out);
 }
 
-/* Numbers of the driver's interface: the way to capture that lets other threads do what they like. */
-enum { CAPTURE_THREAD_LOCAL = 1 };
+/* Numbers of the driver's interface: the ways to capture that let other threads do what they like, and this one, too.
+ */
+enum { CAPTURE_THREAD_LOCAL = 1, CAPTURE_RELAXED = 2 };
 
 /* Is there a stream that keeps launches? Makes it when it is first needed. */
 static bool has_capture(Device *d) {
   CudaState *s = d->state;
   if (!s->cu.capture_begin || use(d))
     return false;
-  if (!s->capture && s->gpu.call.stream_create(&s->capture, 0) != 0)
+  if (!s->capture && !went_well(d, s->gpu.call.stream_create(&s->capture, 0), "making a stream for a graph"))
     s->capture = NULL;
   return s->capture;
 }
@@ -354,24 +367,30 @@ static bool has_capture(Device *d) {
 /* Launches go to a stream that keeps them. */
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
-  if (!has_capture(d) || s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0)
+  int mode = d->plain ? CAPTURE_RELAXED : CAPTURE_THREAD_LOCAL;
+  if (!has_capture(d) || !went_well(d, s->cu.capture_begin(s->capture, mode), "beginning a graph"))
     return false;
   s->gpu.stream = s->capture;
   return true;
 }
 
 /* The graph of what was launched since; NULL: the driver makes none. */
-static void *captured(CudaState *s) {
+static void *captured(Device *d) {
+  CudaState *s = d->state;
   void *graph = NULL;
+  const char *before = d->refused;
   s->gpu.stream = s->gpu.user;
-  return s->cu.capture_end(s->capture, &graph) == 0 ? graph : NULL;
+  make_current(d);
+  bool fine = went_well(d, s->cu.capture_end(s->capture, &graph), "ending a graph");
+  d->refused = before ? before : d->refused; /* the first tells why the second is */
+  return fine ? graph : NULL;
 }
 
 /* The same for launches that take the place of those kept before: `*kept` becomes their graph if it is an executable
  * graph of the same kernels, else a new one. */
 static bool cuda_renew(Device *d, void **kept) {
   CudaState *s = d->state;
-  void *graph = captured(s);
+  void *graph = captured(d);
   CuUpdate result;
   if (!graph)
     return false;
@@ -387,11 +406,11 @@ static bool cuda_renew(Device *d, void **kept) {
 
 static bool cuda_end_record(Device *d, void **kept) {
   CudaState *s = d->state;
-  void *graph = captured(s);
+  void *graph = captured(d);
   *kept = NULL;
   if (!graph)
     return false;
-  bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
+  bool made = went_well(d, s->cu.graph_instantiate(kept, graph, 0), "making a graph ready");
   if (!made || !cuda_steps_keep(d, *kept, graph, cuda_module(d)))
     s->cu.graph_destroy(graph);
   return made;
@@ -439,7 +458,7 @@ static bool cuda_holds(Device *d, const void *memory) {
 /* ---------------------------------------------------------------- from device to device */
 
 /* Numbers of the driver's interface: the event is not reached yet; access is enabled already; device memory. */
-enum { CU_NOT_READY = 600, CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2 };
+enum { CU_NOT_READY = 600, CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2, CU_MEMORY_UNIFIED = 4 };
 
 /* Can it send to the other one? Where the hardware lets them they reach each other's memory, else the driver copies. */
 static bool cuda_near(Device *d, Device *other) {
@@ -485,32 +504,38 @@ static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   return st || same ? st : cuda_check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
 }
 
-/* A box of memory in one go. */
+/* A box of memory in one go. Copies that name the two contexts are refused while launches are recorded, in every mode;
+ * those that go by addresses alone are not, and take the same way. */
 static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
   CudaState *s = d->state, *t = to->state;
+  bool recorded = s->capture && s->gpu.stream == s->capture, flat = x->count[0] == 1 && x->count[1] == 1;
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
   if (st)
     return st;
-  if (x->count[0] == 1 && x->count[1] == 1)
+  if (flat && !recorded)
     return cuda_check(d, s->cu.copy_peer(x->to, t->context, x->from, s->context, (size_t)x->n, stream),
                       "copying to another device");
+  if (flat && !d->plain)
+    return cuda_check(d, s->gpu.call.copy_within(x->to, x->from, (size_t)x->n, stream),
+                      "copying to another device in a graph");
   int64_t rows[2] = {x->count[1] > 1 ? x->from_stride[1] / x->from_stride[0] : x->count[0],
                      x->count[1] > 1 ? x->to_stride[1] / x->to_stride[0] : x->count[0]};
-  CuPeerCopy copy = {.from = {.memory_type = CU_MEMORY_DEVICE,
+  CuPeerCopy copy = {.from = {.memory_type = recorded ? CU_MEMORY_UNIFIED : CU_MEMORY_DEVICE,
                               .device = x->from,
-                              .context = s->context,
-                              .pitch = (size_t)x->from_stride[0],
+                              .context = recorded ? NULL : s->context,
+                              .pitch = (size_t)(flat ? x->n : x->from_stride[0]),
                               .height = (size_t)rows[0]},
-                     .to = {.memory_type = CU_MEMORY_DEVICE,
+                     .to = {.memory_type = recorded ? CU_MEMORY_UNIFIED : CU_MEMORY_DEVICE,
                             .device = x->to,
-                            .context = t->context,
-                            .pitch = (size_t)x->to_stride[0],
+                            .context = recorded ? NULL : t->context,
+                            .pitch = (size_t)(flat ? x->n : x->to_stride[0]),
                             .height = (size_t)rows[1]},
                      .width = (size_t)x->n,
                      .height = (size_t)x->count[0],
                      .depth = (size_t)x->count[1]};
-  return cuda_check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
+  return recorded ? cuda_check(d, s->cu.copy_3d(&copy, stream), "copying rows to another device in a graph")
+                  : cuda_check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
 }
 
 /* Bytes to or from this computer's memory. */

@@ -163,6 +163,10 @@ struct Device {
   const char *description;
   const Stop *stop; /* ends launches on this computer when it asks for it, with STC_INTERRUPTED; NULL: nothing does */
   double load_seconds; /* that its driver took for the code, compiling it perhaps */
+  /* What its driver last refused, and the driver's name for why, NULL: nothing; for who keeps errors silent. */
+  const char *refused;
+  /* Recording is to ask as little of the driver as can be: the way to try where the usual one was refused. */
+  bool plain;
   void *state;
 };
 

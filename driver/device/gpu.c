@@ -254,7 +254,7 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
     return st;
   void *f = g->functions[l->index];
   unsigned shared = g->dynamic[l->index];
-  int e = l->early && g->launch_early
+  int e = l->early && g->launch_early && !d->plain
               ? g->launch_early(d, f, grid, block, shared, stream, args)
               : g->call.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, stream, args, extra);
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));

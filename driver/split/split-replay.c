@@ -151,22 +151,42 @@ static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_
   return st ? st : same ? STC_OK : STC_DEVICE;
 }
 
-/* Keeps *n periods (0: as many as are good) in *kept. False: the devices cannot. The plan is as it was. */
-static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches, void **kept) {
+/* What a device here refused last; NULL: none did. */
+static const char *find_refused(const Split *s) {
+  const char *why = NULL;
+  for (int i = s->begin; i < s->end && !why; i++)
+    why = s->part[i].plan->device.refused;
+  return why;
+}
+
+/* Has recording ask as little of the devices as can be, or not; none has refused anything yet. */
+static void begin_way(const Split *s, bool plain) {
+  for (int i = s->begin; i < s->end; i++) {
+    s->part[i].plan->device.refused = NULL;
+    s->part[i].plan->device.plain = plain;
+  }
+}
+
+/* Keeps *n periods (0: as many as are good) in *kept. False: the devices cannot; `*why` is what was refused first, if
+ * it is known. The plan is as it was. */
+static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches, void **kept, const char **why) {
   Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;
   int64_t done = p->done, before = p->launches;
   *kept = NULL;
   if (divert(s, true) || !first->kind->record(first)) {
     divert(s, false);
+    *why = find_refused(s);
     return false;
   }
   StcStatus st = enter(s);
   if (!st)
     st = make_periods(p, slots, before, n);
+  *why = find_refused(s);
   st = leave(s, st);
   divert(s, false);
   bool fine = first->kind->end_record(first, kept);
+  *why = *why ? *why : find_refused(s);
   *launches = p->launches - before;
   p->done = done;
   p->launches = before;
@@ -180,30 +200,52 @@ static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches
 /* Gives back the graphs of `x`. */
 static void forget(StcPlan *p, Period *x) {
   Device *first = &p->split->part[p->split->begin].plan->device;
-  for (int i = 0; i < TWINS; i++)
+  for (int i = 0; i < TWINS; i++) {
     if (x->kept[i])
       first->kind->forget(first, x->kept[i]);
+    x->kept[i] = NULL;
+  }
 }
 
-/* Keeps some periods. NULL if the devices cannot; the plan is as it was. */
+/* Keeps the graphs of `x` in the usual way, or in the plain one. False: none; `*why` as of keep_graph. */
+static bool keep_twins(StcPlan *p, Period *x, bool plain, const char **why) {
+  bool fine = true;
+  x->n = 0;
+  begin_way(p->split, plain);
+  for (int i = 0; i < TWINS && fine; i++)
+    if (!(fine = keep_graph(p, x->slots, &x->n, &x->launches, &x->kept[i], why)))
+      x->kept[i] = NULL;
+  begin_way(p->split, false);
+  if (!fine)
+    forget(p, x);
+  return fine;
+}
+
+/* Keeps some periods, in the plain way where the usual one is refused. NULL if the devices cannot; the plan is as it
+ * was. */
 static Period *keep(StcPlan *p) {
   Split *s = p->split;
   Period *x = ARENA_NEW(p->w.arena, Period);
+  const char *why = NULL, *plain_why = NULL;
   *x = (Period){.slots = ARENA_ARRAY(p->w.arena, int32_t, count_buffers(s) + 1), .next = s->periods};
   note_slots(s, x->slots, false);
   keep_silent(p, true);
-  bool fine = true;
-  for (int i = 0; i < TWINS && fine; i++)
-    if (!(fine = keep_graph(p, x->slots, &x->n, &x->launches, &x->kept[i])))
-      x->kept[i] = NULL;
+  bool usual = keep_twins(p, x, false, &why), fine = usual || keep_twins(p, x, true, &plain_why);
   keep_silent(p, false);
-  if (fine)
+  why = why ? why : "no call failed";
+  if (usual)
     context_remark(p->w.context, "exchanges: %lld of them and the %lld launches before them are kept as a graph",
                    (long long)x->n, (long long)x->launches);
+  else if (fine)
+    context_remark(p->w.context,
+                   "exchanges: %lld of them and the %lld launches before them are kept as a graph, without launches "
+                   "that begin early (%s)",
+                   (long long)x->n, (long long)x->launches, why);
   else
-    context_remark(p->w.context, "exchanges: the devices keep no graph of them, so all is launched one by one");
-  if (!fine)
-    forget(p, x);
+    context_remark(p->w.context,
+                   "exchanges: the devices keep no graph of them, so all is launched one by one (%s; the second way: "
+                   "%s)",
+                   why, plain_why ? plain_why : "no call failed");
   return fine ? (s->periods = x) : NULL;
 }
 

@@ -93,7 +93,11 @@ int cuInit(unsigned flags) {
   return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS;
 }
 int cuGetErrorName(int e, const char **name) {
-  return *name = e == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_INVALID_VALUE", SUCCESS;
+  return *name = e == LAUNCH_FAILED         ? "CUDA_ERROR_LAUNCH_FAILED"
+                 : e == CAPTURE_UNSUPPORTED ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+                 : e == CAPTURE_INVALIDATED ? "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"
+                                            : "CUDA_ERROR_INVALID_VALUE",
+         SUCCESS;
 }
 int cuGetErrorString(int e, const char **text) {
   return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS;

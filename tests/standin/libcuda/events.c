@@ -42,7 +42,7 @@ int cuEventRecord(void *event, void *stream) {
   Event *e = event;
   if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
     return fault("cuEventRecord");
-  rt.follows = false;
+  rt.follows = e->stale = false;
   e->beside = beside_stream(stream);
   e->front = e->beside ? e->beside->seen : rt.front;
   e->current = rt.current;
@@ -59,6 +59,8 @@ int cuEventRecord(void *event, void *stream) {
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   const Event *e = event;
   Stream *s = beside_stream(stream);
+  if (e->stale)
+    return fault("cuStreamWaitEvent for what was captured"), CAPTURED_EVENT;
   if (stream == &standin_stream && e->used && !e->beside)
     return order_wait(stream, e), call("user waits for an event"), SUCCESS;
   rt.follows = false;
@@ -88,6 +90,8 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
 int cuEventSynchronize(void *event) {
   ALONE;
   const Event *e = event;
+  if (e->stale)
+    return fault("cuEventSynchronize for what was captured"), CAPTURED_EVENT;
   order_await(e);
   for (int i = 0; i < MAX_OUT && e->used && e->beside; i++) {
     Out *o = &rt.out[i];
@@ -113,6 +117,8 @@ static bool messages_pending(void) {
 
 int cuEventQuery(void *event) {
   const Event *e = event;
+  if (e->stale)
+    return fault("cuEventQuery of what was captured"), CAPTURED_EVENT;
   order_await(e);
   return !e->used                               ? fault("cuEventQuery")
          : rt.broken || to_fail("cuEventQuery") ? LAUNCH_FAILED

@@ -26,7 +26,10 @@ enum {
   NOT_STARTED = 3,
   NOT_FOUND = 500,
   NOT_READY = 600,
-  LAUNCH_FAILED = 719
+  LAUNCH_FAILED = 719,
+  CAPTURE_UNSUPPORTED = 900,
+  CAPTURE_INVALIDATED = 901,
+  CAPTURED_EVENT = 907
 };
 enum {
   MAX_ALLOCATIONS = 2048,
@@ -88,6 +91,7 @@ typedef struct Event {
   int front, current, copies, outs;
   Capture *capture; /* of the stream that it was recorded in while that was captured; NULL: it was not */
   int made;
+  bool stale;  /* last recorded in a capture that has ended */
   int64_t job; /* order.c's */
 } Event;
 /* A copy to the host in a stream, number `number`. It is made when somebody waits for an event behind it. */
@@ -181,6 +185,12 @@ bool flushes(void);
 Allocation *find(uint64_t p, size_t size);
 /* Gives the allocation's memory back and makes its place free: this process's own, or what it has of another's. */
 void drop_memory(Allocation *a);
+
+/* ---------------------------------------------------------------- peers.c */
+
+/* Is a copy within device memory in that stream one that goes by addresses alone, perhaps to another device? It. */
+bool copies_beside(void *stream);
+int copy_by_address(uint64_t to, uint64_t from, size_t size, void *stream);
 
 /* ---------------------------------------------------------------- modules.c */
 

@@ -102,8 +102,11 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
-  if (!is_main(stream) || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
+  bool beside = copies_beside(stream);
+  if ((!beside && !is_main(stream)) || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
     return fault("cuMemcpyDtoDAsync of %zu bytes", size);
+  if (beside)
+    return copy_by_address(to, from, size, stream);
   if (is_going_out(find(to, size)))
     return fault("cuMemcpyDtoDAsync over what is on its way out");
   if (to_fail("cuMemcpyDtoDAsync"))

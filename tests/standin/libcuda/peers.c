@@ -37,15 +37,38 @@ static const char *send_from(void *stream) {
   return s ? "beside " : "";
 }
 
+/* While a stream is captured the driver takes no copy that names contexts, in any mode, and the capture comes to
+ * nothing.
+ */
+static bool refuses_contexts(void) {
+  if (rt.capturing)
+    rt.invalid = true;
+  return rt.capturing;
+}
+
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
-  if (rt.capturing && to_fail("captured cuMemcpyPeerAsync"))
-    return rt.invalid = true, LAUNCH_FAILED;
+  if (refuses_contexts())
+    return CAPTURE_UNSUPPORTED;
   char line[80];
   snprintf(line, sizeof line, "%speer %zu", send_from(stream), size);
   keep_launch(line, NULL);
   if (!is_context(to_context) || !is_context(from_context) || !find(to, size) || !find(from, size) ||
       (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
+  order_copy(stream, &(Box){from, to, size, 1, 1, size, size, 1, 1});
+  return SUCCESS;
+}
+
+bool copies_beside(void *stream) { return rt.capturing || beside_stream(stream); }
+
+int copy_by_address(uint64_t to, uint64_t from, size_t size, void *stream) {
+  if (rt.capturing && (to_fail("captured cuMemcpyDtoDAsync") || to_fail("captured copy")))
+    return rt.invalid = true, CAPTURE_UNSUPPORTED;
+  if (rt.invalid)
+    return CAPTURE_INVALIDATED;
+  char line[80];
+  snprintf(line, sizeof line, "%speer %zu", send_from(stream), size);
+  keep_launch(line, NULL);
   order_copy(stream, &(Box){from, to, size, 1, 1, size, size, 1, 1});
   return SUCCESS;
 }
@@ -69,21 +92,34 @@ static size_t side_bytes(const PeerSide *s, const PeerCopy *c) {
   return ((c->depth - 1) * s->height + c->height - 1) * s->pitch + c->width;
 }
 
-/* Is the side one of device memory that was handed out, with rows apart? */
-static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
-  return !s->x && !s->y && !s->z && !s->lod && s->memory_type == 2 && is_context(s->context) && s->pitch >= c->width &&
-         (c->depth == 1 || s->height >= c->height) && find(s->device, side_bytes(s, c));
+/* Is the side one of device memory that was handed out, with rows apart, in a context or (`unified`) found by its
+ * address? */
+static bool side_is_good(const PeerSide *s, const PeerCopy *c, bool unified) {
+  return !s->x && !s->y && !s->z && !s->lod &&
+         (unified ? s->memory_type == 4 && !s->context : s->memory_type == 2 && is_context(s->context)) &&
+         s->pitch >= c->width && (c->depth == 1 || s->height >= c->height) && find(s->device, side_bytes(s, c));
 }
 
-int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
+/* A box, of CUDA_MEMCPY3D or (not `unified`) CUDA_MEMCPY3D_PEER. */
+static int copy_box(const PeerCopy *c, void *stream, bool unified) {
   char line[80];
   snprintf(line, sizeof line, "%speer %zux%zux%zu", send_from(stream), c->depth, c->height, c->width);
   keep_launch(line, NULL);
-  if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c) || !side_is_good(&c->to, c))
-    return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
+  if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c, unified) || !side_is_good(&c->to, c, unified))
+    return fault("a copy of %zu x %zu x %zu", c->depth, c->height, c->width);
   order_copy(stream, &(Box){c->from.device, c->to.device, c->width, c->height, c->depth, c->from.pitch, c->to.pitch,
                             c->from.height, c->to.height});
   return SUCCESS;
+}
+
+int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
+  return refuses_contexts() ? CAPTURE_UNSUPPORTED : copy_box(c, stream, false);
+}
+
+int cuMemcpy3DAsync_v2(const PeerCopy *c, void *stream) {
+  if (rt.capturing && to_fail("captured copy"))
+    return rt.invalid = true, CAPTURE_UNSUPPORTED;
+  return rt.invalid ? CAPTURE_INVALIDATED : copy_box(c, stream, true);
 }
 
 /* ---------------------------------------------------------------- between processes */

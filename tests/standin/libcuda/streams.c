@@ -52,7 +52,7 @@ static bool all_joined(void) {
   }
   for (int i = 0; i < MAX_EVENTS; i++)
     if (rt.events[i].capture)
-      rt.events[i].capture = NULL, rt.events[i].job = 0;
+      rt.events[i].capture = NULL, rt.events[i].job = 0, rt.events[i].stale = true;
   return all;
 }
 
@@ -141,7 +141,7 @@ int cuStreamEndCapture(void *stream, void **graph) {
   for (int i = 0; i < MAX_STREAMS && invalid; i++)
     rt.beside[i].open = false;
   if (invalid)
-    return clear(rt.captured), LAUNCH_FAILED;
+    return clear(rt.captured), CAPTURE_INVALIDATED;
   if (open || !joined)
     return fault("cuStreamEndCapture");
   *graph = rt.captured;
