@@ -3,6 +3,7 @@
  * launches before the last one compute for those behind them. */
 #include "driver/split/split.h"
 #include "passes/base/tuning.h"
+#include "passes/plan/choose/compare.h"
 
 /* At most `most` steps, and whole launches if that is as much as one makes. */
 static int64_t fewer_steps(const StcPlan *p, int64_t most) {
@@ -35,17 +36,79 @@ static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
   return STC_OK;
 }
 
+/* The points that part `i` owns. */
+static double part_points(const StcPlan *p, int i) {
+  double points = 1;
+  for (int d = 0; d < p->split->rank; d++)
+    points *= (double)(p->split->part[i].hi[d] - p->split->part[i].lo[d] + 1);
+  return points;
+}
+
 /* The least that a launch on part `i` takes: its device's memory has to give each field, and take it again. */
-static double launch_seconds(const StcPlan *p, int i) {
+static double memory_seconds(const StcPlan *p, int i) {
   const PartPlan *part = &p->split->part[i];
   const Module *m = part->plan->module;
-  double points = 1, bytes = 0;
-  for (int d = 0; d < p->split->rank; d++)
-    points *= (double)(part->hi[d] - part->lo[d] + 1);
+  double bytes = 0;
   for (int f = 0; f < m->nfields; f++)
     if (m->fields[f].exchange == EXCHANGE_STEPS && !m->fields[f].temp)
       bytes += 2 * (double)type_bytes(m, m->fields[f].type);
-  return points * bytes / (part->plan->device.limits.bandwidth * 1e9);
+  return part_points(p, i) * bytes / (part->plan->device.limits.bandwidth * 1e9);
+}
+
+/* What sequence_guarded is given: the plan of a part, of so many points and with these params; finds the seconds of its
+ * first sequence. */
+typedef struct Sequence {
+  StcPlan *plan;
+  int n;
+  const char *const *defines;
+  double points, seconds;
+} Sequence;
+
+/* The launches of one sequence by the cost model, those beside each other together; where its family has an estimate of
+ * its own by that. */
+static StcStatus sequence_guarded(void *arg) {
+  Sequence *x = arg;
+  StcPlan *q = x->plan;
+  const Build *b = q->build;
+  const TargetInfo *t = target_info(target_with_limits(q->w.arena, b->code.target, &q->device.limits));
+  Module *stencils = program_before_lowering(q->program, &q->w, b->code.target, &b->code.schedule), *m = b->code.module;
+  const Const *scalars = program_bind(q->program, m, q->w.arena, q->w.diags, x->n, x->defines);
+  if (!stencils || !scalars)
+    return STC_INPUT;
+  const Module *tiles = plan_tiles(stencils, &b->code.schedule);
+  const HostSeq *seq = &m->host.seqs[0];
+  int n = 0;
+  LaunchWork *works = launch_works(t, tiles, &b->code.schedule, &n);
+  LaunchTime *times = ARENA_ARRAY(q->w.arena, LaunchTime, seq->nops + 1);
+  for (int i = 0, launch = 0, beside = 0; i < seq->nops && n; i++) {
+    int k = seq->ops[i].kind == HOST_LAUNCH ? kernel_chosen(m, seq->ops[i].a, scalars) : -1;
+    if (k < 0)
+      continue;
+    LaunchLoad load = launch_load(t, m, &m->kernels[k], &works[launch < n ? launch : n - 1], scalars,
+                                  kernel_space(&m->kernels[k], scalars));
+    times[beside++] = model_launch(t, &load);
+    if (i + 1 < seq->nops && seq->ops[i + 1].kind == HOST_LAUNCH && seq->ops[i + 1].beside)
+      continue;
+    x->seconds += model_beside(beside, times).seconds;
+    beside = 0;
+    launch++;
+  }
+  double own = schedule_own_ps(t, tiles, &b->code.schedule, NULL) * 1e-12 * x->points * (double)seq->steps;
+  if (own > 0)
+    x->seconds = own;
+  return STC_OK;
+}
+
+/* What the launches of a sequence on part `i` take: by the model, where it has something to say of the kernels, and at
+ * least what memory takes. */
+static double launch_seconds(const StcPlan *p, int i, int n, const char *const *defines) {
+  Sequence x = {.plan = p->split->part[i].plan, .n = n, .defines = defines, .points = part_points(p, i)};
+  const StcProgram *program = x.plan->program;
+  const Build *b = x.plan->build;
+  double least = memory_seconds(p, i);
+  bool known = program->kind != SOURCE_KIR && !program->options.passes && b->code.schedule.family &&
+               target_info(b->code.target)->simt && workspace_guard(&x.plan->w, sequence_guarded, &x) == STC_OK;
+  return known && x.seconds > least ? x.seconds : least;
 }
 
 /* Ghost cells a step in dimension `d` of the part that has most of them: on one side if there are two parts, unless
@@ -76,10 +139,11 @@ static double grown(const StcPlan *p, int i, int64_t left) {
   return times;
 }
 
-/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`. Launches that are
+/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`, where one takes
+ * `launch` seconds. Launches that are
  * not trimmed compute all ghost cells each time. */
-static int64_t best_launches(const StcPlan *p, int i, int64_t steps) {
-  double launch = launch_seconds(p, i), sum = 0, least = 0;
+static int64_t best_launches(const StcPlan *p, int i, int64_t steps, double launch) {
+  double sum = 0, least = 0;
   bool trimmed = launches_trimmed(p->split->part[i].plan);
   int64_t best = 1;
   for (int64_t n = 1; (double)n <= tuning.exchanged_launches; n++) {
@@ -94,20 +158,21 @@ static int64_t best_launches(const StcPlan *p, int i, int64_t steps) {
 }
 
 /* So many steps for the parts here: a multiple of what a launch makes, on GPUs, where nobody waits on the host. */
-static int64_t best_steps(const StcPlan *p) {
+static int64_t best_steps(const StcPlan *p, int n, const char *const *defines) {
   const StcPlan *q = p->split->part[p->split->begin].plan;
   if (!q->build || !q->build->code.module->host.nseqs)
     return 1;
   int64_t steps = q->build->code.module->host.seqs[0].steps;
   bool good = p->split->nparts > 1 && q->device.kind->mark && q->device.limits.bandwidth > 0;
-  return good ? steps * best_launches(p, p->split->begin, steps) : steps;
+  return good ? steps * best_launches(p, p->split->begin, steps, launch_seconds(p, p->split->begin, n, defines))
+              : steps;
 }
 
-StcStatus split_choose_every(StcPlan *p) {
+StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines) {
   Split *s = p->split;
   bool asked = s->every > 0;
   if (!asked)
-    s->every = best_steps(p);
+    s->every = best_steps(p, n, defines);
   if (s->net) {
     int64_t all[s->net->size];
     s->net->gather(s->net, &s->every, sizeof s->every, all);

@@ -366,7 +366,9 @@ static StcStatus cut_grid(SplitArgs *a) {
 static StcStatus make_parts(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
-  StcStatus st = split_choose_every(p);
+  int n;
+  const char *const *defines = part_defines(a, s->begin, s->every ? s->every : 1, &n);
+  StcStatus st = split_choose_every(p, n, defines);
   if (!st && s->net && !s->lean && split_leads(s))
     st = take_whole(a);
   for (int k = 0; k < s->nparts && !st; k++)

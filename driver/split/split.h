@@ -227,8 +227,9 @@ bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t h
 /* The numbers of parts, `n` in all, of a grid of these extents that have the least to exchange, cut along dimensions
  * that it can be cut along alone. False if there are none. */
 bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);
-/* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared. */
-StcStatus split_choose_every(StcPlan *p);
+/* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared; the
+ * first of them gets those `n` params. */
+StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines);
 /* Fills split->transfers: of the cells that steps need. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
