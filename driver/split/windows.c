@@ -4,6 +4,8 @@
  * being computed. Every tile is computed once and as it would be in one launch: so are all bits. */
 #include "driver/split/split.h"
 
+#include "passes/plan/cost/estimate.h"
+
 #include <string.h>
 
 /* ---------------------------------------------------------------- which rows */
@@ -152,11 +154,32 @@ static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   return out;
 }
 
+/* Do all blocks of the last launch of the sequence, and of those beside it, run at the same time with such scalars?
+ * Then what is at the cuts is not done sooner for being launched by itself. False if it is not known. */
+static bool runs_at_once(StcPlan *q, const HostSeq *seq, const Const *scalars) {
+  const Module *m = q->build->code.module;
+  const TargetInfo *t = &q->device.limits;
+  double filled = 0;
+  for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++) {
+    int number = kernel_chosen(m, seq->ops[i].a, scalars);
+    const Kernel *k = &m->kernels[number];
+    KernelInfo info;
+    if (t->cores < 1 || !q->device.kind->inspect || !q->device.kind->inspect(&q->device, number, &info))
+      return false;
+    int64_t threads = 1;
+    for (int d = 0; d < k->rank; d++)
+      threads *= k->threads[d];
+    Occupancy o = model_occupancy(t, threads, info.registers, info.shared);
+    filled += kernel_space(k, scalars).blocks / ((double)o.blocks * t->cores);
+  }
+  return filled <= 1;
+}
+
 /* Makes the windows for the sequence with `left` more steps before an exchange; apart: in several, if there are tiles
- * enough. */
+ * enough, and more than run at once. */
 static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
   const PartPlan *part = &p->split->part[i];
-  const StcPlan *q = part->plan;
+  StcPlan *q = part->plan;
   int d = window_dimension(q->module);
   int64_t tile = d < 0 ? 0 : window_tile(q, seq, d), low, high;
   Windows *w = ARENA_NEW(q->w.arena, Windows);
@@ -168,7 +191,7 @@ static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_
   w->lo[WINDOW_REST] = all[q->module->part->gives.lo[d].t[0].scalar].i;
   w->hi[WINDOW_REST] = all[q->module->part->gives.hi[d].t[0].scalar].i;
   rows_for_others(p, i, d, &low, &high);
-  w->apart = part_rows(w, low, high, tile);
+  w->apart = !runs_at_once(q, seq, all) && part_rows(w, low, high, tile);
   for (int k = 0; k < WINDOWS && w->apart; k++)
     w->scalars[k] = scalars_with(q, all, d, w->lo[k], w->hi[k]);
   return w;

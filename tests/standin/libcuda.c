@@ -125,7 +125,7 @@ int cuDeviceTotalMem_v2(size_t *bytes, int d) {
 
 bool flushes(void) { return getenv("STC_STANDIN_FLUSH") != NULL; }
 
-/* The limits of an sm_90, of 4 cores or as many as STC_STANDIN_CORES says. */
+/* The limits of an sm_90, of 4 cores of 2048 threads or as STC_STANDIN_CORES says. */
 int cuDeviceGetAttribute(int *value, int attribute, int d) {
   static const int table[][2] = {{1, 1024},     {2, 1024},  {3, 1024},      {4, 64},     {5, 2147483647},
                                  {6, 65535},    {7, 65535}, {8, 49152},     {10, 32},    {13, 1980000},
@@ -135,8 +135,11 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i][0] == attribute)
       *value = table[i][1];
-  if (attribute == 16 && getenv("STC_STANDIN_CORES"))
-    *value = atoi(getenv("STC_STANDIN_CORES"));
+  const char *cores = getenv("STC_STANDIN_CORES"), *threads = cores ? strchr(cores, 'x') : NULL;
+  if (attribute == 16 && cores)
+    *value = atoi(cores);
+  if (attribute == 39 && threads)
+    *value = atoi(threads + 1);
   if (attribute == 91)
     *value = getenv("STC_STANDIN_IPC") != NULL;
   if (attribute == 98)
