@@ -92,8 +92,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
   return s;
 }
 
-/* Waits for all parts, unless something has gone wrong. */
-static StcStatus wait_parts(StcPlan *p, StcStatus s) {
+StcStatus split_wait(StcPlan *p, StcStatus s) {
   if (p->split->transport->wait)
     return p->split->transport->wait(p, s);
   for (int i = p->split->begin; i < p->split->end && !s; i++) {
@@ -181,7 +180,7 @@ static void share_batch(StcPlan *p, Batch *b) {
 static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   double start = clock_seconds();
   Batch b = {.status = advance(p, steps)};
-  b.status = wait_parts(p, b.status);
+  b.status = split_wait(p, b.status);
   if (b.status && p->split->ranks)
     mpi_give_up(p);
   b.seconds = clock_seconds() - start;
@@ -213,7 +212,7 @@ static StcStatus begin_parts(StcPlan *p) {
 static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   share_scalars(p);
   StcStatus s =
-      p->split->age && watching_needs_ghosts(p) ? split_agree(p, wait_parts(p, exchange(p, STC_OK, false))) : STC_OK;
+      p->split->age && watching_needs_ghosts(p) ? split_agree(p, split_wait(p, exchange(p, STC_OK, false))) : STC_OK;
   if (!s)
     s = watching_evaluate(p, probes);
   return s;
@@ -324,6 +323,7 @@ static StcStatus make_ready(StcPlan *p, StcStatus s) {
   if (s || split->ready)
     return s;
   split->ready = true;
+  split->origin = p->done;
   return split_agree(p, split->transport->ready ? split->transport->ready(p) : STC_OK);
 }
 
@@ -351,6 +351,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     p->split->part[i].plan->stop = p->stop;
   s = make_ready(p, s);
   int64_t first = p->done;
+  p->split->goal = first + steps;
   s = s ? s : run_loop(p, first, first + steps, seconds);
   *seconds += p->split->evaluating;
   p->split->agreed = true;

@@ -140,9 +140,13 @@ struct Split {
   bool broken;            /* ways to other parts were given up: it cannot go on */
   void *ranks;            /* transport-mpi.c's */
   struct Period *periods; /* split-replay.c's */
-  bool no_replay;         /* periods cannot be kept */
-  double evaluating;      /* seconds of the run in reductions and probes, where no rank has the whole grid */
-  double exchanged;       /* seconds in exchanges of the run with other ranks, from the end of the steps before */
+  bool told_short;        /* it was said that a run is too short for that */
+  bool no_replay;         /* periods cannot be kept, or are not to be */
+  int64_t origin, goal;   /* the steps made when the first run began, and when the present one ends */
+  int rounds; /* of periods that were timed (split_replay); then the least that one took, the host's calls */
+  double period_seconds, issue_seconds;
+  double evaluating; /* seconds of the run in reductions and probes, where no rank has the whole grid */
+  double exchanged;  /* seconds in exchanges of the run with other ranks, from the end of the steps before */
 };
 
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
@@ -284,9 +288,11 @@ void net_message(Net *net, int peer, bool send, void *data, size_t size);
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* Has all parts of this rank make `steps` steps; early: an exchange follows at once. (split-run.c) */
 StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early);
+/* Waits for all parts here, unless something has gone wrong. (split-run.c) */
+StcStatus split_wait(StcPlan *p, StcStatus s);
 /* Makes up to `most` periods, as many steps as there are from one exchange to the next and the exchange behind them, by
- * what the devices keep of such; *made of them: none if they cannot, or it is not worthwhile. No steps have been made
- * since the last exchange. */
+ * what the devices keep of such, or times some; *made of them: none if they cannot, or it is not worthwhile. No steps
+ * have been made since the last exchange. */
 StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made);
 void split_forget_periods(StcPlan *p);
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */

@@ -34,7 +34,7 @@ typedef struct Queue {
 
 /* Jobs by number, NULL if they are done. */
 static Job **jobs;
-static int64_t njobs, room;
+static int64_t njobs, room, undone;
 static Queue *queues;
 static int nqueues, queue_room;
 static uint64_t chance;
@@ -88,6 +88,7 @@ static Job *add_job(const Job *like) {
   *j = *like;
   j->number = ++njobs;
   j->next = NULL;
+  undone++;
   return jobs[njobs] = j;
 }
 
@@ -111,6 +112,7 @@ static void make(Job *j) {
   if (j->kind == JOB_SET)
     memset((void *)(uintptr_t)j->box.to, j->byte, j->box.width);
   jobs[j->number] = NULL;
+  undone--;
   free(j);
 }
 
@@ -199,6 +201,9 @@ static int64_t put(void *stream, Job *j) {
   append(queue_of(j->stream, 0), own);
   for (uint64_t n = draw() % 8; n > 5; n--)
     make_one();
+  const char *ahead = getenv("STC_STANDIN_AHEAD");
+  while (ahead && undone > atoll(ahead) && j->kind == JOB_LAUNCH && make_one())
+    ;
   return number;
 }
 
