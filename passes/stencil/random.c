@@ -47,12 +47,20 @@ static Value *below(Builder *b, Value *x, Value *y) {
 }
 static Value *number(Builder *b, const Value *like, double x) { return build_float(b, like->type, x); }
 
-/* The polynomial of `x` with the `n` coefficients `c`; `f32`: they are at `f`. */
-static Value *poly(Builder *b, int n, const double *c, const float *f, Value *x) {
-  Value *p = number(b, x, f ? (double)f[n - 1] : c[n - 1]);
+/* The polynomial of `x` with the `n` coefficients `c`. */
+static Value *poly(Builder *b, int n, const double *c, Value *x) {
+  Value *p = number(b, x, c[n - 1]);
   for (int i = n - 2; i >= 0; i--)
-    p = build3(b, OP_FMA, p, x, number(b, x, f ? (double)f[i] : c[i]));
+    p = build3(b, OP_FMA, p, x, number(b, x, c[i]));
   return p;
+}
+
+/* That with coefficients of f32. */
+static Value *poly_f32(Builder *b, int n, const float *f, Value *x) {
+  double *c = ARENA_ARRAY(b->arena, double, n);
+  for (int i = 0; i < n; i++)
+    c[i] = (double)f[i];
+  return poly(b, n, c, x);
 }
 
 /* Brings `*y`, from 2^(1 - 2 most) to 1, into [sqrt(1/2), sqrt(2)) by a power of two; the logarithm of that power. */
@@ -79,10 +87,10 @@ static Value *normal_f32(Builder *b, Value *w) {
   Value *x = build2(b, OP_MUL, build_convert(b, TY_F32, build1(b, OP_BIT_NOT, twice)), unit);
   Value *y = build3(b, OP_FMA, build1(b, OP_NEG, rest), rest, build2(b, OP_ADD, rest, rest));
   Value *e = scale(b, &y, 16), *d = build2(b, OP_SUB, number(b, y, 1), y);
-  Value *v = build3(b, OP_FMA, d, poly(b, LOG_F32, NULL, random_log_f32, d), e);
-  Value *near = poly(b, NEAR_F32, NULL, random_near_f32, build2(b, OP_SUB, v, number(b, v, 2.5)));
+  Value *v = build3(b, OP_FMA, d, poly_f32(b, LOG_F32, random_log_f32, d), e);
+  Value *near = poly_f32(b, NEAR_F32, random_near_f32, build2(b, OP_SUB, v, number(b, v, 2.5)));
   Value *root = build1(b, OP_SQRT, at_least_one(b, v));
-  Value *far = poly(b, FAR_F32, NULL, random_far_f32, build2(b, OP_SUB, root, number(b, v, 3)));
+  Value *far = poly_f32(b, FAR_F32, random_far_f32, build2(b, OP_SUB, root, number(b, v, 3)));
   Value *size = build2(b, OP_MUL, x, build3(b, OP_SELECT, below(b, v, number(b, v, 5)), near, far));
   Value *side = build_convert(b, TY_I32, build2(b, OP_BIT_XOR, w, word(b, UINT32_C(1) << 31)));
   return build2(b, OP_COPYSIGN, size, build_convert(b, TY_F32, side));
@@ -92,7 +100,7 @@ static Value *normal_f32(Builder *b, Value *w) {
 static Value *log_f64(Builder *b, Value *y) {
   Value *e = scale(b, &y, 32), *f = build2(b, OP_SUB, y, number(b, y, 1));
   Value *s = build2(b, OP_DIV, f, build2(b, OP_ADD, number(b, y, 2), f)), *z = build2(b, OP_MUL, s, s);
-  Value *t = build3(b, OP_FMA, z, poly(b, LOG_F64, random_log_f64, NULL, z), number(b, y, 2));
+  Value *t = build3(b, OP_FMA, z, poly(b, LOG_F64, random_log_f64, z), number(b, y, 2));
   return build3(b, OP_FMA, build1(b, OP_NEG, s), t, e);
 }
 
@@ -107,7 +115,7 @@ static Value *normal_f64(Builder *b, Value *k) {
   Value *v[3][2];
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 2; j++)
-      v[i][j] = poly(b, RATIO, random_ratios[i][j], NULL, at[i]);
+      v[i][j] = poly(b, RATIO, random_ratios[i][j], at[i]);
   v[0][0] = build2(b, OP_MUL, q, v[0][0]);
   Value *middle = build_op(b, OP_LE, TY_BOOL, 2, (Value *[]){q, number(b, q, 0.425)})->results[0];
   Value *beside = build_op(b, OP_LE, TY_BOOL, 2, (Value *[]){r, number(b, r, 5)})->results[0];
