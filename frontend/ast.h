@@ -327,6 +327,8 @@ Expr *parse_initializer(Parse *p);                        /* "= EXPR"; NULL afte
 /* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at
  * the end of a line is reported there. */
 bool parse_end(Parse *p, bool paper);
+/* "[ITEM, ...]", each item by `one`, into d->values; `expected` says what the bracket begins. */
+bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *));
 /* A region or the name of one, at the next token; `word` stands in front of it. */
 bool parse_region_of(Parse *p, Decl *d, const char *word);
 /* every EXPR, at the end of a reduction or probe. */
@@ -706,6 +708,8 @@ bool check_history(Checker *c, const Decl *d, Symbol *s);
 void check_histories_move(Checker *c);
 /* param NAME[extent] : TYPE; into `out`. False after reporting. */
 bool check_array(Checker *c, const Decl *d, ParamArray *out);
+/* Element `index`, of type i64 or a literal, of the launch-time array. */
+Expr *check_element_at(Checker *c, Loc loc, Symbol *array, Expr *index);
 /* The element of a launch-time array, e->kids[0] being the index. */
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
 /* The number of steps behind 'every' of `d`, at least 1. False after reporting. */

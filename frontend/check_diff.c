@@ -208,16 +208,6 @@ static int beyond_of(Checker *c, const Env *env, Loc loc, int64_t by) {
   return -1;
 }
 
-/* Element `index` of the array. */
-static Expr *element(Checker *c, Symbol *array, Expr *index) {
-  Expr *e = check_operation(c, OP_COUNT, index->loc, 1, &index);
-  e->kind = EXPR_ELEMENT;
-  e->type = array->type;
-  e->sym = array;
-  e->name = array->name;
-  return e;
-}
-
 /* The number as a real. */
 static Expr *as_real(Checker *c, Expr *x) {
   Expr *e = x->type == c->real ? x : check_operation(c, OP_CONVERT, x->loc, 1, &x);
@@ -235,7 +225,7 @@ static Expr *uneven_coord(Checker *c, const Env *env, Loc loc, int d, int64_t by
     return check_bad(c, loc);
   if (beyond)
     array = made_of(c, d, (ParamArray){.type = array->type, .points = 1, .beyond = beyond, .loc = loc});
-  return as_real(c, element(c, array, from_first(c, d, by + beyond, loc)));
+  return as_real(c, check_element_at(c, loc, array, from_first(c, d, by + beyond, loc)));
 }
 
 Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
@@ -446,7 +436,7 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
   Expr *row = whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim] + beyond, f->e->loc), count);
   row = share(c, row, "row");
   for (int i = 0; i < points; i++)
-    sum = join(f, OP_ADD, sum, join(f, OP_MUL, element(c, array, check_plus(c, row, i)), x[i]));
+    sum = join(f, OP_ADD, sum, join(f, OP_MUL, check_element_at(c, row->loc, array, check_plus(c, row, i)), x[i]));
   return sum;
 }
 

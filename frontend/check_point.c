@@ -192,11 +192,7 @@ static Expr *next_point(const Inject *x, Expr *there, Expr *point) {
     l->next = ARENA_NEW(c->arena, Symbol);
     *l->next = (Symbol){.kind = SYM_ARRAY, .name = arena_printf(c->arena, "%s.next", l->head.name), .type = TY_I32};
   }
-  Expr *next = check_operation(c, OP_COUNT, loc, 1, &point);
-  next->kind = EXPR_ELEMENT;
-  next->type = TY_I32;
-  next->sym = l->next;
-  next->name = l->next->name;
+  Expr *next = check_element_at(c, loc, l->next, point);
   return share(c, operation(c, OP_SELECT, TY_I32, loc, 3, (Expr *[]){there, next, whole(c, TY_I32, 0, loc)}), "next");
 }
 

@@ -151,6 +151,15 @@ static bool never_inside(Checker *c, const Expr *i, const ParamArray *array) {
   return fold_affine(c, i, &x) && ((!x.n && x.c < 0) || (affine_diff(array->extent, x, &left) && left <= 0));
 }
 
+Expr *check_element_at(Checker *c, Loc loc, Symbol *array, Expr *index) {
+  Expr *e = check_operation(c, OP_COUNT, loc, 1, &index);
+  e->kind = EXPR_ELEMENT;
+  e->type = array->type;
+  e->sym = array;
+  e->name = array->name;
+  return e;
+}
+
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {
   const ParamArray *a = &c->m->param_arrays[array->index];
   array->used = true;
@@ -167,10 +176,5 @@ Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64
                        "this index is outside the launch-time array '%s' of %s elements; indices begin at 0",
                        array->name, s.s);
   }
-  Expr *x = check_operation(c, OP_COUNT, e->loc, 1, &i);
-  x->kind = EXPR_ELEMENT;
-  x->type = a->type;
-  x->sym = array;
-  x->name = array->name;
-  return x;
+  return check_element_at(c, e->loc, array, i);
 }

@@ -239,6 +239,18 @@ static Expr *space(Parse *p) {
   return e;
 }
 
+bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *)) {
+  if (!parse_expect(p, TOK_LBRACKET, expected))
+    return false;
+  do {
+    Expr *e = one(p);
+    if (!e)
+      return false;
+    ARENA_PUSH(p->arena, d->values, d->nvalues, e);
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RBRACKET, "',' or ']'");
+}
+
 /* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid; not on a line of its own where the end of a line ends the
  * declaration. */
 static bool metric(Parse *p, Decl *d, bool paper) {
@@ -246,15 +258,7 @@ static bool metric(Parse *p, Decl *d, bool paper) {
     return true;
   if (parse_is_word(p, "spacing")) {
     p->t++;
-    if (!parse_expect(p, TOK_LBRACKET, "'[' and the distance of two points in each dimension"))
-      return false;
-    do {
-      Expr *e = space(p);
-      if (!e)
-        return false;
-      ARENA_PUSH(p->arena, d->values, d->nvalues, e);
-    } while (parse_accept(p, TOK_COMMA));
-    if (!parse_expect(p, TOK_RBRACKET, "',' or ']'"))
+    if (!parse_in_brackets(p, d, "'[' and the distance of two points in each dimension", space))
       return false;
   }
   if (!parse_is_word(p, "step") || (paper && p->t->first))

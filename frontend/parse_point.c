@@ -14,15 +14,7 @@ static bool take_word(Parse *p, const char *word, const char *expected) {
 /* at [COORDINATE, ...] [in REGION] */
 static bool places(Parse *p, Decl *d) {
   if (!take_word(p, "at", "'at' and a point '[...]'") ||
-      !parse_expect(p, TOK_LBRACKET, "the point's coordinates '[...]'"))
-    return false;
-  do {
-    Expr *e = parse_expr(p);
-    if (!e)
-      return false;
-    ARENA_PUSH(p->arena, d->values, d->nvalues, e);
-  } while (parse_accept(p, TOK_COMMA));
-  if (!parse_expect(p, TOK_RBRACKET, "',' or ']'"))
+      !parse_in_brackets(p, d, "the point's coordinates '[...]'", parse_expr))
     return false;
   if (!parse_is_word(p, "in"))
     return true;

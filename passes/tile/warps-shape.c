@@ -166,9 +166,9 @@ static bool holds_numbers(const WarpLevel *e, const WarpShape *w) {
   return w->held >= 0 ? w->held : !w->move.producers && warps_registers(e, w) > most_registers(e, w);
 }
 
-/* What a row at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
- * most of a lane's, and in f32 where roots are tested, too. */
-static int32_t rim_cost(const WarpLevel *e, const WarpShape *w) {
+/* What a row at the left or right boundary costs, whose cells there are tested or come in two copies: more where these
+ * are most of a lane's, and in f32 where roots are tested, too. */
+static int32_t boundary_cost(const WarpLevel *e, const WarpShape *w) {
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > w->X,
        roots = warps_roots(e) && warps_largest(e) == 4;
   return (int32_t)(most || roots ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
@@ -203,18 +203,23 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   add_movers(t, e, s, &w);
   w.move.prefetch = SAID(s, MAP_PREFETCH, early_rows(e, &w));
   w.held = holds_numbers(e, &w);
-  w.rim = SAID(s, MAP_RIM, rim_cost(e, &w));
+  w.boundary = SAID(s, MAP_BOUNDARY, boundary_cost(e, &w));
   w.ragged = SAID(s, MAP_RAGGED, (int32_t)tuning.strip_slow_rim_row);
   w.end_rows = SAID(s, MAP_ENDS, (int32_t)tuning.strip_end);
   return w;
 }
 
 void warps_say(const WarpLevel *e, const WarpShape *w, Schedule *s) {
-  const int32_t values[MAPS] = {[MAP_ROWS] = w->U,        [MAP_WRITTEN] = w->V,
-                                [MAP_ROUND] = w->R,       [MAP_LATE] = e->late > 0,
-                                [MAP_BLOCKS] = w->blocks, [MAP_LOADERS] = w->move.producers,
-                                [MAP_HELD] = w->held,     [MAP_PREFETCH] = w->move.prefetch,
-                                [MAP_RIM] = w->rim,       [MAP_RAGGED] = w->ragged,
+  const int32_t values[MAPS] = {[MAP_ROWS] = w->U,
+                                [MAP_WRITTEN] = w->V,
+                                [MAP_ROUND] = w->R,
+                                [MAP_DELAYED] = e->late > 0,
+                                [MAP_BLOCKS] = w->blocks,
+                                [MAP_LOADERS] = w->move.producers,
+                                [MAP_HELD] = w->held,
+                                [MAP_PREFETCH] = w->move.prefetch,
+                                [MAP_BOUNDARY] = w->boundary,
+                                [MAP_RAGGED] = w->ragged,
                                 [MAP_ENDS] = w->end_rows};
   for (int i = MAP_ROWS; i <= MAP_ENDS; i++)
     map_set(s, (MapId)i, values[i]);
@@ -226,8 +231,8 @@ const char *warps_said_wrong(const TargetInfo *t, const WarpLevel *e, const Sche
     return "'written' is a divisor of 'rows'";
   if (w.R != 1 && (w.R != w.G || w.V != w.U))
     return "'round' is 1, or as many groups as a ring has, all of whose rows are written out";
-  if (map_get(s, MAP_LATE) > 0 && !e->late)
-    return "'late' is 1 only of a step that can take rows late, alone in its warp";
+  if (map_get(s, MAP_DELAYED) > 0 && !e->late)
+    return "'delayed' is 1 only of a step that can delay reads, alone in its warp";
   if (map_get(s, MAP_BLOCKS) == 0)
     return "'blocks' is at least 1";
   if (w.move.producers && (w.move.producers != REGISTER_WARPS || !registers_with_movers(t, &w)))

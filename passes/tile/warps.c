@@ -485,7 +485,7 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
 }
 
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) {
-  int32_t late = map_get(s, MAP_LATE);
+  int32_t late = map_get(s, MAP_DELAYED);
   if (s->T != s->block[0])
     return e;
   return late < 0 ? e->alone : late && e->taken_late->late ? e->taken_late : e;

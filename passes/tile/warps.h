@@ -124,10 +124,10 @@ bool warps_has_rims(const WarpLevel *e, int v);
  * rows that are lost at both ends of a segment. move: how rows come and go; its producers have MOVER_REGISTERS a
  * thread, and the other warps `registers` then. blocks: so many a core. held: the first and the last warp hold what
  * they alone need in shared memory, where rows come by bulk copies. What a row costs when rows are shared out among
- * blocks: STRIP_ROW, at the left or right end of the grid `rim`, where images come cell by cell `ragged` if that is
- * more; one above or below a segment as much as `end_rows`. */
+ * blocks: STRIP_ROW, at the left or right end of the grid `boundary`, where images come cell by cell `ragged` if that
+ * is more; one above or below a segment as much as `end_rows`. */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, R, vector, halo, ends, registers, blocks, rim, ragged, end_rows;
+  int32_t X, C, W, G, U, V, R, vector, halo, ends, registers, blocks, boundary, ragged, end_rows;
   int32_t held; /* 1, 0; below 0: not chosen yet */
   Move move;
 } WarpShape;

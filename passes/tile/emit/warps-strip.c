@@ -54,7 +54,7 @@ void warps_measure(WarpKernel *k) {
 /* What one at the left or right rim costs. */
 static int rim_cost(const WarpKernel *k) {
   bool by_cells = k->most_behind && k->e->wraps[1];
-  return by_cells && k->w.ragged > k->w.rim ? k->w.ragged : k->w.rim;
+  return by_cells && k->w.ragged > k->w.boundary ? k->w.ragged : k->w.boundary;
 }
 
 /* Is strip `s` the first or the last? */
