@@ -1,5 +1,23 @@
 /* assume.c: what to assume of a kernel's tests, the condition that it takes, and what is left of the ops; see assume.h.
- */
+ *
+ * A coordinate in an `inside` or idx.* is
+ *
+ *     block part + rest + something in [least, most]
+ *
+ * where the block part is made of multiples of block numbers, the rest of params and constants, and the something of
+ * threads and loop counters. It lies in [lo, hi] for all points of a tile exactly if the block part lies in [lo - rest
+ * - least, hi - rest - most]. Bounds on the same block part that differ by a constant are merged to the strongest. So
+ * `interior` is a few `inside` ops of block parts, usually one, which depends on no thread.
+ *
+ * What is assumed is chosen by visiting B backwards, keeping what is live *under the assumptions made so far*. A live
+ * `inside` is assumed if all its coordinates have the form above and its bounds are not contradicted, whatever the
+ * params are, by what was assumed before. A `select` or `if` whose condition is assumed makes only its first arm live.
+ * So of the chain `select(inside A, va, select(inside B, vb, old))` A is assumed, and neither B nor the maps that only
+ * vb needs are part of the condition; a strip narrower than the tile is never assumed, nor a box that has less than a
+ * quarter of the kernel's points in some dimension where the params have their defaults. An `inside` that the condition
+ * denies for all points of the tile is false in the inner version: so this has nothing of layers at the edges. Live
+ * idx.* are assumed in the same way, and a coordinate is looked through those that are, so a wrapped coordinate is
+ * linear in inner tiles. */
 #include "passes/kernel/assume.h"
 #include "passes/launch/launch.h"
 

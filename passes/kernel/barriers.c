@@ -1,23 +1,36 @@
 /* barriers.c: a barrier where a dependence between threads demands it, and nowhere else.
  *
- * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays
- * since the last
- * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after
- * read, write after
- * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken
- * as one access, so
- * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one
- * iteration leaves pending
- * needs no more barriers at the begin of the next.
+ * The pass traverses a kernel in the order of execution and keeps the accesses to shared arrays since the last barrier.
+ * Before an access that *crosses* one of these, it puts a barrier: as late as possible, so that each removes all
+ * dependences pending at that place. Two accesses cross if at least one writes, their arrays share storage, and two
+ * different threads can meet in one cell.
  *
- * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after.
- * Which groups of copies a wait leaves is not
- * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that
- * no barrier mends.
+ * - A `for` whose accesses do not cross one another, in any iterations, counts as one access: the barrier stands before
+ *   the loop, not in it.
+ * - Any other `for` gets its barriers inside: the traversal goes around the body until what one iteration leaves
+ *   pending needs no new barrier in the next. What was pending before the loop gets one before it, unless those inside
+ *   serve.
+ * - An `if` with a condition that depends on no thread has its own barriers in each branch; after it, what either left
+ *   is pending. Other `if`s count as one access.
+ * - A barrier that not all threads would reach is an error that names the array and what takes the threads apart.
+ * - A vector op touches all its cells. An `async.copy` counts as a write where it begins, for what is pending then;
+ *   behind each `async.wait` all copies that may be on their way are pending (none of the earlier ones any more behind
+ *   an `async.wait 0`), so that other threads' reads get their barrier. A cell touched before its wait gets none: no
+ *   barrier mends that.
+ * - A block of one thread needs none.
  *
- * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not
- * neighbours (Access.met). With near=N, in blocks of N warps and more, the barriers of each outermost loop become such
- * ones if the walk then still finds that none is missing. */
+ * With `near=4` (the default for `-schedule=stream`; `-barriers=block` leaves it out) barriers in loops become
+ * `barrier.neighbours` (docs/ir.md), by which a warp waits for the two beside it alone, where that will do. Behind such
+ * a barrier what is pending stays pending, but only for the threads of warps that are not the same or neighbours: of
+ * the distances t' - t that solve the equations those are looked at which lead further than to the next warp. The
+ * barriers of each outermost loop become such ones together, and stay so if the traversal of the kernel then still
+ * finds none missing; else all of them are the block's again. In streaming over planes a line of another warp is always
+ * one of the warp above or below if the stencil reaches no further than a thread's lines; what reaches further, and
+ * what follows no linear form, keeps the block's barriers. Two warps at distance d may be d steps apart by this; two
+ * accesses of neighbours, though, are never both between the same two barriers, so it does not matter when a place in a
+ * ring is used again. Only in blocks of `near` warps or more, an even number not above what the target says
+ * (`TargetInfo.near_warps`: 16 on NVIDIA, 0 on AMD), whose rows are whole warps, or whose warps are whole rows (two of
+ * 16 threads, say). */
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"

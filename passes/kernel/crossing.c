@@ -1,14 +1,12 @@
 /* crossing.c: whether two accesses meet in one cell from two threads.
  *
- * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array;
- * r and r' are made
- * of constants and of induction variables, which vary by themselves. The cells are equal only if the distance t' - t,
- * in [1 - B_d, B_d -
- * 1], solves sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant
- * modulo the common
- * divisor of the variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0
- * remains, which is the
- * thread itself. */
+ * Thread t touches cell a·t + r and thread t' cell a·t' + r', where r and r' are
+ * made of constants and loop counters. Equal cells mean a·(t' - t) = r - r' in each dimension of the array. r - r' lies
+ * in an interval, and equals a constant modulo the common divisor g of the counters' coefficients. The pass tries all
+ * distances t' - t with components in [1 - B_d, B_d - 1]. For the cells of the overlap schedule in the last dimension,
+ * thread + B * e + c, g = B: with equal c only distance 0 is left, which is the thread itself; with c' = c + 1 distance
+ * ±1 is. In the other dimensions they are E * thread + c, and distances are the multiples of E. Arrays of different
+ * shape in one storage always cross; so does anything whose index is not understood. */
 #include "passes/kernel/crossing.h"
 
 /* Blocks with more threads along a dimension are not analysed: everything crosses. Answers are kept about so many kinds

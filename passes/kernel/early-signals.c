@@ -1,4 +1,4 @@
-/* early-signals.c: in place of a barrier between neighbouring warps at the end of each step of a walk, each warp tells
+/* early-signals.c: in place of a barrier between neighbouring warps at the end of each streaming step, each warp tells
  * its neighbours that it is done as soon as it has touched shared memory for the last time in the step, and waits for
  * them where the barrier was. What it does in between hides how much later than itself they come.
  *
@@ -14,7 +14,20 @@
  *
  * Signals come in pairs, which take turns: a warp that is a step ahead of a neighbour does not end the phase that the
  * neighbour still waits for. The first and the last warp wait for themselves in place of a neighbour, so that no test
- * takes the threads of a warp apart. */
+ * takes the threads of a warp apart.
+ *
+ * Barriers are counted over all rounds of the streaming loop, those of its parts (`split-walks`) included: number q is
+ * about signal q modulo 2, whose phase then has the parity of q / 2. A warp comes to barrier q + 2 only behind its
+ * neighbours' arrival at q + 1, which is behind their wait at q, so nobody's phase ends twice before it is seen. The
+ * first and the last warp wait for themselves in place of a neighbour. Stores to memory that threads share go up as far
+ * as what they store and other accesses to the same cells allow, but past no barrier, so that what other threads do at
+ * the same time is the same. Rings that copies come in by, which each thread has for itself, do not count.
+ *
+ * It is done in streaming loops over 8-byte elements, which leave every other place for an instruction free; of others
+ * where the plan's `behind` per cent of a step, by itself 30, stand behind the last access, for signals take 17
+ * instructions of a warp where barriers take two. Kernels keep their barriers whose streaming loops do not begin at 0,
+ * have other barriers or some in ifs, or come one behind the other, and those that have no room for signals. Measured:
+ * docs/lab/streaming.md#signals-in-place-of-barriers-2026-11-23. */
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
 

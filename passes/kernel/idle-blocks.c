@@ -3,9 +3,22 @@
  *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
  *
  * becomes @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }, whose blocks are numbered in one dimension. Each
- * does little, so finding its place is to take little: what depends on params alone is made of lets, once a launch,
- * and all that is counted is counted in 32 bits: blocks, coordinates, and the bounds that these are compared with.
- * Launches check that the grid's coordinates fit (check_extents). */
+ * does little, so finding its place is to take little: what depends on params alone is made of lets, once a launch, and
+ * all that is counted is counted in 32 bits: blocks, coordinates, and the bounds that these are compared with. Launches
+ * check that the grid's coordinates fit (check_extents).
+ *
+ * A kernel may say which of its blocks are idle (`idle from [16, 32] to [N - 17, M - 33]`: those that cover nothing but
+ * points of that box, counted from its first): frames do. Such a kernel leaves them out, too (`without`); until then it
+ * is like any kernel, for which `specialize` makes versions. It is not split: one launch for all its blocks may begin
+ * before the one ahead of it has ended, while two that are beside each other wait for its end, and what follows for
+ * both. Its blocks do little, so that finding their places counts (`idle-blocks.c`): how many blocks there are for each
+ * number along a dimension, where those with idle ones begin and end, and what to multiply by in place of the division
+ * are lets, computed once a launch (`KERNEL.rim.D`, `KERNEL.per.D`, ...); so are the bounds that its points'
+ * coordinates are compared with (`KERNEL.bound.N`). All of that is in 32 bits, and so are the coordinates: launches
+ * check that the grid reaches no further than 2^30 from 0 and has no more points, and a let is the number of 32 bits
+ * that is nearest to what it stands for. With a point a thread the frame's kernels of a shot with layers on slabs (f32,
+ * order 8, sm_90a) have 2552, 752 and 128 instructions, which were 3752, 1144 and 368; of the 375 that a warp inside
+ * executed 205 are left, of the 234 before its tests 100. */
 #include "ir/run/run.h"
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"

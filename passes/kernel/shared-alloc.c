@@ -1,12 +1,19 @@
-/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage. The lowering makes a new
- * array for every version
- * of a field; after this pass as many remain as versions are alive at the same time, which is what equation (3) of
- * the paper counts.
+/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage.
  *
- * An array is alive from the first to the last op that touches it, in the order in which a thread runs through the
- * kernel. Accesses that
- * cross threads do so in the same order, because the pass barriers, which runs later, sees that two arrays share
- * storage. */
+ * The lowering makes a new shared array for every version of a field. An array is alive from the first to the last op
+ * that touches it, in the order in which a thread runs through the kernel; a `for`, and an `if` that threads take
+ * apart, is one position for all it touches; the two branches of an `if` that a whole block decides alike begin at the
+ * same position. In the order of their births arrays get the first storage that is free by then, one of the same type
+ * and shape before others; the largest array of a storage owns it. What remains is the space of equation (3): as many
+ * arrays as versions are alive at the same time. Reading version v and writing version v + 1 are different loops, so a
+ * field alone needs one array: read, barrier, write in place, barrier.
+ *
+ * Where that is more than the target allows, storage is assigned by size instead, the largest first, if that takes
+ * less: in the order of births a small array may take the place of a large one that is born later.
+ *
+ * An array that an `async.copy` fills is alive to the end of the kernel, since no op says when the copy is done.
+ *
+ * It must run before `barriers`, which sees the sharing. More bytes than the target allows is an error. */
 #include <inttypes.h>
 
 #include "passes/simplify/analysis.h"

@@ -2,7 +2,14 @@
  *
  *   if interior { B with `inside` true and idx.* = operand + offset } else { B }
  *
- * where `interior` marks the choice, and its condition says so of the block (assume.h). */
+ * where `interior` marks the choice, and its condition says so of the block (assume.h).
+ *
+ * Everything assumed follows from the condition, for any kernel IR; tests that are not assumed stay as they are in the
+ * inner version. The result is simplified. A kernel without anything to assume, or with two versions already, is left
+ * alone. The `if` is marked `interior`, and later passes and the model read that mark.
+ *
+ * With `inner=1`, which the model asks for, a kernel whose edges pass `split-edges` would put into one of their own is
+ * left what it would be then, and there is none for the edges. */
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"
 

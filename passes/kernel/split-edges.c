@@ -1,7 +1,6 @@
-/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior
- * { A } else { B }`, is compiled as one: every
- * block takes the registers of B, which needs more of them. Where the interior blocks are a box of the grid of
- * blocks, kernel
+/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior {
+ * A } else { B }`, is compiled as one: every block takes the registers of B, which needs more of them. Where the
+ * interior blocks are a box of the grid of blocks, kernel
  *
  *   @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
  *
@@ -10,12 +9,52 @@
  *   @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
  *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
- * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which
- * are all alike, fill the device behind it. Of a kernel that says which of its blocks are idle
+ * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which are
+ * all alike, fill the device behind it. Of a kernel that says which of its blocks are idle
  *
  *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
  *
- * these are left out (idle-blocks.c). */
+ * these are left out (idle-blocks.c).
+ *
+ * The box: each dimension's `inside` bounds a multiple of one block number, b * tile, from below by a constant and from
+ * above by bounds that differ by constants. So the interior kernel `covers` what that bound leaves, like any kernel,
+ * and adds a constant to its block numbers. The edge kernel says what it leaves out (`without`, see docs/ir.md); its
+ * blocks are numbered in one dimension. They are found dimension by dimension: a number along dimension 0 that has no
+ * interior blocks stands for all blocks of the dimensions behind it, any other for those that are not interior, and
+ * among these the search goes on. That is a division for each dimension but the last, once a block.
+ *
+ * Where bounds do not differ by constants, as those of layers whose width is a param, or in a part of a grid, whose
+ * tiles begin where `part.first.D` says, the first interior block and the end of the last one are lets,
+ * `KERNEL.begin.D` and `KERNEL.end.D`.
+ *
+ * A kernel is left whole where the condition has another form, and where threads do not work together (no barrier, no
+ * shuffle) and B is neither long (300 ops) nor three times as long as A: such kernels have registers enough. So is one
+ * with idle blocks. A kernel and the one that is launched instead of it are split both or not at all. `-edges=along`
+ * leaves the pass out, and so does the default on grids known to have fewer than 2^22 points, where a launch takes no
+ * longer than making two of them wait for each other.
+ *
+ * Registers of a thread, from ptxas for sm_90 (whole, and then interior / edge):
+ *
+ * - program: star1d1r; f32 overlap: 32; 27 / 32; f32 stream: 78; 40 / 72; f64 overlap: 38; 32 / 38; f64 stream: 58; 40
+ *   / 60
+ * - program: star1d3r; f32 overlap: 32; 32 / 32; f32 stream: 72; 40 / 72; f64 overlap: 39; 32 / 39; f64 stream: 64; 48
+ *   / 72
+ * - program: star2d1r; f32 overlap: 66; 32 / 80; f32 stream: 168; 127 / 168; f64 overlap: 86; 64 / 108; f64 stream:
+ *   111; 96 / 112
+ * - program: star2d2r; f32 overlap: 79; 32 / 78; f32 stream: 128; 124 / 128; f64 overlap: 110; 60 / 102; f64 stream:
+ *   96; 88 / 96
+ * - program: star2d4r; f32 overlap: 138; 40 / 126; f32 stream: 112; 89 / 118; f64 overlap: 178; 64 / 188; f64 stream:
+ *   122; 94 / 114
+ * - program: box2d1r; f32 overlap: 74; 40 / 72; f32 stream: 127; 113 / 128; f64 overlap: 104; 66 / 98; f64 stream: 254;
+ *   178 / 254
+ * - program: box2d2r; f32 overlap: 59; 40 / 55; f32 stream: 118; 95 / 113; f64 overlap: 104; 64 / 78; f64 stream: 255 +
+ *   60 B spilled; 255 + 52 B spilled / 255 + 48 B spilled
+ * - program: star3d1r; f32 overlap: 64; 32 / 78; f32 stream: 127; 125 / 127; f64 overlap: 58; 32 / 53; f64 stream: 124;
+ *   124 / 124
+ * - program: star3d2r; f32 overlap: 32; f32 stream: 128 + 224 B spilled; 98 / 128 + 224 B spilled; f64 overlap: 32; f64
+ *   stream: 128 + 96 B spilled; 116 / 128 + 96 B spilled
+ * - program: box3d1r; f32 overlap: 107; 55 / 78; f32 stream: 108; 101 / 104; f64 overlap: 34; f64 stream: 124; 122 /
+ *   102 */
 #include <string.h>
 
 #include "passes/kernel/inner.h"

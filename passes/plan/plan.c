@@ -1,5 +1,38 @@
 /* plan.c: pass plan: how the program is to be run, decided once and written into the module. Candidates of tiles and of
- * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing. */
+ * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing.
+ *
+ * `rest` is the tile of single steps that remain behind the last time tile; its block is that of inits, too. With
+ * `edges=steps` all families have it: its block is that of inits and of the steps that remain, and the first number of
+ * its `elems` the points of a thread in the frame's kernels. Lines `map` behind these say the rest of the mapping
+ * (docs/architecture.md): numbers that have no options, of the whole plan and its tile, of the kernel for fewer steps
+ * (`map between`), and of each launch (`map launch`). `ir/mapping.def` has what they mean. A plan that leaves all of
+ * them out, as plans from before there were such lines do, gets what stc chooses; if it says any of them it has to say
+ * all knobs, too. If the step is cut into several launches, each has a line
+ * `launch`.
+ *
+ * The knobs are those of the options of the same names (docs/command.md); `cut` is `-fuse`, with the names of all
+ * stencils, also of those that fuse lets a user leave out: it says any cut that can be, and `plan` checks that it does.
+ * A plan in a file may leave any knob out, which `plan` then chooses, and may say `auto` for the family. One with a
+ * mistake gets an error with line and cause; one that the program or the target does not allow, an error that names the
+ * knob and the reason. If some knobs are given, here or as options, and the usual choice of the others does not fit,
+ * all that these may be is looked at (`complete.c`), and what computes least for each point that it stores is taken. A
+ * plan in a module must be complete. Where a plan came with a `.sir` file and `plan` does not run, the lowering checks
+ * it. A pass that is given an option of its own (`fuse(cuts=)`, `time-tile(t=)` with another number) ends the plan: the
+ * lowering then decides for itself, as it does in a pipeline without `plan`. What `plan` plans for consists of scalars
+ * and rotates its levels itself: `scalarize` and `history` run before it.
+ *
+ * How it decides: cuts are compared first (see fuse), then candidates for the size of the grid, if it is known, are
+ * listed (`candidates.c`), each gets the time that it is expected to take (`cost.c`), and one is taken (`choice.c`);
+ * else time steps are chosen for the step so cut, on the module as it is, then the tile on a copy that is cut and
+ * repeated. What the cost model is asked meanwhile is remembered, so that no tile is lowered twice, and of a tile that
+ * is lowered to be looked at there are only the kernels that make T steps, and of these what runs away from edges,
+ * where edges are apart. `-stats` says how many were lowered: each takes some milliseconds, most of the time of all
+ * passes, and no memory. A tile that cannot be lowered is no error: it is not taken, and `stc explain --why` says the
+ * reason.
+ *
+ * Where time steps are given on a target with threads and nothing else is, each family makes its own choice for so
+ * many, and the one is taken that is expected to be fastest (`given-steps.c`): family warps only on grids that are
+ * large enough for it. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/walk.h"

@@ -1,5 +1,14 @@
 /* ranges.c: linear forms and intervals of index arithmetic, and which values are the same for all threads of a block.
- * */
+ *
+ * Every integer value has a *linear form*: a constant plus multiples of atoms. Atoms are thread numbers, block numbers,
+ * integer params, and values that the analysis does not look into, induction variables among them. `add`, `sub`, `neg`,
+ * multiplication by a constant and conversions are looked through; a widening conversion only if the bounds of the
+ * operand show that it cannot have wrapped. A form of a value of b bits equals it modulo 2^b.
+ *
+ * A form has an *interval* if all its atoms have: thread d is in [0, threads[d] - 1], an induction variable between the
+ * bounds of its loop, `min`, `max`, `rem`, `select` and idx.* in what they can give, and anything narrower than 64 bits
+ * in its type. The difference of two forms is exact where atoms cancel: `N - 1 - (N - thread)` is bounded though `N` is
+ * not. */
 #include <string.h>
 
 #include "passes/simplify/analysis.h"

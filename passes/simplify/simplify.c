@@ -1,8 +1,23 @@
 /* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels.
- * Each round walks a
- * body once in order of dominance, with a table of the ops available there, then sweeps once backwards for what has
- * no use; rounds
- * repeat until nothing changes. */
+ *
+ * Each round visits a body once in order of dominance. An op is folded by itself (`fold.c`); if it is still there it is
+ * looked up in a hash table of the ops that are available, which forgets those of a block when the traversal leaves it.
+ * Then one backward sweep counts uses and removes what is dead. Rounds repeat until nothing changes, at most 12. The
+ * whole is linear in the number of ops for each round; two or three rounds are common.
+ *
+ * - Constants by `eval_op`, the interpreter's own arithmetic. A fold that would make a NaN is left to the device.
+ * - Floats: only `x * 1`, `x / 1`, `x - 0`, `x + -0`, which change no bit. `x + 0` is not one of them (-0 + 0 is 0).
+ * - Integers: constants gather at the root of a chain of sums, so `(i + 1) + (j - 3)` becomes `(i + j) - 2`. A sum
+ *   whose linear form is a constant, or one other value, is that.
+ * - Comparisons, `min`, `max`, `inside` and idx.* are decided where intervals decide them for all params. idx.guard of
+ *   a constant that it would move stays: it marks a stale value.
+ * - Indices: the constant in an index operand `i + c` of loads, stores, copies and idx.* moves to the op's constant
+ *   offset. So neighbours share the same base operands and differ in offsets, which become immediates in addresses. For
+ *   32-bit indices only where `i` and `i + c` cannot wrap.
+ * - Decided `if`, and `for` that runs once or never, are taken apart. Inside an `if` its condition is known.
+ * - Loads are merged only from buffers that the kernel does not store to. Nothing moves across a barrier; barriers are
+ *   neither moved nor removed.
+ * - Stores to arrays that nobody loads, and arrays that nobody touches, go. */
 #include <inttypes.h>
 #include <string.h>
 

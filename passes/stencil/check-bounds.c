@@ -1,8 +1,15 @@
-/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds). Each stencil that has
- * some which cannot be shown to be in range gets a
- * hidden i64 target "bounds.STENCIL", the number of the first step in which one was wrong at the point, and a
- * reduction looks at it after each step. Inits note -1;
- * reductions, which have no targets, are accompanied by one that looks at their indices. */
+/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds).
+ *
+ * The index of a launch-time array is clamped, so a wrong one does no harm to memory. This pass finds it. Bounds of
+ * every index are computed from the regions: constants, params, grid coordinates, `step` (at least 0), sums, multiples,
+ * `min`, `max`, `%` by a constant. An index that lies in the array by them needs no check. Each stencil that has
+ * another gets a hidden i64 target, the field `bounds.STENCIL` on the whole grid: INT64_MAX at first (init `bounds`),
+ * and where an index is out of range the number of the step, unless an earlier one is there. A reduction of kind
+ * `bounds` takes the least of it after each step; that makes a time tile one step. An element that a `select` throws
+ * away does not count, if it has that one use: `if step < n then src[step] else 0` is in order. Inits note -1, which is
+ * looked at once. A reduction with an index to check gets another beside it, `bounds.REDUCTION`.
+ *
+ * Both passes come first, before `scalarize`, and for the reference too. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

@@ -1,6 +1,10 @@
 /* distribute-ring.c: periodic fields in a grid that is cut. Beyond the edges of the grid a part has ghost cells of such
  * a field that stand for the other side's points, and computes them along as it does others. All that it needs for that
- * must go on there, too: these fields are rings. Others end at the edges. */
+ * must go on there, too: these fields are rings. Others end at the edges.
+ *
+ * Periodic fields, and all that is read to compute them, become rings. What stencils do on a region that goes from one
+ * end of the grid to the other, they do on all cells of a ring, with `idx` wrapped into the grid; other regions get
+ * copies of their pieces before and behind. A stencil with targets of both kinds becomes two. */
 #include "passes/stencil/distribute.h"
 
 bool is_around(const Parts *p, const Box *box, int d) {

@@ -5,7 +5,44 @@
  * A part computes its ghost cells along, as far as steps up to the next exchange need them. How far from the outermost
  * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Reductions,
  * probes and, unless option inits asks for them, inits are left to whoever has the whole grid, or, with option watch,
- * to programs of their own for the part. */
+ * to programs of their own for the part.
+ *
+ * Makes the program for one part of a grid that is cut (docs/cluster.md). It comes behind the checks of `-fcheck` and
+ * before all else. New scalars: for each dimension D that is cut the params `part.lo.D` and `part.hi.D`, the points
+ * that the part owns, and `part.steps`, the steps from one exchange to the next; by default they mean a single part
+ * that is the whole grid. `part` says how far a step reaches, the sum of what its stencils need of each other, found
+ * backwards from the last; a part has `part.steps` times as many ghost cells on each side, as far as the field has
+ * points.
+ *
+ * Each field's box becomes what the part has of it, and the field says when it is exchanged: at every exchange, once,
+ * or not (temps, which each part computes for itself). `of` is its box in the whole grid. The rule for the launcher is
+ * in the text alone: each cell of the field's box outside of what the part owns gets the value of the part whose points
+ * it is among; in a `ring`, taken modulo the box behind `of`. So corners are nothing special.
+ *
+ * Regions are met with the part's cells, *depth* in from the outermost ones, so that accesses to fields without a rule,
+ * and to temps, find cells that are there. Other accesses may find what the rule says in place of a cell of another
+ * part; that is as wrong as the outermost ghost cells are anyway behind a step, and comes no further inward than those:
+ * after k steps all cells are right that are no further out than `part.steps` - k times the reach.
+ *
+ * `gives` says which points a launch stores, by the params `part.first.D` and `part.last.D` in the dimensions that are
+ * cut, the last one aside, where vectors would begin elsewhere. By default it is the part's whole grid. Kernels of
+ * threads in blocks begin their tiles there: before an exchange a launcher so has them compute what the part owns, not
+ * ghost cells too, and may launch them in ranges of tiles.
+ *
+ * Reductions, probes and lists of points are left out: they belong to the whole grid. The fields of lists that stencils
+ * read stay, as inputs that the launcher fills. So are inits left out, unless `inits=1` asks for them and parts can do
+ * all of them: it is known how far they look, and none reads a ring by another rule. A part runs them on all cells that
+ * it has, and it has as many as all inits together look around, if that is more than the ghost cells of its steps
+ * (`part.below.D`, `part.above.D`). Behind them it is right where it owns points, and a launcher exchanges all fields
+ * if an init read other points than its own; later exchanges need no more than the ghost cells of steps. A ring that is
+ * computed from what is none gets no values beyond the edges before that; so no other init may look at those. With
+ * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
+ * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
+ * a field of its own, the last, and changes nothing else. `rows=1` makes, of a reduction whose rows are not cut, one
+ * without stencils that evaluates it over the rows that hidden params `part.row.first.D` and `part.row.last.D` name; a
+ * launcher that names as many as the reduction has blocks finds each one's value in its block's element. With `stc
+ * -emit=sir -passes='distribute(cut=0)' heat.stn -o part.sir` and `stc -march=nvptx part.sir` stc makes an artifact for
+ * a part, for a launcher that exchanges by itself; the manifest (docs/manifest.md) says what. */
 #include "passes/stencil/distribute.h"
 #include "passes/registry.h"
 

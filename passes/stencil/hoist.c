@@ -6,15 +6,30 @@
  *  -> once heart.fixed(F)[..] = cos(phi) * cos(phi)
  *     stencil heart(v)[G] = v + k * (F * (v[0,1] - v) + ..)
  *
- * A value is *still* if no step changes it: what it is made of are constants, params, coordinates and fields that only
- * inits set, and launchers. What is still, takes long enough, and is read by what is not still, becomes a field (a
- * root, alike.h), in which members of its class at other points are found, too: the field has all points at which it is
- * read. Where these would leave the grid it goes on by a rule; else smaller values that can go on are taken, or each
- * member gets a field of its own, whichever is cheaper. The ops and their order are the same, so values are to the bit,
- * but where a product and a sum that are parted now were rounded once.
+ * A value is *still* if it is made of constants, params, coordinates and fields that no stencil writes; not of `step`,
+ * the values of reductions, elements of launch-time arrays, temps, older levels or fields of lists of points, which
+ * change. Still values that something else reads, floats that take 10 additions or more, are candidates; a field holds
+ * all values of the main piece that are the same ops at other points (classes, alike.h; the operands of a sum or
+ * product may be exchanged), on all points at which it is read. Where that is beyond the grid it goes on by a rule, if
+ * all that it is made of does and is of one point; else what is further down in the expression is taken, or each value
+ * gets a field of its own. Of what the pass finds so, looking up to four ops down, the cheapest is taken: reading a
+ * field counts 20 additions, a function that is called for each point 60 more than it does elsewhere, fields that the
+ * piece then no longer reads count for it, and all must save a tenth of the piece (`hoisted_...` in `tuning.def`).
+ * There are at most 16 hidden fields, with no more bytes a point than all the program's own fields, those that take
+ * longest; `-stats` says how many are made, and how many are left for that. Ops and their order are the same, so values
+ * are to the bit, but where a product and a sum are parted that were rounded once.
  *
- * Hidden fields take memory, and reading them takes time, so they must save more than they cost (hoisted_.. in
- * tuning.def), and all of them have no more bytes a point than the program's own fields. */
+ * `once` stencils are run by plans behind the inits, and again before the steps of a run if a field was set meanwhile,
+ * or if others have the memory of one that they read (a bound array, a tensor, a pointer), which they may have written.
+ * Params do not change in a plan. Checkpoints have the program's own fields alone; a plan that goes on from one
+ * computes the hidden ones anew.
+ *
+ * It is no part of the default pipeline. Plans on the host run it, and what shows their kernels (`stc explain`), unless
+ * `-fno-hoist`, `-passes` or a cut grid says otherwise, or the free memory is less than twice what the program's fields
+ * take, which a remark (`-Rpass`) says. Artifacts have none: those who launch their kernels set fields in their own
+ * memory, and nobody would tell that the hidden ones are old. Where they are asked for by `-passes=`, making an
+ * artifact is an error. On GPUs memory is the bound more often than arithmetic, and parts of a grid would have to know
+ * which of their hidden ghost cells are old; there nothing is done. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"

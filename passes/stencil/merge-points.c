@@ -9,7 +9,9 @@
  *
  * Merged is what changes no value: the point lies in one piece of the other stencil whatever the params are, which sets
  * all that the stencil sets; of that it reads the point alone, and everything else it reads at the point too, from
- * fields that neither that stencil nor one in between writes. Nobody in between reads or writes what it sets. */
+ * fields that neither that stencil nor one in between writes. Nobody in between reads or writes what it sets.
+ *
+ * A stencil that -fuse= names stays by itself. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

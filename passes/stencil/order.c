@@ -17,7 +17,10 @@
  * number of ops and of their uses.
  *
  * A body stays as it is where no more than tuning.long_lives words are alive, or more than half of them in the new
- * order. Operations keep their operands, so results do not change by a bit. */
+ * order. Operations keep their operands, so results do not change by a bit.
+ *
+ * A bilateral filter of 9 x 9 points and three colours spilled 6200 bytes a thread in f64 and 1168 in f32 (ptxas 13.0,
+ * sm_90); with this, and 112 words as the limit of range-guards, nothing. The limit is 128 words alive. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/base/weights.h"

@@ -3,7 +3,28 @@
  * or where rows are longer in memory than they have points. The pass has the fields that lie alike in that dimension,
  * as the grid does, take the distance of their rows from a hidden param, by default the extent: then they are dense.
  * Option rest=R: kernels are for grids whose last extent leaves R when it is divided by ROW_REST, and may be made for
- * that; for others there are kernels beside them. */
+ * that; for others there are kernels beside them.
+ *
+ * A launch check says that the param, row.pitch, is no less than the extent. What the launcher fills of lists of points
+ * stays dense. Regions, outside rules and coordinates are those of before; cells between rows are no points.
+ *
+ *     field @A : f32 on [0 .. N - 1, 0 .. M - 1] pitch @row.pitch rest 14
+ *
+ * Option `rest=R` says what the number of a row's points leaves when it is divided by 16, and fields then say `rest R`.
+ * Code may be made for that: family warps then knows which of a lane's cells lie behind the last column, where it would
+ * have to test all of a vector, which costs registers. Such a kernel has `multiple M + 2 of 4`, and is launched where
+ * that holds.
+ *
+ * It does nothing where rows are whole 16 bytes whatever the params are. Lowerings then ask of the pitch what they ask
+ * of the extent else: kernels have `multiple row.pitch of 4`, and another kernel, `..._any`, `instead`. A vector that
+ * is partly behind the last point is loaded and stored whole (`idx.guard ... by 4`); the simulator takes what it holds
+ * there for stale, and lets stale values be stored there.
+ *
+ * It is no part of the default pipeline. Plans on GPUs, and on the simulator of their kernels, run it where the extent
+ * under their params is no multiple of 4 (of elements below 4 bytes, of 16 bytes), the program is run as a whole and
+ * not in parts, and padding takes at most a quarter of the memory or a MiB; rows then begin at multiples of 32 bytes
+ * (`driver/program/row-pitch.c`). `stc explain` shows those kernels. Artifacts are made for dense rows, unless
+ * `-passes=scalarize,history,probes,simplify,pad-rows,plan,planned` asks for others. */
 #include "passes/registry.h"
 
 /* May the rows of `f` be padded? Those of what the launcher fills, and of what has no memory, stay dense; so do those

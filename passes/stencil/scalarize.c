@@ -1,7 +1,16 @@
-/* scalarize.c: fields and values of composite type taken apart into their scalar components, so that what follows
- * knows scalars only. A field of n components
- * becomes n fields, a structure of arrays (the paper's ElemType, section 3.1), and a Record remembers what they were.
- * */
+/* scalarize.c: fields and values of composite type taken apart into their scalar components, so that what follows knows
+ * scalars only. A field of n components becomes n fields, a structure of arrays (the paper's ElemType, section 3.1),
+ * and a Record remembers what they were.
+ *
+ * Later passes know scalars only. A field `v` of a vector or struct type becomes one field for each component (`v.0`,
+ * `s.xx`, `s.flux.2`), in its place, with the same box, rule and attributes; a constant outside is converted to the
+ * component's type. A structure of arrays: neighbouring points of a component are neighbours in memory. The module gets
+ * a *record* that says which fields `v` was made into; files and launchers see it as one field. The past `v@1` is taken
+ * apart the same way, and its components are the pasts of those of `v`.
+ *
+ * In bodies `construct` and `extract` dissolve: a composite value is the list of its components' values. An access
+ * becomes an access of each component; those that nothing uses go with the next `simplify`. A module without composite
+ * types is not changed. */
 #include "passes/passes.h"
 #include "passes/registry.h"
 

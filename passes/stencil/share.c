@@ -9,9 +9,20 @@
  *  -> stencil euler.shared(F)[..] = flux(U, U[1])
  *     stencil euler(U)[..] = U - k * (F - F[-1])
  *
- * Where the field would have to reach beyond the grid the stencil goes on computing all by itself, on strips along the
- * edges. The ops and their order are the same, so the values are to the bit, but where a product and a sum that are
- * parted now were rounded once. What is made is looked at again: what takes long in it may be shared, too. */
+ * Values that are the same ops on accesses whose offsets differ by the same vector are a *class*. Those classes whose
+ * values lie at two points or more, at most two from each other in a dimension, are shared; of these become fields the
+ * ones that something else than shared values reads, that take 10 additions or more, and without which the piece and
+ * they would take longer: a field counts 28 additions, and all must save a tenth of the piece (`shared_...` in
+ * `tuning.def`). All lie on one box, as far as they are read, if each access is defined there, by a rule or because it
+ * lies in its field; else those with the same reach do, and others get another stencil. What is made is looked at
+ * again. Where the box would leave the grid, the field is periodic if all that it is made of is, and clamps or mirrors
+ * if that does and is of one point alone; else strips along the grid's edges go on computing all by themselves. Ops and
+ * their order are the same, so values are to the bit, but where a product and a sum are parted that were rounded once.
+ *
+ * `-stats` says how many stencils were made. They are called `NAME.shared`, also in `-fuse=`; a cut that names
+ * stencils, but none of these, leaves the pass out, and so do `-fuse=none` and `-schedule=naive`, under which the
+ * fields would go through memory. GPUs' threads compute for several points and keep values in registers; there nothing
+ * is done, nor in a part of a grid. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"

@@ -1,5 +1,49 @@
 /* candidates.c: what is possible: the tiles that may be taken for a grid of known size. Each is a complete tile of a
- * launch that makes T time steps; what it is expected to take, or why it is none, is found in cost.c. */
+ * launch that makes T time steps; what it is expected to take, or why it is none, is found in cost.c.
+ *
+ * On a grid of few tiles most multiprocessors wait, and time goes to launches, memory, and instructions that have no
+ * other warps beside them. If the size of the grid is known (`Schedule.size`, from `-for-grid` or the params), below
+ * 2^26 points, in rank 3 at any size, and no number of the schedule is given, tiles out of a table, with T up to 64,
+ * 12, 6, are compared with the usual choice, streamed ones from 2^19 points on in rank 2 and 2^18 in rank 3, on all
+ * hardware. Steps that are cut into several launches are not looked at.
+ *
+ * In rank 3 up to 2^25 points blocks of 4 to 16 warps, lines of a warp, a half or a quarter of one, 1 to 4 lines and 2
+ * or 4 cells a thread, 16 to 128 planes are compared (`small_planes`). What a streamed tile of planes does for all
+ * cells of a lane's line together (exchanges, copies, places) is counted for each line, not for each cell
+ * (`walk_lane`). Four things are no counts: copies of less than 16 bytes, which go by the first cache, take 1.36 of the
+ * time; tiles that overlap 1.21; a naive kernel, counted as a tile of one step and one cell a thread, 0.79 of that
+ * (0.69 in f64), for it has neither barriers nor shared memory. See docs/lab/model.md#planes-on-small-grids-2026-11-23.
+ * If an overlapped tile of one step is best elsewhere, `-schedule=auto` takes `naive`, too. Steps of several stencils,
+ * fields with older levels and composites are left with tiles, which keep between stencils what naive stores.
+ *
+ * In rank 2 tiles of 7 and 9 steps, 12 and 16 cells a thread in one column or two, and blocks of 4 rows are looked at,
+ * too; above 8 cells a thread, and two columns, of steps of one field without roots alone: of others more is alive than
+ * is counted, and they spill. What the counts miss up to 2^22 points, in five numbers: a streamed tile takes (rows /
+ * 32)^0.09 times as long, and up to 1.23 where instructions bound it; a tile (threads / 256)^0.13 in blocks of more
+ * than 256 threads in f32, (16 / warps of a core)^0.11 if these are fewer than 16, and 0.96 if threads have two
+ * columns. See docs/lab/model.md#lines-and-tiles-on-small-grids-in-rank-2-2026-11-23.
+ *
+ * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with
+ * other warps, and take 1.15 times that. They are looked at for equations without roots, quotients, functions, older
+ * levels and mirrored or clamped fields, from 2^16 points (f64: 2^17) to 2^20, of one field in f32 to 2^22, with at
+ * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps, and up to nine steps where
+ * tiles at edges have more to do. Where they are chosen they make 1.28 times as much as what was chosen before
+ * (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
+ *
+ * From 2^22 points on in rank 2, 2^25 in rank 3 (`many_rounds`), blocks fill the cores many times, and those at edges
+ * are few. The roofs of streamed tiles hardly add up then, for loads run ahead and blocks that begin and end hide each
+ * other: they blend with exponent 5 in place of 2.8. Streamed tiles of rows have 64 rows at least, take 0.85 of what is
+ * counted so, and (rows / 32)^0.2 in a single round, less in more. Tiles of planes that are fitted are counted as the
+ * fewer that they are (of 512^3, the usual 56 lines at a time are 10 tiles of 560, 64 lines are 8 of 512), and streamed
+ * tiles that begin or end at an edge as others. Blocks of 8 to 16 warps, lines of a warp or of half a one, 1 to 9 lines
+ * and 2 or 4 cells a thread, up to two steps of equations of more than 48 instructions, are compared (`large_planes`),
+ * in f32: in f64 none was better than the usual one. A thread may keep what registers are left to it: 68 words in rows
+ * for 16 warps, 110 for 12, 160 for 8. Copies of less than 16 bytes take 1.1 there, and 8 warps are slow to begin, so
+ * that they are taken for streamed tiles of 128 to 256 planes alone, all of which are there at once. See
+ * docs/lab/model.md#one-count-on-large-grids-of-planes-and-between-2026-11-23.
+ *
+ * Loads run four planes ahead where shared memory has room that nothing else would make use of (`stream_planes_ahead`),
+ * and in f64 only where the steps written out go round the ring, so that its places are constants; else two. */
 #include "passes/plan/axes.h"
 #include "passes/plan/plan.h"
 

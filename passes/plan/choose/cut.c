@@ -1,11 +1,27 @@
 /* cut.c: which stencils of a step share a launch. The step's list of stencils is cut into consecutive groups
- * (Stencil.group); the lowerings make a launch of each.
- * What only one group uses of the temp fields never reaches global memory; what another has to recompute or to load
- * and store is the price. Between one launch for all
- * and one for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of
- * complex 3-D stencils), found here by dynamic programming
- * over the places to cut, with the figures of fuse-cost.c. Time tiles need the whole step in one launch: that takes
- * part as another choice. */
+ * (Stencil.group); the lowerings make a launch of each. What only one group uses of the temp fields never reaches
+ * global memory; what another has to recompute or to load and store is the price. Between one launch for all and one
+ * for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of complex 3-D
+ * stencils), found here by dynamic programming over the places to cut, with the figures of fuse-cost.c. Time tiles need
+ * the whole step in one launch: that takes part as another choice.
+ *
+ * Cuts the list of a step's stencils into consecutive groups (`group` in the text form); each group becomes a launch.
+ * Temp fields that only one group uses live in its tiles; those that a later group needs are stored to global memory
+ * and loaded again. More than one group means T = 1. `-fuse=all` and `none` are the two ends, `-fuse=gauss+st,dt,pde`
+ * says a cut (in `-passes=` a `/` stands for the comma), and `auto`, the default, chooses. At the step's end there may
+ * be stencils that the program has no name for: those that rotate the time levels of fields that no stencil writes,
+ * each called `history`, and those of probes, called as the probe. A cut names all of them, as in
+ * `-fuse=a,b+history,p`, or none: then they go with the stencil before them, but the probes are a launch of their own
+ * if they cannot. Time levels of other fields rotate beside the stencil that writes the field, and have no place in a
+ * cut. In a name from a `.sir` file, blanks, control characters, quotes, `\`, `+`, `,`, `/` and `%` are written `%XX`,
+ * in hexadecimal. A cut that was asked for and cannot be is an error that names the group and the reason, one of those
+ * in passes/launch/launch.c.
+ *
+ * `auto` finds the cut whose launches take the least time together by dynamic programming over the places to cut, with
+ * an estimate of each group's time (`fuse-cost.c`), and takes it in place of one launch for the step only if that is
+ * illegal, or expected to take more than half as long again, also if it is streamed, by the cost model
+ * (docs/performance.md): the figures are estimates. If `-T` greater than 1 is asked for there is no cut. The figures
+ * stand as comments above the dump of `-print-after=plan`, and in `-stats`: */
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
 

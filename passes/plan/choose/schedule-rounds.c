@@ -1,11 +1,34 @@
-/* schedule-rounds.c: rows of a walk for a grid of known size.
+/* schedule-rounds.c: rows (chunk) of a streamed tile for a grid of known size.
  *
- * Where a core holds one block of a walk of planes at a time, `n` blocks take at least n / cores rounds, each as long
- * as a block's walk: its rows and the halo's. Longer walks pay for the halo less often, but their last
- * round may leave most cores without work. Both are known before anything is compiled; by how much such a round is
- * shorter, where the others no longer contend for memory, is measured. Blocks that walk rows are
- * smaller, a core holds several of them, and those that are left at the end run faster: whole rounds hardly matter,
- * and on large grids longer walks are better. */
+ * Where a core holds one block of streamed planes at a time, `n` blocks take at least n / cores rounds, each as long as
+ * a block's chunk: its rows and the halo's. Longer chunks pay for the halo less often, but their last round may leave
+ * most cores without work. Both are known before anything is compiled; by how much such a round is shorter, where the
+ * others no longer contend for memory, is measured. Blocks that stream over rows are smaller, a core holds several of
+ * them, and those that are left at the end run faster: whole rounds hardly matter, and on large grids longer chunks are
+ * better.
+ *
+ * Streamed tiles of rank 3 fill a multiprocessor by themselves, so n of them take at least n / multiprocessors rounds,
+ * and a round for a few tiles is partly lost. If the size of the grid is known and -chunk is not given, the length is
+ * chosen, from 32 to 192 planes, that makes
+ *
+ *     (rounds + 0.2 + 0.5 * (what lacks to whole rounds)) * (planes + halo and lag, in multiples of 4)
+ *
+ * least. Half of what lacks is lost: the blocks of the last round are alone with the memory, and run faster. 4, for
+ * that many steps are written out at most. The two numbers are fitted to 41 launches of star3d1r, star3d2r and box3d1r,
+ * f32 and f64, on 512^3 and 768^3 (H200): the length so chosen is on an average 0.7 % from the best of those measured.
+ * On 512^3 star3d1r's streamed tiles of 103 planes are 500 blocks, 3.8 on each of 132 multiprocessors; on 768^3
+ * streamed tiles of 192 planes are 4 to 5 % faster than of 64 (box3d1r: 110, 3 %). Extents of grids of 2^22 points and
+ * more are not rounded for it. Of unknown size: 64 planes, 128 where halo and lag are more than an eighth of that.
+ *
+ * Of blocks of 8 warps with four cells a lane all streamed tiles are to be there at once, if they have at most 256
+ * planes then: star3d1r f32 on 512^3 makes 1503 GPts/s by 126 streamed tiles of 256 planes, 1249 by 252 of 128.
+ *
+ * In rank 2 streamed tiles have 128 rows, and on grids of 2^27 points and more 256 where that makes the same product at
+ * least a hundredth less. Measured on 16384^2: 256 rows in place of 128 are 4 to 5 % faster in star2d1r, box2d1r and
+ * star2d2r, 1 to 3 % in box2d2r, fdtd2d and acoustic_wave (f32), and as fast or up to 3 % faster in f64.
+ *
+ * If other numbers than -chunk are given, rows are chosen all the same on grids from 2^24 points (rank 3) or 2^26 (rank
+ * 2). */
 #include <math.h>
 
 #include "passes/plan/cost/estimate.h"

@@ -1,5 +1,20 @@
-/* schedule-walk.c: tiles that one thread walks (lower-walk.c): which are possible, and which is taken.
- * schedule-stream.c asks it on targets without threads. */
+/* schedule-walk.c: tiles that one thread streams (lower-walk.c): which are possible, and which is taken.
+ * schedule-stream.c asks it on targets without threads.
+ *
+ * `-block=1xC` or `1xLxC` is what a tile computes, halo included, as for overlapped tiles. What is left open is what
+ * `walk-cost.c` expects to take the least time, of 1, 2, 3, 4, 6, 8, 12 or 16 steps (at most 4 in rank 3, half of that
+ * for steps of more than about 24 additions), 64 to 4096 columns, 8 to 128 lines and 32 to 1024 rows or planes; of a
+ * grid of known size (`-for-grid`) these are equal parts, but columns stored are multiples of 16, so that tiles begin
+ * at whole vectors. Where runs stop every N steps (`Schedule.every`: `--every`, `--checkpoint-every`; or a reduction's
+ * `every`) tiles have N steps at most, and if N is no multiple of that number those from half to half as many more are
+ * looked at: the best is the one with which N steps take the least time, those behind the last whole tile in tiles of
+ * half as many, of half of that, and so on. A core computes points, halo included, starts lines, moves bytes from and
+ * to memory, and gets rows from the next cache that its second-level cache has lost; these times add up, but for memory
+ * behind arithmetic of more than 150 additions a point, and where tiles do not come out even on the cores all wait for
+ * the last. An instance on few points copies the others of the rows that it keeps. `auto` takes streamed tiles if that
+ * gives more than one time step; with `-T=N` alone, if N steps can be streamed. For a step of several stencils that is
+ * better not streamed it takes `naive` where one launch each is expected to take less time than one in tiles of a step.
+ */
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/walk.h"

@@ -1,5 +1,19 @@
-/* schedule-warps.c: tiles for time over warps: what is asked for made legal, and what is left open chosen. Rules and
- * where they come from: docs/passes.md, lower-warps. */
+/* schedule-warps.c: tiles for pipelines of warps: what is asked for made legal, and what is left open chosen.
+ *
+ * What is left open is chosen (`schedule-warps.c`) among 2, 4 and 8 warps, 1 to 8 levels a warp, up to 28 cells a lane
+ * and rings of 2 and 3 groups, by an estimate: the columns that all strips compute for those that there are on a large
+ * grid, the rows that segments lose at their ends, shuffles and rings against arithmetic, what a row costs beside its
+ * cells, which a core with 12 warps hides best, and what the rings of further fields take of shared memory. Registers
+ * (what is kept, two rows of each field on their way, and 30) must be 248 at most; X times the bytes of a cell over 16
+ * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
+ * together (`warps-work.c`), and keep a loop's body below 1300 operations. `-schedule=auto` takes this schedule where
+ * it was measured to be faster: for steps that only add and multiply, sums of 5 to 25 terms of one field that reach 4
+ * points far at most on grids of 4096^2 points and more, in f64 of 2048^2, and steps of two or three fields that read
+ * the points beside on grids of 2048^2 and more. Where there are producer warps, steps of up to four fields of one type
+ * that only add and multiply, read 4 points far and delay reads of fields have it from 4096^2 points on, in f64 from
+ * 2048^2. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with roots and
+ * quotients, but no other functions, of one or two fields and a reach of 2, where this estimate, for the grid at hand,
+ * is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile. */
 #include "passes/tile/warps.h"
 #include "passes/plan/plan.h"
 #include "passes/base/weights.h"

@@ -1,6 +1,16 @@
 /* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
  * counted (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
- */
+ *
+ * One count decides. What a tile does is counted in the terms in which finished kernels are, registers included, but
+ * before it is lowered (`tile-work.c`, `walk-work.c`; a unit test compares the two counts), and `model_counted_launch`
+ * says how long that takes; the fastest is taken. It is the function for finished kernels with numbers of its own (the
+ * column `counted` of `tuning.def`), and knows three things more: a block at an edge, whose accesses are tested, takes
+ * 0.7 cycles an instruction at least, 1.9 where a rule brings them back, so that long streamed tiles of few blocks wait
+ * for their last one; loops of more than 837 instructions are fetched anew; f64 waits longer. What stays in the cache
+ * goes by the target's, if that is told. Beyond what was measured to be good nothing is taken (`is_unproven`).
+ *
+ * In rank 1 a streamed tile has no loop, so that its code is as long as the steps of all its cells. Beyond 600
+ * instructions they are fetched more slowly, up to a fifth at 1200 (`straight_held`, `straight_lost`). */
 #include "passes/tile/lanes.h"
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"

@@ -1,6 +1,35 @@
 /* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values
- * in the bodies. All of it is an estimate that
- * has to put cuts in the right order, not to tell times. */
+ * in the bodies. All of it is an estimate that has to put cuts in the right order, not to tell times.
+ *
+ *     // fuse: group 1 st+dt: 63 registers, 0 shared bytes, halo work 1.00, 33.6 bytes/point, 1235 ops/point,
+ *     //   occupancy 0.50, 46.04 ps/point
+ *     // fuse: the step in 3 launches: 72.56 ps/point
+ *     // fuse: the step in one launch, T=1: 128 registers, 115 spilled, 67104 shared bytes, ..., 240.86 ps/point
+ *
+ * - registers: two thirds of the most words of values that are alive at once in a body, or one for each load; half as
+ *   much again for what a thread loads ahead for each further element, less what its elements share; and what it keeps
+ *   for each element from one stencil to the next. The factors fit what `ptxas` 13.0 gives the kernels of the examples
+ *   for sm_90, mostly within a quarter. What a block of so many threads cannot have is spilled, and costs operations.
+ *   Shared bytes: equation 3, with arrays that are never alive at once sharing.
+ * - halo work: points computed for each point stored. ops: those of the bodies, each as many as additions take its
+ *   time, loads and barriers, all times the halo work.
+ * - bytes: loads and stores of global memory, those for the halo with them; a cache serves most of the latter.
+ * - occupancy: the part of a core's threads that registers, shared memory and the block's size let be there. Below 0.4
+ *   it slows memory down, below 0.25 arithmetic.
+ * - ps/point (not the cost model (docs/performance.md) of `stc explain`, which needs finished kernels): the longer of
+ *   memory and arithmetic plus a quarter of the other, with the target's `bandwidth`, `cache_bandwidth`, `f32_rate` and
+ *   `f64_rate`, plus `launch_us` spread over the grid's points.
+ *
+ * The tile of a group that is not the whole step is searched by the same estimate, over some shapes of blocks and up to
+ * 4 elements a thread and dimension. Once the cut is made, the tile of each of its launches is chosen again, among more
+ * shapes of blocks with up to 4 elements a thread, by what is counted of them (`tile_suit_part`, `model_part_launch`),
+ * for the grid's size if that is known. A block of one time step loads, computes and ends, and nothing but other blocks
+ * hides that it does not load while it computes: so loads, and what waits for them, take `part_begun / n` longer if a
+ * core has n blocks at once. Small blocks are best, then; but no more of them are started than one each `block_start`
+ * cycles, so that those of few threads have several elements. The registers are those above. Where chains of roots and
+ * quotients in f64 are waited for by few warps, because of their registers, and room for one block more takes few of
+ * these away, the kernel asks for that room (`core` in kernel IR, `.minnctapersm` in PTX; `part_blocks_a_core`). See
+ * docs/lab/programs.md#tiles-of-launches-of-one-step-2026-11-23. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/tile/size.h"
