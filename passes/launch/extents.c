@@ -1,5 +1,12 @@
 /* extents.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil
- * instance must compute its targets, found backwards from the last instance to the first. */
+ * instance must compute its targets.
+ *
+ * Algorithm 2, DetermineTileSize. Backwards from the last instance: its *extent* is the hull of the needs of its
+ * targets, 0 at first for all that is to be in global memory; a target that it writes completely is not needed before
+ * it; what it accesses is needed on the extent moved by the offset. So extents differ by side and by dimension. Rules
+ * count where they can act: mirror reaches as far to the other side, clamp back to the point itself; a periodic access
+ * needs what an access without rule needs, since halo cells beyond a periodic edge are images. Temp fields are needed
+ * within their step only. */
 #include "passes/launch/launch.h"
 
 /* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one.

@@ -1,6 +1,21 @@
 /* launch.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil
- * instances can share a
- * launch. */
+ * instances can share a launch.
+ *
+ * A *launch* is a sequence of instances. The *version* of a field is the number of instances of the launch that have
+ * written it; version 0 is in global memory. An access of a later version is *own* (the point itself, no rule) or
+ * *near*. `launch_new` finds for each field whether version 0 is loaded, which versions have near accesses, how far
+ * they reach, and whether it is written in place (nothing but own accesses of version 0, and no halo) or to the other
+ * buffer of a pair, which the host swaps.
+ *
+ * Some instances cannot share a launch; the reasons, which messages give:
+ *
+ * - Near accesses go through a rule from points that may be far outside of the field's region: where the rule leads is
+ *   then not bounded by the offset. A piece lies inside the region if its bounds say so for all params, or a launch
+ *   check does (`check` in the IR), which the front end makes for pieces such as `[3 .. 4]` in a grid `[0 .. N-1]`.
+ * - Periodic fields with near accesses have different bounds in a dimension, or a field that is written does not lie
+ *   inside these bounds: one wrapped coordinate must do for all.
+ *
+ * Then pass `fuse` cuts the step between them, with a remark; asking for `-T` greater than 1 is an error. */
 #include "passes/launch/launch.h"
 
 #include <string.h>

@@ -2,8 +2,12 @@
  * caller gives.
  *
  * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access
- * can leave the
- * field's region. */
+ * can leave the field's region.
+ *
+ * `access_global` and `access_array` make an access from coordinates that the caller has. A rule costs something only
+ * in dimensions where the access can leave the field's region for some params. `stencil_values` computes all pieces of
+ * a stencil at a point and selects, the piece with the fewest fixed dimensions first, so that one test decides for most
+ * points. */
 #include "passes/tile/stream.h"
 #include "passes/lower/lower.h"
 

@@ -1,6 +1,9 @@
 /* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the
- * remainder of the
- * time steps. */
+ * remainder of the time steps.
+ *
+ * A lowering that has a faster kernel for some params only, such as one that moves whole vectors where rows are
+ * multiples of 16 bytes, makes both: `kernel_multiple` notes what must be a multiple of what, `kernel_instead` the
+ * kernel for all others (see docs/ir.md); which one is launched the host part decides anew for each run. */
 #include "passes/lower/lower.h"
 
 #include <ctype.h>

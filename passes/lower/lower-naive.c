@@ -2,10 +2,20 @@
  * around a box, several stencils a launch, and several points a thread.
  *
  * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of
- * regions. A target
- * that other points of the stencil read is written to the other buffer of a pair, with the points outside of the
- * pieces copied; else it
- * is written in place. */
+ * regions. A target that other points of the stencil read is written to the other buffer of a pair, with the points
+ * outside of the pieces copied; else it is written in place.
+ *
+ * A thread a point, a launch a stencil a step. A thread tests which piece it is in and runs that alone, so nothing is
+ * loaded that is not needed. In place, or to the other buffer with the points in no piece copied (of a temp field:
+ * those that the step has written before). A stencil all of whose pieces have few points (an eighth of the grid, under
+ * the params' defaults) and that has nothing to copy has a kernel for each group of pieces that a box of few points
+ * holds, such as the four slabs of an absorbing layer, and these cover their box alone. They are launched beside each
+ * other, and beside those of the stencils before if neither writes what the other reads or writes. In family overlap a
+ * launch of such a stencil alone is lowered so, too; and where all is left open, pass `plan` takes a launch for each
+ * stencil if one of them has few points and a tile would make one step, or is expected to take longer. Stencils of pass
+ * `history` share the launch of the stencil behind them, where they cost nothing; a level `U@(K+1)` that a later
+ * stencil of the step reads takes part in the rotation. Inits are lowered so under every schedule, one kernel for each
+ * field, so that those of fields with data can be left out. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 #include "passes/plan/plan.h"

@@ -1,15 +1,23 @@
 /* lower-reduce.c: reductions as kernels, in the order of combination that run.h ("Reductions") fixes for all devices.
  *
- *   reduce_NAME       REDUCE_BLOCKS blocks: each takes every REDUCE_BLOCKS-th row of the region, its REDUCE_LANES
- *                     lanes every REDUCE_LANES-th point of a row, and combines what the lanes have of a row pairwise.
- *                     Block b leaves what its rows come to in element b of the scratch buffer "NAME.blocks".
- *   reduce_NAME_all   one block: combines those values pairwise and leaves the result in element 0.
+ * All lowerings make the same of a reduction `r` (ir.md): two kernels and a scratch buffer `r.blocks`. The order in
+ * which values are combined is a part of what a reduction means, so the schedule, the tile and the number of processors
+ * change no bit of the result. There are no atomics.
  *
- * Of few points one kernel of a single thread does both, which other threads need not be woken for.
+ * - The region is cut into rows: its lines along the last dimension; of a region of rank 1, runs of 2048 points. Row n
+ *   goes to block n mod 1024, point p of a row to lane p mod 256, in rising order.
+ * - Kernel `PROGRAM_reduce_r` has 1024 blocks. With threads a lane is a thread; the 256 values of a block are combined
+ *   pairwise, 128, 64 and 32 apart through shared memory, 16 to 1 apart by shuffles. Without threads the lanes are an
+ *   array, and the loops over them have independent iterations. Block b leaves its value in element b; one without rows
+ *   leaves the identity.
+ * - Kernel `PROGRAM_reduce_r_all` has one block, which combines the 1024 values in the same way and leaves the result
+ *   in element 0.
  *
- * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of
- * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
- * no atomics, and the same values come out every time. */
+ * Without threads a region of at most 8192 points, whatever the params are, is one kernel of one block that does both:
+ * the thread that launches runs it, and wakes no other.
+ *
+ * Threads work on four points of a row together, so that four loads are under way; the order stays the same. A row
+ * costs a division in three dimensions, a point none. */
 #include "passes/lower/lower.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */

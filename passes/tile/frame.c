@@ -1,4 +1,51 @@
-/* frame.c: the grid's edges step by step, beside tiles of several steps inside (frame.h). */
+/* frame.c: the grid's edges step by step, beside tiles of several steps inside (frame.h).
+ *
+ * Absorbing layers, walls and other stencils on few points at the grid's edges are chains of short stencils: a tile of
+ * several steps that computes them needs a halo for each, on all of the grid. With `-edges=steps` a launch of T steps
+ * has the *inner* stencils alone, those with pieces of many points (more than an eighth of the grid's), and what the
+ * others reach is made apart:
+ *
+ * 1. The launch of tiles, of any family, computes the whole grid from the fields as they are and stores to other
+ *    buffers.
+ * 2. Behind it the buffers that it loaded are of no use but for the frame: T times all stencils make a step there, by
+ *    few launches. Each covers the frame on all sides: blocks in the core are `idle`, which `split-edges` leaves out.
+ *    It makes all stencils of a *level*, at each point one after the other. A stencil is in a level behind another one
+ *    where one of them reads other points of a buffer that the other sets; where they meet at the point itself they are
+ *    made by the same thread, in order; levels are as late as they may be. So `psi`, then `zeta`, the wave, what is
+ *    added to it, a source and receivers are two launches a step. Buffers are swapped behind the step (a field that is
+ *    not changed in place takes turns with one more, `p.frame1`): until then a stencil has its fields where swaps would
+ *    have brought them. A step launches the same kernels as the one before with a later number of the step (`launch @k
+ *    after 2`). Each stencil is computed as deep into the inner box as the steps behind it need; beside that, as far as
+ *    these read, the old values are copied: what is made of them is not used. A stencil of few points that may lie
+ *    further in has launches of its own, beside those of its level.
+ * 3. `NAME_frame_end` puts the frame's points over what the tiles stored, and that becomes the fields.
+ *
+ * A thread has a point, or in kernels that make stencils of the tiles several, one behind the other along dimension 0:
+ * the plan's `rest` says how many (`elems`), at most 16 bytes of the fields' type. More than one where that leaves
+ * blocks for all threads that the card holds at once, and tiles that are no higher than the frame is deep inside. A
+ * block's place is then found once for all of them. In tiles of the inner box whose points are all in the largest piece
+ * of each stencil, threads that compute all of theirs have the code written out for these, without tests, so that what
+ * is read beside several of them is loaded once (4 points of a star of order 8: 44 values for 68): the version that
+ * `specialize` makes of other kernels stands there from the beginning, and the pass adds to its condition that no test
+ * holds anything off. All other threads take their points one after the other, by a loop that nothing is computed ahead
+ * of (`apart`, see docs/ir.md): most of what rounds have in common is for a piece that the point is not in. A core is
+ * to have room for half of the threads that it can hold. For a shot with layers on slabs (kernel/idle-blocks.c) a warp
+ * inside executes 92 instructions a row in place of 205, and keeps 64 registers.
+ *
+ * Steps that T leaves over are launches of family naive. A probe whose points may lie in both is in both, and each
+ * stores where it is right; a change at a single point (`inject`) is a choice in the tiles' stencil and one more
+ * stencil of the frame's steps. Which probes tiles leave to the frame hangs on their number of steps, so a tile is
+ * chosen with all of them, and chosen anew without those where it does not fit so.
+ *
+ * There is no frame, and `-edges=steps` is an error that says why, where fields inside are periodic or smaller than the
+ * grid, where stencils inside read a field of a layer, where a temp field has pieces of few points (tiles would have no
+ * values there; an outside rule or the step before gives all other fields some), where a stencil of few points is not
+ * along an edge or reads its own field at neighbours, where a stencil inside also sets a field at few points that are
+ * not in the frame, where layers read further in than T steps do, where older levels are kept for more steps than a
+ * tile makes, for a grid in parts, and on CPUs. What counts as few is judged with the params' defaults; what is
+ * computed is right for all values. By itself `plan` takes it where tiles inside and the launches of the frame are
+ * expected to take clearly less time than what it would choose else (`frame_gap` in `tuning.def`: the time from one of
+ * these launches to the next), and says so as a remark. */
 #include "passes/tile/frame.h"
 
 /* A layer that is at most so many points from the grid's end is at an edge. */

@@ -1,17 +1,18 @@
 /* stream-early.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the
- * equation's own row is due. What is kept then is
- * the partial result in place of the rows: a sum whose terms stand in the order of the rows keeps one partial sum for
- * each of its rows ("accumulating along the
- * stream"), and each row is looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing
- * is reassociated: every operation has the operands
- * that it has in the program, so the values are the same bit for bit.
+ * equation's own row is due. What is kept then is the partial result in place of the rows: a sum whose terms stand in
+ * the order of the rows keeps one partial sum for each of its rows ("accumulating along the stream"), and each row is
+ * looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing is reassociated: every
+ * operation has the operands that it has in the program, so the values are the same bit for bit.
  *
- * Where terms of a row come at different times, because those of lines beside take a step more, a product that is
- * ready before the sum it goes into may be kept, or made
- * when it is added, and the row be kept that much longer: the plan with fewer words is taken.
+ * Where terms of a row come at different times, because those of lines beside take a step more, a product that is ready
+ * before the sum it goes into may be kept, or made when it is added, and the row be kept that much longer: the plan
+ * with fewer words is taken.
  *
  * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are
- * free: they are computed wherever they are used. */
+ * free: they are computed wherever they are used.
+ *
+ * It is decided for the largest piece of a stencil; the others, and values that points in no piece keep, are computed
+ * when the row is due. It is done if that keeps no more registers and accesses look aside in more than one row. */
 #include "passes/tile/stream.h"
 
 /* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come

@@ -1,8 +1,16 @@
-/* stream-fitted.c: tiles of walks of planes that are fitted to the grid. Beyond the grid there is nothing to compute,
- * so the first tile of a row may begin with the grid's first point and the last one may give out all up to its end:
- * tiles of W points with a halo of H on both sides are then ceil((N - 2 H) / (W - 2 H)), not ceil(N / (W - 2 H)). That
- * holds in the dimensions that are not walked, and that the grid is not cut along, where nothing reads beyond the grid:
- * neither images of points (periodic rules) nor cells of a field that is larger than the grid. */
+/* stream-fitted.c: streamed tiles of planes that are fitted to the grid.
+ *
+ * (`tiles=fitted` in a plan.) There is nothing to compute beyond the grid, so the first tile of a row begins with the
+ * grid's first point and stores its halo, too, and so does the last at the other end: tiles of W points with a halo of
+ * H are ceil((N - 2 H) / (W - 2 H)) in place of ceil(N / (W - 2 H)), 9 and not 10 tiles of 64 for 512 with H = 4. It is
+ * possible in each dimension that is not streamed in which no launch reads images of points (periodic rules) and no
+ * field is larger than the grid; parts of a grid have even tiles. The kernel says `over [0, 8, 8]`, the points that the
+ * tiles at the ends store in addition. Plans for a grid of known size are fitted where that makes fewer tiles. The
+ * seams between the results of tiles are then half a halo away from where a multiple of the tile would put them. If
+ * that is within a sector of memory (32 bytes), each seam is written by two tiles, in parts, so the fields' memory
+ * begins `lead` bytes later (manifest (docs/manifest.md)): star3d1r in f32 on 512^3 makes 1025 GPts/s with even tiles,
+ * 1173 with fitted ones, and 1261 with those and `lead` 16 (H200). Memory that a caller binds may lie anywhere that
+ * `alignment` allows. */
 #include "passes/tile/size.h"
 
 /* Is the region of field number `f` of launch `l` within the grid in dimension `d`, and read where it is? */

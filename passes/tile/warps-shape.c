@@ -1,4 +1,35 @@
-/* warps-shape.c: the sizes of a tile of time over warps, and what they come to. */
+/* warps-shape.c: the sizes of a tile of family warps, and what they come to.
+ *
+ * *Registers*. What is kept moves by a place with each row. That costs nothing for sums, each of which a term is added
+ * to: as many rows are written out as leave a loop's body at most 1000 operations long, for longer ones run out of the
+ * instruction cache. Else one row more is written out than any is kept, so that all is back in its registers then;
+ * where it is kept for more than three rows, it is moved. What is kept lies with the latest row last, for LLVM copies
+ * what a loop carries in such an order that each row then takes the place of one that has gone; the other way round it
+ * moves each twice (acoustic_wave, 12 cells: 208 instead of 123 moves a row). Rows are passed on in *groups* of that
+ * number (of sums as many as the equation reads beside its own; of half of it where rings of such groups leave room for
+ * fewer blocks; in f64 of twice as many if these are few and can all be written out). Groups of two rows of other steps
+ * have four where rings of these leave room for as many blocks: what a group costs beside is halved then. Where reads
+ * of fields are delayed, whose rings are long, groups of two have one row if cores hold fewer than 8 warps else, and
+ * more then. Where each group would move all that is kept, the code has the G groups of a ring one after another, if
+ * they leave a loop's body at most 1000 operations long: what is kept moves once for all of them, and their places in
+ * the rings are known. Segments have a multiple of so many groups then
+ * (docs/lab/warps.md#instructions-of-loops-over-warps-2026-11-23).
+ *
+ * *Early rows*. What is loaded has the time that all groups of a ring but one take. Where the warps of a core need
+ * fewer than 7500 additions a lane for these (acoustic_wave, whose groups have one row, and fdtd2d), that is less than
+ * memory takes to answer. So who loads a group also asks the second-level cache for the rows two groups behind
+ * (`bulk.prefetch`), which takes no shared memory; rows that are not all the field's are not asked for
+ * (docs/lab/warps.md#rows-that-are-asked-for-early-2026-11-24).
+ *
+ * *Producer warps* (warp specialization). What loads and stores cost the first and the last warp, all others wait for.
+ * Where four warps of a block can give registers to others (`TargetInfo.moves_registers`: sm_90a), four are added to
+ * blocks of four or eight. They keep 24 registers a thread (`registers.less`), and what they give up goes to the others
+ * (`registers.more`: 232 where a core has two blocks of four, 240 with one of eight), so that a core has as many blocks
+ * as without. One of them loads each group as soon as its place is free, one stores each as soon as it is made and then
+ * frees its place; two have nothing to do, for registers are changed for four warps at once. The warps that compute are
+ * then all alike, and nothing is held. Blocks that would be short of more than 32 registers have no producer warps; nor
+ * have, in f64, levels that are one a warp where a core has several blocks and roots are computed, or one block and
+ * none are: these lose by it (docs/lab/warps.md#warps-that-only-load-and-store-2026-11-23). */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 

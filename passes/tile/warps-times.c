@@ -7,7 +7,20 @@
  * are differences: t(v) >= t(w) + dy and u(w) >= t(v) - dy for each use of w, dy rows away, by v (where a rule may lead
  * to several rows, to the last and the first of them); words(v) (u(v) - t(v)) summed is to be least. Whether each
  * number is at least k, for every k, are yes-or-no questions of which some imply others: the least is a minimum cut (J.
- * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976). */
+ * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976).
+ *
+ * *Times*. When row y has come, row y - t of a value is made, t being its time, and rows of a value are kept in
+ * registers until what is made last of them is. A value can be made as soon as the rows have come that it uses, or
+ * later; then those have to be kept. Of all ways that is taken which keeps the fewest words (a minimum cut finds it),
+ * and of those the one in which all is made earliest. So an equation whose terms stand in the order of rows keeps a sum
+ * for each row to be; the inverse gradient a row and a sum (all at once would be five); fdtd2d a row of each field,
+ * since the third stage makes row y - 1 when the first two make row y. All fields leave a level with the same row. A
+ * level that is alone in its warp (one level a warp) has times for the fields that come, too: it delays the read of a
+ * field: it takes row y - t when row y has come, from the ring where it waited, if that saves a third of the words or
+ * more. acoustic_wave keeps so 8 words a cell in place of 20: the coefficients and the older time level, which are read
+ * at the own row alone, four rows after it came, are in no register. rician2d, which would keep 5 in place of 7, was as
+ * fast before. Where a warp has several levels, all but the first have their rows from registers, where a delay saves
+ * nothing. */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 

@@ -1,6 +1,11 @@
 /* warps.c: a level of the pipeline over warps: the values that a time step makes of its fields, each a row after the
  * other. Every operation has the operands that it has in the program, so results do not change by a bit: nothing is
- * reassociated. */
+ * reassociated.
+ *
+ * *Levels*. A level is a time step: its stencils, the *stages*, one after the other. It is a list of values, each of
+ * which has one at every point: the fields as they come, the operations of the stages' main pieces, the fields' new
+ * values. A field that no stage writes is passed on. Every operation has the operands that it has in the program:
+ * nothing is reassociated. */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 

@@ -1,20 +1,39 @@
 /* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
  *
- * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near
- * to the block's edge
- * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and
- * only the tile's own
- * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even
- * versions of F in
- * `rF.0` and odd ones in `rF.1` (more of them where older versions are still needed); a version that is accessed by
- * other threads is in the shared array `sF.version` (equation 3). What was
- * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the
- * last dimension, so
- * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are
- * mostly the thread's
- * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be
- * unrolled over those of
- * the last. */
+ * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to
+ * the block's edge comes out wrong there and is not used: instance i is right on its extent about the output tile
+ * (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1) are stored at the end. A thread keeps its
+ * own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1` (more of them where older versions
+ * are still needed); a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What
+ * was not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the
+ * last dimension, so that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that
+ * neighbours there are mostly the thread's own and come from its registers. The code is written out for each element of
+ * these dimensions, and a loop to be unrolled over those of the last.
+ *
+ * An access comes from:
+ *
+ * - version 0: global memory; own ones that several instances need from a private array, loaded once
+ * - own: the private array of that version: even and odd versions alternate between two
+ * - near, to another element of the same thread: the same private array
+ * - near, else: the shared array of that version
+ *
+ * Where roots and quotients are tested together (`range-guards`), no pad is read: what stood there before, tiny or huge
+ * or no number, would make the test fail for all of a warp, and again in each instance behind. A cell that would read a
+ * pad reads a cell of the tile to which no access leads; nobody needs what comes of it. That is a comparison and a
+ * select for each offset, once for all instances.
+ *
+ * Cell l of a block belongs to thread l mod B in the last dimension (neighbouring threads, neighbouring addresses) and
+ * to thread l / E in the others (neighbouring elements, one thread). The paper strides in all dimensions; contiguous
+ * elements take the accesses along slow dimensions off shared memory: with E = 8 a five-point stencil makes 2.25 shared
+ * loads a point in place of 4. So the code is written out for the elements of the slow dimensions and is a loop to
+ * unroll over those of the last.
+ *
+ * A version gets a shared array only if it has near accesses; T = 1 with one stencil takes no shared memory. There are
+ * a kernel of T steps and one of 1 step, made of the last level's instances, whose extents are what one step needs,
+ * with as few elements a thread as they allow; the host runs the first while it does not go too far. There may be one
+ * for a number of steps in between, made of the last levels (below). A field smaller than the grid may turn out to have
+ * no points: its buffer is laid out as if each empty dimension had one, so that what tiles read ahead in it, and never
+ * use, is read inside the buffer. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/registry.h"

@@ -1,21 +1,74 @@
-/* lower-stream.c: tiles that are walked, on targets with threads.
+/* lower-stream.c: streamed tiles, on targets with threads.
  *
- * A block's tile is walked along dimension 0, row after row (plane after plane), with all stencils of all T time
- * steps in flight: at each step every instance makes one row,
- * which lags behind those it reads (stream.c). Rows live in registers: a lane has V cells beside each other, a warp a
- * line of 32 V cells, and what lies beside a
- * lane's cells is fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension
- * 1; only what other warps need goes through
- * shared memory, with one barrier a step. In dimension 0 nothing is computed twice but where walks begin and end; in
- * the others tiles overlap (equation 1 of
- * Holewinski, Pouchet, Sadayappan, ICS'12) by whole lanes and lines. In rank 1 there is one step.
+ * A block's tile is streamed along dimension 0, row after row (plane after plane), with all stencils of all T time
+ * steps in flight: at each step every instance makes one row, which lags behind those it reads (stream.c). Rows live in
+ * registers: a lane has V cells beside each other, a warp a line of 32 V cells, and what lies beside a lane's cells is
+ * fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension 1; only what
+ * other warps need goes through shared memory, with one barrier a step. In dimension 0 nothing is computed twice but
+ * where streamed tiles begin and end; in the others tiles overlap (equation 1 of Holewinski, Pouchet, Sadayappan,
+ * ICS'12) by whole lanes and lines. In rank 1 there is one step.
  *
  *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64, and in rank 3 16
  *                      and 8: see stream.h)
  *   tile, dimension 0  chunk rows
  *
  * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
- * in. */
+ * in.
+ *
+ * A block's tile is streamed along dimension 0, a row (rank 2) or plane (rank 3) a *step*, with all stencils of all T
+ * time steps in flight. At each step every instance makes one row, `lag` rows behind the one that is loaded: `stream.c`
+ * gives an instance the least lag that is at least `lag of the producer + offset` for each of its accesses, an outside
+ * rule counting as all the offsets that it can lead to. What follows is the *window* of every version: how many rows
+ * back the oldest reader looks. In dimension 0 nothing is computed twice but at the two ends of a streamed tile; in the
+ * others tiles overlap by equation 1, in whole lanes and lines.
+ *
+ * How threads lie:
+ *
+ * - rank: 1; threads: 32 x warps; last dimension: V cells a lane, warps beside each other
+ * - rank: 2; threads: warps x 32, or x 64 on targets with such warps; dimension 0: streamed, `-chunk` rows; last
+ *   dimension: the same
+ * - rank: 3; threads: 1 x warps x 32, or 1 x lines x 16, 1 x lines x 8; dimension 0: streamed, `-chunk` planes;
+ * dimension 1: E lines a thread, warps stacked; last dimension: V cells a lane, one warp, or half of it, or a quarter
+ *
+ * An access comes from:
+ *
+ * - the thread's own cell, this step's row: a value
+ * - the thread's own cell, an older row: a private array, its first index the number of the row modulo the steps
+ *   written out: constant, so it ends in registers, and rows never move
+ * - a cell of a lane beside: `shuffle.up`, `shuffle.down`
+ * - a line of another warp, or of another part of the same one (rank 3): shared memory, where that warp has put it a
+ *   step or more ago; one barrier a step, of neighbouring warps where that will do (pass barriers)
+ * - version 0, own cells only, readers more than two rows apart: the ring that its rows come in by, where they stay
+ *   until the last reader has had them; global memory, again for each reader, where there are no copies or two blocks
+ *   would not have room
+ * - version 0, other cells through a rule that may lead far: from points outside of the field's region: global memory
+ *
+ * Version 0 is loaded ahead of the stream: `-ahead=A` rows by asynchronous copies into a ring of shared memory that
+ * each thread has for itself (no barrier), or with `-ahead=1`, and on targets without such copies, one row in
+ * registers; so also fields of elements below 4 bytes where they are moved one by one. The steps are written out as
+ * often as the longest window keeps rows, in rank 2 once more: then the new row has a place before the oldest is read
+ * for the last time, and nothing is moved at the end of the loop. In rank 3 one step more would take a line more of
+ * shared memory for each version; there the two steps of most programs become four, where the code stays short and no
+ * sums are kept. The rings that rows come in by have a multiple or a divisor of so many places, so that places are
+ * constants or nearly. Rows written before there was anything to read are zeros; by the lags nobody needs them.
+ *
+ * Fields whose rows start at a lane's first cell are loaded and stored by vectors of 16 bytes, which needs rows of
+ * whole lanes: such a kernel has `multiple M of V` and a second kernel, `..._any`, `instead`, which moves elements one
+ * by one. Rows with a pitch (pass `pad-rows`) need only that to be whole vectors; but where images continue a row, its
+ * points must be whole lanes, too.
+ *
+ * A step that is cut into several launches (pass `fuse`; with `-schedule=stream` it is not cut by itself if it can be
+ * streamed as a whole) has T = 1, and each launch is streamed with an extent and a tile of its own. A launch that
+ * cannot be streamed gets overlapped tiles, which a remark (`-Rpass`) says; if that is all of them, it is an error. If
+ * a block does not fit the target, rows ahead and then warps are taken from it as far as `-ahead` and `-block` leave
+ * them open.
+ *
+ * What cannot be streamed is an error that says why: a field that is written in place because no stencil of the launch
+ * reads beside its point; what pass `lower-overlap` refuses of launches. Steps that remain behind the last tile are
+ * made by overlapped tiles of one step, and where `plan_remainder` finds it worth while first by streaming fewer levels
+ * with the same tile, if that fits. What this would write in place, because fewer levels compute no halo, it stores to
+ * the other buffer like the tile of T steps: a tile loads all fields where it loads one beside what it computes, and a
+ * neighbour may be writing there. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/registry.h"
 #include "passes/tile/emit/lower-stream.h"

@@ -1,7 +1,50 @@
-/* lower-warps.c: time over warps (the paper's tiles, walked by a pipeline of warps). A block's warps are a pipeline in
- * time, each of which makes C time levels of a strip of columns, row after row; rows pass between neighbouring warps
- * through rings in shared memory, whose groups of rows are full or empty as signals say, and whole rows come and go by
- * bulk copies. There is no barrier of the block but one at its beginning. */
+/* lower-warps.c: warp-pipelined temporal blocking (the paper's tiles, streamed through a pipeline of warps). A block's
+ * warps are a pipeline in time, each of which makes C time levels of a strip of columns, row after row; rows pass
+ * between neighbouring warps through rings in shared memory, whose groups of rows are full or empty as signals say, and
+ * whole rows come and go by bulk copies. There is no barrier of the block but one at its beginning.
+ *
+ * Warp-pipelined temporal blocking (`-schedule=warps`): a block's warps are a pipeline in time. Warp w makes time
+ * levels w C + 1 to (w + 1) C of a whole *strip* of 32 X columns, T = C W levels in all, row after row. It keeps wide
+ * strips without shared memory between lanes: a lane has X adjacent cells, and only the cells next to another lane's
+ * are shuffled, once for each row and level. `-block=Wx32` are the warps, `-elems=1xX` the cells of a lane, `-T` the
+ * levels (a multiple of W), `-ahead` the groups of a ring, left open as many, two or three, as are expected to be
+ * fastest: of short rings more blocks find room on a core.
+ *
+ * *Rings*. Between two warps, before the first and behind the last are rings of G groups of rows in shared memory, one
+ * for each field. They share two signals a group: full, which the warp in front gives (in front of the first warp the
+ * bytes of its bulk loads), and empty, which the warp behind gives back. So neighbouring warps wait for each other
+ * alone, and drift by up to G groups; the block has one barrier, at its beginning. A warp asks for both signals of a
+ * group before it waits for an answer. One thread of the first warp begins the bulk loads of a group as soon as its
+ * place is free, G groups ahead; one of the last warp stores those columns and rows that the strip owns. The others
+ * wait for these two, so a group whose rows are all the field's, or the segment's, is asked for that once. Rows whose
+ * reads are delayed stay in the rings between two warps D groups longer, as many as cover the delay (`warps-rings.c`).
+ * These rings have G + D groups, and a place of their own goes round in them; but the warp in front is at most G groups
+ * ahead as before, so the signals, of G groups, stay as they are: when group h may be written, group h - G was made,
+ * and nobody takes rows of group h - G - D any more. What is taken before the first rows came are zeros. The ring in
+ * front of the first warp has G groups, for the bulk loads bring row y - t with row y of the others; that behind the
+ * last has G, or none for a field that no stage writes.
+ *
+ * A warp's number, and what a 64-bit division gave, are made `uniform`: else ptxas takes branches on them for ones that
+ * part a warp, and puts a test before each shuffle.
+ *
+ * Bulk copies want rows of whole 16 bytes; a second kernel, `..._any`, loads and stores cell by cell and is launched
+ * instead where they are not. Where rows are never whole, as those of `[0 .. 290]` in artifacts, there is that kernel
+ * alone, and `-schedule=auto` chooses another schedule. Rows with a pitch (pass `pad-rows`) are whole 16 bytes for that
+ * reason: strips end with the 16 bytes that the last column is in, cells behind that column are copied with it, and at
+ * the right edge as many more cells of a lane are tested, unless rows say how many those are (`rest`). Images of such
+ * rows lie elsewhere in 16 bytes than where they go, so in the strips that have some all lanes of the warp that loads
+ * bring them, cell by cell. Steps that remain behind the last T are made by overlapped tiles of one step, and where
+ * `plan_remainder` finds it worth while first by a pipeline of the same warps with fewer levels each. Passes
+ * `shared-alloc`, `barriers` and `specialize` leave kernels with signals as they are.
+ *
+ * What fits: grids of rank 2; steps of any number of stencils in one launch, with up to 8 fields of 4 or 8 bytes on one
+ * region (temp ones may have others, beyond which, and beyond that one, nothing is read), with older time levels,
+ * inputs and several targets; pieces but the main one read their own points only; other rows are read. All outside
+ * rules fit, but for a dimension that is periodic for one field and not for another. Anything else is an error that
+ * says what does not fit. On sm_80 to sm_89 there is streaming alone: without bulk copies all lanes of the first warp
+ * would load by `cp.async`, and without signals that count bytes each warp would meet its neighbours at named barriers,
+ * of which there are 16 a multiprocessor's block; no such card could be had to see whether that pays, and
+ * `-schedule=warps` is an error there that says what the target lacks. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-warps.h"
 #include "passes/plan/plan.h"

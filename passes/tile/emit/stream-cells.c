@@ -1,11 +1,18 @@
-/* stream-cells.c: the values of cells while a tile is walked. The running step's row is at hand as values, older rows
- * are in the thread's
- * registers (private arrays with constant places), what lies beside a lane's cells comes from the lanes beside it,
- * and what lies beside a thread's lines, in
- * rank 3, from shared memory, where the other warps have put it a step or more ago.
+/* stream-cells.c: the values of cells while a tile is streamed. The running step's row is at hand as values, older rows
+ * are in the thread's registers (private arrays with constant places), what lies beside a lane's cells comes from the
+ * lanes beside it, and what lies beside a thread's lines, in rank 3, from shared memory, where the other warps have put
+ * it a step or more ago.
  *
- * An outside rule that leads to another point leads to one that is near by: the value is chosen among those of all
- * the cells it can lead to. */
+ * An outside rule that leads to another point leads to one that is near by: the value is chosen among those of all the
+ * cells it can lead to.
+ *
+ * Where a field is a constant beyond its region, and more than one access may lead there, that constant takes the place
+ * of cells there as soon as their row has come or is made (`Window.filled`), and accesses go without a test: one for
+ * each cell and row in place of one for each access. It is not done where cells beyond an edge are images of points,
+ * for then it depends on the point that looks whether what it sees is outside. Acoustic waves of order 8 in three
+ * dimensions have 24 such accesses; for tiles at edges of 296^3 points the PTX went from 317 to 251 kB, the time of
+ * ptxas from 0.87 to 0.61 s. Clamp and mirror lead to a point that is near: the value is selected among those of all
+ * cells that they can lead to. Pass `specialize` removes this, as all tests, from interior tiles. */
 #include "passes/tile/emit/lower-stream.h"
 
 /* The cell at which instance `i` is being computed, `phase` steps before it is due: element e of line j, its

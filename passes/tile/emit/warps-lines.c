@@ -1,7 +1,16 @@
 /* warps-lines.c: choices that matter on one row of the grid alone (tile/warps-choices.c) are made for all cells of a
  * lane at once, by one test of the row, in place of one or more for each cell; where no row of the group is that one,
  * not at all. A barrier of the warp keeps LLVM from making choices of that again; of few cells ptxas does, which is
- * longer than before. */
+ * longer than before.
+ *
+ * *Choices on one row*. A `select` that yields its third operand on all rows but one, as the source of a wave is
+ * (`select(idx(0) == z && idx(1) == x, W + src, W)`), and whose condition and second operand are made of the point
+ * itself, is made for all of a lane's cells, if these are 6 or more, behind one test of the row. What is made for it
+ * alone is not counted.
+ *
+ * *Special rows*. Where a param says which rows such choices and probes are about, and these are few, all versions of a
+ * group's code but those for groups that may have one of these rows (at any level) are without. Most groups then
+ * compute as if there were neither source nor receivers. A grid whose rows are images of others has no special rows. */
 #include "passes/tile/emit/lower-warps.h"
 
 /* A lane has so many cells at least. */

@@ -1,6 +1,9 @@
 /* warps-probes.c: what probes see of the rows of a level. Each point is stored by the block that owns it: of its
  * segment's rows and columns, which are right at every level. Nearly no row has a point that a probe sees, so all of it
- * stands behind one test of the row, which is the same for the warp. */
+ * stands behind one test of the row, which is the same for the warp.
+ *
+ * *Probes*. What a probe sees is a value of the level that no field takes: its row is stored to the series by the block
+ * that owns the point, at every level, behind one test of the row. The level's reach includes the probe's. */
 #include "passes/tile/emit/lower-warps.h"
 
 /* Goes into what is done where `condition` holds; `uniform`: it is the same in all threads of the warp. */

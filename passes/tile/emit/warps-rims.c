@@ -1,8 +1,25 @@
 /* warps-rims.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of its
- * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. At the
- * left and right rim it then takes the place of a sum that is made for the value alone, and what later rows bring is
- * not added. Elsewhere, and where there is no such sum, it is put by in local memory, and taken back when it is due: so
- * no other sum is tested on its way, and no registers are taken. What was not put by is inside, and is not taken. */
+ * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. In the
+ * left and right boundary columns it then takes the place of a sum that is made for the value alone, and what later
+ * rows bring is not added. Elsewhere, and where there is no such sum, it is spilled to local memory, and reloaded when
+ * it is due: so no other sum is tested on its way, and no registers are taken. What was not spilled is inside, and is
+ * not reloaded.
+ *
+ * *Boundary columns*. Points outside of a main piece keep what they are, or follow other pieces that read no other
+ * points. There are three versions of a group's code: without any test; with tests of those cells of a lane that can
+ * lie in the left or right boundary columns; and one for groups of rows near the upper and lower edge, fields that are
+ * narrower than a strip, and boundary layers of many columns. Which groups need no test lies between two rows that are
+ * found once a segment, so that a group compares with these alone, before it waits. At the left and right edge the
+ * value of a point outside of the main piece takes the place of a sum that is made for its new value alone, as soon as
+ * that is known, and what later rows bring is not added; where all that it is made of is kept until the row is due, it
+ * is chosen then. Else, and in the third version, it is spilled to local memory, and reloaded when the row is due, so
+ * that no other sum is tested on its way and no registers are taken: a choice for each sum would take 20 to 45, which
+ * the first version does not have then. Where a field has a constant beyond its region, the second version takes that
+ * for the cells of lanes beside, and the third for rows and cells that come from there. A `barrier.warp` at both ends
+ * of each keeps LLVM from moving code between them, and one between rows keeps ptxas from loading all rows of a group
+ * first, both of which take registers. Where a rule is clamp or mirror, values wait until the rows that it may lead to
+ * have come, and near an edge are chosen among them. In a periodic dimension rows and columns beyond the edge are
+ * images, which are computed like any; on a grid that is periodic both ways there is the first version alone. */
 #include "passes/tile/emit/lower-warps.h"
 
 /* ---- where rims are */

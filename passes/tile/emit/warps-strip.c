@@ -1,6 +1,17 @@
 /* warps-strip.c: how the field is cut into strips and segments. All strips' rows, each strip with as many more as a
  * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
- * wherever the cuts are, and one wave of blocks has it all. */
+ * wherever the cuts are, and one wave of blocks has it all.
+ *
+ * *Segments*. Neighbouring strips overlap by T times the reach, rounded up to 16 bytes, on each side; the first begins
+ * at the field's first column and the last ends at its last. In a periodic dimension all strips have a halo on both
+ * sides, and rows that cross the edge are loaded by a copy more for each time; groups all of whose rows and columns are
+ * the field's own, which nearly all are, are not asked for that. All strips' rows, each strip with as many more as the
+ * ends of a segment cost, make one list, in which a row of a strip at the left or right edge counts 1.15 (its cells are
+ * tested, or come in two copies; 1.5 for sums most of whose cells are tested, roots in f32, and images that go cell by
+ * cell), and what a segment costs at the upper and lower edge three times, for all cells are tested there, unless they
+ * are images: a third of that before a strip's first row, the rest behind its last; each block takes an equal part of
+ * it, wherever that begins. There are as many blocks as the device holds at once: one wave. Blocks on small fields that
+ * would get less than twice what a segment costs are left without work. */
 #include "passes/tile/emit/lower-warps.h"
 
 static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }

@@ -1,19 +1,42 @@
-/* lower-walk.c: tiles that are walked, on targets whose blocks have one thread.
+/* lower-walk.c: streamed tiles, on targets whose blocks have one thread.
  *
- * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is walked along dimension 0 over a chunk
- * of rows (planes), with all stencils of all T time steps in flight: at
- * each step every instance makes the next rows, `lag` rows behind what is read from global memory (stream.c). A
- * version lives in a ring of those rows that instances behind still read, so
- * that the rings of all levels together fit the second-level cache; global memory is read by the first level and
- * written by the last one. In dimension 0 nothing is computed twice but where
- * chunks meet; in the others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012),
- * rounded to whole vectors in the last dimension.
+ * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is streamed along dimension 0 over a chunk
+ * of rows (planes), with all stencils of all T time steps in flight: at each step every instance makes the next rows,
+ * `lag` rows behind what is read from global memory (stream.c). A version lives in a ring of those rows that instances
+ * behind still read, so that the rings of all levels together fit the second-level cache; global memory is read by the
+ * first level and written by the last one. In dimension 0 nothing is computed twice but where chunks meet; in the
+ * others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole vectors
+ * in the last dimension.
  *
  *     for each step of the walk
  *       for each instance, on the rows that are due
  *         the fast box, several lines together: what they read in common is loaded once     innermost loop parallel
  *         the rest, if there is any: pieces by ifs, outside rules by maps
- */
+ *
+ * The stream schedule where a block has one thread. A tile is a block of columns (rank 2) or of lines and columns (rank
+ * 3), streamed along dimension 0 over `-chunk` rows or planes with the lags of `stream.c`; what one thread made is
+ * there at once, so nothing waits for a barrier and nothing is evaluated early.
+ *
+ * An access comes from:
+ *
+ * - version 0: global memory
+ * - any later version: the version's ring: an array with the rows that a step makes and those that instances behind
+ *   still read, the first index the row modulo their number
+ *
+ * The last version goes straight to global memory, unless a later instance reads it or it is computed beyond the tile:
+ * then its rows are copied from the ring as they are made. A tile of T steps reads and writes global memory once.
+ *
+ * At a step every instance makes 4, 2 or 1 rows (rank 2), or a plane by as many lines at a time (rank 3): fewer for
+ * equations of more than 24, 60 operations. What these lines read in common is loaded once. In rank 3 instances that
+ * access global memory make one line at a time, in the order of memory, which processors fetch ahead. The loops are
+ * those of `lower-loops`: for each piece the fast box without tests, innermost loop parallel, and what is left by ifs
+ * and maps. In the last dimension instances whose targets are in rings compute whole vectors of 16 cells about the tile
+ * (the array's cells beyond what was computed count as pads); a row is cut at whole vectors, and cells before and
+ * behind them are made by a full vector that computes some cells again.
+ *
+ * What cannot be streamed is an error that says why, or a remark where the schedule was left open: a grid of rank 1; a
+ * field that is written in place; what cannot share a launch. A step that is cut into launches has T = 1, each launch
+ * streamed or else in overlapped tiles; so are steps that remain behind the last tile. */
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/registry.h"
 #include "passes/plan/choose/walk.h"
