@@ -138,7 +138,7 @@ static bool write_ir(Codegen *c, char **bytes, size_t *size) {
   return true;
 }
 
-/* `m` as assembly or object, and changed by that as LLVM's passes change it. */
+/* `m` as assembly or object, and changed on the way, as LLVM's passes change it. */
 static bool write_module(Codegen *c, LLVMModuleRef m, LLVMCodeGenFileType type, char **bytes, size_t *size) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;

@@ -42,7 +42,7 @@ static Type library_type(const Emit *e, Opcode code, Type t) {
   return code == OP_REM && e->target->remainder_in_f64 ? TY_F64 : wide;
 }
 
-/* The f64 exponent `y` brought into [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is
+/* The f64 exponent `y` clamped to [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is
  * even. */
 static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
   LLVMBuilderRef b = e->here.b;

@@ -2,7 +2,7 @@
  * each thread has of its own, for targets whose loads and stores take both.
  *
  * Kernels make a coordinate as a sum of what the block gives and the extension of what the thread gives, whose range is
- * known. Where that is brought into a field, at edges, so is what the block gives: clamp(b + t) is clamp(b) and what
+ * known. Where that is mapped into a field, at edges, so is what the block gives: clamp(b + t) is clamp(b) and what
  * the thread adds, which is neither negative nor more than t. In the last dimension this alone shows that the bytes
  * fit. In the one before it, of planes, the threads of a wave that is several lines are in rows next to each other, and
  * each has rows of its own beside that. Their distance is known at launch only: a check of the module (pass
@@ -64,7 +64,7 @@ static int lines_of_wave(const Emit *e) {
 
 /* A coordinate, as uniform + lane + c: an i64 that is the same for all threads of a wave, an i32 from 0 to `most` that
  * is each one's own (NULL: nothing), and a constant. `grouped`: rows of planes near it have the same uniform part.
- * Where the coordinate was brought into a field, `lane` is `own` less `below`, brought into 0..`last`, all i32, the
+ * Where the coordinate was mapped into a field, `lane` is `own` less `below`, clamped to 0..`last`, all i32, the
  * last two the same for all threads; else `own` is NULL. */
 typedef struct LaneSum {
   LLVMValueRef uniform, lane;
@@ -77,7 +77,7 @@ typedef struct LaneSum {
  * loop that all of them are outside of. */
 static Place *home_of(Emit *e, int n, Value *const *coords) {
   Place *p = &e->here;
-  for (Walk *w = e->walk; w; w = w->about) {
+  for (EmitLoop *w = e->inner; w; w = w->about) {
     for (int d = 0; d < n; d++)
       if (emit_is_threads(e, coords[d]) && !emit_is_outside(coords[d], w->loop))
         return p;
@@ -376,7 +376,7 @@ static void count_wants(void *user, Op *op) {
 
 /* Has the innermost loop many of those? */
 static bool has_many(Emit *e) {
-  Walk *w = e->walk;
+  EmitLoop *w = e->inner;
   Wants wants = {e, 0, NULL};
   if (w && w->accesses < 0) {
     block_walk(w->loop->blocks[0], count_wants, &wants);
@@ -386,7 +386,7 @@ static bool has_many(Emit *e) {
 }
 
 Linear emit_lane_row(Emit *e, const Value *v, Linear l) {
-  if (!e->target->renew || !has_many(e) || emit_is_invariant(v, e->walk->loop, DEEPEST))
+  if (!e->target->renew || !has_many(e) || emit_is_invariant(v, e->inner->loop, DEEPEST))
     return l;
   ValueKey k = {KEY_ROW, (uintptr_t)l.base, (uintptr_t)l.c, (uintptr_t)LLVMGetInsertBlock(e->here.b)};
   LLVMValueRef row = value_get(&e->here.seen, k);

@@ -242,7 +242,8 @@ static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, cons
 }
 
 /* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is
- * in that buffer; then what a loop changes in dimension 0 is added last, for it is the same for all threads of a walk.
+ * in that buffer; then what a loop changes in dimension 0 is added last, for it is the same for all threads of a
+ * streaming loop.
  */
 static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off, bool hidden) {
   const BufferValue *b = &e->buffers[buffer];
@@ -255,7 +256,7 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
   if (emit_part_lane(e, buffer, coords, off, &lane))
     return lane_address(e, buffer, coords, &lane);
   bool apart =
-      hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
+      hidden && rank > 1 && e->inner && e->target->hidden_add && !emit_is_invariant(coords[0], e->inner->loop, 8);
   for (int d = 0; d < rank; d++) {
     Linear x = coordinate(e, coords[d], off[d]);
     LLVMValueRef part = emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]);
@@ -346,7 +347,7 @@ static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) {
 
 /* Loads the elements of `op` from `p` on one by one, all of them from memory that the kernel does not write. LLVM makes
  * vectors of them, and knows of each that it is such a load; of a vector that it takes apart it forgets that, and in a
- * walk it cannot see by the address. */
+ * streaming loop it cannot see by the address. */
 static void load_invariant(Emit *e, const Op *op, LLVMValueRef p, LLVMValueRef *values) {
   Type t = op->results[0]->type;
   int size = type_size(t), most = vector_length(op, t) * size;
@@ -362,7 +363,7 @@ void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
   LLVMTypeRef vector = LLVMVectorType(emit_memory_type(e, t), (unsigned)n);
   LLVMValueRef p = vector_address(e, op);
   bool invariant = op->code == OP_VLOAD && is_invariant(e, op->sym);
-  if (invariant && e->walk && e->target->hidden_add) {
+  if (invariant && e->inner && e->target->hidden_add) {
     load_invariant(e, op, p, values);
     return;
   }

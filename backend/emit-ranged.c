@@ -220,7 +220,7 @@ static RangeTest test_of(const Op *op) {
 }
 
 /* The integer of `x` whose maximum is tested: how far its upper 32 bits are above those of the least ranged number;
- * twice that of a size, whose sign goes by the doubling; the bits themselves of what is not below. Integers, so that
+ * twice that of a size, whose sign goes by the doubling; else the bits themselves. Integers, so that
  * the pipes for floats have nothing to do with it. */
 static LLVMValueRef tested_bits(const Steps *s, RangeTest test, LLVMValueRef x) {
   LLVMTypeRef i32 = s->e->i32;

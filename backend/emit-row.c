@@ -1,8 +1,8 @@
-/* backend/emit-row.c: coordinates that the innermost loop moves on and that are the same for all threads, as the rows
- * of a walk are: what stays the same in the loop, in 64 bits, and a number of 32 bits that changes. Tests of rows
- * (emit-select.c), and rows that are brought into a field, take scalar instructions of 32 bits by that; what is of 64
- * bits is done before the loop. A scalar unit has no order of 64 bits: LLVM would compare in the vector unit, in each
- * round, and have the address there, too. */
+/* backend/emit-row.c: coordinates that the innermost loop advances and that are the same for all threads, as the rows
+ * of a streaming loop are: what stays the same in the loop, in 64 bits, and a number of 32 bits that changes. Tests of
+ * rows (emit-select.c), and rows that are mapped into a field, then take scalar instructions of 32 bits; what is of
+ * 64 bits is done before the loop. A scalar unit has no order of 64 bits: LLVM would compare in the vector unit, in
+ * each round, and have the address there, too. */
 #include "backend/emit.h"
 
 enum { KEY_START = 5000, KEY_SEEN };
@@ -63,13 +63,13 @@ static LLVMValueRef seen_from(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef st
   return v;
 }
 
-/* With `start` that row, x is brought there as start + (x - start brought into lo - start..hi - start), of which the
+/* With `start` that row, x is mapped as start + (x - start mapped into lo - start..hi - start), of which the
  * first bound is not above 0 and the second not below it (of an empty field both are 0 or below, and the first holds).
  * So rows that are at most MOST_ROWS before `same`, and fewer behind it, come out right if the bounds are cut to 32
  * bits, and if `same` is cut to MOST_ROWS from `start`: where that is cut, x is beyond the bound, too. The sum of the
  * two fits 32 bits: it is from -2 MOST_ROWS to 2 MOST_ROWS - 1. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi) {
-  Walk *w = e->walk;
+  EmitLoop *w = e->inner;
   RowSum row;
   if (!e->target->first_lane || !w || op->results[0]->type != TY_I64 ||
       !emit_row_sum(e, &w->start, op->operands[0], w->loop, &row) || !row.same)

@@ -1,16 +1,16 @@
 /* backend/emit-select.c: selects by tests of coordinates, in loops. Predicates are few on a GPU: those of points,
- * which stay the same from step to step of a walk, are packed
+ * which stay the same from step to step of a streaming loop, are packed
  * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does
  * not change in the loop becomes such a mask, made once
  * before the loop, and the select one instruction; a test of what does change becomes another.
  *
  * Where predicates are masks of a wave's lanes in scalar registers, what does not change stays in them. But a row that
- * a walk has reached is tested at each of its time steps, and LLVM would keep all masks of a row's cells from the first
- * to the last of them. So the row's part of the mask is made anew for each time step, by scalar instructions in 32 bits
- * (Target.renew), and only those of columns are kept. */
+ * a streaming loop has reached is tested at each of its time steps, and LLVM would keep all masks of a row's cells from
+ * the first to the last of them. So the row's part of the mask is made anew for each time step, by scalar instructions
+ * in 32 bits (Target.renew), and only those of columns are kept. */
 #include "backend/emit.h"
 
-/* How far sums are followed; the most that is added to the number of a row of a walk. */
+/* How far sums are followed; the most that is added to the number of a row of a streaming loop. */
 enum { DEEPEST = 8, MOST_ROWS = 1 << 20 };
 
 /* The bits of `x` where those of `mask`, an i32, are set, else those of `y`; both of a type of 32 or 64 bits. */

@@ -182,10 +182,10 @@ static void emit_loop(Emit *e, const Op *op) {
   if (group)
     e->groups[e->ngroups++] = group;
   int32_t mark = value_mark(&e->here.seen);
-  Walk walk;
-  emit_open_walk(e, &walk, op, before, head);
+  EmitLoop inner;
+  emit_open_loop(e, &inner, op, before, head);
   emit_block(e, op->blocks[0]);
-  emit_close_walk(e, LLVMGetInsertBlock(e->here.b));
+  emit_close_loop(e, LLVMGetInsertBlock(e->here.b));
   value_release(&e->here.seen, mark);
   e->ngroups -= group != NULL;
   LLVMBasicBlockRef latch = close_loop(e, op, head, exit, phis, group);
@@ -265,10 +265,10 @@ static void emit_if(Emit *e, const Op *op) {
   LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
   if (value_is_guard(op->operands[0]))
     mark_likely(e, fork);
-  emit_fork_walk(e, fork, true);
+  emit_fork_loop(e, fork, true);
   for (int i = 0; i < 2; i++)
     last[i] = emit_arm(e, op, i, start[i], merge);
-  emit_fork_walk(e, fork, false);
+  emit_fork_loop(e, fork, false);
   LLVMPositionBuilderAtEnd(e->here.b, merge);
   for (int i = 0; i < op->nresults; i++) {
     LLVMValueRef in[2] = {emit_value(e, block_yield(op->blocks[0])->operands[i]),
@@ -424,7 +424,7 @@ static void reset_kernel(Emit *e, const Kernel *k) {
   e->entry.seen = e->here.seen = (ValueTable){0};
   e->values = e->threads = e->ranges = e->linears = (PtrMap){0};
   e->row = (RenewedRow){0};
-  e->walk = NULL;
+  e->inner = NULL;
   e->ngroups = 0;
 }
 

@@ -9,7 +9,7 @@
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
  *   emit-lane.c                addresses as a uniform base and a thread's offset
- *   emit-walk.c                what loops change, and addresses that they move on
+ *   emit-loop.c                what loops change, and addresses that they advance
  *   emit-ranged.c              roots and quotients by short sequences, and their guards
  *   emit.c                     modules, kernels, structure
  *   math-names.c               names of mathematical functions
@@ -83,7 +83,7 @@ typedef struct BufferValue {
   LLVMValueRef stride[MAX_RANK];
 } BufferValue;
 
-/* A pointer that a loop moves on: of row `row`, counted from where the loop is in its round, for the cell base[0],
+/* A pointer that a loop advances: of row `row`, counted from where the loop is in its round, for the cell base[0],
  * base[1], ... of buffer `buffer` it is `last`; `phi` is that of row `first`, with which rounds begin. */
 typedef struct Runner {
   int buffer;
@@ -96,19 +96,19 @@ typedef struct Turn {
   int64_t value[2];
 } Turn;
 /* A loop that is being emitted, within loop `about`. */
-typedef struct Walk {
-  struct Walk *about;
+typedef struct EmitLoop {
+  struct EmitLoop *about;
   const Op *loop;
   LLVMBasicBlockRef before, head;
   int accesses;         /* to global memory, and tests of coordinates; < 0: not counted */
   Place start;          /* at the end of `before` */
-  LLVMBuilderRef chain; /* where runners are moved on */
+  LLVMBuilderRef chain; /* where runners are advanced */
   LLVMValueRef fork;    /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
   int32_t n;
   Runner *runners;
   int32_t nturns;
   Turn *turns;
-} Walk;
+} EmitLoop;
 
 /* The row that selects were last made by: its coordinate, what of it changes in the loop, the block they are in, its
  * number, and how many rows there were before (Target.renew). */
@@ -144,7 +144,7 @@ typedef struct Emit {
   PtrMap linears;               /* LLVMValueRef -> Linear, where it is not itself + 0 */
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
   LLVMValueRef *arrays;         /* by array index: its first cell */
-  Walk *walk;                   /* the innermost loop, NULL: none */
+  EmitLoop *inner;              /* the innermost loop, NULL: none */
   RenewedRow row;
   LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
   int32_t cells;                                            /* that parallel loops make at once, 0: LLVM chooses */
@@ -207,7 +207,7 @@ LLVMValueRef emit_affine(Emit *e, Affine x);
 /* Are those coordinates of the inside op within its box whose bits are set in `which`? */
 LLVMValueRef emit_inside(Emit *e, const Op *op, unsigned which);
 LLVMValueRef emit_select(Emit *e, const Op *op);
-/* x brought into [lo, hi], lo if that is empty; all of one type, at `p`. */
+/* x clamped to [lo, hi], lo if that is empty; all of one type, at `p`. */
 LLVMValueRef emit_clamp(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
 
 /* A coordinate as a sum: what is the same in the innermost loop (NULL: nothing), what changes, an i32 that is the same
@@ -219,9 +219,9 @@ typedef struct RowSum {
 } RowSum;
 /* Parts `v` in `loop` so, the sum made at `p`; false where it is made of something else. */
 bool emit_row_sum(Emit *e, Place *p, const Value *v, const Op *loop, RowSum *row);
-/* The integer `x` brought into least..most at `p`. */
+/* The integer `x` clamped to least..most at `p`. */
 LLVMValueRef emit_cut(Emit *e, Place *p, LLVMValueRef x, int64_t least, int64_t most);
-/* `x` brought into lo..hi at `p`, all the same for all threads: in scalar registers. */
+/* `x` clamped to lo..hi at `p`, all the same for all threads: in scalar registers. */
 LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
 /* The result of clamp or guard `op`, whose bounds are `lo` and `hi`, where it is applied to such a row; NULL if not. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi);
@@ -237,10 +237,10 @@ bool emit_is_invariant(const Value *v, const Op *loop, int depth);
 bool emit_is_outside(const Value *v, const Op *loop);
 /* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is
  * `latch`. */
-void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
-void emit_close_walk(Emit *e, LLVMBasicBlockRef latch);
+void emit_open_loop(Emit *e, EmitLoop *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
+void emit_close_loop(Emit *e, LLVMBasicBlockRef latch);
 /* Goes into the arms of the if whose branch is `branch`, or (`inside` false) leaves them. */
-void emit_fork_walk(Emit *e, LLVMValueRef branch, bool inside);
+void emit_fork_loop(Emit *e, LLVMValueRef branch, bool inside);
 /* A pointer to which `rest` cells are to be added for the address of the element of `buffer`, where the innermost loop
  * moves evenly along dimension 0; NULL if it does not. */
 LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64_t *off, int64_t *rest);
@@ -308,7 +308,7 @@ typedef struct WarpOps {
   LLVMValueRef (*elect)(Emit *e);
 } WarpOps;
 
-/* A machine that kernels are made for: data, and functions for what is not data. The emitter asks nothing else. */
+/* A machine that kernels are made for: data, and functions where data cannot say it. The emitter asks nothing else. */
 struct Target {
   TargetInfo info;
   const char *arch, *triple, *suffix;

@@ -176,7 +176,7 @@ static bool has_factors(LLVMValueRef v) { return LLVMIsACallInst(v) || LLVMGetIn
 /* Is `v` assembly (Target.settle)? */
 static bool is_settled(LLVMValueRef v) { return LLVMIsACallInst(v) && LLVMIsAInlineAsm(LLVMGetCalledValue(v)); }
 
-/* Is something made of `v` that stays in its block? What is not, LLVM moves into the block that takes it. */
+/* Is something made of `v` that stays in its block? Other values LLVM moves into the block that takes it. */
 static bool is_rooted(Pairs *p, LLVMValueRef v) {
   static char yes, no;
   const char *known = ptrmap_get(&p->rooted, v);

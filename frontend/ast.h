@@ -440,7 +440,7 @@ const char *symbol_words(const Symbol *s); /* what it is: "a field" */
 
 /* ---------------------------------------------------------------- checked program: check*.c */
 
-/* One assignment of a piece; a let comes with `local`, a target with field `target`. */
+/* One assignment of a piece; a let has `local`, a target with field `target`. */
 typedef struct Assign {
   Loc loc;
   Symbol *local;

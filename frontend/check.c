@@ -412,7 +412,7 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
-    check_error(c, NULL, name.loc, "'%s@%d': older levels move on by themselves; only an init sets them", name.s,
+    check_error(c, NULL, name.loc, "'%s@%d': older levels rotate by themselves; only an init sets them", name.s,
                 name.level);
   else if (name.level)
     return check_past(c, NULL, name.loc, s, name.level);

@@ -29,7 +29,7 @@ static const Token *token_at(const Maker *k, Loc at) {
   return t;
 }
 
-/* ---------------------------------------------------------------- what is said of a name */
+/* ---------------------------------------------------------------- what applies to a name */
 
 /* The declaration with its name at `at` as it is written, from the first token of its line to its end; long ones are
  * cut. */

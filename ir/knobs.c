@@ -9,8 +9,8 @@
 
 static const Family families[FAMILIES] = {
     [FAMILY_AUTO] = {.name = "auto"},
-#define FAMILY(id, name, tiled, walked, threads, loops, about) \
-  [FAMILY_##id] = {name, tiled, walked, {loops, threads}, about},
+#define FAMILY(id, name, tiled, streamed, threads, loops, about) \
+  [FAMILY_##id] = {name, tiled, streamed, {loops, threads}, about},
 #include "ir/families.def"
 #undef FAMILY
 };

@@ -437,7 +437,7 @@ void kernel_set_args(Module *m, Kernel *k) {
   block_walk(k->body, use_op, &u);
   for (int d = 0; d < k->rank; d++) {
     use_affine(&u, k->extent[d]);
-    if (k->hollow)
+    if (k->leaves_out)
       use_affine(&u, k->without[d]);
   }
   if (is_init_kernel(m, k))

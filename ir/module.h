@@ -92,7 +92,7 @@ enum { ROW_REST = 16 };
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
  * beyond. A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds
  * what the field was at the start of the k-th step before the running one (between steps: k steps ago). They are called
- * "A@1" and so on. Only inits have them as targets: after each step the levels move on by themselves, until pass
+ * "A@1" and so on. Only inits have them as targets: after each step the levels rotate by themselves, until pass
  * history makes that explicit: then stencils have pasts as targets. A temp field may be past K + 1. */
 typedef struct Field {
   const char *name;
@@ -122,12 +122,12 @@ enum { MAX_HISTORY = 16 };
  * other values of the hidden params. A part has fields on `own` and `reach` times as many cells about it as scalar
  * `steps` says, as far as there are points: ghost cells, of which other parts are the owners. After so many steps at
  * most all fields whose Field.exchange says so must be brought up to date: each cell of field f in f.box that is not in
- * `own` gets the value that the part has whose `own` it lies in; of a ring, once it is brought into f.whole, modulo. So
+ * `own` gets the value that the part has whose `own` it lies in; of a ring, taken modulo f.whole. So
  * corners are parts of the boxes. Where inits look further around than that, a part has as many cells as they need;
  * steps do not need those to be brought up to date.
- * gives: the points that a launch gives out: all of the part's grid by default, and what a launcher says by hidden
+ * gives: the points that a launch stores: all of the part's grid by default, and what a launcher says by hidden
  * params in the dimensions that are cut, the last one aside. So it can make a launch in several, of whole tiles but for
- * the last, in any order. Kernels that do not go by that use none of these params. */
+ * the last, in any order. Kernels that do not follow it use none of these params. */
 typedef struct GridPart {
   Box own, whole; /* of the grid; they differ in the dimensions that are cut */
   Box gives;
@@ -173,7 +173,7 @@ typedef struct Stencil {
   Loc loc;
 } Stencil;
 
-/* The points of the box `need`, brought into `within` by its outside rule (which leaves them out if it is a constant,
+/* The points of the box `need`, mapped into `within` by its outside rule (which leaves them out if it is a constant,
  * and does nothing if there is none), all lie in one or another of the `n` boxes at `by`. Text form: covered [1 .. N]
  * outside periodic in [0 .. N - 1] by [0 .. 3] [4 .. N - 1] */
 enum { MAX_COVERED = 256 };
@@ -346,7 +346,7 @@ typedef struct Multiple {
 /* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0,
  * extent[d]) / tile[d]). If the first and the last block in d cover over[d] points beside their tile, there are as few
  * as that leaves, but one where there is a point: ceil(max(extent[d] - over[d], min(extent[d], 1), 0) / tile[d]). A
- * kernel that is `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
+ * kernel that `leaves_out` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
  * extent[d] allows: the blocks that are left, the product of the ones less the product of the others, are numbered
  * along the last dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges).
  * kernel_blocks computes all this. Blocks of a kernel with `idles` that cover nothing but points of the box from
@@ -368,7 +368,7 @@ typedef struct Kernel {
   Affine extent[MAX_RANK];   /* points to cover */
   int32_t tile[MAX_RANK];    /* points a block covers */
   int32_t over[MAX_RANK];    /* points that the first and the last block cover beside */
-  bool hollow;
+  bool leaves_out;
   Affine without[MAX_RANK];
   bool idles;
   Affine idle_lo[MAX_RANK], idle_hi[MAX_RANK];

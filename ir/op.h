@@ -91,10 +91,9 @@ struct Value {
   Block *block;
 };
 
-/* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a walk at edges, or those between
- * (pass split-walks); rounds to be compiled each by itself: what they have in common is
- * not to be computed before. Of an if: its first block is for tiles that touch no edge, the second for the others (pass
- * specialize). */
+/* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a streaming loop at edges, or those
+ * between (pass split-loops); rounds to be compiled each by itself: what they have in common is not to be computed
+ * before. Of an if: its first block is for tiles that touch no edge, the second for the others (pass specialize). */
 enum { FOR_UNROLL = 1, FOR_PARALLEL = 2, FOR_EDGES = 4, FOR_MIDDLE = 8, IF_INTERIOR = 16, FOR_APART = 32 };
 
 /* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
@@ -113,8 +112,8 @@ struct Op {
   int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK */
   int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
-                     rounds of the walk that a for runs in parts, 0: it does not; elements that are moved from where
-                     idx.guard leads, 0: one */
+                     rounds of the streaming loop that a for runs in parts, 0: it does not; elements that are moved from
+                     where  idx.guard leads, 0: one */
   int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, and bulk.store writes */
   int32_t signal; /* the array with the signal of a bulk.load */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a

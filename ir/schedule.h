@@ -27,7 +27,7 @@ typedef enum FamilyId {
 /* A row of families.def. FAMILY_NONE has no name, it and FAMILY_AUTO no lowerings. */
 typedef struct Family {
   const char *name;
-  bool tiled, walked;
+  bool tiled, streamed;
   const char *lower[2]; /* without threads, with threads */
   const char *about;
 } Family;
@@ -124,7 +124,7 @@ Schedule schedule_between(const Schedule *s, int32_t T);
  * Dimensions are the program's, slowest first. */
 struct Schedule {
   FamilyId family; /* AUTO: stream where the target has asynchronous copies, or no threads, and tiles can be
-                      walked, else overlap */
+                      streamed, else overlap */
 #define MEMBER_NUMBER(name) int32_t name;
 #define MEMBER_SHAPE(name) int32_t name[MAX_RANK];
 #define MEMBER_WORD(name) KnobWord name;
@@ -175,7 +175,7 @@ bool schedule_same(const Schedule *a, const Schedule *b, int kinds);
  *     map launch blocks=0 */
 void plan_print(Str *s, const Schedule *p, int rank, const char *indent);
 char *plan_text(Arena *a, const Schedule *p, int rank);
-/* Adds the family and what is said of one tile, "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4"; whole: of the
+/* Adds the family and what applies to one tile, "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4"; whole: of the
  * plan, else of one of its launches, which make one step. */
 void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole);
 /* Is `text` (NULL: no) such a text, by how it begins? */

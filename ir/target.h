@@ -41,7 +41,7 @@ typedef struct TargetInfo {
                          most; 0: it never is */
   bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */
   int64_t lane_bytes; /* loads and stores take a base and less than so many bytes that each lane adds: in kernels that
-                         walk planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
+                         stream over planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
   bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 

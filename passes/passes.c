@@ -98,10 +98,10 @@ const Pass pass_table[] = {
      specialize_options, pass_specialize},
     {"thin-regions", "add a version without what thin regions need for the tiles that\nmeet none", LEVEL_KIR, LEVEL_KIR,
      specialize_options, pass_thin_regions},
-    {"split-walks",
+    {"split-loops",
      "have long loops of the tiles at edges do without the tests that hold in most\nof their rounds; behind "
      "specialize",
-     LEVEL_KIR, LEVEL_KIR, NULL, pass_split_walks},
+     LEVEL_KIR, LEVEL_KIR, NULL, pass_split_loops},
     {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
     {"early-signals",

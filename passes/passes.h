@@ -33,7 +33,7 @@
  *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
  *   lower-loops.c     naive and overlap for targets without (CPU): loops over cache-sized tiles
  *   lower-walk.c      tiles that are walked, rows in the cache, for targets without (loops-*.c: what the two share)
- *   lower-warps.c     time over warps: a pipeline of warps, for targets that copy rows beside them
+ *   lower-warps.c     warp pipelines: a pipeline of warps, for targets that copy rows beside them
  *   (lower/lower.h: what they share: buffers, accesses with outside rules, bodies, host part, reductions)
  *
  *   kernel IR -> kernel IR (kernel/)
@@ -44,7 +44,7 @@
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   thin-regions.c    a version without what thin regions need for the tiles that meet none
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
- *   split-walks.c     long loops of the other tiles without the tests that hold in most of their rounds
+ *   split-loops.c     long loops of the other tiles without the tests that hold in most of their rounds
  *   split-edges.c     the tiles at edges in a kernel of their own
  *   idle-blocks.c     kernels without the blocks that have nothing to do (for split-edges)
  *   early-signals.c   signals between warps in place of barriers between neighbours
@@ -55,7 +55,7 @@
  *   squares.c         which way around differences are that are squared (for simplify)
  *   weights.h         what an op takes
  *   plan/cost/estimate.h  what kernels and launches are expected to take
- *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize, split-walks
+ *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize, split-loops
  *                     and thin-regions)
  *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)

@@ -48,7 +48,7 @@ Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_split_walks(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_split_loops(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o);
 

@@ -367,7 +367,7 @@ static const char *covered_text(const Writer *w, const Kernel *k, int d) {
 void header_blocks(Writer *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
-  if (k->hollow)
+  if (k->leaves_out)
     leave_out(w, k);
   str_add(&w->s, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
 }

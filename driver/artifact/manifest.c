@@ -464,14 +464,14 @@ static json_t *grid(const Writer *w, const Kernel *k, int d) {
   set(o, "dimension", json_integer(d));
   set(o, "axis", json_string(axes[k->rank - 1 - d]));
   set(o, "text",
-      json_string(!k->hollow        ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
+      json_string(!k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                   : d < k->rank - 1 ? "1"
                                     : hollow_text(w, k)));
   set(o, "extent", affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
   if (k->over[d])
     set(o, "over", json_integer(k->over[d]));
-  if (k->hollow)
+  if (k->leaves_out)
     set(o, "without", affine(w, k->without[d]));
   return o;
 }

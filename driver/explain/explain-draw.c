@@ -78,7 +78,7 @@ static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *
   *below = (double)l->halo.lo[d];
   *above = (double)l->halo.hi[d];
   *given = l->width[d];
-  if (l->walked && d == rank - 1) {
+  if (l->streamed && d == rank - 1) {
     *below = ceil(*below / lanes) * lanes;
     *above = ceil(*above / lanes) * lanes;
     *given = lanes_of(l, rank) * lanes - *below - *above;
@@ -102,7 +102,7 @@ static double draw_section(Page *p, const LaunchWork *l, double x, double width)
   double before = (double)l->loaded.lo[d], behind = (double)l->loaded.hi[d];
   Axis s = axis_of(fmax(below, before), given, fmax(above, behind), x + LABEL, width - LABEL - RANGE);
   draw_heading(p, x, p->y + 4,
-               arena_printf(p->a, "Regions, level by level, in dimension %d%s", d, l->walked ? " (one warp)" : ""),
+               arena_printf(p->a, "Regions, level by level, in dimension %d%s", d, l->streamed ? " (one warp)" : ""),
                "dark: needed; grey: computed, needed by nobody; time goes up");
   svg_rect(p->to, place(&s, -before), bottom - high + 2, place(&s, given + behind) - place(&s, -before), high - 4,
            loaded, orange);
@@ -324,7 +324,7 @@ static void draw_launch(Page *p, const LaunchWork *l, int number) {
              arena_printf(p->a, "Launch %d of %d", number + 1, e->nlaunches));
     p->y += 26;
   }
-  if (l->walked && rank > 1) {
+  if (l->streamed && rank > 1) {
     first = draw_pipeline(p, l, MARGIN, PANEL);
     second = draw_section(p, l, right, PANEL);
     p->y += fmax(first, second) + 16;
@@ -335,7 +335,7 @@ static void draw_launch(Page *p, const LaunchWork *l, int number) {
   if (rank > 1)
     second = draw_nested(p, l, right, PANEL);
   p->y += fmax(first, second) + 16;
-  if (l->walked)
+  if (l->streamed)
     p->y += draw_lane_tile(p, l, MARGIN, PAGE - 2 * MARGIN) + 16;
 }
 

@@ -44,7 +44,7 @@ static json_t *instances_json(const LaunchWork *l, int rank) {
     set(o, "stencil", json_string(x->name));
     set(o, "level", json_integer(x->level + 1));
     set(o, "region", extent_json(&x->extent, rank));
-    if (l->walked)
+    if (l->streamed)
       set(o, "lag", json_integer(x->lag));
     set_redundancy(o, &x->redundancy);
     json_array_append_new(list, o);
@@ -79,11 +79,11 @@ static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   set(o, "halo", extent_json(&l->halo, rank));
   set(o, "loaded", extent_json(&l->loaded, rank));
   set(o, "instances", instances_json(l, rank));
-  if (l->walked)
+  if (l->streamed)
     set(o, "windows", windows_json(e, l));
-  if (l->walked)
+  if (l->streamed)
     set(o, "window_words", json_integer(l->window_words));
-  if (l->walked)
+  if (l->streamed)
     set(o, "steps_written_out", json_integer(l->unroll));
   set_redundancy(o, &l->redundancy);
   set(o, "bytes_read", json_real(l->traffic.read));

@@ -33,12 +33,12 @@ static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l)
   for (int i = 0; i < l->ninstances; i++)
     if ((int)strlen(l->instances[i].name) > width)
       width = (int)strlen(l->instances[i].name);
-  fprintf(to, "  %-*s  level  %s%-*s  computed/given  needed/given\n", width, "stencil", l->walked ? "lag  " : "",
+  fprintf(to, "  %-*s  level  %s%-*s  computed/given  needed/given\n", width, "stencil", l->streamed ? "lag  " : "",
           rank > 2 ? 30 : 22, "region beyond the tile");
   for (int i = 0; i < l->ninstances; i++) {
     const InstanceWork *x = &l->instances[i];
     fprintf(to, "  %-*s  %5d  ", width, x->name, x->level + 1);
-    if (l->walked)
+    if (l->streamed)
       fprintf(to, "%3d  ", x->lag);
     fprintf(to, "%-*s  %14.3f  %12.3f\n", rank > 2 ? 30 : 22, extent_text(e->arena, &x->extent, rank),
             x->redundancy.cells, x->redundancy.needed);
@@ -82,7 +82,7 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
   if (e->nlaunches > 1)
     fprintf(to, "\nlaunch %d of %d\n", number + 1, e->nlaunches);
   fprintf(to, "tile: %s points given out, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank),
-          shape_text(e->arena, l->cells, rank), l->walked && rank > 1 ? "walked" : "computed",
+          shape_text(e->arena, l->cells, rank), l->streamed && rank > 1 ? "walked" : "computed",
           extent_text(e->arena, &l->loaded, rank));
   print_instances(to, e, l);
   if (l->nwindows || l->window_words)

@@ -151,7 +151,7 @@ static void write_legend(FILE *to, const char *label, const char *colour, bool d
 
 /* Line number `i` with its points; those of tiles that are not walked are broken lines. */
 static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
-  bool dash = !family_row(line->family)->walked;
+  bool dash = !family_row(line->family)->streamed;
   int last = 0;
   for (int t = 1; t < MOST_T; t++) {
     if (!(line->at[t] > 0))

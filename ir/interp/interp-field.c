@@ -109,7 +109,7 @@ static bool has_init(const Module *m, int field) {
   return false;
 }
 
-/* Connects field `i` with its pasts; `moves`: they move on by themselves. */
+/* Connects field `i` with its pasts; `moves`: they rotate by themselves. */
 static void set_pasts(Interp *in, int i, bool moves) {
   FieldState *f = &in->fields[i];
   f->pasts = ARENA_ARRAY(in->arena, FieldState *, f->field->history + 1);

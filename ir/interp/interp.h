@@ -22,7 +22,7 @@ typedef struct Component {
 /* A field while the program runs. `now` is its array, of `bytes` a point; while a stencil that writes it runs, `old` is
  * the copy of what was there before. `written` and `old_written` say for a temp field, cell by cell, whether this step
  * wrote it; NULL for others. `changing`: a running stencil writes it. `outside` has the constant beyond the edges by
- * component. `pasts` are the states of past 1 and on, and `start`, if the levels move on by themselves, the copy of
+ * component. `pasts` are the states of past 1 and on, and `start`, if the levels rotate by themselves, the copy of
  * what the field was at the start of the step; else NULL. */
 typedef struct FieldState FieldState;
 struct FieldState {

@@ -324,10 +324,10 @@ int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_
   for (int d = 0; d < k->rank; d++) {
     blocks[d] = blocks_of(k->extent[d], k->over[d], k->tile[d], scalars);
     all = times(all, blocks[d]);
-    if (k->hollow)
+    if (k->leaves_out)
       hole = times(hole, blocks_of(k->without[d], 0, k->tile[d], scalars));
   }
-  if (!k->hollow)
+  if (!k->leaves_out)
     return all;
   for (int d = 0; d < k->rank - 1; d++)
     blocks[d] = 1;

@@ -25,7 +25,7 @@ static int64_t eval_int(Opcode code, int64_t x, int64_t y) {
   }
 }
 
-/* The bits of the integers `x` and `y` of type `t`; shifts by what is not below its width shift all bits out. */
+/* The bits of the integers `x` and `y` of type `t`; shifts by its width or more shift all bits out. */
 static int64_t eval_bits(Opcode code, Type t, int64_t x, int64_t y) {
   uint64_t by = (uint64_t)y, width = (uint64_t)type_size(t) * 8;
   switch (code) {

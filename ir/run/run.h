@@ -27,7 +27,7 @@ bool eval_below_end(Type t, double x);
  * as the reciprocal, the quotient and what it leaves have all their bits. */
 bool eval_short_quotient(Type t, double x, double y);
 bool eval_short_root(Type t, double x);
-/* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
+/* The coordinate x mapped into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
  * as NumPy's "reflect") or OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
 /* The last coordinate in [lo, hi] that is a multiple of `n` away from lo: where OP_GUARD of so many elements leads. */

@@ -41,7 +41,7 @@ static void run_inside(SimThread *t, const SimInsn *i) {
   t->stale[i->dst] = stale;
 }
 
-/* idx.*: the coordinate brought into the box; a guard that moves it makes it stale. */
+/* idx.*: the coordinate mapped into the box; a guard that moves it makes it stale. */
 static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   int64_t x = (int64_t)((uint64_t)t->slot[i->a].i + (uint64_t)p->off[0]);
@@ -204,7 +204,8 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   return true;
 }
 
-/* The lane whose value lane `k` of `n`, of which each `lanes` trade values, gets by shuffle `op`; -1: there is none. */
+/* The lane whose value lane `k` of `n` gets, where every `lanes` of them trade values, by shuffle `op`; -1: there is
+ * none. */
 static int partner_of(const Op *op, int k, int n, int lanes) {
   int by = (int)op->off[0], lane = op->code == OP_SHUFFLE ? k ^ by : op->code == OP_SHUFFLE_UP ? k - by : k + by;
   return lane >= 0 && lane < n && lane / lanes == k / lanes ? lane : -1;

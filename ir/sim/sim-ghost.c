@@ -144,7 +144,7 @@ void sim_ghosts_init(Sim *s) {
 }
 
 /* Notes for later runs which cells are stale whatever the steps are. A ghost cell that the last launch did not write,
- * as it gives out what is needed alone, is one of them. */
+ * as it stores what is needed alone, is one of them. */
 static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];

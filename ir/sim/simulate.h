@@ -142,8 +142,8 @@ typedef struct SimSignal {
   uint32_t *done, *next;
 } SimSignal;
 
-/* A copy on its way: the instruction that began it, the cell, and the value to come with its staleness; group: which of
- * the thread's commits closes it. */
+/* A copy on its way: the instruction that began it, the cell, and the value that it brings, with its staleness; group:
+ * which of the thread's commits closes it. */
 typedef struct SimCopy {
   const SimInsn *insn;
   int64_t cell, group;
@@ -188,7 +188,7 @@ typedef struct SimThread {
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
  * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
- * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`, of which each `lanes` trade values. What
+ * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`; every `lanes` of them trade values. What
  * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
  * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk copies
  * of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on.

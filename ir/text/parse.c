@@ -421,8 +421,8 @@ static void parse_cover(Parser *p, Kernel *k) {
   text_sizes(p, k->rank, k->tile);
   if (reader_accept_word(&p->r, "over"))
     text_counts(p, k->rank, k->over);
-  k->hollow = reader_accept_word(&p->r, "without");
-  if (k->hollow)
+  k->leaves_out = reader_accept_word(&p->r, "without");
+  if (k->leaves_out)
     parse_extents(p, k->rank, k->without);
   k->idles = reader_accept_word(&p->r, "idle");
   if (!k->idles)

@@ -396,7 +396,7 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
     str_add(s, " over ");
     print_sizes(s, k->rank, k->over);
   }
-  if (k->hollow) {
+  if (k->leaves_out) {
     str_add(s, " without ");
     print_extents(s, m, k->rank, k->without);
   }

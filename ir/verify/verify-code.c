@@ -400,13 +400,13 @@ static void check_part(Verifier *v, const Op *op) {
   if (part == (FOR_EDGES | FOR_MIDDLE))
     fail_op(v, op, "its rounds are either edges or middle");
   if (part && (!parts || parts->code != OP_FOR || !parts->count))
-    fail_op(v, op, "%s stands for a part of a walk, directly in a for of parts",
+    fail_op(v, op, "%s stands for a part of a streaming loop, directly in a for of parts",
             part == FOR_EDGES ? "edges" : "middle");
   for (const Op *before = op->prev; part && before; before = before->prev)
     if (before->code == OP_FOR && (before->flags & (part | FOR_MIDDLE)))
       fail_op(v, op, "a for of parts has one for of edges, and behind it one of middle");
   if (op->count < 0 || (op->count && op->nresults))
-    fail_op(v, op, "parts has the rounds of a walk without results");
+    fail_op(v, op, "parts has the rounds of a streaming loop without results");
 }
 
 /* The array of signals number `i` that `op` names; NULL, reported, if it is none. */

@@ -648,7 +648,7 @@ static void check_launch(Verifier *v, const Kernel *k) {
       threads *= k->threads[d];
     verify_affine(v, k->loc, k->extent[d]);
     int64_t less;
-    if (k->hollow)
+    if (k->leaves_out)
       verify_affine(v, k->loc, k->without[d]);
     if (k->idles) {
       verify_affine(v, k->loc, k->idle_lo[d]);
@@ -657,7 +657,7 @@ static void check_launch(Verifier *v, const Kernel *k) {
     if (k->over[d] < 0)
       verify_fail(v, k->loc, "blocks at the ends cover %d points more in dimension %d; it must be 0 at least",
                   k->over[d], d);
-    if (k->hollow && v->errors == errors && !has_let(v->m, k->without[d]) &&
+    if (k->leaves_out && v->errors == errors && !has_let(v->m, k->without[d]) &&
         (!affine_diff(k->extent[d], k->without[d], &less) || less < k->over[d]))
       verify_fail(v, k->loc,
                   "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' "

@@ -16,8 +16,8 @@ typedef struct OpWeight {
 /* A list has at most so many values less one. */
 enum { TUNING_VALUES = 12 };
 
-/* Which walks of planes are looked at: warps of a block, lanes of a line, lines and cells of a thread; planes of a
- * walk, beside as many as fill the cores best. */
+/* Which streamed tiles of planes are looked at: warps of a block, lanes of a line, lines and cells of a thread; planes
+ * of a streamed tile, beside as many as fill the cores best. */
 typedef struct PlaneShapes {
   int32_t warps[TUNING_VALUES], lanes[TUNING_VALUES], lines[TUNING_VALUES], cells[TUNING_VALUES], planes[TUNING_VALUES];
 } PlaneShapes;

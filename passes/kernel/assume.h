@@ -1,11 +1,11 @@
 /* passes/kernel/assume.h: what a kernel's tests and maps of coordinates come to where a condition on the block holds
- * (private to specialize.c, split-walks.c and thin-regions.c).
+ * (private to specialize.c, split-loops.c and thin-regions.c).
  *
  * Every coordinate is block part + param part + something between constants (the threads and loop counters), so that a
  * test for all points of the tile is a test of the block part against bounds moved in by these constants, the same for
  * all threads.
  *
- * What to assume is chosen walking backwards over what is live under the assumptions made so far: where
+ * What to assume is chosen by visiting, backwards, what is live under the assumptions made so far: where
  * select(inside A, x, y) is live and A is assumed, y is not live, and so tests and maps that only y needs are no part
  * of the condition. A test that contradicts earlier ones for all params is not assumed. */
 #ifndef STC_PASSES_KERNEL_ASSUME_H

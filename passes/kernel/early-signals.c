@@ -16,7 +16,7 @@
  * neighbour still waits for. The first and the last warp wait for themselves in place of a neighbour, so that no test
  * takes the threads of a warp apart.
  *
- * Barriers are counted over all rounds of the streaming loop, those of its parts (`split-walks`) included: number q is
+ * Barriers are counted over all rounds of the streaming loop, those of its parts (`split-loops`) included: number q is
  * about signal q modulo 2, whose phase then has the parity of q / 2. A warp comes to barrier q + 2 only behind its
  * neighbours' arrival at q + 1, which is behind their wait at q, so nobody's phase ends twice before it is seen. The
  * first and the last warp wait for themselves in place of a neighbour. Stores to memory that threads share go up as far
@@ -31,10 +31,10 @@
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
 
-/* The work on a kernel: its walks, how many barriers the body of each has, and by what its number goes up with each
- * round; the array of signals; the warps before, of, and behind this thread; per cent of a step that must be behind a
- * warp's last access. */
-typedef struct Walks {
+/* The work on a kernel: its streaming loops, how many barriers the body of each has, and by what its number goes up
+ * with each round; the array of signals; the warps before, of, and behind this thread; per cent of a step that must be
+ * behind a warp's last access. */
+typedef struct StreamLoops {
   PassContext *c;
   Kernel *k;
   int32_t n;
@@ -45,7 +45,7 @@ typedef struct Walks {
   int32_t done;
   int64_t behind_least;
   Value *warp, *before, *behind;
-} Walks;
+} StreamLoops;
 
 /* Threads of a block. */
 static int64_t threads_of(const Kernel *k) {
@@ -73,8 +73,8 @@ static int64_t count_barriers(const Block *b) {
   return n;
 }
 
-/* Adds the walk `op`; it must go on as those before it do. */
-static void add_walk(Walks *w, Op *op) {
+/* Adds the streaming loop `op`; it must go on as those before it do. */
+static void add_stream_loop(StreamLoops *w, Op *op) {
   int64_t barriers = count_barriers(op->blocks[0]);
   for (const Op *in = op->blocks[0]->first; in; in = in->next)
     for (int i = 0; i < in->nblocks; i++) {
@@ -89,7 +89,7 @@ static void add_walk(Walks *w, Op *op) {
   ARENA_PUSH(w->c->arena, w->v, w->n, op);
 }
 
-/* Does the walk that runs in parts like `part` begin at 0? */
+/* Does the streaming loop that runs in parts like `part` begin at 0? */
 static bool parts_begin_at_0(const Op *part) {
   const Value *lo = part->operands[0];
   int64_t first;
@@ -100,29 +100,29 @@ static bool parts_begin_at_0(const Op *part) {
   return value_is_int(lo, &first) && first == 0;
 }
 
-/* Adds the for `op`, in which there are barriers between neighbours: a walk from 0 on, or one whose rounds are run in
- * parts (pass split-walks), which are run one behind the other. */
-static void add_loop(Walks *w, Op *op) {
+/* Adds the for `op`, in which there are barriers between neighbours: a streaming loop from 0 on, or one whose rounds
+ * are run in parts (pass split-loops), which are run one behind the other. */
+static void add_loop(StreamLoops *w, Op *op) {
   int64_t lo;
   bool near = false, others = false;
   look_for_barriers(op->blocks[0], &near, &others);
   w->ok &= !others;
   if (!op->count) {
     w->ok &= value_is_int(op->operands[0], &lo) && lo == 0;
-    add_walk(w, op);
+    add_stream_loop(w, op);
     return;
   }
   for (Op *part = op->blocks[0]->first; part; part = part->next)
     if (part->code == OP_FOR && (part->flags & (FOR_EDGES | FOR_MIDDLE))) {
       w->ok &= parts_begin_at_0(part);
-      add_walk(w, part);
+      add_stream_loop(w, part);
     } else {
       w->ok &= !part->nblocks && !op_is_barrier(part);
     }
 }
 
-/* Finds the walks in `b` and below. How many of them a thread comes to at most. */
-static int find_walks(Walks *w, Block *b) {
+/* Finds the streaming loops in `b` and below. How many of them a thread comes to at most. */
+static int find_stream_loops(StreamLoops *w, Block *b) {
   int n = 0;
   for (Op *op = b->first; op; op = op->next) {
     bool near = false, others = false;
@@ -132,7 +132,7 @@ static int find_walks(Walks *w, Block *b) {
       add_loop(w, op);
       n++;
     } else if (op->code == OP_IF && near) {
-      int one = find_walks(w, op->blocks[0]), other = find_walks(w, op->blocks[1]);
+      int one = find_stream_loops(w, op->blocks[0]), other = find_stream_loops(w, op->blocks[1]);
       w->ok &= value_is_uniform(op->operands[0]);
       n += one > other ? one : other;
     }
@@ -149,7 +149,7 @@ typedef struct Accesses {
   Access **v;
 } Accesses;
 
-static void collect(const Walks *w, Crossing *crossing, const Block *b, Accesses *all) {
+static void collect(const StreamLoops *w, Crossing *crossing, const Block *b, Accesses *all) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op_array(op) >= 0 && w->k->arrays[op->sym].space == SPACE_SHARED) {
       Access *x = access_new(crossing, op, true);
@@ -161,7 +161,7 @@ static void collect(const Walks *w, Crossing *crossing, const Block *b, Accesses
 }
 
 /* Finds the arrays in whose storage threads meet. */
-static void find_crossing_arrays(Walks *w, Module *m) {
+static void find_crossing_arrays(StreamLoops *w, Module *m) {
   Crossing *crossing = crossing_new(w->c->arena, ranges_new(w->c->arena, m, w->k, w->k->body));
   Accesses all = {0};
   w->crosses = ARENA_ARRAY(w->c->arena, bool, w->k->narrays + 1);
@@ -176,7 +176,7 @@ static void find_crossing_arrays(Walks *w, Module *m) {
 }
 
 /* Does `op`, or what is below it, touch shared memory in which threads meet? */
-static bool touches(const Walks *w, const Op *op) {
+static bool touches(const StreamLoops *w, const Op *op) {
   if (op_array(op) >= 0 && w->k->arrays[op->sym].space == SPACE_SHARED && w->crosses[op->sym])
     return true;
   for (int i = 0; i < op->nblocks; i++)
@@ -187,7 +187,7 @@ static bool touches(const Walks *w, const Op *op) {
 }
 
 /* Are the cells of `x` and `y`, of one array, surely not the same, because they differ in an index but the last? */
-static bool are_apart(const Walks *w, const Op *x, const Op *y) {
+static bool are_apart(const StreamLoops *w, const Op *x, const Op *y) {
   Value *const *i = x->operands + op_first_index(x), *const *j = y->operands + op_first_index(y);
   for (int d = 0; d < w->k->arrays[x->sym].rank - 1; d++) {
     int64_t a = 0, b = 0;
@@ -199,7 +199,7 @@ static bool are_apart(const Walks *w, const Op *x, const Op *y) {
 }
 
 /* Must store `op` to shared memory stay behind `before`? */
-static bool stays_behind(const Walks *w, const Op *op, const Op *before) {
+static bool stays_behind(const StreamLoops *w, const Op *op, const Op *before) {
   if (op_is_barrier(before) || before->code == OP_ASYNC_WAIT)
     return true;
   for (int i = 0; i < op->noperands; i++)
@@ -214,7 +214,7 @@ static bool stays_behind(const Walks *w, const Op *op, const Op *before) {
 
 /* The op before which `op` may stand: of a store to what threads share as far up as it can go, else `op` itself. No
  * barrier is passed, so it is the same for what other threads do at that time. */
-static Op *raised(const Walks *w, Op *op) {
+static Op *raised(const StreamLoops *w, Op *op) {
   Op *to = op;
   if (op_array_written(op) >= 0 && op->code != OP_ASYNC_COPY && touches(w, op))
     while (to->prev && !stays_behind(w, op, to->prev))
@@ -223,7 +223,7 @@ static Op *raised(const Walks *w, Op *op) {
 }
 
 /* Moves such stores of `b` there. */
-static void raise_stores(const Walks *w, Block *b) {
+static void raise_stores(const StreamLoops *w, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
     Op *to = raised(w, op);
@@ -243,7 +243,7 @@ static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 static int64_t bytes_of_signals(const Kernel *k) { return threads_of(k) / WARP_LANES * 2 * type_size(TY_I64); }
 
 /* Finds the warps, and makes the signals ready, at the kernel's begin. */
-static void start_signals(Walks *w) {
+static void start_signals(StreamLoops *w) {
   Kernel *k = w->k;
   int64_t warps = threads_of(k) / WARP_LANES;
   Builder b = builder_before(w->c->arena, k->body->first);
@@ -266,9 +266,9 @@ static void start_signals(Walks *w) {
   build_barrier(&b);
 }
 
-/* Which signal of a pair barrier number `at` of walk `loop` is about, and the parity of its phase. The barriers so far
- * are `at` and those of the rounds before. */
-static void find_turn(const Walks *w, Builder *b, const Op *loop, int64_t at, Value **slot, Value **parity) {
+/* Which signal of a pair barrier number `at` of streaming loop `loop` is about, and the parity of its phase. The
+ * barriers so far are `at` and those of the rounds before. */
+static void find_turn(const StreamLoops *w, Builder *b, const Op *loop, int64_t at, Value **slot, Value **parity) {
   Value *two = number(b, 2), *rounds = build2(b, OP_DIV, loop->blocks[0]->args[0], number(b, w->stride));
   if (w->barriers % 2 == 0) {
     *slot = number(b, at % 2);
@@ -284,7 +284,7 @@ static void find_turn(const Walks *w, Builder *b, const Op *loop, int64_t at, Va
 
 /* The op of `barrier`'s block, or the barrier itself, before which its warp is done with what threads share. It stands
  * behind the waits that have taken the place of the barrier before. */
-static Op *done_before(const Walks *w, Op *barrier) {
+static Op *done_before(const StreamLoops *w, Op *barrier) {
   Op *at = barrier;
   while (at->prev && !op_is_barrier(at->prev) && !op_is_signal(at->prev) && !touches(w, at->prev) &&
          at->prev->code != OP_ASYNC_WAIT)
@@ -302,7 +302,7 @@ static int64_t to_barrier(const Op *op) {
 
 /* Is there enough to do between a warp's last access, once stores are raised, and barrier `barrier`, a step's last op?
  */
-static bool hides_enough(const Walks *w, Op *barrier) {
+static bool hides_enough(const StreamLoops *w, Op *barrier) {
   int64_t all = 0, loads = -1, behind = INT64_MAX;
   for (Op *op = barrier->prev; op && op->code != OP_BARRIER_NEAR; op = op->prev, all++) {
     if (!touches(w, op))
@@ -318,9 +318,9 @@ static bool hides_enough(const Walks *w, Op *barrier) {
   return 100 * (double)behind >= (double)(w->behind_least * all);
 }
 
-/* Are signals better in all walks? Of f64, which leaves every other place for an instruction free, they are; else if
- * they hide enough for what they take. */
-static bool is_worth_it(const Walks *w) {
+/* Are signals better in all streaming loops? Of f64, which leaves every other place for an instruction free, they are;
+ * else if they hide enough for what they take. */
+static bool is_worth_it(const StreamLoops *w) {
   for (int i = 0; i < w->n && w->bytes < 8; i++)
     for (Op *op = w->v[i]->blocks[0]->first; op; op = op->next)
       if (op->code == OP_BARRIER_NEAR && !hides_enough(w, op))
@@ -328,8 +328,8 @@ static bool is_worth_it(const Walks *w) {
   return true;
 }
 
-/* Puts signals in the place of `barrier`, number `at` of walk `loop`. */
-static void replace(const Walks *w, const Op *loop, Op *barrier, int64_t at) {
+/* Puts signals in the place of `barrier`, number `at` of streaming loop `loop`. */
+static void replace(const StreamLoops *w, const Op *loop, Op *barrier, int64_t at) {
   Value *slot, *parity;
   Builder b = builder_before(w->c->arena, done_before(w, barrier));
   b.loc = barrier->loc;
@@ -346,8 +346,8 @@ static void replace(const Walks *w, const Op *loop, Op *barrier, int64_t at) {
   op_unlink(barrier);
 }
 
-/* Replaces the barriers of walk `loop`. */
-static void replace_all(const Walks *w, const Op *loop) {
+/* Replaces the barriers of streaming loop `loop`. */
+static void replace_all(const StreamLoops *w, const Op *loop) {
   int64_t at = 0;
   for (Op *op = loop->blocks[0]->first, *next; op; op = next) {
     next = op->next;
@@ -360,10 +360,10 @@ static void replace_all(const Walks *w, const Op *loop) {
 
 /* Does the kernel's work; true if there was some. */
 static bool signal_early(PassContext *c, Module *m, Kernel *k, int64_t behind) {
-  Walks w = {.c = c, .k = k, .ok = true, .behind_least = behind};
+  StreamLoops w = {.c = c, .k = k, .ok = true, .behind_least = behind};
   bool near = false, others = false;
   look_for_barriers(k->body, &near, &others);
-  if (!near || !c->target->bulk_copy || find_walks(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
+  if (!near || !c->target->bulk_copy || find_stream_loops(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
     return false;
   find_crossing_arrays(&w, m);
   if (!is_worth_it(&w) || kernel_shared_bytes(k) + bytes_of_signals(k) > c->target->max_shared_bytes)
@@ -383,7 +383,7 @@ Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o
   for (int i = 0; i < m->nkernels; i++) {
     block_renumber(m->kernels[i].body, 0);
     if (signal_early(c, m, &m->kernels[i], behind)) {
-      pass_stat(c, 1, "early-signals", "walks whose warps tell their neighbours early in kernel %s",
+      pass_stat(c, 1, "early-signals", "streaming loops whose warps tell their neighbours early in kernel %s",
                 m->kernels[i].name);
       simplify_kernel(c, m, &m->kernels[i]);
     }

@@ -103,16 +103,16 @@ static Affine narrow_bound(Idle *x, Affine bound) {
 /* ---------------------------------------------------------------- places */
 
 /* How blocks are numbered along a dimension, as lets. A number of it has idle blocks from `first` on, `inner` of them,
- * and then, from `into` on, none: there are `rim` blocks for each of the former in the dimensions behind, and `all` for
- * another. The blocks of those with idle ones are numbered from `before` to `behind`. per_all, per_rim: 2^31 - 1
+ * and then, from `into` on, none: there are `border` blocks for each of the former in the dimensions behind, and `all`
+ * for another. The blocks of those with idle ones are numbered from `before` to `behind`. per_all, per_border: 2^31 - 1
  * divided by the one and the other. */
 typedef struct Line {
-  Affine all, rim, first, inner, into, before, behind, per_all, per_rim;
+  Affine all, border, first, inner, into, before, behind, per_all, per_border;
 } Line;
 
-/* A let of how many blocks there are for a number along dimension `d`: one with idle blocks (`rim`) or another.
+/* A let of how many blocks there are for a number along dimension `d`: one with idle blocks (`border`) or another.
  * line[e] of the dimensions e behind d are made. */
-static Affine each_let(Idle *x, const Line *line, int d, bool rim) {
+static Affine each_let(Idle *x, const Line *line, int d, bool border) {
   const Kernel *k = x->k;
   Builder b = new_let(x);
   Value *all = number(&b, 1), *hole = all;
@@ -120,7 +120,7 @@ static Affine each_let(Idle *x, const Line *line, int d, bool rim) {
     all = times(&b, all, build_count(&b, x->m, k->extent[e], k->tile[e]));
     hole = times(&b, hole, wide(&b, line[e].inner));
   }
-  return rim ? add_let(x, &b, "rim", d, build2(&b, OP_SUB, all, hole)) : add_let(x, &b, "all", d, all);
+  return border ? add_let(x, &b, "rim", d, build2(&b, OP_SUB, all, hole)) : add_let(x, &b, "all", d, all);
 }
 
 /* A let of 2^31 - 1 divided by `by`. */
@@ -143,16 +143,16 @@ static void make_line(Idle *x, const Inner *inner, Line *line, int d) {
   if (d == x->k->rank - 1)
     return;
   l->all = each_let(x, line, d, false);
-  l->rim = each_let(x, line, d, true);
+  l->border = each_let(x, line, d, true);
   b = new_let(x);
   l->into = add_let(x, &b, "into", d, build2(&b, OP_ADD, wide(&b, l->first), wide(&b, l->inner)));
   b = new_let(x);
   l->before = add_let(x, &b, "before", d, times(&b, wide(&b, l->first), wide(&b, l->all)));
   b = new_let(x);
-  Value *rims = times(&b, wide(&b, l->inner), wide(&b, l->rim));
-  l->behind = add_let(x, &b, "behind", d, build2(&b, OP_ADD, wide(&b, l->before), rims));
+  Value *borders = times(&b, wide(&b, l->inner), wide(&b, l->border));
+  l->behind = add_let(x, &b, "behind", d, build2(&b, OP_ADD, wide(&b, l->before), borders));
   l->per_all = per_let(x, "per", d, l->all);
-  l->per_rim = per_let(x, "share", d, l->rim);
+  l->per_border = per_let(x, "share", d, l->border);
 }
 
 static Value *choose(Builder *b, Value *which, Value *x, Value *y) { return build3(b, OP_SELECT, which, x, y); }
@@ -171,18 +171,18 @@ static Value *build_quotient(Builder *b, Value *x, Value *by, Value *per, Value 
 }
 
 /* The number along the dimension of `l`, not the last one, of block *left among those for one number of the dimensions
- * before it; *left becomes its number among those for that. *rimmed, whether all dimensions before are in the hole
+ * before it; *left becomes its number among those for that. *bordered, whether all dimensions before are in the hole
  * (NULL: there are none), becomes whether this is, too. */
-static Value *build_place(Builder *b, const Line *l, Value **left, Value **rimmed) {
+static Value *build_place(Builder *b, const Line *l, Value **left, Value **bordered) {
   Value *low = build2(b, OP_LT, *left, of(b, l->before)), *middle = build2(b, OP_LT, *left, of(b, l->behind));
-  if (*rimmed)
-    low = build2(b, OP_OR, low, build1(b, OP_NOT, *rimmed));
-  *rimmed = build2(b, OP_AND, build1(b, OP_NOT, low), middle);
+  if (*bordered)
+    low = build2(b, OP_OR, low, build1(b, OP_NOT, *bordered));
+  *bordered = build2(b, OP_AND, build1(b, OP_NOT, low), middle);
   Value *none = build_int(b, TY_I32, 0);
   Value *from = choose(b, low, none, choose(b, middle, of(b, l->before), of(b, l->behind)));
   Value *first = choose(b, low, none, choose(b, middle, of(b, l->first), of(b, l->into)));
-  Value *each = choose(b, *rimmed, of(b, l->rim), of(b, l->all));
-  Value *per = choose(b, *rimmed, of(b, l->per_rim), of(b, l->per_all));
+  Value *each = choose(b, *bordered, of(b, l->border), of(b, l->all));
+  Value *per = choose(b, *bordered, of(b, l->per_border), of(b, l->per_all));
   Value *place = build_quotient(b, build2(b, OP_SUB, *left, from), each, per, left);
   return build2(b, OP_ADD, place, first);
 }
@@ -193,11 +193,11 @@ static void build_places(Idle *x, Builder *b, const Inner *inner, Value **places
   Line line[MAX_RANK];
   for (int d = last; d >= 0; d--)
     make_line(x, inner, line, d);
-  Value *left = build_convert(b, TY_I32, build_dim(b, OP_BLOCK, last)), *rimmed = NULL;
+  Value *left = build_convert(b, TY_I32, build_dim(b, OP_BLOCK, last)), *bordered = NULL;
   for (int d = 0; d < last; d++)
-    places[d] = build_place(b, &line[d], &left, &rimmed);
+    places[d] = build_place(b, &line[d], &left, &bordered);
   Value *jumps = build2(b, OP_GE, left, of(b, line[last].first));
-  jumps = rimmed ? build2(b, OP_AND, rimmed, jumps) : jumps;
+  jumps = bordered ? build2(b, OP_AND, bordered, jumps) : jumps;
   places[last] = choose(b, jumps, build2(b, OP_ADD, left, of(b, line[last].inner)), left);
 }
 
@@ -421,7 +421,7 @@ void idle_leave_out(PassContext *c, Module *m, Kernel *k) {
   inner_settle(m, k, inner);
   build_places(&x, &b, inner, places);
   put_places(&x, before, places);
-  k->hollow = true;
+  k->leaves_out = true;
   for (int d = 0; d < k->rank; d++)
     k->without[d] = inner[d].extent;
   simplify_kernel(c, m, k);

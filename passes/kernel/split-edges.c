@@ -154,7 +154,7 @@ static bool has_long_edges(const Kernel *k) {
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
-  return (together || has_long_edges(k)) && !k->hollow && !k->idles;
+  return (together || has_long_edges(k)) && !k->leaves_out && !k->idles;
 }
 
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
@@ -290,34 +290,34 @@ static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t ov
 }
 
 /* What the search for an edge block's place knows: `left`, its number among the blocks that it may still be; `all`, how
- * many blocks there are for one number along dimension d, and `rim`, how many of those are not interior if that number
- * is one of interior blocks; `rimmed`, whether it is one in all dimensions before d (NULL: it is). */
+ * many blocks there are for one number along dimension d, and `border`, how many of those are not interior if that
+ * number is one of interior blocks; `bordered`, whether it is one in all dimensions before d (NULL: it is). */
 typedef struct Search {
   Builder *b;
-  Value *left, *rimmed, *all[MAX_RANK], *rim[MAX_RANK];
+  Value *left, *bordered, *all[MAX_RANK], *border[MAX_RANK];
 } Search;
 
 /* x if all dimensions before are those of interior blocks, else y. */
-static Value *if_rimmed(Search *s, Value *x, Value *y) {
-  return s->rimmed ? build3(s->b, OP_SELECT, s->rimmed, x, y) : x;
+static Value *if_bordered(Search *s, Value *x, Value *y) {
+  return s->bordered ? build3(s->b, OP_SELECT, s->bordered, x, y) : x;
 }
 
 /* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have
- * `all` blocks each, then come those with `rim`, then again with `all`; in the last dimension that is 1, 0 and 1. */
+ * `all` blocks each, then come those with `border`, then again with `all`; in the last dimension that is 1, 0 and 1. */
 static Value *build_place(Search *s, int d, bool last, Value *first, Value *inner) {
   Builder *b = s->b;
-  Value *before = mul(b, first, s->all[d]), *beside = mul(b, inner, s->rim[d]);
+  Value *before = mul(b, first, s->all[d]), *beside = mul(b, inner, s->border[d]);
   Value *low = build2(b, OP_LT, s->left, before);
   Value *at = build3(b, OP_SELECT, low, s->left, add(b, s->left, sub(b, mul(b, inner, s->all[d]), beside)));
-  at = if_rimmed(s, at, s->left);
+  at = if_bordered(s, at, s->left);
   if (last)
     return at;
   Value *middle = build2(b, OP_AND, build1(b, OP_NOT, low), build2(b, OP_LT, s->left, add(b, before, beside)));
-  middle = s->rimmed ? build2(b, OP_AND, s->rimmed, middle) : middle;
+  middle = s->bordered ? build2(b, OP_AND, s->bordered, middle) : middle;
   at = build3(b, OP_SELECT, middle, sub(b, s->left, before), at);
-  Value *each = build3(b, OP_SELECT, middle, s->rim[d], s->all[d]), *place = build2(b, OP_DIV, at, each);
+  Value *each = build3(b, OP_SELECT, middle, s->border[d], s->all[d]), *place = build2(b, OP_DIV, at, each);
   s->left = sub(b, at, mul(b, place, each));
-  s->rimmed = middle;
+  s->bordered = middle;
   return add(b, place, build3(b, OP_SELECT, middle, first, number(b, 0)));
 }
 
@@ -329,7 +329,7 @@ static void build_edge_places(Builder *b, const Module *m, const Kernel *k, cons
     count[d] = build_count(b, m, k->extent[d], k->over[d], k->tile[d]);
     interior[d] = build_count(b, m, inner[d].extent, 0, k->tile[d]);
     s.all[d] = all;
-    s.rim[d] = sub(b, all, hole);
+    s.border[d] = sub(b, all, hole);
     all = mul(b, all, count[d]);
     hole = mul(b, hole, interior[d]);
   }
@@ -381,7 +381,7 @@ static void split_kernel(Module *m, int i, Split *s) {
     memcpy(edge.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);
   keep_version(edge.body, place, 1);
   inner_renumber(&edge, before, places);
-  edge.hollow = true;
+  edge.leaves_out = true;
   inner_alone(m, k, s->versions, s->inner);
   for (int d = 0; d < k->rank; d++) {
     k->extent[d] = edge.without[d] = s->inner[d].extent;

@@ -407,7 +407,7 @@ static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inn
   const Op *interior = interior_of(k);
   Block *body = interior ? interior->blocks[0] : k->body;
   Thin t = {.a = {.arena = c->arena}};
-  if (!makes_steps(m, k) || k->hollow || block_has_signals(k->body) || (!inner && inner_ops(body) > MOST_OPS))
+  if (!makes_steps(m, k) || k->leaves_out || block_has_signals(k->body) || (!inner && inner_ops(body) > MOST_OPS))
     return t;
   t.a.ranges = ranges_new(c->arena, m, k, k->body);
   t.scalars = default_scalars(m);

@@ -21,9 +21,9 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and may its tiles be chosen? */
 bool schedule_depends_on_size(const Schedule *s);
-/* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of walks? */
+/* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of streamed tiles? */
 bool schedule_size_is_large(const Schedule *s, int rank);
-/* Are rows of walked tiles among it, so that on large grids they depend on the size, whatever else is given? */
+/* Are rows of streamed tiles among it, so that on large grids they depend on the size, whatever else is given? */
 bool schedule_rows_are_open(const Schedule *s);
 /* Does the schedule give a number of time steps, and leave family and tiles open? */
 bool schedule_gives_steps(const Schedule *s);

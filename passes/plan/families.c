@@ -5,7 +5,7 @@
  * edges that are apart included. */
 static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, const Schedule *s, int rank, bool whole) {
   bool apart = s->edges != EDGES_ALONG;
-  bool near = f->walked && s->barriers != BARRIERS_BLOCK, walks = f->walked && apart && rank == MAX_RANK;
+  bool near = f->streamed && s->barriers != BARRIERS_BLOCK, streams = f->streamed && apart && rank == MAX_RANK;
   if (f->tiled)
     str_add(p, ",shared-alloc,barriers");
   if (f->tiled && near)
@@ -14,7 +14,7 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
   if (f->tiled && !whole)
     str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)
-    str_addf(p, ",specialize%s,simplify%s,thin-regions", walks ? ",split-walks" : "", apart ? ",split-edges" : "");
+    str_addf(p, ",specialize%s,simplify%s,thin-regions", streams ? ",split-loops" : "", apart ? ",split-edges" : "");
   if (f->tiled && whole && near && rank == MAX_RANK && t->bulk_copy)
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }

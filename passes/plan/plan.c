@@ -16,7 +16,7 @@
  * mistake gets an error with line and cause; one that the program or the target does not allow, an error that names the
  * knob and the reason. If some knobs are given, here or as options, and the usual choice of the others does not fit,
  * all that these may be is looked at (`complete.c`), and what computes least for each point that it stores is taken. A
- * plan in a module must be complete. Where a plan came with a `.sir` file and `plan` does not run, the lowering checks
+ * plan in a module must be complete. Where a plan stands in a `.sir` file and `plan` does not run, the lowering checks
  * it. A pass that is given an option of its own (`fuse(cuts=)`, `time-tile(t=)` with another number) ends the plan: the
  * lowering then decides for itself, as it does in a pipeline without `plan`. What `plan` plans for consists of scalars
  * and rotates its levels itself: `scalarize` and `history` run before it.
@@ -35,7 +35,7 @@
  * large enough for it. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/choose/cpu-stream.h"
 #include "passes/registry.h"
 
 #include <inttypes.h>
@@ -45,16 +45,16 @@
 
 /* ---- remarks */
 
-/* Says which of the groups of the step of `m` are not walked under schedule `s`, and why. */
+/* Says which of the groups of the step of `m` are not streamed under schedule `s`, and why. */
 static void remark_groups(PassContext *c, const Module *m, const Schedule *s) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   for (int i = 0, k, g = 0; i < n && s->ngroups > 1; i += k, g++) {
     Schedule none;
     k = group_length(n - i, st + i);
-    const char *why = schedule_walk(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
+    const char *why = schedule_streamed(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
     if (why)
-      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s",
+      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not streamed: %s",
                   cut_text(c->arena, m, k, st + i), why);
   }
 }
@@ -64,14 +64,14 @@ static void remark_overlapped(PassContext *c, const Module *m) {
   if (!diags_remarks_enabled(c->diags))
     return;
   const char *why = stream_is_not_better(c, m, c->schedule, INT64_MAX);
-  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s",
+  diag_remark(c->diags, no_loc(), "tiles overlap and are not streamed: %s",
               why ? why : "there are too few steps to make");
 }
 
 /* ---- the tile of a module that is cut and repeated */
 
-/* The schedule of overlapped tiles for the steps that remain behind walked ones, one at a time, and the block of inits,
- * as `want` says or as it is by itself. NULL after an error: there is none, and it is needed. */
+/* The schedule of overlapped tiles for the steps that remain behind streamed ones, one at a time, and the block of
+ * inits, as `want` says or as it is by itself. NULL after an error: there is none, and it is needed. */
 static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule *want) {
   static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
   int32_t n;
@@ -85,15 +85,15 @@ static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule
   return rest;
 }
 
-/* Walked tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these are
- * better; of another number of time steps a block says nothing, which need not even be larger than the halo. */
-static bool plan_walked(PassContext *c, const Module *m, Schedule *s) {
+/* Streamed tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these
+ * are better; of another number of time steps a block says nothing, which need not even be larger than the halo. */
+static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   bool open = want.family == FAMILY_AUTO;
   want.T = open ? 0 : m->time_tile;
   if (!schedule_resolve(c, m, &want, s))
     return false;
-  if (family_row(s->family)->walked) {
+  if (family_row(s->family)->streamed) {
     s->rest = plan_rest(c, m, want.rest);
     remark_groups(c, m, s);
     return s->rest != NULL;
@@ -106,7 +106,7 @@ static bool plan_walked(PassContext *c, const Module *m, Schedule *s) {
 }
 
 /* Overlapped tiles, or none, for module `m`, which was cut and tiled. */
-static bool plan_unwalked(PassContext *c, const Module *m, Schedule *s) {
+static bool plan_unstreamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   if (family_row(want.family)->tiled)
     want.T = c->target->simt || m->time_tile > 1 ? m->time_tile : want.T;
@@ -114,8 +114,8 @@ static bool plan_unwalked(PassContext *c, const Module *m, Schedule *s) {
 }
 
 bool plan_tile(PassContext *c, const Module *m, Schedule *s) {
-  bool walked = c->schedule->family == FAMILY_AUTO || family_row(c->schedule->family)->walked;
-  if (!(walked ? plan_walked : plan_unwalked)(c, m, s))
+  bool streamed = c->schedule->family == FAMILY_AUTO || family_row(c->schedule->family)->streamed;
+  if (!(streamed ? plan_streamed : plan_unstreamed)(c, m, s))
     return false;
   const Family *f = family_row(s->family);
   if (c->target->simt && f->tiled)
@@ -148,31 +148,31 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
     return;
   if (plan_is_naive(m, want, &tile))
     tile = (Schedule){.family = FAMILY_NAIVE};
-  else if (want->family == FAMILY_AUTO && !family_row(tile.family)->walked && c->target->simt)
-    diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: that is better on a small grid");
+  else if (want->family == FAMILY_AUTO && !family_row(tile.family)->streamed && c->target->simt)
+    diag_remark(c->diags, no_loc(), "tiles overlap and are not streamed: that is better on a small grid");
   *want = tile;
 }
 
 /* Does `want` say anything of tiles: more than a cut? */
 static bool says_tile(const Schedule *want) { return schedule_says_any(want, KNOBS_NUMBERS | KNOBS_WORDS); }
 
-/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, a walk
- * would make no more than a step, and these loops are expected to take less than tiles? */
+/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, a streamed
+ * tile would make no more than a step, and these loops are expected to take less than tiles? */
 static bool is_better_apart(PassContext *c, const Module *m, const Schedule *want) {
   const Reduction *by;
   return !c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) &&
          loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most_levels(m, &by));
 }
 
-/* Were tiles over warps compared with what plan `s` comes to: with walks, and on grids so small that what is counted
- * decides alone with overlapped tiles, which are compared with walks there? */
+/* Were warp pipelines compared with what plan `s` comes to: with streamed tiles, and on grids so small that what is
+ * counted decides alone with overlapped tiles, which are compared with streamed tiles there? */
 static bool rivals_warps(const Schedule *want, const Schedule *s) {
   return s->family == FAMILY_STREAM ||
          (s->family == FAMILY_OVERLAP && (double)want->size[0] * (double)want->size[1] < tuning.many_rounds[1]);
 }
 
-/* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks or what
- * is chosen beside them, and that was measured to be faster. */
+/* Makes plan `s` of module `m`, which is cut, a warp pipeline where all was left open, it came to streamed tiles
+ * or what is chosen beside them, and that was measured to be faster. */
 static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule, first;
   PassContext with = *c;
@@ -181,7 +181,7 @@ static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
     return true;
   want.family = FAMILY_WARPS;
   with.schedule = &want;
-  diag_remark(c->diags, no_loc(), "time runs over warps: that is faster than tiles that are walked");
+  diag_remark(c->diags, no_loc(), "time runs over warps: that is faster than tiles that are streamed");
   return schedule_resolve(&with, m, &want, &first) && plan_tile(&with, plan_tiled_copy(m, first.T), s);
 }
 

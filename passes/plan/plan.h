@@ -13,21 +13,20 @@
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
  *   why.c             why, for people (choose/compare.h)
  *   schedule-model.c  schedules compared by what their kernels take
- *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h, choose/walk.h):
- *   legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
- *   schedule-tile.c   blocks and elements of overlapped tiles
- *   schedule-stream.c tiles that are walked by threads
- *   schedule-walk.c   tiles that one thread walks
+ *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h,
+ * choose/cpu-stream.h): legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any
+ * family schedule-tile.c   blocks and elements of overlapped tiles schedule-stream.c tiles that are streamed by threads
+ *   schedule-cpu-stream.c   tiles that one thread streams
  *   schedule-warps.c  pipelines of warps in time
- *   schedule-rounds.c rows of a walk for a grid of known size
+ *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
  *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
  *   cost.c            a candidate, by what is counted of it, or why it is none
- *   step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
+ *   step-work.c, tile-work.c, stream-work.c, kernel-work.c, launch-work.c   what it does
  *   registers.c, kernel-live.c                                            what registers it takes
- *   walk-cost.c       the time of tiles that one thread walks
+ *   cpu-stream-cost.c       the time of tiles that one thread streams
  *   fuse-cost.c       of a launch, by its accesses
  *   model.c           of a finished kernel
  *   The numbers of all of this that were found by measuring are in base/tuning.def.

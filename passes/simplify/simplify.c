@@ -386,7 +386,7 @@ static int table_bits(int32_t n) {
   return bits;
 }
 
-/* One walk and one sweep over `body`. */
+/* One traversal and one sweep over `body`. */
 static void run_round(Simplifier *s, Block *body) {
   ArenaMark mark = arena_mark(s->scratch);
   s->changed = false;

@@ -1,5 +1,5 @@
-/* passes/simplify/simplify.h: what simplify.c (the walk: merging, splicing, removing) and fold.c (one op by itself)
- * share. */
+/* passes/simplify/simplify.h: what simplify.c (the traversal: merging, splicing, removing) and fold.c (one op by
+ * itself) share. */
 #ifndef STC_PASSES_SIMPLIFY_H
 #define STC_PASSES_SIMPLIFY_H
 
@@ -10,7 +10,7 @@ typedef struct SimplifyStats {
   int64_t folded, merged, spliced, removed;
 } SimplifyStats;
 
-/* An op that later equal ones are replaced by, while its block is being walked. */
+/* An op that later equal ones are replaced by, while its block is being streamed. */
 typedef struct Available {
   Op *op;
   uint64_t hash;

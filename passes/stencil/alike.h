@@ -26,7 +26,7 @@ typedef enum Order { ORDER_APART, ORDER_SAME, ORDER_ANY } Order;
 
 /* A piece looked at. v: its values by id; root[c]: is the class whose first member is c to be kept? low, high: the
  * least and largest offset of its members from the first. order: which of its values are alike; field: what keeping a
- * class costs at a point, in additions; call: what a function of a library takes beside what is said of it; once: roots
+ * class costs at a point, in additions; call: what a function of a library takes beside what applies to it; once: roots
  * are not computed in each step, and each field that the piece reads costs as much as one that keeps a class. */
 typedef struct Alike {
   Module *m;

@@ -19,7 +19,7 @@ typedef struct Interval {
   Affine lo, hi;
 } Interval;
 
-/* Ways to bound values, of which each may tell what the others do not: the point from below by the grid, in which its
+/* Ways to bound values, each of which may tell what the others do not: the point from below by the grid, in which its
  * region lies, instead of by the region; a minimum or maximum of values that cannot be compared by the second of them
  * instead of the first. */
 enum { BY_GRID = 1, BY_SECOND = 2, WAYS = 4 };

@@ -55,7 +55,7 @@ static bool must_be_there(const Field *f) { return f->temp || f->outside == OUTS
 
 /* Calls access_reach for all accesses of `st` and raises `out[field]` (if `back`: the reach of the reader's extent `x`)
  * or `x` (by the depth of fields, where they must be there). False after an error. */
-static bool walk_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back, Diags *diags) {
+static bool trace_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back, Diags *diags) {
   for (int k = 0; k < st->npieces; k++)
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
       for (int d = 0; op->code == OP_ACCESS && d < p->m->grid.rank; d++) {
@@ -92,7 +92,7 @@ static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach
     Extent x = {{0}, {0}};
     for (int t = 0; t < list[i].ntargets; t++)
       join(&x, &need[list[i].targets[t]]);
-    if (!walk_reach(p, &list[i], &x, need, true, d))
+    if (!trace_reach(p, &list[i], &x, need, true, d))
       return false;
   }
   for (int f = 0; f < m->nfields; f++)
@@ -105,7 +105,7 @@ static bool find_depths(const Parts *p, const Stencil *list, int n, Extent *dept
   Module *m = p->m;
   Extent *fields = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
   for (int i = 0; i < n; i++) {
-    if (!walk_reach(p, &list[i], &depth[i], fields, false, d))
+    if (!trace_reach(p, &list[i], &depth[i], fields, false, d))
       return false;
     for (int t = 0; t < list[i].ntargets; t++)
       if (m->fields[list[i].targets[t]].temp)

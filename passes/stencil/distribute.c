@@ -249,7 +249,7 @@ static void distribute_fields(Parts *p) {
   }
 }
 
-/* Declares what launches give out. Rows are not cut anew: lanes and vectors begin where they do. */
+/* Declares what launches store. Rows are not cut anew: lanes and vectors begin where they do. */
 static void add_gives(Parts *p) {
   Module *m = p->m;
   p->part->gives = m->grid;

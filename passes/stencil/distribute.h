@@ -1,7 +1,7 @@
 /* passes/stencil/distribute.h: what the files of pass distribute share.
  *
  *   distribute.c        the pass: hidden params, regions, fields
- *   distribute-ring.c   which fields go around, stencils taken apart by that
+ *   distribute-ring.c   which fields go around, and the stencils taken apart for it
  *   distribute-reach.c  how many ghost cells a step needs, how deep a stencil computes
  *   distribute-inside.c what lies inside of what, as launch checks
  *   distribute-watch.c  what reductions and probes look at

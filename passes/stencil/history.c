@@ -31,7 +31,7 @@
 #include "passes/registry.h"
 
 /* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k]
- * its past k, levels[f][K + 1] the temp field that holds past K once the levels have moved on, -1 as long as nobody
+ * its past k, levels[f][K + 1] the temp field that holds past K once the levels have rotated, -1 as long as nobody
  * needs it. writer[f] is the number of the first stencil that writes f, nstencils if none does. */
 typedef struct History {
   Module *m;
@@ -155,7 +155,7 @@ static int32_t last_level_of(History *h, int f) {
   return h->levels[f][K + 1] = n - 1;
 }
 
-/* Makes stencil number `i` read levels as they are then: moved on, for fields written by then. */
+/* Makes stencil number `i` read levels as they are then: rotated, for fields written by then. */
 static void move_accesses(History *h, int i) {
   Module *m = h->m;
   for (int k = 0; k < m->stencils[i].npieces; k++)
@@ -183,7 +183,7 @@ static void add_moves(const History *h, int i, int *n, Stencil **list) {
   }
 }
 
-/* The pass: a module without history, or whose levels are moved on already, stays as it is. */
+/* The pass: a module without history, or whose levels rotate already, stays as it is. */
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o) {
   History h = {.m = m};
   Stencil *stencils = NULL;

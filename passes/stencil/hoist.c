@@ -158,7 +158,7 @@ static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
     add_root(l, box, op->operands[i]->id, deep ? deep - 1 : 0, seen);
 }
 
-/* Looks at piece `piece` of stencil `st`: which values to keep, `deep` ops below those that what is not still reads;
+/* Looks at piece `piece` of stencil `st`: which values to keep, `deep` ops below those that values which change read;
  * `apart`: each in a field of its own. */
 static Look look_at(const Hoist *h, int st, int piece, int deep, bool apart) {
   const Piece *p = &h->m->stencils[st].pieces[piece];

@@ -29,7 +29,8 @@
 enum { MANY_USES = 8 };
 
 /* An op; its result has its number. pending: operands that are not made yet; uses: ops to come that take its result;
- * need: words alive while it is made of what is not there yet. Each operand counts once, and constants not at all. */
+ * need: words alive while it is made of operands that are not there yet. Each operand counts once, and constants not at
+ * all. */
 typedef struct Node {
   Op *op;
   int32_t pending, uses, words, need, first_user, nusers;

@@ -55,7 +55,7 @@ static void find_shared(Share *s) {
   }
 }
 
-/* Marks the roots: shared classes that are used by what is not shared, floats that take long enough. */
+/* Marks the roots: shared classes that values which are not shared use, floats that take long enough. */
 static void find_roots(Share *s, const Block *body) {
   Alike *a = &s->a;
   for (const Op *op = body->first; op; op = op->next)

@@ -202,7 +202,7 @@ static bool holds_numbers(const WarpLevel *e, const WarpShape *w) {
 static int32_t boundary_cost(const WarpLevel *e, const WarpShape *w) {
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > w->X,
        roots = warps_roots(e) && warps_largest(e) == 4;
-  return (int32_t)(most || roots ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+  return (int32_t)(most || roots ? tuning.strip_slow_edge_row : tuning.strip_edge_row);
 }
 
 /* Chooses the rows of a group of `w`; how many of the first of these may be written out. */
@@ -235,7 +235,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   w.move.prefetch = SAID(s, MAP_PREFETCH, early_rows(e, &w));
   w.held = holds_numbers(e, &w);
   w.boundary = SAID(s, MAP_BOUNDARY, boundary_cost(e, &w));
-  w.ragged = SAID(s, MAP_RAGGED, (int32_t)tuning.strip_slow_rim_row);
+  w.ragged = SAID(s, MAP_RAGGED, (int32_t)tuning.strip_slow_edge_row);
   w.end_rows = SAID(s, MAP_ENDS, (int32_t)tuning.strip_end);
   return w;
 }

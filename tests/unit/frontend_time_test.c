@@ -74,7 +74,7 @@ static const FrontendCase cases[] = {
      "2:7: warning: no stencil writes 'U', so its older levels soon are what it is; make it an input field without "
      "history\n"},
     {"old_target", WAVE "stencil s(U, U@1)[G] { U = U; U@1 = U; }\n",
-     "4:14: error: 'U@1': older levels move on by themselves; only an init sets them\n"},
+     "4:14: error: 'U@1': older levels rotate by themselves; only an init sets them\n"},
     {"old_target_beyond", WAVE "init i(U@3)[G] = 1;\n" STEP "U;\n",
      "4:8: error: 'U@3' is not kept: the field has history 2; declare it with 'history 3'\n"},
     {"old_target_undeclared", WAVE "init i(U)[G] { U = 1; U@1 = 2; }\n" STEP "U;\n",

@@ -189,7 +189,7 @@ static void test_count(void **state) {
       &q,
       (Schedule){.family = FAMILY_STREAM, .T = 4, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 32, .ahead = 4});
   assert_null(dropped(&q, k));
-  assert_float_equal(walk_load(&CARD, k.of->walk, &k.s, q.want.size).blocks, 16 * 10, 0);
+  assert_float_equal(stream_load(&CARD, k.of->stream, &k.s, q.want.size).blocks, 16 * 10, 0);
 }
 
 /* Tiles that are fitted to the grid are counted as the fewer that they are; and walks of planes that begin or end at
@@ -206,15 +206,15 @@ static void test_fitted(void **state) {
                 .ahead = 4,
                 .tiles = TILES_EVEN};
   PlanCandidate k = candidate(&q, s);
-  LaunchLoad even = walk_load(&CARD, k.of->walk, &k.s, q.want.size);
+  LaunchLoad even = stream_load(&CARD, k.of->stream, &k.s, q.want.size);
   assert_float_equal(even.blocks, 2 * 8 * 10, 0);
   k.s.tiles = TILES_FITTED;
-  LaunchLoad fitted = walk_load(&CARD, k.of->walk, &k.s, q.want.size);
+  LaunchLoad fitted = stream_load(&CARD, k.of->stream, &k.s, q.want.size);
   assert_float_equal(fitted.blocks, 2 * 7 * 9, 0);
   int64_t small[MAX_RANK] = {256, 256, 256};
-  assert_float_equal(walk_load(&CARD, k.of->walk, &k.s, small).blocks, 1 * 4 * 5, 0);
+  assert_float_equal(stream_load(&CARD, k.of->stream, &k.s, small).blocks, 1 * 4 * 5, 0);
   k.s.chunk = 512;
-  LaunchLoad once = walk_load(&CARD, k.of->walk, &k.s, q.want.size);
+  LaunchLoad once = stream_load(&CARD, k.of->stream, &k.s, q.want.size);
   double rows = 256 + (double)(k.of->p->halo.lo[0] + k.of->p->last), longer = (rows + 256) / rows;
   assert_float_equal(once.work.instructions / fitted.work.instructions, longer, 0.02);
 }
@@ -241,7 +241,8 @@ static void compare_work(Fixture *f, int rank, Schedule s) {
   Module *m = jacobi(f, rank);
   PlanQuery q = question(&c, m, FAMILY_AUTO, rank == 1 ? 1 << 24 : 1 << 14);
   PlanCandidate k = candidate(&q, s);
-  LaunchLoad n = k.of->walk ? walk_load(&CARD, k.of->walk, &s, q.want.size) : tile_load(k.of->tile, &s, q.want.size);
+  LaunchLoad n =
+      k.of->stream ? stream_load(&CARD, k.of->stream, &s, q.want.size) : tile_load(k.of->tile, &s, q.want.size);
   KernelWork was = n.work, is = lowered_work(&c, m, &s);
   assert_int_equal(was.threads, is.threads);
   assert_float_equal(was.instructions / is.instructions, 1, 0.4);
@@ -278,7 +279,7 @@ static void test_registers(void **state) {
   RegisterNeed loop = {.live = 100, .early = 100, .addresses = 4, .rounds = true},
                straight = {.live = 100, .early = 120}, few = {.live = 20, .early = 20, .several = true};
   int32_t spilled;
-  assert_int_equal(model_registers(&CARD, 32, &loop, &spilled), (int)(4 + tuning.walk_live * 100));
+  assert_int_equal(model_registers(&CARD, 32, &loop, &spilled), (int)(4 + tuning.stream_live * 100));
   assert_int_equal(spilled, 0);
   assert_int_equal(model_registers(&CARD, 32, &straight, &spilled),
                    (int)(tuning.point_base + 100 + tuning.point_early * 20));
@@ -286,10 +287,10 @@ static void test_registers(void **state) {
   RegisterNeed tests = loop, exchanged = {.live = 100, .early = 100, .several = true, .exchanged = true};
   TargetInfo places = CARD;
   tests.conditions = 27;
-  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.walk_live * 100));
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.stream_live * 100));
   places.conditions = 7;
   assert_int_equal(model_registers(&places, 32, &tests, &spilled),
-                   (int)(4 + tuning.walk_live * 100 + tuning.condition_live * 20));
+                   (int)(4 + tuning.stream_live * 100 + tuning.condition_live * 20));
   tests.rounds = false;
   assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(tuning.point_base + 100));
   assert_int_equal(model_registers(&CARD, 32, &exchanged, &spilled), (int)(tuning.exchanged_live * 100));
@@ -362,7 +363,7 @@ static void test_line(void **state) {
   PlanQuery q = question(&c, jacobi(f, 1), FAMILY_AUTO, 1 << 20);
   Schedule s = {.family = FAMILY_STREAM, .T = 16, .block = {32, 1, 1}, .elems = {8, 1, 1}, .chunk = 1, .ahead = 1};
   PlanCandidate k = candidate(&q, s);
-  LaunchLoad load = walk_load(&CARD, k.of->walk, &k.s, q.want.size);
+  LaunchLoad load = stream_load(&CARD, k.of->stream, &k.s, q.want.size);
   plan_cost(&q, &k);
   assert_true(!k.dropped && load.straight == load.work.instructions);
   assert_float_equal(k.seconds, model_counted_launch(&CARD, &load).seconds / 16, 0);
@@ -434,7 +435,7 @@ static void test_dropped(void **state) {
   q = question(&c, jacobi(f, 3), FAMILY_AUTO, 768);
   s = (Schedule){.family = FAMILY_STREAM, .T = 4, .block = {1, 16, 16}, .elems = {1, 5, 4}, .chunk = 128, .ahead = 4};
   assert_string_equal(dropped(&q, candidate(&q, s)),
-                      "so few warps are slow to begin: that pays for long walks only, all of which are there at once");
+                      "so few warps are slow to begin: that pays for long chunks only, all of which are there at once");
 }
 
 /* Whether what a launch moves stays in the cache goes by the target's, if it tells that. */

@@ -10,8 +10,8 @@
  * In rank 3 up to 2^25 points blocks of 4 to 16 warps, lines of a warp, a half or a quarter of one, 1 to 4 lines and 2
  * or 4 cells a thread, 16 to 128 planes are compared (`small_planes`). What a streamed tile of planes does for all
  * cells of a lane's line together (exchanges, copies, places) is counted for each line, not for each cell
- * (`walk_lane`). Four things are no counts: copies of less than 16 bytes, which go by the first cache, take 1.36 of the
- * time; tiles that overlap 1.21; a naive kernel, counted as a tile of one step and one cell a thread, 0.79 of that
+ * (`stream_lane`). Four things are no counts: copies of less than 16 bytes, which go by the first cache, take 1.36 of
+ * the time; tiles that overlap 1.21; a naive kernel, counted as a tile of one step and one cell a thread, 0.79 of that
  * (0.69 in f64), for it has neither barriers nor shared memory. See docs/lab/model.md#planes-on-small-grids-2026-11-23.
  * If an overlapped tile of one step is best elsewhere, `-schedule=auto` takes `naive`, too. Steps of several stencils,
  * fields with older levels and composites are left with tiles, which keep between stencils what naive stores.
@@ -72,7 +72,7 @@ FamilyId schedule_family(const TargetInfo *t, const Schedule *s) {
 }
 
 bool schedule_rows_are_open(const Schedule *s) {
-  return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->walked);
+  return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->streamed);
 }
 
 bool schedule_parts_edges(const Schedule *s, int rank) {
@@ -132,7 +132,8 @@ static bool leads_back(const Module *m) {
 
 /* Were tiles in lanes measured to pay there: in rank 2 with warps of NVIDIA's length, of equations without roots,
  * quotients and functions, older levels, and rules that lead back from an edge, on grids neither so small that nearly
- * all tiles are at edges nor so large that walks have warps enough, of several fields or in f64 smaller ones? */
+ * all tiles are at edges nor so large that streamed tiles have warps enough, of several fields or in f64 smaller ones?
+ */
 static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool one = of->words == 1 && loaded_fields(of->l) <= 1;
   bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
@@ -157,8 +158,8 @@ static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
       }
 }
 
-/* Makes the lines of walk `s` as long as a wave of the target, and its blocks no smaller than one: half of the lanes
- * would be off. False if the block that it had before, `last`, is the same then; *last is its block behind. */
+/* Makes the lines of streamed tile `s` as long as a wave of the target, and its blocks no smaller than one: half of the
+ * lanes would be off. False if the block that it had before, `last`, is the same then; *last is its block behind. */
 static bool fill_waves(const PlanQuery *q, Schedule *s, int32_t *last) {
   if (q->rank < MAX_RANK && s->block[q->rank - 1] < q->t->lanes)
     s->block[q->rank - 1] = q->t->lanes;
@@ -167,7 +168,7 @@ static bool fill_waves(const PlanQuery *q, Schedule *s, int32_t *last) {
   return !same;
 }
 
-/* Adds the tiles of walk `s` that have so many elements, and rows out of `axes`. */
+/* Adds the tiles like streamed tile `s` that have so many elements, and rows out of `axes`. */
 static void add_rows(const PlanQuery *q, PlanCandidates *out, Schedule s, const PlanAxes *axes, const PlanLaunch *of) {
   int32_t rows[MAX_RANK];
   if (q->rank == 1)
@@ -178,13 +179,13 @@ static void add_rows(const PlanQuery *q, PlanCandidates *out, Schedule s, const 
   }
 }
 
-/* Adds the walked tiles of launch `l` of T steps. */
-static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+/* Adds the streamed tiles of launch `l` of T steps. */
+static void add_streamed(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   static const Schedule open = {.family = FAMILY_STREAM};
   const PlanAxes *axes = plan_axes_of(FAMILY_STREAM, q->rank, true);
   Schedule s;
   int32_t last[MAX_RANK] = {0};
-  if (schedule_walk(q->c, &open, l, T, &s))
+  if (schedule_streamed(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
   for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, false, s.block); b++)
@@ -193,12 +194,12 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         add_rows(q, out, s, axes, of);
 }
 
-/* Is the grid so large that only walks of planes are looked at beside what is taken for any large grid? */
+/* Is the grid so large that only streamed tiles of planes are looked at beside what is taken for any large grid? */
 static bool is_large(const PlanQuery *q) {
   return q->points >= (q->rank < MAX_RANK ? tuning.large_grid[q->rank - 1] : tuning.many_rounds[q->rank - 1]);
 }
 
-/* Adds walk `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
+/* Adds streamed tile `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
 static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s,
                        const PlanLaunch *l) {
   s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, l->p, &s) : 1;
@@ -211,8 +212,8 @@ static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlaneShape
   }
 }
 
-/* Adds walks of planes of blocks like those of `s` that have so many lines and cells a thread, and planes. Cells of a
- * line are copied 8 or 16 bytes at a time where that is for the model to compare. */
+/* Adds streamed tiles of planes of blocks like those of `s` that have so many lines and cells a thread, and planes.
+ * Cells of a line are copied 8 or 16 bytes at a time where that is for the model to compare. */
 static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s, const PlanLaunch *l) {
   for (const int32_t *e = of->lines; *e; e++)
     for (const int32_t *v = of->cells; *v; v++) {
@@ -224,15 +225,16 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
     }
 }
 
-/* Adds the walks of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and blocks of
- * the grid's extents than the usual one; the rows of each are those that fill the cores best. On large grids none was
- * measured for f64 that is better than the usual one, nor three steps of long equations: these are for people alone. */
+/* Adds the streamed tiles of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and
+ * blocks of the grid's extents than the usual one; the rows of each are those that fill the cores best. On large grids
+ * none was measured for f64 that is better than the usual one, nor three steps of long equations: these are for people
+ * alone. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   bool small = q->t->async_copy && q->points < tuning.many_rounds[2] && !q->all;
   const PlaneShapes *shapes = small ? &tuning.small_planes : &tuning.large_planes;
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
-  if (schedule_walk(q->c, &open, l, T, &s))
+  if (schedule_streamed(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
   bool heavy = stream_code(l) > tuning.short_equation * T && T > tuning.heavy_levels;
@@ -271,7 +273,7 @@ static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
   }
   bool enough = q->points >= tuning.few_points[q->rank - 1], planes = q->rank == MAX_RANK && enough;
   if ((any && (q->all || (enough && !planes))) || (q->want.family == FAMILY_STREAM && !large))
-    add_walks(q, out, l, T);
+    add_streamed(q, out, l, T);
   if (planes && q->want.family != FAMILY_OVERLAP)
     add_planes(q, out, l, T);
 }
@@ -288,14 +290,14 @@ static void add_usual(const PlanQuery *q, PlanCandidates *out) {
   Launch *l = tiled_launch(q->m, own);
   if ((q->tiled && q->tiled != own) || l->illegal)
     return;
-  bool walked = open.family == FAMILY_STREAM;
-  if (!(walked ? schedule_walk(&with, &open, l, own, &s) : schedule_launch(&with, &open, l, own, false, &s))) {
-    add(q, out, &s, plan_launch(q, l, walked));
+  bool streamed = open.family == FAMILY_STREAM;
+  if (!(streamed ? schedule_streamed(&with, &open, l, own, &s) : schedule_launch(&with, &open, l, own, false, &s))) {
+    add(q, out, &s, plan_launch(q, l, streamed));
     out->all[out->n - 1].usual = true;
   }
 }
 
-/* Are there no candidates but the usual one: on large grids, but for walks of planes? */
+/* Are there no candidates but the usual one: on large grids, but for streamed tiles of planes? */
 static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
   bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p;
   return is_large(q) && !planes && !q->all;

@@ -14,7 +14,7 @@ void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
   ScheduleTime t;
   const Module *tiled = k->s.T > 1 || family_row(k->s.family)->tiled ? plan_tiled_copy(q->m, k->s.T) : q->m;
   Schedule s = k->s;
-  if (family_row(s.family)->walked)
+  if (family_row(s.family)->streamed)
     s.barriers = BARRIERS_NEIGHBOURS;
   s.edges = EDGES_ALONG;
   s.ngroups = 1;
@@ -87,5 +87,5 @@ bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile) 
   bool plain = m->nstencils == 1 && m->nrecords == 0;
   for (int f = 0; f < m->nfields; f++)
     plain = plain && m->fields[f].history == 0;
-  return plain && want->family == FAMILY_AUTO && !want->fuse && tile->T == 1 && !family_row(tile->family)->walked;
+  return plain && want->family == FAMILY_AUTO && !want->fuse && tile->T == 1 && !family_row(tile->family)->streamed;
 }

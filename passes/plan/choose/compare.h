@@ -44,22 +44,24 @@ double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, 
 /* Can time run over warps for module `m`, and is a grid of extents `size` large enough for that to pay, with rows that
  * go by bulk copies? (schedule-warps.c) */
 bool schedule_suits_warps(PassContext *c, const Module *m, const int64_t *size);
-/* Is time over warps faster than `walk`, the tiles that are walked, on a grid of extents `size`, for module `m` of rank
- * 2, which was not tiled? On grids of known size that are large enough and whose rows are whole copies of 16 bytes: of
- * sums where it was measured, of steps that compute roots and quotients where it is expected. (schedule-warps.c) */
-bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size);
-/* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
+/* Is a warp pipeline faster than `stream`, the tiles that are streamed, on a grid of extents `size`, for module `m` of
+ * rank 2, which was not tiled? On grids of known size that are large enough and whose rows are whole copies of 16
+ * bytes: of sums where it was measured, of steps that compute roots and quotients where it is expected.
+ * (schedule-warps.c) */
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size);
+/* Picoseconds a point and step if tiles are streamed, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
-double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
-/* Time steps a walked tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer where
- * roots, quotients or functions bound the time, `more` where memory does, if that is expected to be better on the grid
- * of want->size, or a large one. */
+double schedule_streamed_ps(PassContext *c, const Module *m, const Schedule *want);
+/* Time steps a streamed tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer
+ * where roots, quotients or functions bound the time, `more` where memory does, if that is expected to be better on the
+ * grid of want->size, or a large one. */
 int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more);
-/* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the walked ones of
- * schedule `walk`, which are what `want` comes to for module `m`? Of one that was tiled as they are and not as the
- * walked ones, that was found before. */
-bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk);
-/* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster.
+/* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the streamed ones of
+ * schedule `stream`, which are what `want` comes to for module `m`? Of one that was tiled as they are and not as the
+ * streamed ones, that was found before. */
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *stream);
+/* Gives streamed tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly
+ * faster.
  */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 /* Gives it lanes half as wide if all is left open, where few warps wait for memory and more of them would hide that.

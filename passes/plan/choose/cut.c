@@ -96,12 +96,12 @@ static Group measure_group(const Fuse *f, int i, int j) {
   return g;
 }
 
-/* Why the tile of the whole step cannot be walked, if it must be: then that is what counts. */
-static void measure_walk(Fuse *f) {
+/* Why the tile of the whole step cannot be streamed, if it must be: then that is what counts. */
+static void measure_streamed(Fuse *f) {
   Schedule s;
   const Schedule *want = f->c->schedule;
-  if (f->n > 0 && family_row(want->family)->walked)
-    f->whole.why = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
+  if (f->n > 0 && family_row(want->family)->streamed)
+    f->whole.why = schedule_streamed(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
 /* Finds what all groups cost. */
@@ -117,7 +117,7 @@ static void measure_groups(Fuse *f) {
     }
   if (f->n > 0)
     f->whole = measure_group(f, 0, f->n);
-  measure_walk(f);
+  measure_streamed(f);
 }
 
 /* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is
@@ -364,12 +364,12 @@ static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   const Schedule *want = f->c->schedule;
-  bool several = want->T > 1, walked = family_row(want->family)->walked;
+  bool several = want->T > 1, streamed = family_row(want->family)->streamed;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
-  bool cut = best >= 0 && !several && (!one || (!walked && best < tuning.worth_cutting * whole.ps));
+  bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.worth_cutting * whole.ps));
   if (cut && one)
-    cut = best < tuning.worth_cutting * schedule_walked_ps(f->c, f->m, want);
+    cut = best < tuning.worth_cutting * schedule_streamed_ps(f->c, f->m, want);
   for (int i = 0; i < f->n && !cut; i++)
     before[i] = false;
   apply(f, before);

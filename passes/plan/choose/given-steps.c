@@ -45,7 +45,7 @@ FamilyId plan_family_for_steps(PassContext *c, const Module *m) {
   FamilyId best = FAMILY_OVERLAP;
   double least = family_seconds(c, m, best);
   for (int id = FAMILY_AUTO + 1; id < FAMILIES; id++) {
-    if (!family_row((FamilyId)id)->walked)
+    if (!family_row((FamilyId)id)->streamed)
       continue;
     double seconds = family_seconds(c, m, (FamilyId)id);
     best = seconds < least ? (FamilyId)id : best;

@@ -20,7 +20,7 @@
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/resolve.h"
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/choose/cpu-stream.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -159,12 +159,12 @@ static bool check_knobs(const Resolve *r, const Family *family) {
     if (knob_row((KnobId)i)->lacks && schedule_says(w, (KnobId)i) && !family_has(w->family, (KnobId)i))
       return schedule_error(r, "%s: the %s schedule %s", knob_text(r->c->arena, w, (KnobId)i), family->name,
                             knob_row((KnobId)i)->lacks);
-  if (w->tiles == TILES_LANES && family->walked)
+  if (w->tiles == TILES_LANES && family->streamed)
     return schedule_error(r,
-                          "-tiles=lanes: tiles of the %s schedule are walked; leave it out, or use -schedule=overlap",
+                          "-tiles=lanes: tiles of the %s schedule are streamed; leave it out, or use -schedule=overlap",
                           family->name);
-  if (w->tiles == TILES_FITTED && !family->walked)
-    return schedule_error(r, "-tiles=fitted: the %s schedule walks no tiles; leave it out, or use -schedule=stream",
+  if (w->tiles == TILES_FITTED && !family->streamed)
+    return schedule_error(r, "-tiles=fitted: the %s schedule streams no tiles; leave it out, or use -schedule=stream",
                           family->name);
   if (w->tiles == TILES_LANES && (r->rank != 2 || !r->target->simt || r->target->lanes % WARP_LANES))
     return schedule_error(r,
@@ -490,7 +490,7 @@ static const char *launch_tile(PassContext *c, const Schedule *want, const Launc
                                bool chosen, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = FAMILY_OVERLAP};
-  for (int d = 0; d < MAX_RANK && family_row(want->family)->walked; d++)
+  for (int d = 0; d < MAX_RANK && family_row(want->family)->streamed; d++)
     r.want.block[d] = r.want.elems[d] = 0;
   tile_choose(&r, l, levels, out);
   if (part && !l->illegal)

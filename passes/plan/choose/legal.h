@@ -3,8 +3,8 @@
  *   plan/asked.h        a whole schedule, and what the driver asks of one
  *   legal.c             overlapped tiles, and tiles of any family
  *   schedule-tile.c     blocks and elements of overlapped tiles
- *   schedule-stream.c   tiles that are walked by threads
- *   schedule-rounds.c   rows of a walk for a grid of known size
+ *   schedule-stream.c   tiles that are streamed by threads
+ *   schedule-rounds.c   rows of a streamed tile for a grid of known size
  *   schedule-warps.c    pipelines of warps in time
  *   choice.c            what is open, for a grid of known size
  */
@@ -18,7 +18,7 @@
 /* ---------------------------------------------------------------- any family: legal.c schedule-tile.c
  * schedule-stream.c schedule-warps.c choice.c */
 
-/* The overlapped tile that `want` (what it says of walked tiles aside) comes to for launch `l` of `levels` steps, one
+/* The overlapped tile that `want` (what it says of streamed tiles aside) comes to for launch `l` of `levels` steps, one
  * of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
                             Schedule *out);
@@ -36,34 +36,35 @@ int schedule_levels(PassContext *c, const Module *m);
 /* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile
  * (schedule-stream.c); the steps a tile that it comes to. */
 bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
-/* Why tiles of module `m`, everything else than what is in `want` being left open, had better not be walked, NULL: they
- * had. */
+/* Why tiles of module `m`, everything else than what is in `want` being left open, had better not be streamed, NULL:
+ * they had. */
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
-/* The same for time over warps (schedule-warps.c). */
+/* The same for warp pipelines (schedule-warps.c). */
 bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
 /* Why the tile of `s`, all of whose knobs are said, is not legal for level `e`, that of warps_level_for, in the arena;
  * NULL: it is. */
 const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel *e, const Schedule *s);
 /* Why there is no such schedule (the end of a sentence), NULL: it is *out. */
 const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
-/* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a
- * part of a sentence). */
-const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
+/* The streamed tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not
+ * (a part of a sentence). */
+const char *schedule_streamed(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
 /* Fills in what `want` leaves open for the grid of want->size, at most `most` time steps a tile (choice.c).
  * False, and *want is as it was, if there is no size, the choice for large grids is expected to be as good, or more
  * than T is said. */
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);
 
-/* ---------------------------------------------------------------- walks: schedule-stream.c schedule-rounds.c */
+/* ---------------------------------------------------------------- streamed tiles: schedule-stream.c schedule-rounds.c
+ */
 
 /* Registers that a thread will take, about. */
 double stream_registers(const Stream *p, const Schedule *s);
-/* Rows of a walk of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill the cores
- * in whole rounds (schedule-rounds.c). */
+/* Rows of a streamed tile of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill
+ * the cores in whole rounds (schedule-rounds.c). */
 int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size);
-/* Planes that the loads of walk `s` of pipeline `p` run ahead, all else of it being known: more than two as far as
- * there is room in shared memory that nothing else would make use of. */
+/* Planes that the loads of streamed tile `s` of pipeline `p` run ahead, all else of it being known: more than two as
+ * far as there is room in shared memory that nothing else would make use of. */
 int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s);
 
 #endif

@@ -154,7 +154,7 @@ static const char *fill_streamed_between(const Filling *k, bool asked) {
 }
 
 /* Fills what launch `l` says in a schedule of its own, or the plan's. */
-static const char *fill_walk(const Filling *k, const Launch *l, Schedule *s) {
+static const char *fill_streamed(const Filling *k, const Launch *l, Schedule *s) {
   if (k->c->target->simt)
     return fill_written(k, l, s);
   fill(s, MAP_LINES, walk_lines(l));
@@ -173,7 +173,7 @@ static const char *fill_stream(const Filling *k) {
     return NULL;
   const char *why = fill_remainder(k, 1);
   if (!why)
-    why = fill_walk(k, k->inside ? k->inside : levels_launch(k, k->m->time_tile > 1 ? k->m->time_tile : 1), s);
+    why = fill_streamed(k, k->inside ? k->inside : levels_launch(k, k->m->time_tile > 1 ? k->m->time_tile : 1), s);
   return why || !simt ? why : fill_streamed_between(k, asked);
 }
 
@@ -187,8 +187,8 @@ static const char *fill_groups(const Filling *k) {
   Schedule *groups = ARENA_ARRAY(k->c->arena, Schedule, k->s->ngroups);
   memcpy(groups, k->s->groups, (size_t)k->s->ngroups * sizeof *groups);
   for (int g = 0; g < count && g < k->s->ngroups && !why; g++)
-    if (family_row(groups[g].family)->walked)
-      why = fill_walk(k, l[g], &groups[g]);
+    if (family_row(groups[g].family)->streamed)
+      why = fill_streamed(k, l[g], &groups[g]);
     else if (k->s->family == FAMILY_OVERLAP && k->c->target->simt && !k->c->sketch)
       fill(&groups[g], MAP_BLOCKS, part_blocks_a_core(k->c->target, l[g], &groups[g]));
   k->s->groups = groups;

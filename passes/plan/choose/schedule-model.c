@@ -29,9 +29,9 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
                               const int64_t *size, bool edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   KernelSpace space = {1, 1, 0};
-  bool walked = family_row(w->schedule.family)->walked;
+  bool streamed = family_row(w->schedule.family)->streamed;
   for (int d = 0; d < k->rank; d++) {
-    int64_t points = walked ? size[d] : covered_points(m, k, d, size[d]), rest = points - k->over[d];
+    int64_t points = streamed ? size[d] : covered_points(m, k, d, size[d]), rest = points - k->over[d];
     space.points *= (double)points;
     space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
   }
@@ -68,7 +68,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   const HostSeq *seq = &k->host.seqs[0];
   for (int i = 0; i < seq->nops && n <= count; i++) {
     bool beside = seq->ops[i].beside;
-    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow || (n == count && !beside))
+    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].leaves_out || (n == count && !beside))
       continue;
     n += !beside;
     LaunchTime t =
@@ -142,8 +142,8 @@ static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
 }
 
-/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones,
- * by far, so that no time is spent on looking. */
+/* Does a step compute roots, quotients or functions? Where it does not, streamed tiles have always been the faster
+ * ones, by far, so that no time is spent on looking. */
 static bool computes_functions(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -155,19 +155,19 @@ static bool computes_functions(const Module *m) {
   return false;
 }
 
-/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is
- * none. */
-static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
+/* The time a step of the streamed tile of T steps that `want` comes to for module `m`, which was not tiled; infinite if
+ * there is none. */
+static double stream_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
   Schedule open = *want, s;
   ScheduleTime t;
   open.family = FAMILY_STREAM;
   const Module *tiled = tiled_for(m, T);
-  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, want->size, &t))
+  if (schedule_streamed(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, want->size, &t))
     return INFINITY;
   return t.seconds;
 }
 
-/* Do T steps of `m` move so much that a walk of them is bound by memory rather than by arithmetic? */
+/* Do T steps of `m` move so much that streaming them is bound by memory rather than by arithmetic? */
 static bool moves_much(const TargetInfo *t, const Module *m, int T) {
   Launch *l = tiled_launch(m, T);
   Work w = {0};
@@ -180,10 +180,10 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
 /* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
  * than that, if it is clearly better than T; else T. */
 static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
-  double usual = T > 1 ? walk_seconds(c, m, want, T) : 0, least = usual;
+  double usual = T > 1 ? stream_seconds(c, m, want, T) : 0, least = usual;
   int best = T, last = T;
   for (int fewer = (2 * T + 1) / 3; fewer < last; fewer = (2 * fewer + 1) / 3) {
-    double seconds = walk_seconds(c, m, want, fewer);
+    double seconds = stream_seconds(c, m, want, fewer);
     last = fewer;
     if (seconds >= least)
       break;
@@ -191,7 +191,7 @@ static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, i
     best = fewer;
   }
   for (int near = best - 1, middle = best; near <= middle + 1 && middle < T; near += 2) {
-    double seconds = near > 0 && near != last && near < T ? walk_seconds(c, m, want, near) : INFINITY;
+    double seconds = near > 0 && near != last && near < T ? stream_seconds(c, m, want, near) : INFINITY;
     best = seconds < least ? near : best;
     least = seconds < least ? seconds : least;
   }
@@ -202,31 +202,33 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
   if (computes_functions(m))
     return fewer_levels(c, m, want, T);
   bool better = more > T && moves_much(c->target, m, T) &&
-                walk_seconds(c, m, want, more) < tuning.clearly_more_levels * walk_seconds(c, m, want, T);
+                stream_seconds(c, m, want, more) < tuning.clearly_more_levels * stream_seconds(c, m, want, T);
   return better ? more : T;
 }
 
-/* Is it known that walks of the step of `m` beat overlapped tiles? They always did on the hardware that was measured,
- * that with asynchronous copies, but for steps that compute functions. */
-static bool walks_win(const PassContext *c, const Module *m) { return c->target->async_copy && !computes_functions(m); }
-
-bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk) {
-  Schedule over, wide = *walk;
-  ScheduleTime mine, other;
-  bool given = m->time_tile > 1;
-  if (!c->target->simt || walks_win(c, m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
-    return false;
-  if (given && walk->T != m->time_tile)
-    return true;
-  const Module *walked = tiled_for(m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(m, over.T);
-  if (!schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) ||
-      other.seconds >= tuning.clearly * mine.seconds)
-    return false;
-  schedule_widen(c, walked, want, &wide);
-  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < tuning.clearly * mine.seconds;
+/* Is it known that streamed tiles of the step of `m` beat overlapped tiles? They always did on the hardware that was
+ * measured, that with asynchronous copies, but for steps that compute functions. */
+static bool streaming_wins(const PassContext *c, const Module *m) {
+  return c->target->async_copy && !computes_functions(m);
 }
 
-double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want) {
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *stream) {
+  Schedule over, wide = *stream;
+  ScheduleTime mine, other;
+  bool given = m->time_tile > 1;
+  if (!c->target->simt || streaming_wins(c, m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
+    return false;
+  if (given && stream->T != m->time_tile)
+    return true;
+  const Module *streamed = tiled_for(m, stream->T), *overlapped = over.T == stream->T ? streamed : tiled_for(m, over.T);
+  if (!schedule_time(c, streamed, stream, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) ||
+      other.seconds >= tuning.clearly * mine.seconds)
+    return false;
+  schedule_widen(c, streamed, want, &wide);
+  return schedule_time(c, streamed, &wide, NULL, &mine) && other.seconds < tuning.clearly * mine.seconds;
+}
+
+double schedule_streamed_ps(PassContext *c, const Module *m, const Schedule *want) {
   Schedule open = *want, s;
   ScheduleTime t;
   const Reduction *by;
@@ -238,7 +240,7 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
   open.family = FAMILY_STREAM;
   int T = schedule_stream_levels(c, m, &open, most);
   const Module *tiled = plan_tiled_copy(m, T);
-  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, size, &t))
+  if (schedule_streamed(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, size, &t))
     return INFINITY;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
@@ -264,7 +266,7 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
     *s = wider;
 }
 
-/* Does the model say of a walk that few warps of it wait for memory? */
+/* Does the model say of a streamed tile that few warps of it wait for memory? */
 static bool waits_for_memory(const ScheduleTime *t) {
   return (t->bound == BOUND_MEMORY || t->bound == BOUND_CACHE) && t->warps <= tuning.waiting_warps;
 }

@@ -38,10 +38,10 @@
 double stream_registers(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-  return tuning.walk_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
+  return tuning.stream_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
 }
 
-/* Tiles beside each other in the dimensions that are not walked. */
+/* Tiles beside each other in the dimensions that are not streamed. */
 static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
   double n = 1;
   for (int d = 1; d < p->l->m->grid.rank; d++)
@@ -50,26 +50,26 @@ static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
 }
 
 /* About the time of a launch on `cores` cores that hold `at_once` blocks each, if `across` columns of `size` rows are
- * walked `rows` at a time, with `more` of the halo. */
+ * streamed `rows` at a time, with `more` of the halo. */
 static double launch_rows(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
-  double walks = (double)((size + rows - 1) / rows), at_edges = walks > 2 ? 2 / walks : 1;
-  return model_blocks_a_core(walks * across, cores, at_once) * (double)(rows + more) *
+  double tiles = (double)((size + rows - 1) / rows), at_edges = tiles > 2 ? 2 / tiles : 1;
+  return model_blocks_a_core(tiles * across, cores, at_once) * (double)(rows + more) *
          (1 + (tuning.edge_rows - 1) * at_edges);
 }
 
-/* The same for walks of planes. */
+/* The same for streamed tiles of planes. */
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
   return (rounds + tuning.round_begun + tuning.round_lost * (ceil(rounds) - rounds)) *
          (ceil((double)(rows + more) / tuning.rounded_rows) * tuning.rounded_rows);
 }
 
-/* Rows of walks of planes: those that take least time. */
+/* Rows of streamed tiles of planes: those that take least time. */
 static int32_t planes(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double least = 0;
   int32_t best = usual, last = 0;
-  for (int64_t walks = 1; walks <= size; walks++) {
-    int32_t rows = (int32_t)((size + walks - 1) / walks);
+  for (int64_t tiles = 1; tiles <= size; tiles++) {
+    int32_t rows = (int32_t)((size + tiles - 1) / tiles);
     double time = launch_planes(t->cores, at_once, across, size, rows, more);
     if (rows < tuning.fewest_rows)
       break;
@@ -81,22 +81,22 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
   return best;
 }
 
-/* Rows of walks of planes by so few warps that they are slow to begin: such that all are there at once; `usual` if that
- * is not possible. */
+/* Rows of streamed tiles of planes by so few warps that they are slow to begin: such that all are there at once;
+ * `usual` if that is not possible. */
 static int32_t planes_at_once(double places, double across, int64_t size, int32_t usual) {
-  int64_t walks = (int64_t)(places / across);
-  int64_t rows = walks > 0 ? (size + walks - 1) / walks : INT64_MAX;
+  int64_t tiles = (int64_t)(places / across);
+  int64_t rows = tiles > 0 ? (size + tiles - 1) / tiles : INT64_MAX;
   return rows <= tuning.most_rows_at_once ? (int32_t)rows : usual;
 }
 
-/* Rows of walks of rows: the usual ones, or twice as many if that is clearly better. */
+/* Rows of streamed tiles of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);
   return launch_rows(t->cores, at_once, across, size, 2 * usual, more) < tuning.clearly_longer * as_usual ? 2 * usual
                                                                                                           : usual;
 }
 
-/* Blocks of walk `s` that a core holds at once. */
+/* Blocks of streamed tile `s` that a core holds at once. */
 static int32_t blocks_at_once(const TargetInfo *t, const Stream *p, const Schedule *s) {
   double registers = stream_registers(p, s);
   return model_occupancy(t, (int64_t)s->block[0] * s->block[1] * s->block[2],

@@ -19,7 +19,7 @@
  * (f32 1300 for 1184, f64 657 for 553), acoustic_wave 3 in place of 2 (f32 337 for 310, f64 185 for 153); these with
  * streamed tiles of 512 rows in place of 256. */
 #include "passes/plan/plan.h"
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/choose/cpu-stream.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static int widest_type(const Launch *l) {
   return bytes;
 }
 
-/* Why launch `l` cannot be walked at all, NULL if it can. */
+/* Why launch `l` cannot be streamed at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
   if (!r->c->target->simt)
     return walk_refused(r->c->arena, l);
@@ -75,9 +75,9 @@ static bool reads_nearest_lines(const Stream *p) {
 }
 
 /* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread
- * has four and only the outer two are exchanged through shared memory, which is what bounds such walks. That is half of
- * a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read
- * than the two nearest, and so more is kept, two lines of 128. */
+ * has four and only the outer two are exchanged through shared memory, which is what bounds such streamed tiles. That
+ * is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more
+ * lines are read than the two nearest, and so more is kept, two lines of 128. */
 static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
   bool wide = bytes > 4;
   if (!want->block[1])
@@ -89,22 +89,22 @@ static void choose_planes(const Schedule *want, const Stream *p, int bytes, Sche
         (int32_t)(!wide && s->elems[2] > tuning.plane_cells[0] ? tuning.wide_plane_lines : tuning.plane_lines);
 }
 
-/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where the long
- * walk is enough for that; short walks leave more tiles away from the edge. */
+/* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed,
+ * where the long chunk is enough for that; short chunks leave more tiles away from the edge. */
 static int32_t planes_of(const Stream *p) {
   bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_planes;
   return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
 }
 
-/* Warps that have room in the shared memory of a core at once, in blocks of so many of walk `s`. */
+/* Warps that have room in the shared memory of a core at once, in blocks of so many of streamed tile `s`. */
 static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Schedule *s, int32_t warps) {
   Schedule of = *s;
   of.block[0] = warps;
   return model_occupancy(t, (int64_t)warps * s->block[1], 0, stream_shared_bytes(t, p, &of)).warps;
 }
 
-/* Warps of a block that walks rows: as `s` says, or half as many where few have room in shared memory and halves leave
- * less of it empty; not of lanes of more cells, which were measured to lose by it. */
+/* Warps of a block that streams over rows: as `s` says, or half as many where few have room in shared memory and halves
+ * leave less of it empty; not of lanes of more cells, which were measured to lose by it. */
 static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedule *s) {
   int32_t usual = warps_with_room(t, p, s, s->block[0]);
   bool halves = s->elems[1] <= tuning.halved_cells && usual < tuning.few_warps &&
@@ -115,10 +115,10 @@ static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedul
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
-  int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.walk_warps;
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.stream_warps;
   const Schedule *w = r->want;
   if (!r->c->target->simt) {
-    walk_choose(r->c->target, p, r->want, s);
+    cpu_stream_choose(r->c->target, p, r->want, s);
     s->tiles = w->tiles;
     return;
   }
@@ -147,15 +147,15 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
 
 /* Is a tile of several time steps one that defaults should take? */
 static bool is_good(const Stream *p, const Schedule *s, int rank) {
-  return stream_is_comfortable(p, s) && stream_redundancy(p, s) <= tuning.walk_halo[rank - 1];
+  return stream_is_comfortable(p, s) && stream_redundancy(p, s) <= tuning.stream_halo[rank - 1];
 }
 
-/* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
- * more points are computed for that. */
+/* Time steps of a streamed tile in one dimension that has the most, `T`, that are taken by themselves: twice as many if
+ * hardly more points are computed for that. */
 static int doubled_T(const Chooser *r, int T, int64_t most) {
   Launch *l = tiled_launch(r->m, 2 * T);
   Schedule s = {.T = 2 * T};
-  if (r->rank != 1 || !r->c->target->simt || T < tuning.walk_levels[0] || 2 * T > most || why_not(r, l))
+  if (r->rank != 1 || !r->c->target->simt || T < tuning.stream_levels[0] || 2 * T > most || why_not(r, l))
     return T;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
@@ -163,7 +163,7 @@ static int doubled_T(const Chooser *r, int T, int64_t most) {
 }
 
 /* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
-static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
+static void fit_streamed(const Chooser *r, const Stream *p, Schedule *s) {
   int y = r->rank - 2;
   while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
     Schedule less = *s;
@@ -180,7 +180,7 @@ static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
 /* Time steps a tile, at most `most`: as many as there are registers for and are not wasted on the halo. With `fewer`,
  * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
 static int good_T(const Chooser *r, int64_t most, bool fewer) {
-  int top = (int)tuning.walk_levels[r->rank - 1];
+  int top = (int)tuning.stream_levels[r->rank - 1];
   for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
     Schedule s = {.T = T};
@@ -189,15 +189,15 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
     if (fewer)
-      fit_walk(r, p, &s);
+      fit_streamed(r, p, &s);
     if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(p, &s, r->rank)))
       return doubled_T(r, T, most);
   }
   return 0;
 }
 
-/* The time that a step is expected to take in tiles of T steps that one thread walks; INFINITY: there are none. */
-static double walked_time(const Chooser *r, int T) {
+/* The time that a step is expected to take in tiles of T steps that one thread streams; INFINITY: there are none. */
+static double streamed_time(const Chooser *r, int T) {
   Launch *l = tiled_launch(r->m, T);
   Schedule s = {.T = T};
   launch_store_over(l);
@@ -205,23 +205,23 @@ static double walked_time(const Chooser *r, int T) {
     return INFINITY;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  WalkParts w = walk_parts(r->c->target, p);
-  return stream_fits(r->c->target, p, &s) ? walk_ns(&w, &s) : INFINITY;
+  CpuStreamParts w = cpu_stream_parts(r->c->target, p);
+  return stream_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s) : INFINITY;
 }
 
 /* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
  */
 enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
 
-/* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
- * only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step in
- * those tiles that were asked about. */
+/* The time steps of tiles that one thread streams, at most `most`, that are expected to take the least time; more of
+ * them only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step
+ * in those tiles that were asked about. */
 static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
-  int top = walk_most_levels(r->m), best = 0;
+  int top = cpu_stream_most_levels(r->m), best = 0;
   double least = INFINITY;
   for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
-    ns[*of] = walked_time(r, *of);
-    if (ns[*of] < tuning.shorter_walk * least) {
+    ns[*of] = streamed_time(r, *of);
+    if (ns[*of] < tuning.shorter_stream * least) {
       least = ns[*of];
       best = *of;
     }
@@ -259,7 +259,7 @@ static double time_between_stops(const Chooser *exact, int T, int64_t every, dou
     if (every < t)
       continue;
     if (exact && ns[t] == 0)
-      ns[t] = walked_time(exact, t);
+      ns[t] = streamed_time(exact, t);
     sum += (double)(every / t * t) * about_ns(ns, t);
     every %= t;
   }
@@ -284,7 +284,7 @@ static int T_between_stops(const Chooser *r, int64_t most) {
   double otherwise = time_between_stops(r, T, every, ns);
   if (best == T || least > otherwise)
     return T;
-  return time_between_stops(r, best, every, ns) < tuning.shorter_walk * otherwise ? best : T;
+  return time_between_stops(r, best, every, ns) < tuning.shorter_stream * otherwise ? best : T;
 }
 
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
@@ -310,7 +310,7 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
     bool dear = (double)stream_thread_words(p, &s) > tuning.more_words * (double)stream_good_words(&s, r->rank) ||
                 (double)stream_thread_code(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
     if (!dear && stream_fits(r->c->target, p, &s) &&
-        stream_redundancy(p, &s) <= tuning.more_work * tuning.walk_halo[r->rank - 1])
+        stream_redundancy(p, &s) <= tuning.more_work * tuning.stream_halo[r->rank - 1])
       return more;
   }
   return T;
@@ -322,7 +322,7 @@ static int chosen_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
   if (T < 1 || r->rank != 2 || !r->c->target->simt || r->want->T)
     return T;
-  int more = larger_T(r, T, most < tuning.walk_levels[1] ? most : (int64_t)tuning.walk_levels[1]);
+  int more = larger_T(r, T, most < tuning.stream_levels[1] ? most : (int64_t)tuning.stream_levels[1]);
   if (tiled > 1)
     return tiled <= more ? tiled : T;
   return schedule_better_levels(r->c, r->m, r->want, T, more);
@@ -349,7 +349,7 @@ static bool is_compute_bound(const Chooser *r) {
   return stream_fits(r->c->target, p, &s) && stream_thread_words(p, &s) <= stream_good_words(&s, r->rank);
 }
 
-/* Does the model say whether planes are walked one step at a time? Their rows are in shared memory, so that what the
+/* Does the model say whether planes are streamed one step at a time? Their rows are in shared memory, so that what the
  * usual tile has no room for, another may have. Hardware with asynchronous copies was measured. */
 static bool leaves_planes_to_model(const Chooser *r) {
   return r->c->target->simt && r->rank == MAX_RANK && !r->c->target->async_copy;
@@ -385,12 +385,12 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
     return "there are registers for one time step only";
   T = asked ? asked : chosen_T(&r, most);
-  Schedule walk;
-  const char *no = schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  Schedule stream;
+  const char *no = schedule_streamed(c, want, tiled_launch(m, T), T, &stream);
   bool legal = !no;
   if (asked && no)
     return no;
-  if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &walk))
+  if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &stream))
     return "that is expected to be faster";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
 }
@@ -403,7 +403,7 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   Arena *a = r->c->arena;
   int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
   if (!t->simt)
-    return walk_wrong_shape(a, r->m, s);
+    return cpu_stream_wrong_shape(a, r->m, s);
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
   bool shares = rank == 3 && (s->block[x] == STREAM_LANES / 2 || s->block[x] == LEAST_LANES);
   if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes && !shares)
@@ -415,16 +415,16 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
     return arena_printf(a, "-block has %d lines of %d threads, which are no whole warps of %d threads", s->block[1],
                         s->block[x], STREAM_LANES);
   if (rank == 3 && s->block[0] != 1)
-    return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
+    return arena_printf(a, "-block has %d threads in dimension 0, which is streamed; write 1 there", s->block[0]);
   for (int d = 0; d < rank - 1; d++)
     if (s->elems[d] != 1 && !(rank == 3 && d == 1))
-      return arena_printf(a, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
+      return arena_printf(a, "-elems has %d points in dimension %d, which is streamed; write 1 there", s->elems[d], d);
   if (threads > t->max_threads)
     return arena_printf(a, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
   if (s->elems[x] * s->elems[y] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[y] > MAX_CELLS)
     return arena_printf(a, "-elems has more than %d points in a dimension", MAX_CELLS);
   if (s->chunk < 1 || s->chunk > MAX_CHUNK)
-    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
+    return arena_printf(a, "-chunk=%d: a streamed tile has 1 to %d rows", s->chunk, MAX_CHUNK);
   if (s->ahead < 1 || s->ahead > MAX_AHEAD)
     return arena_printf(a, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
   if (s->ahead > 1 && !t->async_copy)
@@ -438,7 +438,7 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
   Arena *a = r->c->arena;
   const TargetInfo *t = r->c->target;
   if (!t->simt)
-    return walk_too_large(a, t, p, s);
+    return cpu_stream_too_large(a, t, p, s);
   int64_t bytes = stream_shared_bytes(t, p, s);
   for (int d = 0; d < r->rank; d++)
     if (stream_width(p, s, d) < 1)
@@ -467,13 +467,13 @@ static bool is_asked(const Schedule *want) {
   return asked;
 }
 
-/* A walk to be completed. */
+/* A streamed tile to be completed. */
 typedef struct Completion {
   const Chooser *r;
   const Stream *p;
 } Completion;
 
-/* Points computed for each given out by tile `s`, more where a thread has not the registers for its windows or waits
+/* Points computed for each stored by tile `s`, more where a thread has not the registers for its windows or waits
  * for its loads; infinite where it is not legal (what plan_complete asks). */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
@@ -487,7 +487,7 @@ static double completed_cost(const void *user, const Schedule *s) {
          (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
 }
 
-/* The open knobs of walk `s`, at most four; their number. */
+/* The open knobs of streamed tile `s`, at most four; their number. */
 static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   const Schedule *w = r->want;
   int rank = r->rank, x = rank - 1, n = 0;
@@ -498,21 +498,21 @@ static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   if (rank > 1 && !w->block[rank - 2])
     k[n++] = (Knob){&s->block[rank - 2], tuning.open_warps};
   if (rank > 2 && !w->elems[1])
-    k[n++] = (Knob){&s->elems[1], tuning.open_walk_lines};
+    k[n++] = (Knob){&s->elems[1], tuning.open_stream_lines};
   if (!w->elems[x])
-    k[n++] = (Knob){&s->elems[x], tuning.open_walk_cells};
+    k[n++] = (Knob){&s->elems[x], tuning.open_stream_cells};
   return n;
 }
 
-/* Completes walk `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
-static bool complete_walk(const Chooser *r, const Stream *p, Schedule *s) {
+/* Completes streamed tile `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
+static bool complete_streamed(const Chooser *r, const Stream *p, Schedule *s) {
   Knob k[4];
   Completion x = {r, p};
   return r->c->target->simt && is_asked(r->want) && plan_complete(s, open_knobs(r, s, k), k, completed_cost, &x);
 }
 
 /* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
-static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
+static const char *choose_streamed(const Chooser *r, const Launch *l, int T, Schedule *out) {
   const char *why = why_not(r, l);
   *out = (Schedule){.family = FAMILY_STREAM, .T = T, .ngroups = 1};
   if (why)
@@ -523,28 +523,28 @@ static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedul
   if (why)
     return why;
   if (out->tiles == TILES_FITTED && !stream_can_fit(p))
-    return "tiles can be fitted only where threads walk planes and nothing is read from beyond the grid; use "
+    return "tiles can be fitted only where threads stream over planes and nothing is read from beyond the grid; use "
            "-tiles=even";
-  fit_walk(r, p, out);
+  fit_streamed(r, p, out);
   why = why_too_large(r, p, out);
-  if (!why || complete_walk(r, p, out))
+  if (!why || complete_streamed(r, p, out))
     return NULL;
   return is_asked(r->want) ? arena_printf(r->c->arena, "%s; no choice of what was left open fits", why) : why;
 }
 
-const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+const char *schedule_streamed(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
   Chooser r = {c, l->m, l->m->grid.rank, want, out};
-  return choose_walk(&r, l, levels, out);
+  return choose_streamed(&r, l, levels, out);
 }
 
 /* ---- steps that are cut into groups */
 
-/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that
- * cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives NULL if one cannot be
- * made, or none can be walked. */
+/* The schedules of the groups of the step of `n` stencils at `st`: streamed tiles, or overlapped ones for those that
+ * cannot be streamed. `count` of them. Gives the first that is streamed; reports an error and gives NULL if one cannot
+ * be made, or none can be streamed. */
 static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
   static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
-  const Schedule *walked = NULL;
+  const Schedule *streamed = NULL;
   const char *first = NULL;
   for (int i = 0, k, g = 0; i < n; i += k, g++) {
     k = group_length(n - i, st + i);
@@ -552,10 +552,10 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
     Chooser own = *r;
     own.want = given ? given : r->want;
     Launch *l = part_launch(r->m, n, st, i, i + k);
-    bool overlaps = given && !family_row(given->family)->walked;
-    const char *why = overlaps ? "its launches are not walked" : choose_walk(&own, l, 1, &groups[g]);
+    bool overlaps = given && !family_row(given->family)->streamed;
+    const char *why = overlaps ? "its launches are not streamed" : choose_streamed(&own, l, 1, &groups[g]);
     first = first ? first : why;
-    walked = walked || why ? walked : &groups[g];
+    streamed = streamed || why ? streamed : &groups[g];
     const char *neither = why ? schedule_part(r->c, overlaps ? given : &plain, l, r->want->size, &groups[g]) : NULL;
     if (neither) {
       diag_error(r->c->diags, no_loc(),
@@ -564,9 +564,9 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
       return NULL;
     }
   }
-  if (!walked)
+  if (!streamed)
     diag_error(r->c->diags, no_loc(), "-schedule=stream: %s", first);
-  return walked;
+  return streamed;
 }
 
 /* The schedule of a step that is cut into `count` groups. */
@@ -585,10 +585,10 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
                cut);
     return false;
   }
-  const Schedule *walked = choose_groups(r, n, st, groups);
-  if (!walked)
+  const Schedule *streamed = choose_groups(r, n, st, groups);
+  if (!streamed)
     return false;
-  *r->out = *walked;
+  *r->out = *streamed;
   r->out->fuse = cut;
   r->out->ngroups = count;
   r->out->groups = groups;
@@ -604,7 +604,7 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
   int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
   const char *why = T > MAX_STREAM_T
                         ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T)
-                        : choose_walk(&r, tiled_launch(m, T), T, out);
+                        : choose_streamed(&r, tiled_launch(m, T), T, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
   else {

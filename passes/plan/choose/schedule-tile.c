@@ -186,7 +186,7 @@ typedef struct Completion {
   const Launch *l;
 } Completion;
 
-/* Points computed for each given out by tile `s`, more where a thread has not the registers for what it keeps; infinite
+/* Points computed for each stored by tile `s`, more where a thread has not the registers for what it keeps; infinite
  * where it is not legal (what plan_complete asks). */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;

@@ -115,7 +115,7 @@ static bool is_taken_late(const WarpLevel *level, const Schedule *s) {
 
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
  * beside them; or what memory moves, if that is longer; where fields are
- * taken late, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap.
+ * delayed, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap.
  * An operation in f64 takes two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
   const WarpLevel *e = warps_level_for(level, s);
@@ -289,8 +289,8 @@ static int32_t reach_of(const WarpLevel *e) {
   return down > across ? down : across;
 }
 
-/* Is it among the equations that were measured to be faster over warps than walked: sums of 5 to 25 terms that reach 4
- * points far at most? */
+/* Is it among the equations that were measured to be faster over warps than streamed: sums of 5 to 25 terms that reach
+ * 4 points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
   return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] &&
@@ -304,7 +304,7 @@ static bool fields_were_faster(const WarpLevel *e) {
          reach_of(e) <= tuning.warps_fields_reach && !e->ruled[0] && !e->ruled[1];
 }
 
-/* The same of steps of one type some of whose fields are taken late by levels that are alone in their warps, in tiles
+/* The same of steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
  * with warps of their own that load and store. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double least = tuning.warps_least_slow_extent;
@@ -314,33 +314,34 @@ static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64
          (double)size[0] >= least && (double)size[1] >= least;
 }
 
-/* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
- * fast in f64, and of several fields. */
+/* Is a grid of extents `size` as large as the smallest on which such were measured to be? Streamed tiles need more
+ * points to be fast in f64, and of several fields. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
   bool slow = e->nfields > 1 || warps_smallest(e) > 4;
   double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return (double)size[0] >= least && (double)size[1] >= least;
 }
 
-/* Picoseconds a point and step of `m` under `walk` on a grid of extents `size`, by the model. */
-static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+/* Picoseconds a point and step of `m` under `stream` on a grid of extents `size`, by the model. */
+static double streamed_ps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size) {
   ScheduleTime t;
-  if (!schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t))
+  if (!schedule_time(c, plan_tiled_copy(m, stream->T), stream, size, &t))
     return 0;
   return t.seconds * 1e12 / ((double)size[0] * (double)size[1]);
 }
 
-/* Is it like the steps with roots or quotients that were measured beside walks: of one or two fields, which are read a
- * few points far, and not by a rule beyond their edges? */
+/* Is it like the steps with roots or quotients that were measured beside streamed tiles: of one or two fields, which
+ * are read a few points far, and not by a rule beyond their edges? */
 static bool is_like_measured(const WarpLevel *e) {
   double far = tuning.warps_near;
   return computes_roots(e) && e->nfields <= tuning.warps_root_fields && e->below <= far && e->above <= far &&
          e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
 
-/* Which part of a walk's time tile `s` must be expected to take at most, to be faster on a grid of extents `size`: the
- * larger one on large grids, where estimates err alike, since both count what roots and quotients take; but for lanes
- * of one vector, on all but the largest. On smaller ones in f64 the walk's is too long, so it must be less. */
+/* Which part of a streamed tile's time tile `s` must be expected to take at most, to be faster on a grid of extents
+ * `size`: the larger one on large grids, where estimates err alike, since both count what roots and quotients take; but
+ * for lanes of one vector, on all but the largest. On smaller ones in f64 the streamed tile's is too long, so it must
+ * be less. */
 static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *size) {
   double points = (double)size[0] * (double)size[1], least = tuning.warps_least_extent;
   bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
@@ -350,11 +351,11 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
                                                                               : 0;
 }
 
-/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients? */
+/* Is tile `s` expected to be clearly faster than `stream`, for a step that computes roots or quotients? */
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
-                               const Schedule *walk, const int64_t *size) {
+                               const Schedule *stream, const int64_t *size) {
   double part = sure_part(e, s, size);
-  return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * walked_ps(c, m, walk, size);
+  return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
 }
 
 /* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
@@ -376,7 +377,7 @@ bool schedule_suits_warps(PassContext *c, const Module *m, const int64_t *size) 
   return e && has_whole_rows(c, e, size);
 }
 
-bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
   const char *why;
@@ -391,5 +392,5 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *wal
   if (only_adds(e) && !e->constant)
     return (was_faster(e) || fields_were_faster(e)) && is_large_enough(e, size) &&
            s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
-  return is_expected_faster(c, m, e, &s, walk, size);
+  return is_expected_faster(c, m, e, &s, stream, size);
 }

@@ -1,13 +1,14 @@
 /* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
- * counted (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
+ * counted (tile-work.c, stream-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
  *
  * One count decides. What a tile does is counted in the terms in which finished kernels are, registers included, but
- * before it is lowered (`tile-work.c`, `walk-work.c`; a unit test compares the two counts), and `model_counted_launch`
- * says how long that takes; the fastest is taken. It is the function for finished kernels with numbers of its own (the
- * column `counted` of `tuning.def`), and knows three things more: a block at an edge, whose accesses are tested, takes
- * 0.7 cycles an instruction at least, 1.9 where a rule brings them back, so that long streamed tiles of few blocks wait
- * for their last one; loops of more than 837 instructions are fetched anew; f64 waits longer. What stays in the cache
- * goes by the target's, if that is told. Beyond what was measured to be good nothing is taken (`is_unproven`).
+ * before it is lowered (`tile-work.c`, `stream-work.c`; a unit test compares the two counts), and
+ * `model_counted_launch` says how long that takes; the fastest is taken. It is the function for finished kernels with
+ * numbers of its own (the column `counted` of `tuning.def`), and knows three things more: a block at an edge, whose
+ * accesses are tested, takes 0.7 cycles an instruction at least, 1.9 where a rule brings them back, so that long
+ * streamed tiles of few blocks wait for their last one; loops of more than 837 instructions are fetched anew; f64 waits
+ * longer. What stays in the cache goes by the target's, if that is told. Beyond what was measured to be good nothing is
+ * taken (`is_unproven`).
  *
  * In rank 1 a streamed tile has no loop, so that its code is as long as the steps of all its cells. Beyond 600
  * instructions they are fetched more slowly, up to a fifth at 1200 (`straight_held`, `straight_lost`). */
@@ -29,11 +30,11 @@ static bool has_functions(const PlanQuery *q, const Launch *l) {
   return false;
 }
 
-const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) {
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed) {
   PlanLaunch *of = ARENA_NEW(q->c->arena, PlanLaunch);
-  *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
-  of->walk = walked ? walk_work(q->t, of->p) : NULL;
-  of->tile = walked ? NULL : tile_work(q->t, l);
+  *of = (PlanLaunch){.l = l, .p = streamed ? stream_new(l) : NULL, .words = 1};
+  of->stream = streamed ? stream_work(q->t, of->p) : NULL;
+  of->tile = streamed ? NULL : tile_work(q->t, l);
   of->functions = has_functions(q, l);
   for (int f = 0; f < q->m->nfields; f++)
     if (l->use[f].stored && type_size(q->m->fields[f].type) > 4)
@@ -41,7 +42,7 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) 
   return of;
 }
 
-/* ---- what is not to be taken */
+/* ---- tiles that are not to be taken */
 
 /* Has the target so many threads for a block of `s`? */
 static bool has_threads(const PlanQuery *q, const Schedule *s) {
@@ -85,7 +86,7 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
   if (roots && (many || s->elems[1] > 1))
     return "a thread has more cells than were measured to pay with roots, quotients or functions";
   if (roots && has_many_rounds(q))
-    return "walks were measured to be faster there with roots, quotients or functions";
+    return "streamed tiles were measured to be faster there with roots, quotients or functions";
   if (many && loaded_fields(of->l) > 1)
     return "a thread has more cells than were measured to pay with several fields";
   if (many && q->points >= tuning.parted_points)
@@ -96,7 +97,7 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
 }
 
 /* Has a tile in lanes too few registers? A few words that it wants beyond them hardly matter, but on grids of many
- * rounds, where walks and lower tiles were measured to be faster. */
+ * rounds, where streamed tiles and lower tiles were measured to be faster. */
 static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
   return q->points > tuning.most_lanes ? load->registers >= registers_limit(q->t, load->work.threads)
                                        : load->spilled > tuning.lane_spared;
@@ -119,9 +120,10 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
   return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
-/* Has walk `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On grids of
- * many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more than they
- * are given: what code generators save there. On others they must suffice at edges, too, where more are wanted. */
+/* Has streamed tile `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On
+ * grids of many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more
+ * than they are given: what code generators save there. On others they must suffice at edges, too, where more are
+ * wanted. */
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
   bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
@@ -139,10 +141,11 @@ static bool waits_for_edges(const LaunchLoad *load) {
   return load->edge_code > tuning.edge_hidden * load->work.instructions;
 }
 
-/* Is walk `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one line is
- * all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's steps, more
- * of these; few warps, which are slow to begin, where walks are short or come one after the other? */
-static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, const LaunchLoad *load) {
+/* Is streamed tile `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one
+ * line is all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's
+ * steps, more of these; few warps, which are slow to begin, where streamed tiles are short or come one after the other?
+ */
+static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Schedule *s, const LaunchLoad *load) {
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
@@ -157,29 +160,29 @@ static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Sche
   if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
     return "it makes more time steps than were measured to pay with older levels of a field";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
-      (load->blocks > q->t->cores || s->chunk < tuning.long_walk))
-    return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
+      (load->blocks > q->t->cores || s->chunk < tuning.long_chunk))
+    return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
   return NULL;
 }
 
-/* The same of walked tile `s`. */
-static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
+/* The same of streamed tile `s`. */
+static const char *count_streamed(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   if (!stream_fits(q->t, of->p, s))
     return "no points are left beside the halo, or its rows do not fit";
-  *out = walk_load(q->t, of->walk, s, q->want.size);
+  *out = stream_load(q->t, of->stream, s, q->want.size);
   const char *why = lacks_registers(q, of, s, out);
-  return why ? why : is_unproven(q, of->walk, s, out);
+  return why ? why : is_unproven(q, of->stream, s, out);
 }
 
-/* ---- what is not counted */
+/* ---- costs that no count has */
 
-/* How many times as long as is counted a walk of rows takes on a grid of few rounds: more where it is long, for fewer
- * warps start anew and hide the loads of others; and where instructions bound it. */
-static double uncounted_walk(const PlanQuery *q, const PlanCandidate *k) {
+/* How many times as long as is counted a streamed tile of rows takes on a grid of few rounds: more where it is long,
+ * for fewer warps start anew and hide the loads of others; and where instructions bound it. */
+static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
   double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk;
   if (has_many_rounds(q))
     return 1;
-  return pow(longer, tuning.chunk_lost) * (1 + tuning.walk_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
+  return pow(longer, tuning.chunk_lost) * (1 + tuning.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
 }
 
 /* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
@@ -197,9 +200,9 @@ static double uncounted_lane(const LaunchLoad *load) {
   return tuning.lanes_slower * (1 + tuning.lane_code_lost * fmax(0, fmin(1, missed)));
 }
 
-/* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
- * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
- * the barriers nor the shared memory of the tile as which it is counted. */
+/* How many times as long as is counted candidate `k` takes, for costs that no count has: copies that go by the first
+ * cache, for they move less than 16 bytes at a time, and tiles that overlap, where planes are streamed; a naive kernel
+ * has neither the barriers nor the shared memory of the tile as which it is counted. */
 static double uncounted(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const Schedule *s = &k->s;
   if (!family_row(s->family)->tiled)
@@ -207,27 +210,27 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
   if (s->tiles == TILES_LANES)
     return uncounted_lane(load);
   if (q->rank == 2)
-    return k->of->walk ? uncounted_walk(q, k) : uncounted_tile(q, k, load);
+    return k->of->stream ? uncounted_stream(q, k) : uncounted_tile(q, k, load);
   if (q->rank < MAX_RANK)
     return 1;
-  if (!k->of->walk)
+  if (!k->of->stream)
     return tuning.planes_slower;
   bool narrow = s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES;
   return !narrow ? 1 : has_many_rounds(q) ? tuning.narrow_copies : tuning.copies_slower;
 }
 
-/* Seconds of walks of planes in many rounds, by their roofs, which hardly add up: their loads run ahead, and blocks
- * that begin and end hide each other. */
+/* Seconds of streamed tiles of planes in many rounds, by their roofs, which hardly add up: their loads run ahead, and
+ * blocks that begin and end hide each other. */
 static double blended_planes(const PlanCandidate *k) {
   double sum = 0;
   for (int b = 0; b < BOUNDS; b++)
-    sum += pow((b == BOUND_LATENCY ? tuning.planes_wait : 1) * k->time.alone[b], tuning.walks_blend);
-  return pow(sum, 1 / tuning.walks_blend);
+    sum += pow((b == BOUND_LATENCY ? tuning.planes_wait : 1) * k->time.alone[b], tuning.streams_blend);
+  return pow(sum, 1 / tuning.streams_blend);
 }
 
-/* The same of walks of rows. Operations wait for those before them, whatever pipe these are on, so that what is
- * computed adds up more; memory takes what it takes; and walks in few rounds wait longer for the last the longer they
- * are. */
+/* The same of streamed tiles of rows. Operations wait for those before them, whatever pipe these are on, so that what
+ * is computed adds up more; memory takes what it takes; and streamed tiles in few rounds wait longer for the last the
+ * longer they are. */
 static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
                longer = fmax(1, k->s.chunk / tuning.usual_chunk_large),
@@ -235,8 +238,9 @@ static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const Lau
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
     own += pow(alone[b], tuning.rows_arithmetic);
-  const double memory = pow(pow(alone[BOUND_MEMORY], tuning.walks_blend) + pow(alone[BOUND_CACHE], tuning.walks_blend),
-                            1 / tuning.walks_blend),
+  const double memory =
+                   pow(pow(alone[BOUND_MEMORY], tuning.streams_blend) + pow(alone[BOUND_CACHE], tuning.streams_blend),
+                       1 / tuning.streams_blend),
                roofs[] = {part * pow(own, 1 / tuning.rows_arithmetic), part * alone[BOUND_SHARED],
                           tuning.planes_wait * alone[BOUND_LATENCY], memory};
   for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
@@ -246,14 +250,14 @@ static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const Lau
 
 /* Seconds that a launch of candidate `k` takes by its roofs. */
 static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
-  if (!has_many_rounds(q) || !k->of->walk)
+  if (!has_many_rounds(q) || !k->of->stream)
     return k->time.seconds;
   return k->time.launch + (q->rank == MAX_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
-  k->dropped = has_threads(q, &k->s) ? (k->of->walk ? count_walk : count_overlap)(q, k->of, &k->s, &load)
+  k->dropped = has_threads(q, &k->s) ? (k->of->stream ? count_streamed : count_overlap)(q, k->of, &k->s, &load)
                                      : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
@@ -272,7 +276,7 @@ bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const
   Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
                                : group_launches(m, n, st, &count)[0];
   if (count == 1)
-    *out = family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size)
-                                         : tile_load(tile_work(t, l), s, size);
+    *out = family_row(s->family)->streamed ? stream_load(t, stream_work(t, stream_new(l)), s, size)
+                                           : tile_load(tile_work(t, l), s, size);
   return count == 1;
 }

@@ -2,8 +2,8 @@
  *
  *   tile-work.c   overlapped tiles
  *   step-work.c   beside other things, what points near edges take
- *   walk-work.c   walked tiles
- *   walk-cost.c   the time of tiles that one thread walks
+ *   stream-work.c   streamed tiles
+ *   cpu-stream-cost.c   the time of tiles that one thread streams
  *   cost.c        a candidate, by what is counted of it, or why it is none
  */
 #ifndef STC_PASSES_COUNT_H
@@ -27,39 +27,39 @@ LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
  * which piece it belongs to, and computes all. */
 double launch_edge_pieces(const TargetInfo *t, const Launch *l);
 
-/* ---------------------------------------------------------------- walk-work.c */
+/* ---------------------------------------------------------------- stream-work.c */
 
-/* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for
- * each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of lines of
- * other warps; instructions more of a point at an edge, for other pieces and for what rules lead to; words
+/* What a streamed tile of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows
+ * take for each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of
+ * lines of other warps; instructions more of a point at an edge, for other pieces and for what rules lead to; words
  * that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
  * and stored of a point. */
-typedef struct WalkWork {
+typedef struct StreamWork {
   const Stream *p;
   KernelWork point;
   double windows, beside, exchanged, across, pieces, choices, loaded, stored, loaded_bytes, stored_bytes;
   int32_t addresses, words;
-} WalkWork;
-WalkWork *walk_work(const TargetInfo *t, const Stream *p);
+} StreamWork;
+StreamWork *stream_work(const TargetInfo *t, const Stream *p);
 /* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
-LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size);
-RegisterNeed walk_registers(const WalkWork *w, const Schedule *s);
+LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size);
+RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s);
 
-/* ---------------------------------------------------------------- walk-cost.c */
+/* ---------------------------------------------------------------- cpu-stream-cost.c */
 
 /* What the time of tiles of pipeline `p` is made of whatever their size is. ns: nanoseconds a point of each instance;
  * longest: the arithmetic of the one that has most; kept: bytes of the rows that a tile comes back to, for each cell of
  * a row or plane; apart: bytes a point of what is read in other rows. */
-typedef struct WalkParts {
+typedef struct CpuStreamParts {
   const TargetInfo *t;
   const Stream *p;
   int32_t lines;
   double *ns, longest, kept, apart;
-} WalkParts;
-WalkParts walk_parts(const TargetInfo *t, const Stream *p);
+} CpuStreamParts;
+CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Stream *p);
 /* Nanoseconds that a core is expected to take for a point and time step, all that is computed twice and waited for
- * among them; tiles of s->T steps on a grid of s->size, infinite where they give out nothing. */
-double walk_ns(const WalkParts *w, const Schedule *s);
+ * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. */
+double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s);
 /* Of plain loops on targets without threads. Does launch `step`, of one time step, compute so long at a point that
  * memory keeps up, and several steps a tile would save nothing? */
 bool loops_hide_memory(const TargetInfo *t, const Launch *step);
@@ -84,13 +84,13 @@ typedef struct PlanQuery {
   double points;
 } PlanQuery;
 
-/* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
- * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; functions: roots,
- * quotients or functions are computed; 32-bit words of its widest field. */
+/* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are streamed, else NULL. What is the
+ * same for all of them: what a streamed tile does (NULL: they are not streamed), or tiles that overlap; functions:
+ * roots, quotients or functions are computed; 32-bit words of its widest field. */
 typedef struct PlanLaunch {
   const Launch *l;
   const Stream *p;
-  const WalkWork *walk;
+  const StreamWork *stream;
   const TileWork *tile;
   bool functions;
   int32_t words;
@@ -109,8 +109,8 @@ typedef struct PlanCandidate {
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
 } PlanCandidate;
 
-/* What the tiles of launch `l` have in common, walked or not. */
-const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
+/* What the tiles of launch `l` have in common, streamed or not. */
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed);
 /* Has a field of the module older levels, which a step reads? Fields that launch `l` loads. */
 bool reads_history(const Module *m);
 int loaded_fields(const Launch *l);

@@ -8,7 +8,7 @@
  *   launch-work.c            the launches of a module and their schedules; what they move to and from memory, and
  *                            compute twice
  *   model.c                  the time that such work takes on a target, and what bounds it
- *   cost.c, tile-work.c, walk-work.c, walk-cost.c, fuse-cost.c   tiles that are not lowered (count.h, fuse.h)
+ *   cost.c, tile-work.c, stream-work.c, cpu-stream-cost.c, fuse-cost.c   tiles that are not lowered (count.h, fuse.h)
  *   base/tuning.c            what was found by measuring (base/tuning.def)
  *   plan/choose/compare.h    schedules compared by it, why a plan is as it is
  *
@@ -25,7 +25,7 @@
  * whose hardware works on 32 counts twice. */
 typedef struct KernelWork {
   int64_t threads;     /* a block */
-  double points;       /* a block gives out */
+  double points;       /* a block stores */
   double instructions; /* issued, all of those below among them */
   double f64;          /* on the f64 pipe */
   double chained; /* of these: within roots, quotients and functions, each of which needs the result of the one before;
@@ -101,20 +101,20 @@ bool module_turns(const Module *m);
 
 /* ---------------------------------------------------------------- launch-work.c */
 
-/* Points computed for each point given out. cells: what tiles do; needed: what Algorithm 2 asks for. A tile of threads
+/* Points computed for each point stored. cells: what tiles do; needed: what Algorithm 2 asks for. A tile of threads
  * computes all its cells at all instances. */
 typedef struct Redundancy {
   double cells, needed;
 } Redundancy;
 
-/* Bytes of global memory for each point given out: read once, written, and what is read once more because tiles
+/* Bytes of global memory for each point stored: read once, written, and what is read once more because tiles
  * overlap. */
 typedef struct MemoryTraffic {
   double read, written, again;
 } MemoryTraffic;
 
-/* An instance of a stencil: beyond the tile's own points it is needed on `extent`. lag: of a walked tile, the rows that
- * it is behind the loads; rows: how many of what it makes are kept, at most. */
+/* An instance of a stencil: beyond the tile's own points it is needed on `extent`. lag: of a streamed tile, the rows
+ * that it is behind the loads; rows: how many of what it makes are kept, at most. */
 typedef struct InstanceWork {
   const char *name;
   int32_t level;
@@ -123,7 +123,7 @@ typedef struct InstanceWork {
   Redundancy redundancy;
 } InstanceWork;
 
-/* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads.
+/* What a streamed tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads.
  * across: so many of them are read by other warps; late: so many rows after it has come such a row is taken, where a
  * level of warps takes it late; direct: nothing in registers, each reader takes its own row, of
  * memory or, ring, of the ring by which rows come in (stream.h). */
@@ -132,20 +132,21 @@ typedef struct WindowWork {
   bool direct, ring;
 } WindowWork;
 
-/* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked:
- * dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */
+/* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and store width[d] points; streamed:
+ * dimension 0 of a streamed tile (rank above 1) counts the rows of a streamed tile. */
 typedef struct LaunchWork {
   Schedule schedule;
-  bool walked;
+  bool streamed;
   int32_t steps;
   int32_t ninstances;
   InstanceWork *instances;
   int32_t nwindows;
   WindowWork *windows;
-  int32_t unroll, loaded_rows; /* steps of a walk that are written out; rows that are kept of what it loads, at most */
-  int64_t window_words;        /* 32-bit words of a thread that windows take */
-  Extent halo, loaded; /* beyond the tile's points: where it computes (of a walked tile: what it loads, too); where
-                          fields are needed from memory */
+  int32_t unroll,
+      loaded_rows; /* steps of a streamed tile that are written out; rows that are kept of what it loads, at most */
+  int64_t window_words; /* 32-bit words of a thread that windows take */
+  Extent halo, loaded;  /* beyond the tile's points: where it computes (of a streamed tile: what it loads, too); where
+                           fields are needed from memory */
   double cells[MAX_RANK], width[MAX_RANK];
   Redundancy redundancy; /* of all instances, on an average */
   MemoryTraffic traffic;
@@ -173,7 +174,7 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
  * leaves cores without work, counted in part. */
 double model_blocks_a_core(double blocks, double cores, double at_once);
 
-/* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
+/* Extents of the grid of rank `rank` that is meant where its size is not known: a large one. */
 const int64_t *model_large_grid(int rank);
 
 /* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges
@@ -193,9 +194,9 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
  * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is;
- * edge_code: of a walk and of a tile in lanes the same with those of other pieces, of a walk with those of what rules
- * lead to, too; straight: of a walk without a loop, whose code is as long, 0: it is none; turned: fields are read
- * beyond their edges, by a rule. */
+ * edge_code: of a streamed tile and of a tile in lanes the same with those of other pieces, of a streamed tile with
+ * those of what rules lead to, too; straight: of a streamed tile without a loop, whose code is as long, 0: it is none;
+ * turned: fields are read beyond their edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;
   int32_t registers, spilled;
@@ -222,7 +223,7 @@ typedef struct LaunchTime {
   Occupancy occupancy;
 } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
-/* The same of a launch that was counted before it is lowered (tile-work.c, walk-work.c), by the numbers that were
+/* The same of a launch that was counted before it is lowered (tile-work.c, stream-work.c), by the numbers that were
  * fitted to such counts. */
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same of overlapped tiles of a part of a step, that is, of one step each: a block loads, computes and ends, and

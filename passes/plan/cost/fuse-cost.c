@@ -254,7 +254,7 @@ static const Figures *all_figures(const LaunchReads *r, const Schedule *s) {
   return g;
 }
 
-/* Points that instance `i` computes for each point given out. */
+/* Points that instance `i` computes for each point stored. */
 static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule *s, int i) {
   double product = 1;
   if (t->simt)
@@ -266,7 +266,7 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
   return product;
 }
 
-/* Operations for each point given out. */
+/* Operations for each point stored. */
 static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
   double sum = t->simt ? tuning.part_cell * overlap_redundancy(l, s) : 0;
   for (int i = 0; i < l->n; i++) {
@@ -309,7 +309,7 @@ static void thread_registers(const TargetInfo *t, const Launch *l, const Schedul
   k->spilled = (int32_t)(sum - k->registers);
 }
 
-/* Adds the bytes of the fields that are loaded and stored for each point given out. */
+/* Adds the bytes of the fields that are loaded and stored for each point stored. */
 static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
   for (int f = 0; f < l->m->nfields; f++) {
     double size = type_size(l->m->fields[f].type), about = 1;

@@ -11,7 +11,7 @@ typedef struct LaunchCost {
   int32_t registers;   /* 32-bit ones that a thread takes, about; 0 without threads */
   int32_t spilled;     /* words that do not fit in them */
   int64_t shared;      /* bytes of shared memory (without threads: of the cache) a block takes */
-  double halo;         /* points computed for each point given out */
+  double halo;         /* points computed for each point stored */
   double bytes;        /* read and written, those read for the halo with them */
   double memory_bytes; /* of these, what no cache holds */
   double ops;

@@ -11,10 +11,10 @@ typedef struct Thing {
   bool condition, known, live;
 } Thing;
 
-/* The walk, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the thing
- * that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its cells
- * are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and loops
- * allow; `loads` are the values of those that wait for such a place. */
+/* The traversal, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the
+ * thing that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its
+ * cells are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and
+ * loops allow; `loads` are the values of those that wait for such a place. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
@@ -141,7 +141,7 @@ static void touch_cells(Live *l, const Op *op) {
   }
 }
 
-/* ---- the walk */
+/* ---- the traversal */
 
 /* A loop: what is alive at its start is alive at its end, too. */
 static void live_for(Live *l, const Op *op) {
@@ -259,9 +259,9 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* The words alive in a thread of `k`. A walk keeps most of them from round to round, and an address of two words for
- * each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if tiles
- * are in their registers. */
+/* The words alive in a thread of `k`. A traversal keeps most of them from round to round, and an address of two words
+ * for each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if
+ * tiles are in their registers. */
 static RegisterNeed registers_of(const Module *m, Kernel *k) {
   Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
   block_walk(k->body, note_touched, &t);

@@ -311,8 +311,8 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* The rounds of a loop. Of the parts of a walk those at edges are few, and the one between, which is come to twice, has
- * half of all each time. */
+/* The rounds of a loop. Of the parts of a streaming loop those at edges are few, and the one between, which is come to
+ * twice, has half of all each time. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
   if (op->flags & FOR_EDGES)

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-/* A launch with its schedule; scalars: the params' defaults, NULL: not known; walk: its pipeline if tiles are walked,
- * else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in; strip: of time
- * over warps the level, its tile, and the rows of a segment on a large grid, else NULL. */
+/* A launch with its schedule; scalars: the params' defaults, NULL: not known; stream: its pipeline if tiles are
+ * streamed, else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in; strip:
+ * of a warp pipeline the level, its tile, and the rows of a segment on a large grid, else NULL. */
 typedef struct LaunchPlan {
   const Launch *l;
   const Const *scalars;
   Schedule schedule;
-  const Stream *walk;
+  const Stream *stream;
   bool ring;
   const WarpLevel *strip;
   WarpShape shape;
@@ -24,25 +24,25 @@ typedef struct LaunchPlan {
 
 /* ---- work done twice */
 
-/* Points of a tile of `p` that are given out in dimension `d`. */
+/* Points of a tile of `p` that are stored in dimension `d`. */
 static double width_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
   if (p->strip)
     return d ? WARP_LANES * p->shape.X - 2 * p->shape.halo : p->rows;
-  int64_t width = p->walk ? stream_width(p->walk, s, d) : overlap_width(p->l, s, d);
+  int64_t width = p->stream ? stream_width(p->stream, s, d) : overlap_width(p->l, s, d);
   return width > 1 ? (double)width : 1;
 }
 
-/* Cells that a tile has in dimension `d`: computed by every instance, but for the walked one. Warps of a walked tile
- * are beside each other in the last dimension, of rank 3 in the one before. */
+/* Cells that a tile has in dimension `d`: computed by every instance, but for the streamed one. Warps of a streamed
+ * tile are beside each other in the last dimension, of rank 3 in the one before. */
 static double cells_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
   int rank = p->l->m->grid.rank;
   if (p->strip)
     return d ? WARP_LANES * p->shape.X : p->rows + p->shape.ends;
-  if (p->walk && d == 0 && rank > 1)
-    return s->chunk + (double)p->walk->halo.lo[0] + p->walk->last;
-  return (double)s->block[d] * s->elems[d] * (p->walk && rank == 2 ? s->block[0] : 1);
+  if (p->stream && d == 0 && rank > 1)
+    return s->chunk + (double)p->stream->halo.lo[0] + p->stream->last;
+  return (double)s->block[d] * s->elems[d] * (p->stream && rank == 2 ? s->block[0] : 1);
 }
 
 /* What instance `i` computes. */
@@ -84,14 +84,14 @@ static void note_reach(void *user, const Piece *piece, int field, const int64_t 
   }
 }
 
-/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells;
- * by walked tiles their cells alone, or by each reader again where nothing keeps them for it. */
+/* Points of field `f` that are read for each point stored: by tiles that overlap with its reach beyond their cells;
+ * by streamed tiles their cells alone, or by each reader again where nothing keeps them for it. */
 static double points_read(const LaunchPlan *p, const Reach *r, int f) {
   double product = 1;
-  bool direct = p->walk && p->walk->w[f][0].direct && !p->ring;
+  bool direct = p->stream && p->stream->w[f][0].direct && !p->ring;
   for (int d = 0; d < p->l->m->grid.rank; d++) {
     const Extent *x = &r->of[f];
-    double beyond = p->walk ? 0 : (double)(x->lo[d] + x->hi[d]);
+    double beyond = p->stream ? 0 : (double)(x->lo[d] + x->hi[d]);
     product *= (cells_of(p, d) + beyond) / width_of(p, d);
   }
   return product * (direct ? p->l->use[f].own_loads : 1);
@@ -105,7 +105,7 @@ static Reach reach_of(const LaunchPlan *p) {
   return r;
 }
 
-/* What the launch moves for each point of the grid: fields on a part of it count by that part. */
+/* What the launch moves for each point of the grid: fields on a part of it count in proportion. */
 static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
   const Module *m = p->l->m;
   MemoryTraffic t = {0, 0, 0};
@@ -126,7 +126,7 @@ static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
 static int32_t rows_made(const LaunchPlan *p, int i) {
   int32_t most = 0;
   for (int t = 0; t < p->l->st[i].ntargets; t++) {
-    int f = p->l->st[i].targets[t], rows = p->walk->w[f][launch_version(p->l, f, i + 1)].rows;
+    int f = p->l->st[i].targets[t], rows = p->stream->w[f][launch_version(p->l, f, i + 1)].rows;
     most = rows > most ? rows : most;
   }
   return most;
@@ -140,8 +140,8 @@ static InstanceWork *instances_of(const LaunchPlan *p, Redundancy *all) {
   for (int i = 0; i < l->n; i++) {
     Redundancy r = instance_redundancy(p, i);
     out[i] = (InstanceWork){.name = l->st[i].name, .level = l->st[i].level, .extent = l->st[i].extent, .redundancy = r};
-    out[i].lag = p->walk ? p->walk->lag[i] : 0;
-    out[i].rows = p->walk ? rows_made(p, i) : 0;
+    out[i].lag = p->stream ? p->stream->lag[i] : 0;
+    out[i].rows = p->stream ? rows_made(p, i) : 0;
     sum.cells += r.cells / l->n;
     sum.needed += r.needed / l->n;
   }
@@ -149,14 +149,14 @@ static InstanceWork *instances_of(const LaunchPlan *p, Redundancy *all) {
   return out;
 }
 
-/* The windows of a walked tile that are used; their number is *count. */
+/* The windows of a streamed tile that are used; their number is *count. */
 static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   const Module *m = p->l->m;
   WindowWork *out = NULL;
   *count = 0;
-  for (int f = 0; f < m->nfields && p->walk; f++)
+  for (int f = 0; f < m->nfields && p->stream; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++) {
-      const Window *w = &p->walk->w[f][v];
+      const Window *w = &p->stream->w[f][v];
       WindowWork work = {.field = f,
                          .version = v,
                          .lag = w->lag,
@@ -170,7 +170,7 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   return out;
 }
 
-/* The windows of the fields that a level of warps keeps rows of, or takes late; its sums are of no field. */
+/* The windows of the fields that a level of warps keeps rows of, or delays; its sums are of no field. */
 static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
   WindowWork *out = NULL;
   int32_t *versions = ARENA_ARRAY(e->m->arena, int32_t, e->m->nfields);
@@ -198,7 +198,7 @@ static LaunchWork work_of(const LaunchPlan *p) {
   int rank = p->l->m->grid.rank;
   Reach r = reach_of(p);
   LaunchWork w = {.schedule = p->schedule,
-                  .walked = p->walk != NULL,
+                  .streamed = p->stream != NULL,
                   .steps = p->l->steps,
                   .ninstances = p->l->n,
                   .halo = p->l->hull,
@@ -210,12 +210,12 @@ static LaunchWork work_of(const LaunchPlan *p) {
     w.cells[d] = cells_of(p, d);
     w.width[d] = width_of(p, d);
   }
-  if (p->walk) {
-    w.halo = p->walk->halo;
-    w.unroll = p->walk->unroll;
+  if (p->stream) {
+    w.halo = p->stream->halo;
+    w.unroll = p->stream->unroll;
     for (int f = 0; f < p->l->m->nfields; f++)
-      w.loaded_rows = p->walk->w[f][0].rows > w.loaded_rows ? p->walk->w[f][0].rows : w.loaded_rows;
-    w.window_words = stream_words(p->walk) * p->schedule.elems[rank - 1] * (rank > 2 ? p->schedule.elems[1] : 1);
+      w.loaded_rows = p->stream->w[f][0].rows > w.loaded_rows ? p->stream->w[f][0].rows : w.loaded_rows;
+    w.window_words = stream_words(p->stream) * p->schedule.elems[rank - 1] * (rank > 2 ? p->schedule.elems[1] : 1);
   }
   if (p->strip) {
     w.unroll = p->shape.U;
@@ -229,8 +229,8 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
   LaunchPlan p = {.l = l,
                   .scalars = scalars,
                   .schedule = *s,
-                  .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
-  p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
+                  .stream = family_row(s->family)->streamed ? stream_new(l) : NULL};
+  p.ring = p.stream && stream_keeps_ring(t, p.stream, s);
   if (s->family == FAMILY_WARPS) {
     const char *why;
     p.strip = warps_level_for(warps_level(l->m, &why), s);

@@ -41,18 +41,18 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
 
 KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
   int64_t each[MAX_RANK];
-  double without = k->hollow, inner = 1, first = 0;
+  double without = k->leaves_out, inner = 1, first = 0;
   KernelSpace s = {.points = 1, .blocks = (double)kernel_blocks(k, scalars, each)};
   for (int d = 0; d < k->rank; d++) {
     double n = fmax(0, (double)affine_eval(k->extent[d], scalars, NULL)),
            blocks = ceil(fmax(n - k->over[d], fmin(n, 1)) / k->tile[d]);
     s.points *= n;
-    without *= k->hollow ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
+    without *= k->leaves_out ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
     inner *= blocks > 2 ? (blocks - 2) / blocks : 0;
     first = d == 0 ? inner : first;
   }
   s.points -= without;
-  s.edges = !kernel_has_versions(k) ? 0 : k->hollow ? (1 - first) / (1 - inner) : 1 - inner;
+  s.edges = !kernel_has_versions(k) ? 0 : k->leaves_out ? (1 - first) / (1 - inner) : 1 - inner;
   return s;
 }
 

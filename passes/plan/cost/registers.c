@@ -1,5 +1,5 @@
 /* registers.c: the registers that a thread takes: one estimate for all, of words alive that are counted in a finished
- * kernel (kernel-live.c) or before there is one (tile-work.c, walk-work.c). */
+ * kernel (kernel-live.c) or before there is one (tile-work.c, stream-work.c). */
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 
@@ -12,7 +12,7 @@ int32_t registers_limit(const TargetInfo *t, int64_t threads) {
 
 double registers_wanted(const RegisterNeed *n) {
   if (n->rounds)
-    return n->addresses + tuning.walk_live * n->live + (n->early - n->live);
+    return n->addresses + tuning.stream_live * n->live + (n->early - n->live);
   if (n->exchanged)
     return tuning.exchanged_live * n->live;
   return n->several ? tuning.cells_base + tuning.cells_live * n->live
@@ -26,8 +26,8 @@ static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
   return t->words == WORDS_PACKED ? tuning.packed_registers : t->words == WORDS_WAVE ? tuning.wave_registers : 1;
 }
 
-/* Registers for conditions beyond those for which a thread has places of their own: walks keep what they know of a row
- * for all time steps; straight code compares anew. */
+/* Registers for conditions beyond those for which a thread has places of their own: streamed tiles keep what they know
+ * of a row for all time steps; straight code compares anew. */
 static double condition_registers(const TargetInfo *t, const RegisterNeed *n) {
   int32_t beyond = t->conditions && n->rounds ? n->conditions - t->conditions : 0;
   return beyond > 0 ? tuning.condition_live * beyond : 0;

@@ -213,7 +213,7 @@ static bool count_stores(const Instance *of, Loads *x) {
 
 /* ---- tiles */
 
-/* A tile of a launch that does `w`: cells of a thread, of a block, and those of these that are given out; threads of a
+/* A tile of a launch that does `w`: cells of a thread, of a block, and those of these that are stored; threads of a
  * block. */
 typedef struct Tile {
   const TileWork *w;

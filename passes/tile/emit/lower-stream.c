@@ -395,7 +395,7 @@ static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
 static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
-    bool walked = family_row(s[i].family)->walked;
+    bool walked = family_row(s[i].family)->streamed;
     const char *name = group_name(lo, l[i], family_name(s[i].family), true);
     int steps = i == n - 1;
     host_launch(lo, seq,

@@ -39,7 +39,7 @@
  * streamed or else in overlapped tiles; so are steps that remain behind the last tile. */
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/registry.h"
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/choose/cpu-stream.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>
@@ -164,9 +164,9 @@ static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s, c
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
     int steps = i == n - 1 ? l[i]->steps : 0;
-    const Schedule *tile = l[i]->thin && family_row(s[i].family)->walked ? rest : &s[i];
+    const Schedule *tile = l[i]->thin && family_row(s[i].family)->streamed ? rest : &s[i];
     const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
-    if (family_row(tile->family)->walked)
+    if (family_row(tile->family)->streamed)
       walk_launch(lo, seq, l[i], tile, name, steps);
     else
       loops_launch(lo, seq, l[i], -1, name, tile->block, steps);

@@ -1,5 +1,5 @@
-/* walk-work.c: what a launch of tiles that are walked does, counted before it is lowered: from its pipeline, and the
- * arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
+/* stream-work.c: what a launch of tiles that are streamed does, counted before it is lowered: from its pipeline, and
+ * the arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/cost/count.h"
@@ -102,16 +102,16 @@ static double ranged_ops(const TargetInfo *t, const Launch *l) {
   return n;
 }
 
-WalkWork *walk_work(const TargetInfo *t, const Stream *p) {
+StreamWork *stream_work(const TargetInfo *t, const Stream *p) {
   const Module *m = p->l->m;
-  WalkWork *w = ARENA_NEW(m->arena, WalkWork);
-  *w = (WalkWork){.p = p,
-                  .windows = (double)stream_words(p),
-                  .exchanged = exchanged_words(p->l),
-                  .across = across_words(p),
-                  .pieces = launch_edge_pieces(t, p->l),
-                  .choices = choice_work(p->l),
-                  .words = 1};
+  StreamWork *w = ARENA_NEW(m->arena, StreamWork);
+  *w = (StreamWork){.p = p,
+                    .windows = (double)stream_words(p),
+                    .exchanged = exchanged_words(p->l),
+                    .across = across_words(p),
+                    .pieces = launch_edge_pieces(t, p->l),
+                    .choices = choice_work(p->l),
+                    .words = 1};
   for (int i = 0; i < p->l->n; i++)
     stencil_point_work(t, m, &p->l->st[i], &w->point);
   w->point.instructions += tuning.element_code * own_elements(p->l);
@@ -135,21 +135,21 @@ static double cells_of(const Schedule *s, int rank) {
   return (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
-RegisterNeed walk_registers(const WalkWork *w, const Schedule *s) {
+RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s) {
   int rank = w->p->l->m->grid.rank;
-  double live = tuning.walk_words[rank - 1] +
-                cells_of(s, rank) * (w->windows + w->beside + w->words * tuning.walk_cell_words[rank - 1]);
+  double live = tuning.stream_words[rank - 1] +
+                cells_of(s, rank) * (w->windows + w->beside + w->words * tuning.stream_cell_words[rank - 1]);
   return (RegisterNeed){.live = live, .early = live, .addresses = w->addresses, .rounds = true};
 }
 
-/* Steps of a walk: its rows and the halo's, whole rounds of those that are written out. */
-static double rows_of(const WalkWork *w, const Schedule *s) {
+/* Steps of a streamed tile: its rows and the halo's, whole rounds of those that are written out. */
+static double rows_of(const StreamWork *w, const Schedule *s) {
   int64_t u = w->p->unroll > 0 ? w->p->unroll : 1, rows = s->chunk + w->p->halo.lo[0] + w->p->last;
   return w->p->l->m->grid.rank == 1 ? 1 : (double)((rows + u - 1) / u * u);
 }
 
 /* What a thread of a block does. Rows that are copied ahead come in through shared memory. */
-static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
+static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
   int rank = w->p->l->m->grid.rank, r = rank - 1;
   double n = w->p->l->n, rows = rows_of(w, s), cells = cells_of(s, rank), lines = rank > 2 ? s->elems[1] : 1,
          rounds = rank > 1 ? rows / w->p->unroll : 1, exchanges = rows * lines * w->exchanged,
@@ -158,26 +158,27 @@ static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
                   .f64 = rows * cells * w->point.f64,
                   .chained = rows * w->point.chained,
                   .special = rows * cells * w->point.special,
-                  .shared = exchanges + in + tuning.walk_across * rows * s->elems[r] * w->across,
+                  .shared = exchanges + in + tuning.stream_across * rows * s->elems[r] * w->across,
                   .exchanges = exchanges,
                   .global = cells * (read * w->loaded + rows * w->stored),
                   .waits = s->ahead > 1 ? 0 : rounds,
                   .copies = s->ahead > 1 ? rows / (s->ahead - 1) : 0,
                   .barriers = rank > 2 ? rows : 0,
                   .rounds = rounds};
-  k.instructions = rows * (lines * (tuning.walk_lane[r] * n + tuning.walk_lane_moves[r]) +
-                           cells * (w->point.instructions + tuning.walk_cell[r] * n + tuning.walk_moves[r]) +
-                           tuning.walk_row[r] * n + tuning.walk_step[r]);
+  k.instructions = rows * (lines * (tuning.stream_lane[r] * n + tuning.stream_lane_moves[r]) +
+                           cells * (w->point.instructions + tuning.stream_cell[r] * n + tuning.stream_moves[r]) +
+                           tuning.stream_row[r] * n + tuning.stream_step[r]);
   return k;
 }
 
 /* On grids of many rounds, and of equations that are not long, tiles of planes that are fitted to the grid are counted
- * as the fewer that they are, and walks that begin or end at an edge as others, for their planes there are a loop of
- * their own and few. Of long ones on smaller grids, where the numbers were fitted to tiles counted as even, neither is.
+ * as the fewer that they are, and streamed tiles that begin or end at an edge as others, for their planes there are a
+ * loop of their own and few. Of long ones on smaller grids, where the numbers were fitted to tiles counted as even,
+ * neither is.
  */
-LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size) {
+LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank;
-  RegisterNeed need = walk_registers(w, s);
+  RegisterNeed need = stream_register_need(w, s);
   LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = stream_shared_bytes(t, w->p, s)};
   double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
   load.work.points = 1;
@@ -192,7 +193,7 @@ LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, 
     inner *= many && d == 0 ? 1 : fmax(0, 1 - 2 / blocks);
     load.work.points *= width;
   }
-  double more = cells * (n * tuning.walk_edge[rank - 1] + tuning.walk_edge_moves[rank - 1]);
+  double more = cells * (n * tuning.stream_edge[rank - 1] + tuning.stream_edge_moves[rank - 1]);
   load.at_edge = inner < 1 ? load.work.instructions + more : 0;
   double apart = load.points > tuning.parted_points ? w->choices : 0;
   load.edge_code = inner < 1 ? load.at_edge + cells * (w->pieces + apart) : 0;

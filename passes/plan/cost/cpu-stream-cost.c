@@ -1,5 +1,5 @@
-/* walk-cost.c: the time that tiles which one thread walks are expected to take (lower-walk.c), and launches of plain
- * loops beside them (lower-loops.c).
+/* cpu-stream-cost.c: the time that tiles which one thread streams are expected to take (lower-walk.c), and launches of
+ * plain loops beside them (lower-loops.c).
  *
  * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
  * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
@@ -11,18 +11,18 @@
 
 #include <math.h>
 
-/* What a walk is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many tiles there
- * are for a point. */
-typedef struct WalkCost {
-  const WalkParts *w;
+/* What a streamed tile is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many
+ * tiles there are for a point. */
+typedef struct CpuStreamCost {
+  const CpuStreamParts *w;
   const Stream *p;
   const Schedule *s;
   double per[MAX_RANK];
-} WalkCost;
+} CpuStreamCost;
 
-/* Points computed in dimensions 0 to before `rank` for each that is given out, with `lo` and `hi` more about each
+/* Points computed in dimensions 0 to before `rank` for each that is stored, with `lo` and `hi` more about each
  * tile. */
-static double area(const WalkCost *c, const int64_t *lo, const int64_t *hi, int rank) {
+static double area(const CpuStreamCost *c, const int64_t *lo, const int64_t *hi, int rank) {
   double product = 1;
   for (int d = 0; d < rank; d++)
     product *= 1 + (double)(lo[d] + hi[d]) * c->per[d];
@@ -72,7 +72,7 @@ static double longest_ns(const TargetInfo *t, const Module *m, int32_t n, const 
 }
 
 /* Nanoseconds a point that a core computes. */
-static double compute_ns(const WalkCost *c) {
+static double compute_ns(const CpuStreamCost *c) {
   const Launch *l = c->p->l;
   int rank = l->m->grid.rank, x = rank - 1;
   double sum = 0;
@@ -85,7 +85,7 @@ static double compute_ns(const WalkCost *c) {
 }
 
 /* Bytes a point that launch `l` moves from and to memory: what is written over comes first. `halo`: points loaded for
- * each that is given out. */
+ * each that is stored. */
 static double moved_bytes(const Launch *l, double halo) {
   double sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
@@ -100,7 +100,7 @@ static double moved_bytes(const Launch *l, double halo) {
 }
 
 /* Bytes a point that come from and go to memory. */
-static double memory_bytes(const WalkCost *c) {
+static double memory_bytes(const CpuStreamCost *c) {
   return moved_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
@@ -116,7 +116,7 @@ static double kept_of_cell(const Stream *p) {
 }
 
 /* The same of the tile. */
-static double kept_bytes(const WalkCost *c) {
+static double kept_bytes(const CpuStreamCost *c) {
   int rank = c->p->l->m->grid.rank, x = rank - 1;
   double plane = c->s->size[x] > 0 ? fmin((double)c->s->block[x], (double)c->s->size[x]) : (double)c->s->block[x];
   return c->w->kept * (rank > 2 ? plane * c->s->block[1] : plane);
@@ -131,7 +131,7 @@ static double apart_bytes(const Launch *l) {
 }
 
 /* Nanoseconds a point that a core waits for rows that its second-level cache has lost. */
-static double lost_ns(const WalkCost *c) {
+static double lost_ns(const CpuStreamCost *c) {
   double share = kept_bytes(c) / (tuning.core_cache * (double)c->w->t->shared_bytes),
          kept = tuning.core_kept[c->p->l->m->grid.rank - 1];
   return fmin(fmax(share - kept, 0) / tuning.core_lost, 1) * c->w->apart * tuning.core_byte;
@@ -139,7 +139,7 @@ static double lost_ns(const WalkCost *c) {
 
 /* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
  * few tiles may be no multiple of the cores. */
-static double unevenness(const WalkCost *c) {
+static double unevenness(const CpuStreamCost *c) {
   double tiles = 1;
   for (int d = 0; d < c->p->l->m->grid.rank; d++)
     tiles *= c->s->size[d] > 0 ? c->per[d] * (double)c->s->size[d] : INFINITY;
@@ -149,9 +149,9 @@ static double unevenness(const WalkCost *c) {
   return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
 }
 
-WalkParts walk_parts(const TargetInfo *t, const Stream *p) {
+CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Stream *p) {
   const Launch *l = p->l;
-  WalkParts w = {.t = t, .p = p, .lines = walk_lines(l), .ns = ARENA_ARRAY(l->m->arena, double, l->n)};
+  CpuStreamParts w = {.t = t, .p = p, .lines = walk_lines(l), .ns = ARENA_ARRAY(l->m->arena, double, l->n)};
   for (int i = 0; i < l->n; i++)
     w.ns[i] = instance_ns(t, l->m, &l->st[i]);
   w.longest = longest_ns(t, l->m, l->n, l->st);
@@ -160,9 +160,9 @@ WalkParts walk_parts(const TargetInfo *t, const Stream *p) {
   return w;
 }
 
-double walk_ns(const WalkParts *w, const Schedule *s) {
+double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s) {
   const Stream *p = w->p;
-  WalkCost c = {w, p, s, {0}};
+  CpuStreamCost c = {w, p, s, {0}};
   for (int d = 0; d < p->l->m->grid.rank; d++) {
     double width = (double)walk_width(p->l, s, d), size = (double)s->size[d];
     if (width < 1)

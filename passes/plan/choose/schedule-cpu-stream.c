@@ -1,10 +1,10 @@
-/* schedule-walk.c: tiles that one thread streams (lower-walk.c): which are possible, and which is taken.
+/* schedule-cpu-stream.c: tiles that one thread streams (lower-walk.c): which are possible, and which is taken.
  * schedule-stream.c asks it on targets without threads.
  *
  * `-block=1xC` or `1xLxC` is what a tile computes, halo included, as for overlapped tiles. What is left open is what
- * `walk-cost.c` expects to take the least time, of 1, 2, 3, 4, 6, 8, 12 or 16 steps (at most 4 in rank 3, half of that
- * for steps of more than about 24 additions), 64 to 4096 columns, 8 to 128 lines and 32 to 1024 rows or planes; of a
- * grid of known size (`-for-grid`) these are equal parts, but columns stored are multiples of 16, so that tiles begin
+ * `cpu-stream-cost.c` expects to take the least time, of 1, 2, 3, 4, 6, 8, 12 or 16 steps (at most 4 in rank 3, half of
+ * that for steps of more than about 24 additions), 64 to 4096 columns, 8 to 128 lines and 32 to 1024 rows or planes; of
+ * a grid of known size (`-for-grid`) these are equal parts, but columns stored are multiples of 16, so that tiles begin
  * at whole vectors. Where runs stop every N steps (`Schedule.every`: `--every`, `--checkpoint-every`; or a reduction's
  * `every`) tiles have N steps at most, and if N is no multiple of that number those from half to half as many more are
  * looked at: the best is the one with which N steps take the least time, those behind the last whole tile in tiles of
@@ -17,7 +17,7 @@
  */
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
-#include "passes/plan/choose/walk.h"
+#include "passes/plan/choose/cpu-stream.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +29,7 @@ enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
 
 const char *walk_refused(Arena *a, const Launch *l) {
   if (l->m->grid.rank < 2)
-    return "a grid of one dimension has no rows to walk along";
+    return "a grid of one dimension has no rows to stream along";
   if (l->illegal)
     return l->illegal;
   for (int f = 0; f < l->m->nfields; f++)
@@ -38,21 +38,21 @@ const char *walk_refused(Arena *a, const Launch *l) {
   return NULL;
 }
 
-const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s) {
+const char *cpu_stream_wrong_shape(Arena *a, const Module *m, const Schedule *s) {
   if (s->block[0] != 1)
-    return arena_printf(a, "-block has %d points in dimension 0, which is walked; write 1 there", s->block[0]);
+    return arena_printf(a, "-block has %d points in dimension 0, which is streamed; write 1 there", s->block[0]);
   for (int d = 1; d < m->grid.rank; d++)
     if (s->block[d] > MAX_POINTS)
       return arena_printf(a, "-block has %d points in dimension %d; at most %d are possible", s->block[d], d,
                           MAX_POINTS);
   if (s->chunk < 1 || s->chunk > MAX_ROWS)
-    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_ROWS);
+    return arena_printf(a, "-chunk=%d: a streamed tile has 1 to %d rows", s->chunk, MAX_ROWS);
   if (s->ahead > 1)
-    return arena_printf(a, "-ahead=%d: rows that one thread walks are not loaded ahead; leave it out", s->ahead);
+    return arena_printf(a, "-ahead=%d: rows that one thread streams are not loaded ahead; leave it out", s->ahead);
   return NULL;
 }
 
-const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s) {
+const char *cpu_stream_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s) {
   const Launch *l = p->l;
   for (int d = 1; d < l->m->grid.rank; d++)
     if (walk_width(l, s, d) < 1)
@@ -70,7 +70,7 @@ const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const
 
 /* ---- defaults */
 
-int walk_most_levels(const Module *m) {
+int cpu_stream_most_levels(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   double additions = 0;
@@ -81,7 +81,7 @@ int walk_most_levels(const Module *m) {
   return additions > tuning.core_long_step ? most / 2 : most;
 }
 
-/* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
+/* Points of a tile in dimension `d` that are stored, `n` of them, and the halo. */
 static int32_t with_halo(const Launch *l, int d, int32_t n) { return (int32_t)(n + l->hull.lo[d] + l->hull.hi[d]); }
 
 /* `n` rounded up to a multiple of `of`. */
@@ -107,7 +107,7 @@ static Widths widths(double least, double most, int64_t size, int64_t of) {
   return w;
 }
 
-/* Sets block[d], or in dimension 0 the chunk, of *s to give out `n` points. */
+/* Sets block[d], or in dimension 0 the chunk, of *s to store `n` points. */
 static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
   if (d == 0)
     s->chunk = n;
@@ -128,10 +128,10 @@ static Widths tried(const Launch *l, const Schedule *want, int d) {
 }
 
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
-static void search(const WalkParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
+static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
   const Launch *l = w->p->l;
   if (d >= MAX_RANK || d == l->m->grid.rank) {
-    double took = walk_ns(w, s);
+    double took = cpu_stream_ns(w, s);
     if (took < *ns && walk_bytes(w->p, s) <= w->t->max_shared_bytes) {
       *best = *s;
       *ns = took;
@@ -146,7 +146,7 @@ static void search(const WalkParts *w, const Schedule *want, int d, Schedule *s,
   }
 }
 
-void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
+void cpu_stream_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
   int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
   double ns = INFINITY;
   for (int d = 0; d < MAX_RANK; d++) {
@@ -158,6 +158,6 @@ void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Sch
   s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
   s->ahead = want->ahead ? want->ahead : 1;
   Schedule trial = *s;
-  WalkParts w = walk_parts(t, p);
+  CpuStreamParts w = cpu_stream_parts(t, p);
   search(&w, want, 0, &trial, s, &ns);
 }

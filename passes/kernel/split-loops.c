@@ -1,4 +1,4 @@
-/* split-walks.c: long loops of tiles at edges in three parts. In the version for the tiles at edges that pass
+/* split-loops.c: long loops of tiles at edges in three parts. In the version for the tiles at edges that pass
  * specialize made, a loop whose rounds go along a dimension is run in three parts, and the one in the middle does
  * without the tests that hold in all its rounds, those along that dimension. Its bounds are computed by the block from
  * the same conditions (assume.h), solved for the loop's number:
@@ -41,11 +41,11 @@
 #include "passes/passes.h"
 
 /* A loop from lo to hi that is to be split, and what is known of its rounds. */
-typedef struct Walk {
+typedef struct LongLoop {
   Op *loop;
   int64_t lo, hi;
   Assumptions *rounds;
-} Walk;
+} LongLoop;
 
 /* Short names for the numbers of a loop's rounds, which are made by `b`. */
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
@@ -73,21 +73,21 @@ static void build_rounds(Assumptions *s, Builder *b, Value **first, Value **last
 }
 
 /* The number that the loop of `w` has after so many rounds. */
-static Value *build_number(Builder *b, const Walk *w, Value *rounds) {
+static Value *build_number(Builder *b, const LongLoop *w, Value *rounds) {
   Value *x = build2(b, OP_ADD, build2(b, OP_MUL, rounds, number(b, w->loop->off[0])), number(b, w->lo));
   return build_convert(b, w->loop->operands[0]->type, x);
 }
 
 /* A copy of `loop`, which goes from lo to hi, where `b` is; `mark`: which part of it. */
-static Op *build_part_of_walk(Builder *b, const Op *loop, Value *lo, Value *hi, int mark) {
+static Op *build_part_of_loop(Builder *b, const Op *loop, Value *lo, Value *hi, int mark) {
   Op *part = build_for(b, lo, hi, loop->off[0], loop->flags | mark, 0, NULL);
   part->blocks[0] = block_clone(b->arena, loop->blocks[0], part, NULL);
   return part;
 }
 
-/* How many rounds of walk `w` come before those for which the condition holds, given the least number `first` for which
- * it does (NULL: any). */
-static Value *build_before(Builder *b, const Walk *w, Value *first, Value *most) {
+/* How many rounds of streaming loop `w` come before those for which the condition holds, given the least number `first`
+ * for which it does (NULL: any). */
+static Value *build_before(Builder *b, const LongLoop *w, Value *first, Value *most) {
   int64_t by = w->loop->off[0];
   if (!first)
     return number(b, 0);
@@ -96,16 +96,16 @@ static Value *build_before(Builder *b, const Walk *w, Value *first, Value *most)
 }
 
 /* And how many it has up to the last of those, `before` at least, given the greatest number `last`. */
-static Value *build_until(Builder *b, const Walk *w, Value *last, Value *most, Value *before) {
+static Value *build_until(Builder *b, const LongLoop *w, Value *last, Value *most, Value *before) {
   int64_t by = w->loop->off[0];
   last = last ? clamp(b, build2(b, OP_ADD, last, number(b, by - w->lo)), number(b, 0), most) : most;
   return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
 }
 
-/* Puts in the place of walk `w` a loop of two rounds: in the first the rounds of the walk before those for which the
- * condition holds, and then those; in the second the rest. So there are two copies of the walk's body, not three, and
- * few values that only the last part needs wait in registers during the middle. */
-static void split_walk(const Walk *w) {
+/* Puts in the place of streaming loop `w` a loop of two rounds: in the first the rounds of the streaming loop before
+ * those for which the condition holds, and then those; in the second the rest. So there are two copies of the streamed
+ * tile's body, not three, and few values that only the last part needs wait in registers during the middle. */
+static void split_loop(const LongLoop *w) {
   Op *loop = w->loop;
   Assumptions *s = w->rounds;
   Builder b = builder_before(s->arena, loop);
@@ -122,29 +122,29 @@ static void split_walk(const Walk *w) {
   Builder in = builder_at_end(s->arena, parts->blocks[0]);
   in.loc = loop->loc;
   Value *rest = build2(&in, OP_NE, parts->blocks[0]->args[0], parts->operands[0]);
-  build_part_of_walk(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]),
+  build_part_of_loop(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]),
                      build3(&in, OP_SELECT, rest, loop->operands[1], first), FOR_EDGES);
-  Op *middle = build_part_of_walk(&in, loop, first, build3(&in, OP_SELECT, rest, first, last), FOR_MIDDLE);
+  Op *middle = build_part_of_loop(&in, loop, first, build3(&in, OP_SELECT, rest, first, last), FOR_MIDDLE);
   assumptions_apply(s, middle->blocks[0]);
   op_unlink(loop);
 }
 
-/* The walks of a kernel that are to be split. */
-typedef struct Walks {
-  Walk *all;
+/* The streaming loops of a kernel that are to be split. */
+typedef struct LongLoops {
+  LongLoop *all;
   int32_t n;
-} Walks;
+} LongLoops;
 
 /* Is `op` a loop whose rounds can be parted: a long one that goes on by itself, between constants? */
-static bool is_walk(Op *op, Walk *w) {
-  *w = (Walk){.loop = op};
+static bool is_long_loop(Op *op, LongLoop *w) {
+  *w = (LongLoop){.loop = op};
   return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) &&
          value_is_int(op->operands[1], &w->hi) && (w->hi - w->lo) / op->off[0] >= tuning.split_rounds &&
          (w->hi - w->lo) / op->off[0] < INT32_MAX;
 }
 
-/* What the rounds of a walk take: its ops, their instructions, operations on f64 among them, and bytes to and from
- * buffers of `m`. */
+/* What the rounds of a streaming loop take: its ops, their instructions, operations on f64 among them, and bytes to and
+ * from buffers of `m`. */
 typedef struct RoundWork {
   const Module *m;
   bool fast_math;
@@ -162,9 +162,9 @@ static void count_op(void *user, Op *op) {
   w->bytes += buffer >= 0 ? op_elements(op) * type_size(buffer_type(w->m, buffer)) : 0;
 }
 
-/* Is walk `w` long, and much busier with memory than with instructions? Then the tests that the part in the middle does
- * without are not what it waits for, and a second copy of its body is only more to compile. */
-static bool waits_for_memory(const PassContext *c, const Module *m, const Walk *w) {
+/* Is streaming loop `w` long, and much busier with memory than with instructions? Then the tests that the part in the
+ * middle does without are not what it waits for, and a second copy of its body is only more to compile. */
+static bool waits_for_memory(const PassContext *c, const Module *m, const LongLoop *w) {
   const TargetInfo *t = c->target;
   RoundWork work = {.m = m, .fast_math = m->fast_math};
   block_walk(w->loop->blocks[0], count_op, &work);
@@ -180,37 +180,38 @@ static Block *edge_version(const Kernel *k) {
   return NULL;
 }
 
-/* The walks among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others, and take time.
+/* The streaming loops among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others, and
+ * take time.
  */
-static Walks find_walks(PassContext *c, Module *m, Kernel *k, const Block *b) {
-  Walks walks = {0};
+static LongLoops find_long_loops(PassContext *c, Module *m, Kernel *k, const Block *b) {
+  LongLoops loops = {0};
   for (Op *op = b->first; op; op = op->next) {
-    Walk w;
-    if (is_walk(op, &w) && !waits_for_memory(c, m, &w) && (w.rounds = assumptions_find(c, m, k, op)))
-      ARENA_PUSH(c->arena, walks.all, walks.n, w);
+    LongLoop w;
+    if (is_long_loop(op, &w) && !waits_for_memory(c, m, &w) && (w.rounds = assumptions_find(c, m, k, op)))
+      ARENA_PUSH(c->arena, loops.all, loops.n, w);
   }
-  return walks;
+  return loops;
 }
 
-/* Splits the walks of kernel `k` at edges; true if there are any. */
-static bool split_walks(PassContext *c, Module *m, Kernel *k) {
+/* Splits the streaming loops of kernel `k` at edges; true if there are any. */
+static bool split_loops(PassContext *c, Module *m, Kernel *k) {
   Block *edge = edge_version(k);
-  Walks walks = {0};
+  LongLoops loops = {0};
   if (edge && block_renumber(edge, 0) <= tuning.split_body) {
     block_renumber(k->body, 0);
-    walks = find_walks(c, m, k, edge);
+    loops = find_long_loops(c, m, k, edge);
   }
-  for (int i = 0; i < walks.n; i++)
-    split_walk(&walks.all[i]);
-  pass_stat(c, walks.n, "split-walks", "walks of kernel %s in three parts", k->name);
-  return walks.n > 0;
+  for (int i = 0; i < loops.n; i++)
+    split_loop(&loops.all[i]);
+  pass_stat(c, loops.n, "split-loops", "streaming loops of kernel %s in three parts", k->name);
+  return loops.n > 0;
 }
 
 /* The pass: every kernel of the module that has a version for tiles at edges. */
-Module *pass_split_walks(PassContext *c, Module *m, int n, const PassOption *o) {
+Module *pass_split_loops(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   for (int i = 0; i < m->nkernels; i++)
-    if (split_walks(c, m, &m->kernels[i]))
+    if (split_loops(c, m, &m->kernels[i]))
       simplify_kernel(c, m, &m->kernels[i]);
   return m;
 }

@@ -1,4 +1,4 @@
-/* backend/emit-walk.c: what loops change. Which values stay the same in a loop; and addresses that a loop moves on
+/* backend/emit-loop.c: what loops change. Which values stay the same in a loop; and addresses that a loop advances
  * evenly.
  *
  * A loop whose steps are written out goes to rows base + t + u, for the t of the round and a constant u for each
@@ -47,16 +47,16 @@ bool emit_is_invariant(const Value *v, const Op *loop, int depth) {
 
 /* ---------------------------------------------------------------- loops */
 
-void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head) {
-  *w = (Walk){.about = e->walk,
-              .loop = loop,
-              .before = before,
-              .head = head,
-              .accesses = -1,
-              .start = {.b = LLVMCreateBuilderInContext(e->context)},
-              .chain = LLVMCreateBuilderInContext(e->context)};
+void emit_open_loop(Emit *e, EmitLoop *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head) {
+  *w = (EmitLoop){.about = e->inner,
+                  .loop = loop,
+                  .before = before,
+                  .head = head,
+                  .accesses = -1,
+                  .start = {.b = LLVMCreateBuilderInContext(e->context)},
+                  .chain = LLVMCreateBuilderInContext(e->context)};
   LLVMPositionBuilderBefore(w->start.b, LLVMGetBasicBlockTerminator(before));
-  e->walk = w;
+  e->inner = w;
 }
 
 /* The bytes that `rows` rows of `buffer` take. */
@@ -66,8 +66,8 @@ static LLVMValueRef rows_bytes(Emit *e, int buffer, int64_t rows) {
                   emit_i64(e, rows));
 }
 
-void emit_close_walk(Emit *e, LLVMBasicBlockRef latch) {
-  Walk *w = e->walk;
+void emit_close_loop(Emit *e, LLVMBasicBlockRef latch) {
+  EmitLoop *w = e->inner;
   for (int i = 0; i < w->n; i++) {
     Runner *r = &w->runners[i];
     int64_t rows = r->first + w->loop->off[0] - r->row;
@@ -84,19 +84,19 @@ void emit_close_walk(Emit *e, LLVMBasicBlockRef latch) {
   }
   LLVMDisposeBuilder(w->start.b);
   LLVMDisposeBuilder(w->chain);
-  e->walk = w->about;
+  e->inner = w->about;
 }
 
-void emit_fork_walk(Emit *e, LLVMValueRef branch, bool inside) {
-  if (!e->walk || (inside ? e->walk->fork != NULL : e->walk->fork != branch))
+void emit_fork_loop(Emit *e, LLVMValueRef branch, bool inside) {
+  if (!e->inner || (inside ? e->inner->fork != NULL : e->inner->fork != branch))
     return;
-  e->walk->fork = inside ? branch : NULL;
+  e->inner->fork = inside ? branch : NULL;
 }
 
 /* ---------------------------------------------------------------- coordinates */
 
 /* Is integer `v` known not to have wrapped, so that it is the same number in a wider type? */
-static bool is_exact(Emit *e, const Walk *w, const Value *v) {
+static bool is_exact(Emit *e, const EmitLoop *w, const Value *v) {
   if (v->type == TY_I64 || v == w->loop->blocks[0]->args[0])
     return true;
   Range r = emit_range(e, emit_value(e, v));
@@ -106,7 +106,7 @@ static bool is_exact(Emit *e, const Walk *w, const Value *v) {
 
 /* How much `v` grows from one round of loop `w` to the next, as a multiple of what the loop's number does. False if
  * that is not known. */
-static bool growth_of(Emit *e, const Walk *w, const Value *v, int64_t *growth) {
+static bool growth_of(Emit *e, const EmitLoop *w, const Value *v, int64_t *growth) {
   int64_t x = 0, y = 0;
   *growth = 0;
   if (!is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
@@ -129,7 +129,7 @@ static bool growth_of(Emit *e, const Walk *w, const Value *v, int64_t *growth) {
 }
 
 /* The value that `v`, of which growth_of knows, has in the loop's first round, before the loop. */
-static LLVMValueRef start_of(Emit *e, Walk *w, const Value *v) {
+static LLVMValueRef start_of(Emit *e, EmitLoop *w, const Value *v) {
   if (v == w->loop->blocks[0]->args[0])
     return emit_value(e, w->loop->operands[0]);
   if (!is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
@@ -153,7 +153,7 @@ static bool same_layout(const Emit *e, int x, int y) {
 
 /* The runner for accesses to buffers that lie as `buffer` does, from the cell base[0], base[1], ...; NULL if there is
  * none. */
-static Runner *find_runner(const Emit *e, Walk *w, int buffer, const LLVMValueRef *base) {
+static Runner *find_runner(const Emit *e, EmitLoop *w, int buffer, const LLVMValueRef *base) {
   for (int i = 0; i < w->n; i++) {
     Runner *r = &w->runners[i];
     bool same = same_layout(e, r->buffer, buffer);
@@ -166,7 +166,7 @@ static Runner *find_runner(const Emit *e, Walk *w, int buffer, const LLVMValueRe
 }
 
 /* Makes such a runner, at row `row`. */
-static Runner *make_runner(Emit *e, Walk *w, int buffer, const LLVMValueRef *base, int64_t row) {
+static Runner *make_runner(Emit *e, EmitLoop *w, int buffer, const LLVMValueRef *base, int64_t row) {
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
   Runner r = {.buffer = buffer, .first = row, .row = row};
@@ -185,7 +185,7 @@ static Runner *make_runner(Emit *e, Walk *w, int buffer, const LLVMValueRef *bas
 }
 
 /* Moves `r` on to the next row, where the loop's body has got to outside of ifs. */
-static void move_runner(Emit *e, Walk *w, Runner *r) {
+static void move_runner(Emit *e, EmitLoop *w, Runner *r) {
   if (w->fork)
     LLVMPositionBuilderBefore(w->chain, w->fork);
   else
@@ -221,7 +221,7 @@ static LLVMValueRef follow(Emit *e, const Runner *r, int buffer, int64_t row) {
 }
 
 LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64_t *off, int64_t *rest) {
-  Walk *w = e->walk;
+  EmitLoop *w = e->inner;
   LLVMValueRef base[MAX_RANK] = {NULL};
   int rank = buffer_rank(e->m, buffer);
   int64_t growth;
@@ -247,7 +247,7 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
 /* ---------------------------------------------------------------- numbers that turn */
 
 /* The number of type `t` that is x in the first round of `w`, y in the second, x in the third. */
-static LLVMValueRef turn_of(Emit *e, Walk *w, LLVMTypeRef t, int64_t x, int64_t y) {
+static LLVMValueRef turn_of(Emit *e, EmitLoop *w, LLVMTypeRef t, int64_t x, int64_t y) {
   for (int i = 0; i < w->nturns; i++)
     if (LLVMTypeOf(w->turns[i].phi) == t && w->turns[i].value[0] == x && w->turns[i].value[1] == y)
       return w->turns[i].phi;
@@ -262,7 +262,7 @@ static LLVMValueRef turn_of(Emit *e, Walk *w, LLVMTypeRef t, int64_t x, int64_t 
 }
 
 LLVMValueRef emit_turn(Emit *e, const Op *op) {
-  Walk *w = e->walk;
+  EmitLoop *w = e->inner;
   int64_t growth;
   if (!e->target->hidden_add || !w || !type_is_int(op->results[0]->type) ||
       !growth_of(e, w, op->operands[0], &growth) || growth != 1)
