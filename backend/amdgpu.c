@@ -1,4 +1,6 @@
-/* backend/amdgpu.c: AMD GPUs: code objects, for the HIP runtime to load. Kernels take their explicit arguments only. */
+/* backend/amdgpu.c: AMD GPUs: code objects, for the HIP runtime to load. Kernels take their explicit arguments only.
+ *
+ * What was counted of its code: docs/lab/amd.md. */
 #include "backend/emit.h"
 
 #include <stdlib.h>

@@ -36,7 +36,9 @@
  * (`div.root.ranged` has one operation on the pipe for functions instead of two, and in f64 four instructions less); by
  * ncu it had been 32 in f32 with tests of their own.
  *
- * How they are computed: docs/backends.md. */
+ * How they are computed: docs/backends.md.
+ *
+ * Measured: docs/lab/programs.md. */
 #include <math.h>
 
 #include "ir/run/run.h"

@@ -54,7 +54,9 @@
  * - program: star3d2r; f32 overlap: 32; f32 stream: 128 + 224 B spilled; 98 / 128 + 224 B spilled; f64 overlap: 32; f64
  *   stream: 128 + 96 B spilled; 116 / 128 + 96 B spilled
  * - program: box3d1r; f32 overlap: 107; 55 / 78; f32 stream: 108; 101 / 104; f64 overlap: 34; f64 stream: 124; 122 /
- *   102 */
+ *   102
+ *
+ * Measured: docs/lab/streaming.md#kernels-of-their-own-for-tiles-at-edges. */
 #include <string.h>
 
 #include "passes/kernel/inner.h"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs on a GPU against the reference, bit for bit (-fno-contract), under many schedules.
+"""Programs on a GPU against the reference, bit for bit (-fno-contract), under many schedules (a record of one day:
+docs/lab/checking.md).
 
   check.py [--budget=SECONDS] [--device=cuda] [--jobs=N] [--only=REGEX] [--stages=LIST] [--list] STC [HARNESS]
 

@@ -21,7 +21,9 @@
  * an estimate of each group's time (`fuse-cost.c`), and takes it in place of one launch for the step only if that is
  * illegal, or expected to take more than half as long again, also if it is streamed, by the cost model
  * (docs/performance.md): the figures are estimates. If `-T` greater than 1 is asked for there is no cut. The figures
- * stand as comments above the dump of `-print-after=plan`, and in `-stats`: */
+ * stand as comments above the dump of `-print-after=plan`, and in `-stats`:
+ *
+ * Measured: docs/lab/programs.md#stages-in-several-kernels-2026-11-21. */
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
 

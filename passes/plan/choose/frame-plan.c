@@ -1,5 +1,7 @@
 /* frame-plan.c: tiles of several steps inside, and step by step at edges whose layers tiles would have to know of
- * (tile/frame.h): when that is taken. */
+ * (tile/frame.h): when that is taken.
+ *
+ * Measured: docs/lab/real-problems.md. */
 #include "passes/tile/frame.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

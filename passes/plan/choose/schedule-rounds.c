@@ -28,7 +28,9 @@
  * star2d2r, 1 to 3 % in box2d2r, fdtd2d and acoustic_wave (f32), and as fast or up to 3 % faster in f64.
  *
  * If other numbers than -chunk are given, rows are chosen all the same on grids from 2^24 points (rank 3) or 2^26 (rank
- * 2). */
+ * 2).
+ *
+ * Measured: docs/lab/streaming.md. */
 #include <math.h>
 
 #include "passes/plan/cost/estimate.h"

@@ -1,5 +1,7 @@
 /* schedule-tile.c: the overlapped tile of a launch: what a choice of block and elements costs, and the choice where
- * they are left open. */
+ * they are left open.
+ *
+ * Overlapped tiles alone were measured: docs/lab/overlap.md. */
 #include "passes/tile/lanes.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/choose/resolve.h"

@@ -13,7 +13,9 @@
  * that only add and multiply, read 4 points far and delay reads of fields have it from 4096^2 points on, in f64 from
  * 2048^2. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with roots and
  * quotients, but no other functions, of one or two fields and a reach of 2, where this estimate, for the grid at hand,
- * is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile. */
+ * is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
+ *
+ * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
 #include "passes/plan/plan.h"
 #include "passes/base/weights.h"

@@ -1,7 +1,9 @@
 /* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each
  * other, one of them the latency that too few warps do not hide. The constants
  * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200;
- * docs/performance.md says how well. */
+ * docs/performance.md says how well.
+ *
+ * What it was fitted to, and where it is off: docs/lab/model.md. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 
