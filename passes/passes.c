@@ -75,14 +75,14 @@ const Pass pass_table[] = {
      pass_lower_naive},
     {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR,
      LEVEL_KIR, NULL, pass_lower_overlap},
-    {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers",
+    {"lower-stream", "to kernels whose tiles are streamed, all stencils and time steps in flight,\nrows in registers",
      LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
-    {"lower-warps", "to kernels whose strips are walked by a pipeline of warps in time", LEVEL_SIR, LEVEL_KIR, NULL,
+    {"lower-warps", "to kernels whose strips a pipeline of warps in time streams", LEVEL_SIR, LEVEL_KIR, NULL,
      pass_lower_warps},
     {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL,
      pass_lower_loops},
     {"lower-walk",
-     "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache",
+     "to kernels of one thread whose tiles are streamed, all stencils and time steps\nin flight, rows in the cache",
      LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
     {"series", "store what probes see at their points alone; directly after lowering", LEVEL_KIR, LEVEL_KIR, NULL,
      pass_series},
@@ -105,7 +105,8 @@ const Pass pass_table[] = {
     {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
     {"early-signals",
-     "have warps of walks tell their neighbours as soon as they are done with shared\nmemory, in place of a barrier at "
+     "have warps of streamed tiles signal their neighbours as soon as they are done\nwith shared memory, in place of a "
+     "barrier at "
      "the end of a step; behind=P: if P per cent of it are behind that",
      LEVEL_KIR, LEVEL_KIR, early_signals_options, pass_early_signals},
     {NULL, NULL, 0, 0, NULL, NULL},

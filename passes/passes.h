@@ -5,7 +5,7 @@
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   context.c         what passes ask their context for, and tell it
  *   launch/launch.h   what a program's steps and launches read, keep and write: for the plan and all that lower
- *   tile/             what a launch becomes in the families whose tiles are walked (stream.h, lanes.h, warps.h)
+ *   tile/             what a launch becomes in the families that stream tiles (stream.h, lanes.h, warps.h)
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
  *   stencil IR -> stencil IR (stencil/; simplify/ has simplify.c)
@@ -13,7 +13,7 @@
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   distribute.c      the program for one part of a grid (distribute.h), and whether there can be one
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
- *   history.c         the moving on of time levels written out
+ *   history.c         time-level rotation written out
  *   merge-points.c    stencils on a point as choices in the stencils before them
  *   probes.c          what probes see as stencils
  *   random.c          random numbers as the operations that make them
@@ -30,10 +30,10 @@
  *   stencil IR -> kernel IR, one for each schedule family (lower/, tile/emit/, tile/emit/loops/)
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
- *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
+ *   lower-stream.c    streamed tiles, rows in registers, for targets with threads
  *   lower-loops.c     naive and overlap for targets without (CPU): loops over cache-sized tiles
- *   lower-walk.c      tiles that are walked, rows in the cache, for targets without (loops-*.c: what the two share)
- *   lower-warps.c     warp pipelines: a pipeline of warps, for targets that copy rows beside them
+ *   lower-walk.c      streamed tiles, rows in the cache, for targets without (loops-*.c: what the two share)
+ *   lower-warps.c     a pipeline of warps in time, for targets that copy rows beside them
  *   (lower/lower.h: what they share: buffers, accesses with outside rules, bodies, host part, reductions)
  *
  *   kernel IR -> kernel IR (kernel/)
