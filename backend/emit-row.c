@@ -6,7 +6,7 @@
 #include "backend/emit.h"
 
 enum { KEY_START = 5000, KEY_SEEN };
-/* How far sums are followed; the most that a row is from where those of its loop count from, if it is to be brought
+/* How far sums are followed; the most that a row is from where those of its loop count from, if it is to be mapped
  * into a field. */
 enum { DEEPEST = 8, MOST_ROWS = 1 << 30 };
 
