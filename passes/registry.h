@@ -1,8 +1,7 @@
-/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context,
- * the module, and the
- * options given in the pipeline (n of them, checked against the table's names); it returns the new module, `m`
- * changed in place, or NULL
- * after reporting an error. One file a pass: pass_time_tile is in time-tile.c and so on.
+/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context, the
+ * module, and the options given in the pipeline (n of them, checked against the table's names); it returns the new
+ * module, `m` changed in place, or NULL after reporting an error. One file a pass: pass_time_tile is in time-tile.c and
+ * so on.
  */
 #ifndef STC_PASSES_REGISTRY_H
 #define STC_PASSES_REGISTRY_H
