@@ -19,7 +19,7 @@
  *
  * Beside the folders of the driver: driver/stc.h, the public C interface (libstc); driver/main.c, the command as a
  * program; driver/commit.c, which commit it was made from; driver/shared/, libstc.so, of which
- * driver/shared/streams.c is a part, and the packages for CMake and pkg-config. */
+ * driver/shared/streams.c and driver/shared/old-libc.c are parts, and the packages for CMake and pkg-config. */
 #ifndef STC_DRIVER_PROGRAM_H
 #define STC_DRIVER_PROGRAM_H
 

@@ -136,7 +136,7 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   double memory = 1e3 * warps_cell_bytes(e) / s->T /
                   (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
   bool count = e->late || is_taken_late(level, s);
-  double both = count ? hypot(arithmetic, memory) : arithmetic > memory ? arithmetic : memory;
+  double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
 }
 
