@@ -21,6 +21,10 @@ install(FILES ${package_folder}/changelog.gz ${CMAKE_CURRENT_LIST_DIR}/copyright
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/lintian-overrides DESTINATION share/lintian/overrides RENAME stc COMPONENT package EXCLUDE_FROM_ALL)
 install(FILES ${CMAKE_BINARY_DIR}/habits/_stc DESTINATION share/zsh/vendor-completions COMPONENT package EXCLUDE_FROM_ALL)
 
+# The licences of what is inside libstc.so, in full.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/packaging/licenses DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
+  PATTERN Apache-2.0.txt EXCLUDE PATTERN GPL-3.txt EXCLUDE)
+
 # The documentation with its links: README.md beside docs/ and examples/.
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
@@ -44,7 +48,7 @@ stencils themselves, its header, what CMake and pkg-config read, and the
 documentation. LLVM 22 is inside the library, which exports its own functions
 only.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.34)")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "lld-22, gcc")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)

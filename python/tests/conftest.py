@@ -1,6 +1,8 @@
 """The programs that the tests use. The package is the installed one, or the tree's with STC_LIBRARY."""
 import pytest
 
+import stc
+
 HEAT = """
 param N = 64, M = 48;
 grid  G = [0 .. N-1, 0 .. M-1], 10;
@@ -27,3 +29,10 @@ def heat_text():
 @pytest.fixture
 def heat_numpy():
     return numpy_heat
+
+
+@pytest.fixture(autouse=True)
+def compiled_soon(monkeypatch):
+    """Programs are compiled without optimisation, which takes a tenth of the time, unless a test says another level."""
+    compiled = stc.compile
+    monkeypatch.setattr(stc, "compile", lambda source, **options: compiled(source, **{"opt_level": 0, **options}))
