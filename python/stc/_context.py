@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes as c
 import warnings
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple, overload
 
 from . import _running as running
 from ._errors import Message, StcWarning, error, in_python
@@ -12,6 +12,10 @@ from ._library import MESSAGE_FN, CConfig, lib
 _KINDS = ["error", "warning", "remark", "note"]
 
 
+@overload
+def text_of(s: bytes) -> str: ...
+@overload
+def text_of(s: None) -> None: ...
 def text_of(s: Optional[bytes]) -> Optional[str]:
     return None if s is None else s.decode(errors="replace")
 

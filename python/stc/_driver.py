@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Dict, Mapping, Sequence
 
 from . import _arrays as arrays
 from ._errors import DeviceError, Message
@@ -198,7 +198,7 @@ class Host:
     kind, stream, number = arrays.CPU, 0, 0
 
     def __init__(self, number: int):
-        self._memory = {}
+        self._memory: Dict[int, Any] = {}
 
     def current(self) -> None:
         pass
@@ -248,4 +248,4 @@ class Host:
             function(args.pointers, block, scratch)
 
 
-DRIVERS = {"nvptx": Cuda, "amdgpu": Hip, "host": Host}
+DRIVERS: Dict[str, Callable[[int], Any]] = {"nvptx": Cuda, "amdgpu": Hip, "host": Host}

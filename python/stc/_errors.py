@@ -97,7 +97,7 @@ class StcWarning(UserWarning):
 _CLASSES = {2: OptionError, 3: InputError, 4: DeviceError}
 
 
-def error(status: int, messages: List[Message]) -> Exception:
+def error(status: int, messages: List[Message]) -> BaseException:
     """The exception for a status that is not 0."""
     if status == 130:
         return KeyboardInterrupt()

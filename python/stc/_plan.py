@@ -8,7 +8,7 @@ import weakref
 from ast import literal_eval
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 
@@ -548,6 +548,10 @@ class Plan(Owner):
 
     # ---------------------------------------------------------------- running
 
+    @overload
+    def __call__(self, steps: Optional[int] = None, *, progress: bool = False, stream: Any = None, wait: Literal[True] = True) -> RunInfo: ...
+    @overload
+    def __call__(self, steps: Optional[int] = None, *, progress: bool = False, stream: Any = None, wait: bool) -> Optional[RunInfo]: ...
     def __call__(self, steps: Optional[int] = None, *, progress: bool = False, stream: Any = None, wait: bool = True) -> Optional[RunInfo]:
         """Runs the inits (the first time) and `steps` time steps (None: as many as the program says).
 

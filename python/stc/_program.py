@@ -9,7 +9,7 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
 from . import _knobs
 from ._context import Context, text_of
@@ -106,7 +106,7 @@ class Program(Owner):
     _copying = "plans share it as it is; stc.compile makes another one"
     _pickling = "keep its text and options, and call stc.compile there"
 
-    def __init__(self, context: Context, handle: c.c_void_p, source: Union[Path, str], words: Sequence[str] = ()):
+    def __init__(self, context: Context, handle: c.c_void_p, source: Union[str, "os.PathLike[str]"], words: Sequence[str] = ()):
         self._context, self._handle, self._source, self._words = context, handle, source, list(words)
         self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
         self._finalizer.atexit = False      # arrays and runs may use it until the process ends
@@ -135,6 +135,10 @@ class Program(Owner):
         """Names of the launch-time arrays."""
         return [text_of(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
 
+    @overload
+    def emit(self, what: Literal["obj"] = ...) -> bytes: ...
+    @overload
+    def emit(self, what: Literal["ast", "sir", "kir", "llvm", "asm", "manifest", "header", "plan"]) -> str: ...
     def emit(self, what: str = "obj") -> Union[str, bytes]:
         """What the compiler made: "ast", "sir", "kir", "llvm", "asm", "manifest", "header" and "plan" (which `schedule` of stc.compile takes) as text, "obj" (the artifact: PTX, a code object,
         an object file) as bytes."""
@@ -142,7 +146,7 @@ class Program(Owner):
         if what in ("manifest", "header", "plan"):
             text = c.c_char_p()
             self._context.check(self._context.make((self, text), lambda: getattr(lib, f"stc_program_{what}")(self._handle, c.byref(text))))
-            return text.value.decode()
+            return (text.value or b"").decode()
         if what not in kinds:
             raise ValueError(f"emit({what!r}): there are {', '.join(kinds)}, manifest, header and plan")
         data, size = c.c_void_p(), c.c_size_t()
