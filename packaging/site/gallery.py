@@ -1,40 +1,63 @@
-"""gallery.py STC EXAMPLES OUT: draws a picture of every example into the folder OUT, NAME.png, by running it on this CPU for some seconds in all,
-and prints what it made. Programs that start from noise are given a drawing; those of one dimension are drawn as rows, a step below the other.
-Needs Python alone."""
+"""gallery.py STC [--only=A,B] [--text]: draws a picture or a film of every example of examples/ and examples/sciences/ into docs/pictures/gallery, by
+running it on this CPU, which takes some minutes, and writes docs/gallery.md, which shows them. --only: these examples alone; --text: no
+pictures, only the page.
+
+Programs that start from noise are given a drawing; those of one dimension are drawn as rows, a step below the other. Needs Python alone.
+"""
 import argparse
 import array
+import re
 import subprocess
 import sys
+import tempfile
+import textwrap
 import zlib
 from pathlib import Path
 
+SOURCE = Path(__file__).resolve().parents[2]
 DRAWN = "drawn.npy"
-# For each example: its field, options of stc run; "rows" for those of one dimension.
+# For each example: its science; what is drawn, the option of stc run that draws it being --png, or `film` with the steps from one picture to the
+# next; options of stc run; "rows" for programs of one dimension.
 PICTURES = {
-    "acoustic_wave": ("p", "-DN=301 -DM=401 --steps=450 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy"),
-    "anisotropic_diffusion": ("u", "-DN=24 -DM=48 -DL=48 --steps=2 --slice=0:12 --colors=hot"),
-    "borders": ("A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
-    "fdtd2d": ("Hz", "-DN=160 -DM=240 --steps=90 --in Hz=DRAWN --in Ex=0 --in Ey=0 --colors=coolwarm"),
-    "figure5": ("A", "rows 24"),
-    "frozen_ground": ("T", "--steps=3000 --colors=bluered --in z=EXAMPLES/inputs/depths.npy"),
-    "gradient2d": ("A", "-DN=160 -DM=240 --steps=20 --in A=DRAWN"),
-    "allen_cahn": ("u", "-DN=256 -DM=256 --steps=1000"),
-    "gray_scott": ("V", "-DN=256 -DM=256 --steps=5000"),
-    "heat_until": ("cooled", "-DN=160 -DM=160 --steps=600 --colors=hot"),
-    "image_smoothing": ("u", "-DN=256 -DM=256 --colors=gray"),
-    "j1d3pt": ("A", "rows 120"),
-    "j1d5pt": ("A", "rows 120"),
-    "j1d7pt": ("A", "rows 120"),
-    "j2d5pt": ("A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
-    "j3d7pt": ("A", "-DN=40 -DM=60 -DL=60 --steps=8 --slice=0:20"),
-    "poisson2d": ("A", "-DN=160 -DM=240 --steps=100 --in A=DRAWN"),
-    "rician2d": ("u", "-DN=160 -DM=240 --steps=32 --colors=gray"),
-    "shot": ("p", "-DN=301 -DM=401 --steps=420 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy --in sz=sz.npy --in sx=sx.npy --in rx=rx.npy"),
-    "staggered_sound": ("p", "--steps=500 --colors=bluered"),
-    "sum1d": ("A", "rows 10"),
-    "tv2d": ("A", "-DN=160 -DM=240 --steps=32 --in A=DRAWN --colors=gray"),
-    "vector_diffusion": ("gas.0", "-DN=128 -DM=256 --steps=2000"),
+    "acoustic_wave": ("acoustics", "p", "-DN=301 -DM=401 --steps=450 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy"),
+    "allen_cahn": ("phase separation", "u", "-DN=256 -DM=256 --steps=1000"),
+    "anisotropic_diffusion": ("electron tomography", "u", "-DN=24 -DM=48 -DL=48 --steps=2 --slice=0:12 --colors=hot"),
+    "borders": ("heat engineering", "A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
+    "fdtd2d": ("electromagnetics", "Hz", "-DN=160 -DM=240 --steps=90 --in Hz=DRAWN --in Ex=0 --in Ey=0 --colors=coolwarm"),
+    "figure5": ("numerical methods", "A", "rows 24"),
+    "frozen_ground": ("soil science", "T", "--steps=3000 --colors=bluered --in z=EXAMPLES/inputs/depths.npy"),
+    "gradient2d": ("plasma physics", "A", "-DN=160 -DM=240 --steps=20 --in A=DRAWN"),
+    "gray_scott": ("chemistry", "V film 800", "-DN=80 -DM=120 --steps=5600"),
+    "heat_until": ("heat engineering", "cooled", "-DN=160 -DM=160 --steps=600 --colors=hot"),
+    "image_smoothing": ("image processing", "u", "-DN=256 -DM=256 --colors=gray --in u=EXAMPLES/inputs/scene.npy"),
+    "j1d3pt": ("numerical methods", "A", "rows 120"),
+    "j1d5pt": ("numerical methods", "A", "rows 120"),
+    "j1d7pt": ("numerical methods", "A", "rows 120"),
+    "j2d5pt": ("heat engineering", "A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
+    "j3d7pt": ("heat engineering", "A", "-DN=40 -DM=60 -DL=60 --steps=8 --slice=0:20"),
+    "poisson2d": ("electrostatics", "A", "-DN=160 -DM=240 --steps=100 --in A=DRAWN"),
+    "rician2d": ("medical imaging", "u", "-DN=160 -DM=240 --steps=32 --colors=gray"),
+    "shot": ("seismology", "p", "-DN=301 -DM=401 --steps=420 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy --in sz=sz.npy --in sx=sx.npy "
+             "--in rx=rx.npy"),
+    "staggered_sound": ("acoustics", "p", "--steps=500 --colors=bluered"),
+    "sum1d": ("numerical methods", "A", "rows 10"),
+    "tv2d": ("image processing", "A", "-DN=160 -DM=240 --steps=32 --in A=DRAWN --colors=gray"),
+    "vector_diffusion": ("chemical engineering", "gas.0", "-DN=128 -DM=256 --steps=2000"),
+    "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
+    "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
+    "ice_sheet": ("glaciology", "H", "--colors=gray"),
+    "ising": ("magnetism", "s", "--colors=gray"),
+    "life": ("cellular automata", "age film 8", "-DN=64 -DM=96 --steps=240 --colors=gray"),
+    "option_price": ("finance", "V", "rows 0"),
+    "predators": ("ecology", "hare", ""),
+    "sandpile": ("complexity", "s", ""),
+    "schroedinger": ("quantum mechanics", "seen film 70", "-DN=100 -DM=180 --steps=700"),
+    "shallow_water": ("oceanography", "eta", "--steps=420 --colors=bluered --limits=-0.2,0.2"),
+    "snowflake": ("materials science", "phi", "--colors=gray"),
+    "spiral_waves": ("cardiology", "u film 320", "-DN=112 -DM=112 -Dh=0.45 --steps=3840 --colors=hot"),
+    "vortex_street": ("fluid dynamics", "curl", "--steps=18000 --colors=bluered --limits=-0.02,0.02"),
 }
+MOST, MOST_OF_ALL = 150_000, 3_000_000      # bytes of a picture, and of all
 HEIGHT, WIDTH, CELLS = 160, 240, 240
 
 
@@ -46,10 +69,10 @@ def write_npy(path, descr, shape, values):
 
 
 def read_npy(path):
-    """The values of a .npy file of f32 or i32."""
+    """The values of a .npy file of f32, f64 or i32."""
     data = path.read_bytes()
     at = 10 + int.from_bytes(data[8:10], "little")
-    return array.array("f" if b"<f4" in data[:at] else "i", data[at:])
+    return array.array("f" if b"<f4" in data[:at] else "d" if b"<f8" in data[:at] else "i", data[at:])
 
 
 def draw_inputs(work):
@@ -82,6 +105,22 @@ def write_png(path, width, rows):
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b""))
 
 
+def draw_curve(stc, source, field, out, work):
+    """A program of one dimension: its field before the first step and after the last, as two curves."""
+    curves = []
+    for words in ["--steps=0"], []:
+        run(stc, *words, "--out", f"{field}=curve.npy", str(source), cwd=work)
+        curves.append(list(read_npy(work / "curve.npy")))
+    lo, hi = min(map(min, curves)), max(map(max, curves))
+    rows = [[0.0] * WIDTH for _ in range(HEIGHT)]
+    for curve, shade in zip(curves, (0.5, 1.0)):
+        for x in range(WIDTH):
+            a, b = (int((HEIGHT - 1) * (hi - curve[min(len(curve) - 1, (x + i) * len(curve) // WIDTH)]) / (hi - lo)) for i in (0, 1))
+            for y in range(min(a, b), max(a, b) + 1):
+                rows[y][x] = shade
+    write_png(out, WIDTH, rows)
+
+
 def run(stc, *words, cwd):
     done = subprocess.run([stc, "run", "--quiet", "--no-tune-db", *words], capture_output=True, text=True, cwd=cwd)
     if done.returncode:
@@ -90,6 +129,9 @@ def run(stc, *words, cwd):
 
 def draw_rows(stc, source, field, steps, out, work):
     """A program of one dimension: its field after each of so many steps, below one another, each as large as the others."""
+    if steps == 0:
+        draw_curve(stc, source, field, out, work)
+        return
     run(stc, f"-DN={CELLS}", f"--steps={steps}", "--every=1", "--out", f"{field}=row_%06d.npy", str(source), cwd=work)
     rows = [list(read_npy(p)) for p in sorted(work.glob("row_*.npy"))]
     for p in work.glob("row_*.npy"):
@@ -98,34 +140,110 @@ def draw_rows(stc, source, field, steps, out, work):
     write_png(out, CELLS, [row for row in scaled for _ in range(max(1, 120 // steps))])
 
 
-def draw(stc, examples, name, out, work):
-    """The picture of one example."""
-    field, options = PICTURES[name]
-    source = examples / f"{name}.stn"
+def source_of(name):
+    """The file of an example."""
+    path = SOURCE / "examples" / f"{name}.stn"
+    return path if path.exists() else SOURCE / "examples/sciences" / f"{name}.stn"
+
+
+def plotted(name):
+    """Of an example: the field that is drawn, the steps from one picture to the next of a film or 0, and the options of stc run."""
+    field, *film = PICTURES[name][1].split()
+    return field, int(film[1]) if film else 0, PICTURES[name][2]
+
+
+def draw(stc, name, out, work):
+    """The picture or film of an example."""
+    field, every, options = plotted(name)
     if options.startswith("rows"):
-        draw_rows(stc, source, field, int(options.split()[1]), out, work)
+        draw_rows(stc, source_of(name), field, int(options.split()[1]), out / f"{name}.png", work)
         return
-    words = options.replace("EXAMPLES", str(examples)).replace("DRAWN", DRAWN).split()
-    run(stc, *words, "--png", f"{field}={out}", str(source), cwd=work)
+    words = options.replace("EXAMPLES", str(SOURCE / "examples")).replace("DRAWN", DRAWN).split()
+    drawn = work / (f"{name}.apng" if every else f"{name}.png")
+    run(stc, *words, *([f"--every={every}"] if every else []), "--png", f"{field}={drawn}", str(source_of(name)), cwd=work)
+    drawn.replace(out / f"{name}.png")      # browsers know films by what is inside, and not all servers know the other name
+
+
+def twin(name):
+    """The same run from Python."""
+    field, every, options = plotted(name)
+    given = dict(re.findall(r"-D(\w+)=(\S+)", options))
+    arrays = re.findall(r"--in (\w+)=(\S+)", options)
+    steps = re.search(r"--steps=(\d+)|rows (\d+)", options)
+    steps = (steps[1] or steps[2]) if steps and (steps[1] or steps[2]) != "0" else ""
+    words = ["device=\"host\""] + [f"{k}={v}" for k, v in given.items()]
+    lines = [f"run = stc.compile(\"{source_of(name).relative_to(SOURCE)}\").plan({', '.join(words)})"]
+    for field_in, file in arrays:
+        value = file if re.fullmatch(r"[\d.]+", file) else f"np.load(\"{file.replace('EXAMPLES', 'examples')}\")"
+        lines.append(f"run[\"{field_in}\"] = {value}")
+    cut = re.search(r"--slice=0:(\d+)", options)
+    shown = (f"np.moveaxis(run[\"{field.split('.')[0]}\"], -1, 0)[{field.split('.')[1]}]" if "." in field else f"run[\"{field}\"]") + (f"[{cut[1]}]" if cut else "")
+    if every:
+        lines += [f"for _ in range({int(steps) // every}):", f"    run({every})", f"    frames.append({shown}.copy())"]
+    else:
+        lines += [f"run({steps})", f"plt.plot({shown})" if options.startswith("rows") else f"plt.imshow({shown})"]
+    return "\n".join(lines)
+
+
+def command(name):
+    """How stc run draws it."""
+    field, every, options = plotted(name)
+    if options.startswith("rows"):
+        steps = options.split()[1]
+        return " ".join(["stc run", *([f"-DN={CELLS} --steps={steps}"] if steps != "0" else []), f"--out {field}={field}.npy", str(source_of(name).relative_to(SOURCE))])
+    words = [options.replace("EXAMPLES", "examples").replace("DRAWN", DRAWN)] if options else []
+    film = [f"--every={every}"] if every else []
+    return " ".join(["stc run", *words, *film, f"--png {field}={name}.{'apng' if every else 'png'}", str(source_of(name).relative_to(SOURCE))])
+
+
+def page():
+    """The text of docs/gallery.md."""
+    table = (SOURCE / "examples/README.md").read_text()
+    about = {m[1]: m[2] for m in re.finditer(r"^\| \[(\w+)\]\([\w/]+\.stn\) \| (.*?) \|", table, re.M)}
+    sciences = {}
+    for name in sorted(PICTURES):
+        sciences.setdefault(PICTURES[name][0], []).append(name)
+    out = [f"""# Gallery
+
+{len(PICTURES)} programs of {len(sciences)} fields, each with its picture after some steps on a CPU, the command that drew it, and the same from Python.
+`packaging/site/gallery.py STC` draws them all and writes this page. In the Python snippets `import numpy as np, stc` and
+`import matplotlib.pyplot as plt` come first; `{DRAWN}`, `sz.npy`, `sx.npy` and `rx.npy` are what that script draws.
+"""]
+    out.append("\n".join(f"- {science}: " + ", ".join(f"[{n}](#{n})" for n in names) for science, names in sorted(sciences.items())) + "\n")
+    for science, names in sorted(sciences.items()):
+        for name in names:
+            path = source_of(name).relative_to(SOURCE)
+            text = about[name][0].upper() + about[name][1:]
+            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}).", 138, break_long_words=False, break_on_hyphens=False)
+            out.append(f"## {name}\n\n{lines}\n\n![{name}](pictures/gallery/{name}.png)\n\n```\n{command(name)}\n```\n\n```python\n{twin(name)}\n```\n")
+    return "\n".join(out)
+
+
+def check(out):
+    """Ends with a message if an example has no picture or a picture no example, or if pictures are larger than they may be."""
+    have = {p.stem for folder in (SOURCE / "examples", SOURCE / "examples/sciences") for p in folder.glob("*.stn")}
+    drawn = {p.stem: p.stat().st_size for p in out.glob("*.png")}
+    if have != set(PICTURES) or set(drawn) != have:
+        sys.exit(f"the gallery, its pictures and the examples differ: {', '.join(sorted((have ^ set(PICTURES)) | (have ^ set(drawn))))}")
+    if max(drawn.values()) > MOST or sum(drawn.values()) > MOST_OF_ALL:
+        sys.exit(f"{max(drawn, key=drawn.get)} has {max(drawn.values())} bytes, all have {sum(drawn.values())}: at most {MOST}, and {MOST_OF_ALL}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stc", type=lambda s: str(Path(s).resolve()))
-    parser.add_argument("examples", type=lambda s: Path(s).resolve())
-    parser.add_argument("out", type=lambda s: Path(s).resolve())
-    parser.add_argument("--only", default="", help="these examples, with commas between them")
+    parser.add_argument("--only", help="these examples, with commas between them")
+    parser.add_argument("--text", action="store_true", help="no pictures, only the page")
     options = parser.parse_args()
-    have, known = {p.stem for p in options.examples.glob("*.stn")}, set(PICTURES)
-    if have != known:
-        sys.exit(f"the gallery and the examples differ: {', '.join(sorted(have ^ known))}")
-    options.out.mkdir(parents=True, exist_ok=True)
-    draw_inputs(options.out)
-    for name in options.only.split(",") if options.only else sorted(PICTURES):
-        draw(options.stc, options.examples, name, options.out / f"{name}.png", options.out)
-        print(options.out / f"{name}.png")
-    for p in options.out.glob("*.npy"):
-        p.unlink()
+    out = SOURCE / "docs/pictures/gallery"
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        draw_inputs(Path(folder))
+        for name in [] if options.text else options.only.split(",") if options.only else sorted(PICTURES):
+            draw(options.stc, name, out, Path(folder))
+            print(out / f"{name}.png", (out / f"{name}.png").stat().st_size)
+    check(out)
+    (SOURCE / "docs/gallery.md").write_text(page())
 
 
 if __name__ == "__main__":

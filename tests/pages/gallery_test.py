@@ -1,0 +1,93 @@
+"""gallery_test.py STC: the gallery's page is what its script writes, with a picture of modest size for each example; and the programs of
+examples/sciences, on small grids, give what the reference gives and what their sciences say: what must stay stays, exact answers come out."""
+import csv
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+
+
+def stays(name, first, last, off):
+    """`name` of the log is what it was, but for rounding."""
+    assert abs(last[name] - first[name]) <= off * abs(first[name]), (name, first, last)
+
+
+def near(value, wanted, off):
+    assert abs(value - wanted) <= off, (value, wanted)
+
+
+# Of each program: options of stc run, and what is asked of the first and the last row of its log.
+CHECKS = {
+    "blast": ("-DN=100 -DM=160 --steps=60", lambda a, b: (stays("mass", a, b, 1e-5), stays("energy", a, b, 1e-5))),
+    "epidemic": ("-DN=40 -DM=60 --steps=400", lambda a, b: (stays("people", a, b, 1e-5), near(b["ill"] / b["people"], 0, 0.5))),
+    "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),
+    # Onsager's energy of a spin at T = 2, within three standard errors of a field of 64 by 64
+    "ising": ("-DN=64 -DM=64 -Dordered=1 --steps=200", lambda a, b: (near(a["energy"], -2 * 64 * 64, 0), near(b["energy"] / (64 * 64), -1.7456, 0.06))),
+    "life": ("-DN=32 -DM=32 --steps=8 --in alive=GLIDER", lambda a, b: near(b["cells"], 5, 0)),
+    "option_price": ("-freal=f64", lambda a, b: near(b["price"], 14.2313, 0.005)),
+    "predators": ("-DN=16 -DM=16 -Dslope=0 --steps=50", None),
+    "sandpile": ("-DN=33 -DM=33 -Dgrains0=1000", lambda a, b: near(b["grains"], 1000, 0)),
+    "schroedinger": ("-DN=60 -DM=80 -Dwidth=8 --steps=100", lambda a, b: stays("total", a, b, 1e-3)),
+    "shallow_water": ("-DN=40 -DM=60 --steps=200", lambda a, b: stays("volume", a, b, 1e-3)),
+    "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
+    "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
+    "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
+}
+SLOW_ON_REFERENCE = {"option_price", "ice_sheet", "sandpile"}    # the reference takes a few steps of these only
+FIELDS = {"life": "alive", "predators": "lynx"}
+
+
+def write_glider(path):
+    """A glider of the game of life on 32 by 32 points, for .npy."""
+    sys.path.insert(0, str(SOURCE / "packaging/site"))
+    import array
+    import gallery
+    cells = array.array("B", bytes(32 * 32))
+    for y, x in (0, 1), (1, 2), (2, 0), (2, 1), (2, 2):
+        cells[32 * (y + 8) + x + 8] = 1
+    gallery.write_npy(path, "|u1", (32, 32), cells)
+    return cells
+
+
+def run(stc, work, name):
+    """Runs a program and checks its log, and beside it the reference."""
+    options, check = CHECKS[name]
+    words = options.replace("GLIDER", str(work / "glider.npy")).split()
+    path, log = SOURCE / f"examples/sciences/{name}.stn", work / f"{name}.csv"
+    command = [stc, "run", "--quiet", "--no-tune-db", "-schedule=naive", *words, *(["--log", str(log)] if check else []),
+               *([] if name in SLOW_ON_REFERENCE else ["--check=1e-3"])]
+    if name in FIELDS:
+        command += ["--out", f"{FIELDS[name]}={work / name}.npy"]
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, f"{name}: {done.stderr}{done.stdout}"
+    if name in SLOW_ON_REFERENCE:
+        subprocess.run([stc, "run", "--quiet", "--no-tune-db", "-schedule=naive", *[w for w in words if "steps" not in w], "--steps=3", "--check=1e-3", str(path)], check=True)
+    if check:
+        rows = [{k: float(v or "nan") for k, v in row.items()} for row in csv.DictReader(log.open())]
+        check(rows[0], rows[-1])
+
+
+def main(stc):
+    spec = importlib.util.spec_from_file_location("gallery", SOURCE / "packaging/site/gallery.py")
+    gallery = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gallery)
+    gallery.check(SOURCE / "docs/pictures/gallery")
+    assert gallery.page() == (SOURCE / "docs/gallery.md").read_text(), "docs/gallery.md: packaging/site/gallery.py STC --text writes it anew"
+    assert {p.stem for p in (SOURCE / "examples/sciences").glob("*.stn")} == set(CHECKS)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        work = Path(folder)
+        cells = write_glider(work / "glider.npy")
+        list(pool.map(lambda name: run(stc, work, name), CHECKS))
+        # A glider is where it was after four generations, one point further down and right.
+        after = (work / "life.npy").read_bytes()[-1024:]
+        assert all(after[32 * y + x] == cells[32 * (y - 2) + x - 2] for y in range(2, 32) for x in range(2, 32))
+        lynx = gallery.read_npy(work / "predators.npy")
+        assert max(abs(v - 0.473469) for v in lynx) < 1e-4, lynx[0]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
