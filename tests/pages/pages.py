@@ -10,8 +10,12 @@ A page is a Markdown file. Its fenced blocks are done in their order, in an empt
 - `<!-- cell -->` makes a block a notebook's cell: all of them are run in one IPython at the end of the page (`<!-- cell needs NAME ... -->`).
 
 Any other block is a mistake of the page's: what a reader may copy is run here, or says why not.
+
+A page that ends in .ipynb is a notebook, whose cells of code are run in their order in one IPython. It is kept without outputs. What a cell's
+result must be it says itself, by assert.
 """
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -60,6 +64,16 @@ def run_cells(cells, folder, environment):
                           timeout=300, check=False)
     if done.returncode:
         sys.exit(f"a cell failed\n{done.stdout[-6000:]}")
+
+
+def notebook(path, environment):
+    """Runs the cells of a notebook."""
+    cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
+    if any(c["outputs"] or c["execution_count"] for c in cells):
+        sys.exit(f"{path}: it has outputs; clear them (jupyter nbconvert --clear-output --inplace)")
+    with tempfile.TemporaryDirectory() as folder:
+        run_cells(["".join(c["source"]) for c in cells], Path(folder), environment)
+    print(f"{path.name}: {len(cells)} cells")
 
 
 def do(block, where, folder, environment, last):
@@ -132,7 +146,7 @@ def main():
                        "STC_SOURCE": str(source), "STC_PAGES": programs, "STC_BUILD": str(Path(stc).resolve().parent), "STC_TUNE_DB": "off", "MPLBACKEND": "Agg",
                        "XDG_CACHE_HOME": programs, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"}
         for name in pages:
-            page(Path(name), environment)
+            (notebook if name.endswith(".ipynb") else page)(Path(name), environment)
 
 
 if __name__ == "__main__":
