@@ -2,7 +2,7 @@
  * constant during the launch, then
  * the body, in which `for` and `if` become branches and phis, and `for ... unroll` is replicated with its induction
  * value as a constant. */
-#include "backend/emit.h"
+#include "backend/nests.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/DebugInfo.h>
@@ -199,7 +199,7 @@ static void emit_for(Emit *e, const Op *op) {
       (op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && !__builtin_sub_overflow(hi, lo, &length);
   if (unroll && length / op->off[0] <= MAX_UNROLL)
     emit_unrolled(e, op, lo, hi);
-  else
+  else if (!emit_nest(e, op))
     emit_loop(e, op);
 }
 
@@ -412,10 +412,9 @@ static bool is_reducing(const Module *m, const Kernel *k) {
   return false;
 }
 
-/* Forgets what was known about the last kernel. */
+/* Forgets what was known about the last function, and begins one of kernel `k`. */
 static void reset_kernel(Emit *e, const Kernel *k) {
   e->k = k;
-  e->reduces = is_reducing(e->m, k);
   e->fn = NULL;
   e->args = ARENA_ARRAY(e->arena, LLVMValueRef, k->nargs + 1);
   for (int d = 0; d < MAX_RANK; d++)
@@ -425,7 +424,22 @@ static void reset_kernel(Emit *e, const Kernel *k) {
   e->values = e->threads = e->ranges = e->linears = (PtrMap){0};
   e->row = (RenewedRow){0};
   e->inner = NULL;
+  e->nests = NULL;
   e->ngroups = 0;
+}
+
+/* The functions of loops that kernel `k` has called. */
+static void emit_nests(Emit *e, const Kernel *k, const Nests *nests) {
+  for (Nest *n = nests ? nests->first : NULL; n; n = n->next) {
+    if (!n->fn)
+      continue;
+    reset_kernel(e, k);
+    const Op *loop = emit_nest_body(e, n);
+    LLVMBasicBlockRef body = LLVMGetInsertBlock(e->here.b);
+    emit_loop(e, loop);
+    LLVMBuildRetVoid(e->here.b);
+    LLVMBuildBr(e->entry.b, body);
+  }
 }
 
 /* Is `name` an identifier in PTX, ELF and C alike? */
@@ -511,7 +525,10 @@ static bool check_ops(Emit *e, const Kernel *k) {
 static bool emit_kernel(Emit *e, const Kernel *k) {
   if (!check_name(e, k) || !check_ops(e, k))
     return false;
+  Nests *nests = e->target->calls_nests ? nests_find(e->arena, k) : NULL;
   reset_kernel(e, k);
+  e->reduces = is_reducing(e->m, k);
+  e->nests = nests;
   e->target->begin(e);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->here.b);
   if (!emit_memory_begin(e))
@@ -521,6 +538,7 @@ static bool emit_kernel(Emit *e, const Kernel *k) {
   LLVMBuildBr(e->entry.b, body);
   if (e->target->end)
     e->target->end(e);
+  emit_nests(e, k, nests);
   return true;
 }
 

@@ -11,6 +11,7 @@
  *   emit-lane.c                addresses as a uniform base and a thread's offset
  *   emit-loop.c                what loops change, and addresses that they advance
  *   emit-ranged.c              roots and quotients by short sequences, and their guards
+ *   nests.h                    loops that do the same: a function of theirs
  *   emit.c                     modules, kernels, structure
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
@@ -95,6 +96,9 @@ typedef struct Turn {
   LLVMValueRef phi;
   int64_t value[2];
 } Turn;
+/* Bytes of which the start of the scratch memory is a multiple. */
+enum { SCRATCH_ALIGNMENT = 64 };
+
 /* A loop that is being emitted, within loop `about`. */
 typedef struct EmitLoop {
   struct EmitLoop *about;
@@ -119,6 +123,9 @@ typedef struct RenewedRow {
   LLVMValueRef value;
   unsigned n;
 } RenewedRow;
+
+/* Loops of a kernel that do the same: nests.h. */
+typedef struct Nests Nests;
 
 /* The emission of one module. What follows `fn` is of the kernel at hand. */
 typedef struct Emit {
@@ -145,6 +152,7 @@ typedef struct Emit {
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
   LLVMValueRef *arrays;         /* by array index: its first cell */
   EmitLoop *inner;              /* the innermost loop, NULL: none */
+  Nests *nests;                 /* loops that are calls of a function, NULL: none */
   RenewedRow row;
   LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
   int32_t cells;                                            /* that parallel loops make at once, 0: LLVM chooses */
@@ -267,6 +275,11 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *of
  * accesses that LLVM would keep more pointers to rows than there are registers, it is not told how rows follow. */
 Linear emit_lane_row(Emit *e, const Value *v, Linear l);
 
+/* Finds the loops of kernel `k` that do the same as others of it. */
+Nests *nests_find(Arena *a, const Kernel *k);
+/* Calls the function of `loop` if it is one of these; false if not. */
+bool emit_nest(Emit *e, const Op *loop);
+
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
 bool emit_memory_begin(Emit *e);
 LLVMValueRef emit_load(Emit *e, const Op *op);
@@ -320,6 +333,7 @@ struct Target {
   int64_t
       static_shared; /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
   bool shared_is_scratch;  /* the caller gives memory for the shared arrays */
+  bool calls_nests;        /* loops of a kernel that do the same are a function, which it calls */
   bool remainder_in_f64;   /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
   bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
                               result */

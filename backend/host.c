@@ -51,7 +51,7 @@ static void begin(Emit *e) {
   LLVMSetLinkage(e->fn, LLVMInternalLinkage);
   emit_arg_attributes(e);
   emit_attribute(e, e->fn, (unsigned)(n + MAX_RANK + 1), "noalias", 0);
-  emit_attribute(e, e->fn, (unsigned)(n + MAX_RANK + 1), "align", 64);
+  emit_attribute(e, e->fn, (unsigned)(n + MAX_RANK + 1), "align", SCRATCH_ALIGNMENT);
   emit_attribute(e, e->fn, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   emit_string_attribute(e, e->fn, "prefer-vector-width", "512");
   for (int i = 0; i < n; i++)
@@ -147,6 +147,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .reloc = LLVMRelocPIC,
                 .static_shared = INT64_MAX,
                 .shared_is_scratch = true,
+                .calls_nests = true,
                 .artifact = EMIT_OBJ,
                 .extremes_by_select = true,
                 .bfloat_is_bits = true,
