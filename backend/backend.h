@@ -89,6 +89,18 @@ typedef struct Working {
   atomic_int done, of, drawn;
 } Working;
 
+/* What names an object, made of all that it depends on. */
+typedef struct CodeKey {
+  unsigned char bytes[32];
+} CodeKey;
+/* Where objects are kept from run to run; several threads may use it at once. `id` says what is asked of LLVM and for
+ * which processor, `ir` is LLVM IR of `n` bytes. find: the object of that key into `a`; false if there is none. */
+typedef struct CodeStore {
+  void (*key)(const char *id, const char *ir, size_t n, CodeKey *key);
+  bool (*find)(Arena *a, const CodeKey *key, char **bytes, size_t *size);
+  void (*keep)(const CodeKey *key, const char *bytes, size_t size);
+} CodeStore;
+
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
   CodegenQuick quick;
@@ -99,7 +111,8 @@ typedef struct CodegenOptions {
   FILE *to;         /* there (NULL: stderr) */
   const Stop
       *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
-  Working *working; /* what tells of it, NULL: nothing does */
+  Working *working;       /* what tells of it, NULL: nothing does */
+  const CodeStore *store; /* objects that are there are taken from it, and others kept; NULL: all are made */
 } CodegenOptions;
 
 /* The kernels of `m`, which stays as it is, for `t`: LLVM IR text (before optimisation at -O0, else after), assembly

@@ -1,6 +1,7 @@
 /* backend/codegen.c: from kernel IR to bytes: emit, link the mathematical library, optimise, write. */
 #include "backend/emit.h"
 
+#include <llvm-c/BitWriter.h>
 #include <string.h>
 
 /* One generation of code: what was asked, and LLVM's objects (disposed by codegen_end). */
@@ -212,13 +213,49 @@ static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
   return ok;
 }
 
+/* What the object depends on beside the LLVM IR, as text. */
+static const char *object_id(const Codegen *c) {
+  unsigned major, minor, patch;
+  const CodegenOptions *o = c->options;
+  const char *passes = pipeline_of(o);
+  LLVMGetVersion(&major, &minor, &patch);
+  return arena_printf(c->arena, "LLVM %u.%u.%u; %s; %s; %s; reloc %d; -O%d, quick %d, straight %lld; %s", major, minor,
+                      patch, c->target->triple, c->target->cpu, c->target->features, (int)c->target->reloc,
+                      o->opt_level & 3, (int)o->quick, (long long)o->straight, passes ? passes : "");
+}
+
+/* Finds the object of the module as emitted in o->store. Sets *key, under which to keep it, if it is not there. */
+static bool find_kept(Codegen *c, CodeKey *key, char **bytes, size_t *size) {
+  const CodeStore *store = c->options->store;
+  LLVMMemoryBufferRef ir = LLVMWriteBitcodeToMemoryBuffer(c->module);
+  store->key(object_id(c), LLVMGetBufferStart(ir), LLVMGetBufferSize(ir), key);
+  LLVMDisposeMemoryBuffer(ir);
+  bool found = store->find(c->arena, key, bytes, size);
+  stage(c, found ? "find kept object" : "look for kept object");
+  return found;
+}
+
+/* The object of the module, found or made and kept. */
+static bool find_or_write(Codegen *c, char **bytes, size_t *size) {
+  CodeKey key;
+  if (find_kept(c, &key, bytes, size))
+    return true;
+  if (!optimise(c) || stop_asked(c->options->stop) || !write_code(c, LLVMObjectFile, bytes, size))
+    return false;
+  c->options->store->keep(&key, *bytes, *size);
+  return true;
+}
+
 bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
              size_t *size) {
   Codegen c = {.arena = a, .diags = d, .target = t, .options = o};
   EmitKind form = kind == EMIT_OBJ ? t->artifact : kind;
   int errors = diags_errors(d);
-  bool ok = codegen_begin(&c, m) && !stop_asked(o->stop) && optimise(&c) && !stop_asked(o->stop);
-  if (ok)
+  bool ok = codegen_begin(&c, m) && !stop_asked(o->stop), kept = o->store && form == EMIT_OBJ && !t->linked;
+  if (ok && kept)
+    ok = find_or_write(&c, bytes, size);
+  ok = ok && (kept || (optimise(&c) && !stop_asked(o->stop)));
+  if (ok && !kept)
     ok = form == EMIT_LLVM ? write_ir(&c, bytes, size)
                            : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);
   codegen_end(&c);

@@ -167,6 +167,9 @@ typedef struct Emit {
 LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
                           const CodegenOptions *o);
 
+/* Those passes in LLVM's own notation, NULL: none. */
+const char *pipeline_of(const CodegenOptions *o);
+
 /* The module's kernels, or those in o->only, as LLVM IR in `context`, verified. NULL after an error. Parallel loops
  * make `cells` cells at once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's
  * mathematical library are called. */

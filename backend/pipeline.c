@@ -10,8 +10,7 @@
 static const char quick_passes[] = "function(sroa,early-cse,simplifycfg,loop-mssa(loop-rotate,licm),loop-vectorize,"
                                    "early-cse,instsimplify,simplifycfg)";
 
-/* The passes for a module in LLVM's own notation, NULL: none. */
-static const char *pipeline_of(const CodegenOptions *o) {
+const char *pipeline_of(const CodegenOptions *o) {
   static const char *const levels[] = {NULL, "default<O1>", "default<O2>", "default<O3>"};
   int level = o->opt_level & 3;
   return level && o->quick ? quick_passes : levels[level];

@@ -1,24 +1,17 @@
-/* driver/cli/cache-command.c: `stc cache`: the compiled kernels that NVIDIA's driver keeps on disk. */
+/* driver/cli/cache-command.c: `stc cache`: compiled kernels on disk: those that NVIDIA's driver keeps, and those for
+ * this CPU. */
 #include "driver/cli/options/command.h"
 #include "driver/device/code-cache.h"
+#include "driver/device/object-cache.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-StcStatus command_cache(const Command *c) {
-  const char *theirs = code_cache_theirs(c->arena), *folder = theirs ? theirs : code_cache_folder(c->arena);
+/* Says what is in `folder`, clearing it first if that was asked for. `why`: why nothing is taken from it, or NULL. */
+static StcStatus show(const Command *c, const char *folder, const char *why) {
   int files;
   int64_t bytes;
-  if (!folder)
-    return context_error(c->context, "there is no cache: HOME is not set, nor XDG_CACHE_HOME to an absolute path"),
-           STC_USAGE;
-  if (theirs && c->clear)
-    return context_error(c->context,
-                         "CUDA_CACHE_PATH=%s is a folder for all that uses CUDA, not stc's: remove what is in it by "
-                         "hand, or unset CUDA_CACHE_PATH",
-                         theirs),
-           STC_USAGE;
   struct stat st;
   if (c->clear && lstat(folder, &st) == 0 && S_ISLNK(st.st_mode))
     return context_error(c->context,
@@ -26,5 +19,28 @@ StcStatus command_cache(const Command *c) {
            STC_USAGE;
   if (!code_cache_walk(folder, c->clear, &files, &bytes))
     return context_error(c->context, "%s: %s", folder, strerror(errno)), STC_IO;
-  return printf("%s: %d files, %.1f MB\n", folder, files, 1e-6 * (double)bytes) < 0 ? STC_IO : STC_OK;
+  int printed = printf("%s: %d files, %.1f MB%s%s\n", folder, files, 1e-6 * (double)bytes,
+                       why ? "; not used, for " : "", why ? why : "");
+  return printed < 0 ? STC_IO : STC_OK;
+}
+
+/* The folder of NVIDIA's driver. */
+static StcStatus show_code(const Command *c, const char *own) {
+  const char *theirs = code_cache_theirs(c->arena);
+  if (!theirs || !c->clear)
+    return show(c, theirs ? theirs : own, NULL);
+  return context_error(c->context,
+                       "CUDA_CACHE_PATH=%s is a folder for all that uses CUDA, not stc's: remove what is in it by "
+                       "hand, or unset CUDA_CACHE_PATH",
+                       theirs),
+         STC_USAGE;
+}
+
+StcStatus command_cache(const Command *c) {
+  const char *code = code_cache_folder(c->arena), *host = object_cache_folder(c->arena);
+  if (!code && !code_cache_theirs(c->arena))
+    return context_error(c->context, "there is no cache: HOME is not set, nor XDG_CACHE_HOME to an absolute path"),
+           STC_USAGE;
+  StcStatus of_host = host ? show(c, host, object_cache_distrusts(host)) : STC_OK, of_code = show_code(c, code);
+  return of_host ? of_host : of_code;
 }

@@ -44,8 +44,7 @@ const char *code_cache_theirs(Arena *a) {
   return theirs && own && strcmp(theirs, own) == 0 ? NULL : theirs;
 }
 
-/* Makes the folder with those above it. */
-static bool make_folder(char *path) {
+bool cache_make(char *path) {
   for (char *s = path + 1; *s; s++)
     if (*s == '/') {
       *s = 0;
@@ -58,7 +57,7 @@ static bool make_folder(char *path) {
 /* code_cache_use, by one thread at a time. */
 static void use(void) {
   char path[PATH_SIZE];
-  if (variable("CUDA_CACHE_PATH") || variable("CUDA_CACHE_DISABLE") || !own_folder(path) || !make_folder(path))
+  if (variable("CUDA_CACHE_PATH") || variable("CUDA_CACHE_DISABLE") || !own_folder(path) || !cache_make(path))
     return;
   setenv("CUDA_CACHE_PATH", path, 1);
   setenv("CUDA_CACHE_MAXSIZE", most_bytes, 0);

@@ -9,6 +9,9 @@
  * that variable is no absolute path, which the XDG base directory specification has programs ignore. False: there is no
  * home, or `size` bytes do not hold it. */
 bool cache_path(char *path, size_t size, const char *below);
+/* Makes the folder `path`, for this user alone, with those above it. False: it cannot be, or something else is there.
+ */
+bool cache_make(char *path);
 /* The folder: $XDG_CACHE_HOME/stc/code, or ~/.cache/stc/code; NULL: there is no home. */
 const char *code_cache_folder(Arena *a);
 /* The folder that the user has named for the driver by CUDA_CACHE_PATH; NULL: none but stc's own. */

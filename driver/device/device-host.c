@@ -1,6 +1,7 @@
 /* driver/device/device-host.c: this CPU. Kernels are compiled into this process; a pool of threads runs their tiles. */
 #include "driver/device/device.h"
 #include "driver/device/host.h"
+#include "driver/device/object-cache.h"
 #include "driver/program/code-units.h"
 #include "driver/program/program.h"
 
@@ -123,7 +124,10 @@ static StcStatus make_jit(void *arg) {
   if (a->build->jit)
     return STC_OK;
   Module early = early_kernels(w->arena, a->build->code.module, a->late);
-  a->codegen = a->build->codegen = program_codegen_options(a->program, &early, a->build->code.target);
+  a->codegen = program_codegen_options(a->program, &early, a->build->code.target);
+  const StcOptions *o = &a->program->options;
+  a->codegen.store = o->no_cache || o->time_passes || o->remarks ? NULL : object_cache();
+  a->build->codegen = a->codegen;
   Early e = {a->build->code.module, a->build->code.target, a->late, &a->codegen};
   return compile_units(w, &e, a->program->options.remarks, &a->build->jit);
 }

@@ -8,6 +8,7 @@
  *   device-hip.c    AMD's GPUs, libamdhip64.so by dlopen
  *   gpu.h, gpu.c    what these two share
  *   code-cache.h    where NVIDIA's driver keeps compiled kernels
+ *   object-cache.h  where kernels for this CPU are kept
  *   memory.c        how much memory there is, and asking for it
  */
 #ifndef STC_DRIVER_DEVICE_H

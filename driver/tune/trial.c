@@ -12,6 +12,7 @@
 
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule) {
   *t = (Trial){.subject = s, .device = device, .asked = arena_strdup(s->arena, schedule), .options = s->options};
+  t->options.no_cache = true;
   StcConfig config = messages_config(&t->messages);
   t->context = context_of_command(&config);
   if (t->context)

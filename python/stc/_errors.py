@@ -32,7 +32,7 @@ _CALLS = {"stc_plan_set": "plan[name] = values", "stc_plan_set_array": "plan[nam
           "stc_plan_bind": "plan.bind(...)", "stc_plan_stream": "plan.stream", "stc_plan_first_step": "plan.first_step(...)",
           "stc_plan_new_ranks": "program.plan(comm=...)", "stc_plan_probes": "plan.probes", "stc_plan_series": "plan.reductions",
           "stc_plan_schedule": "plan.schedule", "stc_plan_device": "plan.device"}
-_WORDS = {"no_contract": "contract=False", "no_hoist": "hoist=False", "march": "arch", "mcpu": "arch"}
+_WORDS = {"no_contract": "contract=False", "no_hoist": "hoist=False", "no_cache": "cache=False", "march": "arch", "mcpu": "arch"}
 
 
 def in_python(text: str) -> str:
@@ -41,7 +41,7 @@ def in_python(text: str) -> str:
     text = re.sub(r"\bopt_level ([1-4])\b", lambda m: f"opt_level={int(m[1]) - 1}", text)
     text = re.sub(r"\bSTC_EMIT_([A-Z]+)\b", lambda m: f'program.emit("{m[1].lower()}")', text)
     text = re.sub(r"\bstc_(?:plan|program)_\w+", lambda m: _CALLS.get(m[0], m[0]), text)
-    return re.sub(r"\b(no_contract|no_hoist|march|mcpu)\b(?!['\"`])", lambda m: _WORDS[m[0]], text)
+    return re.sub(r"\b(no_contract|no_hoist|no_cache|march|mcpu)\b(?!['\"`])", lambda m: _WORDS[m[0]], text)
 
 
 class StcError(Exception):

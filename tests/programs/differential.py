@@ -216,6 +216,7 @@ def main():
         case = Generator(options["print"], options["points"]).case(options["device"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))
         return
+    os.environ["STC_CACHE_DISABLE"] = "1"  # no program comes a second time
     campaign = Campaign(harness, options)
     campaign.run()
     ok = campaign.report()
