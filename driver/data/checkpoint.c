@@ -25,7 +25,7 @@ StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   RunState *s = realloc(*data, sizeof *s + values + series + rows);
   if (!s)
     return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
-  *s = (RunState){.until = plan->met ? plan->met->name : "",
+  *s = (RunState){.until = plan->run.met ? plan->run.met->name : "",
                   .nreductions = m->nreductions,
                   .nseries = j->series.n,
                   .nrows = j->series.nrows};

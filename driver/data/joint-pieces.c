@@ -116,7 +116,7 @@ static StcStatus pack(Move *m, int i) {
     s = computer_no_room(m->x->job->c->context, "a copy of", v.info.name, (double)bytes);
   if (!s && part_own(p, part, field_of(m), &own)) {
     int mine = stc_program_find_field(part->plan->program, p->program->declared[field_of(m)].name);
-    CellArray all = part_array(part, part->plan->homes[mine].field);
+    CellArray all = part_array(part, part->plan->bound.homes[mine].field);
     Runs r = runs_of(p->split->rank, own.lo, own.hi, &all, &own);
     runs_each(&r, cells_copy, &(CellCopy){to, v.values, m->unit});
   }

@@ -26,9 +26,9 @@ typedef struct SlotMaker {
 /* Notes a new slot of `size` bytes; its number. */
 static int32_t add_slot(SlotMaker *k, size_t size, Wanted w) {
   StcPlan *p = k->p;
-  k->wanted[p->nslots] = w;
-  p->slots[p->nslots] = (Slot){.size = size};
-  return p->nslots++;
+  k->wanted[p->memory.nslots] = w;
+  p->memory.slots[p->memory.nslots] = (Slot){.size = size};
+  return p->memory.nslots++;
 }
 
 /* The bytes of field `field`, or false after an error if they do not fit an address. */
@@ -79,7 +79,7 @@ static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *s
     return STC_MEMORY;
   const char *what = arena_printf(p->w.arena, "field %s", declared_name(p->module, field));
   *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), lead, false});
-  set_rows(p, f, &p->slots[*slot]);
+  set_rows(p, f, &p->memory.slots[*slot]);
   return STC_OK;
 }
 
@@ -106,9 +106,9 @@ static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   size_t lead = p->device.kind->stage_new ? (size_t)b->lead : 0;
   StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(k, b->field, slot) : add_field_slot(k, b->field, lead, slot);
   if (!s && b->kind == BUFFER_PARAM)
-    p->slot_of_array[b->field] = *slot;
+    p->memory.of_array[b->field] = *slot;
   if (!s && b->kind == BUFFER_FIELD && b->copy == 0)
-    p->slot_of_field[b->field] = *slot;
+    p->memory.of_field[b->field] = *slot;
   return s;
 }
 
@@ -116,24 +116,24 @@ static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
 static StcStatus allocate_slots(SlotMaker *k) {
   static const char zeros[16];
   StcPlan *p = k->p;
-  Need *needs = ARENA_ARRAY(p->w.arena, Need, p->nslots + 1);
+  Need *needs = ARENA_ARRAY(p->w.arena, Need, p->memory.nslots + 1);
   double all = 0;
-  if (p->hollow)
+  if (p->facade)
     return STC_OK;
-  for (int i = 0; i < p->nslots; i++) {
-    size_t size = p->slots[i].size > k->wanted[i].least ? p->slots[i].size : k->wanted[i].least;
+  for (int i = 0; i < p->memory.nslots; i++) {
+    size_t size = p->memory.slots[i].size > k->wanted[i].least ? p->memory.slots[i].size : k->wanted[i].least;
     needs[i] = (Need){k->wanted[i].what, (double)(size + k->wanted[i].lead)};
     all += needs[i].bytes;
   }
-  StcStatus s = needs_check(&p->device, p->nslots, needs);
-  for (int i = 0; i < p->nslots && !s; i++) {
-    s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &p->slots[i].memory);
+  StcStatus s = needs_check(&p->device, p->memory.nslots, needs);
+  for (int i = 0; i < p->memory.nslots && !s; i++) {
+    s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &p->memory.slots[i].memory);
     if (!s && k->wanted[i].lead) {
-      p->slots[i].lead = k->wanted[i].lead;
-      p->slots[i].memory = (char *)p->slots[i].memory + p->slots[i].lead;
+      p->memory.slots[i].lead = k->wanted[i].lead;
+      p->memory.slots[i].memory = (char *)p->memory.slots[i].memory + p->memory.slots[i].lead;
     }
     if (!s && k->wanted[i].zero && !p->device.kind->whole)
-      s = p->device.kind->put(&p->device, p->slots[i].memory, zeros, k->wanted[i].least);
+      s = p->device.kind->put(&p->device, p->memory.slots[i].memory, zeros, k->wanted[i].least);
   }
   return s;
 }
@@ -145,26 +145,27 @@ static StcStatus make_slots(StcPlan *p) {
   bool whole = p->device.kind->whole;
   int nbuffers = k && !whole ? k->nbuffers : 0;
   StcStatus s = STC_OK;
-  p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
+  p->memory.slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
   SlotMaker maker = {p, ARENA_ARRAY(p->w.arena, Wanted, nbuffers + m->nfields + m->nparam_arrays + 1)};
-  p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
-  p->with_init = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
-  p->memory = ARENA_ARRAY(p->w.arena, void *, m->nfields + m->nparam_arrays + 1);
-  p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
-  p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
-  p->fixed = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
+  p->memory.of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
+  p->bound.with_init = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
+  p->memory.fields = ARENA_ARRAY(p->w.arena, void *, m->nfields + 1);
+  p->memory.arrays = ARENA_ARRAY(p->w.arena, void *, m->nparam_arrays + 1);
+  p->memory.of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
+  p->memory.of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
+  p->memory.fixed = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    p->slot_of_field[f] = p->fixed[f] = -1;
+    p->memory.of_field[f] = p->memory.fixed[f] = -1;
   for (int i = 0; i < m->nparam_arrays; i++)
-    p->slot_of_array[i] = -1;
+    p->memory.of_array[i] = -1;
   for (int b = 0; b < nbuffers && !s; b++)
-    s = add_buffer_slot(&maker, &k->buffers[b], &p->slot_of_buffer[b]);
+    s = add_buffer_slot(&maker, &k->buffers[b], &p->memory.of_buffer[b]);
   for (int f = 0; f < m->nfields && !s; f++)
-    if (!m->fields[f].temp && p->slot_of_field[f] < 0)
-      s = add_field_slot(&maker, f, 0, &p->slot_of_field[f]);
+    if (!m->fields[f].temp && p->memory.of_field[f] < 0)
+      s = add_field_slot(&maker, f, 0, &p->memory.of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
-    if (whole || (p->slot_of_array[i] < 0 && (m->nlists + m->nprobes || coordinates_of(m, i) >= 0)))
-      s = add_array_slot(&maker, i, &p->slot_of_array[i]);
+    if (whole || (p->memory.of_array[i] < 0 && (m->nlists + m->nprobes || coordinates_of(m, i) >= 0)))
+      s = add_array_slot(&maker, i, &p->memory.of_array[i]);
   return s ? s : allocate_slots(&maker);
 }
 
@@ -173,155 +174,25 @@ static StcStatus find_homes(StcPlan *p) {
   const StcProgram *g = p->program;
   const Module *m = p->module;
   int ncomponents = 0;
-  p->homes = ARENA_ARRAY(p->w.arena, Home, g->ndeclared + 1);
-  p->owner = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
+  p->bound.homes = ARENA_ARRAY(p->w.arena, Home, g->ndeclared + 1);
+  p->bound.owner = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    p->owner[f] = -1;
+    p->bound.owner[f] = -1;
   for (int i = 0; i < g->ndeclared; i++) {
     const Declared *d = &g->declared[i];
     int field = module_find_field(m, d->name), record = module_find_record(m, d->name);
     if (field < 0 && record < 0)
       return diag_error(p->w.diags, no_loc(), "the passes left nothing of field %s", d->name), STC_INTERNAL;
-    p->homes[i] = field >= 0 ? (Home){field, type_composite(m, m->fields[field].type) != NULL}
-                             : (Home){m->records[record].first, false};
-    for (int c = 0; c < (p->homes[i].packed ? 1 : d->ncomponents); c++)
-      p->owner[p->homes[i].field + c] = i;
+    p->bound.homes[i] = field >= 0 ? (Home){field, type_composite(m, m->fields[field].type) != NULL}
+                                   : (Home){m->records[record].first, false};
+    for (int c = 0; c < (p->bound.homes[i].packed ? 1 : d->ncomponents); c++)
+      p->bound.owner[p->bound.homes[i].field + c] = i;
     ncomponents += d->ncomponents;
   }
-  p->given = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
-  p->component_given = ARENA_ARRAY(p->w.arena, bool, ncomponents + 1);
-  p->array_given = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays + 1);
+  p->bound.given = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
+  p->bound.component_given = ARENA_ARRAY(p->w.arena, bool, ncomponents + 1);
+  p->bound.array_given = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays + 1);
   return STC_OK;
-}
-
-StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
-  const TargetInfo *t = target_info(p->build->code.target);
-  kernel_blocks(k, p->scalars, blocks);
-  for (int d = 0; d < k->rank; d++) {
-    if (blocks[d] == INT64_MAX)
-      return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d),
-             STC_INPUT;
-    int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
-    if (blocks[d] > most)
-      return diag_error(p->w.diags, k->loc,
-                        "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a "
-                        "larger tile there with -block or -elems",
-                        k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
-             STC_INPUT;
-  }
-  return STC_OK;
-}
-
-/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a
- * GPU of the middle size. */
-static const Target *choose_target(StcProgram *p, const Device *d) {
-  const StcOptions *o = &p->options;
-  const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
-  bool same = !o->march || strcmp(o->march, arch) == 0;
-  const char *cpu = same && o->mcpu ? o->mcpu : d->kind->arch ? d->cpu : NULL;
-  const Target *t = target_find(p->w.arena, p->w.diags, arch, cpu);
-  return t && d->kind->arch           ? target_with_limits(p->w.arena, t, &d->limits)
-         : t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t)
-                                      : t;
-}
-
-/* What finding a build hands to its guarded part. */
-typedef struct BuildArgs {
-  StcProgram *p;
-  const Device *d;
-  bool plain;
-  int n;
-  const char *const *defines;
-  Build *out;
-} BuildArgs;
-
-/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It
- * lives in the program's memory. */
-static StcStatus find_build(void *arg) {
-  BuildArgs *a = arg;
-  StcProgram *p = a->p;
-  int64_t size[MAX_RANK];
-  const Target *t = NULL;
-  for (const Build *b = p->builds; b && !t; b = b->next)
-    if (strcmp(b->device, a->d->name) == 0)
-      t = b->code.target;
-  if (!t)
-    t = choose_target(p, a->d);
-  if (!t)
-    return STC_USAGE;
-  Extra extra = a->plain ? EXTRA_NONE : program_extra(p, a->d->w->arena, target_info(t), a->n, a->defines);
-  program_size(p, a->d->w->arena, target_info(t), extra >= EXTRA_PITCH, a->n, a->defines, size);
-  for (a->out = p->builds; a->out; a->out = a->out->next)
-    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
-        a->out->extra == extra && a->out->every == p->schedule.every)
-      return STC_OK;
-  Build *b = ARENA_NEW(p->w.arena, Build);
-  pthread_mutex_init(&b->lock, NULL);
-  StcStatus s = program_compile(p, &p->w, t, size, extra, &b->code);
-  if (s)
-    return s;
-  memcpy(b->grid, size, sizeof size);
-  b->extra = extra;
-  b->every = p->schedule.every;
-  b->device = arena_strdup(p->w.arena, a->d->name);
-  b->next = p->builds;
-  p->builds = a->out = b;
-  return STC_OK;
-}
-
-StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const char *const *defines, Build **out) {
-  Device facts = *d;
-  facts.w = &p->w;
-  BuildArgs args = {p, &facts, plain, n, defines, NULL};
-  StcStatus s = workspace_guard(&p->w, find_build, &args);
-  *out = s ? NULL : args.out;
-  return s;
-}
-
-/* Notes which kernels `seq` launches under the scalars; NULL: they are not known, and no kernel is in another's place.
- */
-static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalars, bool *wanted) {
-  for (int i = 0; i < seq->nops; i++) {
-    int k = seq->ops[i].kind != HOST_LAUNCH ? -1 : scalars ? kernel_chosen(m, seq->ops[i].a, scalars) : seq->ops[i].a;
-    if (k >= 0)
-      wanted[k] = true;
-  }
-}
-
-/* Has the device make the kernels ready that the plan launches under these scalars (NULL: not known). */
-static StcStatus need_kernels(StcPlan *p, const Const *scalars) {
-  if (!p->build || !p->device.kind->need || p->hollow)
-    return STC_OK;
-  const Module *m = p->build->code.module;
-  bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
-  double start = clock_seconds();
-  note_wanted(m, &m->host.init, scalars, wanted);
-  note_wanted(m, &m->host.once, scalars, wanted);
-  for (int i = 0; i < m->host.nseqs; i++)
-    note_wanted(m, &m->host.seqs[i], scalars, wanted);
-  for (int i = 0; i < m->nreductions; i++)
-    note_wanted(m, &m->reductions[i].seq, scalars, wanted);
-  StcStatus s = p->device.kind->need(&p->device, wanted);
-  p->compile_seconds += clock_seconds() - start;
-  return s;
-}
-
-/* Compiles the program for the device and the params (the reference runs it as read), and loads it. Where kernels are
- * loaded when they are needed and the params come later, those that most params need are. */
-static StcStatus make_code(StcPlan *p, bool first, int n, const char *const *defines) {
-  StcStatus s = STC_OK;
-  double start = clock_seconds();
-  p->module = p->program->reference;
-  if (p->device.kind != &device_ref) {
-    s = program_build(p->program, &p->device, p->dense || p->crowded, n, defines, &p->build);
-    p->module = s ? p->module : p->build->code.module;
-  }
-  if (!s)
-    s = p->device.kind->load(&p->device, p->program, p->build);
-  if (!s)
-    plan_close_late(p);
-  p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
-  return s || first ? s : need_kernels(p, NULL);
 }
 
 /* The number of grid points under the plan's scalars. */
@@ -353,7 +224,7 @@ static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *tex
   *out = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
   if (!module_bind(m, g->options.ndefines + n, defines, *out, p->w.diags))
     return STC_INPUT;
-  if (!p->dense)
+  if (!p->memory.dense)
     rows_pad(m, g->options.ndefines + n, defines, *out);
   return STC_OK;
 }
@@ -379,9 +250,9 @@ static StcStatus check_first(const PlanArgs *args) {
   Const *values;
   StcStatus s = bind(p, g->module, args->n, args->defines, &values);
   int n = s ? 0 : program_needs(g, p->w.arena, values, &needs);
-  s = s || p->hollow ? s : needs_check(&p->device, n, needs);
+  s = s || p->facade ? s : needs_check(&p->device, n, needs);
   if (!s)
-    p->crowded = is_crowded(p, n, needs);
+    p->memory.crowded = is_crowded(p, n, needs);
   return s;
 }
 
@@ -393,7 +264,7 @@ static StcStatus prepare_guarded(void *arg) {
   if (!s && args->first)
     s = check_first(args);
   if (!s)
-    s = make_code(p, args->first, args->n, args->defines);
+    s = plan_make_code(p, args->first, args->n, args->defines);
   if (!s)
     p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s;
@@ -407,15 +278,15 @@ static StcStatus reset_guarded(void *arg) {
   if (s)
     return s;
   p->points = grid_points(p);
-  p->inits_done = p->once_done = p->evaluated = false;
-  p->watches = NULL;
-  p->first = p->done = p->launches = 0;
+  p->run.inits_done = p->run.once_done = p->run.evaluated = false;
+  p->observers.watches = NULL;
+  p->run.first = p->run.done = p->run.launches = 0;
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
   if (!s)
-    s = need_kernels(p, p->scalars);
+    s = plan_need_kernels(p, p->scalars);
   if (!s)
     s = find_homes(p);
   if (!s)
@@ -423,10 +294,10 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-/* plan_prepare; `first`: checks first what can be known of the params; `hollow`: the plan is to have no memory;
+/* plan_prepare; `first`: checks first what can be known of the params; `facade`: the plan is to have no memory;
  * `dense`: rows are not to be padded. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
-                         bool hollow, bool dense, StcPlan **out) {
+                         bool facade, bool dense, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -434,8 +305,8 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
     return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
   p->program = program;
-  p->hollow = hollow;
-  p->dense = dense;
+  p->facade = facade;
+  p->memory.dense = dense;
   if (!workspace_open(&p->w, c, &program->w)) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
@@ -456,12 +327,12 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
 void plan_release(StcPlan *p) {
   plan_forget_recordings(p);
   plan_free_points(p);
-  for (int i = 0; i < p->nslots; i++)
-    plan_release_slot(p, &p->slots[i]);
-  plan_release_slot(p, &p->spare);
+  for (int i = 0; i < p->memory.nslots; i++)
+    plan_release_slot(p, &p->memory.slots[i]);
+  plan_release_slot(p, &p->memory.spare);
   plan_release_left(p, true);
   plan_free_loans(p);
-  p->nslots = 0;
+  p->memory.nslots = 0;
 }
 
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
@@ -471,9 +342,9 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
   return workspace_guard(&p->w, reset_guarded, &args);
 }
 
-StcStatus plan_new(StcProgram *program, const char *device, bool hollow, bool dense, int n, const char *const *defines,
+StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool dense, int n, const char *const *defines,
                    StcPlan **out) {
-  StcStatus s = prepare(program, device, n, defines, true, hollow, dense, out);
+  StcStatus s = prepare(program, device, n, defines, true, facade, dense, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {

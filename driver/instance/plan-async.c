@@ -31,7 +31,7 @@ StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {
     *b = (Background){0};
     return b->status = plan_run_steps(p, steps, true, &b->info);
   }
-  *b = (Background){.pending = true, .steps = steps, .first = p->done, .launches = p->launches};
+  *b = (Background){.pending = true, .steps = steps, .first = p->run.done, .launches = p->run.launches};
   if (p->device.kind->use_stream) {
     s = plan_run_steps(p, steps, false, NULL);
     b->pending = !s;

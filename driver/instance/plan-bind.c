@@ -31,7 +31,7 @@ static void leave_shown(Shown *shown) {
 }
 
 void plan_release_left(StcPlan *p, bool all) {
-  for (Shown **at = &p->left, *shown; (shown = *at);) {
+  for (Shown **at = &p->memory.left, *shown; (shown = *at);) {
     if (!all && atomic_load(&shown->users) > 1) {
       at = &shown->next;
       continue;
@@ -47,8 +47,8 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
   plan_release_left(p, false);
   if (shown && atomic_load(&shown->users) > 1) {
     shown->left = *slot;
-    shown->next = p->left;
-    p->left = shown;
+    shown->next = p->memory.left;
+    p->memory.left = shown;
   } else {
     give_back(p, slot);
     leave_shown(shown);
@@ -66,7 +66,7 @@ static StcStatus copy_slot(StcPlan *p, const Slot *to, const Slot *from) {
 
 /* Exchanges the values of two slots of the same size. */
 static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
-  Slot *spare = &p->spare;
+  Slot *spare = &p->memory.spare;
   StcStatus s = STC_OK;
   if (spare->size < a->size) {
     plan_release_slot(p, spare);
@@ -84,7 +84,7 @@ static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
 /* Does slot `slot` hold the present value of a field other than `but`? */
 static bool is_live(const StcPlan *p, int32_t slot, int but) {
   for (int f = 0; f < p->module->nfields; f++)
-    if (f != but && p->slot_of_field[f] == slot)
+    if (f != but && p->memory.of_field[f] == slot)
       return true;
   return false;
 }
@@ -98,13 +98,13 @@ static void rename_slots(int32_t *slots, int n, int32_t a, int32_t b) {
 StcStatus plan_settle(StcPlan *p) {
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
-    int32_t want = p->fixed[f], have = p->slot_of_field[f];
+    int32_t want = p->memory.fixed[f], have = p->memory.of_field[f];
     if (want < 0 || want == have)
       continue;
-    s = is_live(p, want, f) ? exchange_values(p, &p->slots[want], &p->slots[have])
-                            : copy_slot(p, &p->slots[want], &p->slots[have]);
-    rename_slots(p->slot_of_field, p->module->nfields, want, have);
-    rename_slots(p->slot_of_buffer, p->build->code.module->nbuffers, want, have);
+    s = is_live(p, want, f) ? exchange_values(p, &p->memory.slots[want], &p->memory.slots[have])
+                            : copy_slot(p, &p->memory.slots[want], &p->memory.slots[have]);
+    rename_slots(p->memory.of_field, p->module->nfields, want, have);
+    rename_slots(p->memory.of_buffer, p->build->code.module->nbuffers, want, have);
   }
   return s;
 }
@@ -192,14 +192,14 @@ static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field)
   const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return -1;
-  Home h = p->homes[field];
+  Home h = p->bound.homes[field];
   const char *why = p->module->fields[h.field].temp ? "it is temp: it has no memory that lasts"
                     : h.packed                      ? "vectors and structs are packed on this device"
                                                     : NULL;
   if (why)
     return context_error(p->w.context, "field %s on device %s: %s", d->name, p->device.name, why), -1;
   *module_field = h.field + component;
-  return p->fixed[*module_field] = p->slot_of_field[*module_field];
+  return p->memory.fixed[*module_field] = p->memory.of_field[*module_field];
 }
 
 /* Memory of the plan's own for slot `slot`, with the values that it has. */
@@ -220,13 +220,13 @@ static StcStatus own_slot(StcPlan *p, Slot *slot) {
 StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array) {
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
-  return s ? s : check_array(p, p->homes[field].field + component, &f, array);
+  return s ? s : check_array(p, p->bound.homes[field].field + component, &f, array);
 }
 
 Slot *plan_fix_slot(StcPlan *p, int field, int component) {
   int unused;
   int32_t at = fix_slot(p, field, component, &unused);
-  return at < 0 ? NULL : &p->slots[at];
+  return at < 0 ? NULL : &p->memory.slots[at];
 }
 
 StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
@@ -253,10 +253,10 @@ static StcStatus bind_guarded(void *arg) {
   int32_t at = s ? -1 : fix_slot(p, a->field, a->component, &field);
   if (at < 0)
     return STC_USAGE;
-  Slot *slot = &p->slots[at];
+  Slot *slot = &p->memory.slots[at];
   if (!a->array) {
     s = slot->foreign ? own_slot(p, slot) : STC_OK;
-    p->fixed[field] = -1;
+    p->memory.fixed[field] = -1;
     plan_forget_recordings(p);
   } else {
     s = check_array(p, field, &f, a->array);
@@ -279,10 +279,10 @@ static StcStatus bind_array(StcPlan *p, int field, int component, const StcArray
 }
 
 /* Reports that the plan has no field as a whole, or that there is no such field. */
-static StcStatus refuse_hollow(StcPlan *p, int field) {
+static StcStatus refuse_facade(StcPlan *p, int field) {
   const Declared *d = plan_find_declared(p, field, 0);
   if (d)
-    plan_is_hollow(p, d->name);
+    plan_is_facade(p, d->name);
   return STC_USAGE;
 }
 
@@ -290,8 +290,8 @@ static StcStatus refuse_hollow(StcPlan *p, int field) {
 static StcStatus bind(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
   const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
   bool whole = d && declared_has_parts(d);
-  if (p->hollow)
-    return refuse_hollow(p, field);
+  if (p->facade)
+    return refuse_facade(p, field);
   return whole ? plan_bind_vector(p, field, array, owner)
                : bind_array(p, field, component < 0 ? 0 : component, array, owner);
 }
@@ -302,7 +302,7 @@ StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *ar
     s = plan_make_dense(p);
   if (!s)
     s = bind(p, field, component, array, NULL);
-  p->once_done = false;
+  p->run.once_done = false;
   if (!s && array && !fresh)
     plan_mark_given(p, field, component);
   return s;
@@ -403,8 +403,8 @@ StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLMana
   const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
   if (s || (component < 0 && !d))
     return s ? s : STC_USAGE;
-  if (p->hollow)
-    return refuse_hollow(p, field);
+  if (p->facade)
+    return refuse_facade(p, field);
   if ((s = plan_make_dense(p)))
     return s;
   if (d && declared_has_parts(d))

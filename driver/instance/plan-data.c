@@ -21,7 +21,7 @@ const Declared *plan_find_declared(const StcPlan *p, int field, int component) {
 StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
   if (!plan_find_declared(p, field, 0))
     return STC_USAGE;
-  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
+  declared_info(p->program, field, p->module, p->bound.homes[field].field, p->scalars, out);
   return STC_OK;
 }
 
@@ -29,7 +29,7 @@ StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo 
   const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return STC_USAGE;
-  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
+  declared_info(p->program, field, p->module, p->bound.homes[field].field, p->scalars, out);
   component_info(d, component, out);
   return STC_OK;
 }
@@ -81,7 +81,7 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++) {
-    Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
+    Slot *slot = field_slot(p, p->bound.homes[a->field].field + c);
     int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot_bytes(slot) / size,
             offset = d->components[c].offset;
     if (a->in)
@@ -108,8 +108,8 @@ static StcStatus copy_guarded(void *arg) {
   CopyArgs *a = arg;
   StcPlan *p = a->p;
   const Declared *d = &p->program->declared[a->field];
-  Home h = p->homes[a->field];
-  Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
+  Home h = p->bound.homes[a->field];
+  Slot *slot = field_slot(p, h.field + (h.packed || a->component < 0 ? 0 : a->component));
   if (h.packed && a->component >= 0)
     return copy_packed(a, d, slot, a->component), STC_OK;
   if (h.packed || a->component >= 0 || d->ncomponents == 1)
@@ -143,27 +143,27 @@ static StcStatus copy(CopyArgs *a, size_t bytes) {
                f.name, (long long)f.bytes, bytes),
            STC_USAGE;
   bool lean = a->p->split && a->p->split_ops->is_lean(a->p);
-  if (a->p->hollow && (a->out || lean))
+  if (a->p->facade && (a->out || lean))
     return context_error(c, "field %s is not on this rank as a whole%s", f.name,
                          lean ? ": take stc_plan_part_set and stc_plan_part_get" : "; it is on rank 0"),
            STC_USAGE;
-  return bytes && !a->p->hollow ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
+  return bytes && !a->p->facade ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
 }
 
 void plan_mark_given(StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
-  Home h = p->homes[field];
+  Home h = p->bound.homes[field];
   bool all = true;
-  p->once_done = false;
+  p->run.once_done = false;
   for (int c = 0; c < d->ncomponents; c++) {
-    bool *given = &p->component_given[d->first + c];
+    bool *given = &p->bound.component_given[d->first + c];
     *given |= component < 0 || component == c;
     all &= *given;
     if (!h.packed)
-      p->given[h.field + c] = *given;
+      p->bound.given[h.field + c] = *given;
   }
   if (h.packed)
-    p->given[h.field] = all;
+    p->bound.given[h.field] = all;
 }
 
 StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
@@ -211,11 +211,11 @@ static StcStatus set_array_guarded(void *arg) {
 
 /* Puts the values of an array, a hidden one too, where kernels read them. */
 static StcStatus put_array(StcPlan *p, int array, const void *data, size_t bytes) {
-  if (p->hollow && p->split)
+  if (p->facade && p->split)
     return p->split_ops->set_array(p, array, data, bytes);
-  if (p->slot_of_array[array] < 0 || p->hollow)
+  if (p->memory.of_array[array] < 0 || p->facade)
     return STC_OK;
-  ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
+  ArrayArgs a = {p, array_slot(p, array), data};
   return workspace_guard(&p->w, set_array_guarded, &a);
 }
 
@@ -262,15 +262,15 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
   if (!s)
     s = put_weights(p, array, data);
   if (!s)
-    p->array_given[array] = true;
-  p->lists_filled = false;
+    p->bound.array_given[array] = true;
+  p->lists.lists_filled = false;
   return s;
 }
 
-bool plan_is_hollow(const StcPlan *p, const char *name) {
-  if (p->hollow)
+bool plan_is_facade(const StcPlan *p, const char *name) {
+  if (p->facade)
     context_error(p->w.context, "field %s is not on this rank as a whole", name);
-  return p->hollow;
+  return p->facade;
 }
 
 StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
@@ -278,19 +278,19 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
   const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return STC_USAGE;
-  Home h = p->homes[field];
+  Home h = p->bound.homes[field];
   if (p->module->fields[h.field].temp)
     return context_error(p->w.context, "field %s is temp: it has no memory that lasts", d->name), STC_USAGE;
   if (h.packed)
     return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name,
                          p->device.name),
            STC_USAGE;
-  if (plan_is_hollow(p, d->name))
+  if (plan_is_facade(p, d->name))
     return STC_USAGE;
   StcStatus s = plan_make_dense(p);
   if (s)
     return s;
-  Slot *slot = &p->slots[p->slot_of_field[h.field + component]];
+  Slot *slot = field_slot(p, h.field + component);
   *pointer = slot->memory;
   slot->handed = true;
   plan_mark_given(p, field, component);
@@ -337,25 +337,25 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
   StcStatus s = array ? stc_plan_array(p, field, &f) : stc_plan_component(p, field, component, &f);
   if (s || !f.bytes)
     return s;
-  Home h = array ? (Home){0} : p->homes[field];
-  int slot = array ? p->slot_of_array[field] : p->slot_of_field[h.field + component];
+  Home h = array ? (Home){0} : p->bound.homes[field];
+  int slot = array ? p->memory.of_array[field] : p->memory.of_field[h.field + component];
   size_t bytes = (size_t)f.bytes, period = (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
   if (slot < 0)
-    return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
+    return array ? (p->bound.array_given[field] = true, STC_OK) : STC_OK;
   if (bytes > period)
     f.bytes = (int64_t)period;
   if (!array || !plan_spread_points(p, field, data))
     random_fill(&f, seed, data);
-  if (p->slots[slot].pitch)
-    s = slot_fill(p, &p->slots[slot], give_repeated, &(Repeated){data, period < bytes ? period : bytes});
+  if (p->memory.slots[slot].pitch)
+    s = slot_fill(p, &p->memory.slots[slot], give_repeated, &(Repeated){data, period < bytes ? period : bytes});
   else if (p->device.kind->whole)
-    memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
+    memcpy(p->memory.slots[slot].memory, data, (size_t)f.bytes);
   else
-    s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
-  if (!s && !p->slots[slot].pitch)
-    s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
+    s = p->device.kind->put(&p->device, p->memory.slots[slot].memory, data, (size_t)f.bytes);
+  if (!s && !p->memory.slots[slot].pitch)
+    s = repeat(p, p->memory.slots[slot].memory, (size_t)f.bytes, bytes);
   if (array)
-    p->array_given[field] = true;
+    p->bound.array_given[field] = true;
   else
     plan_mark_given(p, field, component);
   return s;
@@ -373,7 +373,7 @@ static StcStatus rise(StcPlan *p, int array, uint64_t seed) {
   if (!s)
     s = put_weights(p, array, values);
   free(values);
-  p->array_given[array] = true;
+  p->bound.array_given[array] = true;
   return s;
 }
 
@@ -407,7 +407,7 @@ typedef struct RandomArgs {
 /* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value
  * suits? */
 static bool keeps_init(const StcPlan *p, int f) {
-  const Field *field = &p->module->fields[p->homes[f].field];
+  const Field *field = &p->module->fields[p->bound.homes[f].field];
   return field->temp || (field->input && p->program->declared[f].has_init);
 }
 
@@ -420,11 +420,11 @@ static StcStatus randomize_guarded(void *arg) {
     if (keeps_init(p, f))
       continue;
     for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
-      s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
+      s = p->bound.homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
   }
   for (int i = 0; i < stc_program_array_count(p->program) && !s; i++)
     s = coordinates_of(p->module, i) >= 0 ? rise(p, i, a->seed) : randomize(p, true, i, 0, a->seed, a->data);
-  p->lists_filled = false;
+  p->lists.lists_filled = false;
   return s;
 }
 

@@ -10,9 +10,9 @@ void plan_close_late(StcPlan *p) {
   if (!p->build || !p->device.kind->compile)
     return;
   int n = p->build->code.module->host.nseqs;
-  p->closed = ARENA_ARRAY(p->w.arena, bool, n + 1);
+  p->run.closed = ARENA_ARRAY(p->w.arena, bool, n + 1);
   for (int i = 0; i < n; i++)
-    p->closed[i] = build_is_late(p->program, p->build, i);
+    p->run.closed[i] = build_is_late(p->program, p->build, i);
 }
 
 /* Adds to `uses` how often each sequence of `m` (but those that are `closed`; NULL: none) is run in `gap` steps;
@@ -32,13 +32,13 @@ static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int6
  * it is. */
 static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
   const Module *m = p->build->code.module;
-  int64_t unused[m->host.nseqs + 1], at = p->done, end = at + steps, runs = 0;
+  int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
     int64_t gap = plan_steps_to_watch(p, at, end - at), due = module_steps_to_reduction(m, at);
     gap = due < gap ? due : gap;
     count_uses(m, NULL, gap, uses);
-    runs += count_uses(m, p->closed, gap, unused);
+    runs += count_uses(m, p->run.closed, gap, unused);
     at += gap;
   }
   return runs;
@@ -51,12 +51,12 @@ static StcStatus open_sequence(StcPlan *p, int i) {
   for (int k = 0; k < seq->nops && !s; k++)
     if (seq->ops[k].kind == HOST_LAUNCH)
       s = p->device.kind->compile(&p->device, seq->ops[k].a);
-  p->closed[i] = s != STC_OK;
+  p->run.closed[i] = s != STC_OK;
   return s;
 }
 
 StcStatus plan_open_late(StcPlan *p, int64_t steps) {
-  int n = p->closed ? p->build->code.module->host.nseqs : 0;
+  int n = p->run.closed ? p->build->code.module->host.nseqs : 0;
   int64_t uses[n + 1], runs;
   double start = clock_seconds();
   StcStatus s = STC_OK;
@@ -64,7 +64,7 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   runs = n > 2 ? count_run(p, steps, uses) : 0;
   for (int i = 0; i < n && runs && !s; i++) {
     int64_t saved = uses[i] * (p->build->code.module->host.seqs[i].steps - 1);
-    if (p->closed[i] && (double)saved >= tuning.fewer_launches && saved >= runs / (int64_t)tuning.fewer_launches_in)
+    if (p->run.closed[i] && (double)saved >= tuning.fewer_launches && saved >= runs / (int64_t)tuning.fewer_launches_in)
       s = open_sequence(p, i);
   }
   p->compile_seconds += clock_seconds() - start;
@@ -74,7 +74,7 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {
   const Module *m = p->build->code.module;
   for (int i = 0; i < m->host.nseqs; i++)
-    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left && !(p->closed && p->closed[i]))
+    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left && !(p->run.closed && p->run.closed[i]))
       return &m->host.seqs[i];
   return NULL;
 }

@@ -61,14 +61,14 @@ static void free_loan(Loan *loan) {
 
 /* The plan's, made when first needed; NULL if there is no memory. */
 static Lending *lending_of(StcPlan *p) {
-  if (p->lending)
-    return p->lending;
+  if (p->memory.lending)
+    return p->memory.lending;
   Lending *l = calloc(1, sizeof *l);
   if (!l)
     return NULL;
   l->device = &p->device;
   pthread_mutex_init(&l->lock, NULL);
-  return p->lending = l;
+  return p->memory.lending = l;
 }
 
 /* A new loan of `size` bytes that holds nothing yet. */
@@ -80,7 +80,7 @@ static Loan *new_loan(Lending *l, size_t size) {
 }
 
 void plan_free_loans(StcPlan *p) {
-  Lending *l = p->lending;
+  Lending *l = p->memory.lending;
   if (!l)
     return;
   for (Loan *loan = l->spares, *next; loan; loan = next) {
@@ -89,7 +89,7 @@ void plan_free_loans(StcPlan *p) {
   }
   pthread_mutex_destroy(&l->lock);
   free(l);
-  p->lending = NULL;
+  p->memory.lending = NULL;
 }
 
 /* ---------------------------------------------------------------- what can be lent */
@@ -100,18 +100,18 @@ static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
   if (p->device.kind->whole || p->split)
     return NULL;
-  Home h = p->homes[field];
+  Home h = p->bound.homes[field];
   if (h.packed || (component < 0 && d->ncomponents > 1))
     return NULL;
   int at = h.field + (component > 0 ? component : 0);
-  Slot *slot = p->module->fields[at].temp || p->fixed[at] >= 0 ? NULL : &p->slots[p->slot_of_field[at]];
+  Slot *slot = p->module->fields[at].temp || p->memory.fixed[at] >= 0 ? NULL : field_slot(p, at);
   return slot && slot->size && !slot->pitch && !slot->foreign ? slot : NULL;
 }
 
 /* One spare more of `size` bytes: false if there is no room. */
 static bool add_spare(StcPlan *p, size_t size) {
   Device *d = &p->device;
-  Loan *loan = new_loan(p->lending, size);
+  Loan *loan = new_loan(p->memory.lending, size);
   if (!loan)
     return false;
   StcStatus s = d->kind->stage_new ? d->kind->stage_new(d, size, &loan->stage) : d->kind->alloc(d, size, &loan->memory);
@@ -129,7 +129,7 @@ bool plan_may_lend(StcPlan *p, int field, int component, int ahead) {
   while (made < ahead && add_spare(p, slot->size))
     made++;
   for (bool some = made < ahead; some && made > 0; made--)
-    free_loan(take_spare(p->lending, slot->size));
+    free_loan(take_spare(p->memory.lending, slot->size));
   return made == ahead && (!p->device.kind->stage_new || ahead > 0);
 }
 
@@ -156,7 +156,7 @@ StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out) {
   *out = NULL;
   if (s)
     return s;
-  Loan *loan = d->kind->stage_new ? take_spare(p->lending, slot->size) : lend_memory(p->lending, slot);
+  Loan *loan = d->kind->stage_new ? take_spare(p->memory.lending, slot->size) : lend_memory(p->memory.lending, slot);
   if (!loan)
     return context_error(p->w.context, "no memory on this computer to lend a field by"), STC_MEMORY;
   if (loan->stage) {
@@ -185,7 +185,7 @@ void loan_return(Loan *loan) {
 /* Does the slot hold the present value of a field? */
 static bool holds_value(const StcPlan *p, const Slot *slot) {
   for (int f = 0; f < p->module->nfields; f++)
-    if (p->slot_of_field[f] == (int32_t)(slot - p->slots))
+    if (p->memory.of_field[f] == (int32_t)(slot - p->memory.slots))
       return true;
   return false;
 }
@@ -222,7 +222,7 @@ StcStatus plan_before_write(StcPlan *p, Slot *slot) {
     return STC_OK;
   if (!is_read(loan))
     return keep_memory(slot);
-  Loan *spare = take_spare(p->lending, slot->size);
+  Loan *spare = take_spare(p->memory.lending, slot->size);
   void *memory = spare ? spare->memory : NULL;
   free(spare);
   if (!memory)

@@ -41,10 +41,11 @@ static StcStatus fetch_coordinates(StcPlan *p) {
   for (int a = 0, list, dim; a < p->module->nparam_arrays && !s; a++) {
     if (!is_coordinate(p->module, a, &list, &dim))
       continue;
-    const Slot *slot = &p->slots[p->slot_of_array[a]];
-    free(p->coordinates[a]);
-    p->coordinates[a] = malloc(slot->size + 1);
-    s = p->coordinates[a] ? copy(p, slot, p->coordinates[a], NULL) : no_memory(p, "the coordinates of points");
+    const Slot *slot = array_slot(p, a);
+    free(p->lists.coordinates[a]);
+    p->lists.coordinates[a] = malloc(slot->size + 1);
+    s = p->lists.coordinates[a] ? copy(p, slot, p->lists.coordinates[a], NULL)
+                                : no_memory(p, "the coordinates of points");
   }
   return s;
 }
@@ -52,16 +53,15 @@ static StcStatus fetch_coordinates(StcPlan *p) {
 /* Makes field and array of list number `i`. */
 static StcStatus fill_list(StcPlan *p, int i) {
   const PointList *l = &p->module->lists[i];
-  const Slot *field = &p->slots[p->slot_of_field[l->field]],
-             *next = l->next < 0 ? NULL : &p->slots[p->slot_of_array[l->next]];
-  free(p->index[i]);
-  p->index[i] = malloc(field->size + sizeof(int32_t));
+  const Slot *field = field_slot(p, l->field), *next = l->next < 0 ? NULL : array_slot(p, l->next);
+  free(p->lists.index[i]);
+  p->lists.index[i] = malloc(field->size + sizeof(int32_t));
   int32_t *after = next ? malloc(next->size + sizeof(int32_t)) : NULL;
-  StcStatus s = !p->index[i] || (next && !after) ? no_memory(p, "the places of points") : STC_OK;
-  if (!s && !list_fill(p->module, l, p->scalars, p->coordinates, p->index[i], after, p->w.diags))
+  StcStatus s = !p->lists.index[i] || (next && !after) ? no_memory(p, "the places of points") : STC_OK;
+  if (!s && !list_fill(p->module, l, p->scalars, p->lists.coordinates, p->lists.index[i], after, p->w.diags))
     s = STC_INPUT;
   if (!s)
-    s = copy(p, field, NULL, p->index[i]);
+    s = copy(p, field, NULL, p->lists.index[i]);
   if (!s && next)
     s = copy(p, next, NULL, after);
   free(after);
@@ -71,17 +71,17 @@ static StcStatus fill_list(StcPlan *p, int i) {
 /* Checks the list of a plan that has no memory of its own: its parts have (split/lists.c). */
 static StcStatus check_list(StcPlan *p, const PointList *l) {
   for (int d = 0; d < p->module->grid.rank; d++)
-    if (l->array[d] >= 0 && !p->coordinates[l->array[d]])
+    if (l->array[d] >= 0 && !p->lists.coordinates[l->array[d]])
       return context_error(p->w.context, "launch-time array %s, of coordinates, has no values on this rank",
                            p->module->param_arrays[l->array[d]].name),
              STC_INPUT;
-  return list_check(p->module, l, p->scalars, p->coordinates, p->w.diags) ? STC_OK : STC_INPUT;
+  return list_check(p->module, l, p->scalars, p->lists.coordinates, p->w.diags) ? STC_OK : STC_INPUT;
 }
 
 StcStatus plan_fill_lists(StcPlan *p) {
-  if (p->lists_filled || !p->module->nlists)
+  if (p->lists.lists_filled || !p->module->nlists)
     return STC_OK;
-  if (p->hollow) {
+  if (p->facade) {
     StcStatus checked = STC_OK;
     for (int i = 0; i < p->module->nlists && !checked; i++)
       checked = check_list(p, &p->module->lists[i]);
@@ -90,29 +90,29 @@ StcStatus plan_fill_lists(StcPlan *p) {
   StcStatus s = fetch_coordinates(p);
   for (int i = 0; i < p->module->nlists && !s; i++)
     s = fill_list(p, i);
-  p->lists_filled = !s;
+  p->lists.lists_filled = !s;
   return s;
 }
 
 StcStatus plan_make_points(StcPlan *p) {
-  p->coordinates = calloc((size_t)p->module->nparam_arrays + 1, sizeof *p->coordinates);
-  p->index = calloc((size_t)p->module->nlists + 1, sizeof *p->index);
-  p->lists_filled = false;
-  p->unseen = 0;
-  p->sent_to = -1;
-  return p->coordinates && p->index ? STC_OK : no_memory(p, "the lists of points");
+  p->lists.coordinates = calloc((size_t)p->module->nparam_arrays + 1, sizeof *p->lists.coordinates);
+  p->lists.index = calloc((size_t)p->module->nlists + 1, sizeof *p->lists.index);
+  p->lists.lists_filled = false;
+  p->lists.unseen = 0;
+  p->lists.sent_to = -1;
+  return p->lists.coordinates && p->lists.index ? STC_OK : no_memory(p, "the lists of points");
 }
 
 void plan_free_points(StcPlan *p) {
   plan_free_sent(p);
-  for (int a = 0; p->coordinates && a < p->module->nparam_arrays; a++)
-    free(p->coordinates[a]);
-  for (int i = 0; p->index && i < p->module->nlists; i++)
-    free(p->index[i]);
-  free(p->coordinates);
-  free(p->index);
-  p->coordinates = NULL;
-  p->index = NULL;
+  for (int a = 0; p->lists.coordinates && a < p->module->nparam_arrays; a++)
+    free(p->lists.coordinates[a]);
+  for (int i = 0; p->lists.index && i < p->module->nlists; i++)
+    free(p->lists.index[i]);
+  free(p->lists.coordinates);
+  free(p->lists.index);
+  p->lists.coordinates = NULL;
+  p->lists.index = NULL;
 }
 
 /* The points that the `n` points of list `l` are spread over: those of its box, those of one where a coordinate is no
@@ -184,19 +184,19 @@ static void tell_row(void *user, const Probe *p, int64_t step, const void *value
   const StcPlan *plan = user;
   StcProbe row = {p->name, (StcType)p->type, step,
                   list_length(plan->module, probe_list(plan->module, p), plan->scalars), values};
-  if (plan->probes)
-    plan->probes(plan->probes_user, &row);
+  if (plan->observers.probes)
+    plan->observers.probes(plan->observers.probes_user, &row);
 }
 
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
   const StcPlan *plan = user;
-  step += plan->shift;
-  if (step >= plan->unseen)
+  step += plan->lists.shift;
+  if (step >= plan->lists.unseen)
     tell_row(user, p, step, values);
 }
 
 /* The series of probe number `i`. */
-static Slot *series_of(const StcPlan *p, int i) { return &p->slots[p->slot_of_array[p->module->probes[i].result]]; }
+static Slot *series_of(const StcPlan *p, int i) { return array_slot(p, p->module->probes[i].result); }
 
 /* Calls `fn` with the rows of probe number `i`, whose series is at `rows`, that became due after more than `from` and
  * at most `to` steps. */
@@ -206,8 +206,8 @@ static StcStatus hand_out(StcPlan *p, int i, const void *rows, int64_t from, int
   void *room = malloc(probe_room(p->module, x, p->scalars));
   if (!room)
     return no_memory(p, "what a probe sees");
-  probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, from, to, room, fn,
-             p);
+  probe_read(p->module, x, p->scalars, p->lists.coordinates, x->list < 0 ? NULL : p->lists.index[x->list], rows, from,
+             to, room, fn, p);
   free(room);
   return STC_OK;
 }
@@ -226,13 +226,13 @@ static StcStatus fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
 /* Hands out the rows that are on their way from the device, if there are any. */
 static StcStatus hand_out_sent(StcPlan *p) {
   Device *d = &p->device;
-  int64_t to = p->sent_to;
+  int64_t to = p->lists.sent_to;
   StcStatus s = STC_OK;
-  p->sent_to = -1;
+  p->lists.sent_to = -1;
   for (int i = 0; i < p->module->nprobes && to >= 0 && !s; i++) {
     const char *why;
-    const void *rows = d->kind->stage_values(d, p->sent[i], &why);
-    s = rows ? hand_out(p, i, rows, p->sent_from, to, tell_row)
+    const void *rows = d->kind->stage_values(d, p->lists.sent[i], &why);
+    s = rows ? hand_out(p, i, rows, p->lists.sent_from, to, tell_row)
              : (diag_error(p->w.diags, no_loc(), "copying what probe '%s' saw from the device: %s",
                            p->module->probes[i].name, why),
                 STC_DEVICE);
@@ -243,15 +243,15 @@ static StcStatus hand_out_sent(StcPlan *p) {
 /* Makes room for rows on their way from the device. False: the device has none, or copies only while nothing runs. */
 static bool may_send(StcPlan *p) {
   Device *d = &p->device;
-  if (p->sent || p->no_sending || !d->kind->stage_new)
-    return p->sent;
-  p->sent = calloc((size_t)p->module->nprobes, sizeof *p->sent);
-  bool ok = p->sent;
+  if (p->lists.sent || p->lists.no_sending || !d->kind->stage_new)
+    return p->lists.sent;
+  p->lists.sent = calloc((size_t)p->module->nprobes, sizeof *p->lists.sent);
+  bool ok = p->lists.sent;
   for (int i = 0; i < p->module->nprobes && ok; i++)
-    ok = d->kind->stage_new(d, series_of(p, i)->size, &p->sent[i]) == STC_OK && p->sent[i];
+    ok = d->kind->stage_new(d, series_of(p, i)->size, &p->lists.sent[i]) == STC_OK && p->lists.sent[i];
   if (!ok)
     plan_free_sent(p);
-  p->no_sending = !ok;
+  p->lists.no_sending = !ok;
   return ok;
 }
 
@@ -261,39 +261,39 @@ static StcStatus send_rows(StcPlan *p) {
   Device *d = &p->device;
   StcStatus s = hand_out_sent(p);
   for (int i = 0; i < p->module->nprobes && !s; i++)
-    s = d->kind->stage_fill(d, p->sent[i], series_of(p, i)->memory);
+    s = d->kind->stage_fill(d, p->lists.sent[i], series_of(p, i)->memory);
   if (!s) {
-    p->sent_from = p->unseen - 1;
-    p->sent_to = p->done;
-    p->unseen = p->done + 1;
+    p->lists.sent_from = p->lists.unseen - 1;
+    p->lists.sent_to = p->run.done;
+    p->lists.unseen = p->run.done + 1;
   }
   return s;
 }
 
 void plan_free_sent(StcPlan *p) {
-  for (int i = 0; p->sent && i < p->module->nprobes; i++)
-    if (p->sent[i])
-      p->device.kind->stage_free(&p->device, p->sent[i]);
-  free(p->sent);
-  p->sent = NULL;
-  p->sent_to = -1;
+  for (int i = 0; p->lists.sent && i < p->module->nprobes; i++)
+    if (p->lists.sent[i])
+      p->device.kind->stage_free(&p->device, p->lists.sent[i]);
+  free(p->lists.sent);
+  p->lists.sent = NULL;
+  p->lists.sent_to = -1;
 }
 
 StcStatus plan_drain(StcPlan *p) {
-  bool any = p->module->nprobes && p->probes;
+  bool any = p->module->nprobes && p->observers.probes;
   StcStatus s = any ? p->device.kind->wait(&p->device) : STC_OK;
   if (any && !s)
     s = hand_out_sent(p);
   for (int i = 0; i < p->module->nprobes && any && !s; i++)
-    s = fetch_rows(p, i, p->unseen - 1, p->done);
-  p->sent_to = -1;
-  p->unseen = p->done + 1;
+    s = fetch_rows(p, i, p->lists.unseen - 1, p->run.done);
+  p->lists.sent_to = -1;
+  p->lists.unseen = p->run.done + 1;
   return s;
 }
 
 StcStatus plan_probe_before(StcPlan *p) {
   StcStatus s = STC_OK;
-  for (int i = 0; p->unseen == 0 && i < p->module->nprobes && !s; i++)
+  for (int i = 0; p->lists.unseen == 0 && i < p->module->nprobes && !s; i++)
     s = plan_sequence(p, &p->module->probes[i].seq);
   return s;
 }
@@ -308,27 +308,27 @@ static StcStatus see_probe(StcPlan *p, int i) {
 
 StcStatus plan_see(StcPlan *p) {
   StcStatus s = STC_OK;
-  p->unseen = p->done;
-  p->shift = p->device.kind == &device_ref ? 0 : p->done;
+  p->lists.unseen = p->run.done;
+  p->lists.shift = p->device.kind == &device_ref ? 0 : p->run.done;
   if (p->device.kind->whole)
     s = plan_see_whole(p);
   for (int i = 0; i < p->module->nprobes && !s && !p->device.kind->whole; i++)
-    if (p->done % p->module->probes[i].every == 0)
+    if (p->run.done % p->module->probes[i].every == 0)
       s = see_probe(p, i);
-  p->shift = 0;
-  p->unseen = p->done + 1;
+  p->lists.shift = 0;
+  p->lists.unseen = p->run.done + 1;
   return s;
 }
 
 StcStatus plan_make_room(StcPlan *p, int64_t steps) {
-  if (probes_have_room(p->module, p->unseen - 1, p->done + steps))
+  if (probes_have_room(p->module, p->lists.unseen - 1, p->run.done + steps))
     return STC_OK;
-  return p->probes && may_send(p) ? send_rows(p) : plan_drain(p);
+  return p->observers.probes && may_send(p) ? send_rows(p) : plan_drain(p);
 }
 
 int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most) {
   int64_t n = 1;
-  while (n < most && probes_have_room(p->module, p->unseen - 1, p->done + (n + 1) * steps))
+  while (n < most && probes_have_room(p->module, p->lists.unseen - 1, p->run.done + (n + 1) * steps))
     n += p->module->nprobes ? 1 : most - n;
   return n;
 }
@@ -336,8 +336,8 @@ int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most) {
 /* ---------------------------------------------------------------- the interface */
 
 void stc_plan_probes(StcPlan *p, void (*fn)(void *user, const StcProbe *row), void *user) {
-  p->probes = fn;
-  p->probes_user = user;
+  p->observers.probes = fn;
+  p->observers.probes_user = user;
 }
 
 int stc_program_probe_count(const StcProgram *p) { return p->module->nprobes; }
@@ -370,6 +370,6 @@ StcStatus stc_plan_probe_point(StcPlan *p, int probe, int64_t n, int64_t at[3]) 
     at[d] = affine_eval(x->box.lo[d], p->scalars, NULL);
   StcStatus s = l ? plan_fill_lists(p) : STC_OK;
   if (l && !s)
-    list_point(p->module, l, p->scalars, p->coordinates, n, at);
+    list_point(p->module, l, p->scalars, p->lists.coordinates, n, at);
   return s;
 }

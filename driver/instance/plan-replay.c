@@ -35,7 +35,7 @@ static bool takes_step(const StcPlan *p, const HostSeq *seq) {
 /* Is nothing done between the launches of `seq`, and does nothing that they take change, but for the step? Reductions
  * change what kernels take. */
 static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
-  return !p->build->code.module->nreductions && !p->times && seq->steps >= 1;
+  return !p->build->code.module->nreductions && !p->run.times && seq->steps >= 1;
 }
 
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq) { return is_recordable(p, seq) && !takes_step(p, seq); }
@@ -53,10 +53,10 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   int n = p->build->code.module->nbuffers;
   int32_t at[n + 1];
   for (int b = 0; b < n; b++)
-    at[b] = p->slot_of_buffer[b];
+    at[b] = p->memory.of_buffer[b];
   for (int64_t runs = 1; runs <= MOST_PERIOD; runs++) {
     host_swap(seq, 0, at);
-    if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0)
+    if (memcmp(at, p->memory.of_buffer, sizeof *at * (size_t)n) == 0)
       return runs;
   }
   return 0;
@@ -64,11 +64,11 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
 
 /* The longest recording of up to `most` runs of the sequence that begins with the buffers as they are, or NULL. */
 static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t most) {
-  size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
+  size_t size = sizeof *p->memory.of_buffer * (size_t)p->build->code.module->nbuffers;
   Recording *best = NULL;
-  for (Recording *r = p->recordings; r; r = r->next)
+  for (Recording *r = p->run.replay.recordings; r; r = r->next)
     if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) &&
-        memcmp(r->slots, p->slot_of_buffer, size) == 0)
+        memcmp(r->slots, p->memory.of_buffer, size) == 0)
       best = r;
   return best;
 }
@@ -76,7 +76,7 @@ static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t m
 /* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they
  * are? */
 static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
-  for (Recording *r = p->recordings; r; r = r->next)
+  for (Recording *r = p->run.replay.recordings; r; r = r->next)
     if (r->seq == seq && r->runs >= full)
       return false;
   return !find_recording(p, seq, INT64_MAX);
@@ -86,7 +86,7 @@ static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
  * may have fewer than usual, for calls of few steps, where the plan has run so often before that it will have been of
  * use soon. */
 static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
-  int64_t period = swap_period(p, seq), launches = launches_of(seq), before = p->done / seq->steps;
+  int64_t period = swap_period(p, seq), launches = launches_of(seq), before = p->run.done / seq->steps;
   if (!period || !launches)
     return 0;
   int64_t times = RECORDED_LAUNCHES / (period * launches), full = period * (times > 1 ? times : 1);
@@ -101,28 +101,33 @@ static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most
 static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording **out) {
   Device *d = &p->device;
   int n = p->build->code.module->nbuffers;
-  int64_t done = p->done, launches = p->launches;
+  int64_t done = p->run.done, launches = p->run.launches;
   Recording *r = ARENA_NEW(p->w.arena, Recording);
   *out = NULL;
   if (!d->kind->record(d))
     return STC_OK;
   StcStatus s = STC_OK;
-  p->recording = true;
-  p->follows = false;
+  p->run.replay.recording = true;
+  p->run.replay.follows = false;
   for (int64_t i = 0; i < runs && !s; i++)
     s = plan_sequence(p, seq);
-  p->recording = p->follows = false;
+  p->run.replay.recording = p->run.replay.follows = false;
   bool kept = d->kind->end_record(d, &r->kept);
-  *r = (Recording){seq,     runs,         p->launches - launches, done, ARENA_ARRAY(p->w.arena, int32_t, n + 1),
-                   r->kept, p->recordings};
-  p->done = done;
-  p->launches = launches;
+  *r = (Recording){seq,
+                   runs,
+                   p->run.launches - launches,
+                   done,
+                   ARENA_ARRAY(p->w.arena, int32_t, n + 1),
+                   r->kept,
+                   p->run.replay.recordings};
+  p->run.done = done;
+  p->run.launches = launches;
   if (s && kept)
     d->kind->forget(d, r->kept);
   if (s || !kept)
     return s;
-  memcpy(r->slots, p->slot_of_buffer, sizeof *r->slots * (size_t)n);
-  *out = p->recordings = r;
+  memcpy(r->slots, p->memory.of_buffer, sizeof *r->slots * (size_t)n);
+  *out = p->run.replay.recordings = r;
   return STC_OK;
 }
 
@@ -134,14 +139,14 @@ static StcStatus renew(StcPlan *p, const HostSeq *seq, int64_t runs, bool *kept)
   *kept = d->kind->record(d);
   if (!*kept)
     return STC_OK;
-  p->recording = true;
-  p->follows = false;
+  p->run.replay.recording = true;
+  p->run.replay.follows = false;
   for (int64_t i = 0; i < runs && !s; i++)
     s = plan_sequence(p, seq);
-  p->recording = p->follows = false;
-  bool renewed = d->kind->renew(d, &p->renewed);
+  p->run.replay.recording = p->run.replay.follows = false;
+  bool renewed = d->kind->renew(d, &p->run.replay.renewed);
   if (!renewed)
-    p->renewed = NULL;
+    p->run.replay.renewed = NULL;
   if (!s && !renewed)
     s = (diag_error(p->w.diags, no_loc(), "the device's driver keeps launches, but makes no graph of them"),
          STC_DEVICE);
@@ -159,15 +164,15 @@ static StcStatus replay_anew(StcPlan *p, const HostSeq *seq, int64_t most, int64
   if (runs * launches < FEWEST_LAUNCHES || !d->kind->renew || !d->kind->renews(d))
     return STC_OK;
   StcStatus s = renew(p, seq, runs, &kept);
-  p->no_replay |= !kept;
+  p->run.replay.impossible |= !kept;
   *made = kept ? runs : 0;
-  return s || !kept ? s : d->kind->replay(d, p->renewed);
+  return s || !kept ? s : d->kind->replay(d, p->run.replay.renewed);
 }
 
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   *made = 0;
-  if (!d->kind->record || p->no_replay || most < 2 || !is_recordable(p, seq))
+  if (!d->kind->record || p->run.replay.impossible || most < 2 || !is_recordable(p, seq))
     return STC_OK;
   bool shifted = takes_step(p, seq);
   if (shifted && !(d->kind->shifts && d->kind->shifts(d)))
@@ -175,27 +180,27 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
   Recording *r = find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
-  p->no_replay |= !s && runs && !r;
+  p->run.replay.impossible |= !s && runs && !r;
   if (shifted && r && !d->kind->shifts(d)) {
     plan_forget_recordings(p);
     return s ? s : replay_anew(p, seq, most, made);
   }
-  for (runs = r ? r->runs : 0; r && !s && most - *made >= runs && !stop_asked(p->stop); *made += runs) {
-    s = shifted ? d->kind->shift(d, r->kept, p->done - r->first) : STC_OK;
+  for (runs = r ? r->runs : 0; r && !s && most - *made >= runs && !stop_asked(p->run.stop); *made += runs) {
+    s = shifted ? d->kind->shift(d, r->kept, p->run.done - r->first) : STC_OK;
     s = s ? s : d->kind->replay(d, r->kept);
     if (s)
       break;
-    p->done += runs * seq->steps;
-    p->launches += r->launches;
+    p->run.done += runs * seq->steps;
+    p->run.launches += r->launches;
   }
   return s;
 }
 
 void plan_forget_recordings(StcPlan *p) {
-  for (Recording *r = p->recordings; r; r = r->next)
+  for (Recording *r = p->run.replay.recordings; r; r = r->next)
     p->device.kind->forget(&p->device, r->kept);
-  p->recordings = NULL;
-  if (p->renewed)
-    p->device.kind->forget(&p->device, p->renewed);
-  p->renewed = NULL;
+  p->run.replay.recordings = NULL;
+  if (p->run.replay.renewed)
+    p->device.kind->forget(&p->device, p->run.replay.renewed);
+  p->run.replay.renewed = NULL;
 }

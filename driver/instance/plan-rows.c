@@ -109,11 +109,11 @@ static StcStatus close_rows(StcPlan *p, Slot *slot, char *piece) {
 static StcStatus make_dense(void *arg) {
   StcPlan *p = arg;
   StcStatus s = p->device.kind->whole ? STC_OK : p->device.kind->wait(&p->device);
-  for (int i = 0; i < p->nslots && !s; i++) {
-    if (!p->slots[i].pitch)
+  for (int i = 0; i < p->memory.nslots && !s; i++) {
+    if (!p->memory.slots[i].pitch)
       continue;
-    char *piece = piece_new(p, &p->slots[i]);
-    s = piece ? close_rows(p, &p->slots[i], piece) : STC_MEMORY;
+    char *piece = piece_new(p, &p->memory.slots[i]);
+    s = piece ? close_rows(p, &p->memory.slots[i], piece) : STC_MEMORY;
     free(piece);
   }
   return s;
@@ -122,8 +122,8 @@ static StcStatus make_dense(void *arg) {
 StcStatus plan_make_dense(StcPlan *p) {
   int pitch = p->scalars ? module_find_scalar(p->module, ROW_PITCH) : -1, x = p->module->grid.rank - 1;
   bool any = false;
-  for (int i = 0; i < p->nslots; i++)
-    any = any || p->slots[i].pitch;
+  for (int i = 0; i < p->memory.nslots; i++)
+    any = any || p->memory.slots[i].pitch;
   if (pitch < 0 || !any)
     return STC_OK;
   StcStatus s = workspace_guard(&p->w, make_dense, p);

@@ -17,7 +17,7 @@ typedef struct ArrayArgs {
 static StcStatus get_array(void *arg) {
   ArrayArgs *a = arg;
   Device *d = &a->p->device;
-  const Slot *slot = &a->p->slots[a->p->slot_of_array[a->array]];
+  const Slot *slot = array_slot(a->p, a->array);
   if (!d->kind->whole)
     return d->kind->fetch(d, a->out, slot->memory, slot->size);
   memcpy(a->out, slot->memory, slot->size);
@@ -26,16 +26,16 @@ static StcStatus get_array(void *arg) {
 
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
   ArrayArgs a = {p, array, data};
-  if (p->slot_of_array[array] >= 0 && bytes)
+  if (p->memory.of_array[array] >= 0 && bytes)
     return workspace_guard(&p->w, get_array, &a);
   memset(data, 0, bytes);
   return STC_OK;
 }
 
 void plan_begin(StcPlan *p, int64_t step) {
-  p->done = step;
-  p->unseen = step + 1;
-  p->evaluated = true;
+  p->run.done = step;
+  p->lists.unseen = step + 1;
+  p->run.evaluated = true;
 }
 
 /* The scalar of the reduction called `name`; -1: there is none. */

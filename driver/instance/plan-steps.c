@@ -68,15 +68,15 @@ typedef struct FirstStep {
 static StcStatus first_step_guarded(void *arg) {
   FirstStep *f = arg;
   StcPlan *p = f->p;
-  if (p->inits_done || f->step < 0)
+  if (p->run.inits_done || f->step < 0)
     return diag_error(p->w.diags, no_loc(), "%s",
                       f->step < 0 ? "the number of the first step cannot be negative"
                                   : "the number of the first step must be said before the first run"),
            STC_USAGE;
   StcStatus s = check_reductions(p, f->step);
   if (!s) {
-    p->first = p->done = f->step;
-    p->unseen = f->step ? f->step + 1 : 0;
+    p->run.first = p->run.done = f->step;
+    p->lists.unseen = f->step ? f->step + 1 : 0;
   }
   return s;
 }
@@ -97,10 +97,10 @@ bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
                           real                 ? STC_F64
                           : x->type == TY_BOOL ? STC_BOOL
                                                : STC_I64,
-                          p->done, real ? p->scalars[i].f : 0, real ? 0 : p->scalars[i].i};
+                          p->run.done, real ? p->scalars[i].f : 0, real ? 0 : p->scalars[i].i};
     return true;
   }
-  *out = (StcReduction){.step = p->done};
+  *out = (StcReduction){.step = p->run.done};
   return false;
 }
 
@@ -164,16 +164,16 @@ static void note_element(void *user, Op *op) {
 }
 
 void plan_warned(StcPlan *p) {
-  p->array_warned = ARENA_ARRAY(p->w.arena, bool, p->program->module->nparam_arrays + 1);
-  memset(p->array_warned, 1, (size_t)p->program->module->nparam_arrays);
+  p->bound.array_warned = ARENA_ARRAY(p->w.arena, bool, p->program->module->nparam_arrays + 1);
+  memset(p->bound.array_warned, 1, (size_t)p->program->module->nparam_arrays);
 }
 
 void plan_check_steps(StcPlan *p, int64_t steps) {
   const Module *m = p->program->module;
   if (steps < 1 || m->nparam_arrays == 0 || m->level != LEVEL_SIR)
     return;
-  if (!p->array_warned)
-    p->array_warned = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays);
-  StepArrays a = {p, p->done + steps - 1, p->array_warned};
+  if (!p->bound.array_warned)
+    p->bound.array_warned = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays);
+  StepArrays a = {p, p->run.done + steps - 1, p->bound.array_warned};
   walk_steps(m, note_element, &a);
 }

@@ -69,10 +69,10 @@ static bool no_vector(const VectorArgs *a, const char **why) {
     n *= d->axes[k];
   for (int c = 1; c < d->ncomponents; c++)
     same &= d->components[c].type == d->components[0].type;
-  *why = a->f.temp                      ? "it is temp: it has no memory that lasts"
-         : a->p->homes[a->field].packed ? "vectors and structs are packed on this device"
-         : !same || n != d->ncomponents ? "it is of structs: take it component by component"
-                                        : NULL;
+  *why = a->f.temp                            ? "it is temp: it has no memory that lasts"
+         : a->p->bound.homes[a->field].packed ? "vectors and structs are packed on this device"
+         : !same || n != d->ncomponents       ? "it is of structs: take it component by component"
+                                              : NULL;
   return *why != NULL;
 }
 

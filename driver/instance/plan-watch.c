@@ -4,7 +4,7 @@
 #include "driver/program/program.h"
 
 int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left) {
-  for (const Watch *w = p->watches; w; w = w->next) {
+  for (const Watch *w = p->observers.watches; w; w = w->next) {
     int64_t due = w->every - done % w->every;
     left = due < left ? due : left;
   }
@@ -12,10 +12,10 @@ int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left) {
 }
 
 /* Is `w` to be called now? */
-static bool is_due(const StcPlan *p, const Watch *w) { return p->done % w->every == 0 && w->shown != p->done; }
+static bool is_due(const StcPlan *p, const Watch *w) { return p->run.done % w->every == 0 && w->shown != p->run.done; }
 
 bool plan_watch_is_due(const StcPlan *p) {
-  for (const Watch *w = p->watches; w; w = w->next)
+  for (const Watch *w = p->observers.watches; w; w = w->next)
     if (is_due(p, w))
       return true;
   return false;
@@ -23,14 +23,14 @@ bool plan_watch_is_due(const StcPlan *p) {
 
 StcStatus plan_show(StcPlan *p) {
   StcStatus s = STC_OK;
-  for (Watch *w = p->watches; w && !s; w = w->next) {
+  for (Watch *w = p->observers.watches; w && !s; w = w->next) {
     if (!is_due(p, w))
       continue;
     if (!p->device.kind->whole && !w->queued)
       s = p->device.kind->wait(&p->device);
-    w->shown = p->done;
+    w->shown = p->run.done;
     if (!s)
-      s = w->fn(w->user, p, p->done);
+      s = w->fn(w->user, p, p->run.done);
   }
   return s;
 }
@@ -44,7 +44,7 @@ typedef struct WatchArgs {
 /* Adds the watch behind those there are. */
 static StcStatus add_watch(void *arg) {
   WatchArgs *a = arg;
-  Watch **last = &a->p->watches;
+  Watch **last = &a->p->observers.watches;
   while (*last)
     last = &(*last)->next;
   *last = ARENA_NEW(a->p->w.arena, Watch);

@@ -37,11 +37,6 @@ bool body_looks_around(const Module *m, const Box *box, const Block *body) {
   return false;
 }
 
-/* The slot of the plan that holds field `field`, NULL: none. */
-static Slot *field_slot(StcPlan *p, int field) {
-  return p->slot_of_field[field] < 0 ? NULL : &p->slots[p->slot_of_field[field]];
-}
-
 /* The number of a plan's value field; of one for rows, that of all its fields. */
 static int value_field(const StcPlan *q) { return q->module->nfields - (q->module->nreductions ? 0 : 1); }
 
@@ -51,10 +46,10 @@ static StcStatus take_memory(StcPlan *q) {
   for (int f = 0; f < value_field(q); f++)
     if (field_slot(q, f))
       field_slot(q, f)->foreign = true;
-  for (int i = 0; i < q->nslots && !s; i++)
-    if (!q->slots[i].foreign)
-      s = device_alloc(&q->device, "the values that a reduction or probe looks at", q->slots[i].size + 16, 0,
-                       &q->slots[i].memory);
+  for (int i = 0; i < q->memory.nslots && !s; i++)
+    if (!q->memory.slots[i].foreign)
+      s = device_alloc(&q->device, "the values that a reduction or probe looks at", q->memory.slots[i].size + 16, 0,
+                       &q->memory.slots[i].memory);
   return s;
 }
 
@@ -98,7 +93,7 @@ StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const 
     st = plan_prepare(s->watching[k].program, device, n, defines, q);
     if (st)
       return st;
-    (*q)->hollow = (*q)->no_replay = true;
+    (*q)->facade = (*q)->run.replay.impossible = true;
     st = plan_reset(*q, n, defines);
     if (!st)
       st = take_memory(*q);
@@ -130,18 +125,18 @@ StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t byt
   for (int k = 0; k < s->nwatching && !st; k++)
     for (int i = s->begin; i < s->end && !st; i++) {
       StcPlan *q = s->watching[k].plan[i - s->begin];
-      q->hollow = false;
+      q->facade = false;
       st = stc_plan_set_array(q, stc_program_find_array(q->program, name), data, bytes);
-      q->hollow = true;
+      q->facade = true;
     }
   int a = module_find_param_array(p->module, name);
   if (st || a < 0 || !p->module->nlists)
     return st;
-  free(p->coordinates[a]);
-  p->coordinates[a] = malloc(bytes + 1);
-  if (!p->coordinates[a])
+  free(p->lists.coordinates[a]);
+  p->lists.coordinates[a] = malloc(bytes + 1);
+  if (!p->lists.coordinates[a])
     return computer_no_room(p->w.context, "the coordinates of points", name, (double)bytes);
-  memcpy(p->coordinates[a], data, bytes);
+  memcpy(p->lists.coordinates[a], data, bytes);
   return STC_OK;
 }
 
@@ -170,9 +165,9 @@ static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age) {
 static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const StcPlan *p) {
   for (int f = 0; f < value_field(q); f++) {
     int mine = module_find_field(part->module, q->module->fields[f].name);
-    Slot *slot = field_slot(q, f);
-    if (slot && mine >= 0 && part->slot_of_field[mine] >= 0)
-      slot->memory = part->slots[part->slot_of_field[mine]].memory;
+    Slot *slot = field_slot(q, f), *own = mine < 0 ? NULL : field_slot(part, mine);
+    if (slot && own)
+      slot->memory = own->memory;
   }
   for (int i = 0; i < q->module->nscalars; i++) {
     int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
@@ -187,8 +182,8 @@ static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const Stc
 static StcStatus look(StcPlan *p, int k, int i) {
   StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
   lend_part(q, p->split->part[i].plan, p->split, p);
-  q->first = q->done = p->done;
-  q->inits_done = q->evaluated = true;
+  q->run.first = q->run.done = p->run.done;
+  q->run.inits_done = q->run.evaluated = true;
   StcStatus s = plan_run_steps(q, 1, true, NULL);
   if (!s && !q->device.kind->whole)
     s = q->device.kind->wait(&q->device);
@@ -240,8 +235,8 @@ static StcStatus compute_rows(const OwnRows *x, const int64_t *lo, const int64_t
   }
   StcStatus s = plan_ops(q, 1, r->seq.ops);
   return s ? s
-           : q->device.kind->copy(&q->device, x->to + first * (int64_t)sizeof(Const),
-                                  q->slots[q->slot_of_buffer[r->result]].memory, (size_t)n * sizeof(Const));
+           : q->device.kind->copy(&q->device, x->to + first * (int64_t)sizeof(Const), buffer_slot(q, r->result)->memory,
+                                  (size_t)n * sizeof(Const));
 }
 
 /* Computes the rows of lines [from .. to] of dimension 0 of 3, or, in rank 2, of the grid (both are 0), so many at
@@ -279,8 +274,8 @@ static StcStatus compute_own_rows(void *arg) {
 static StcStatus look_at_rows(StcPlan *p, int k, int i) {
   OwnRows x = own_rows(p, k, i);
   lend_part(x.q, p->split->part[i].plan, p->split, p);
-  x.q->first = x.q->done = p->done;
-  x.q->inits_done = x.q->evaluated = true;
+  x.q->run.first = x.q->run.done = p->run.done;
+  x.q->run.inits_done = x.q->run.evaluated = true;
   return count_rows(&x) ? workspace_guard(&x.q->w, compute_own_rows, &x) : STC_OK;
 }
 
@@ -567,8 +562,8 @@ static StcStatus evaluate(StcPlan *p, int k) {
   s = split_agree(p, s);
   bool stop = false;
   if (!s) {
-    plan_take_value(p, r.r, p->done, reduce_parts(&r));
-    if (!reduction_judge(p->module, r.r, p->scalars, p->done, &stop, p->w.diags))
+    plan_take_value(p, r.r, p->run.done, reduce_parts(&r));
+    if (!reduction_judge(p->module, r.r, p->scalars, p->run.done, &stop, p->w.diags))
       s = STC_INPUT;
   }
   for (int i = 0; i < here; i++)
@@ -610,7 +605,7 @@ static void probe_point(const StcPlan *p, const Probe *x, int64_t n, int64_t at[
   for (int d = 0; d < p->split->rank; d++)
     at[d] = affine_eval(x->box.lo[d], p->scalars, NULL);
   if (l)
-    list_point(p->module, l, p->scalars, p->coordinates, n, at);
+    list_point(p->module, l, p->scalars, p->lists.coordinates, n, at);
 }
 
 /* Fills those of the `n` values of a row whose points this rank owns. */
@@ -645,7 +640,7 @@ static StcStatus see(StcPlan *p, int i) {
   int k = m->nreductions + i;
   int64_t n = list_length(m, l, p->scalars);
   size_t size = (size_t)type_size(x->type), bytes = (size_t)n * size;
-  StcStatus s = !l || list_check(m, l, p->scalars, p->coordinates, p->w.diags) ? STC_OK : STC_INPUT;
+  StcStatus s = !l || list_check(m, l, p->scalars, p->lists.coordinates, p->w.diags) ? STC_OK : STC_INPUT;
   char *row = calloc(bytes + 1, 1), *all = must_have(p, "what a probe sees", (double)bytes * split->net->size);
   for (int part = split->begin; part < split->end && !s; part++)
     s = look(p, k, part);
@@ -655,7 +650,7 @@ static StcStatus see(StcPlan *p, int i) {
   if (!s) {
     split->net->gather(split->net, row, bytes, all);
     join_row(p, x, n, size, all, row);
-    plan_take_row(p, x, p->done, row);
+    plan_take_row(p, x, p->run.done, row);
   }
   free(row);
   free(all);
@@ -667,8 +662,8 @@ static StcStatus see(StcPlan *p, int i) {
 /* Is watch number `k` due now? */
 static bool is_due(const StcPlan *p, int k) {
   const Module *m = p->module;
-  return k < m->nreductions ? reduction_is_due(&m->reductions[k], p->done)
-                            : p->done % m->probes[k - m->nreductions].every == 0;
+  return k < m->nreductions ? reduction_is_due(&m->reductions[k], p->run.done)
+                            : p->run.done % m->probes[k - m->nreductions].every == 0;
 }
 
 bool watching_needs_ghosts(const StcPlan *p) {
@@ -685,7 +680,7 @@ StcStatus watching_evaluate(StcPlan *p, bool probes) {
     if (is_due(p, m->nreductions + i))
       s = see(p, i);
   if (probes)
-    p->unseen = p->done + 1;
+    p->lists.unseen = p->run.done + 1;
   for (int k = 0; k < m->nreductions && !s; k++)
     if (is_due(p, k))
       s = evaluate(p, k);

@@ -66,9 +66,7 @@ StcStatus cells_copy(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* The field's present memory in the part. */
-static char *field_memory(const PartPlan *part, int field) {
-  return part->plan->slots[part->plan->slot_of_field[field]].memory;
-}
+static char *field_memory(const PartPlan *part, int field) { return field_slot(part->plan, field)->memory; }
 
 /* Runs between two pieces of memory. */
 static Sending sending_of(const Runs *r, const char *from, char *to) {

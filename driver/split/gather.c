@@ -136,7 +136,7 @@ static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const
   if (!s)
     s = q->component < 0 ? stc_plan_get(plan, mine, memory, (size_t)f.bytes)
                          : stc_plan_get_component(plan, mine, q->component, memory, (size_t)f.bytes);
-  CellArray all = part_array(part, plan->homes[mine].field);
+  CellArray all = part_array(part, plan->bound.homes[mine].field);
   if (!s && asks_for_all(q, rank)) {
     Runs r = runs_of(rank, a->own.lo, a->own.hi, &all, &a->own);
     runs_each(&r, cells_copy, &(CellCopy){to, memory, point_bytes(p, q)});

@@ -53,7 +53,7 @@ static StcStatus give_part(const Filling *x, const PartPlan *part) {
     int64_t at[MAX_RANK];
     if (i && x->points[i].cell == x->points[i - 1].cell)
       continue;
-    list_point(p->module, x->l, p->scalars, p->coordinates, x->points[i].point, at);
+    list_point(p->module, x->l, p->scalars, p->lists.coordinates, x->points[i].point, at);
     put_point(x, part->module->fields[f].ring, &a, x->points[i].point, at, index);
   }
   StcStatus s = stc_plan_set(q, stc_program_find_field(q->program, x->l->name), index, bytes);
@@ -77,7 +77,7 @@ static StcStatus fill(StcPlan *p, int i) {
   x.next = l->next < 0 ? NULL : calloc((size_t)n + 1, sizeof *x.next);
   if (!x.points || (l->next >= 0 && !x.next))
     s = computer_no_room(p->w.context, "the places of", "points", (double)n * sizeof *x.points);
-  else if (!list_place(p->module, l, p->scalars, p->coordinates, x.points, p->w.diags))
+  else if (!list_place(p->module, l, p->scalars, p->lists.coordinates, x.points, p->w.diags))
     s = STC_INPUT;
   if (!s && x.next)
     chain(&x);
@@ -92,19 +92,19 @@ static StcStatus fill(StcPlan *p, int i) {
 static bool is_given(const StcPlan *p, const PointList *l) {
   bool given = true;
   for (int d = 0; d < p->split->rank; d++)
-    given &= l->array[d] < 0 || p->coordinates[l->array[d]];
+    given &= l->array[d] < 0 || p->lists.coordinates[l->array[d]];
   return given;
 }
 
 StcStatus split_fill_lists(StcPlan *p) {
   const Module *m = p->module;
   StcStatus s = STC_OK;
-  if (p->lists_filled)
+  if (p->lists.lists_filled)
     return s;
   for (int i = 0; i < m->nlists && !s; i++)
     s = is_given(p, &m->lists[i]) ? fill(p, i)
                                   : program_check_given(p->program, p->w.arena, p->w.diags, p->scalars,
-                                                        p->component_given, p->array_given, false);
-  p->lists_filled = !s;
+                                                        p->bound.component_given, p->bound.array_given, false);
+  p->lists.lists_filled = !s;
   return s;
 }

@@ -92,7 +92,7 @@ static PartPlan *find_part(StcPlan *p, int part) {
 }
 
 bool part_own(const StcPlan *p, const PartPlan *part, int field, CellArray *out) {
-  const Box *box = &p->module->fields[p->homes[field].field].box;
+  const Box *box = &p->module->fields[p->bound.homes[field].field].box;
   bool any = true;
   *out = (CellArray){0};
   for (int d = 0; d < box->rank; d++) {
@@ -125,7 +125,7 @@ static StcStatus copy_part(StcPlan *p, const PartPlan *part, int field, const vo
   StcPlan *q = part->plan;
   int mine = stc_program_find_field(q->program, p->program->declared[field].name);
   StcFieldInfo f;
-  CellArray own, all = part_array(part, q->homes[mine].field);
+  CellArray own, all = part_array(part, q->bound.homes[mine].field);
   StcStatus s = stc_plan_field(q, mine, &f);
   char *memory = s ? NULL : malloc((size_t)f.bytes + 1);
   if (!s && !memory)
@@ -189,9 +189,9 @@ StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes) {
   const char *name = stc_program_array_name(p->program, array);
   StcPlan *q = p->split->part[p->split->begin].plan;
   int a = module_find_param_array(p->module, name);
-  if (a < 0 || !p->module->nlists || !p->coordinates[a])
+  if (a < 0 || !p->module->nlists || !p->lists.coordinates[a])
     return plan_get_array(q, stc_program_find_array(q->program, name), data, bytes);
-  memcpy(data, p->coordinates[a], bytes);
+  memcpy(data, p->lists.coordinates[a], bytes);
   return STC_OK;
 }
 

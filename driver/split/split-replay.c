@@ -65,11 +65,11 @@ static StcStatus issue_period(StcPlan *p, double *issued) {
 /* As many periods as a graph has, by single calls, timed; *made of them. */
 static StcStatus time_round(StcPlan *p, int64_t *made) {
   Split *s = p->split;
-  int64_t before = p->launches;
+  int64_t before = p->run.launches;
   double issued = 0;
   StcStatus st = split_wait(p, STC_OK);
   double start = clock_seconds();
-  for (*made = 0; *made < KEPT_PERIODS && p->launches - before < KEPT_LAUNCHES && !st && !s->broken; *made += !st)
+  for (*made = 0; *made < KEPT_PERIODS && p->run.launches - before < KEPT_LAUNCHES && !st && !s->broken; *made += !st)
     st = issue_period(p, &issued);
   if (!st)
     st = split_wait(p, st);
@@ -102,7 +102,8 @@ static bool parts_are_steady(const StcPlan *p) {
   unsigned char id[2][DEVICE_IDENTITY];
   for (int i = s->begin; i < s->end; i++) {
     StcPlan *q = s->part[i].plan;
-    if (!q->device.kind->divert || !q->device.kind->identity(&q->device, id[0]) || q->lending || !s->part[i].made)
+    if (!q->device.kind->divert || !q->device.kind->identity(&q->device, id[0]) || q->memory.lending ||
+        !s->part[i].made)
       return false;
     for (int k = s->begin; k < i; k++)
       if (!s->part[k].plan->device.kind->identity(&s->part[k].plan->device, id[1]) ||
@@ -131,9 +132,9 @@ static bool note_slots(const Split *s, int32_t *slots, bool compare) {
     const StcPlan *q = s->part[i].plan;
     int n = q->build->code.module->nbuffers;
     if (compare)
-      same = same && memcmp(slots, q->slot_of_buffer, sizeof *slots * (size_t)n) == 0;
+      same = same && memcmp(slots, q->memory.of_buffer, sizeof *slots * (size_t)n) == 0;
     else
-      memcpy(slots, q->slot_of_buffer, sizeof *slots * (size_t)n);
+      memcpy(slots, q->memory.of_buffer, sizeof *slots * (size_t)n);
     slots += n;
   }
   return same;
@@ -144,11 +145,11 @@ static void restore_slots(const Split *s, const int32_t *slots) {
   for (int i = s->begin; i < s->end; i++) {
     StcPlan *q = s->part[i].plan;
     const Module *m = q->build->code.module;
-    memcpy(q->slot_of_buffer, slots, sizeof *slots * (size_t)m->nbuffers);
+    memcpy(q->memory.of_buffer, slots, sizeof *slots * (size_t)m->nbuffers);
     slots += m->nbuffers;
     for (int b = 0; b < m->nbuffers; b++)
       if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0)
-        q->slot_of_field[m->buffers[b].field] = q->slot_of_buffer[b];
+        q->memory.of_field[m->buffers[b].field] = q->memory.of_buffer[b];
   }
 }
 
@@ -213,7 +214,7 @@ static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_
     s->age = 0;
     made++;
     same = note_slots(s, slots, true);
-    enough = made >= KEPT_PERIODS || p->launches - before >= KEPT_LAUNCHES;
+    enough = made >= KEPT_PERIODS || p->run.launches - before >= KEPT_LAUNCHES;
   }
   *n = made;
   return st ? st : same ? STC_OK : STC_DEVICE;
@@ -240,7 +241,7 @@ static void begin_way(const Split *s, bool plain) {
 static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches, void **kept, const char **why) {
   Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;
-  int64_t done = p->done, before = p->launches;
+  int64_t done = p->run.done, before = p->run.launches;
   *kept = NULL;
   if (divert(s, true) || !first->kind->record(first)) {
     divert(s, false);
@@ -255,9 +256,9 @@ static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches
   divert(s, false);
   bool fine = first->kind->end_record(first, kept);
   *why = *why ? *why : find_refused(s);
-  *launches = p->launches - before;
-  p->done = done;
-  p->launches = before;
+  *launches = p->run.launches - before;
+  p->run.done = done;
+  p->run.launches = before;
   s->age = 0;
   restore_slots(s, slots);
   if (st && fine)
@@ -353,7 +354,7 @@ static StcStatus replay(StcPlan *p, Period *x, int64_t times) {
 StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
   Split *s = p->split;
   *made = 0;
-  if (s->no_replay || s->broken || most < 2 || !s->transport->keeps || s->ranks || p->times)
+  if (s->no_replay || s->broken || most < 2 || !s->transport->keeps || s->ranks || p->run.times)
     return STC_OK;
   Period *x = find(p, most);
   if (!x && most >= KEPT_PERIODS && s->part[s->begin].made && is_long(p)) {
@@ -370,10 +371,10 @@ StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
   if (st)
     return st;
   *made = times * x->n;
-  p->done += *made * s->every;
-  p->launches += times * x->launches;
+  p->run.done += *made * s->every;
+  p->run.launches += times * x->launches;
   for (int i = s->begin; i < s->end; i++)
-    s->part[i].plan->done = p->done;
+    s->part[i].plan->run.done = p->run.done;
   return STC_OK;
 }
 

@@ -33,19 +33,19 @@ StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early) {
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
-    int64_t launches = q->launches;
-    q->first = q->done = p->done;
-    q->evaluated = true;
+    int64_t launches = q->run.launches;
+    q->run.first = q->run.done = p->run.done;
+    q->run.evaluated = true;
     if (q->ghosts)
       q->ghosts->age = split->age;
     s = windows_run(p, i, steps, early);
-    p->launches += q->launches - launches;
+    p->run.launches += q->run.launches - launches;
     if (s && s != STC_INTERRUPTED)
       name_part(p, i);
   }
   split->age += steps;
   split->ran = steps;
-  p->done += s ? 0 : steps;
+  p->run.done += s ? 0 : steps;
   return s;
 }
 
@@ -71,7 +71,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
   StcStatus s = STC_OK;
   for (int64_t left = steps, n, made; left > 0 && (!s || split->net); left -= n) {
     made = 0;
-    if (!split->net && stop_asked(p->stop))
+    if (!split->net && stop_asked(p->run.stop))
       break;
     if (can && !s && !split->age)
       s = split_replay(p, left / split->every, &made);
@@ -105,7 +105,7 @@ StcStatus split_wait(StcPlan *p, StcStatus s) {
 /* Is a probe due? */
 static bool probe_is_due(const StcPlan *p) {
   for (int i = 0; i < p->module->nprobes; i++)
-    if (p->done % p->module->probes[i].every == 0)
+    if (p->run.done % p->module->probes[i].every == 0)
       return true;
   return false;
 }
@@ -114,20 +114,20 @@ static bool probe_is_due(const StcPlan *p) {
 static bool needs_whole(const StcPlan *p) {
   bool due = plan_watch_is_due(p) || probe_is_due(p);
   for (int i = 0; i < p->module->nreductions; i++)
-    due |= reduction_is_due(&p->module->reductions[i], p->done);
+    due |= reduction_is_due(&p->module->reductions[i], p->run.done);
   return due;
 }
 
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t due = module_steps_to_reduction(p->module, p->done), n = plan_steps_to_watch(p, p->done, left);
+  int64_t due = module_steps_to_reduction(p->module, p->run.done), n = plan_steps_to_watch(p, p->run.done, left);
   n = due < n ? due : n;
   for (int i = 0; i < p->module->nprobes; i++) {
-    due = p->module->probes[i].every - p->done % p->module->probes[i].every;
+    due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
     n = due < n ? due : n;
   }
-  bool few = p->progress || p->split->net;
+  bool few = p->observers.progress || p->split->net;
   return few && (n - 1) / p->split->every >= count ? count * p->split->every : n;
 }
 
@@ -143,14 +143,15 @@ static StcStatus share_state(StcPlan *p, StcStatus s) {
   Net *net = p->split->net;
   s = split_agree(p, s);
   if (net && !s) {
-    State x = {p->first, p->done, p->met ? (int32_t)(p->met - p->module->reductions) : -1, p->inits_done, p->evaluated};
+    State x = {p->run.first, p->run.done, p->run.met ? (int32_t)(p->run.met - p->module->reductions) : -1,
+               p->run.inits_done, p->run.evaluated};
     net->broadcast(net, &x, sizeof x, 0);
     net->broadcast(net, p->scalars, sizeof *p->scalars * (size_t)p->module->nscalars, 0);
-    p->first = x.first;
-    p->done = x.done;
-    p->met = x.met < 0 ? NULL : &p->module->reductions[x.met];
-    p->inits_done = x.inits_done;
-    p->evaluated = x.evaluated;
+    p->run.first = x.first;
+    p->run.done = x.done;
+    p->run.met = x.met < 0 ? NULL : &p->module->reductions[x.met];
+    p->run.inits_done = x.inits_done;
+    p->run.evaluated = x.evaluated;
   }
   share_scalars(p);
   return s;
@@ -184,7 +185,7 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   if (b.status && p->split->ranks)
     mpi_give_up(p);
   b.seconds = clock_seconds() - start;
-  b.whole = p->done == end || needs_whole(p);
+  b.whole = p->run.done == end || needs_whole(p);
   share_batch(p, &b);
   return b;
 }
@@ -195,8 +196,8 @@ static StcStatus begin_parts(StcPlan *p) {
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
-    q->first = q->done = p->done;
-    q->evaluated = true;
+    q->run.first = q->run.done = p->run.done;
+    q->run.evaluated = true;
     if (q->ghosts)
       ghosts_judge_inits(p, &split->part[i]);
     s = plan_run_steps(q, 0, true, NULL);
@@ -245,23 +246,23 @@ static bool inits_leave_ghosts(const StcPlan *p) {
 /* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. Inits may read ghost cells
  * of fields that were set, and leave others to be brought up to date. */
 static StcStatus begin_lean(StcPlan *p) {
-  bool around = !p->inits_done && inits_leave_ghosts(p), begins = p->done == p->first && !p->evaluated;
+  bool around = !p->run.inits_done && inits_leave_ghosts(p), begins = p->run.done == p->run.first && !p->run.evaluated;
   StcStatus s = split_agree(p, split_fill_lists(p));
-  p->split->age = p->inits_done ? p->split->age : 0;
+  p->split->age = p->run.inits_done ? p->split->age : 0;
   if (begins)
     ghosts_scattered(p);
   if (!s && around)
     s = split_agree(p, split_refresh(p));
   if (!s)
-    s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
+    s = split_agree(p, p->run.inits_done ? STC_OK : begin_parts(p));
   p->split->touched |= around;
   if (!s)
     s = split_refresh(p);
   if (!s && begins)
-    s = evaluate_lean(p, p->first == 0 && p->unseen == 0);
+    s = evaluate_lean(p, p->run.first == 0 && p->lists.unseen == 0);
   if (s)
     return s;
-  p->inits_done = p->evaluated = true;
+  p->run.inits_done = p->run.evaluated = true;
   return plan_show(p);
 }
 
@@ -273,15 +274,16 @@ static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   if (p->split->lean && needs_whole(p))
     s = evaluate_lean(p, true);
   p->split->evaluating += clock_seconds() - start;
-  p->unseen = p->done + 1;
+  p->lists.unseen = p->run.done + 1;
   if (p->split->lean && !s)
     s = plan_show(p);
   if (due)
     s = plan_see(p);
   if (due && !s)
     s = plan_evaluate(p);
-  bool stops =
-      !s && p->progress && !p->progress(p->progress_user, p->done - first, p->met ? p->done - first : end - first);
+  bool stops = !s && p->observers.progress &&
+               !p->observers.progress(p->observers.progress_user, p->run.done - first,
+                                      p->run.met ? p->run.done - first : end - first);
   return stops ? STC_INTERRUPTED : s;
 }
 
@@ -296,20 +298,20 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
   Net *net = p->split->net;
   int64_t count = 1;
   StcStatus s = STC_OK;
-  while (!s && p->done < end && !p->met) {
-    int64_t steps = next_steps(p, end - p->done, count);
+  while (!s && p->run.done < end && !p->run.met) {
+    int64_t steps = next_steps(p, end - p->run.done, count);
     if (net)
       net->broadcast(net, &steps, sizeof steps, 0);
     Batch b = run_batch(p, steps, end);
     s = b.status;
-    p->torn |= s == STC_INTERRUPTED;
+    p->run.torn |= s == STC_INTERRUPTED;
     *seconds += b.seconds;
     count = plan_next_count(count, steps / p->split->every, b.seconds);
     if (!s && b.whole && !p->split->lean)
       s = split_gather(p);
     if (!s || (net && b.whole && !b.status))
       s = share_state(p, s ? s : evaluate(p, first, end));
-    if (!s && !net && p->done < end && !p->met && stop_asked(p->stop))
+    if (!s && !net && p->run.done < end && !p->run.met && stop_asked(p->run.stop))
       s = STC_INTERRUPTED;
     if (s == STC_INTERRUPTED && !b.status && !b.whole && !p->split->lean)
       s = bring_home(p, s);
@@ -323,7 +325,7 @@ static StcStatus make_ready(StcPlan *p, StcStatus s) {
   if (s || split->ready)
     return s;
   split->ready = true;
-  split->origin = p->done;
+  split->origin = p->run.done;
   return split_agree(p, split->transport->ready ? split->transport->ready(p) : STC_OK);
 }
 
@@ -348,9 +350,9 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     s = split_agree(p, split_scatter(p));
   share_scalars(p);
   for (int i = p->split->begin; i < p->split->end && !net; i++)
-    p->split->part[i].plan->stop = p->stop;
+    p->split->part[i].plan->run.stop = p->run.stop;
   s = make_ready(p, s);
-  int64_t first = p->done;
+  int64_t first = p->run.done;
   p->split->goal = first + steps;
   s = s ? s : run_loop(p, first, first + steps, seconds);
   *seconds += p->split->evaluating;

@@ -204,7 +204,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
     return part->scalars ? STC_OK : STC_INPUT;
   }
   StcStatus st = plan_reset(part->plan, n, defines);
-  part->plan->inits_done = !s->lean;
+  part->plan->run.inits_done = !s->lean;
   if (!st)
     plan_warned(part->plan);
   part->module = part->plan->module;
@@ -265,8 +265,8 @@ static bool prefers_whole(const SplitArgs *a) {
   if (a->lean == LEAN_MUST || s->net->size > 1 || !p->device.kind->near || !p->module->nreductions ||
       probes_see_step(p->program->module))
     return false;
-  for (int i = 0; i < p->nslots; i++)
-    all += (double)(p->slots[i].size + p->slots[i].lead);
+  for (int i = 0; i < p->memory.nslots; i++)
+    all += (double)(p->memory.slots[i].size + p->memory.slots[i].lead);
   for (int i = s->begin; i < s->end; i++)
     parts += strcmp(part_device(a, i), a->devices[0]) == 0 ? 1.5 / s->nparts : 0;
   device_room(&p->device, &left, &total);
@@ -275,7 +275,7 @@ static bool prefers_whole(const SplitArgs *a) {
 
 /* Gives the rank that leads memory for the whole grid. */
 static StcStatus take_whole(SplitArgs *a) {
-  a->plan->hollow = false;
+  a->plan->facade = false;
   return plan_reset(a->plan, a->n, a->defines);
 }
 

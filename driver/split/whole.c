@@ -29,7 +29,7 @@ static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s)
 /* The number in the whole grid's module of field `field` of the parts', -1: it has none, or no memory. */
 static int whole_field(const StcPlan *p, const StcPlan *q, int field) {
   int f = q->module->fields[field].temp ? -1 : module_find_field(p->module, q->module->fields[field].name);
-  return f >= 0 && p->slot_of_field[f] >= 0 && q->slot_of_field[field] >= 0 ? f : -1;
+  return f >= 0 && p->memory.of_field[f] >= 0 && q->memory.of_field[field] >= 0 ? f : -1;
 }
 
 /* The field's points in the whole grid. */
@@ -91,7 +91,7 @@ static StcStatus all_each(const StcPlan *p, const PartPlan *part, int field, int
 StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
                     StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user) {
   int mine = stc_program_find_field(part->plan->program, p->program->declared[field].name);
-  return all_each(p, part, part->plan->homes[mine].field, p->homes[field].field, in, &(Doing){fn, user});
+  return all_each(p, part, part->plan->bound.homes[mine].field, p->bound.homes[field].field, in, &(Doing){fn, user});
 }
 
 /* Writes a run of cells to a file; reads one, the other way round (part_each). */
@@ -138,7 +138,7 @@ static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int 
   if (!leads)
     net_message(net, 0, false, memory, part_bytes(part, field));
   if (part->plan && !s)
-    s = move_slot(part->plan, &part->plan->slots[part->plan->slot_of_field[field]], memory, true);
+    s = move_slot(part->plan, field_slot(part->plan, field), memory, true);
   free(memory);
   return s;
 }
@@ -151,7 +151,7 @@ static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int w
   if (!memory)
     return s;
   if (part->plan && !s)
-    s = move_slot(part->plan, &part->plan->slots[part->plan->slot_of_field[field]], memory, false);
+    s = move_slot(part->plan, field_slot(part->plan, field), memory, false);
   if (leads && !part->plan)
     net_message(net, part->rank, false, memory, part_bytes(part, field));
   if (!leads)
@@ -169,7 +169,7 @@ static StcStatus move_field(StcPlan *p, int field, bool in, StcStatus s) {
   int whole = whole_field(p, split->part[split->begin].plan, field);
   if (whole < 0)
     return s;
-  const Slot *slot = &p->slots[p->slot_of_field[whole]];
+  const Slot *slot = field_slot(p, whole);
   char *values = split_leads(split) ? slot_values(p, slot, in, &s) : NULL;
   for (int i = 0; i < split->nparts && (!s || split->net); i++)
     s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values, s);
@@ -184,9 +184,9 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
   Split *split = p->split;
   const StcPlan *first = split->part[split->begin].plan;
   int whole = module_find_param_array(p->module, first->module->param_arrays[array].name);
-  if (whole < 0 || p->slot_of_array[whole] < 0)
+  if (whole < 0 || p->memory.of_array[whole] < 0)
     return s;
-  const Slot *slot = &p->slots[p->slot_of_array[whole]];
+  const Slot *slot = array_slot(p, whole);
   void *values = slot_values(p, slot, split_leads(split), &s);
   if (!values && split->net)
     values = calloc(slot->size + 1, 1);
@@ -196,8 +196,8 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
     split->net->broadcast(split->net, values, slot->size, 0);
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
-    if (q->slot_of_array[array] >= 0)
-      s = move_slot(q, &q->slots[q->slot_of_array[array]], values, true);
+    if (q->memory.of_array[array] >= 0)
+      s = move_slot(q, array_slot(q, array), values, true);
   }
   free(values);
   return s;
@@ -268,7 +268,7 @@ static StcStatus send_field(StcPlan *p, int field) {
   for (int i = split->begin; i < split->end && !s && whole >= 0; i++) {
     PartPlan *part = &split->part[i];
     StcPlan *q = part->plan;
-    Homeward x = {&q->slots[q->slot_of_field[field]], &p->slots[p->slot_of_field[whole]], &q->device, &p->device,
+    Homeward x = {field_slot(q, field), field_slot(p, whole), &q->device, &p->device,
                   type_bytes(q->module, q->module->fields[field].type)};
     s = send_home(p, part, field, whole, &x);
   }

@@ -133,7 +133,7 @@ static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool va
     const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, q->scalars)];
     for (int a = 0; a < k->nargs; a++)
       if (k->args[a].kind == KARG_BUFFER && (reads ? k->args[a].reads : k->args[a].writes))
-        slots[q->slot_of_buffer[k->args[a].index]] = value;
+        slots[q->memory.of_buffer[k->args[a].index]] = value;
   }
 }
 
@@ -141,12 +141,13 @@ static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool va
  * What buffers stand for now does not matter: runs of the sequence exchange it in one way. */
 static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   const Module *m = q->build->code.module;
-  bool *slots = ARENA_ARRAY(q->w.arena, bool, q->nslots + 1), *out = ARENA_ARRAY(q->w.arena, bool, m->nfields + 1);
+  bool *slots = ARENA_ARRAY(q->w.arena, bool, q->memory.nslots + 1),
+       *out = ARENA_ARRAY(q->w.arena, bool, m->nfields + 1);
   int32_t at[m->nbuffers + 1];
   mark_slots(q, seq, false, true, slots);
   mark_slots(q, seq, true, false, slots);
   for (int b = 0; b < m->nbuffers; b++)
-    at[b] = q->slot_of_buffer[b];
+    at[b] = q->memory.of_buffer[b];
   host_swap(seq, last_launch(seq), at);
   for (int b = 0; b < m->nbuffers; b++)
     if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0)
@@ -303,7 +304,7 @@ static StcStatus run_sequence(void *arg) {
     s = d->kind->follow(d, LANE_EDGES, d, LANE_MAIN);
   if (!s && w->wanted && !w->apart)
     s = d->kind->mark(d, LANE_EDGES);
-  q->done += w->seq->steps;
+  q->run.done += w->seq->steps;
   return s;
 }
 

@@ -100,7 +100,7 @@ static StcStatus disturb(StcPlan *plan) {
       StcFieldInfo info;
       s = stc_plan_component(plan, f, c, &info);
       if (s || info.temp || !type_is_float((Type)info.type) ||
-          !plan->component_given[plan->program->declared[f].first + c])
+          !plan->bound.component_given[plan->program->declared[f].first + c])
         continue;
       int64_t size = type_size((Type)info.type);
       char *data = malloc((size_t)info.bytes + 1);

@@ -375,7 +375,7 @@ StcStatus trial_sample(Trial *t, double *gpts) {
 static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   enum { MOST = 1 << 23 };
   StcPlan *p = t->plan;
-  Home h = p->homes[f];
+  Home h = p->bound.homes[f];
   StcFieldInfo info;
   StcStatus s = stc_plan_component(p, f, c, &info);
   if (s || info.temp || h.packed || !type_is_float((Type)info.type))
@@ -385,7 +385,7 @@ static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   void *data = malloc((size_t)info.bytes + 1);
   if (!data)
     return STC_MEMORY;
-  const Slot *slot = &p->slots[p->slot_of_field[h.field + c]];
+  const Slot *slot = field_slot(p, h.field + c);
   if (p->device.kind->whole)
     memcpy(data, slot->memory, (size_t)info.bytes);
   else

@@ -128,7 +128,7 @@ static char *run(World *w, const char *text, const char *schedule, const int *st
   unlink(w->log_path);
   if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q))
     fail_msg("%s", w->messages.first);
-  q->no_replay = !replay;
+  q->run.replay.impossible = !replay;
   DeviceKind old = *q->device.kind;
   old.shifts = NULL;
   if (w->anew)
@@ -146,7 +146,7 @@ static char *run(World *w, const char *text, const char *schedule, const int *st
     done += info.steps;
     made += info.launches;
   }
-  assert_int_equal(q->done, done);
+  assert_int_equal(q->run.done, done);
   assert_int_equal(made, count_launches(read_log(w)));
   stc_plan_free(q);
   stc_program_free(p);
@@ -385,7 +385,7 @@ static void test_rows(void **state) {
     assert_int_equal(stc_plan_new(p, "cuda", 0, NULL, &q), STC_OK);
     assert_int_equal(plan_randomize(q, 1), STC_OK);
     stc_plan_probes(q, take_row, &next);
-    q->no_sending = late;
+    q->lists.no_sending = late;
     assert_int_equal(stc_plan_run(q, 1, NULL), STC_OK);
     int waits = count(read_log(w), "cuCtxSynchronize");
     assert_int_equal(stc_plan_run(q, 5 * SERIES_ROWS, NULL), STC_OK);

@@ -474,7 +474,7 @@ static void test_padded_rows(void **state) {
     for (int when = 0; when < 2; when++) {
       StcPlan *plan = ragged_plan(*state, "sim", &p), *want = ragged_plan(*state, "ref", &p);
       float *mine = numbers(9);
-      const Slot *slot = &plan->slots[plan->slot_of_field[plan->homes[0].field]];
+      const Slot *slot = field_slot(plan, plan->bound.homes[0].field);
       assert_int_equal(slot->row, 4 * ROW);
       assert_int_equal(slot->pitch, 4 * 16);
       check_same(plan, want);
@@ -485,8 +485,8 @@ static void test_padded_rows(void **state) {
         assert_int_equal(stc_plan_run(want, 3, NULL), STC_OK);
         check_same(plan, want);
       }
-      for (int i = 0; i < plan->nslots && what; i++)
-        assert_int_equal(plan->slots[i].pitch, 0);
+      for (int i = 0; i < plan->memory.nslots && what; i++)
+        assert_int_equal(plan->memory.slots[i].pitch, 0);
       stc_plan_free(plan);
       stc_plan_free(want);
       free(mine);
@@ -498,7 +498,7 @@ static void test_padded_rows(void **state) {
 static void test_padded_rows_on_gpu(void **state) {
   StcProgram *p = NULL;
   StcPlan *plan = ragged_plan(*state, "cuda", &p), *want = ragged_plan(*state, "ref", &p);
-  assert_int_equal(plan->slots[plan->slot_of_field[plan->homes[0].field]].pitch, 4 * 16);
+  assert_int_equal(field_slot(plan, plan->bound.homes[0].field)->pitch, 4 * 16);
   check_same(plan, want);
   ask(plan, ASKED_POINTER, NULL);
   check_same(plan, want);

@@ -585,8 +585,8 @@ static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
   if (!out->lean && out->feed && !s && stop_asked(j->progress.stop))
     s = STC_INTERRUPTED;
-  int64_t every = s ? EVERY_STOPPED : EVERY_LAST, done = j->plan->done;
-  if (s && (s != STC_INTERRUPTED || !j->plan->inits_done))
+  int64_t every = s ? EVERY_STOPPED : EVERY_LAST, done = j->plan->run.done;
+  if (s && (s != STC_INTERRUPTED || !j->plan->run.inits_done))
     return s;
   StcStatus now = out->lean   ? write_due(out, done, every)
                   : out->feed ? feed_step(out->feed, j->plan, done, every)

@@ -1,0 +1,116 @@
+/* driver/instance/plan-build.c: the code of a plan: the program compiled for its device and params, once for all plans
+ * that can share it. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <string.h>
+
+/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a
+ * GPU of the middle size. */
+static const Target *choose_target(StcProgram *p, const Device *d) {
+  const StcOptions *o = &p->options;
+  const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
+  bool same = !o->march || strcmp(o->march, arch) == 0;
+  const char *cpu = same && o->mcpu ? o->mcpu : d->kind->arch ? d->cpu : NULL;
+  const Target *t = target_find(p->w.arena, p->w.diags, arch, cpu);
+  return t && d->kind->arch           ? target_with_limits(p->w.arena, t, &d->limits)
+         : t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t)
+                                      : t;
+}
+
+/* What finding a build hands to its guarded part. */
+typedef struct BuildArgs {
+  StcProgram *p;
+  const Device *d;
+  bool plain;
+  int n;
+  const char *const *defines;
+  Build *out;
+} BuildArgs;
+
+/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It
+ * lives in the program's memory. */
+static StcStatus find_build(void *arg) {
+  BuildArgs *a = arg;
+  StcProgram *p = a->p;
+  int64_t size[MAX_RANK];
+  const Target *t = NULL;
+  for (const Build *b = p->builds; b && !t; b = b->next)
+    if (strcmp(b->device, a->d->name) == 0)
+      t = b->code.target;
+  if (!t)
+    t = choose_target(p, a->d);
+  if (!t)
+    return STC_USAGE;
+  Extra extra = a->plain ? EXTRA_NONE : program_extra(p, a->d->w->arena, target_info(t), a->n, a->defines);
+  program_size(p, a->d->w->arena, target_info(t), extra >= EXTRA_PITCH, a->n, a->defines, size);
+  for (a->out = p->builds; a->out; a->out = a->out->next)
+    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
+        a->out->extra == extra && a->out->every == p->schedule.every)
+      return STC_OK;
+  Build *b = ARENA_NEW(p->w.arena, Build);
+  pthread_mutex_init(&b->lock, NULL);
+  StcStatus s = program_compile(p, &p->w, t, size, extra, &b->code);
+  if (s)
+    return s;
+  memcpy(b->grid, size, sizeof size);
+  b->extra = extra;
+  b->every = p->schedule.every;
+  b->device = arena_strdup(p->w.arena, a->d->name);
+  b->next = p->builds;
+  p->builds = a->out = b;
+  return STC_OK;
+}
+
+StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const char *const *defines, Build **out) {
+  Device facts = *d;
+  facts.w = &p->w;
+  BuildArgs args = {p, &facts, plain, n, defines, NULL};
+  StcStatus s = workspace_guard(&p->w, find_build, &args);
+  *out = s ? NULL : args.out;
+  return s;
+}
+
+/* Notes which kernels `seq` launches under the scalars; NULL: they are not known, and no kernel is in another's place.
+ */
+static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalars, bool *wanted) {
+  for (int i = 0; i < seq->nops; i++) {
+    int k = seq->ops[i].kind != HOST_LAUNCH ? -1 : scalars ? kernel_chosen(m, seq->ops[i].a, scalars) : seq->ops[i].a;
+    if (k >= 0)
+      wanted[k] = true;
+  }
+}
+
+StcStatus plan_need_kernels(StcPlan *p, const Const *scalars) {
+  if (!p->build || !p->device.kind->need || p->facade)
+    return STC_OK;
+  const Module *m = p->build->code.module;
+  bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
+  double start = clock_seconds();
+  note_wanted(m, &m->host.init, scalars, wanted);
+  note_wanted(m, &m->host.once, scalars, wanted);
+  for (int i = 0; i < m->host.nseqs; i++)
+    note_wanted(m, &m->host.seqs[i], scalars, wanted);
+  for (int i = 0; i < m->nreductions; i++)
+    note_wanted(m, &m->reductions[i].seq, scalars, wanted);
+  StcStatus s = p->device.kind->need(&p->device, wanted);
+  p->compile_seconds += clock_seconds() - start;
+  return s;
+}
+
+StcStatus plan_make_code(StcPlan *p, bool first, int n, const char *const *defines) {
+  StcStatus s = STC_OK;
+  double start = clock_seconds();
+  p->module = p->program->reference;
+  if (p->device.kind != &device_ref) {
+    s = program_build(p->program, &p->device, p->memory.dense || p->memory.crowded, n, defines, &p->build);
+    p->module = s ? p->module : p->build->code.module;
+  }
+  if (!s)
+    s = p->device.kind->load(&p->device, p->program, p->build);
+  if (!s)
+    plan_close_late(p);
+  p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
+  return s || first ? s : plan_need_kernels(p, NULL);
+}

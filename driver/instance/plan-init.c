@@ -1,0 +1,175 @@
+/* driver/instance/plan-init.c: what is run before the first step: inits, older levels, and what is computed once. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Does kernel `k` write a field whose `given` is `want`? */
+static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < k->nargs; i++)
+    for (int f = 0; f < m->nfields; f++)
+      if (p->bound.given[f] == want && argument_writes(m, &k->args[i], f))
+        return true;
+  return false;
+}
+
+/* Launches init kernel `index`, and puts back what it wrote in place into fields that were given. */
+static StcStatus launch_init(StcPlan *p, int index) {
+  const Module *m = p->build->code.module;
+  const Kernel *k = &m->kernels[index];
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  void *saved[k->nargs + 1];
+  memset(saved, 0, sizeof saved);
+  for (int i = 0; i < k->nargs && !s; i++) {
+    if (k->args[i].kind != KARG_BUFFER || !k->args[i].writes)
+      continue;
+    const Buffer *b = &m->buffers[k->args[i].index];
+    Slot *slot = buffer_slot(p, k->args[i].index);
+    if (b->kind != BUFFER_FIELD || b->copy != 0 || !p->bound.given[b->field])
+      continue;
+    saved[i] = malloc(slot->size + 1);
+    s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
+  }
+  if (!s)
+    s = plan_launch_op(p, &(HostOp){.kind = HOST_LAUNCH, .a = index}, false);
+  if (!s)
+    s = d->kind->wait(d);
+  for (int i = 0; i < k->nargs; i++) {
+    Slot *slot = saved[i] ? buffer_slot(p, k->args[i].index) : NULL;
+    if (saved[i] && !s)
+      s = d->kind->put(d, slot->memory, saved[i], slot->size);
+    free(saved[i]);
+  }
+  return s;
+}
+
+/* Does a single init of the program set all points of field `field` of the plan's module? */
+static bool init_covers(const StcPlan *p, int field) {
+  const Module *m = p->program->module;
+  int owner = p->bound.owner[field];
+  if (owner < 0)
+    return false;
+  int source = p->program->declared[owner].field;
+  source += type_composite(m, m->fields[source].type) ? 0 : field - p->bound.homes[owner].field;
+  for (int i = 0; i < m->ninits; i++)
+    for (int k = 0; k < m->inits[i].npieces; k++) {
+      const Piece *piece = &m->inits[i].pieces[k];
+      for (int t = 0; t < piece->ntargets; t++)
+        if (piece->targets[t] == source && box_inside(&m->fields[source].box, &piece->box) == 1)
+          return true;
+    }
+  return false;
+}
+
+/* Memory of this computer for `size` bytes (malloc), zeros if `clear`. NULL after an error. */
+static void *host_memory(StcPlan *p, size_t size, bool clear) {
+  void *memory = clear ? calloc(size + 1, 1) : malloc(size + 1);
+  if (!memory)
+    computer_no_room(p->w.context, "a copy of", "a field", (double)size);
+  return memory;
+}
+
+/* Makes the fields 0 that inits set at some points only. */
+static StcStatus zero_fields(StcPlan *p, const bool *init) {
+  StcStatus s = STC_OK;
+  for (int f = 0; f < p->module->nfields && !s; f++) {
+    if (!init[f] || p->bound.given[f] || p->module->fields[f].temp || init_covers(p, f))
+      continue;
+    Slot *slot = field_slot(p, f);
+    void *zeros = host_memory(p, slot->size, true);
+    if (!zeros)
+      return STC_MEMORY;
+    s = p->device.kind->put(&p->device, slot->memory, zeros, slot->size);
+    free(zeros);
+  }
+  return s;
+}
+
+/* Makes the pasts that nobody set what their fields are. */
+static StcStatus start_pasts(StcPlan *p, const bool *init) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  for (int f = 0; f < p->module->nfields && !s; f++) {
+    const Field *field = &p->module->fields[f];
+    if (!field->past || field->temp || init[f] || p->bound.given[f])
+      continue;
+    const Slot *from = field_slot(p, field->present), *to = field_slot(p, f);
+    void *values = host_memory(p, from->size, false);
+    if (!values)
+      return STC_MEMORY;
+    s = d->kind->fetch(d, values, from->memory, from->size);
+    if (!s)
+      s = d->kind->put(d, to->memory, values, from->size);
+    free(values);
+  }
+  return s;
+}
+
+/* The init sequence: kernels all of whose targets were given are left out, and a given field keeps its buffer. */
+static StcStatus run_init_sequence(StcPlan *p) {
+  const Module *m = p->build->code.module;
+  const HostSeq *seq = &m->host.init;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < seq->nops && !s; i++) {
+    const HostOp *op = &seq->ops[i];
+    if (op->kind == HOST_SWAP) {
+      if (!p->bound.given[m->buffers[op->a].field])
+        plan_swap(p, op->a, op->b);
+    } else if (!writes_field(p, &m->kernels[op->a], true)) {
+      s = plan_launch_op(p, op, false);
+    } else if (writes_field(p, &m->kernels[op->a], false)) {
+      s = launch_init(p, op->a);
+    }
+  }
+  return s;
+}
+
+/* Does anything have to be launched before the first step? */
+static bool launches_init(const StcPlan *p) { return p->build->code.module->host.init.nops > 0; }
+
+StcStatus plan_run_inits(StcPlan *p) {
+  bool *init = p->bound.with_init;
+  memset(init, 0, sizeof *init * (size_t)p->module->nfields);
+  fields_with_init(p->module, init);
+  StcStatus s = zero_fields(p, init);
+  if (!s)
+    s = run_init_sequence(p);
+  if (!s && launches_init(p))
+    s = p->device.kind->wait(&p->device);
+  if (!s)
+    s = start_pasts(p, init);
+  return !s && launches_init(p) ? p->device.kind->wait(&p->device) : s;
+}
+
+/* ---------------------------------------------------------------- what is computed once */
+
+/* Can the memory of a field that `k` reads be written by others than the plan? */
+static bool reads_exposed(const StcPlan *p, const Kernel *k) {
+  const Module *m = p->build->code.module;
+  bool exposed = false;
+  for (int i = 0; i < k->nargs && !exposed; i++) {
+    const KArg *a = &k->args[i];
+    if (a->kind == KARG_BUFFER && a->reads && m->buffers[a->index].kind == BUFFER_FIELD) {
+      const Slot *slot = buffer_slot(p, a->index);
+      exposed = slot->foreign || slot->shown || slot->handed;
+    }
+  }
+  return exposed;
+}
+
+StcStatus plan_run_once(StcPlan *p) {
+  const Module *m = p->build->code.module;
+  const HostSeq *seq = &m->host.once;
+  bool torn = p->run.torn; /* if it is stopped here, no field of the program's has changed */
+  for (int i = 0; i < seq->nops && p->run.once_done; i++)
+    if (seq->ops[i].kind == HOST_LAUNCH && reads_exposed(p, &m->kernels[seq->ops[i].a]))
+      p->run.once_done = false;
+  StcStatus s = p->run.once_done || !seq->nops ? STC_OK : plan_sequence(p, seq);
+  p->run.once_done |= !s;
+  p->run.torn = torn;
+  return s;
+}

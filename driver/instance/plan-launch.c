@@ -1,0 +1,168 @@
+/* driver/instance/plan-launch.c: sequences of launches and swaps. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+
+/* The value of an argument, in the type that the kernel takes it as. */
+typedef union ArgValue {
+  void *p;
+  int64_t i64;
+  int32_t i32;
+  int16_t i16;
+  int8_t i8;
+  uint8_t b;
+  float f32;
+  double f64;
+} ArgValue;
+
+/* `c` of type `t` as the bytes that are passed. */
+static ArgValue scalar_bytes(Const c, Type t) {
+  ArgValue v = {0};
+  switch (t) {
+  case TY_BOOL: v.b = c.i != 0; break;
+  case TY_I8: v.i8 = (int8_t)c.i; break;
+  case TY_I16: v.i16 = (int16_t)c.i; break;
+  case TY_U8: v.b = (uint8_t)c.i; break;
+  case TY_U16: v.i16 = (int16_t)c.i; break;
+  case TY_U32:
+  case TY_I32: v.i32 = (int32_t)c.i; break;
+  case TY_F32: v.f32 = (float)c.f; break;
+  case TY_F64: v.f64 = c.f; break;
+  default: v.i64 = c.i; break;
+  }
+  return v;
+}
+
+/* Starts `l`; if kernels are timed, waits for it and adds what it took. */
+static StcStatus start_kernel(StcPlan *p, const Launch *l) {
+  Device *d = &p->device;
+  double seconds = 0;
+  StcStatus s = p->run.times ? d->kind->start(d) : STC_OK;
+  if (!s)
+    s = d->kind->launch(d, l);
+  p->run.torn |= s == STC_INTERRUPTED;
+  p->run.launches += !s;
+  p->run.replay.follows = p->run.replay.recording && !l->beside;
+  if (!s && p->run.times)
+    s = d->kind->stop(d, &seconds);
+  if (p->run.times) {
+    p->run.times[l->index].launches += !s;
+    p->run.times[l->index].seconds += seconds;
+  }
+  return s;
+}
+
+/* Has nothing that is lent written over by kernel `k`. */
+static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < k->nargs && !s && p->memory.lending; i++)
+    if (k->args[i].kind == KARG_BUFFER && k->args[i].writes)
+      s = plan_before_write(p, buffer_slot(p, k->args[i].index));
+  return s;
+}
+
+/* Launches kernel `named`, or the one that suits the params better, `after` steps behind the plan's; `beside` and
+ * `lane` go to the device. */
+static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, int lane) {
+  const Module *m = p->build->code.module;
+  int index = kernel_chosen(m, named, p->scalars);
+  const Kernel *k = &m->kernels[index];
+  ArgValue values[k->nargs + 1];
+  void *args[k->nargs + 1];
+  Launch l = {index, k, {0}, args, beside, lane, p->run.replay.recording && p->run.replay.follows && !beside};
+  StcStatus s = keep_lent(p, k);
+  for (int i = 0; i < k->nargs; i++) {
+    const KArg *a = &k->args[i];
+    if (a->kind == KARG_BUFFER)
+      values[i].p = buffer_slot(p, a->index)->memory;
+    if (a->kind == KARG_SCALAR)
+      values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
+    if (a->kind == KARG_STEP)
+      values[i].i64 = p->run.done + after;
+    args[i] = &values[i];
+  }
+  s = s ? s : plan_blocks(p, k, l.blocks);
+  for (int d = 0; d < k->rank; d++)
+    if (l.blocks[d] == 0)
+      return s;
+  return s ? s : start_kernel(p, &l);
+}
+
+StcStatus plan_launch_op(StcPlan *p, const HostOp *op, bool beside) {
+  return launch_in(p, op->a, op->after, beside, LANE_MAIN);
+}
+
+StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, 0, false, lane); }
+
+/* Notes what buffer `b` stands for now. */
+static void note_slot(StcPlan *p, int b) {
+  const Buffer *buffer = &p->build->code.module->buffers[b];
+  if (buffer->kind == BUFFER_FIELD && buffer->copy == 0)
+    p->memory.of_field[buffer->field] = p->memory.of_buffer[b];
+}
+
+void plan_swap(StcPlan *p, int a, int b) {
+  int32_t t = p->memory.of_buffer[a];
+  p->memory.of_buffer[a] = p->memory.of_buffer[b];
+  p->memory.of_buffer[b] = t;
+  note_slot(p, a);
+  note_slot(p, b);
+}
+
+/* Has launching kernel `named` any blocks to run? */
+static bool has_blocks(const StcPlan *p, int named) {
+  const Module *m = p->build->code.module;
+  int64_t blocks[MAX_RANK];
+  return kernel_blocks(&m->kernels[kernel_chosen(m, named, p->scalars)], p->scalars, blocks) > 0;
+}
+
+/* Launches the first of the `n` ops at `op` and those beside it, at the same time if the device can and several have
+ * something to do; *count is how many they are. */
+static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
+  const DeviceKind *kind = p->device.kind;
+  int busy = has_blocks(p, op[0].a);
+  for (*count = 1; *count < n && op[*count].beside; (*count)++)
+    busy += has_blocks(p, op[*count].a);
+  bool apart = busy > 1 && kind->fork && !p->run.times;
+  StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
+  p->run.replay.follows &= !apart;
+  for (int i = 0; i < *count && !s; i++)
+    s = plan_launch_op(p, &op[i], apart && op[i].beside);
+  p->run.replay.follows &= !apart;
+  return apart && !s ? kind->join(&p->device) : s;
+}
+
+StcStatus plan_ops(StcPlan *p, int n, const HostOp *op) {
+  StcStatus s = STC_OK;
+  for (int i = 0, count; i < n && !s; i += count) {
+    count = 1;
+    if (op[i].kind == HOST_LAUNCH)
+      s = launch_group(p, &op[i], n - i, &count);
+    else
+      plan_swap(p, op[i].a, op[i].b);
+  }
+  return s;
+}
+
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {
+  StcStatus s = plan_ops(p, seq->nops, seq->ops);
+  p->run.done += seq->steps;
+  return s;
+}
+
+StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
+  const TargetInfo *t = target_info(p->build->code.target);
+  kernel_blocks(k, p->scalars, blocks);
+  for (int d = 0; d < k->rank; d++) {
+    if (blocks[d] == INT64_MAX)
+      return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d),
+             STC_INPUT;
+    int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
+    if (blocks[d] > most)
+      return diag_error(p->w.diags, k->loc,
+                        "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a "
+                        "larger tile there with -block or -elems",
+                        k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
+             STC_INPUT;
+  }
+  return STC_OK;
+}

@@ -1,0 +1,202 @@
+/* driver/instance/runner.h: the time loop of a plan: how far it is, what it keeps for later runs, who is told. */
+#ifndef STC_DRIVER_RUNNER_H
+#define STC_DRIVER_RUNNER_H
+
+#include "driver/device/device.h"
+
+#include <pthread.h>
+
+/* How often a kernel was launched, and the seconds that this took. */
+typedef struct KernelTime {
+  int64_t launches;
+  double seconds;
+} KernelTime;
+
+/* Launches that a device keeps: plan-replay.c. */
+typedef struct Recording Recording;
+
+/* What is known of launches that are recorded once and made in one go. */
+typedef struct Replay {
+  Recording *recordings;
+  void *renewed;   /* launches that the device keeps for one time, NULL: none so far */
+  bool impossible; /* the device cannot */
+  bool recording;  /* launches are being kept, */
+  bool follows;    /* and the last thing kept was a launch with none beside it */
+} Replay;
+
+/* How far a plan is, and how its runs end. */
+typedef struct Runner {
+  int64_t first; /* the number of the first step: what was run before, elsewhere */
+  int64_t done;  /* that and the steps run so far */
+  int64_t launches;
+  bool inits_done;
+  bool once_done;       /* what is computed once (Host.once) is as the fields are that it is made of, as far as the plan
+                           knows */
+  bool evaluated;       /* the reductions have been evaluated after the steps done so far, as far as they were due */
+  bool wrong;           /* a reduction found a mistake in the program's values */
+  bool torn;            /* a run was stopped within a step: until the plan begins anew its fields have no values */
+  const Reduction *met; /* whose condition ended this run; NULL none */
+  Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
+  const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
+  bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
+  KernelTime *times;    /* of each kernel; NULL: they are not timed */
+  Replay replay;
+} Runner;
+
+/* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
+ * call, -1: none yet; queued: it need not be called when the device is done with these steps. */
+typedef struct Watch {
+  int64_t every, shown;
+  bool queued;
+  StcWatch fn;
+  void *user;
+  struct Watch *next;
+} Watch;
+
+/* Who is told of what while a plan runs. */
+typedef struct Observers {
+  Watch *watches; /* in order of call */
+  bool (*progress)(void *user, int64_t done, int64_t of);
+  void *progress_user;
+  void (*series)(void *user, const StcReduction *r);
+  void *series_user;
+  void (*probes)(void *user, const StcProbe *row);
+  void *probes_user;
+} Observers;
+
+/* Lists of points and what probes see there: plan-points.c. */
+typedef struct Points {
+  void **coordinates;         /* by launch-time array: its elements if lists take coordinates from it (malloc) */
+  int32_t **index;            /* by list of points: the cells of its field (malloc) */
+  bool lists_filled;          /* since arrays were set */
+  int64_t unseen;             /* what probes saw when fewer steps were done has been handed out, or is on its way: */
+  Stage **sent;               /* by probe: where its series is while the device copies it; NULL: never needed so far */
+  bool no_sending;            /* the device has no memory for these */
+  int64_t sent_from, sent_to; /* the rows there became due after more and at most so many steps; sent_to -1: none are */
+  int64_t shift;              /* steps to add to those for which probes' rows are handed out */
+} Points;
+
+/* A run that nobody waited for yet. On devices without streams `thread` makes it. */
+typedef struct Background {
+  bool pending, threaded;
+  pthread_t thread;
+  atomic_bool ended;
+  int64_t steps, first, launches; /* asked for; the plan's counts before */
+  StcStatus status;
+  StcRunInfo info;
+} Background;
+
+/* plan-late.c: */
+
+/* Closes the sequences whose kernels are late; opens those that save `steps` steps from now enough launches, and has
+ * their kernels compiled. */
+void plan_close_late(StcPlan *p);
+StcStatus plan_open_late(StcPlan *p, int64_t steps);
+/* The first open sequence of the plan's that does not go beyond `left` steps, NULL: there is none. */
+const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
+
+/* plan-run.c: */
+
+/* Runs steps (< 0: the program's) and fills *info; without `wait` it does not wait for the device. */
+StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info);
+/* What a run that began after `first` steps and `launches` launches, and took so many seconds, came to. */
+StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, double seconds);
+/* For a plan whose grid is cut: inits, unless they have been run, and what is to be seen before the first step; the
+ * reductions that are due now, and the watches. */
+StcStatus plan_run_whole_grid(StcPlan *p);
+StcStatus plan_evaluate(StcPlan *p);
+/* How many time tiles to run before the caller hears of it again: twice `count` where the last time all `count` were
+ * run (`ran`) in a twentieth of a second, else `count`. */
+int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
+/* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
+void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
+/* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
+StcStatus plan_see_whole(StcPlan *p);
+/* Reports that the fields have no values because a run was stopped within a step, if so. */
+StcStatus plan_check_torn(StcPlan *p);
+/* Has the plan, whose fields and arrays have been set, go on as if `step` steps were done and reductions evaluated. */
+void plan_begin(StcPlan *p, int64_t step);
+
+/* plan-launch.c: */
+
+/* Runs one sequence and counts its steps. */
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
+/* Runs the `n` launches and swaps at `op`. */
+StcStatus plan_ops(StcPlan *p, int n, const HostOp *op);
+/* Launches kernel `named`, or the one that suits the params better, in the lane of the device. */
+StcStatus plan_launch_in(StcPlan *p, int named, int lane);
+/* Launches what `op` names in the main lane, at the same time as what was launched before it if `beside`. */
+StcStatus plan_launch_op(StcPlan *p, const HostOp *op, bool beside);
+/* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
+void plan_swap(StcPlan *p, int a, int b);
+/* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
+StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
+
+/* plan-init.c: */
+
+/* All that is done before the first step. */
+StcStatus plan_run_inits(StcPlan *p);
+/* Launches what is computed once, unless all that it is made of is sure to be as it was the last time. */
+StcStatus plan_run_once(StcPlan *p);
+
+/* plan-replay.c: */
+
+/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
+ * differ, or it is not worthwhile. */
+StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
+void plan_forget_recordings(StcPlan *p);
+/* Do runs of the sequence differ in nothing but the buffers? */
+bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
+
+/* plan-watch.c: */
+
+/* Is a watch to be called now? */
+bool plan_watch_is_due(const StcPlan *p);
+/* How many steps may be made behind `done` of them until a watch is due: at most `left`. */
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left);
+/* stc_plan_watch; queued: `fn` takes values only in order with launches, so the device need not be done. */
+StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user);
+/* Calls the watches that are due now, if they have not been called yet. */
+StcStatus plan_show(StcPlan *p);
+
+/* plan-async.c: waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. */
+StcStatus plan_join(StcPlan *p);
+
+/* plan-steps.c: */
+
+/* Do the steps of the program depend on their numbers? *what is the word that says so: "step" or "every". */
+bool program_counts_steps(const StcProgram *p, const char **what);
+/* Warns of launch-time arrays indexed by `step` that have too few elements for `steps` more steps. */
+void plan_check_steps(StcPlan *p, int64_t steps);
+/* Notes that another plan of the same run has said so. */
+void plan_warned(StcPlan *p);
+
+/* plan-points.c: */
+
+/* Makes room for lists of points; gives it back. */
+StcStatus plan_make_points(StcPlan *p);
+void plan_free_points(StcPlan *p);
+/* Makes what kernels read of the lists of points, unless it is there. */
+StcStatus plan_fill_lists(StcPlan *p);
+/* Spreads points over the regions of their list, if launch-time array `array` has coordinates: makes its elements at
+ * `data`. False if it has none. */
+bool plan_spread_points(const StcPlan *p, int array, void *data);
+/* Random coordinates that depend on the seed, of points in the region of their list, likewise. */
+bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data);
+/* Hands out what the probes that are due now see of the fields as they are. */
+StcStatus plan_see(StcPlan *p);
+/* Launches what probes see before the first step, unless that has been handed out. */
+StcStatus plan_probe_before(StcPlan *p);
+/* Hands out what probes saw so far. */
+StcStatus plan_drain(StcPlan *p);
+/* Makes room in the series for what probes see in `steps` steps more. A device that can copies the rows that are in the
+ * way while it goes on; they are handed out the next time, or by plan_drain. */
+StcStatus plan_make_room(StcPlan *p, int64_t steps);
+/* How many of `most` times `steps` steps there is room for, 1 at least. */
+int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most);
+/* Gives back the memory for rows on their way. */
+void plan_free_sent(StcPlan *p);
+/* Hands out one row (Binding.probed). */
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
+
+#endif
