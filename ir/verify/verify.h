@@ -1,4 +1,10 @@
-/* ir/verify/verify.h: what the two files of the verifier share. */
+/* ir/verify/verify.h: what the files of the verifier share.
+ *
+ *   verify.c           all rules; those of stencils, reductions, lists of points and probes
+ *   verify-declared.c  those of declarations
+ *   verify-kernel.c    those of kernels and the host part
+ *   verify-code.c      those of the code in all of them
+ */
 #ifndef STC_IR_VERIFY_H
 #define STC_IR_VERIFY_H
 
@@ -37,5 +43,16 @@ void verify_affine(Verifier *v, Loc at, Affine x);
 void verify_box(Verifier *v, Loc at, const Box *b, int rank);
 /* Checks a whole body, which yields values of the `n` types. */
 void verify_body(Verifier *v, const Block *b, const char *what, int n, const Type *types);
+
+/* Sets what messages begin with and where they point if there is no better place. */
+void verify_at(Verifier *v, Loc loc, const char *kind, const char *name);
+/* Checks that `t` is a scalar type. */
+void verify_type(Verifier *v, Type t);
+/* Checks what the module declares; false after an error. */
+bool verify_declared(Verifier *v);
+/* Checks what a sequence launches and swaps. */
+void verify_sequence(Verifier *v, const HostSeq *q);
+/* Checks buffers, kernels and the host part. */
+void verify_kernel_ir(Verifier *v);
 
 #endif
