@@ -3,7 +3,7 @@
  *   what a module is made of   scalars and launch-time arrays, composite types, fields, stencils, checks, lists of
  * points and probes, the host part, reductions, buffers, kernels; at the end Module itself composite.c composite types
  *   outside.c, outside.def     outside rules
- *   module.c                   modules as a whole
+ *   module.c copy.c            modules as a whole
  *   module.c                   kernels and buffers
  */
 #ifndef STC_IR_MODULE_H
@@ -494,9 +494,12 @@ const char *type_text(const Module *m, Type t);
 const Record *record_of(const Module *m, int field);
 const char *declared_name(const Module *m, int field);
 
-/* ---------------------------------------------------------------- modules as a whole: module.c */
+/* ---------------------------------------------------------------- modules as a whole: module.c copy.c */
 
 Module *module_new(Arena *a, const char *name, OpLevel level);
+/* A copy of `m`, whose values are numbered (module_renumber), that passes may change: names, messages and what nothing
+ * changes in place it shares. */
+Module *module_copy(Arena *a, const Module *m);
 /* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
 Module *module_derive(const Module *m, OpLevel level);
 /* Index of the scalar, launch-time array, record, reduction, field, buffer or kernel of that name, or -1. */

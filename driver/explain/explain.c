@@ -123,12 +123,7 @@ static StcStatus bind_scalars(Explanation *e) {
 /* What a step takes at least, and the limits that follow. */
 static StcStatus find_limits(Explanation *e) {
   StcProgram *p = e->program;
-  static const TargetInfo none;
-  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .target = &none, .schedule = &p->schedule};
-  p->w.muted = true;
-  Module *m = program_read(p, &p->w);
-  p->w.muted = false;
-  m = m ? passes_run(&c, NULL, "scalarize,simplify", m) : NULL;
+  Module *m = program_simplified(p);
   if (!m)
     return STC_INPUT;
   e->work = step_work(m, e->scalars);

@@ -2,7 +2,10 @@
  *
  *   context.c       contexts, messages, running out of memory, the version
  *   callers.c       messages in the words of those who call libstc
- *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
+ *   compile.c       a program: text -> stencil IR
+ *   kernels.c       -> passes -> kernel IR
+ *   emit.c          -> artifact, and what goes with it
+ *   facts.c         what is known of a program as it was read
  *   settings.c      what StcOptions say, checked and taken
  *   knobs.c         what they say of the knobs of schedules
  *   budget.c        what programs of very many stencils do without, to compile in seconds
@@ -101,8 +104,8 @@ static inline const char *option_name(const StcContext *c, const char *option, c
   return c->command ? option : member;
 }
 
-/* ---------------------------------------------------------------- programs: compile.c settings.c declared.c
- * describe.c define.c late.c plugin.c grid.c budget.c knobs.c */
+/* ---------------------------------------------------------------- programs: compile.c kernels.c emit.c
+ * facts.c settings.c declared.c describe.c define.c late.c plugin.c grid.c budget.c knobs.c */
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
@@ -175,12 +178,13 @@ struct StcProgram {
   StcOptions options;
   FrontendOptions language;
   Schedule schedule;
-  void **plugins;      /* options.nload handles of what -load-pass named, NULL where it is not open */
-  const Pass **loaded; /* their passes (PassContext.loaded) */
-  Define *defines;     /* options.ndefines of them */
-  Module *module;      /* as read: stencil IR before any pass; kernel IR for a .kir */
-  const char *cut;     /* it is for a part of a grid that is cut along these dimensions; NULL: for the whole one */
-  Module *reference;   /* what ref runs: `module`, with the checks of -fcheck */
+  void **plugins;       /* options.nload handles of what -load-pass named, NULL where it is not open */
+  const Pass **loaded;  /* their passes (PassContext.loaded) */
+  Define *defines;      /* options.ndefines of them */
+  const Module *source; /* as read, once: stencil IR before any pass; kernel IR for a .kir */
+  Module *module;       /* the same, or cut, if it is for a part */
+  const char *cut;      /* it is for a part of a grid that is cut along these dimensions; NULL: for the whole one */
+  Module *reference;    /* what ref runs: `module`, with the checks of -fcheck */
   int ndeclared;
   Declared *declared;
   double frontend_seconds;
@@ -227,9 +231,12 @@ StcStatus plugins_open(StcProgram *p);
 void plugins_close(StcProgram *p);
 /* The program's target (options.march, or the host). NULL after an error. */
 const Target *program_target(StcProgram *p);
-/* The program's source read again into `w`: a module that passes may change. NULL after an error. */
-Module *program_read(StcProgram *p, Workspace *w);
-/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
+/* In `w`, to be changed: the program as read, with the checks that were asked for, and cut, if it is for a part; after
+ * the passes that the options name; simplified, as work is counted in it. NULL after an error. */
+Module *program_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const PassHooks *hooks);
+Module *program_run_passes(StcProgram *p, const TargetInfo *t);
+Module *program_simplified(StcProgram *p);
+/* Copies the program into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
  * of that size, and checks that the kernels fit the target. extra: what plans have beside fields. */
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
                           Compiled *out);

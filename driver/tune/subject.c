@@ -56,10 +56,7 @@ typedef struct WorkArgs {
 static StcStatus work_guarded(void *arg) {
   WorkArgs *a = arg;
   StcProgram *p = a->s->program;
-  static const TargetInfo none;
-  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .target = &none, .schedule = &p->schedule};
-  Module *m = program_read(p, &p->w);
-  m = m ? passes_run(&c, NULL, "scalarize,simplify", m) : NULL;
+  Module *m = program_simplified(p);
   const Const *values = m ? bind_size(a->s, m, a->size) : NULL;
   if (!values)
     return STC_INPUT;

@@ -430,6 +430,64 @@ static void test_deep_nesting(void **state) {
   assert_non_null(strstr(f->messages.s, "blocks are nested more than 200 deep"));
 }
 
+/* Writes over the list `v`. */
+#define WRECK(x, v) ((x)->v ? (void)memset((x)->v, 0, sizeof *(x)->v * (size_t)(x)->n##v) : (void)0)
+
+/* Writes over all of `m` that passes may change, code aside. */
+static void wreck(Module *m) {
+  for (int s = 0; s < m->ninits + m->nstencils; s++) {
+    Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];
+    for (int i = 0; i < st->npieces; i++)
+      WRECK(&st->pieces[i], targets);
+    WRECK(st, targets);
+    WRECK(st, pieces);
+  }
+  for (int k = 0; k < m->nkernels; k++) {
+    WRECK(&m->kernels[k], args);
+    WRECK(&m->kernels[k], arrays);
+  }
+  for (int i = 0; i < m->host.nseqs; i++)
+    WRECK(&m->host.seqs[i], ops);
+  for (int i = 0; i < m->nreductions; i++)
+    WRECK(&m->reductions[i].seq, ops);
+  WRECK(&m->host.init, ops);
+  WRECK(&m->host, seqs);
+  WRECK(m, scalars);
+  WRECK(m, composites);
+  WRECK(m, param_arrays);
+  WRECK(m, fields);
+  WRECK(m, records);
+  WRECK(m, checks);
+  WRECK(m, reductions);
+  WRECK(m, probes);
+  WRECK(m, inits);
+  WRECK(m, stencils);
+  WRECK(m, buffers);
+  WRECK(m, kernels);
+}
+
+/* A copy prints as the original does, and whatever is done to it leaves that as it was. */
+static void test_copy(void **state) {
+  const char *const texts[] = {STENCILS, KERNELS};
+  Fixture *f = *state;
+  for (int i = 0; i < 2; i++) {
+    Module *m = parse(f, texts[i]);
+    module_renumber(m);
+    Module *copy = module_copy(f->arena, m);
+    const char *before = module_print(m);
+    assert_string_equal(module_print(copy), before);
+    for (int k = 0; k < copy->nkernels; k++)
+      for (Op *op = copy->kernels[k].body->first; op; op = op->next)
+        op->code = OP_BARRIER;
+    for (int s = 0; s < copy->nstencils; s++)
+      for (int n = 0; n < copy->stencils[s].npieces; n++)
+        for (Op *op = copy->stencils[s].pieces[n].body->first; op; op = op->next)
+          op->code = OP_BARRIER;
+    wreck(copy);
+    assert_string_equal(module_print(m), before);
+  }
+}
+
 /* A broken module can be printed all the same. */
 static void test_print_broken(void **state) {
   Fixture *f = *state;
@@ -449,7 +507,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_round_trip),   TEST(test_other_locale), TEST(test_layout_is_free), TEST(test_locations),
       TEST(test_const_bits),   TEST(test_const_ints),   TEST(test_const_spelling), TEST(test_errors),
-      TEST(test_every_prefix), TEST(test_deep_nesting), TEST(test_print_broken),
+      TEST(test_every_prefix), TEST(test_deep_nesting), TEST(test_print_broken),   TEST(test_copy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

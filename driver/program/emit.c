@@ -1,0 +1,240 @@
+/* driver/program/emit.c: what a program gives out: IR, artifacts and what goes with them, made when first asked for. */
+#include "driver/artifact/artifact.h"
+#include "driver/artifact/header.h"
+#include "driver/program/program.h"
+
+#include <string.h>
+
+/* What build_artifact hands to its guarded part. */
+typedef struct ArtifactArgs {
+  StcProgram *p;
+  Build *b;
+} ArtifactArgs;
+
+/* Makes the artifact. */
+static StcStatus artifact_guarded(void *arg) {
+  ArtifactArgs *args = arg;
+  StcProgram *p = args->p;
+  Build *b = args->b;
+  CodegenOptions o = program_codegen_options(p, b->code.module, b->code.target);
+  char *bytes;
+  if (!budget_compiler(p->w.diags, b->code.module, target_info(b->code.target)->simt))
+    return STC_INPUT;
+  if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
+    return workspace_obey(&p->w), STC_INTERNAL;
+  char *copy = arena_alloc(p->w.arena, b->size + 1);
+  if (b->size)
+    memcpy(copy, bytes, b->size);
+  b->bytes = copy;
+  return STC_OK;
+}
+
+StcStatus build_artifact(StcProgram *p, Build *b) {
+  ArtifactArgs args = {p, b};
+  return b->bytes ? STC_OK : workspace_guard(&p->w, artifact_guarded, &args);
+}
+
+/* Keeps `text` as the answer to `what`. False if it is NULL. */
+static bool keep_text(StcProgram *p, StcEmit what, const char *text) {
+  p->bytes[what] = text;
+  p->sizes[what] = text ? strlen(text) : 0;
+  return text != NULL;
+}
+
+/* The syntax tree; only a .stn has one. */
+static bool emit_ast(StcProgram *p) {
+  if (p->kind != SOURCE_STN) {
+    context_error(p->w.context, "%s is IR text: a syntax tree is made from a .stn only", p->file);
+    return false;
+  }
+  p->w.muted = true;
+  char *text = frontend_dump_ast(p->w.arena, p->w.diags, p->file, p->text, &p->language);
+  p->w.muted = false;
+  return keep_text(p, STC_EMIT_AST, text);
+}
+
+/* Stencil IR: as read, or after the passes that were asked for. */
+static bool emit_sir(StcProgram *p) {
+  Module *m = p->module;
+  if (p->options.passes) {
+    const Target *t = program_target(p);
+    m = t ? program_run_passes(p, target_info(t)) : NULL;
+  }
+  if (m && m->level != LEVEL_SIR) {
+    context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);
+    return false;
+  }
+  return m && keep_text(p, STC_EMIT_SIR, module_print(m));
+}
+
+/* Kernel IR of the program's own target. */
+static bool emit_kir(StcProgram *p) {
+  Module *m = program_kernels(p);
+  return m && keep_text(p, STC_EMIT_KIR, module_print(m));
+}
+
+/* LLVM IR, assembly or the artifact. */
+static bool emit_code(StcProgram *p, StcEmit what) {
+  Module *m = program_kernels(p);
+  EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
+  char *bytes;
+  size_t size;
+  if (!m)
+    return false;
+  CodegenOptions o = program_codegen_options(p, m, p->target);
+  if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt))
+    return false;
+  atomic_store(&o.working->done, 0);
+  atomic_store(&o.working->of, m->nkernels);
+  bool made = codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size);
+  working_end(o.working);
+  if (!made)
+    return workspace_obey(&p->w), false;
+  char *copy = arena_alloc(p->w.arena, size + 1);
+  if (size)
+    memcpy(copy, bytes, size);
+  p->bytes[what] = copy;
+  p->sizes[what] = size;
+  return true;
+}
+
+/* What stc_program_emit hands to its guarded part. */
+typedef struct EmitArgs {
+  StcProgram *p;
+  StcEmit what;
+  const char *text;
+} EmitArgs;
+
+/* Makes p->bytes[what] if it is not there. */
+static StcStatus emit_guarded(void *arg) {
+  EmitArgs *e = arg;
+  StcProgram *p = e->p;
+  if ((unsigned)e->what > STC_EMIT_OBJ)
+    return context_error(p->w.context, "there is nothing number %d to emit", (int)e->what), STC_USAGE;
+  bool ok = p->bytes[e->what] != NULL;
+  if (!ok)
+    switch (e->what) {
+    case STC_EMIT_AST: ok = emit_ast(p); break;
+    case STC_EMIT_SIR: ok = emit_sir(p); break;
+    case STC_EMIT_KIR: ok = emit_kir(p); break;
+    case STC_EMIT_LLVM:
+    case STC_EMIT_ASM:
+    case STC_EMIT_OBJ: ok = emit_code(p, e->what); break;
+    }
+  return ok ? STC_OK : STC_INPUT;
+}
+
+StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size) {
+  EmitArgs args = {p, what, NULL};
+  StcStatus s = workspace_guard(&p->w, emit_guarded, &args);
+  *bytes = s ? NULL : p->bytes[what];
+  if (size)
+    *size = s ? 0 : p->sizes[what];
+  return s;
+}
+
+/* Has `make` make *text of the program's kernels, NULL after an error. */
+static StcStatus emit_text(StcProgram *p, StcStatus (*make)(void *), const char **text) {
+  EmitArgs args = {p, 0, NULL};
+  StcStatus s = workspace_guard(&p->w, make, &args);
+  *text = args.text;
+  return s;
+}
+
+/* The kernels for an artifact, whose launchers do not know what is to be done once. NULL after an error. */
+static Module *artifact_kernels(StcProgram *p) {
+  Module *m = program_kernels(p);
+  if (!m || !m->host.once.nops)
+    return m;
+  context_error(p->w.context,
+                "%s computes fields once, and again where what these are made of was set (`once`): plans do that, "
+                "launchers of artifacts do not; leave out pass hoist",
+                p->name);
+  return NULL;
+}
+
+/* Makes the manifest. */
+static StcStatus manifest_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = artifact_kernels(e->p);
+  if (!m)
+    return STC_INPUT;
+  e->text = manifest_text(&e->p->w, e->p, m, e->p->target);
+  return STC_OK;
+}
+
+StcStatus stc_program_manifest(StcProgram *p, const char **json) { return emit_text(p, manifest_guarded, json); }
+
+/* Writes the plan. */
+static StcStatus plan_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = program_kernels(e->p);
+  if (!m)
+    return STC_INPUT;
+  if (!e->p->resolved.family)
+    return context_error(e->p->w.context, "there is no plan: the kernels or the passes were given"), STC_USAGE;
+  e->text = plan_text(e->p->w.arena, &e->p->resolved, m->grid.rank);
+  return STC_OK;
+}
+
+StcStatus stc_program_plan(StcProgram *p, const char **text) { return emit_text(p, plan_guarded, text); }
+
+/* Makes the header. */
+static StcStatus header_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = artifact_kernels(e->p);
+  if (!m)
+    return STC_INPUT;
+  bool threads = target_info(e->p->target)->simt;
+  e->text = threads ? launcher_header_text(&e->p->w, e->p, m, e->p->target) : header_text(&e->p->w, e->p, m);
+  return STC_OK;
+}
+
+StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_text(p, header_guarded, text); }
+
+/* Writes the launcher. */
+static StcStatus launcher_guarded(void *arg) {
+  EmitArgs *e = arg;
+  StcProgram *p = e->p;
+  Module *m = artifact_kernels(p);
+  if (!m)
+    return STC_INPUT;
+  e->text = launcher_text(&p->w, p, m, p->target, p->bytes[STC_EMIT_OBJ], p->sizes[STC_EMIT_OBJ]);
+  return STC_OK;
+}
+
+bool program_has_threads(const StcProgram *p) { return target_info(p->target)->simt; }
+
+StcStatus program_launcher(StcProgram *p, const char **text) {
+  const char *bytes;
+  *text = NULL;
+  if (!stc_program_arch(p))
+    return STC_USAGE;
+  if (!program_has_threads(p))
+    return context_error(p->w.context, "-emit=launcher is for GPUs, with -march=nvptx or amdgpu; on the host the "
+                                       "artifact's header has the same functions"),
+           STC_USAGE;
+  StcStatus s = stc_program_emit(p, STC_EMIT_OBJ, &bytes, NULL);
+  return s ? s : emit_text(p, launcher_guarded, text);
+}
+
+StcStatus program_for_host(StcProgram *p, const char *what) {
+  if (!stc_program_arch(p))
+    return STC_USAGE;
+  if (program_has_threads(p))
+    return context_error(p->w.context, "-emit=%s is for -march=host; -emit=launcher makes C functions for GPUs", what),
+           STC_USAGE;
+  return STC_OK;
+}
+
+const char *stc_program_name(const StcProgram *p) { return p->name; }
+
+/* Finds the target under the guard. */
+static StcStatus target_guarded(void *arg) { return program_target(arg) ? STC_OK : STC_USAGE; }
+
+const char *stc_program_suffix(StcProgram *p) {
+  return workspace_guard(&p->w, target_guarded, p) ? NULL : target_suffix(p->target);
+}
+const char *stc_program_arch(StcProgram *p) {
+  return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target);
+}

@@ -1,0 +1,92 @@
+/* ir/copy.c: copies of modules, for passes to change. */
+#include "ir/build.h"
+#include "ir/module.h"
+
+#include <string.h>
+
+/* The `n` elements at `v`, each of `size` bytes, with as much room behind them as ARENA_PUSH counts on. */
+static void *copy_list(Arena *a, const void *v, int n, size_t size) {
+  size_t room = 1;
+  while (room <= (size_t)n)
+    room *= 2;
+  return n ? arena_grow(a, (void *)v, (size_t)n, room, size) : NULL;
+}
+
+/* Has member `list` of `x`, of x->n##list elements, be a list of its own. */
+#define OWN_LIST(a, x, list) ((x)->list = copy_list((a), (x)->list, (x)->n##list, sizeof *(x)->list))
+
+/* Has `*b` be code of its own, if there is any. */
+static void own_code(Arena *a, Block **b) {
+  if (*b)
+    *b = block_clone(a, *b, NULL, NULL);
+}
+
+/* Has all of stencil `st`'s be its own. */
+static void own_stencil(Arena *a, Stencil *st) {
+  OWN_LIST(a, st, targets);
+  OWN_LIST(a, st, pieces);
+  for (int i = 0; i < st->npieces; i++) {
+    OWN_LIST(a, &st->pieces[i], targets);
+    own_code(a, &st->pieces[i].body);
+  }
+}
+
+/* Has all of kernel `k`'s be its own. */
+static void own_kernel(Arena *a, Kernel *k) {
+  OWN_LIST(a, k, multiples);
+  OWN_LIST(a, k, args);
+  OWN_LIST(a, k, arrays);
+  own_code(a, &k->body);
+}
+
+/* Likewise the host part. */
+static void own_host(Arena *a, Host *h) {
+  OWN_LIST(a, &h->init, ops);
+  OWN_LIST(a, &h->once, ops);
+  OWN_LIST(a, h, seqs);
+  for (int i = 0; i < h->nseqs; i++)
+    OWN_LIST(a, &h->seqs[i], ops);
+}
+
+/* Likewise what is declared. */
+static void own_declared(Arena *a, Module *m) {
+  OWN_LIST(a, m, scalars);
+  OWN_LIST(a, m, composites);
+  OWN_LIST(a, m, param_arrays);
+  OWN_LIST(a, m, fields);
+  OWN_LIST(a, m, records);
+  OWN_LIST(a, m, checks);
+  OWN_LIST(a, m, reductions);
+  OWN_LIST(a, m, lists);
+  OWN_LIST(a, m, probes);
+  for (int i = 0; i < m->nscalars; i++)
+    own_code(a, &m->scalars[i].expr);
+  for (int i = 0; i < m->nreductions; i++) {
+    own_code(a, &m->reductions[i].body);
+    own_code(a, &m->reductions[i].stop);
+    OWN_LIST(a, &m->reductions[i].seq, ops);
+  }
+  for (int i = 0; i < m->nprobes; i++) {
+    own_code(a, &m->probes[i].body);
+    OWN_LIST(a, &m->probes[i].seq, ops);
+  }
+}
+
+Module *module_copy(Arena *a, const Module *m) {
+  Module *c = ARENA_NEW(a, Module);
+  *c = *m;
+  c->arena = a;
+  own_declared(a, c);
+  OWN_LIST(a, c, inits);
+  OWN_LIST(a, c, stencils);
+  for (int i = 0; i < c->ninits; i++)
+    own_stencil(a, &c->inits[i]);
+  for (int i = 0; i < c->nstencils; i++)
+    own_stencil(a, &c->stencils[i]);
+  OWN_LIST(a, c, buffers);
+  OWN_LIST(a, c, kernels);
+  for (int i = 0; i < c->nkernels; i++)
+    own_kernel(a, &c->kernels[i]);
+  own_host(a, &c->host);
+  return c;
+}
