@@ -107,7 +107,7 @@ static KnobId find_knob(const Reader *r) {
 
 /* Reads a shape, "8x32": one token of the form of a number. */
 static void read_shape(Reader *r, const char *name, int32_t out[MAX_RANK]) {
-  Token t = reader_next(r);
+  TextToken t = reader_next(r);
   const char *s = t.text;
   for (int d = 0; d < MAX_RANK && t.kind == TOK_NUMBER; d++) {
     char *end;
@@ -130,7 +130,7 @@ static void read_shape(Reader *r, const char *name, int32_t out[MAX_RANK]) {
 
 /* Reads one of the words of knob `id`. */
 static KnobWord read_word(Reader *r, KnobId id) {
-  Token t = reader_next(r);
+  TextToken t = reader_next(r);
   KnobWord found = knob_find_word(id, t.text);
   Str all = {.arena = r->arena};
   for (int i = 1; knob_word(id, i); i++)
@@ -154,7 +154,7 @@ static void read_value(Reader *r, KnobId id, Schedule *p) {
 
 /* Reads a family and its knobs; `whole`: of the plan, else of one of its launches. */
 static void read_tile(Reader *r, bool whole, Schedule *p) {
-  Token word = reader_next(r);
+  TextToken word = reader_next(r);
   int32_t seen = 0;
   p->family = word.kind == TOK_WORD ? family_find(word.text) : FAMILY_NONE;
   if (!p->family || (!whole && p->family == FAMILY_AUTO))

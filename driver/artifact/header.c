@@ -24,7 +24,7 @@ const char *comment_name(Arena *a, const char *name) {
   return s;
 }
 
-const char *header_element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
+const char *header_element(const TextWriter *w, int field) { return c_type(w->m->fields[field].type); }
 
 /* Is `name` among the `n` names? */
 static bool is_taken(const char *const *names, int n, const char *name) {
@@ -43,7 +43,7 @@ static const char *unique(Arena *a, const char *const *names, int n, const char 
 }
 
 /* Names all fields and arrays. Those that are identifiers keep their names. */
-static void choose_names(Writer *w) {
+static void choose_names(TextWriter *w) {
   const Module *m = w->m;
   int n = m->nfields + m->nparam_arrays, plain = 0;
   const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
@@ -70,7 +70,7 @@ bool header_is_given(const Module *m, int b) {
 }
 
 /* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
-static void field_parameters(Writer *w) {
+static void field_parameters(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++)
     if (!w->m->fields[f].temp)
       str_addf(&w->s, ", %s *field_%s", header_element(w, f), w->fields[f]);
@@ -80,7 +80,7 @@ static void field_parameters(Writer *w) {
 }
 
 /* Comment, includes, helpers. */
-static void begin(Writer *w) {
+static void begin(TextWriter *w) {
   str_addf(&w->s,
            "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
            "-fopenmp the tiles of a launch run on all cores.\n",
@@ -101,7 +101,7 @@ static void begin(Writer *w) {
   str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
-void header_helpers(Writer *w) {
+void header_helpers(TextWriter *w) {
   str_addf(&w->s, "%s\n", c_helpers);
   for (int i = 0; i < w->m->nchecks; i++)
     if (w->m->checks[i].covered) {
@@ -111,7 +111,7 @@ void header_helpers(Writer *w) {
 }
 
 /* A prototype for each kernel. */
-static void prototypes(Writer *w) {
+static void prototypes(TextWriter *w) {
   str_add(&w->s, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the "
                  "value of argument i, scratch is aligned to 64. */\n");
   for (int i = 0; i < w->m->nkernels; i++)
@@ -119,7 +119,7 @@ static void prototypes(Writer *w) {
   str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
-void header_params(Writer *w) {
+void header_params(TextWriter *w) {
   const Module *m = w->m;
   str_addf(&w->s,
            "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct "
@@ -134,7 +134,7 @@ void header_params(Writer *w) {
 }
 
 /* The params' defaults, and the computed scalars behind them. */
-static void scalars(Writer *w) {
+static void scalars(TextWriter *w) {
   const Module *m = w->m;
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
@@ -164,7 +164,7 @@ static void scalars(Writer *w) {
 }
 
 /* A condition that the box is not empty, as C text; of a dimension with one point for all params nothing is said. */
-static const char *not_empty(Writer *w, const Box *b) {
+static const char *not_empty(TextWriter *w, const Box *b) {
   Str s = {w->arena, NULL, 0, 0};
   for (int d = 0; d < b->rank; d++) {
     const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
@@ -185,7 +185,7 @@ static const char *escaped(Arena *a, const char *text) {
 }
 
 /* Statements that check the multiples of `k`, if there is nothing else to launch. */
-static void check_multiples(Writer *w, const Kernel *k) {
+static void check_multiples(TextWriter *w, const Kernel *k) {
   for (int i = 0; i < k->nmultiples && !k->instead; i++) {
     Str value = {.arena = w->arena};
     affine_print(&value, w->m, k->multiples[i].value);
@@ -196,7 +196,7 @@ static void check_multiples(Writer *w, const Kernel *k) {
 }
 
 /* Statements that check that the grid has points in every dimension, and not too many to reckon with. */
-static void check_grid(Writer *w) {
+static void check_grid(TextWriter *w) {
   const Box *b = &w->m->grid;
   for (int d = 0; d < b->rank; d++) {
     const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
@@ -214,7 +214,7 @@ static void check_grid(Writer *w) {
 static bool always_fits(Affine x) { return x.n == 0 || (x.n == 1 && x.t[0].coef == 1 && x.c == 0); }
 
 /* Statements that check that the bytes of each field and launch-time array can be counted. */
-static void check_sizes(Writer *w) {
+static void check_sizes(TextWriter *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
     const Box *b = &m->fields[f].box;
@@ -240,7 +240,7 @@ static void check_sizes(Writer *w) {
 }
 
 /* Statements that check that the blocks of kernel `k` can be counted. */
-static void check_blocks(Writer *w, const Kernel *k) {
+static void check_blocks(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     if (!always_fits(k->extent[d]))
       str_addf(&w->s, "  if (%s == INT64_MIN) return \"kernel %s: its extent in dimension %d overflows 64 bits\";\n",
@@ -248,7 +248,7 @@ static void check_blocks(Writer *w, const Kernel *k) {
 }
 
 /* The function that computes the lets and checks the params. */
-static void bind(Writer *w) {
+static void bind(TextWriter *w) {
   const Module *m = w->m;
   str_addf(&w->s,
            "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params "
@@ -276,7 +276,7 @@ static void bind(Writer *w) {
 }
 
 /* Extents and element counts of fields and arrays. */
-static void extents(Writer *w) {
+static void extents(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
     str_addf(&w->s,
@@ -304,7 +304,7 @@ static void extents(Writer *w) {
 }
 
 /* The structure that holds a run's buffers. */
-static void state(Writer *w) {
+static void state(TextWriter *w) {
   str_addf(&w->s,
            "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  "
            "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n",
@@ -315,7 +315,7 @@ static void state(Writer *w) {
   str_addf(&w->s, "} %s_state;\n\n", w->p);
 }
 
-void header_choose(Writer *w, const Kernel *k) {
+void header_choose(TextWriter *w, const Kernel *k) {
   const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
                                  : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
@@ -331,7 +331,7 @@ void header_choose(Writer *w, const Kernel *k) {
 
 /* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last
  * dimension. */
-static void leave_out(Writer *w, const Kernel *k) {
+static void leave_out(TextWriter *w, const Kernel *k) {
   str_add(&w->s, "  total = 1;\n");
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, "  total = stc_area(total, stc_ceildiv(%s, %d));\n",
@@ -343,7 +343,7 @@ static void leave_out(Writer *w, const Kernel *k) {
            k->rank - 1);
 }
 
-void header_arguments(Writer *w, const Kernel *k) {
+void header_arguments(TextWriter *w, const Kernel *k) {
   str_addf(&w->s, "  void *args[%d] = {", k->nargs + 1);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
@@ -358,13 +358,13 @@ void header_arguments(Writer *w, const Kernel *k) {
 }
 
 /* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
-static const char *covered_text(const Writer *w, const Kernel *k, int d) {
+static const char *covered_text(const TextWriter *w, const Kernel *k, int d) {
   const char *all = affine_c_text(w->arena, w->m, k->extent[d], "p->");
   int over = k->over[d];
   return over ? arena_printf(w->arena, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
 }
 
-void header_blocks(Writer *w, const Kernel *k) {
+void header_blocks(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
   if (k->leaves_out)
@@ -373,7 +373,7 @@ void header_blocks(Writer *w, const Kernel *k) {
 }
 
 /* One launch function a kernel. */
-static void launch(Writer *w, const Kernel *k) {
+static void launch(TextWriter *w, const Kernel *k) {
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
   str_addf(&w->s,
            "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
@@ -407,7 +407,7 @@ static void launch(Writer *w, const Kernel *k) {
 }
 
 /* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
-static void launches(Writer *w) {
+static void launches(TextWriter *w) {
   for (int later = 0; later < 2; later++)
     for (int i = 0; i < w->m->nkernels; i++)
       if ((w->m->kernels[i].nmultiples > 0) == later)
@@ -415,7 +415,7 @@ static void launches(Writer *w) {
 }
 
 /* The statements of one sequence, `indent` deep; `state` is the state's address. */
-static void sequence(Writer *w, const HostSeq *q, const char *indent, const char *state) {
+static void sequence(TextWriter *w, const HostSeq *q, const char *indent, const char *state) {
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
     if (op->kind == HOST_LAUNCH && op->after)
@@ -431,7 +431,7 @@ static void sequence(Writer *w, const HostSeq *q, const char *indent, const char
 
 /* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
  * then it is a 0. */
-static void open_array(Writer *w, int b, int array) {
+static void open_array(TextWriter *w, int b, int array) {
   str_addf(
       &w->s,
       "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n",
@@ -439,7 +439,7 @@ static void open_array(Writer *w, int b, int array) {
 }
 
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
-static void open_buffer(Writer *w, int b) {
+static void open_buffer(TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   if (w->gpu) {
     launcher_open_buffer(w, b);
@@ -462,7 +462,7 @@ static void open_buffer(Writer *w, int b) {
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
-static void open_state(Writer *w) {
+static void open_state(TextWriter *w) {
   const Module *m = w->m;
   str_addf(&w->s,
            "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = "
@@ -488,7 +488,7 @@ static bool is_swapped(const Module *m, int b) {
 }
 
 /* Statements that leave the results in the caller's arrays and free the rest. */
-static void close_state(Writer *w) {
+static void close_state(TextWriter *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
     int b = module_field_buffer(m, f, 0);
@@ -513,7 +513,7 @@ static void close_state(Writer *w) {
 }
 
 /* The init function, where there is something to do. */
-static void init(Writer *w) {
+static void init(TextWriter *w) {
   if (w->m->host.init.nops == 0)
     return;
   str_addf(&w->s,
@@ -540,7 +540,7 @@ static void init(Writer *w) {
 
 /* Statements that find `cell`, the number of the cell of list `l` where its point number i is, and leave the function
  * if there is none. */
-static void point_cell(Writer *w, const PointList *l) {
+static void point_cell(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   for (int d = 0; d < m->grid.rank; d++) {
     const char *lo = affine_c_text(w->arena, m, l->box.lo[d], "p->"),
@@ -555,7 +555,7 @@ static void point_cell(Writer *w, const PointList *l) {
 }
 
 /* The function that makes what kernels read of list `l` from the arrays of its coordinates. */
-static void fill_list(Writer *w, const PointList *l) {
+static void fill_list(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   int first = 0;
   str_addf(
@@ -592,7 +592,7 @@ static void fill_list(Writer *w, const PointList *l) {
 }
 
 /* What there is to say about probe `p`, and to do at the start of a run. */
-static void probe_start(Writer *w, const Probe *p) {
+static void probe_start(TextWriter *w, const Probe *p) {
   str_addf(&w->s, "  if (first_step == 0) {\n");
   sequence(w, &p->seq, "    ", "&s");
   str_addf(&w->s,
@@ -603,7 +603,7 @@ static void probe_start(Writer *w, const Probe *p) {
 }
 
 /* The comment that says how the series of probes are to be read. */
-static void about_probes(Writer *w) {
+static void about_probes(TextWriter *w) {
   for (int i = 0; i < w->m->nprobes; i++) {
     const Probe *p = &w->m->probes[i];
     str_addf(
@@ -619,7 +619,7 @@ static void about_probes(Writer *w) {
 /* ---------------------------------------------------------------- reductions */
 
 /* Statements that judge the value of `r`, which is in p->NAME. */
-static void judge(Writer *w, const Reduction *r, const char *name) {
+static void judge(TextWriter *w, const Reduction *r, const char *name) {
   const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
   if (r->kind == REDUCE_FINITE)
     str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name,
@@ -635,7 +635,7 @@ static void judge(Writer *w, const Reduction *r, const char *name) {
 }
 
 /* The function that evaluates the reductions that are due, and the one that says how far it is to the next. */
-static void reductions(Writer *w) {
+static void reductions(TextWriter *w) {
   const Module *m = w->m;
   if (m->nreductions == 0)
     return;
@@ -670,7 +670,7 @@ static void reductions(Writer *w) {
 /* ---------------------------------------------------------------- the time loop */
 
 /* Comment, name and parameters of the run function. */
-static void begin_run(Writer *w) {
+static void begin_run(TextWriter *w) {
   bool reduce = w->m->nreductions > 0;
   str_addf(&w->s,
            "/* Runs `steps` time steps, after `first_step` that were made before.%s */\nstatic inline const char "
@@ -685,7 +685,7 @@ static void begin_run(Writer *w) {
 }
 
 /* Algorithm 5. */
-static void run(Writer *w) {
+static void run(TextWriter *w) {
   const Module *m = w->m;
   bool reduce = m->nreductions > 0;
   about_probes(w);
@@ -719,18 +719,18 @@ static void run(Writer *w) {
   close_state(w);
 }
 
-Writer header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
-  Writer w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL, gpu, NULL};
+TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
+  TextWriter w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL, gpu, NULL};
   choose_names(&w);
   return w;
 }
 
 HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
-  Writer w = header_writer(a, p, m, NULL);
+  TextWriter w = header_writer(a, p, m, NULL);
   return (HeaderNames){w.p, w.fields, w.arrays};
 }
 
-void header_scalars(Writer *w) {
+void header_scalars(TextWriter *w) {
   scalars(w);
   bind(w);
   extents(w);
@@ -741,7 +741,7 @@ void header_scalars(Writer *w) {
       header_fill_weights(w, i);
 }
 
-void header_runs(Writer *w) {
+void header_runs(TextWriter *w) {
   state(w);
   launches(w);
   init(w);
@@ -750,7 +750,7 @@ void header_runs(Writer *w) {
 }
 
 char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
-  Writer w = header_writer(ws->arena, p, m, NULL);
+  TextWriter w = header_writer(ws->arena, p, m, NULL);
   begin(&w);
   prototypes(&w);
   header_params(&w);

@@ -8,7 +8,7 @@
 /* What every part of the text is made from. `p` is the program's name as a C identifier, fields and arrays are the
  * names of fields and launch-time arrays as such. `gpu`: the target of a launcher, NULL for the host's header.
  * `attribute`: what stands before functions that are seen from outside. */
-typedef struct Writer {
+typedef struct TextWriter {
   Str s;
   Arena *arena;
   const StcProgram *program;
@@ -17,61 +17,61 @@ typedef struct Writer {
   const char **fields, **arrays;
   const Target *gpu;
   const char *attribute;
-} Writer;
+} TextWriter;
 
 /* A writer for the program, with all names chosen. */
-Writer header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu);
+TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu);
 
 /* The helpers that later parts call. */
-void header_helpers(Writer *w);
+void header_helpers(TextWriter *w);
 /* The structure of params. */
-void header_params(Writer *w);
+void header_params(TextWriter *w);
 /* All functions that need no kernel: defaults, bind, extents, sizes and lengths, lists of points. */
-void header_scalars(Writer *w);
+void header_scalars(TextWriter *w);
 /* init and run, by way of launch functions. */
-void header_runs(Writer *w);
+void header_runs(TextWriter *w);
 
 /* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
  * is not aligned as it needs, the one launched instead runs. */
-void header_choose(Writer *w, const Kernel *k);
+void header_choose(TextWriter *w, const Kernel *k);
 /* Declares `args`, an array of pointers to the values of the arguments of `k`. */
-void header_arguments(Writer *w, const Kernel *k);
+void header_arguments(TextWriter *w, const Kernel *k);
 /* Statements that count blocks along each dimension. */
-void header_blocks(Writer *w, const Kernel *k);
+void header_blocks(TextWriter *w, const Kernel *k);
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
 bool header_is_given(const Module *m, int b);
 /* The C type of a field's elements. */
-const char *header_element(const Writer *w, int field);
+const char *header_element(const TextWriter *w, int field);
 
 /* ---------------------------------------------------------------- outside.c */
 
 /* Calls `each` for every function that is for callers: the type of its result, what stands behind the program's name
  * and
  * "_", its parameters with types, and the same as arguments. */
-typedef void EachFunction(Writer *w, const char *result, const char *name, const char *parameters,
+typedef void EachFunction(TextWriter *w, const char *result, const char *name, const char *parameters,
                           const char *arguments);
-void header_each_function(Writer *w, EachFunction *each);
+void header_each_function(TextWriter *w, EachFunction *each);
 /* Text by which the functions of `text` go by other names within it, and by their own, as functions that are seen from
  * outside, behind it. `attribute` stands before each. */
-void header_outside(Writer *w, const char *text, const char *attribute);
+void header_outside(TextWriter *w, const char *text, const char *attribute);
 
 /* ---------------------------------------------------------------- weights.c */
 
 /* The function that makes launch-time array number `array`, of role ARRAY_WEIGHTS, of its coordinates; and `each`
  * called for it. */
-void header_fill_weights(Writer *w, int array);
-void header_each_weights(Writer *w, int array, EachFunction *each);
+void header_fill_weights(TextWriter *w, int array);
+void header_each_weights(TextWriter *w, int array, EachFunction *each);
 
 /* ---------------------------------------------------------------- launcher.c */
 
 /* The launch function of `k`. */
-void launcher_launch(Writer *w, const Kernel *k, int number);
+void launcher_launch(TextWriter *w, const Kernel *k, int number);
 /* Statements that give buffer `b` its memory. */
-void launcher_open_buffer(Writer *w, int b);
+void launcher_open_buffer(TextWriter *w, int b);
 /* Statements that leave what is in buffer `b` with the caller. `settle`: swaps may have moved it. */
-void launcher_close_buffer(Writer *w, int b, bool settle);
+void launcher_close_buffer(TextWriter *w, int b, bool settle);
 /* Statements that clear field `f` on the device. */
-void launcher_clear(Writer *w, int f);
+void launcher_clear(TextWriter *w, int f);
 /* The text that is the same for all programs: what is called of CUDA's driver and of HIP's runtime, and what is made of
  * that. */
 extern const char launcher_cuda[], launcher_hip[], launcher_common[];

@@ -7,19 +7,19 @@
 #include <string.h>
 
 /* Does the launcher call HIP? */
-static bool is_hip(const Writer *w) { return strcmp(target_arch(w->gpu), "amdgpu") == 0; }
+static bool is_hip(const TextWriter *w) { return strcmp(target_arch(w->gpu), "amdgpu") == 0; }
 
 /* ---------------------------------------------------------------- memory */
 
 /* The caller's array that buffer `b` is, as the name of a parameter. */
-static const char *given_name(const Writer *w, int b) {
+static const char *given_name(const TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   return buffer->kind == BUFFER_PARAM ? arena_printf(w->arena, "array_%s", w->arrays[buffer->field])
                                       : arena_printf(w->arena, "field_%s", w->fields[buffer->field]);
 }
 
 /* The bytes of buffer `b`, as C text. */
-static const char *bytes_text(const Writer *w, int b) {
+static const char *bytes_text(const TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   const char *type = c_type(buffer_type(w->m, b));
   if (buffer->kind == BUFFER_PARAM)
@@ -31,7 +31,7 @@ static const char *bytes_text(const Writer *w, int b) {
 
 /* The bytes that kernels may read of it: those of a field without points count each empty dimension as one, an empty
  * array has an element. */
-static const char *room_text(Writer *w, int b) {
+static const char *room_text(TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   const char *type = c_type(buffer_type(w->m, b));
   Str s = {w->arena, NULL, 0, 0};
@@ -46,7 +46,7 @@ static const char *room_text(Writer *w, int b) {
   return s.s;
 }
 
-void launcher_open_buffer(Writer *w, int b) {
+void launcher_open_buffer(TextWriter *w, int b) {
   const char *room = room_text(w, b);
   if (header_is_given(w->m, b))
     str_addf(&w->s, "  if (!e) e = stc_gpu_take(&%s_gpu.gpu, %d, %s, %s, %s, &s.buffer[%d], &s.home[%d]);\n", w->p, b,
@@ -55,7 +55,7 @@ void launcher_open_buffer(Writer *w, int b) {
     str_addf(&w->s, "  if (!e) e = stc_gpu_own(&%s_gpu.gpu, %d, %s, &s.buffer[%d]);\n", w->p, b, room, b);
 }
 
-void launcher_close_buffer(Writer *w, int b, bool settle) {
+void launcher_close_buffer(TextWriter *w, int b, bool settle) {
   const Module *m = w->m;
   const Buffer *buffer = &m->buffers[b];
   const char *bytes = bytes_text(w, b);
@@ -69,7 +69,7 @@ void launcher_close_buffer(Writer *w, int b, bool settle) {
              bytes, b);
 }
 
-void launcher_clear(Writer *w, int f) {
+void launcher_clear(TextWriter *w, int f) {
   int b = module_field_buffer(w->m, f, 0);
   if (b >= 0)
     str_addf(&w->s,
@@ -81,7 +81,7 @@ void launcher_clear(Writer *w, int f) {
 /* ---------------------------------------------------------------- launches */
 
 /* "{8, 8, 4, 1}": the bytes of each argument. */
-static const char *argument_sizes(const Writer *w, const Kernel *k) {
+static const char *argument_sizes(const TextWriter *w, const Kernel *k) {
   Str s = {w->arena, NULL, 0, 0};
   str_add(&s, "{");
   for (int i = 0; i < k->nargs; i++)
@@ -90,7 +90,7 @@ static const char *argument_sizes(const Writer *w, const Kernel *k) {
   return s.s;
 }
 
-void launcher_launch(Writer *w, const Kernel *k, int number) {
+void launcher_launch(TextWriter *w, const Kernel *k, int number) {
   const TargetInfo *t = target_info(w->gpu);
   int64_t block[3] = {1, 1, 1};
   str_addf(&w->s,
@@ -123,7 +123,7 @@ void launcher_launch(Writer *w, const Kernel *k, int number) {
 /* ---------------------------------------------------------------- the artifact */
 
 /* PTX as a string, a line each; other bytes as numbers. */
-static void artifact(Writer *w, const char *bytes, size_t size) {
+static void artifact(TextWriter *w, const char *bytes, size_t size) {
   str_addf(&w->s, "/* The kernels, for %s. */\n", target_info(w->gpu)->cpu);
   if (is_hip(w)) {
     str_addf(&w->s, "static const unsigned char %s_artifact[] __attribute__((aligned(4096))) = {", w->p);
@@ -142,7 +142,7 @@ static void artifact(Writer *w, const char *bytes, size_t size) {
 }
 
 /* What a thread has, and the functions that are about that alone. */
-static void device(Writer *w) {
+static void device(TextWriter *w) {
   const Module *m = w->m;
   int n = m->nkernels ? m->nkernels : 1;
   str_addf(&w->s,
@@ -180,7 +180,7 @@ static void device(Writer *w) {
 /* ---------------------------------------------------------------- the file */
 
 /* What callers should know. `file` is what this is: the launcher or its header. */
-static void about(Writer *w, const char *file) {
+static void about(TextWriter *w, const char *file) {
   const char *p = w->p;
   str_addf(&w->s, "/* The stencil program %s on %s GPUs (%s), as C functions: %s. Made by stc %s.\n *\n",
            comment_name(w->arena, w->program->name), is_hip(w) ? "AMD" : "NVIDIA", target_info(w->gpu)->cpu, file,
@@ -204,7 +204,7 @@ static void about(Writer *w, const char *file) {
 
 char *launcher_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t, const char *bytes,
                     size_t size) {
-  Writer w = header_writer(ws->arena, p, m, t), body = w;
+  TextWriter w = header_writer(ws->arena, p, m, t), body = w;
   about(&w, is_hip(&w) ? "link with -lamdhip64 -lm" : "link with -lcuda -lm");
   str_add(&w.s, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
                 "<stdlib.h>\n#include <string.h>\n\n");
@@ -220,13 +220,14 @@ char *launcher_text(Workspace *ws, const StcProgram *p, const Module *m, const T
 }
 
 /* The prototype of a function. */
-static void prototype(Writer *w, const char *result, const char *name, const char *parameters, const char *arguments) {
+static void prototype(TextWriter *w, const char *result, const char *name, const char *parameters,
+                      const char *arguments) {
   (void)arguments;
   str_addf(&w->s, "%s %s_%s(%s);\n", result, w->p, name, parameters);
 }
 
 char *launcher_header_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
-  Writer w = header_writer(ws->arena, p, m, t);
+  TextWriter w = header_writer(ws->arena, p, m, t);
   about(&w, "the functions of the C file that -emit=launcher makes");
   str_addf(&w.s,
            "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef "

@@ -14,12 +14,12 @@
 enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6, SCHEMA_WITH_WEIGHTS = 7 };
 
 /* What every part of the manifest is made from. */
-typedef struct Writer {
+typedef struct ManifestWriter {
   Arena *arena;
   const StcProgram *program;
   const Module *m;
   const Target *target;
-} Writer;
+} ManifestWriter;
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
   return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
@@ -46,14 +46,14 @@ static json_t *constant(Const c, Type t) {
 }
 
 /* The text of a bound: "N - 2". */
-static const char *affine_text(const Writer *w, Affine x) {
+static const char *affine_text(const ManifestWriter *w, Affine x) {
   Str s = {w->arena, NULL, 0, 0};
   affine_print(&s, w->m, x);
   return s.s;
 }
 
 /* A bound: its text and its terms. */
-static json_t *affine(const Writer *w, Affine x) {
+static json_t *affine(const ManifestWriter *w, Affine x) {
   json_t *o = json_object(), *terms = json_array();
   for (int i = 0; i < x.n; i++) {
     json_t *t = json_object();
@@ -68,16 +68,16 @@ static json_t *affine(const Writer *w, Affine x) {
 }
 
 /* The number of points of `b` along dimension d. */
-static Affine extent(const Writer *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
+static Affine extent(const ManifestWriter *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
 
 /* How long field `f` is in memory along dimension d: a row has its pitch. */
-static Affine memory_extent(const Writer *w, const Field *f, int d) {
+static Affine memory_extent(const ManifestWriter *w, const Field *f, int d) {
   bool row = d == f->box.rank - 1 && f->pitch;
   return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
 }
 
 /* A box: lower and upper bounds, both inclusive. */
-static json_t *box(const Writer *w, const Box *b) {
+static json_t *box(const ManifestWriter *w, const Box *b) {
   json_t *o = json_object(), *lo = json_array(), *hi = json_array();
   for (int d = 0; d < b->rank; d++) {
     json_array_append_new(lo, affine(w, b->lo[d]));
@@ -90,7 +90,7 @@ static json_t *box(const Writer *w, const Box *b) {
 
 /* The grid's region, and what the program says of distances: for each dimension the name of the scalar that is the
  * distance of two points, or of the array of their coordinates; of the scalar that is the time step. */
-static json_t *whole_grid(const Writer *w) {
+static json_t *whole_grid(const ManifestWriter *w) {
   const Module *m = w->m;
   const Metric *x = &m->metric;
   json_t *o = box(w, &m->grid), *list = json_array();
@@ -119,7 +119,7 @@ static int place(const Block *b, const Value *v) {
 }
 
 /* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
-static json_t *expression(const Writer *w, const Block *b) {
+static json_t *expression(const ManifestWriter *w, const Block *b) {
   json_t *list = json_array();
   for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
     json_t *o = json_object(), *args = json_array();
@@ -140,7 +140,7 @@ static json_t *expression(const Writer *w, const Block *b) {
 /* ---------------------------------------------------------------- declarations */
 
 /* Params and lets, in the order in which they are to be computed. */
-static json_t *scalars(const Writer *w) {
+static json_t *scalars(const ManifestWriter *w) {
   const Module *m = w->m;
   Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
   bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
@@ -162,7 +162,7 @@ static json_t *scalars(const Writer *w) {
 }
 
 /* Distance in elements between neighbours along dimension d, as text. */
-static const char *stride_text(const Writer *w, const Field *f, int d) {
+static const char *stride_text(const ManifestWriter *w, const Field *f, int d) {
   Str s = {w->arena, NULL, 0, 0};
   for (int e = d + 1; e < f->box.rank; e++)
     str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, memory_extent(w, f, e)));
@@ -170,7 +170,7 @@ static const char *stride_text(const Writer *w, const Field *f, int d) {
 }
 
 /* The strides of field `f`, in elements. */
-static json_t *strides(const Writer *w, const Field *f) {
+static json_t *strides(const ManifestWriter *w, const Field *f) {
   json_t *list = json_array();
   for (int d = 0; d < f->box.rank; d++)
     json_array_append_new(list, json_string(stride_text(w, f, d)));
@@ -181,7 +181,7 @@ static json_t *strides(const Writer *w, const Field *f) {
 static const char *rule_name(OutsideRule r) { return r == OUTSIDE_CONST ? "constant" : outside_name(r); }
 
 /* When a field of a part of a grid is exchanged, into its object `o`. */
-static void set_exchange(const Writer *w, const Field *f, json_t *o) {
+static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
   set(o, "exchange", json_string(when[f->exchange]));
   set(o, "whole", box(w, f->whole));
@@ -189,7 +189,7 @@ static void set_exchange(const Writer *w, const Field *f, json_t *o) {
 }
 
 /* The part of a grid that the module is for. */
-static json_t *part(const Writer *w, const GridPart *p) {
+static json_t *part(const ManifestWriter *w, const GridPart *p) {
   json_t *o = json_object(), *lo = json_array(), *hi = json_array();
   for (int d = 0; d < p->own.rank; d++) {
     json_array_append_new(lo, json_integer(p->reach.lo[d]));
@@ -205,7 +205,7 @@ static json_t *part(const Writer *w, const GridPart *p) {
 }
 
 /* Field number `i`. */
-static json_t *field(const Writer *w, int i, bool has_init) {
+static json_t *field(const ManifestWriter *w, int i, bool has_init) {
   const Module *m = w->m;
   const Field *f = &m->fields[i];
   const Record *r = record_of(m, i);
@@ -241,7 +241,7 @@ static json_t *field(const Writer *w, int i, bool has_init) {
 }
 
 /* All fields. */
-static json_t *fields(const Writer *w) {
+static json_t *fields(const ManifestWriter *w) {
   json_t *list = json_array();
   bool *init = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, init);
@@ -251,7 +251,7 @@ static json_t *fields(const Writer *w) {
 }
 
 /* The fields of vectors and structs that were taken apart. */
-static json_t *records(const Writer *w) {
+static json_t *records(const ManifestWriter *w) {
   const StcProgram *p = w->program;
   json_t *list = json_array();
   for (int i = 0; i < p->ndeclared; i++) {
@@ -278,7 +278,7 @@ static json_t *records(const Writer *w) {
 }
 
 /* The structs that types name, members in order. */
-static json_t *structs(const Writer *w) {
+static json_t *structs(const ManifestWriter *w) {
   const Module *m = w->m;
   json_t *list = json_array();
   for (int i = 0; i < m->ncomposites; i++) {
@@ -297,7 +297,7 @@ static json_t *structs(const Writer *w) {
 }
 
 /* The launch-time arrays. */
-static json_t *arrays(const Writer *w) {
+static json_t *arrays(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     const ParamArray *p = &w->m->param_arrays[i];
@@ -318,7 +318,7 @@ static json_t *arrays(const Writer *w) {
 }
 
 /* The bytes of a buffer as text. */
-static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
+static const char *bytes_text(const ManifestWriter *w, const Buffer *b, int size) {
   Str s = {w->arena, NULL, 0, 0};
   if (b->kind == BUFFER_SCRATCH) {
     str_addf(&s, "%d * %lld", size, (long long)b->cells);
@@ -334,7 +334,7 @@ static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
 }
 
 /* All buffers that the launcher allocates. */
-static json_t *buffers(const Writer *w) {
+static json_t *buffers(const ManifestWriter *w) {
   static const char *const kinds[] = {"field", "array", "scratch"};
   json_t *list = json_array();
   const int64_t *alignments = buffer_alignments(w->m);
@@ -364,7 +364,7 @@ static json_t *buffers(const Writer *w) {
 }
 
 /* Sets in `o` that regions must hold all points that another one's come to by an outside rule. */
-static void set_covered(const Writer *w, json_t *o, const Covered *c) {
+static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   Str s = {.arena = w->arena};
   json_t *x = json_object(), *by = json_array();
   covered_print(&s, w->m, c);
@@ -380,7 +380,7 @@ static void set_covered(const Writer *w, json_t *o, const Covered *c) {
 
 /* What must hold of the params: value >= 0, or that regions cover another, unless one of the regions in unless_empty is
  * empty. */
-static json_t *checks(const Writer *w) {
+static json_t *checks(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nchecks; i++) {
     const Check *c = &w->m->checks[i];
@@ -409,7 +409,7 @@ static const char *access_name(const KArg *a) {
 }
 
 /* One argument of `k`; *offset is where the next one may begin in the kernarg segment. */
-static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t *offset) {
+static json_t *argument(const ManifestWriter *w, const Kernel *k, const KArg *a, size_t *offset) {
   static const char *const kinds[] = {"buffer", "scalar", "step"};
   const Module *m = w->m;
   json_t *o = json_object();
@@ -440,7 +440,7 @@ static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t 
 }
 
 /* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside, as text. */
-static const char *blocks_text(const Writer *w, Affine extent, int32_t over, int32_t tile) {
+static const char *blocks_text(const ManifestWriter *w, Affine extent, int32_t over, int32_t tile) {
   if (over)
     return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", affine_text(w, extent), (int)over,
                         affine_text(w, extent), (int)tile);
@@ -448,7 +448,7 @@ static const char *blocks_text(const Writer *w, Affine extent, int32_t over, int
 }
 
 /* The number of all blocks of the hollow kernel `k`, as text. */
-static const char *hollow_text(const Writer *w, const Kernel *k) {
+static const char *hollow_text(const ManifestWriter *w, const Kernel *k) {
   Str all = {.arena = w->arena}, hole = {.arena = w->arena};
   for (int d = 0; d < k->rank; d++) {
     str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->over[d], k->tile[d]));
@@ -458,7 +458,7 @@ static const char *hollow_text(const Writer *w, const Kernel *k) {
 }
 
 /* The grid along one dimension. */
-static json_t *grid(const Writer *w, const Kernel *k, int d) {
+static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   static const char *const axes[] = {"x", "y", "z"};
   json_t *o = json_object();
   set(o, "dimension", json_integer(d));
@@ -486,7 +486,7 @@ static json_t *block(const Kernel *k) {
 }
 
 /* Sets in `o` under which params `k` may be launched, and what is launched under others. */
-static void set_multiples(const Writer *w, const Kernel *k, json_t *o) {
+static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
   json_t *list = json_array();
   for (int i = 0; i < k->nmultiples; i++) {
     const Multiple *x = &k->multiples[i];
@@ -503,7 +503,7 @@ static void set_multiples(const Writer *w, const Kernel *k, json_t *o) {
 }
 
 /* One kernel. */
-static json_t *kernel(const Writer *w, const Kernel *k) {
+static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
   json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
   size_t offset = 0;
   int64_t fixed, given;
@@ -530,7 +530,7 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
 }
 
 /* All kernels. */
-static json_t *kernels(const Writer *w) {
+static json_t *kernels(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nkernels; i++)
     json_array_append_new(list, kernel(w, &w->m->kernels[i]));
@@ -540,7 +540,7 @@ static json_t *kernels(const Writer *w) {
 /* ---------------------------------------------------------------- the host part */
 
 /* A sequence of launches and swaps. */
-static json_t *sequence(const Writer *w, const HostSeq *s) {
+static json_t *sequence(const ManifestWriter *w, const HostSeq *s) {
   json_t *o = json_object(), *ops = json_array();
   for (int i = 0; i < s->nops; i++) {
     json_t *op = json_object();
@@ -563,7 +563,7 @@ static json_t *sequence(const Writer *w, const HostSeq *s) {
 enum { LONGEST_FORMULA = 2000 };
 
 /* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
-static void add_formula(const Writer *w, Str *s, const Value *v) {
+static void add_formula(const ManifestWriter *w, Str *s, const Value *v) {
   const Op *op = v->def;
   if (s->n > LONGEST_FORMULA) {
     str_add(s, "...");
@@ -583,14 +583,14 @@ static void add_formula(const Writer *w, Str *s, const Value *v) {
 }
 
 /* The text of what `b` yields. */
-static json_t *formula(const Writer *w, const Block *b) {
+static json_t *formula(const ManifestWriter *w, const Block *b) {
   Str s = {w->arena, NULL, 0, 0};
   add_formula(w, &s, b->last->operands[0]);
   return json_string(s.s);
 }
 
 /* What is evaluated between sequences. */
-static json_t *reductions(const Writer *w) {
+static json_t *reductions(const ManifestWriter *w) {
   static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
   const Module *m = w->m;
   json_t *list = json_array();
@@ -621,7 +621,7 @@ static json_t *reductions(const Writer *w) {
 }
 
 /* The lists of points. */
-static json_t *lists(const Writer *w) {
+static json_t *lists(const ManifestWriter *w) {
   const Module *m = w->m;
   json_t *list = json_array();
   for (int i = 0; i < m->nlists; i++) {
@@ -643,7 +643,7 @@ static json_t *lists(const Writer *w) {
 }
 
 /* What is seen at points. */
-static json_t *probes(const Writer *w) {
+static json_t *probes(const ManifestWriter *w) {
   const Module *m = w->m;
   json_t *list = json_array();
   for (int i = 0; i < m->nprobes; i++) {
@@ -665,7 +665,7 @@ static json_t *probes(const Writer *w) {
 }
 
 /* Init and the sequences of the time loop. */
-static json_t *host(const Writer *w) {
+static json_t *host(const ManifestWriter *w) {
   json_t *o = json_object(), *list = json_array();
   for (int i = 0; i < w->m->host.nseqs; i++)
     json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
@@ -678,7 +678,7 @@ static json_t *host(const Writer *w) {
 }
 
 /* The target and what the artifact is. */
-static json_t *target(const Writer *w) {
+static json_t *target(const ManifestWriter *w) {
   json_t *o = json_object();
   set(o, "arch", json_string(target_arch(w->target)));
   set(o, "cpu", json_string(target_info(w->target)->cpu));
@@ -716,7 +716,7 @@ static uint32_t checksum(const char *text) {
 }
 
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
-  Writer w = {ws->arena, p, m, t};
+  ManifestWriter w = {ws->arena, p, m, t};
   json_t *o = json_object();
   set(o, "schema", json_string("stc-manifest"));
   set(o, "schema_version", json_integer(schema_version(m)));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The fields and arrays as parameters (with types) or as arguments. */
-static const char *arrays_text(Writer *w, bool types) {
+static const char *arrays_text(TextWriter *w, bool types) {
   const Module *m = w->m;
   Str s = {w->arena, NULL, 0, 0};
   str_add(&s, "");
@@ -20,7 +20,7 @@ static const char *arrays_text(Writer *w, bool types) {
 }
 
 /* The function that fills list `l` of points. */
-static void each_list(Writer *w, const PointList *l, EachFunction *each) {
+static void each_list(TextWriter *w, const PointList *l, EachFunction *each) {
   const Module *m = w->m;
   Str parameters = {w->arena, NULL, 0, 0}, arguments = {w->arena, NULL, 0, 0};
   str_addf(&parameters, "const %s_params *p, int32_t *field_%s", w->p, w->fields[l->field]);
@@ -38,13 +38,13 @@ static void each_list(Writer *w, const PointList *l, EachFunction *each) {
 }
 
 /* The functions that only a launcher has. */
-static void each_of_gpu(Writer *w, EachFunction *each) {
+static void each_of_gpu(TextWriter *w, EachFunction *each) {
   each(w, "const char *", "device", "int index", "index");
   each(w, "const char *", "stream", "void *stream", "stream");
   each(w, "void", "close", "void", "");
 }
 
-void header_each_function(Writer *w, EachFunction *each) {
+void header_each_function(TextWriter *w, EachFunction *each) {
   Arena *a = w->arena;
   const Module *m = w->m;
   const char *constant = arena_printf(a, "const %s_params *p", w->p);
@@ -74,27 +74,27 @@ void header_each_function(Writer *w, EachFunction *each) {
 }
 
 /* Has the text call a function of its own by another name. */
-static void rename_function(Writer *w, const char *result, const char *name, const char *parameters,
+static void rename_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                             const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   str_addf(&w->s, "#define %s_%s inline_%s_%s\n", w->p, name, w->p, name);
 }
 
 /* And callers by the usual one. */
-static void restore_function(Writer *w, const char *result, const char *name, const char *parameters,
+static void restore_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   str_addf(&w->s, "#undef %s_%s\n", w->p, name);
 }
 
 /* A function that is seen from outside. */
-static void outside_function(Writer *w, const char *result, const char *name, const char *parameters,
+static void outside_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
   str_addf(&w->s, "%s%s %s_%s(%s) { %sinline_%s_%s(%s); }\n", w->attribute, result, w->p, name, parameters,
            strcmp(result, "void") == 0 ? "" : "return ", w->p, name, arguments);
 }
 
-void header_outside(Writer *w, const char *text, const char *attribute) {
+void header_outside(TextWriter *w, const char *text, const char *attribute) {
   header_each_function(w, rename_function);
   str_add(&w->s, text);
   header_each_function(w, restore_function);

@@ -17,7 +17,7 @@
 extern char **environ;
 
 /* Names a function in the linker's list of what is seen. */
-static void name_function(Writer *w, const char *result, const char *name, const char *parameters,
+static void name_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                           const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   str_addf(&w->s, "%s_%s; ", w->p, name);
@@ -25,7 +25,7 @@ static void name_function(Writer *w, const char *result, const char *name, const
 
 /* That list. Kernels are in it for C programs with the header, whose functions call them. */
 static const char *script_text(StcProgram *p) {
-  Writer w = header_writer(p->w.arena, p, p->kernels, NULL);
+  TextWriter w = header_writer(p->w.arena, p, p->kernels, NULL);
   str_add(&w.s, "{ global: ");
   header_each_function(&w, name_function);
   for (int i = 0; i < w.m->nkernels; i++)
@@ -36,7 +36,7 @@ static const char *script_text(StcProgram *p) {
 
 /* The C source: the header's functions for callers outside. */
 static const char *source_text(StcProgram *p, const char *header) {
-  Writer w = header_writer(p->w.arena, p, p->kernels, NULL);
+  TextWriter w = header_writer(p->w.arena, p, p->kernels, NULL);
   header_outside(&w, header, "__attribute__((visibility(\"default\"))) ");
   return w.s.s;
 }

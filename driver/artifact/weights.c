@@ -4,7 +4,7 @@
 #include "driver/artifact/header.h"
 
 /* The function that gives coordinate number i of the n of array `z` that the weights `name` are made of. */
-static void coordinate(Writer *w, const char *name, const char *z, const char *type) {
+static void coordinate(TextWriter *w, const char *name, const char *z, const char *type) {
   str_addf(&w->s,
            "static inline double %s_place_%s(const %s *array_%s, int64_t n, int64_t i) {\n"
            "  double sum = 0, sign = 1;\n  if (n == 1) return (double)array_%s[0] + (double)i;\n"
@@ -14,7 +14,7 @@ static void coordinate(Writer *w, const char *name, const char *z, const char *t
 }
 
 /* The statements that say where the n coordinates array_Z do not rise. */
-static void check_rising(Writer *w, const char *z) {
+static void check_rising(TextWriter *w, const char *z) {
   str_addf(&w->s,
            "  for (i = 0; i < n; i++)\n"
            "    if (!((double)array_%s[i] - (double)array_%s[i] == 0) || (i && !(array_%s[i] > array_%s[i - 1])))\n"
@@ -24,7 +24,7 @@ static void check_rising(Writer *w, const char *z) {
 
 /* The statements that find x[j], how far the points of the weights `name` are from point i, among the n coordinates
  * array_Z. */
-static void distances(Writer *w, const ParamArray *a, const char *name, const char *z) {
+static void distances(TextWriter *w, const ParamArray *a, const char *name, const char *z) {
   str_addf(&w->s, "    const double here = %s_place_%s(array_%s, n, i);\n    for (j = 0; j < %d; j++) {\n", w->p, name,
            z, (int)a->points);
   if (a->side)
@@ -35,7 +35,7 @@ static void distances(Writer *w, const ParamArray *a, const char *name, const ch
 }
 
 /* The statements that make the weights w[j][k] of the distances x[j], and put them into array `name`. */
-static void recurrence(Writer *w, const ParamArray *a, const char *name) {
+static void recurrence(TextWriter *w, const ParamArray *a, const char *name) {
   int n = a->derivative, count = a->points;
   str_addf(&w->s,
            "      for (k = 0; k <= %d; k++) w[j][k] = j == 0 && k == 0;\n    }\n    for (j = 1; j < %d; j++) {\n"
@@ -48,7 +48,7 @@ static void recurrence(Writer *w, const ParamArray *a, const char *name) {
            n, count, n, n, count, name, (int)a->beyond, count, c_type(a->type), n);
 }
 
-void header_fill_weights(Writer *w, int array) {
+void header_fill_weights(TextWriter *w, int array) {
   const ParamArray *a = &w->m->param_arrays[array];
   const char *z = w->arrays[a->from], *name = w->arrays[array], *type = c_type(w->m->param_arrays[a->from].type);
   coordinate(w, name, z, type);
@@ -74,7 +74,7 @@ void header_fill_weights(Writer *w, int array) {
   str_add(&w->s, "  }\n  return NULL;\n}\n\n");
 }
 
-void header_each_weights(Writer *w, int array, EachFunction *each) {
+void header_each_weights(TextWriter *w, int array, EachFunction *each) {
   const ParamArray *a = &w->m->param_arrays[array];
   const char *z = w->arrays[a->from], *name = w->arrays[array];
   each(w, "const char *", arena_printf(w->arena, "fill_%s", name),

@@ -28,7 +28,7 @@ static StcStatus add_run(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* One component on part `part`: what `m` says. */
-static StcStatus move_part(const Job *j, const PartPlan *part, Place at, const char *path, Moving *m) {
+static StcStatus move_part(const Job *j, const PartPlan *part, FieldPlace at, const char *path, Moving *m) {
   StcPlan *q = part->plan;
   StcFieldInfo f;
   int field = stc_program_find_field(q->program, j->program->declared[at.field].name);
@@ -55,7 +55,7 @@ static StcStatus move_part(const Job *j, const PartPlan *part, Place at, const c
 }
 
 /* The same on all parts of this rank. */
-static StcStatus move_parts(const Job *j, Place at, const char *path, Moving *m) {
+static StcStatus move_parts(const Job *j, FieldPlace at, const char *path, Moving *m) {
   const Split *split = j->plan->split;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++)
@@ -160,7 +160,7 @@ StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
 
 /* ---------------------------------------------------------------- reading */
 
-StcStatus checkpoint_read_parts(const Job *j, const char *path, Place at, int64_t place, uint64_t *sum) {
+StcStatus checkpoint_read_parts(const Job *j, const char *path, FieldPlace at, int64_t place, uint64_t *sum) {
   Moving m = {.file = {.fd = open(path, O_RDONLY | O_CLOEXEC), .at = place}};
   StcStatus s = STC_OK;
   if (m.file.fd < 0)

@@ -34,7 +34,7 @@ bool hdf5_put_params(hid_t file, const char *group, const Facts *f);
 enum { MAX_DIMS = 16 };
 /* An array of the file. */
 typedef struct Dataset {
-  Part part;
+  FieldPart part;
   hid_t set, type;
   int rank;
   hsize_t shape[MAX_DIMS]; /* with that of one step in front */
@@ -121,7 +121,7 @@ StcStatus checkpoint_end(Writer *w, const char *part, StcStatus s);
 /* checkpoint-parts.c, where no rank has the whole grid: sets what this rank's parts have of a component whose values
  * are at byte `place` of the file, *sum: what their own points add to the checksum. Have all `n` fields, all ranks
  * together, the right ones? Else *which has not. */
-StcStatus checkpoint_read_parts(const Job *j, const char *path, Place at, int64_t place, uint64_t *sum);
+StcStatus checkpoint_read_parts(const Job *j, const char *path, FieldPlace at, int64_t place, uint64_t *sum);
 bool checkpoint_same_sums(const Job *j, int n, const uint64_t *mine, const uint64_t *want, int *which);
 
 #endif

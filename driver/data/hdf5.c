@@ -27,7 +27,7 @@ typedef struct Hdf5 {
   int naxes, narrays;
   Axis *axes;
   Dataset *arrays;
-  Part *parts;
+  FieldPart *parts;
   void *room;
   int64_t nsteps, capacity, *steps; /* malloc */
   int64_t at;                       /* the place of the step that all ranks are writing */
@@ -143,7 +143,7 @@ static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
 }
 
 /* The part's place in `a`, and the shape of one step. */
-static void array_shape(Dataset *a, const Part *p) {
+static void array_shape(Dataset *a, const FieldPart *p) {
   const StcFieldInfo *f = p->info;
   *a = (Dataset){.part = *p, .set = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
   for (int d = 0; d < f->rank; d++)
@@ -153,7 +153,7 @@ static void array_shape(Dataset *a, const Part *p) {
 }
 
 /* Makes the array of a part. */
-static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const Part *p) {
+static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const FieldPart *p) {
   array_shape(a, p);
   return make_set(w, h, a);
 }
@@ -261,7 +261,7 @@ static int get_shape(hid_t set, hsize_t *shape) {
 }
 
 /* Opens the array of a part as an earlier run made it. */
-static bool open_array(const Hdf5 *h, Dataset *a, const Part *p) {
+static bool open_array(const Hdf5 *h, Dataset *a, const FieldPart *p) {
   hsize_t shape[MAX_DIMS];
   array_shape(a, p);
   a->type = hdf5_type(p->type);

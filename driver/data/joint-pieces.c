@@ -8,7 +8,7 @@
 /* One array on its way. to: the bytes of my pieces, bytes from .. to - 1 of the array, at `mine`. packed: by part here,
  * its own values side by side. cut: by part and rank, where in these the values for the rank begin; messages: those to
  * others, then those from others, for which `room` is memory. */
-typedef struct Move {
+typedef struct PieceMove {
   Joint *x;
   int array;
   int64_t unit;
@@ -16,16 +16,16 @@ typedef struct Move {
   int64_t *cut;
   int nmessages;
   NetMessage *messages;
-} Move;
+} PieceMove;
 
 /* The first byte of rank `r`'s pieces. */
-static int64_t first_byte(const Move *m, int r) {
+static int64_t first_byte(const PieceMove *m, int r) {
   const Pieces *p = &m->x->pieces[m->array];
   return p->begin[joint_first(m->x->job->net, p->n, r)];
 }
 
 /* The whole field as an array of points. */
-static CellArray whole_points(const Move *m) {
+static CellArray whole_points(const PieceMove *m) {
   const StcFieldInfo *f = m->x->parts[m->array].info;
   CellArray a = {0};
   for (int d = 0; d < f->rank; d++)
@@ -34,10 +34,10 @@ static CellArray whole_points(const Move *m) {
 }
 
 /* What the writer's array is of the plan's. */
-static int field_of(const Move *m) { return m->x->w->sources[m->x->parts[m->array].source]->at.field; }
+static int field_of(const PieceMove *m) { return m->x->w->sources[m->x->parts[m->array].source]->at.field; }
 
 /* The runs between a part's own points, side by side, and the whole array; false: it has none. */
-static bool own_runs(const Move *m, const PartPlan *part, Runs *r) {
+static bool own_runs(const PieceMove *m, const PartPlan *part, Runs *r) {
   const StcPlan *p = m->x->job->plan;
   CellArray own, all = whole_points(m);
   if (!part_own(p, part, field_of(m), &own))
@@ -49,7 +49,7 @@ static bool own_runs(const Move *m, const PartPlan *part, Runs *r) {
 /* Where, in a part's own bytes, those for each rank begin (runs_each): cut[r] for rank r, found for ranks until `next`
  * so far. They are in the order of the array's. */
 typedef struct Cutting {
-  const Move *m;
+  const PieceMove *m;
   int64_t *cut, end;
   int next;
 } Cutting;
@@ -68,7 +68,7 @@ static StcStatus cut_run(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* Fills cut[0 .. number of ranks] for a part. */
-static void find_cuts(const Move *m, const PartPlan *part, int64_t *cut) {
+static void find_cuts(const PieceMove *m, const PartPlan *part, int64_t *cut) {
   Runs r;
   Cutting c = {m, cut, 0, 0};
   if (own_runs(m, part, &r))
@@ -79,7 +79,7 @@ static void find_cuts(const Move *m, const PartPlan *part, int64_t *cut) {
 
 /* Values on their way into my pieces (runs_each): `from` has a part's own bytes from number `first` on. */
 typedef struct Placing {
-  const Move *m;
+  const PieceMove *m;
   const char *from;
   int64_t first, lo, hi;
 } Placing;
@@ -94,7 +94,7 @@ static StcStatus place_run(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* Puts the bytes of part number `i` that are for this rank, at `from`, where they belong. */
-static void place(const Move *m, int i, const char *from) {
+static void place(const PieceMove *m, int i, const char *from) {
   const Net *net = m->x->job->net;
   const int64_t *cut = m->cut + (int64_t)i * (net->size + 1);
   Placing p = {m, from, cut[net->rank], first_byte(m, net->rank), first_byte(m, net->rank + 1)};
@@ -104,7 +104,7 @@ static void place(const Move *m, int i, const char *from) {
 }
 
 /* The own values of part number `i`, which is here, side by side (malloc). */
-static StcStatus pack(Move *m, int i) {
+static StcStatus pack(PieceMove *m, int i) {
   const StcPlan *p = m->x->job->plan;
   const PartPlan *part = &p->split->part[i];
   int64_t bytes = m->cut[(int64_t)(i + 1) * (m->x->job->net->size + 1) - 1];
@@ -125,7 +125,7 @@ static StcStatus pack(Move *m, int i) {
 }
 
 /* Lists the messages, those from others with memory of `room`, NULL: how much that must be. */
-static int64_t list_messages(Move *m, char *room) {
+static int64_t list_messages(PieceMove *m, char *room) {
   const Split *split = m->x->job->plan->split;
   const Net *net = m->x->job->net;
   int64_t bytes = 0;
@@ -146,7 +146,7 @@ static int64_t list_messages(Move *m, char *room) {
 }
 
 /* Memory for all of it, and this rank's own values. */
-static StcStatus prepare(Move *m) {
+static StcStatus prepare(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   const Net *net = m->x->job->net;
   size_t ranks = (size_t)net->size, parts = (size_t)split->nparts;
@@ -167,7 +167,7 @@ static StcStatus prepare(Move *m) {
 }
 
 /* Exchanges what is not here, and puts all in place. */
-static void exchange(Move *m) {
+static void exchange(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   Net *net = m->x->job->net;
   list_messages(m, m->room);
@@ -183,7 +183,7 @@ static void exchange(Move *m) {
 }
 
 /* Frees all but what was pressed. */
-static void move_free(Move *m) {
+static void move_free(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   for (int i = 0; m->packed && i < split->end - split->begin; i++)
     free(m->packed[i]);
@@ -195,7 +195,7 @@ static void move_free(Move *m) {
 }
 
 /* Presses my pieces, and notes how long they are. */
-static StcStatus press_mine(const Move *m) {
+static StcStatus press_mine(const PieceMove *m) {
   const Net *net = m->x->job->net;
   Pieces *p = &m->x->pieces[m->array];
   int64_t first = joint_first(net, p->n, net->rank), n = joint_first(net, p->n, net->rank + 1) - first;
@@ -212,7 +212,7 @@ static StcStatus press_mine(const Move *m) {
 StcStatus joint_press(Joint *x, int array) {
   Net *net = x->job->net;
   Pieces *p = &x->pieces[array];
-  Move m = {.x = x, .array = array, .unit = joint_unit(&x->parts[array])};
+  PieceMove m = {.x = x, .array = array, .unit = joint_unit(&x->parts[array])};
   StcStatus s = net_agree(net, prepare(&m), &(int){0});
   if (!s) {
     exchange(&m);

@@ -39,8 +39,8 @@ static StcStatus look_at_run(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* The same array of the part alone. */
-static Part part_here(const Part *p, const StcFieldInfo *f) {
-  Part here = *p;
+static FieldPart part_here(const FieldPart *p, const StcFieldInfo *f) {
+  FieldPart here = *p;
   here.info = f;
   here.source = here.first = 0;
   here.points = count_points(f);
@@ -49,8 +49,8 @@ static Part part_here(const Part *p, const StcFieldInfo *f) {
 }
 
 StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v) {
-  const Part *p = &x->parts[array];
-  Place at = x->w->sources[p->source]->at;
+  const FieldPart *p = &x->parts[array];
+  FieldPlace at = x->w->sources[p->source]->at;
   StcPlan *q = part->plan;
   int field = stc_program_find_field(q->program, x->job->program->declared[at.field].name);
   bool whole = at.component < 0 && p->ncomponents == p->info->ncomponents;
@@ -59,7 +59,7 @@ StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v) {
   StcStatus s = whole ? stc_plan_field(q, field, &v->info) : stc_plan_component(q, field, component, &v->info);
   if (s)
     return s;
-  Part here = part_here(p, &v->info);
+  FieldPart here = part_here(p, &v->info);
   bool same = p->from == p->type || p->from == STC_BOOL;
   v->raw = malloc((size_t)v->info.bytes + 1);
   v->room = same ? NULL : malloc(here.bytes + 1);
@@ -181,7 +181,7 @@ bool put_pressed(const Joint *x, int array, int fd) {
 /* ---------------------------------------------------------------- a step */
 
 /* What of a step is done on rank 0 with the arena guarded. */
-typedef struct Turn {
+typedef struct PieceTurn {
   Joint *x;
   int64_t step;
   StcStatus s;
@@ -189,10 +189,10 @@ typedef struct Turn {
   int64_t piece;
   const void *bytes;
   size_t n;
-} Turn;
+} PieceTurn;
 
 static StcStatus begin_guarded(void *arg) {
-  const Turn *t = arg;
+  const PieceTurn *t = arg;
   Joint *x = t->x;
   const char *path = path_of_step(x->w->w.arena, x->w->path, t->step);
   snprintf(x->file.name, sizeof x->file.name, "%s", path);
@@ -200,12 +200,12 @@ static StcStatus begin_guarded(void *arg) {
 }
 
 static StcStatus take_guarded(void *arg) {
-  const Turn *t = arg;
+  const PieceTurn *t = arg;
   return t->x->w->format->joint->take(t->x, t->array, t->piece, t->bytes, t->n);
 }
 
 static StcStatus end_guarded(void *arg) {
-  const Turn *t = arg;
+  const PieceTurn *t = arg;
   return t->x->w->format->joint->end(t->x, t->step, t->s);
 }
 
@@ -224,7 +224,7 @@ static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
         split_die(x->job->plan, x->parts[array].name, (double)p->size[k]);
       if (r)
         net_message(net, r, false, bytes, p->size[k]);
-      Turn t = {.x = x, .array = array, .piece = k, .bytes = bytes, .n = p->size[k]};
+      PieceTurn t = {.x = x, .array = array, .piece = k, .bytes = bytes, .n = p->size[k]};
       if (!s)
         s = workspace_guard(&x->w->w, take_guarded, &t);
       if (r)
@@ -236,7 +236,7 @@ static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
 /* Has rank 0 make room for the step, and tells all where. */
 static StcStatus begin_step(Joint *x, int64_t step) {
   Net *net = x->job->net;
-  Turn t = {.x = x, .step = step};
+  PieceTurn t = {.x = x, .step = step};
   x->file = (SharedFile){0};
   x->fd = -1;
   x->temporary = NULL;
@@ -306,7 +306,7 @@ static void give_up(Joint *x) {
 /* The end of a step that was begun, and came to `s` on all ranks. */
 static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
   Net *net = x->job->net;
-  Turn t = {.x = x, .step = step, .s = s};
+  PieceTurn t = {.x = x, .step = step, .s = s};
   if (net->rank == 0)
     s = workspace_guard(&x->w->w, end_guarded, &t);
   return net_agree(net, s, &(int){0});

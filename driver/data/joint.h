@@ -90,7 +90,7 @@ struct Joint {
   Writer *w;
   bool named;
   int narrays, threads, fd;
-  Part *parts;
+  FieldPart *parts;
   Pieces *pieces;
   const char *temporary;
   SharedFile file;
@@ -104,7 +104,7 @@ struct Joint {
  * x->temporary, and the place of all pieces, whose sizes are known. take: writes a piece that has no place, in order.
  * end: the step is written, or not: with a status. */
 struct JointFormat {
-  int (*arrays)(Writer *w, Part **out);
+  int (*arrays)(Writer *w, FieldPart **out);
   StcStatus (*lay)(Joint *x);
   StcStatus (*begin)(Joint *x, const char *path, int64_t step);
   StcStatus (*take)(Joint *x, int array, int64_t piece, const void *bytes, size_t n);
@@ -117,7 +117,7 @@ Pieces *joint_pieces(Joint *x, int array, int64_t n);
 StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v);
 void stored_free(Stored *v);
 /* The bytes of a point. */
-static inline int64_t joint_unit(const Part *p) { return p->points ? (int64_t)p->bytes / p->points : 0; }
+static inline int64_t joint_unit(const FieldPart *p) { return p->points ? (int64_t)p->bytes / p->points : 0; }
 /* The first piece of rank `r`, of `n` in all. */
 static inline int64_t joint_first(const Net *net, int64_t n, int r) { return n * r / net->size; }
 /* Write what part `part`, which is here, owns of an array that is written as it is, and the pieces that this rank has

@@ -439,10 +439,11 @@ StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const 
 /* ---------------------------------------------------------------- by all ranks */
 
 /* The field as it is, structs too. */
-static int npy_arrays(Writer *w, Part **out) {
+static int npy_arrays(Writer *w, FieldPart **out) {
   const StcFieldInfo *f = &w->sources[0]->info;
-  Part *p = *out = ARENA_NEW(w->w.arena, Part);
-  *p = (Part){.name = f->name, .info = f, .ncomponents = f->ncomponents, .from = f->type, .type = f->type, .points = 1};
+  FieldPart *p = *out = ARENA_NEW(w->w.arena, FieldPart);
+  *p = (FieldPart){
+      .name = f->name, .info = f, .ncomponents = f->ncomponents, .from = f->type, .type = f->type, .points = 1};
   for (int d = 0; d < f->rank; d++)
     p->points *= f->shape[d];
   p->bytes = (size_t)f->bytes;

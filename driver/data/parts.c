@@ -20,9 +20,9 @@ static bool is_plain(const StcFieldInfo *f) {
 }
 
 /* A part that begins with component `c` of source number `i` of the writer and has `n` of them. */
-static Part make_part(Writer *w, int i, int c, int n) {
+static FieldPart make_part(Writer *w, int i, int c, int n) {
   const StcFieldInfo *f = &w->sources[i]->info;
-  Part p = {.source = i, .info = f, .first = c, .ncomponents = n, .unit = w->sources[i]->unit};
+  FieldPart p = {.source = i, .info = f, .first = c, .ncomponents = n, .unit = w->sources[i]->unit};
   p.name = n == f->ncomponents ? f->name : arena_printf(w->w.arena, "%s%s", f->name, f->components[c].path);
   p.from = f->components ? f->components[c].type : f->type;
   p.type = stored_type(p.from);
@@ -34,7 +34,7 @@ static Part make_part(Writer *w, int i, int c, int n) {
   return p;
 }
 
-int writer_parts(Writer *w, Part **out) {
+int writer_parts(Writer *w, FieldPart **out) {
   int n = 0;
   *out = NULL;
   for (int i = 0; i < w->nsources; i++) {
@@ -47,7 +47,7 @@ int writer_parts(Writer *w, Part **out) {
 }
 
 /* Copies the part's values, packed in points of `step` bytes, to `room`. */
-static void gather(const Part *p, const char *data, int64_t step, char *room) {
+static void gather(const FieldPart *p, const char *data, int64_t step, char *room) {
   int64_t size = type_size((Type)p->from);
   StcFieldInfo from = {.type = p->from}, to = {.type = p->type};
   for (int64_t i = 0; i < p->points * p->ncomponents; i++) {
@@ -59,7 +59,7 @@ static void gather(const Part *p, const char *data, int64_t step, char *room) {
   }
 }
 
-const void *part_values(const Part *p, const void *const *data, void *room) {
+const void *part_values(const FieldPart *p, const void *const *data, void *room) {
   const StcFieldInfo *f = p->info;
   const char *from = data[p->source];
   int64_t step = p->points ? f->bytes / p->points : 0;
@@ -70,11 +70,11 @@ const void *part_values(const Part *p, const void *const *data, void *room) {
   return room;
 }
 
-double part_origin(const Writer *w, const Part *p, int dim) {
+double part_origin(const Writer *w, const FieldPart *p, int dim) {
   return w->facts->origin[dim] + w->facts->spacing[dim] * (double)p->info->first[dim];
 }
 
-bool parts_share_place(const Part *a, const Part *b) {
+bool parts_share_place(const FieldPart *a, const FieldPart *b) {
   if (a->info->rank != b->info->rank)
     return false;
   for (int d = 0; d < a->info->rank; d++)
@@ -83,7 +83,7 @@ bool parts_share_place(const Part *a, const Part *b) {
   return true;
 }
 
-StcStatus parts_check(Writer *w, const Part *parts, int n) {
+StcStatus parts_check(Writer *w, const FieldPart *parts, int n) {
   for (int i = 0; i < n; i++)
     if (!parts[i].bytes)
       return context_error(w->context, "field %s has no elements, so there is nothing to write to %s", parts[i].name,

@@ -9,7 +9,7 @@
 
 /* A checkpoint that is read for a plan. nsums: where no rank has the whole grid, how many fields were read; what this
  * rank's points add to their checksums, and what these must be. */
-typedef struct Reader {
+typedef struct RestartReader {
   const Job *j;
   const char *path;
   StcPlan *plan;
@@ -17,15 +17,15 @@ typedef struct Reader {
   int32_t nsums;
   uint64_t *sums, *want;
   const char **names;
-} Reader;
+} RestartReader;
 
 /* Reports what is wrong with the file. */
-static StcStatus bad_file(const Reader *r, const char *what) {
+static StcStatus bad_file(const RestartReader *r, const char *what) {
   return context_error(r->j->c->context, "--restart=%s: %s", r->path, what), STC_INPUT;
 }
 
 /* Reports that the HDF5 library failed, and why. */
-static StcStatus unreadable(const Reader *r) {
+static StcStatus unreadable(const RestartReader *r) {
   char reason[256];
   hdf5_reason(reason);
   return bad_file(r, arena_printf(r->j->c->arena, "it cannot be read (%s): the file is damaged", reason));
@@ -46,7 +46,7 @@ static bool get_number(hid_t of, const char *name, hid_t type, void *value) {
 }
 
 /* Reads a text into the command's arena; NULL if there is no such attribute. */
-static const char *get_text(const Reader *r, const char *name) {
+static const char *get_text(const RestartReader *r, const char *name) {
   hid_t a = H5Aexists(r->file, name) > 0 ? H5Aopen(r->file, name, H5P_DEFAULT) : -1;
   if (a < 0)
     return NULL;
@@ -64,7 +64,7 @@ static const char *get_text(const Reader *r, const char *name) {
 /* ---------------------------------------------------------------- is it of this program? */
 
 /* Reports a param whose value differs. */
-static StcStatus check_params(const Reader *r, const Facts *f) {
+static StcStatus check_params(const RestartReader *r, const Facts *f) {
   hid_t g = H5Gopen2(r->file, "params", H5P_DEFAULT);
   StcStatus s = STC_OK;
   for (int i = 0; i < f->nparams && !s && g >= 0; i++) {
@@ -88,7 +88,7 @@ static StcStatus check_params(const Reader *r, const Facts *f) {
 }
 
 /* Checks what it is, and of what program. */
-static StcStatus check_program(const Reader *r, const Facts *f) {
+static StcStatus check_program(const RestartReader *r, const Facts *f) {
   int64_t version;
   const char *key = get_text(r, "program"), *source = get_text(r, "source");
   bool is_one = get_number(r->file, "stc_checkpoint", H5T_NATIVE_INT64, &version) && key;
@@ -116,7 +116,7 @@ typedef struct Set {
 } Set;
 
 /* Opens data set `name` of `group`, which must have `bytes` bytes in elements of `size`. */
-static Set open_set(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
+static Set open_set(const RestartReader *r, const char *group, const char *name, size_t size, size_t bytes) {
   hid_t g = H5Gopen2(r->file, group, H5P_DEFAULT);
   Set x = {.set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1, .type = -1};
   if (g >= 0)
@@ -138,16 +138,16 @@ static void close_set(const Set *x) {
 
 /* Reports a data set that is missing or is another one than is wanted; one that cannot be read, or whose checksum is
  * wrong. */
-static StcStatus bad_set(const Reader *r, const char *group, const char *name) {
+static StcStatus bad_set(const RestartReader *r, const char *group, const char *name) {
   return bad_file(r, arena_printf(r->j->c->arena, "it has no %s/%s of the right type and length", group, name));
 }
-static StcStatus damaged_set(const Reader *r, const char *group, const char *name) {
+static StcStatus damaged_set(const RestartReader *r, const char *group, const char *name) {
   return bad_file(r, arena_printf(r->j->c->arena, "%s/%s cannot be read: the file is damaged", group, name));
 }
 
 /* Reads array `name` of `group`, which must have `bytes` bytes in elements of `size` and the right checksum, into
  * memory (malloc). NULL after an error. */
-static void *get_array(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
+static void *get_array(const RestartReader *r, const char *group, const char *name, size_t size, size_t bytes) {
   Set x = open_set(r, group, name, size, bytes);
   void *data = x.fits ? malloc(bytes + 1) : NULL;
   uint64_t sum;
@@ -169,7 +169,7 @@ static void *get_array(const Reader *r, const char *group, const char *name, siz
 
 /* Array `name` of fields: whether it has `bytes` bytes in elements of `size`, its checksum, and where it begins in the
  * file (0: it is empty). */
-static StcStatus find_field(const Reader *r, const char *name, size_t size, size_t bytes, uint64_t *sum,
+static StcStatus find_field(const RestartReader *r, const char *name, size_t size, size_t bytes, uint64_t *sum,
                             int64_t *place) {
   Set x = open_set(r, "fields", name, size, bytes);
   haddr_t at = x.fits && bytes ? H5Dget_offset(x.set) : 0;
@@ -180,7 +180,7 @@ static StcStatus find_field(const Reader *r, const char *name, size_t size, size
 }
 
 /* Sets what this rank's parts have of a component, in elements of `size`, and notes its checksum. */
-static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, size_t size) {
+static StcStatus restore_parts(RestartReader *r, FieldPlace at, const StcFieldInfo *f, size_t size) {
   uint64_t mine = 0, want = 0;
   int64_t place;
   StcStatus s = find_field(r, f->name, size, (size_t)f->bytes, &want, &place);
@@ -197,7 +197,7 @@ static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, size_
 }
 
 /* Sets the components of field `field`. */
-static StcStatus restore_field(Reader *r, int field) {
+static StcStatus restore_field(RestartReader *r, int field) {
   StcStatus s = STC_OK;
   for (int c = 0; c < r->j->program->declared[field].ncomponents && !s; c++) {
     StcFieldInfo f;
@@ -206,7 +206,7 @@ static StcStatus restore_field(Reader *r, int field) {
       return s;
     size_t size = (size_t)type_size((Type)f.type), bytes = (size_t)f.bytes;
     if (split_is_lean(r->plan)) {
-      s = restore_parts(r, (Place){field, c, -1}, &f, size);
+      s = restore_parts(r, (FieldPlace){field, c, -1}, &f, size);
       continue;
     }
     void *data = get_array(r, "fields", f.name, size, bytes);
@@ -217,7 +217,7 @@ static StcStatus restore_field(Reader *r, int field) {
 }
 
 /* Sets launch-time array `array`. */
-static StcStatus restore_array(const Reader *r, int array) {
+static StcStatus restore_array(const RestartReader *r, int array) {
   StcFieldInfo f;
   StcStatus s = stc_plan_array(r->plan, array, &f);
   if (s)
@@ -229,7 +229,7 @@ static StcStatus restore_array(const Reader *r, int array) {
 }
 
 /* Sets the latest values of the reductions. */
-static StcStatus restore_values(const Reader *r) {
+static StcStatus restore_values(const RestartReader *r) {
   const Module *m = r->j->program->module;
   hid_t g = H5Gopen2(r->file, "reductions", H5P_DEFAULT);
   bool ok = g >= 0;
@@ -246,7 +246,7 @@ static StcStatus restore_values(const Reader *r) {
 }
 
 /* How many values the array `name` has; -1: there is none. */
-static int64_t array_length(const Reader *r, const char *name) {
+static int64_t array_length(const RestartReader *r, const char *name) {
   hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
   if (set < 0)
     return -1;
@@ -258,7 +258,7 @@ static int64_t array_length(const Reader *r, const char *name) {
 }
 
 /* Appends the series of the run until then. */
-static StcStatus restore_series(const Reader *r, Series *series) {
+static StcStatus restore_series(const RestartReader *r, Series *series) {
   const Module *m = r->j->program->module;
   int64_t n = array_length(r, "reductions/step");
   size_t bytes = n > 0 ? (size_t)n * 8 : 0;
@@ -283,7 +283,7 @@ static StcStatus restore_series(const Reader *r, Series *series) {
 }
 
 /* Appends what probe number `i` saw until then. */
-static StcStatus restore_probe(const Reader *r, int i, Series *series) {
+static StcStatus restore_probe(const RestartReader *r, int i, Series *series) {
   StcProbeInfo p;
   StcStatus s = stc_plan_probe(r->plan, i, &p);
   if (s)
@@ -302,7 +302,7 @@ static StcStatus restore_probe(const Reader *r, int i, Series *series) {
 }
 
 /* Sets everything. */
-static StcStatus restore(Reader *r, Series *series) {
+static StcStatus restore(RestartReader *r, Series *series) {
   StcStatus s = STC_OK;
   for (int f = 0; f < r->j->program->ndeclared && !s; f++)
     s = restore_field(r, f);
@@ -318,7 +318,7 @@ static StcStatus restore(Reader *r, Series *series) {
 }
 
 /* Checks the open file, and reads what it says of itself. */
-static StcStatus read_head(const Reader *r, const Facts *f, Restart *out) {
+static StcStatus read_head(const RestartReader *r, const Facts *f, Restart *out) {
   StcStatus s = check_program(r, f);
   if (s)
     return s;
@@ -329,7 +329,7 @@ static StcStatus read_head(const Reader *r, const Facts *f, Restart *out) {
 }
 
 /* Reads the file: all of it for a plan, or without one its head. */
-static StcStatus read_file(Reader *r, const Facts *f, Series *series, Restart *out) {
+static StcStatus read_file(RestartReader *r, const Facts *f, Series *series, Restart *out) {
   char reason[256] = "";
   hdf5_take();
   r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -349,7 +349,7 @@ static StcStatus read_file(Reader *r, const Facts *f, Series *series, Restart *o
 }
 
 StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out) {
-  Reader r = {.j = j, .path = path, .plan = plan, .file = -1};
+  RestartReader r = {.j = j, .path = path, .plan = plan, .file = -1};
   StcStatus s = read_file(&r, f, series, out);
   if (!split_is_lean(plan))
     return s;
@@ -361,7 +361,7 @@ StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Fact
 }
 
 StcStatus restart_check(const Job *j, const char *path, const Facts *f) {
-  Reader r = {.j = j, .path = path, .file = -1};
+  RestartReader r = {.j = j, .path = path, .file = -1};
   Restart from;
   return read_file(&r, f, NULL, &from);
 }

@@ -24,7 +24,7 @@ typedef struct Packed {
 /* The state of a .vti writer: its parts, and room for the largest; or, if all ranks write, the file of the step. */
 typedef struct Vti {
   int nparts;
-  Part *parts;
+  FieldPart *parts;
   void *room;
   OutFile *out;
 } Vti;

@@ -72,7 +72,7 @@ typedef struct Facts {
  * what that function makes *data, which is its own from step to step (malloc). unit: NULL: unknown. sampled: `info` is
  * of those values of `all` alone that a picture shows, and behind them *data has what is seen of all (source_sight). */
 typedef struct Source {
-  Place at;
+  FieldPlace at;
   StcFieldInfo info, all;
   bool sampled;
   const char *unit;
@@ -138,24 +138,24 @@ bool output_is_special(Arena *a, const char *path);
 /* The place of a writer's source in `data` and what of it an array of its own holds: all of a field of scalars or
  * vectors, or one component of a struct, `ncomponents` from `first` on, of type `from`, stored as `type`, which all
  * readers know: bools as i8, f16 and bf16 as f32. naxes: how many of the field's axes of vectors it has. */
-typedef struct Part {
+typedef struct FieldPart {
   int source, first, ncomponents, naxes;
   const char *name, *unit;
   const StcFieldInfo *info;
   StcType from, type;
   int64_t points;
   size_t bytes; /* as stored */
-} Part;
+} FieldPart;
 /* The parts of all sources, into a new array in the writer's arena; their number. */
-int writer_parts(Writer *w, Part **out);
+int writer_parts(Writer *w, FieldPart **out);
 /* Reports a part without elements. */
-StcStatus parts_check(Writer *w, const Part *parts, int n);
+StcStatus parts_check(Writer *w, const FieldPart *parts, int n);
 /* The values to be stored: in `data` itself where they lie there like that, else in `room`, of p->bytes. */
-const void *part_values(const Part *p, const void *const *data, void *room);
+const void *part_values(const FieldPart *p, const void *const *data, void *room);
 /* The coordinate of the part's first point in dimension `dim`. */
-double part_origin(const Writer *w, const Part *p, int dim);
+double part_origin(const Writer *w, const FieldPart *p, int dim);
 /* Have both the same points? */
-bool parts_share_place(const Part *a, const Part *b);
+bool parts_share_place(const FieldPart *a, const FieldPart *b);
 /* Appends to a list of steps (malloc). False if there is no memory. */
 bool steps_add(int64_t **steps, int64_t *n, int64_t *capacity, int64_t step);
 
@@ -163,7 +163,7 @@ bool steps_add(int64_t **steps, int64_t *n, int64_t *capacity, int64_t step);
 typedef struct Xdmf {
   const char *name;
   int nparts;
-  const Part *parts;
+  const FieldPart *parts;
   int64_t nsteps;
   const int64_t *steps;
 } Xdmf;

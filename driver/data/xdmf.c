@@ -35,7 +35,7 @@ static void print_three(FILE *to, int rank, double more, const double *values) {
 }
 
 /* Where the points of a part lie. */
-static void print_place(FILE *to, const Writer *w, const Part *p) {
+static void print_place(FILE *to, const Writer *w, const FieldPart *p) {
   double origin[3];
   for (int d = 0; d < p->info->rank; d++)
     origin[d] = part_origin(w, p, d);
@@ -48,7 +48,7 @@ static void print_place(FILE *to, const Writer *w, const Part *p) {
 }
 
 /* The lengths of the part in the file behind that of the steps. */
-static void print_shape(FILE *to, const Part *p) {
+static void print_shape(FILE *to, const FieldPart *p) {
   for (int d = 0; d < p->info->rank; d++)
     fprintf(to, " %lld", (long long)p->info->shape[d]);
   for (int k = 0; k < p->naxes; k++)
@@ -57,7 +57,7 @@ static void print_shape(FILE *to, const Part *p) {
 
 /* The slab of an array that has its step number `k`: start, stride and count of each dimension. Of component `c` alone,
  * unless it is -1. */
-static void print_slab(FILE *to, const Part *p, int64_t k, int c) {
+static void print_slab(FILE *to, const FieldPart *p, int64_t k, int c) {
   int64_t below = p->ncomponents;
   fprintf(to, "       <DataItem Dimensions=\"3 %d\" Format=\"XML\">%lld", 1 + p->info->rank + p->naxes, (long long)k);
   for (int d = 0; d < p->info->rank; d++)
@@ -77,7 +77,7 @@ static void print_slab(FILE *to, const Part *p, int64_t k, int c) {
 }
 
 /* The part, or its component `c`, at step number `k` of the file. */
-static void print_attribute(FILE *to, const Part *p, const Xdmf *x, int64_t k, int c) {
+static void print_attribute(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k, int c) {
   fputs("     <Attribute Name=\"", to);
   xml_text(to, p->name);
   if (c >= 0)
@@ -100,7 +100,7 @@ static void print_attribute(FILE *to, const Part *p, const Xdmf *x, int64_t k, i
 
 /* The part at step number `k`: a scalar, a vector of three components, as readers know it, or each component of another
  * by itself. */
-static void print_part(FILE *to, const Part *p, const Xdmf *x, int64_t k) {
+static void print_part(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k) {
   bool whole = !p->naxes || (p->naxes == 1 && p->ncomponents == 3);
   for (int c = 0; c < (whole ? 1 : p->ncomponents); c++)
     print_attribute(to, p, x, k, whole ? -1 : c);

@@ -69,14 +69,14 @@ void code_cache_use(void) {
 }
 
 /* What a walk has seen. */
-typedef struct Walk {
+typedef struct CacheWalk {
   bool clear, ok;
   int error, files;
   int64_t bytes;
-} Walk;
+} CacheWalk;
 
 /* Notes that something failed, unless that is because it is not there any more. */
-static void note(Walk *w, bool failed) {
+static void note(CacheWalk *w, bool failed) {
   if (failed && errno != ENOENT && w->ok) {
     w->ok = false;
     w->error = errno;
@@ -84,7 +84,7 @@ static void note(Walk *w, bool failed) {
 }
 
 /* Looks at one file that is no folder. */
-static void look_at(Walk *w, int folder, const char *name, const struct stat *st) {
+static void look_at(CacheWalk *w, int folder, const char *name, const struct stat *st) {
   if (w->clear && (unlinkat(folder, name, 0) == 0 || errno == ENOENT))
     return;
   note(w, w->clear);
@@ -93,7 +93,7 @@ static void look_at(Walk *w, int folder, const char *name, const struct stat *st
 }
 
 /* Looks at all in an open folder, which it closes. Links are not followed. */
-static void walk(Walk *w, int folder) { // NOLINT(misc-no-recursion)
+static void walk(CacheWalk *w, int folder) { // NOLINT(misc-no-recursion)
   DIR *dir = folder < 0 ? NULL : fdopendir(folder);
   note(w, !dir);
   for (struct dirent *e; dir && (e = readdir(dir));) {
@@ -119,7 +119,7 @@ static void walk(Walk *w, int folder) { // NOLINT(misc-no-recursion)
 }
 
 bool code_cache_walk(const char *folder, bool clear, int *files, int64_t *bytes) {
-  Walk w = {.clear = clear, .ok = true};
+  CacheWalk w = {.clear = clear, .ok = true};
   walk(&w, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   *files = w.files;
   *bytes = w.bytes;

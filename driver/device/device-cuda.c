@@ -341,7 +341,7 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   return st;
 }
 
-static StcStatus cuda_launch(Device *d, const Launch *l) {
+static StcStatus cuda_launch(Device *d, const KernelLaunch *l) {
   StcStatus st = cuda_need_one(d, l->index);
   return st ? st : gpu_launch(d, l, l->args, NULL);
 }

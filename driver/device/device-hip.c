@@ -243,7 +243,7 @@ static size_t pack_arguments(const Module *m, const Kernel *k, void **args, char
 }
 
 /* The arguments go in one piece. */
-static StcStatus hip_launch(Device *d, const Launch *l) {
+static StcStatus hip_launch(Device *d, const KernelLaunch *l) {
   HipState *s = d->state;
   char kernarg[8 * (l->kernel->nargs + 1)];
   memset(kernarg, 0, sizeof kernarg);

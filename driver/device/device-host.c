@@ -70,22 +70,22 @@ static Module early_kernels(Arena *a, const Module *m, const bool *late) {
 }
 
 /* Kernels of a build, those that are not `late`, and what they are compiled with. */
-typedef struct Early {
+typedef struct EarlyUnits {
   const Module *module;
   const Target *target;
   const bool *late;
   const CodegenOptions *codegen;
-} Early;
+} EarlyUnits;
 
 /* Compiles a unit of them (UnitWork). */
 static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
-  const Early *e = user;
+  const EarlyUnits *e = user;
   (void)number;
   return unit_codegen(w, p, e->module, e->target, e->codegen);
 }
 
 /* Leaves the late kernels out of all units; wanted[unit]: are there others? */
-static bool *early_units(Arena *a, const Early *early, CodeUnits *units) {
+static bool *early_units(Arena *a, const EarlyUnits *early, CodeUnits *units) {
   bool *wanted = ARENA_ARRAY(a, bool, units->n + 1);
   for (int u = 0; u < units->n; u++) {
     bool *only = ARENA_ARRAY(a, bool, early->module->nkernels + 1);
@@ -99,7 +99,7 @@ static bool *early_units(Arena *a, const Early *early, CodeUnits *units) {
 }
 
 /* Compiles units of `early` and loads them; *jit is NULL after an error. */
-static StcStatus compile_units(Workspace *w, const Early *early, bool remarks, Jit **jit) {
+static StcStatus compile_units(Workspace *w, const EarlyUnits *early, bool remarks, Jit **jit) {
   CodeUnits *units = units_cut(w->arena, early->module);
   const bool *wanted = early_units(w->arena, early, units);
   char **objects = ARENA_ARRAY(w->arena, char *, units->n + 1);
@@ -128,7 +128,7 @@ static StcStatus make_jit(void *arg) {
   const StcOptions *o = &a->program->options;
   a->codegen.store = o->no_cache || o->time_passes || o->remarks ? NULL : object_cache();
   a->build->codegen = a->codegen;
-  Early e = {a->build->code.module, a->build->code.target, a->late, &a->codegen};
+  EarlyUnits e = {a->build->code.module, a->build->code.target, a->late, &a->codegen};
   return compile_units(w, &e, a->program->options.remarks, &a->build->jit);
 }
 
@@ -288,7 +288,7 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
 }
 
 /* Runs all tiles of the kernel, unless the run is to end within it, and waits for them. */
-static StcStatus host_launch(Device *d, const Launch *l) {
+static StcStatus host_launch(Device *d, const KernelLaunch *l) {
   HostState *s = d->state;
   s->pool.stop = d->stop;
   host_pool_run(&s->pool, s->functions[l->index], l->args, l->kernel->rank, l->blocks);

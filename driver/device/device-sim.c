@@ -14,22 +14,22 @@ static void sim_close(Device *d) { (void)d; }
 
 /* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they
  * came from a .kir or from -passes. */
-typedef struct SimState {
+typedef struct SimDevice {
   const Module *module;
   StcStatus fault;
-} SimState;
+} SimDevice;
 
 /* Keeps the kernel IR. */
 static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
-  SimState *s = ARENA_NEW(d->w->arena, SimState);
-  *s = (SimState){b->code.module, p->kind == SOURCE_KIR || p->options.passes ? STC_INPUT : STC_INTERNAL};
+  SimDevice *s = ARENA_NEW(d->w->arena, SimDevice);
+  *s = (SimDevice){b->code.module, p->kind == SOURCE_KIR || p->options.passes ? STC_INPUT : STC_INTERNAL};
   d->state = s;
   return STC_OK;
 }
 
 /* Simulates, reporting up to 8 faults. */
 static StcStatus sim_run_whole(Device *d, WholeRun *r) {
-  SimState *s = d->state;
+  SimDevice *s = d->state;
   SimOptions o = {1, 8};
   bool ok = sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags);
   return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : s->fault;

@@ -21,7 +21,7 @@ typedef struct Device Device;
 /* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along
  * the program's dimension d. beside: it need not wait for the launches since the last fork. lane: what it is in order
  * with (DeviceKind.mark). */
-typedef struct Launch {
+typedef struct KernelLaunch {
   int32_t index;
   const Kernel *kernel;
   int64_t blocks[MAX_RANK];
@@ -29,7 +29,7 @@ typedef struct Launch {
   bool beside;
   int lane;
   bool early; /* right behind another launch in its lane, by kernels that wait (TargetInfo.early_launch) */
-} Launch;
+} KernelLaunch;
 
 /* Lanes of a device that has marks: what is in one is done in order, and waits for other lanes where it is told to.
  * Lane 0 is where all goes that is not said to be in another. Of launches in others those in lanes of lower numbers are
@@ -87,7 +87,7 @@ typedef struct DeviceKind {
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
-  StcStatus (*launch)(Device *d, const Launch *l);
+  StcStatus (*launch)(Device *d, const KernelLaunch *l);
   StcStatus (*fork)(
       Device *d); /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
   StcStatus (*join)(Device *d);                  /* what follows waits for both again */

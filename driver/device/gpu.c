@@ -239,7 +239,7 @@ static StcStatus next_beside(Device *d, void **stream) {
   return first ? g->check(d, g->call.stream_wait(*stream, g->forked, 0), "waiting for an event") : STC_OK;
 }
 
-StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
+StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra) {
   Gpu *g = d->state;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   for (int i = 0; i < l->kernel->rank; i++) {

@@ -95,7 +95,7 @@ StcStatus gpu_prepare(Device *d, const Compiled *code);
 void gpu_drop(Device *d);
 /* Launches with these arguments, in the one or the other way of the interface. Hardware x is the program's last
  * dimension, the grid is counted in blocks. */
-StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra);
+StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra);
 
 bool gpu_room(Device *d, double *left, double *total);
 StcStatus gpu_alloc(Device *d, size_t size, void **memory);

@@ -11,20 +11,20 @@
 
 /* A slot that is to be made: what it is for, the bytes to allocate at least, and in front of them, and whether it is to
  * start as zeros. */
-typedef struct Wanted {
+typedef struct WantedSlot {
   const char *what;
   size_t least, lead;
   bool zero;
-} Wanted;
+} WantedSlot;
 
-/* What making slots goes by: one Wanted a slot. */
+/* What making slots goes by: one WantedSlot a slot. */
 typedef struct SlotMaker {
   StcPlan *p;
-  Wanted *wanted;
+  WantedSlot *wanted;
 } SlotMaker;
 
 /* Notes a new slot of `size` bytes; its number. */
-static int32_t add_slot(SlotMaker *k, size_t size, Wanted w) {
+static int32_t add_slot(SlotMaker *k, size_t size, WantedSlot w) {
   StcPlan *p = k->p;
   k->wanted[p->memory.nslots] = w;
   p->memory.slots[p->memory.nslots] = (Slot){.size = size};
@@ -78,7 +78,7 @@ static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *s
   if (!field_bytes(p, field, &size))
     return STC_MEMORY;
   const char *what = arena_printf(p->w.arena, "field %s", declared_name(p->module, field));
-  *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), lead, false});
+  *slot = add_slot(k, size, (WantedSlot){what, layout_bytes(p, f, size), lead, false});
   set_rows(p, f, &p->memory.slots[*slot]);
   return STC_OK;
 }
@@ -92,7 +92,7 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
   int64_t n = param_array_extent(a, p->scalars), size;
   if (__builtin_mul_overflow(n, (int64_t)type_size(a->type), &size) || size > INT64_MAX / 2)
     return device_no_room(&p->device, what, (double)n * (double)type_size(a->type), 0);
-  *slot = add_slot(k, (size_t)size, (Wanted){what, (size_t)type_size(a->type), 0, size == 0});
+  *slot = add_slot(k, (size_t)size, (WantedSlot){what, (size_t)type_size(a->type), 0, size == 0});
   return STC_OK;
 }
 
@@ -100,7 +100,7 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
 static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   StcPlan *p = k->p;
   if (b->kind == BUFFER_SCRATCH) {
-    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (Wanted){"scratch memory", 16, 0, false});
+    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (WantedSlot){"scratch memory", 16, 0, false});
     return STC_OK;
   }
   size_t lead = p->device.kind->stage_new ? (size_t)b->lead : 0;
@@ -146,7 +146,7 @@ static StcStatus make_slots(StcPlan *p) {
   int nbuffers = k && !whole ? k->nbuffers : 0;
   StcStatus s = STC_OK;
   p->memory.slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
-  SlotMaker maker = {p, ARENA_ARRAY(p->w.arena, Wanted, nbuffers + m->nfields + m->nparam_arrays + 1)};
+  SlotMaker maker = {p, ARENA_ARRAY(p->w.arena, WantedSlot, nbuffers + m->nfields + m->nparam_arrays + 1)};
   p->memory.of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   p->bound.with_init = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
   p->memory.fields = ARENA_ARRAY(p->w.arena, void *, m->nfields + 1);

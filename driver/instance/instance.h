@@ -75,7 +75,7 @@ struct StcPlan {
   int64_t points; /* of the grid */
   PlanMemory memory;
   Bindings bound;
-  Runner run;
+  TimeLoop run;
   Points lists;
   Observers observers;
   Background back;

@@ -33,7 +33,7 @@ static ArgValue scalar_bytes(Const c, Type t) {
 }
 
 /* Starts `l`; if kernels are timed, waits for it and adds what it took. */
-static StcStatus start_kernel(StcPlan *p, const Launch *l) {
+static StcStatus start_kernel(StcPlan *p, const KernelLaunch *l) {
   Device *d = &p->device;
   double seconds = 0;
   StcStatus s = p->run.times ? d->kind->start(d) : STC_OK;
@@ -68,7 +68,7 @@ static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, in
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
-  Launch l = {index, k, {0}, args, beside, lane, p->run.replay.recording && p->run.replay.follows && !beside};
+  KernelLaunch l = {index, k, {0}, args, beside, lane, p->run.replay.recording && p->run.replay.follows && !beside};
   StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];

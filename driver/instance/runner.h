@@ -25,7 +25,7 @@ typedef struct Replay {
 } Replay;
 
 /* How far a plan is, and how its runs end. */
-typedef struct Runner {
+typedef struct TimeLoop {
   int64_t first; /* the number of the first step: what was run before, elsewhere */
   int64_t done;  /* that and the steps run so far */
   int64_t launches;
@@ -41,7 +41,7 @@ typedef struct Runner {
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Replay replay;
-} Runner;
+} TimeLoop;
 
 /* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
  * call, -1: none yet; queued: it need not be called when the device is done with these steps. */

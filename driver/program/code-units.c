@@ -59,17 +59,17 @@ void units_free(CodeUnits *p) {
 /* ---------------------------------------------------------------- working */
 
 /* A message kept until all threads are done. */
-typedef struct Kept {
+typedef struct KeptMessage {
   StcMessageKind kind;
-  struct Kept *next;
+  struct KeptMessage *next;
   char text[];
-} Kept;
+} KeptMessage;
 
 /* A unit to be worked on, and what came of it. */
 typedef struct Task {
   int number;
   StcStatus status;
-  Kept *first, **last;
+  KeptMessage *first, **last;
 } Task;
 
 /* All that the threads share. order: the tasks, those of most ops first, for the last of them to be begun are then soon
@@ -88,10 +88,10 @@ typedef struct Crowd {
 /* Keeps a message (StcConfig.message). */
 static void keep(void *user, const StcMessage *m) {
   Task *t = user;
-  Kept *k = malloc(sizeof *k + strlen(m->text) + 1);
+  KeptMessage *k = malloc(sizeof *k + strlen(m->text) + 1);
   if (!k)
     return;
-  *k = (Kept){.kind = m->kind};
+  *k = (KeptMessage){.kind = m->kind};
   memcpy(k->text, m->text, strlen(m->text) + 1);
   *t->last = k;
   t->last = &k->next;
@@ -180,7 +180,7 @@ static void tell(Task *t, Diags *d) {
                                                                         [STC_REMARK] = diag_remark,
                                                                         [STC_NOTE] = diag_note};
   while (t->first) {
-    Kept *k = t->first;
+    KeptMessage *k = t->first;
     t->first = k->next;
     say[k->kind](d, no_loc(), "%s", k->text);
     free(k);

@@ -23,12 +23,12 @@ enum { ADDRESSES = 8, PATIENCE = 2000, KNOCKS = 10, KNOCK_PAUSE = 10, NEWS_HELLO
 
 /* Where a rank listens: addresses, those of IPv4 as IPv6 writes them, and what one that finds it must know, since the
  * same address may be another machine's. */
-typedef struct Place {
+typedef struct RankPlace {
   uint64_t key;
   struct in6_addr address[ADDRESSES];
   int n;
   in_port_t port;
-} Place;
+} RankPlace;
 
 /* What goes through a connection. */
 typedef struct Letter {
@@ -42,7 +42,7 @@ struct Ring {
   int rank, size, next;
   bool beside;
   const int *machine;
-  Place *all;
+  RankPlace *all;
   int listens, asked, in, out, tried;
   enum { CONNECTS, GREETS, LINKED } state;
 };
@@ -57,7 +57,7 @@ static void drop(int *fd) {
 }
 
 /* Adds an address to the place, unless only its own computer knows it or it is no address of the internet. */
-static void add_address(Place *p, const struct sockaddr *a) {
+static void add_address(RankPlace *p, const struct sockaddr *a) {
   struct in6_addr six = {{{[10] = 0xff, [11] = 0xff}}};
   if (a && a->sa_family == AF_INET)
     memcpy(&six.s6_addr[12], &((const struct sockaddr_in *)a)->sin_addr, 4);
@@ -70,7 +70,7 @@ static void add_address(Place *p, const struct sockaddr *a) {
 }
 
 /* Listens, and says where; -1: it cannot. */
-static int listen_at(Place *p) {
+static int listen_at(RankPlace *p) {
   struct sockaddr_in6 at = {.sin6_family = AF_INET6};
   socklen_t length = sizeof at;
   struct ifaddrs *list = NULL;
@@ -98,7 +98,7 @@ static int listen_at(Place *p) {
  * are no more. */
 static const struct in6_addr *address_of(const Ring *r, int rank, int i) {
   static const struct in6_addr loopback = {{{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}}};
-  const Place *p = &r->all[rank];
+  const RankPlace *p = &r->all[rank];
   if (r->beside && i-- == 0)
     return &loopback;
   return i < p->n ? &p->address[i] : NULL;
@@ -148,7 +148,7 @@ static bool is_refused(const Ring *r, int rank) {
 
 Ring *ring_open(Net *net, const int *machine, const bool *beside) {
   int next = -1, size = net->size;
-  Place own, *all;
+  RankPlace own, *all;
   for (int i = 1; i <= size && next < 0; i++)
     if (machine[(net->rank + i) % size] == (net->rank + i) % size)
       next = (net->rank + i) % size;

@@ -15,10 +15,10 @@ enum { EXCHANGES_AHEAD = 16 };
 /* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone;
  * agreed: between ranks, both have found that this is so where all steps from one exchange to the next are made in one
  * go. */
-typedef struct Link {
+typedef struct NcclLink {
   int from, to;
   bool early, agreed;
-} Link;
+} NcclLink;
 /* A transfer of a link (NULL: both parts are on one GPU); memory on either part's device, where its cells are brought
  * together, NULL: they lie so. */
 typedef struct Way {
@@ -28,17 +28,17 @@ typedef struct Way {
   char *out, *in;
 } Way;
 /* A GPU of this rank: its place among those of all, and one of its devices. */
-typedef struct Gpu {
+typedef struct NcclGpu {
   int place;
   Device *device;
   void *communicator;
-} Gpu;
+} NcclGpu;
 typedef struct NcclState {
   Nccl nccl;
   int nlinks, nways, ngpus, n;
-  Link *links;
+  NcclLink *links;
   Way *ways;
-  Gpu *gpus;
+  NcclGpu *gpus;
   int *place;    /* of each part's GPU among the `n` of all ranks */
   int64_t ahead; /* exchanges since the marks in LANE_PACE */
   int lane;      /* that the present exchange is in: the main one if all of it waits for whole launches */
@@ -115,7 +115,7 @@ static int find_link(StcPlan *p, NcclState *x, const Transfer *t) {
   for (int i = x->nlinks - 1; i >= 0; i--)
     if (x->links[i].from == t->from && x->links[i].to == t->to)
       return i;
-  ARENA_PUSH(p->w.arena, x->links, x->nlinks, ((Link){.from = t->from, .to = t->to}));
+  ARENA_PUSH(p->w.arena, x->links, x->nlinks, ((NcclLink){.from = t->from, .to = t->to}));
   return x->nlinks - 1;
 }
 
@@ -155,7 +155,7 @@ static void find_gpus(StcPlan *p, NcclState *x) {
     while (k < x->ngpus && x->gpus[k].place != x->place[i])
       k++;
     if (k == x->ngpus)
-      ARENA_PUSH(p->w.arena, x->gpus, x->ngpus, ((Gpu){x->place[i], &p->split->part[i].plan->device, NULL}));
+      ARENA_PUSH(p->w.arena, x->gpus, x->ngpus, ((NcclGpu){x->place[i], &p->split->part[i].plan->device, NULL}));
   }
 }
 
@@ -169,7 +169,7 @@ static StcStatus make_streams(const NcclState *x) {
 }
 
 /* Connects one of this rank's GPUs: NCCL takes that whose context is current, which asking for its stream makes so. */
-static StcStatus join_gpu(StcPlan *p, const NcclState *x, NcclId id, Gpu *g) {
+static StcStatus join_gpu(StcPlan *p, const NcclState *x, NcclId id, NcclGpu *g) {
   void *stream;
   StcStatus s = g->device->kind->stream(g->device, LANE_SEND, &stream);
   return s ? s : nccl_check(p, &x->nccl, x->nccl.join(&g->communicator, x->n, id, g->place), "connecting the GPUs");
@@ -313,7 +313,7 @@ static StcStatus nccl_pace(StcPlan *p, int64_t more) {
 /* ---------------------------------------------------------------- exchanging */
 
 /* The rank at the other end of the link, -1: this one. */
-static int link_peer(const Split *s, const Link *l) {
+static int link_peer(const Split *s, const NcclLink *l) {
   const PartPlan *from = &s->part[l->from], *to = &s->part[l->to];
   return from->plan && to->plan ? -1 : from->plan ? to->rank : from->rank;
 }
@@ -341,7 +341,7 @@ static void agree_early(StcPlan *p, NcclState *x) {
     windows_foresee(p, i);
   find_early_here(p, x);
   for (int i = 0; i < x->nlinks; i++) {
-    const Link *l = &x->links[i];
+    const NcclLink *l = &x->links[i];
     int peer = link_peer(s, l), tag = (int)(((int64_t)l->from * s->nparts + l->to) % NET_TAGS);
     mine[i] = l->early;
     if (peer < 0)
@@ -362,7 +362,7 @@ static void find_early(const StcPlan *p, NcclState *x, bool early) {
   const Split *s = p->split;
   find_early_here(p, x);
   for (int i = 0; i < x->nlinks; i++) {
-    Link *l = &x->links[i];
+    NcclLink *l = &x->links[i];
     bool can = link_peer(s, l) < 0 ? l->early : l->agreed && s->ran == s->every;
     l->early = early && can;
   }

@@ -6,8 +6,8 @@
 #include "ir/interp/interp.h"
 #include "ir/run/random.h"
 
-Region interp_region(const Interp *in, const Box *b) {
-  Region r = {{0}, {0}};
+InterpRegion interp_region(const Interp *in, const Box *b) {
+  InterpRegion r = {{0}, {0}};
   for (int k = 0; k < b->rank; k++) {
     r.lo[k] = affine_eval(b->lo[k], in->b->scalars, NULL);
     r.hi[k] = affine_eval(b->hi[k], in->b->scalars, NULL);
@@ -22,7 +22,7 @@ static bool is_torn(const Interp *in) {
   return in->b->torn;
 }
 
-bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const int64_t *p, int n), void *user) {
+bool interp_each(const Interp *in, const InterpRegion *r, bool (*fn)(void *user, const int64_t *p, int n), void *user) {
   int last = in->rank - 1;
   int64_t p[MAX_RANK];
   for (int k = 0; k < in->rank; k++) {
@@ -80,8 +80,8 @@ static RowOp row_op(Arena *arena, const Op *op, const int32_t **rows, int32_t ds
   return r;
 }
 
-Body interp_translate(Interp *in, const Block *b) {
-  Body body = {0};
+InterpBody interp_translate(Interp *in, const Block *b) {
+  InterpBody body = {0};
   int n = 0, values = 0;
   for (const Op *op = b->first; op; op = op->next)
     n++;
@@ -144,7 +144,7 @@ static void element_row(const Interp *in, const Op *op, const Const *index, int 
   }
 }
 
-void interp_start_body(Interp *in, const Body *body) {
+void interp_start_body(Interp *in, const InterpBody *body) {
   for (int k = 0; k < body->nops; k++) {
     const Op *op = body->ops[k].op;
     if (op->code != OP_CONST && op->code != OP_SCALAR && op->code != OP_STEP)
@@ -175,7 +175,7 @@ static bool run_op(Interp *in, const RowOp *r, const int64_t *p, int n) {
   }
 }
 
-bool interp_run_body(Interp *in, const Body *body, const int64_t *p, int n) {
+bool interp_run_body(Interp *in, const InterpBody *body, const int64_t *p, int n) {
   for (int k = 0; k < body->nops; k++)
     if (!run_op(in, &body->ops[k], p, n))
       return false;

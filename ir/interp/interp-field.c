@@ -70,7 +70,7 @@ static bool set_field(Interp *in, int i) {
   FieldState *f = &in->fields[i];
   f->field = &in->m->fields[i];
   f->rank = f->field->box.rank;
-  Region r = interp_region(in, &f->field->box);
+  InterpRegion r = interp_region(in, &f->field->box);
   int64_t shape[MAX_RANK], stride = 1;
   f->points = field_shape(f->field, in->b->scalars, shape);
   for (int k = f->rank - 1; k >= 0; k--) {

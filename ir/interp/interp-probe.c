@@ -3,7 +3,7 @@
 
 void interp_start_probes(Interp *in) {
   int64_t most = 1;
-  in->probe_bodies = ARENA_ARRAY(in->arena, Body, in->m->nprobes + 1);
+  in->probe_bodies = ARENA_ARRAY(in->arena, InterpBody, in->m->nprobes + 1);
   for (int i = 0; i < in->m->nprobes; i++) {
     int64_t n = list_length(in->m, probe_list(in->m, &in->m->probes[i]), in->b->scalars);
     most = n > most ? n : most;
@@ -16,7 +16,7 @@ void interp_start_probes(Interp *in) {
 static bool place(Interp *in, const Probe *p, int64_t n, int64_t at[MAX_RANK]) {
   const PointList *l = probe_list(in->m, p);
   if (!l) {
-    Region r = interp_region(in, &p->box);
+    InterpRegion r = interp_region(in, &p->box);
     for (int k = 0; k < in->rank; k++)
       at[k] = r.lo[k];
     return true;
@@ -29,7 +29,7 @@ static bool place(Interp *in, const Probe *p, int64_t n, int64_t at[MAX_RANK]) {
 }
 
 /* Evaluates `p` at all its points. */
-static bool evaluate(Interp *in, const Probe *p, const Body *body) {
+static bool evaluate(Interp *in, const Probe *p, const InterpBody *body) {
   int64_t n = list_length(in->m, probe_list(in->m, p), in->b->scalars), at[MAX_RANK];
   in->probe = p;
   interp_start_body(in, body);

@@ -7,8 +7,8 @@
 typedef struct Sum {
   Interp *in;
   const Reduction *r;
-  const Body *body;
-  Region over;
+  const InterpBody *body;
+  InterpRegion over;
   int64_t row;
   Const *blocks, *lanes;
 } Sum;
@@ -50,7 +50,7 @@ static bool add_points(void *user, const int64_t *p, int n) {
 }
 
 /* Evaluates `r`, whose body is `body`, into its scalar. */
-static bool evaluate(Interp *in, const Reduction *r, const Body *body) {
+static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body) {
   Sum s = {.in = in,
            .r = r,
            .body = body,
@@ -70,7 +70,7 @@ static bool evaluate(Interp *in, const Reduction *r, const Body *body) {
   return ok;
 }
 
-bool interp_reduce(Interp *in, const Body *bodies, bool *stop) {
+bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop) {
   for (int i = 0; i < in->m->nreductions; i++) {
     const Reduction *r = &in->m->reductions[i];
     if (!reduction_is_due(r, in->step))

@@ -7,8 +7,8 @@
 typedef struct PieceCode {
   Interp *in;
   const Piece *piece;
-  Region region;
-  Body body;
+  InterpRegion region;
+  InterpBody body;
 } PieceCode;
 
 typedef struct StencilCode {
@@ -63,8 +63,8 @@ static StencilCode *translate(Interp *in, int n, const Stencil *s) {
 }
 
 /* Translates the bodies of all reductions. */
-static Body *translate_reductions(Interp *in) {
-  Body *bodies = ARENA_ARRAY(in->arena, Body, in->m->nreductions + 1);
+static InterpBody *translate_reductions(Interp *in) {
+  InterpBody *bodies = ARENA_ARRAY(in->arena, InterpBody, in->m->nreductions + 1);
   for (int i = 0; i < in->m->nreductions; i++)
     bodies[i] = interp_translate(in, in->m->reductions[i].body);
   if (in->m->nreductions)
@@ -151,7 +151,7 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
 }
 
 /* At most `steps` steps, with the reductions between them; fewer if one of them ends the run. */
-static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodies, int64_t steps) {
+static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody *bodies, int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
   bool begins = !in->b->evaluated && (in->step == 0 || in->b->begins);
@@ -188,7 +188,7 @@ static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *s
   StencilCode *stencils = inits ? translate(in, m->nstencils, m->stencils) : NULL;
   if (!stencils)
     return false;
-  Body *bodies = translate_reductions(in);
+  InterpBody *bodies = translate_reductions(in);
   interp_start_probes(in);
   in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
   return (!with_inits || run_inits(in, inits, skip_init)) && run_list(in, m->ninits, inits, 0, true) &&

@@ -49,16 +49,16 @@ typedef struct RowOp {
 } RowOp;
 
 /* A body made ready: its ops, how many rows they need, and for each value it yields the rows of its components. */
-typedef struct Body {
+typedef struct InterpBody {
   int nops, nrows;
   RowOp *ops;
   const int32_t **yield;
-} Body;
+} InterpBody;
 
 /* A region under the params. */
-typedef struct Region {
+typedef struct InterpRegion {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
-} Region;
+} InterpRegion;
 
 /* A run. `rows` has the places of all values of the body at work, CHUNK each; `skip` is skip_init while inits run, else
  * NULL; `stencil`, `reduction` or `probe` is what runs; `probe_bodies` has the bodies of probes, and `probe_values`
@@ -78,7 +78,7 @@ typedef struct Interp {
   const Stencil *stencil;
   const Reduction *reduction;
   const Probe *probe;
-  Body *probe_bodies;
+  InterpBody *probe_bodies;
   void *probe_values;
 } Interp;
 
@@ -104,21 +104,21 @@ void interp_fill_pasts(Interp *in);
 /* interp-body.c */
 
 /* Evaluates `b` under the params. */
-Region interp_region(const Interp *in, const Box *b);
+InterpRegion interp_region(const Interp *in, const Box *b);
 /* Makes the body ready, and in->max_rows enough for it. */
-Body interp_translate(Interp *in, const Block *b);
+InterpBody interp_translate(Interp *in, const Block *b);
 /* Runs fn on all points of `r`, at most CHUNK at once: the `n` from `p` on along the last dimension. False as soon as
  * fn says so. */
-bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const int64_t *p, int n), void *user);
+bool interp_each(const Interp *in, const InterpRegion *r, bool (*fn)(void *user, const int64_t *p, int n), void *user);
 /* Fills the rows that are the same at all points; then the others, for the `n` points from `p` on. */
-void interp_start_body(Interp *in, const Body *body);
-bool interp_run_body(Interp *in, const Body *body, const int64_t *p, int n);
+void interp_start_body(Interp *in, const InterpBody *body);
+bool interp_run_body(Interp *in, const InterpBody *body, const int64_t *p, int n);
 
 /* interp-reduce.c */
 
 /* Evaluates the reductions that are due when in->step steps are done, as far as `bodies`, by reduction, are made ready.
  * Sets *stop if the run is to end. False after an error. */
-bool interp_reduce(Interp *in, const Body *bodies, bool *stop);
+bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop);
 
 /* interp-probe.c */
 

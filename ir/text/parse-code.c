@@ -23,7 +23,7 @@ static Value *find_value(const Parser *p, const char *name) {
 }
 
 /* Lets `name`, which stands at `at`, be `value` until the scope ends. */
-static void define_value(Parser *p, Token name, Value *value) {
+static void define_value(Parser *p, TextToken name, Value *value) {
   if (find_value(p, name.text)) {
     reader_error(&p->r, name.loc, "'%%%.60s' is already defined; give this value another name", name.text);
     return;
@@ -54,8 +54,8 @@ static Value *parse_value(Parser *p) {
 }
 
 /* Reads a name that is being defined. */
-static Token parse_new_value(Parser *p) {
-  Token t = p->r.tok;
+static TextToken parse_new_value(Parser *p) {
+  TextToken t = p->r.tok;
   reader_expect_kind(&p->r, TOK_VALUE, "a name for a value (%name)");
   return t;
 }
@@ -210,7 +210,7 @@ typedef struct Values {
 } Values;
 typedef struct Names {
   int n;
-  Token *t;
+  TextToken *t;
 } Names;
 
 /* Reads a value into the list. */

@@ -358,7 +358,7 @@ static void parse_pads(Parser *p, Array *a) {
 }
 
 /* Reads one array; *storage is the symbol after `in`, whose array may come later, or a TOK_END. */
-static void parse_array(Parser *p, Kernel *k, Token *storage) {
+static void parse_array(Parser *p, Kernel *k, TextToken *storage) {
   Array a = {.storage = -1};
   int64_t shape[MAX_RANK] = {0};
   a.space = reader_accept_word(&p->r, "shared") ? SPACE_SHARED : SPACE_PRIVATE;
@@ -375,7 +375,7 @@ static void parse_array(Parser *p, Kernel *k, Token *storage) {
     a.shape[d] = (int32_t)shape[d];
   if (reader_accept_word(&p->r, "pad"))
     parse_pads(p, &a);
-  *storage = (Token){TOK_END, "", at};
+  *storage = (TextToken){TOK_END, "", at};
   if (reader_accept_word(&p->r, "in")) {
     *storage = p->r.tok;
     reader_expect_kind(&p->r, TOK_SYMBOL, "the array (@name) whose memory this one shares");
@@ -386,9 +386,9 @@ static void parse_array(Parser *p, Kernel *k, Token *storage) {
 /* Reads all arrays of `k`. */
 static void parse_arrays(Parser *p, Kernel *k) {
   int n = 0;
-  Token *storage = NULL;
+  TextToken *storage = NULL;
   while (reader_at_word(&p->r, "shared") || reader_at_word(&p->r, "private")) {
-    Token t;
+    TextToken t;
     parse_array(p, k, &t);
     ARENA_PUSH(p->arena, storage, n, t);
   }
@@ -435,14 +435,14 @@ static void parse_cover(Parser *p, Kernel *k) {
 
 /* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared
  * later; TOK_END if there is none. */
-static Token parse_multiples(Parser *p, Kernel *k) {
+static TextToken parse_multiples(Parser *p, Kernel *k) {
   while (reader_accept_word(&p->r, "multiple")) {
     Multiple x = {.value = text_affine(p)};
     reader_expect_word(&p->r, "of");
     x.of = reader_int(&p->r, 1, INT64_MAX);
     ARENA_PUSH(p->arena, k->multiples, k->nmultiples, x);
   }
-  Token instead = {TOK_END, "", k->loc};
+  TextToken instead = {TOK_END, "", k->loc};
   if (reader_accept_word(&p->r, "instead")) {
     instead = p->r.tok;
     reader_expect_kind(&p->r, TOK_SYMBOL, "the kernel (@name) that is launched instead");
@@ -477,7 +477,7 @@ static void parse_kernel(Parser *p, Loc at) {
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   k.per_core = reader_accept_word(&p->r, "core") ? (int32_t)reader_int(&p->r, 1, MAX_SIZE) : 0;
-  Token instead = parse_multiples(p, &k);
+  TextToken instead = parse_multiples(p, &k);
   reader_expect(&p->r, "{");
   parse_args(p, &k);
   parse_arrays(p, &k);

@@ -17,7 +17,7 @@ void reader_error(Reader *r, Loc at, const char *fmt, ...) {
   va_end(ap);
   diag_error(r->diags, at, "%s", s.s);
   r->failed = true;
-  r->tok = (Token){TOK_END, "", at};
+  r->tok = (TextToken){TOK_END, "", at};
   r->at = "";
 }
 
@@ -148,7 +148,7 @@ static void read_name(Reader *r, TokenKind kind) {
   if (kind == TOK_SYMBOL && *r->at == '"') {
     const char *name = read_string(r);
     if (!r->failed)
-      r->tok = (Token){kind, name, r->tok.loc};
+      r->tok = (TextToken){kind, name, r->tok.loc};
     if (!r->failed && !*name)
       reader_error(r, r->tok.loc, "a name cannot be empty");
     return;
@@ -173,19 +173,19 @@ static void read_punctuation(Reader *r) {
                  (unsigned)(unsigned char)*r->at);
 }
 
-Token reader_next(Reader *r) {
-  Token before = r->tok;
+TextToken reader_next(Reader *r) {
+  TextToken before = r->tok;
   if (r->failed)
     return before;
   skip_blanks(r);
-  r->tok = (Token){TOK_END, "", r->loc};
+  r->tok = (TextToken){TOK_END, "", r->loc};
   char c = *r->at;
   if (c == '%' || c == '@')
     read_name(r, c == '%' ? TOK_VALUE : TOK_SYMBOL);
   else if (c == '"') {
     const char *text = read_string(r);
     if (!r->failed)
-      r->tok = (Token){TOK_STRING, text, r->tok.loc};
+      r->tok = (TextToken){TOK_STRING, text, r->tok.loc};
   } else if (is_digit(c))
     take(r, TOK_NUMBER, number_length(r->at));
   else if (is_letter(c))

@@ -46,11 +46,11 @@ typedef enum TokenKind { TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, T
 
 /* A token: `text` is the word, the name after % or @, what a string stands for, the digits of a number, or the
  * punctuation (".." and ">=" are one). */
-typedef struct Token {
+typedef struct TextToken {
   TokenKind kind;
   const char *text;
   Loc loc;
-} Token;
+} TextToken;
 
 /* A text being read, one token ahead. After the first error, which is the only one reported, there are only TOK_END. */
 typedef struct Reader {
@@ -58,14 +58,14 @@ typedef struct Reader {
   Diags *diags;
   const char *at;
   Loc loc;
-  Token tok;
+  TextToken tok;
   bool failed;
 } Reader;
 
 /* Starts to read `text`, which `diags` knows as `file`. */
 Reader reader_start(Arena *a, Diags *d, int file, const char *text);
 /* Steps to the next token and returns the one left behind. */
-Token reader_next(Reader *r);
+TextToken reader_next(Reader *r);
 /* Reports the error and ends the text; does nothing after an error. */
 void reader_error(Reader *r, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Is the present token the word / the punctuation `s`? The accept functions step over it if so, the expect functions
@@ -108,7 +108,7 @@ typedef struct Parser {
   Arena *arena;
   Module *m;
   Kernel *k;
-  Token *instead;
+  TextToken *instead;
   int depth;
   bool has_grid, has_time_tile, has_host;
   NamedValue *bucket[NAME_BUCKETS], *newest;

@@ -30,9 +30,9 @@ bool progress_step(void *user, int64_t done, int64_t of);
 void progress_end(Progress *p);
 
 /* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). */
-typedef struct Place {
+typedef struct FieldPlace {
   int field, component, array;
-} Place;
+} FieldPlace;
 
 /* The files that a run writes: run-out.c. */
 typedef struct Outputs Outputs;
@@ -77,13 +77,13 @@ StcStatus give_parts(const Job *j);
 StcStatus ranks_leave(Job *j, StcStatus s);
 
 /* What `name` stands for in the option; `arrays`: launch-time arrays too. False after an error. */
-bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out);
+bool find_place(const Job *j, const char *option, const char *name, bool arrays, FieldPlace *out);
 
 /* Sets what `plan`, which is j->plan or the reference, starts from: all --in, or the checkpoint of --restart, whose
  * series is appended to `series`. *steps: how many steps are to be made then, as --steps and stc_plan_run have it. */
 StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps);
 /* What --in says of a place of `plan`, in new memory (malloc), *f its type and shape. */
-StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data);
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, StcFieldInfo *f, void **data);
 /* run-kept.c: room for what is kept of the job's --in; frees it all. */
 void kept_open(Job *j);
 void kept_close(Job *j);
@@ -94,7 +94,7 @@ StcStatus kept_room(const Job *j, const FieldOption *o, const StcFieldInfo *f, c
 /* Fills `data` with values that were kept; false: there are none. */
 bool kept_get(const Job *j, const FieldOption *o, const StcFieldInfo *f, void *data);
 /* Carries out one --in, which names `at`. */
-typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, Place at);
+typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at);
 /* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
 StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give);
 StcStatus give_fields(const Job *j, StcPlan *plan);

@@ -17,11 +17,11 @@
 /* ---------------------------------------------------------------- names */
 
 /* Finds a component called `name`, "v.0". */
-static bool find_component(const StcProgram *p, const char *name, Place *out) {
+static bool find_component(const StcProgram *p, const char *name, FieldPlace *out) {
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents; c++)
       if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0)
-        return *out = (Place){f, c, -1}, true;
+        return *out = (FieldPlace){f, c, -1}, true;
   return false;
 }
 
@@ -60,9 +60,9 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
                 near ? "` meant?" : "");
 }
 
-bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out) {
+bool find_place(const Job *j, const char *option, const char *name, bool arrays, FieldPlace *out) {
   const StcProgram *p = j->program;
-  *out = (Place){stc_program_find_field(p, name), -1, -1};
+  *out = (FieldPlace){stc_program_find_field(p, name), -1, -1};
   if (out->field >= 0 || find_component(p, name, out))
     return true;
   out->array = stc_program_find_array(p, name);
@@ -76,7 +76,7 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
 }
 
 /* Type and shape of a place, and memory for its elements (malloc). */
-static StcStatus place_memory(const Job *j, StcPlan *plan, Place at, StcFieldInfo *f, void **data) {
+static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, StcFieldInfo *f, void **data) {
   *data = NULL;
   StcStatus s = at.array >= 0       ? stc_plan_array(plan, at.array, f)
                 : at.component >= 0 ? stc_plan_component(plan, at.field, at.component, f)
@@ -139,14 +139,14 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
 }
 
 /* Copies the elements of a place to the plan. */
-static StcStatus put(StcPlan *plan, Place at, const void *data, size_t bytes) {
+static StcStatus put(StcPlan *plan, FieldPlace at, const void *data, size_t bytes) {
   if (at.array >= 0)
     return stc_plan_set_array(plan, at.array, data, bytes);
   return at.component >= 0 ? stc_plan_set_component(plan, at.field, at.component, data, bytes)
                            : stc_plan_set(plan, at.field, data, bytes);
 }
 
-StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data) {
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, StcFieldInfo *f, void **data) {
   char *room;
   StcStatus s = place_memory(j, plan, at, f, data);
   if (s || kept_get(j, o, f, *data))
@@ -160,7 +160,7 @@ StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at
 }
 
 /* Carries out one --in for a place. */
-static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f;
   void *data;
   StcStatus s = read_place(j, plan, o, at, &f, &data);
@@ -171,20 +171,20 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
 }
 
 /* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
-static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
   if (!d || !declared_has_parts(d) || is_file(o->value))
     return give_place(j, plan, o, at);
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++)
-    s = give_place(j, plan, o, (Place){at.field, c, -1});
+    s = give_place(j, plan, o, (FieldPlace){at.field, c, -1});
   return s;
 }
 
 /* Is --in number `i` a file with values of a field that steps change? */
 static bool continues(const Job *j, int i) {
   const FieldOption *o = &j->c->in[i];
-  Place at;
+  FieldPlace at;
   if (!is_file(o->value) || !find_place(j, "--in", o->field, true, &at) || at.array >= 0)
     return false;
   return !j->program->module->fields[j->program->declared[at.field].field].input;
@@ -207,7 +207,7 @@ StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give) {
   StcStatus s = STC_OK;
   for (int components = 0; components < 2; components++)
     for (int i = 0; i < j->c->nin && !s; i++) {
-      Place at;
+      FieldPlace at;
       if (!find_place(j, "--in", j->c->in[i].field, true, &at))
         return STC_USAGE;
       if ((at.component >= 0) == components)
@@ -233,7 +233,7 @@ static bool named_once(const Job *j, const char *option, const FieldOption *o, i
 
 StcStatus check_names(const Job *j) {
   const Command *c = j->c;
-  Place at;
+  FieldPlace at;
   for (int i = 0; i < c->nin; i++)
     if (!find_place(j, "--in", c->in[i].field, true, &at))
       return STC_USAGE;

@@ -32,7 +32,7 @@ static const char *option_of(const Command *c, int i) { return i < c->nout ? "--
 /* ---------------------------------------------------------------- checks before the run */
 
 /* Checks that the field of `o` holds something after a step, and that format `f` holds such a thing. */
-static bool check_field(const Job *j, const char *option, const FieldOption *o, const Format *f, Place *at) {
+static bool check_field(const Job *j, const char *option, const FieldOption *o, const Format *f, FieldPlace *at) {
   if (!find_place(j, option, o->field, false, at))
     return false;
   const Declared *d = &j->program->declared[at->field];
@@ -139,7 +139,7 @@ static Writer *writer_for(const Job *j, int i, const Format *f) {
 }
 
 /* The source of what an option names, made when first needed. */
-static const Source *source_for(Outputs *out, Place at) {
+static const Source *source_for(Outputs *out, FieldPlace at) {
   for (int i = 0; i < out->nsources; i++)
     if (out->sources[i].at.field == at.field && out->sources[i].at.component == at.component)
       return &out->sources[i];
@@ -151,7 +151,7 @@ static const Source *source_for(Outputs *out, Place at) {
 static StcStatus add_output(Job *j, int i) {
   const FieldOption *o = output(j->c, i);
   const char *option = option_of(j->c, i);
-  Place at;
+  FieldPlace at;
   const Format *f = output_format(j->c, i);
   if (!f || !check_field(j, option, o, f, &at))
     return STC_USAGE;
@@ -263,7 +263,7 @@ static StcStatus take_look(const Job *j, Look *look) {
 static StcStatus take_units(const Job *j, Outputs *out) {
   for (int i = 0; i < j->c->nunit; i++) {
     const FieldOption *o = &j->c->units[i];
-    Place at;
+    FieldPlace at;
     if (strcmp(o->field, "grid") == 0) {
       out->facts.length_unit = o->value;
       continue;

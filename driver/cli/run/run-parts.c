@@ -18,7 +18,7 @@ static StcStatus place_of(StcPlan *plan, const char *name, int component, int *f
 }
 
 /* The bytes of a point of the field or component. */
-static int64_t point_bytes(const StcPlan *p, Place at) {
+static int64_t point_bytes(const StcPlan *p, FieldPlace at) {
   const Declared *d = &p->program->declared[at.field];
   return at.component < 0 ? d->point_bytes : type_size((Type)d->components[at.component].type);
 }
@@ -40,7 +40,7 @@ static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* Fills what part `part` has of a place, and gives it to the part's plan. */
-static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption *o, Place at, PartSource *from) {
+static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption *o, FieldPlace at, PartSource *from) {
   const char *name = j->program->declared[at.field].name;
   StcPlan *q = part->plan;
   StcFieldInfo f;
@@ -75,18 +75,18 @@ enum { STREAM_BLOCK = 1 << 24 };
  * which number first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
  * of this rank, what it has of the field (malloc); now: that of one of them. sends: other ranks are sent the blocks;
  * kept: where all of the values are kept, NULL: nowhere. */
-typedef struct Stream {
+typedef struct PartStream {
   const Job *job;
-  Place at;
+  FieldPlace at;
   FILE *from;
   int64_t points, size, row, most, first, end, got;
   char *block, **memory, *now, *kept;
   bool sends;
-} Stream;
+} PartStream;
 
 /* Takes what a part has of the block (part_each). */
 static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
-  const Stream *x = user;
+  const PartStream *x = user;
   int64_t lo = from > x->first ? from : x->first, hi = from + n < x->end ? from + n : x->end;
   if (lo < hi)
     memcpy(x->now + (to + lo - from) * x->size, x->block + (lo - x->first) * x->size, (size_t)((hi - lo) * x->size));
@@ -94,7 +94,7 @@ static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
 }
 
 /* Has all parts of this rank take what they have of the block. */
-static void take_all(Stream *x) {
+static void take_all(PartStream *x) {
   const Split *split = x->job->plan->split;
   for (int i = split->begin; i < split->end; i++) {
     x->now = x->memory[i - split->begin];
@@ -103,9 +103,9 @@ static void take_all(Stream *x) {
 }
 
 /* Memory for a block of at least a row of `row` points, and for what the parts have. */
-static StcStatus make_room(const Job *j, Place at, const StcFieldInfo *whole, int64_t row, Stream *x) {
+static StcStatus make_room(const Job *j, FieldPlace at, const StcFieldInfo *whole, int64_t row, PartStream *x) {
   const Split *split = j->plan->split;
-  *x = (Stream){.job = j, .at = at, .size = point_bytes(j->plan, at), .row = row};
+  *x = (PartStream){.job = j, .at = at, .size = point_bytes(j->plan, at), .row = row};
   x->points = whole->bytes / x->size;
   x->most = STREAM_BLOCK / x->size / row * row;
   x->most = x->most > row ? x->most : row;
@@ -124,7 +124,7 @@ static StcStatus make_room(const Job *j, Place at, const StcFieldInfo *whole, in
 }
 
 /* Frees it. */
-static void free_room(const Job *j, Stream *x) {
+static void free_room(const Job *j, PartStream *x) {
   for (int i = 0; x->memory && i < j->plan->split->end - j->plan->split->begin; i++)
     free(x->memory[i]);
   free(x->memory);
@@ -137,7 +137,8 @@ static int64_t row_of(const FieldOption *o, const StcFieldInfo *whole) {
 }
 
 /* Memory, and on rank 0 the file, but for a picture's. */
-static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+static StcStatus open_stream(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole,
+                             PartStream *x) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
   StcStatus s = make_room(j, at, whole, row_of(o, whole), x);
   x->sends = true;
@@ -153,7 +154,7 @@ static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const
 }
 
 /* Has all parts take what they have of the block, those of other ranks too, if it is for these. */
-static void pass_block(Stream *x) {
+static void pass_block(PartStream *x) {
   Net *net = x->job->net;
   size_t bytes = (size_t)((x->end - x->first) * x->size);
   if (x->sends) {
@@ -167,11 +168,13 @@ static void pass_block(Stream *x) {
 }
 
 /* Where the block that begins at x->first ends. */
-static int64_t block_end(const Stream *x) { return x->points - x->first < x->most ? x->points : x->first + x->most; }
+static int64_t block_end(const PartStream *x) {
+  return x->points - x->first < x->most ? x->points : x->first + x->most;
+}
 
 /* Takes a row of a picture (a png_each_row callback). */
 static void take_row(void *user, int64_t y, const void *values) {
-  Stream *x = user;
+  PartStream *x = user;
   memcpy(x->block + (y * x->row - x->first) * x->size, values, (size_t)(x->row * x->size));
   x->end = (y + 1) * x->row;
   if (x->end == block_end(x))
@@ -179,7 +182,7 @@ static void take_row(void *user, int64_t y, const void *values) {
 }
 
 /* On other ranks than 0: takes the blocks that rank 0 sends, until it says that there are no more. */
-static void receive_blocks(Stream *x) {
+static void receive_blocks(PartStream *x) {
   Net *net = x->job->net;
   bool more = true;
   for (; x->first < x->points; x->first = x->end) {
@@ -193,7 +196,7 @@ static void receive_blocks(Stream *x) {
 }
 
 /* Passes the blocks of an array that is open. */
-static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
+static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldInfo *whole, PartStream *x) {
   bool more = true;
   while (x->first < x->points && more) {
     x->end = block_end(x);
@@ -207,7 +210,7 @@ static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldIn
 }
 
 /* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
-static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
+static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, PartStream *x) {
   Net *net = j->net;
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
   if (net->rank)
@@ -222,7 +225,7 @@ static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldI
 }
 
 /* Gives what was read to the parts. */
-static StcStatus set_parts(const Job *j, Place at, const Stream *x) {
+static StcStatus set_parts(const Job *j, FieldPlace at, const PartStream *x) {
   const Split *split = j->plan->split;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
@@ -241,9 +244,9 @@ static StcStatus set_parts(const Job *j, Place at, const Stream *x) {
 }
 
 /* Carries out one --in that can be read but once. All ranks call it. */
-static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+static StcStatus give_stream(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole) {
   Net *net = j->net;
-  Stream x;
+  PartStream x;
   StcStatus s = net_agree(net, open_stream(j, o, at, whole, &x), &(int){0});
   if (!s)
     s = net_agree(net, read_stream(j, o, whole, &x), &(int){0});
@@ -257,9 +260,9 @@ static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const
 }
 
 /* Carries out one --in of a picture, which every rank reads: some rows at a time. */
-static StcStatus give_picture(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
-  Stream x;
+  PartStream x;
   StcStatus s = make_room(j, at, whole, row_of(o, whole), &x);
   if (!s)
     s = png_each_row(j->c->context, o->value, what, whole, take_row, &x);
@@ -280,7 +283,7 @@ static bool is_stream(const Job *j, const FieldOption *o) {
 /* ---------------------------------------------------------------- in, whatever it is */
 
 /* Keeps the values of a file for --check, where the run writes it. */
-static StcStatus keep(const Job *j, const FieldOption *o, Place at) {
+static StcStatus keep(const Job *j, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f;
   void *data = NULL;
   StcStatus s = kept_wanted(j, o) ? read_place(j, j->plan, o, at, &f, &data) : STC_OK;
@@ -289,7 +292,7 @@ static StcStatus keep(const Job *j, const FieldOption *o, Place at) {
 }
 
 /* Carries out one --in for a place on all parts of this rank. */
-static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
+static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
   StcPlan *p = j->plan;
   const Split *split = p->split;
   StcFieldInfo whole;
@@ -328,7 +331,7 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
   void *data = NULL;
   bool stream = is_stream(j, o);
   StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f)
-                                    : read_place(j, j->plan, o, (Place){-1, -1, array}, &f, &data);
+                                    : read_place(j, j->plan, o, (FieldPlace){-1, -1, array}, &f, &data);
   if (!s && !data && !(data = malloc((size_t)f.bytes + 1)))
     s = computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
   if (stream && !(s = net_agree(net, s, &(int){0})))
@@ -340,7 +343,7 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
 }
 
 /* Carries out one --in; components by themselves where the values are no file's. */
-static StcStatus give_one(const Job *j, const FieldOption *o, Place at) {
+static StcStatus give_one(const Job *j, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   if (!d)
     return give_arrays(j, o, at.array);
@@ -348,12 +351,12 @@ static StcStatus give_one(const Job *j, const FieldOption *o, Place at) {
     return give_place(j, o, at);
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++)
-    s = give_place(j, o, (Place){at.field, c, -1});
+    s = give_place(j, o, (FieldPlace){at.field, c, -1});
   return s;
 }
 
 /* The same, until all ranks are done: what one reads next the others may wait for. */
-static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   (void)plan;
   return net_agree(j->net, give_one(j, o, at), &(int){0});
 }

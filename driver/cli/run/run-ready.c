@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Type and shape of a place under the job's params. */
-static StcFieldInfo place_info(const Job *j, Place at) {
+static StcFieldInfo place_info(const Job *j, FieldPlace at) {
   const StcProgram *p = j->program;
   StcFieldInfo f;
   if (at.array >= 0) {
@@ -27,7 +27,7 @@ static StcStatus check_file(const Job *j, const char *path, const char *what, co
 }
 
 /* Checks one --in for a place, and notes in `given`, of the place's field or array, that it has values then. */
-static StcStatus check_place(const Job *j, const FieldOption *o, Place at) {
+static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f = place_info(j, at);
   if (f.temp)
     return context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field,
@@ -41,7 +41,7 @@ static StcStatus check_place(const Job *j, const FieldOption *o, Place at) {
 
 /* Checks one --in, and notes which components or which array have values then. */
 static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, bool *arrays) {
-  Place at;
+  FieldPlace at;
   if (!find_place(j, "--in", o->field, true, &at))
     return STC_USAGE;
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
@@ -52,7 +52,7 @@ static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, 
   for (int c = 0; d && c < d->ncomponents && !s; c++) {
     components[d->first + c] |= at.component < 0 || at.component == c;
     if (parts)
-      s = check_place(j, o, (Place){at.field, c, -1});
+      s = check_place(j, o, (FieldPlace){at.field, c, -1});
   }
   return s || parts ? s : check_place(j, o, at);
 }
