@@ -237,13 +237,6 @@ static StcStatus host_alloc(Device *d, size_t size, void **memory) {
   return STC_OK;
 }
 
-/* Gives memory back. */
-static void host_release(Device *d, void *memory, size_t size) {
-  (void)d;
-  (void)size;
-  free(memory);
-}
-
 /* A copy that all threads make. */
 typedef struct HostCopy {
   char *to;
@@ -302,12 +295,6 @@ static StcStatus host_start(Device *d) {
   return STC_OK;
 }
 
-/* Launches are done when they return. */
-static StcStatus host_wait(Device *d) {
-  (void)d;
-  return STC_OK;
-}
-
 /* Reads the clock. */
 static StcStatus host_stop(Device *d, double *seconds) {
   *seconds = clock_seconds() - ((HostState *)d->state)->start;
@@ -330,13 +317,13 @@ const DeviceKind device_host = {
     .load = host_load,
     .compile = host_compile,
     .alloc = host_alloc,
-    .release = host_release,
+    .release = here_release,
     .put = host_copy,
     .fetch = host_copy,
     .copy = host_copy,
     .launch = host_launch,
     .start = host_start,
-    .wait = host_wait,
+    .wait = here_wait,
     .stop = host_stop,
     .dlpack = 1,
     .list = host_list,

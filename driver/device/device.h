@@ -67,8 +67,8 @@ typedef struct Sending {
 /* Where values of a device's memory are on their way out. */
 typedef struct Stage Stage;
 
-/* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole
- * (run) on host arrays, or has memory and launches kernels. */
+/* A kind of device: a row of the device table. Functions report errors to d->w. All have memory; a device either
+ * runs modules as a whole (run) on it, or launches kernels. */
 typedef struct DeviceKind {
   const char *name;
   const char *help;
@@ -81,7 +81,7 @@ typedef struct DeviceKind {
   StcStatus (*compile)(Device *d, int kernel);           /* a late kernel (TargetInfo.late); NULL: there are none */
   StcStatus (*need)(Device *d, const bool *wanted); /* compiles and loads those kernels; NULL: load does, all of them */
   StcStatus (*run)(Device *d, WholeRun *r);         /* whole only */
-  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole. *memory NULL: no room */
+  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* *memory NULL: no room */
   void (*release)(Device *d, void *memory, size_t size);
   bool (*room)(Device *d, double *left, double *total); /* bytes of its memory; NULL: it is this computer's */
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
@@ -194,6 +194,11 @@ StcStatus computer_no_room(StcContext *c, const char *what, const char *name, do
  * of a device's. Limits of control groups and of `ulimit -v` count. */
 void computer_room(double *left, double *total);
 void device_room(Device *d, double *left, double *total);
+/* Functions of devices whose memory is this computer's: zeros, their return, copies; there is nothing to wait for. */
+StcStatus here_alloc(Device *d, size_t size, void **memory);
+void here_release(Device *d, void *memory, size_t size);
+StcStatus here_copy(Device *d, void *to, const void *from, size_t size);
+StcStatus here_wait(Device *d);
 /* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
  * bytes that all of the plan takes, 0: not to be said. */
 StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);

@@ -125,13 +125,33 @@ StcStatus device_no_room(Device *d, const char *what, double bytes, double all) 
   return d->kind->room ? STC_DEVICE : STC_MEMORY;
 }
 
+StcStatus here_alloc(Device *d, size_t size, void **memory) {
+  (void)d;
+  *memory = calloc(size + 1, 1);
+  return STC_OK;
+}
+
+void here_release(Device *d, void *memory, size_t size) {
+  (void)d;
+  (void)size;
+  free(memory);
+}
+
+StcStatus here_copy(Device *d, void *to, const void *from, size_t size) {
+  (void)d;
+  if (size)
+    memcpy(to, from, size);
+  return STC_OK;
+}
+
+StcStatus here_wait(Device *d) {
+  (void)d;
+  return STC_OK;
+}
+
 StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory) {
-  StcStatus s = STC_OK;
   *memory = NULL;
-  if (d->kind->whole)
-    *memory = calloc(size + 1, 1);
-  else
-    s = d->kind->alloc(d, size, memory);
+  StcStatus s = d->kind->alloc(d, size, memory);
   return s || *memory ? s : device_no_room(d, what, (double)size, all);
 }
 

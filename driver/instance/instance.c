@@ -132,7 +132,7 @@ static StcStatus allocate_slots(SlotMaker *k) {
       p->memory.slots[i].lead = k->wanted[i].lead;
       p->memory.slots[i].memory = (char *)p->memory.slots[i].memory + p->memory.slots[i].lead;
     }
-    if (!s && k->wanted[i].zero && !p->device.kind->whole)
+    if (!s && k->wanted[i].zero)
       s = p->device.kind->put(&p->device, p->memory.slots[i].memory, zeros, k->wanted[i].least);
   }
   return s;

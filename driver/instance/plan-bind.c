@@ -18,9 +18,7 @@ static void give_back(StcPlan *p, Slot *slot) {
   bool own = slot->memory && !slot->foreign;
   if (slot->loan)
     plan_before_write(p, slot);
-  if (own && p->device.kind->whole)
-    free(slot->memory);
-  else if (own)
+  if (own)
     p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
 }
 
@@ -58,10 +56,7 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
 
 /* Copies the values of slot `from` to slot `to`, of the same size, in order with launches. */
 static StcStatus copy_slot(StcPlan *p, const Slot *to, const Slot *from) {
-  if (!p->device.kind->whole)
-    return p->device.kind->copy(&p->device, to->memory, from->memory, from->size);
-  memcpy(to->memory, from->memory, from->size);
-  return STC_OK;
+  return p->device.kind->copy(&p->device, to->memory, from->memory, from->size);
 }
 
 /* Exchanges the values of two slots of the same size. */
@@ -208,7 +203,7 @@ static StcStatus own_slot(StcPlan *p, Slot *slot) {
   StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
   if (!s)
     s = copy_slot(p, &own, slot);
-  if (!s && !p->device.kind->whole)
+  if (!s)
     s = p->device.kind->wait(&p->device);
   if (s)
     return s;
@@ -234,7 +229,7 @@ StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
   return copy_slot(p, &to, slot);
 }
 
-StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->whole ? STC_OK : p->device.kind->wait(&p->device); }
+StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->wait(&p->device); }
 
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
   size_t size = slot->size;
@@ -260,7 +255,7 @@ static StcStatus bind_guarded(void *arg) {
     plan_forget_recordings(p);
   } else {
     s = check_array(p, field, &f, a->array);
-    if (!s && !p->device.kind->whole && (!slot->foreign || slot->owner))
+    if (!s && (!slot->foreign || slot->owner))
       s = p->device.kind->wait(&p->device);
     if (!s && !f.bytes && a->owner && a->owner->deleter)
       a->owner->deleter(a->owner);

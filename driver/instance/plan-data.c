@@ -306,10 +306,7 @@ static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
   StcStatus s = STC_OK;
   for (size_t done = size; done < bytes && !s; done *= 2) {
     size_t n = bytes - done < done ? bytes - done : done;
-    if (d->kind->whole)
-      memcpy(to + done, to, n);
-    else
-      s = d->kind->copy(d, to + done, to, n);
+    s = d->kind->copy(d, to + done, to, n);
   }
   return s;
 }
@@ -348,8 +345,6 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
     random_fill(&f, seed, data);
   if (p->memory.slots[slot].pitch)
     s = slot_fill(p, &p->memory.slots[slot], give_repeated, &(Repeated){data, period < bytes ? period : bytes});
-  else if (p->device.kind->whole)
-    memcpy(p->memory.slots[slot].memory, data, (size_t)f.bytes);
   else
     s = p->device.kind->put(&p->device, p->memory.slots[slot].memory, data, (size_t)f.bytes);
   if (!s && !p->memory.slots[slot].pitch)

@@ -65,14 +65,6 @@ static bool init_covers(const StcPlan *p, int field) {
   return false;
 }
 
-/* Memory of this computer for `size` bytes (malloc), zeros if `clear`. NULL after an error. */
-static void *host_memory(StcPlan *p, size_t size, bool clear) {
-  void *memory = clear ? calloc(size + 1, 1) : malloc(size + 1);
-  if (!memory)
-    computer_no_room(p->w.context, "a copy of", "a field", (double)size);
-  return memory;
-}
-
 /* Makes the fields 0 that inits set at some points only. */
 static StcStatus zero_fields(StcPlan *p, const bool *init) {
   StcStatus s = STC_OK;
@@ -80,9 +72,9 @@ static StcStatus zero_fields(StcPlan *p, const bool *init) {
     if (!init[f] || p->bound.given[f] || p->module->fields[f].temp || init_covers(p, f))
       continue;
     Slot *slot = field_slot(p, f);
-    void *zeros = host_memory(p, slot->size, true);
+    void *zeros = calloc(slot->size + 1, 1);
     if (!zeros)
-      return STC_MEMORY;
+      return computer_no_room(p->w.context, "a copy of", "a field", (double)slot->size);
     s = p->device.kind->put(&p->device, slot->memory, zeros, slot->size);
     free(zeros);
   }
@@ -91,20 +83,11 @@ static StcStatus zero_fields(StcPlan *p, const bool *init) {
 
 /* Makes the pasts that nobody set what their fields are. */
 static StcStatus start_pasts(StcPlan *p, const bool *init) {
-  Device *d = &p->device;
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
     const Field *field = &p->module->fields[f];
-    if (!field->past || field->temp || init[f] || p->bound.given[f])
-      continue;
-    const Slot *from = field_slot(p, field->present), *to = field_slot(p, f);
-    void *values = host_memory(p, from->size, false);
-    if (!values)
-      return STC_MEMORY;
-    s = d->kind->fetch(d, values, from->memory, from->size);
-    if (!s)
-      s = d->kind->put(d, to->memory, values, from->size);
-    free(values);
+    if (field->past && !field->temp && !init[f] && !p->bound.given[f])
+      s = plan_copy_slot(p, field_slot(p, field->present), field_slot(p, f)->memory);
   }
   return s;
 }

@@ -15,17 +15,6 @@ static StcStatus no_memory(StcPlan *p, const char *what) {
   return diag_error(p->w.diags, no_loc(), "no memory on this computer for %s", what), STC_MEMORY;
 }
 
-/* Copies a slot of the device to (`out`) or from (`in`) memory here. */
-static StcStatus copy(StcPlan *p, const Slot *slot, void *out, const void *in) {
-  Device *d = &p->device;
-  if (!slot->size)
-    return STC_OK;
-  if (!d->kind->whole)
-    return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
-  memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
-  return STC_OK;
-}
-
 /* Is array `array` one that a list takes coordinates from? Sets *list and *dim to the first such. */
 static bool is_coordinate(const Module *m, int array, int *list, int *dim) {
   for (*list = 0; *list < m->nlists; ++*list)
@@ -44,7 +33,7 @@ static StcStatus fetch_coordinates(StcPlan *p) {
     const Slot *slot = array_slot(p, a);
     free(p->lists.coordinates[a]);
     p->lists.coordinates[a] = malloc(slot->size + 1);
-    s = p->lists.coordinates[a] ? copy(p, slot, p->lists.coordinates[a], NULL)
+    s = p->lists.coordinates[a] ? slot_fetch(p, slot, p->lists.coordinates[a])
                                 : no_memory(p, "the coordinates of points");
   }
   return s;
@@ -61,9 +50,9 @@ static StcStatus fill_list(StcPlan *p, int i) {
   if (!s && !list_fill(p->module, l, p->scalars, p->lists.coordinates, p->lists.index[i], after, p->w.diags))
     s = STC_INPUT;
   if (!s)
-    s = copy(p, field, NULL, p->lists.index[i]);
+    s = slot_put(p, field, p->lists.index[i]);
   if (!s && next)
-    s = copy(p, next, NULL, after);
+    s = slot_put(p, next, after);
   free(after);
   return s;
 }
@@ -216,7 +205,7 @@ static StcStatus hand_out(StcPlan *p, int i, const void *rows, int64_t from, int
 static StcStatus fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
   Slot *series = series_of(p, i);
   void *rows = malloc(series->size + 1);
-  StcStatus s = rows ? copy(p, series, rows, NULL) : no_memory(p, "what a probe sees");
+  StcStatus s = rows ? slot_fetch(p, series, rows) : no_memory(p, "what a probe sees");
   if (!s)
     s = hand_out(p, i, rows, from, to, plan_take_row);
   free(rows);

@@ -17,10 +17,9 @@ size_t slot_bytes(const Slot *slot) { return slot->pitch ? slot->size / slot->pi
 /* Copies `size` bytes to a place of the plan's memory, or (`out`) from there. */
 static StcStatus move(StcPlan *p, char *memory, char *here, size_t size, bool out) {
   const DeviceKind *kind = p->device.kind;
-  if (!kind->whole)
-    return out ? kind->fetch(&p->device, here, memory, size) : kind->put(&p->device, memory, here, size);
-  memcpy(out ? here : memory, out ? memory : here, size);
-  return STC_OK;
+  if (!size)
+    return STC_OK;
+  return out ? kind->fetch(&p->device, here, memory, size) : kind->put(&p->device, memory, here, size);
 }
 
 /* Rows of `slot` that are on their way at once. */
@@ -108,7 +107,7 @@ static StcStatus close_rows(StcPlan *p, Slot *slot, char *piece) {
 /* Makes all rows of the plan dense. Slots differ in how much is on its way at once: each has room of its own for it. */
 static StcStatus make_dense(void *arg) {
   StcPlan *p = arg;
-  StcStatus s = p->device.kind->whole ? STC_OK : p->device.kind->wait(&p->device);
+  StcStatus s = p->device.kind->wait(&p->device);
   for (int i = 0; i < p->memory.nslots && !s; i++) {
     if (!p->memory.slots[i].pitch)
       continue;

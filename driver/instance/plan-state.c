@@ -16,12 +16,7 @@ typedef struct ArrayArgs {
 /* Copies the array out. */
 static StcStatus get_array(void *arg) {
   ArrayArgs *a = arg;
-  Device *d = &a->p->device;
-  const Slot *slot = array_slot(a->p, a->array);
-  if (!d->kind->whole)
-    return d->kind->fetch(d, a->out, slot->memory, slot->size);
-  memcpy(a->out, slot->memory, slot->size);
-  return STC_OK;
+  return slot_fetch(a->p, array_slot(a->p, a->array), a->out);
 }
 
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {

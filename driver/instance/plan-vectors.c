@@ -28,9 +28,7 @@ static void let_go(DLManagedTensor *t) {
   Shared *s = t->manager_ctx;
   if (--s->users > 0)
     return;
-  if (s->memory && s->device->kind->whole)
-    free(s->memory);
-  else if (s->memory)
+  if (s->memory)
     s->device->kind->release(s->device, s->memory, s->size);
   if (s->tensor && s->tensor->deleter)
     s->tensor->deleter(s->tensor);

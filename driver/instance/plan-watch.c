@@ -26,7 +26,7 @@ StcStatus plan_show(StcPlan *p) {
   for (Watch *w = p->observers.watches; w && !s; w = w->next) {
     if (!is_due(p, w))
       continue;
-    if (!p->device.kind->whole && !w->queued)
+    if (!w->queued)
       s = p->device.kind->wait(&p->device);
     w->shown = p->run.done;
     if (!s)

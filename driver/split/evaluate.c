@@ -185,9 +185,7 @@ static StcStatus look(StcPlan *p, int k, int i) {
   q->run.first = q->run.done = p->run.done;
   q->run.inits_done = q->run.evaluated = true;
   StcStatus s = plan_run_steps(q, 1, true, NULL);
-  if (!s && !q->device.kind->whole)
-    s = q->device.kind->wait(&q->device);
-  return s;
+  return s ? s : q->device.kind->wait(&q->device);
 }
 
 /* ---------------------------------------------------------------- rows that parts evaluate */
@@ -303,7 +301,7 @@ static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **
   PartPlan place = {.module = q->module, .scalars = q->scalars};
   *at = part_array(&place, value_field(q));
   *own = NULL;
-  if (*s || q->device.kind->whole || q->device.kind->dlpack == DEVICE_MEMORY_HERE)
+  if (*s || q->device.kind->dlpack == DEVICE_MEMORY_HERE)
     return *s ? NULL : slot->memory;
   *own = malloc(slot->size + 1);
   if (!*own)
@@ -594,8 +592,6 @@ static StcStatus fetch_point(StcPlan *p, int k, int i, const int64_t *at, size_t
   for (int d = 0; d < p->split->rank; d++)
     cell = cell * (a.hi[d] - a.lo[d] + 1) + at[d] - a.lo[d];
   const char *from = (const char *)field_slot(q, value_field(q))->memory + cell * (int64_t)size;
-  if (q->device.kind->whole)
-    return memcpy(out, from, size), STC_OK;
   return q->device.kind->fetch(&q->device, out, from, size);
 }
 

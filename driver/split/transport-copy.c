@@ -9,8 +9,6 @@
 static StcStatus copy_run(StcPlan *x, StcPlan *y, const Sending *s, int64_t from, int64_t to, void *room) {
   const char *source = (const char *)s->from + from;
   char *target = (char *)s->to + to;
-  if (x->device.kind->whole)
-    return memcpy(target, source, (size_t)s->n), STC_OK;
   StcStatus st = x->device.kind->fetch(&x->device, room, source, (size_t)s->n);
   return st ? st : y->device.kind->put(&y->device, target, room, (size_t)s->n);
 }
@@ -34,12 +32,8 @@ static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
 
 /* All transfers, when all parts have made their steps. */
 static StcStatus copy_exchange(StcPlan *p) {
-  Split *split = p->split;
-  StcStatus s = STC_OK;
-  for (int i = split->begin; i < split->end && !s; i++) {
-    StcPlan *q = split->part[i].plan;
-    s = q->device.kind->whole ? STC_OK : q->device.kind->wait(&q->device);
-  }
+  const Split *split = p->split;
+  StcStatus s = split_wait(p, STC_OK);
   for (int i = 0; i < split->ntransfers && !s; i++)
     s = transfer_is_here(split, &split->transfers[i]) ? copy_cells(p, &split->transfers[i]) : STC_OK;
   return s;

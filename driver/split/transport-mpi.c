@@ -29,10 +29,7 @@ static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
     for (int64_t j = 0; j < x->count[0] && !st; j++) {
       const char *from = (const char *)x->from + i * x->from_stride[1] + j * x->from_stride[0];
       char *to = (char *)x->to + i * x->to_stride[1] + j * x->to_stride[0];
-      if (d->kind->whole)
-        memcpy(to, from, (size_t)x->n);
-      else
-        st = sends ? d->kind->fetch(d, to, from, (size_t)x->n) : d->kind->put(d, to, from, (size_t)x->n);
+      st = sends ? d->kind->fetch(d, to, from, (size_t)x->n) : d->kind->put(d, to, from, (size_t)x->n);
     }
   return st;
 }
@@ -43,7 +40,7 @@ StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side) {
 }
 
 /* Does the device carry cells by itself, while launches go on? */
-static bool device_flows(const Device *d) { return !d->kind->whole && d->kind->carry; }
+static bool device_flows(const Device *d) { return d->kind->carry != NULL; }
 
 /* One transfer of a link whose cells begin at byte `at` of its memory, in the part's LANE_SEND. */
 static StcStatus carry_cells(const StcPlan *p, const Link *l, const Transfer *t, size_t at) {
@@ -138,7 +135,7 @@ static StcStatus meet_launches(StcPlan *p, bool early) {
     if (device_flows(d))
       st = early ? STC_OK : d->kind->mark(d, LANE_MAIN);
     else
-      st = d->kind->whole ? STC_OK : d->kind->wait(d);
+      st = d->kind->wait(d);
   }
   return st;
 }

@@ -6,23 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All bytes of a slot to (`in`) or from memory of this process. */
-static StcStatus move_slot(StcPlan *p, const Slot *slot, void *memory, bool in) {
-  Device *d = &p->device;
-  if (!slot->size)
-    return STC_OK;
-  if (d->kind->whole)
-    return memcpy(in ? slot->memory : memory, in ? memory : slot->memory, slot->size), STC_OK;
-  return in ? d->kind->put(d, slot->memory, memory, slot->size) : d->kind->fetch(d, memory, slot->memory, slot->size);
-}
-
 /* Memory for a slot (malloc), with its values if `fetch`. NULL after an error, with *s. */
 static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s) {
   void *memory = *s ? NULL : calloc(slot->size + 1, 1);
   if (!*s && !memory)
     *s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", slot->size), STC_MEMORY);
   if (!*s && fetch)
-    *s = move_slot(p, slot, memory, false);
+    *s = slot_fetch(p, slot, memory);
   return memory;
 }
 
@@ -138,7 +128,7 @@ static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int 
   if (!leads)
     net_message(net, 0, false, memory, part_bytes(part, field));
   if (part->plan && !s)
-    s = move_slot(part->plan, field_slot(part->plan, field), memory, true);
+    s = slot_put(part->plan, field_slot(part->plan, field), memory);
   free(memory);
   return s;
 }
@@ -151,7 +141,7 @@ static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int w
   if (!memory)
     return s;
   if (part->plan && !s)
-    s = move_slot(part->plan, field_slot(part->plan, field), memory, false);
+    s = slot_fetch(part->plan, field_slot(part->plan, field), memory);
   if (leads && !part->plan)
     net_message(net, part->rank, false, memory, part_bytes(part, field));
   if (!leads)
@@ -174,7 +164,7 @@ static StcStatus move_field(StcPlan *p, int field, bool in, StcStatus s) {
   for (int i = 0; i < split->nparts && (!s || split->net); i++)
     s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values, s);
   if (!s && !in && values)
-    s = move_slot(p, slot, values, true);
+    s = slot_put(p, slot, values);
   free(values);
   return s;
 }
@@ -197,7 +187,7 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     if (q->memory.of_array[array] >= 0)
-      s = move_slot(q, array_slot(q, array), values, true);
+      s = slot_put(q, array_slot(q, array), values);
   }
   free(values);
   return s;

@@ -386,10 +386,7 @@ static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   if (!data)
     return STC_MEMORY;
   const Slot *slot = field_slot(p, h.field + c);
-  if (p->device.kind->whole)
-    memcpy(data, slot->memory, (size_t)info.bytes);
-  else
-    s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
+  s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
   for (int64_t i = 0; i < info.bytes / type_size((Type)info.type) && !s; i++)
     *finite &=
         slot_is_padding(slot, (size_t)(i * type_size((Type)info.type))) || isfinite(field_value(&info, data, i)) != 0;
@@ -414,8 +411,6 @@ bool device_works(Device *d) {
   Messages ignored = {""};
   StcConfig config = messages_config(&ignored);
   Workspace quiet, *own = d->w;
-  if (!d->kind->wait)
-    return true;
   StcContext *c = context_of_command(&config);
   if (!c || !workspace_open(&quiet, c, NULL))
     return stc_context_free(c), true;
@@ -457,7 +452,7 @@ StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate) {
   void *a = NULL, *b = NULL;
   double rates[RATES], seconds;
   *rate = 0;
-  if (d->kind->whole || !d->kind->copy)
+  if (d->kind->whole)
     return STC_OK;
   StcFieldInfo chunk = {.name = "copy", .type = STC_F32, .bytes = CHUNK};
   void *data = malloc(CHUNK);
