@@ -35,8 +35,7 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = plan_steps_to_watch(p, at, end - at), due = module_steps_to_reduction(m, at);
-    gap = due < gap ? due : gap;
+    int64_t gap = module_steps_to_reduction(m, at, plan_steps_to_watch(p, at, end - at));
     count_uses(m, NULL, gap, uses);
     runs += count_uses(m, p->run.closed, gap, unused);
     at += gap;
@@ -72,9 +71,5 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
 }
 
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {
-  const Module *m = p->build->code.module;
-  for (int i = 0; i < m->host.nseqs; i++)
-    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left && !(p->run.closed && p->run.closed[i]))
-      return &m->host.seqs[i];
-  return NULL;
+  return host_sequence(&p->build->code.module->host, p->run.closed, left);
 }

@@ -79,14 +79,14 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
     if (stop_asked(p->run.stop))
       return STC_INTERRUPTED;
     int64_t left = plan_steps_to_watch(p, p->run.done, end - p->run.done),
-            due = module_steps_to_reduction(m, p->run.done);
-    const HostSeq *seq = plan_next_sequence(p, left < due ? left : due);
+            n = module_steps_to_reduction(m, p->run.done, left);
+    const HostSeq *seq = plan_next_sequence(p, n);
     if (!seq)
       return diag_error(p->w.diags, no_loc(),
                         "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
                         (long long)(end - p->run.done)),
              STC_INPUT;
-    int64_t most = (left < due ? left : due) / seq->steps;
+    int64_t most = n / seq->steps;
     s = plan_make_room(p, seq->steps);
     most = plan_room(p, seq->steps, most < count - i ? most : count - i);
     if (!s)

@@ -97,7 +97,7 @@ StcStatus split_wait(StcPlan *p, StcStatus s) {
     return p->split->transport->wait(p, s);
   for (int i = p->split->begin; i < p->split->end && !s; i++) {
     StcPlan *q = p->split->part[i].plan;
-    s = q->device.kind->whole ? STC_OK : q->device.kind->wait(&q->device);
+    s = q->device.kind->wait(&q->device);
   }
   return s;
 }
@@ -121,10 +121,9 @@ static bool needs_whole(const StcPlan *p) {
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t due = module_steps_to_reduction(p->module, p->run.done), n = plan_steps_to_watch(p, p->run.done, left);
-  n = due < n ? due : n;
+  int64_t n = module_steps_to_reduction(p->module, p->run.done, plan_steps_to_watch(p, p->run.done, left));
   for (int i = 0; i < p->module->nprobes; i++) {
-    due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
+    int64_t due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
     n = due < n ? due : n;
   }
   bool few = p->observers.progress || p->split->net;

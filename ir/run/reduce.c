@@ -86,13 +86,19 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars) {
 
 bool reduction_is_due(const Reduction *r, int64_t step) { return step % r->every == 0; }
 
-int64_t module_steps_to_reduction(const Module *m, int64_t step) {
-  int64_t least = INT64_MAX;
+int64_t module_steps_to_reduction(const Module *m, int64_t step, int64_t most) {
   for (int i = 0; i < m->nreductions; i++) {
     int64_t left = m->reductions[i].every - step % m->reductions[i].every;
-    least = left < least ? left : least;
+    most = left < most ? left : most;
   }
-  return least;
+  return most;
+}
+
+const HostSeq *host_sequence(const Host *h, const bool *closed, int64_t left) {
+  for (int i = 0; i < h->nseqs; i++)
+    if (h->seqs[i].steps > 0 && h->seqs[i].steps <= left && !(closed && closed[i]))
+      return &h->seqs[i];
+  return NULL;
 }
 
 void module_put_first(Module *m, int n, const Reduction *r) {

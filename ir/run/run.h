@@ -98,10 +98,13 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars);
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
 /* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
 void module_put_first(Module *m, int n, const Reduction *r);
-/* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is
- * (INT64_MAX: any number). */
+/* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is,
+ * `most` at most. */
 bool reduction_is_due(const Reduction *r, int64_t step);
-int64_t module_steps_to_reduction(const Module *m, int64_t step);
+int64_t module_steps_to_reduction(const Module *m, int64_t step, int64_t most);
+/* What the time loop runs next where `left` steps remain until something else is due: the first of the sequences, but
+ * for those that are `closed` (NULL: none), that does not advance too far. NULL: there is none. */
+const HostSeq *host_sequence(const Host *h, const bool *closed, int64_t left);
 /* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
 

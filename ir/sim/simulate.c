@@ -277,21 +277,18 @@ static bool see(Sim *s, int64_t step) {
 /* Makes `steps` steps from step `from` on, *made of them if the run is to stop: always by the longest sequence that
  * does not go too far. */
 static bool advance(Sim *s, int64_t from, int64_t steps, int64_t *made) {
-  const Host *h = &s->m->host;
   for (int64_t done = *made = 0; done < steps && !s->stop && !stop_asked(s->b->stop);) {
-    int i = 0;
-    while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
-      i++;
-    if (i == h->nseqs) {
+    const HostSeq *q = host_sequence(&s->m->host, NULL, steps - done);
+    if (!q) {
       diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name,
                  (long long)(steps - done));
       return false;
     }
-    if (!probes_have_room(s->m, s->seen, from + done + h->seqs[i].steps) && !hand_out_all(s, from + done))
+    if (!probes_have_room(s->m, s->seen, from + done + q->steps) && !hand_out_all(s, from + done))
       return false;
-    run_sequence(s, &h->seqs[i], from + done);
-    sim_ghosts_age(s, h->seqs[i].steps);
-    *made = done += h->seqs[i].steps;
+    run_sequence(s, q, from + done);
+    sim_ghosts_age(s, q->steps);
+    *made = done += q->steps;
   }
   return !s->stop;
 }
@@ -316,8 +313,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   if (!s->stop && !s->b->evaluated && (first == 0 || s->b->begins) && !reduce_due(s, first, &stop))
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
-    int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at),
-            n = left < due ? left : due, made;
+    int64_t at = first + s->b->done, n = module_steps_to_reduction(s->m, at, steps - s->b->done), made;
     if (!advance(s, at, n, &made))
       return false;
     s->b->done += made;
