@@ -22,10 +22,7 @@ static StcStatus artifact_guarded(void *arg) {
     return STC_INPUT;
   if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
     return workspace_obey(&p->w), STC_INTERNAL;
-  char *copy = arena_alloc(p->w.arena, b->size + 1);
-  if (b->size)
-    memcpy(copy, bytes, b->size);
-  b->bytes = copy;
+  b->bytes = arena_strndup(p->w.arena, bytes, b->size);
   return STC_OK;
 }
 
@@ -90,18 +87,19 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   working_end(o.working);
   if (!made)
     return workspace_obey(&p->w), false;
-  char *copy = arena_alloc(p->w.arena, size + 1);
-  if (size)
-    memcpy(copy, bytes, size);
-  p->bytes[what] = copy;
+  p->bytes[what] = arena_strndup(p->w.arena, bytes, size);
   p->sizes[what] = size;
   return true;
 }
 
-/* What stc_program_emit hands to its guarded part. */
+/* Makes a text of kernels `m` of the program; NULL after an error. */
+typedef char *MakeText(StcProgram *p, const Module *m);
+
+/* What stc_program_emit and others hand to their guarded parts, and the text that comes back. */
 typedef struct EmitArgs {
   StcProgram *p;
   StcEmit what;
+  MakeText *make;
   const char *text;
 } EmitArgs;
 
@@ -125,19 +123,11 @@ static StcStatus emit_guarded(void *arg) {
 }
 
 StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size) {
-  EmitArgs args = {p, what, NULL};
+  EmitArgs args = {.p = p, .what = what};
   StcStatus s = workspace_guard(&p->w, emit_guarded, &args);
   *bytes = s ? NULL : p->bytes[what];
   if (size)
     *size = s ? 0 : p->sizes[what];
-  return s;
-}
-
-/* Has `make` make *text of the program's kernels, NULL after an error. */
-static StcStatus emit_text(StcProgram *p, StcStatus (*make)(void *), const char **text) {
-  EmitArgs args = {p, 0, NULL};
-  StcStatus s = workspace_guard(&p->w, make, &args);
-  *text = args.text;
   return s;
 }
 
@@ -153,17 +143,32 @@ static Module *artifact_kernels(StcProgram *p) {
   return NULL;
 }
 
-/* Makes the manifest. */
-static StcStatus manifest_guarded(void *arg) {
+/* Makes the text of the program's kernels. */
+static StcStatus text_guarded(void *arg) {
   EmitArgs *e = arg;
   Module *m = artifact_kernels(e->p);
-  if (!m)
-    return STC_INPUT;
-  e->text = manifest_text(&e->p->w, e->p, m, e->p->target);
-  return STC_OK;
+  e->text = m ? e->make(e->p, m) : NULL;
+  return m ? STC_OK : STC_INPUT;
 }
 
-StcStatus stc_program_manifest(StcProgram *p, const char **json) { return emit_text(p, manifest_guarded, json); }
+/* Has `make` make *text of the program's kernels, NULL after an error. */
+static StcStatus emit_text(StcProgram *p, MakeText *make, const char **text) {
+  EmitArgs args = {.p = p, .make = make};
+  StcStatus s = workspace_guard(&p->w, text_guarded, &args);
+  *text = args.text;
+  return s;
+}
+
+static char *make_manifest(StcProgram *p, const Module *m) { return manifest_text(&p->w, p, m, p->target); }
+static char *make_header(StcProgram *p, const Module *m) {
+  return target_info(p->target)->simt ? launcher_header_text(&p->w, p, m, p->target) : header_text(&p->w, p, m);
+}
+static char *make_launcher(StcProgram *p, const Module *m) {
+  return launcher_text(&p->w, p, m, p->target, p->bytes[STC_EMIT_OBJ], p->sizes[STC_EMIT_OBJ]);
+}
+
+StcStatus stc_program_manifest(StcProgram *p, const char **json) { return emit_text(p, make_manifest, json); }
+StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_text(p, make_header, text); }
 
 /* Writes the plan. */
 static StcStatus plan_guarded(void *arg) {
@@ -177,30 +182,11 @@ static StcStatus plan_guarded(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_program_plan(StcProgram *p, const char **text) { return emit_text(p, plan_guarded, text); }
-
-/* Makes the header. */
-static StcStatus header_guarded(void *arg) {
-  EmitArgs *e = arg;
-  Module *m = artifact_kernels(e->p);
-  if (!m)
-    return STC_INPUT;
-  bool threads = target_info(e->p->target)->simt;
-  e->text = threads ? launcher_header_text(&e->p->w, e->p, m, e->p->target) : header_text(&e->p->w, e->p, m);
-  return STC_OK;
-}
-
-StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_text(p, header_guarded, text); }
-
-/* Writes the launcher. */
-static StcStatus launcher_guarded(void *arg) {
-  EmitArgs *e = arg;
-  StcProgram *p = e->p;
-  Module *m = artifact_kernels(p);
-  if (!m)
-    return STC_INPUT;
-  e->text = launcher_text(&p->w, p, m, p->target, p->bytes[STC_EMIT_OBJ], p->sizes[STC_EMIT_OBJ]);
-  return STC_OK;
+StcStatus stc_program_plan(StcProgram *p, const char **text) {
+  EmitArgs args = {.p = p};
+  StcStatus s = workspace_guard(&p->w, plan_guarded, &args);
+  *text = args.text;
+  return s;
 }
 
 bool program_has_threads(const StcProgram *p) { return target_info(p->target)->simt; }
@@ -215,7 +201,7 @@ StcStatus program_launcher(StcProgram *p, const char **text) {
                                        "artifact's header has the same functions"),
            STC_USAGE;
   StcStatus s = stc_program_emit(p, STC_EMIT_OBJ, &bytes, NULL);
-  return s ? s : emit_text(p, launcher_guarded, text);
+  return s ? s : emit_text(p, make_launcher, text);
 }
 
 StcStatus program_for_host(StcProgram *p, const char *what) {
