@@ -174,14 +174,14 @@ typedef struct TypeExpr {
 } TypeExpr;
 
 /* lo .. hi of one dimension; hi NULL: the one point lo. */
-typedef struct Range {
+typedef struct RangeExpr {
   Expr *lo, *hi;
-} Range;
+} RangeExpr;
 /* [ranges] as written. */
 typedef struct RegionExpr {
   Loc loc;
   int32_t n;
-  Range *ranges;
+  RangeExpr *ranges;
 } RegionExpr;
 
 typedef enum StmtKind {
@@ -195,11 +195,11 @@ typedef enum StmtKind {
 } StmtKind;
 
 /* One step of the path to what is assigned: .member or [index]. */
-typedef struct Place {
+typedef struct PathStep {
   Loc loc;
   const char *member;
   Expr *index;
-} Place;
+} PathStep;
 
 /* A statement of a block; its parts by kind. */
 typedef struct Stmt Stmt;
@@ -211,7 +211,7 @@ struct Stmt {
   const TypeExpr *type;
   Expr *value;
   int32_t npath;
-  Place *path;
+  PathStep *path;
   Expr *lo, *hi;
   int32_t n;
   Stmt *body;

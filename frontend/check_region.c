@@ -191,7 +191,7 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) {
   *out = (Box){.rank = rank};
   bool ok = true;
   for (int d = 0; d < rank; d++) {
-    const Range *x = &r->ranges[d];
+    const RangeExpr *x = &r->ranges[d];
     ok = bound(c, x->lo, &out->lo[d]) && ok;
     if (x->hi)
       ok = bound(c, x->hi, &out->hi[d]) && ok;

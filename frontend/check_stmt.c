@@ -115,7 +115,7 @@ static Expr *replace(Checker *c, const Stmt *st, const int64_t *at, int n, Expr 
 }
 
 /* The number of the member of the value `of` that the step `p` of a path names; -1 after reporting. */
-static int64_t step_of_path(Checker *c, const Env *env, const Place *p, Expr *of) {
+static int64_t step_of_path(Checker *c, const Env *env, const PathStep *p, Expr *of) {
   Expr e = {.kind = EXPR_MEMBER, .loc = p->loc, .name = p->member, .n = 2, .kids = (Expr *[]){of, p->index}};
   return check_member_number(c, env, &e, of);
 }

@@ -189,8 +189,8 @@ static bool structure(Parse *p) {
 }
 
 /* One dimension's bounds. */
-static bool range(Parse *p, Range *out) {
-  *out = (Range){parse_expr(p), NULL};
+static bool range(Parse *p, RangeExpr *out) {
+  *out = (RangeExpr){parse_expr(p), NULL};
   if (!out->lo)
     return false;
   return !parse_accept(p, TOK_DOTS) || (out->hi = parse_expr(p)) != NULL;
@@ -203,7 +203,7 @@ static RegionExpr *region_expr(Parse *p) {
   if (!parse_expect(p, TOK_LBRACKET, "a region '[lo .. hi, ...]'"))
     return NULL;
   do {
-    Range x;
+    RangeExpr x;
     if (!range(p, &x))
       return NULL;
     ARENA_PUSH(p->arena, r->ranges, r->n, x);

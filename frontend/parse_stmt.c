@@ -29,7 +29,7 @@ static bool named_value(Parse *p, Stmt *s) {
 /* The components and members behind the name that is assigned to. */
 static bool path(Parse *p, Stmt *s) {
   while (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)) {
-    Place at = {.loc = p->t->loc};
+    PathStep at = {.loc = p->t->loc};
     if (p->t++->kind == TOK_LBRACKET) {
       if (!(at.index = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'"))
         return false;

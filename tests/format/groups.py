@@ -4,7 +4,7 @@
 ORDER has the folders in order: a file may call functions, use data and include headers of its own line and of those above, never of one
 below. And what a header declares is defined in a folder of the header's line. Calls are read from the objects of BUILD with nm, so nothing
 is missed that a reader of the sources might miss. Prints each call, include and declaration that breaks this, each folder that is in no
-line or has more than MOST C files, and exits with 1.
+line or has more than MOST C files, each name that two headers or types in headers have, and exits with 1.
 
 --plant=ir/base/arena.c:passes_run adds a call that is not there: to see the test fail.
 """
@@ -144,6 +144,22 @@ def declared_elsewhere(source, defines):
                     yield f"{name} declares {function}, which is in {defines[function]}"
 
 
+# Types by one name in two headers, as yet.
+TWICE = {"Linear", "Tile"}
+
+
+def named_twice(source):
+    """Headers of one name, and types that two headers declare by one name."""
+    headers = collections.defaultdict(list)
+    for part in PARTS:
+        for path in sorted((source / part).rglob("*.h")):
+            headers[path.name].append(str(path.relative_to(source)))
+            for name in set(re.findall(r"^(?:\}|typedef enum .*\}) (\w+);$", path.read_text(encoding="utf-8"), re.M)):
+                headers[name].append(str(path.relative_to(source)))
+    return [f"{name} is in {' and '.join(where)}: give each a name of its own"
+            for name, where in sorted(headers.items()) if len(where) > 1 and name not in TWICE]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("source", type=pathlib.Path)
@@ -156,7 +172,8 @@ def main():
         uses[caller].add(called)
     found = [*wrong_folders(args.source)]
     if not found:
-        found = [*calls_up(uses, defines), *includes_up(args.source), *declared_elsewhere(args.source, defines)]
+        found = [*calls_up(uses, defines), *includes_up(args.source), *declared_elsewhere(args.source, defines),
+                 *named_twice(args.source)]
     for line in found:
         print(line)
     if found:

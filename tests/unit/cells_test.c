@@ -2,7 +2,7 @@
  * cells of the lanes beside, by as few shuffles as can be; lines that warps trade. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/tile/emit/move.h"
+#include "passes/tile/emit/move-rows.h"
 
 enum { WIDTH = 4, LANES = 8 };
 

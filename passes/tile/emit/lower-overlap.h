@@ -6,7 +6,7 @@
 #ifndef STC_PASSES_LOWER_OVERLAP_H
 #define STC_PASSES_LOWER_OVERLAP_H
 
-#include "passes/tile/emit/move.h"
+#include "passes/tile/emit/move-rows.h"
 #include "passes/tile/lanes.h"
 #include "passes/lower/lower.h"
 

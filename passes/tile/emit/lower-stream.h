@@ -10,7 +10,7 @@
 #ifndef STC_PASSES_LOWER_STREAM_H
 #define STC_PASSES_LOWER_STREAM_H
 
-#include "passes/tile/emit/move.h"
+#include "passes/tile/emit/move-rows.h"
 #include "passes/tile/stream.h"
 #include "passes/lower/lower.h"
 

@@ -14,7 +14,7 @@
 #ifndef STC_PASSES_LOWER_WARPS_H
 #define STC_PASSES_LOWER_WARPS_H
 
-#include "passes/tile/emit/move.h"
+#include "passes/tile/emit/move-rows.h"
 #include "passes/tile/warps.h"
 #include "passes/lower/lower.h"
 

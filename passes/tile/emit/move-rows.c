@@ -1,13 +1,13 @@
-/* move.c: cells beside each other to and from memory, and what is made of that: lines that warps trade.
+/* move-rows.c: cells beside each other to and from memory, and what is made of that: lines that warps trade.
  *
  * How rows come from global memory is data (`tile/move.h`): a field's `Move` says whether they are loaded to registers,
  * come by asynchronous copies to a ring that each thread has for itself, or by bulk copies to a ring of groups; how far
  * ahead; how many cells are moved at once; and of bulk copies, whether warps of their own do it and how early the
  * second-level cache is asked. `stream_move` and `warps_shape` decide it, the lowerings of streamed tiles and of
- * pipelines of warps obey. Cells beside each other go between registers and arrays or buffers by `tile/emit/move.c`,
+ * pipelines of warps obey. Cells beside each other go between registers and arrays or buffers by this file,
  * and so do the lines at a thread's ends that warps trade through shared memory, in streamed tiles and in tiles in
  * lanes. */
-#include "passes/tile/emit/move.h"
+#include "passes/tile/emit/move-rows.h"
 #include "passes/lower/lower.h"
 
 /* ---- cells beside each other */

@@ -1,7 +1,7 @@
-/* passes/tile/emit/move.h: rows of cells on their way between registers, shared and global memory (private to
+/* passes/tile/emit/move-rows.h: rows of cells on their way between registers, shared and global memory (private to
  * passes/tile/emit).
  *
- *   move.c   cells beside each other to and from memory; lines that warps trade
+ *   move-rows.c   cells beside each other to and from memory; lines that warps trade
  */
 #ifndef STC_PASSES_EMIT_MOVE_H
 #define STC_PASSES_EMIT_MOVE_H
