@@ -333,6 +333,28 @@ Op *build_if(Builder *b, Value *cond, int n, const Type *types) {
   return op;
 }
 
+Builder builder_in(const Builder *b, Block *block) {
+  Builder in = builder_at_end(b->arena, block);
+  in.loc = b->loc;
+  return in;
+}
+
+Builder build_then(Builder *b, Value *cond) { return builder_in(b, build_if(b, cond, 0, NULL)->blocks[0]); }
+
+Value *build_value_or(Builder *b, Value *cond, Type t, Const other, Builder *in) {
+  Op *op = build_if(b, cond, 1, &t);
+  Builder out = builder_in(b, op->blocks[1]);
+  *in = builder_in(b, op->blocks[0]);
+  build_yield(&out, 1, (Value *[]){build_const(&out, t, other)});
+  return op->results[0];
+}
+
+Builder build_either(Builder *b, Value *cond, Builder *other) {
+  Op *op = build_if(b, cond, 0, NULL);
+  *other = builder_in(b, op->blocks[1]);
+  return builder_in(b, op->blocks[0]);
+}
+
 Op *build_yield(Builder *b, int n, Value *const *values) { return build_op(b, OP_YIELD, TY_NONE, n, values); }
 
 /* The scalar `s` as i64. */

@@ -20,6 +20,8 @@ typedef struct Builder {
 } Builder;
 Builder builder_at_end(Arena *a, Block *b);
 Builder builder_before(Arena *a, Op *op);
+/* The end of `block`, in an op that `b` built, for code of the same place in the source. */
+Builder builder_in(const Builder *b, Block *block);
 
 /* Makes an op with `n` operands and (unless RESULT says otherwise) one result of the type its table row derives; for
  * RESULT_ANY give it as `t`. */
@@ -90,6 +92,11 @@ Op *build_bare(Builder *b, Opcode code);
 Op *build_for(Builder *b, Value *lo, Value *hi, int64_t stride, int flags, int n, Value *const *init);
 /* An if with two empty blocks and n results of the types given. */
 Op *build_if(Builder *b, Value *cond, int n, const Type *types);
+/* The value that *in, where `cond` holds, is to yield, as the only one; else constant `other` of type `t`. */
+Value *build_value_or(Builder *b, Value *cond, Type t, Const other, Builder *in);
+/* What is done where `cond` holds (an if without results); in *other what else. */
+Builder build_then(Builder *b, Value *cond);
+Builder build_either(Builder *b, Value *cond, Builder *other);
 Op *build_yield(Builder *b, int n, Value *const *values);
 
 void op_insert(Block *b, Op *before, Op *op); /* before == NULL: at the end */

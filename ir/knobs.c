@@ -150,6 +150,13 @@ bool map_says_any(const Schedule *s) {
   return s->between && map_says_any(s->between);
 }
 
+int64_t schedule_threads(const Schedule *s) {
+  int64_t n = 1;
+  for (int d = 0; d < MAX_RANK; d++)
+    n *= s->block[d] > 0 ? s->block[d] : 1;
+  return n;
+}
+
 Schedule schedule_between(const Schedule *s, int32_t T) {
   static const Schedule open = {0};
   Schedule out = *s;

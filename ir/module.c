@@ -527,6 +527,20 @@ static int64_t array_bytes(const Array *a) {
   return n < 0 ? 0 : n;
 }
 
+bool array_same_layout(const Array *x, const Array *y) {
+  bool same = x->type == y->type && x->rank == y->rank;
+  for (int d = 0; same && d < x->rank; d++)
+    same = x->shape[d] == y->shape[d];
+  return same;
+}
+
+int64_t kernel_threads(const Kernel *k) {
+  int64_t n = 1;
+  for (int d = 0; d < k->rank; d++)
+    n *= k->threads[d];
+  return n;
+}
+
 int kernel_storage(const Kernel *k, int array) {
   for (int hops = 0; hops < k->narrays && k->arrays[array].storage >= 0; hops++)
     array = k->arrays[array].storage;

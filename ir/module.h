@@ -548,6 +548,10 @@ int64_t *buffer_alignments(const Module *m);
 int64_t buffer_alignment(const Module *m, int buffer);
 /* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
 int kernel_storage(const Kernel *k, int array);
+/* Have the arrays their cells at the same places? */
+bool array_same_layout(const Array *x, const Array *y);
+/* Threads of a block. */
+int64_t kernel_threads(const Kernel *k);
 /* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where
  * array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);

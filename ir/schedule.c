@@ -36,7 +36,7 @@ static void print_knobs(Str *s, const Schedule *p, int rank, bool (*is)(const Kn
  * what one of several launches says of all of them? */
 static bool is_of_launch(const KnobRow *k) { return k->flags & KNOB_OF_LAUNCH; }
 static bool is_of_tile(const KnobRow *k) { return is_of_launch(k) || k->kind == KNOB_IS_NUMBER; }
-static bool is_beside(const KnobRow *k) { return !is_of_tile(k) && k->kind != KNOB_IS_TEXT; }
+static bool is_beside(const KnobRow *k) { return !is_of_tile(k); }
 static bool is_of_plan(const KnobRow *k) { return !is_of_launch(k); }
 
 void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole) {

@@ -116,6 +116,8 @@ int32_t map_get(const Schedule *s, MapId id);
 void map_set(Schedule *s, MapId id, int32_t value);
 /* Does `s` say anything of it, also of its launches? */
 bool map_says_any(const Schedule *s);
+/* Threads of a block of `s`; dimensions that say none count as one. */
+int64_t schedule_threads(const Schedule *s);
 /* Schedule `s` with T time steps a tile: of those fewer that s->between is for, with what that says, if there is one.
  */
 Schedule schedule_between(const Schedule *s, int32_t T);

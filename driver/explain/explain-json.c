@@ -60,9 +60,9 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
     json_t *o = json_object();
     set(o, "field", json_string(e->stencils->fields[w->field].name));
     set(o, "version", json_integer(w->version));
-    set(o, "lag", json_integer(w->lag));
-    set(o, "rows", json_integer(w->rows));
-    set(o, "rows_for_other_warps", json_integer(w->across));
+    set(o, "lag", json_integer(w->kept.lag));
+    set(o, "rows", json_integer(w->kept.rows));
+    set(o, "rows_for_other_warps", json_integer(w->kept.across));
     json_array_append_new(list, o);
   }
   return list;

@@ -47,8 +47,8 @@ static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l)
 
 /* Is window `x` of the version behind that of `w`, and keeps it as many rows? */
 static bool continues(const WindowWork *w, const WindowWork *x) {
-  return x->field == w->field && x->version == w->version + 1 && x->rows == w->rows && x->across == w->across &&
-         x->late == w->late && x->direct == w->direct;
+  return x->field == w->field && x->version == w->version + 1 && x->kept.rows == w->kept.rows &&
+         x->kept.across == w->kept.across && x->kept.delay == w->kept.delay && x->kept.direct == w->kept.direct;
 }
 
 /* What a walk keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
@@ -62,15 +62,15 @@ static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
     fprintf(to, "%s %s version%s %d", i ? ";" : "", e->stencils->fields[w->field].name, n > 1 ? "s" : "", w->version);
     if (n > 1)
       fprintf(to, " to %d", w->version + n - 1);
-    if (w->direct)
+    if (w->kept.direct)
       fprintf(to, ": not in registers, each reader takes its own row%s",
               w->ring ? " of those loaded ahead, in shared memory" : "");
     else
-      fprintf(to, ": %d%s", w->rows, n > 1 ? " each" : "");
-    if (w->late)
-      fprintf(to, ", taken %d row%s late", w->late, w->late > 1 ? "s" : "");
-    if (w->across)
-      fprintf(to, " (%d for other warps)", w->across);
+      fprintf(to, ": %d%s", w->kept.rows, n > 1 ? " each" : "");
+    if (w->kept.delay)
+      fprintf(to, ", taken %d row%s late", w->kept.delay, w->kept.delay > 1 ? "s" : "");
+    if (w->kept.across)
+      fprintf(to, " (%d for other warps)", w->kept.across);
   }
   fprintf(to, "\n  these are %" PRId64 " words of a thread's registers; steps are written out %d times\n",
           l->window_words, l->unroll);

@@ -330,14 +330,6 @@ static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
   }
 }
 
-/* Threads of a block. */
-static int64_t block_threads(const Kernel *k) {
-  int64_t n = 1;
-  for (int d = 0; d < k->rank; d++)
-    n *= k->threads[d];
-  return n;
-}
-
 /* ---- barriers between neighbouring warps */
 
 /* Ops. */
@@ -349,8 +341,8 @@ typedef struct Ops {
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
  * these whole rows? */
 static bool has_neighbours(const PassContext *c, const Kernel *k, int64_t least) {
-  int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = block_threads(k) / warp;
-  return (row % warp == 0 || warp % row == 0) && block_threads(k) % warp == 0 && warps % 2 == 0 && warps >= least &&
+  int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = kernel_threads(k) / warp;
+  return (row % warp == 0 || warp % row == 0) && kernel_threads(k) % warp == 0 && warps % 2 == 0 && warps >= least &&
          warps <= c->target->near_warps;
 }
 
@@ -404,7 +396,7 @@ static int32_t relax_loops(Inserter *in, const Block *b) {
  */
 static bool insert_barriers(PassContext *c, Module *m, Kernel *k, int64_t near) {
   Inserter in = {.c = c, .k = k, .ok = true};
-  if (block_threads(k) > 1) {
+  if (kernel_threads(k) > 1) {
     in.crossing = crossing_new(c->arena, ranges_new(c->arena, m, k, k->body));
     Pending p = {0};
     run_block(&in, k->body, &p, true);

@@ -32,13 +32,6 @@ Crossing *crossing_new(Arena *a, Ranges *r) {
   return c;
 }
 
-/* The array that owns the storage of array `i`. */
-static int32_t root_of(const Kernel *k, int32_t i) {
-  while (k->arrays[i].storage >= 0)
-    i = k->arrays[i].storage;
-  return i;
-}
-
 /* Have the forms the same terms, in the same order? */
 static bool same_form(const Linear *x, const Linear *y) {
   bool same = x->c == y->c && x->n == y->n;
@@ -73,7 +66,7 @@ Access *access_new(Crossing *c, const Op *op, bool looped) {
   Access *x = ARENA_NEW(r->arena, Access);
   *x = (Access){.op = op,
                 .array = op->sym,
-                .root = root_of(r->k, op->sym),
+                .root = kernel_storage(r->k, op->sym),
                 .write = op_array_written(op) >= 0,
                 .looped = looped,
                 .cells = op_elements(op)};
@@ -231,14 +224,6 @@ static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int 
   return false;
 }
 
-/* Do x and y have their cells at the same places? */
-static bool same_layout(const Array *x, const Array *y) {
-  bool same = x->type == y->type && x->rank == y->rank;
-  for (int d = 0; same && d < x->rank; d++)
-    same = x->shape[d] == y->shape[d];
-  return same;
-}
-
 /* Makes room in the equation of the last dimension for all the cells of `x` and `y`. */
 static void add_cells(Equation *e, const Access *x, const Access *y) {
   e->lo -= x->cells - 1;
@@ -255,7 +240,7 @@ static bool find_cross(Crossing *c, const Access *x, const Access *y, bool far) 
   int n = 0, rank = k->arrays[x->array].rank;
   if (x->root != y->root || (!x->write && !y->write))
     return false;
-  if (!same_layout(&k->arrays[x->array], &k->arrays[y->array]))
+  if (!array_same_layout(&k->arrays[x->array], &k->arrays[y->array]))
     return true;
   for (int d = 0; d < k->rank; d++)
     if (k->threads[d] > MAX_THREADS)

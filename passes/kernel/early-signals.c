@@ -47,14 +47,6 @@ typedef struct StreamLoops {
   Value *warp, *before, *behind;
 } StreamLoops;
 
-/* Threads of a block. */
-static int64_t threads_of(const Kernel *k) {
-  int64_t n = 1;
-  for (int d = 0; d < k->rank; d++)
-    n *= k->threads[d];
-  return n;
-}
-
 /* Are there barriers in `b` or below; of those between neighbours alone, and others? */
 static void look_for_barriers(const Block *b, bool *near, bool *others) {
   for (const Op *op = b->first; op; op = op->next) {
@@ -240,12 +232,12 @@ static void raise_stores(const StreamLoops *w, Block *b) {
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 
 /* Bytes that the signals of `k` take. */
-static int64_t bytes_of_signals(const Kernel *k) { return threads_of(k) / WARP_LANES * 2 * type_size(TY_I64); }
+static int64_t bytes_of_signals(const Kernel *k) { return kernel_threads(k) / WARP_LANES * 2 * type_size(TY_I64); }
 
 /* Finds the warps, and makes the signals ready, at the kernel's begin. */
 static void start_signals(StreamLoops *w) {
   Kernel *k = w->k;
-  int64_t warps = threads_of(k) / WARP_LANES;
+  int64_t warps = kernel_threads(k) / WARP_LANES;
   Builder b = builder_before(w->c->arena, k->body->first);
   b.loc = k->loc;
   Array a = {

@@ -345,13 +345,6 @@ static bool is_store(const Op *op) {
          (op_info[op->code].form == FORM_GLOBAL || op_info[op->code].form == FORM_ARRAY);
 }
 
-/* The array whose memory array `i` has. */
-static int32_t memory_of(const Kernel *k, int32_t i) {
-  while (k->arrays[i].storage >= 0)
-    i = k->arrays[i].storage;
-  return i;
-}
-
 /* May `op`, which is not pure, see whether `store` has been done? Buffers are apart from each other and from arrays;
  * arrays may share memory. */
 static bool may_meet(const Batch *g, const Op *op, const Op *store) {
@@ -361,7 +354,8 @@ static bool may_meet(const Batch *g, const Op *op, const Op *store) {
   if (form != FORM_GLOBAL && form != FORM_ARRAY)
     return true;
   return form == op_info[store->code].form &&
-         (form == FORM_GLOBAL ? op->sym == store->sym : memory_of(g->k, op->sym) == memory_of(g->k, store->sym));
+         (form == FORM_GLOBAL ? op->sym == store->sym
+                              : kernel_storage(g->k, op->sym) == kernel_storage(g->k, store->sym));
 }
 
 /* Must what waits be done before `op`? Not for another store that is going to wait. */

@@ -97,13 +97,6 @@ static void number_block(Liveness *l, const Block *b) {
   }
 }
 
-/* The array whose storage array `i` has in the end. */
-static int32_t root_of(const Kernel *k, int32_t i) {
-  while (k->arrays[i].storage >= 0)
-    i = k->arrays[i].storage;
-  return i;
-}
-
 /* The live ranges of the arrays of `k`; those that share storage already count as one, the root. */
 static LiveRange *live_ranges(Arena *a, const Kernel *k) {
   Liveness l = {k, ARENA_ARRAY(a, LiveRange, k->narrays), 0};
@@ -114,8 +107,8 @@ static LiveRange *live_ranges(Arena *a, const Kernel *k) {
     LiveRange r = l.live[i];
     if (k->arrays[i].storage < 0 || r.last < r.first)
       continue;
-    touch(&l, root_of(k, i), r.first);
-    touch(&l, root_of(k, i), r.last);
+    touch(&l, kernel_storage(k, i), r.first);
+    touch(&l, kernel_storage(k, i), r.last);
   }
   return l.live;
 }
@@ -129,14 +122,6 @@ static int64_t array_bytes(const Array *a) {
   return n;
 }
 
-/* Do x and y have the same cells at the same places? */
-static bool same_layout(const Array *x, const Array *y) {
-  bool same = x->type == y->type && x->rank == y->rank;
-  for (int d = 0; same && d < x->rank; d++)
-    same = x->shape[d] == y->shape[d];
-  return same;
-}
-
 /* The first slot that is free before position `from`, one of the layout of `array` before others; -1 if there is none.
  */
 static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_t from) {
@@ -144,7 +129,7 @@ static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_
   for (int i = 0; i < s->n; i++) {
     if (s->slot[i].last >= from)
       continue;
-    if (same_layout(&k->arrays[s->slot[i].root], array))
+    if (array_same_layout(&k->arrays[s->slot[i].root], array))
       return i;
     any = any < 0 ? i : any;
   }
@@ -195,7 +180,7 @@ static void allocate_by_birth(Arena *a, Kernel *k, const LiveRange *live) {
     place_array(a, k, &s, order[i], live[order[i]]);
   for (int32_t i = 0; i < k->narrays; i++)
     if (k->arrays[i].storage >= 0)
-      k->arrays[i].storage = root_of(k, i);
+      k->arrays[i].storage = kernel_storage(k, i);
 }
 
 /* Sorts the `n` arrays `order` of `k` by falling size; those of one size keep their order. */
@@ -229,7 +214,7 @@ static void allocate_by_size(Arena *a, Kernel *k, const LiveRange *live) {
         k->arrays[order[i]].storage = order[j];
   for (int32_t i = 0; i < k->narrays; i++)
     if (k->arrays[i].storage >= 0)
-      k->arrays[i].storage = root_of(k, i);
+      k->arrays[i].storage = kernel_storage(k, i);
 }
 
 /* Do `bytes` of shared memory a block fit target `t` (NULL: not known)? */

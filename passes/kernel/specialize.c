@@ -10,6 +10,7 @@
  *
  * With `inner=1`, which the model asks for, a kernel whose edges pass `split-edges` would put into one of their own is
  * left what it would be then, and there is none for the edges. */
+#include "passes/plan/cost/estimate.h"
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"
 
@@ -83,18 +84,10 @@ static bool build_inner(Assumptions *s, Module *m, Kernel *k, Op *both) {
   return true;
 }
 
-/* Are there versions of `k` already? */
-static bool is_specialized(const Kernel *k) {
-  for (const Op *op = k->body->first; op; op = op->next)
-    if (op->flags & IF_INTERIOR)
-      return true;
-  return false;
-}
-
 /* Specializes kernel `k`, or (`inner`) leaves its interior alone if that can be; true if there was something to gain.
  */
 static bool specialize(PassContext *c, Module *m, Kernel *k, bool inner) {
-  Assumptions *s = is_specialized(k) ? NULL : assumptions_find(c, m, k, NULL);
+  Assumptions *s = kernel_has_versions(k) ? NULL : assumptions_find(c, m, k, NULL);
   if (!s)
     return false;
   Op *both = build_choice(s, k);
@@ -125,7 +118,7 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true, inner = pass_option_int(c, "specialize", n, o, "inner", 0, 1, 0, &ok);
   for (int i = 0; i < m->nkernels && ok; i++) {
     block_renumber(m->kernels[i].body, 0);
-    if (m->kernels[i].idles && is_specialized(&m->kernels[i]))
+    if (m->kernels[i].idles && kernel_has_versions(&m->kernels[i]))
       sharpen(c, m, &m->kernels[i]);
     if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i], inner))
       simplify_kernel(c, m, &m->kernels[i]);

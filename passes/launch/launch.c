@@ -175,6 +175,13 @@ bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
          always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
 }
 
+bool box_always_inside(const Module *m, const Box *box, const Box *region) {
+  bool inside = true;
+  for (int d = 0; d < box->rank; d++)
+    inside = inside && points_inside(m, box, region, d);
+  return inside;
+}
+
 /* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
 static void wrap_dimension(Launch *l, int d, const Field *f) {
   if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
@@ -192,7 +199,13 @@ static void note_near(Scan *s, const Box *box, int field, int version, const int
   Launch *l = s->l;
   const Field *f = &l->m->fields[field];
   FieldUse *u = &l->use[field];
+  int64_t lo, hi;
+  outside_reach(rules->dim[0], off[0], &lo, &hi);
   u->near[version] = s->i;
+  if (lo < 0 || hi > 0)
+    u->rows[version] = s->i;
+  u->rows_lo = -lo > u->rows_lo ? (int32_t)-lo : u->rows_lo;
+  u->rows_hi = hi > u->rows_hi ? (int32_t)hi : u->rows_hi;
   for (int d = 0; d < l->m->grid.rank; d++) {
     u->reach_lo[d] = -off[d] > u->reach_lo[d] ? (int32_t)-off[d] : u->reach_lo[d];
     u->reach_hi[d] = off[d] > u->reach_hi[d] ? (int32_t)off[d] : u->reach_hi[d];
@@ -299,8 +312,9 @@ static void measure(Launch *l) {
     u->depth = 2;
     u->fresh = l->m->fields[f].temp && !earlier[f];
     u->near = u->versions ? ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1) : none;
+    u->rows = u->versions ? ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1) : none;
     for (int v = 0; v <= u->versions; v++)
-      u->near[v] = -1;
+      u->near[v] = u->rows[v] = -1;
   }
   for (int i = 0; i < l->n; i++)
     grow(&l->hull, &l->st[i].extent, rank);
@@ -404,9 +418,11 @@ void launch_store_over(Launch *l) {
   }
 }
 
-void launch_store_apart(Launch *l) {
-  for (int f = 0; f < l->m->nfields; f++)
-    l->use[f].paired = l->use[f].paired || (l->use[f].stored && l->use[f].loaded);
+void launch_store_apart(Launch *l, bool all) {
+  for (int f = 0; f < l->m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->paired = u->paired || (u->stored && (all ? !l->m->fields[f].series : u->loaded));
+  }
 }
 
 /* A launch of `n` instances that nothing is known of yet. */
@@ -506,6 +522,23 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
   for (int k = 0; k < n && sum < INT64_MAX / 2; k++)
     sum += slot[k].bytes;
   return sum;
+}
+
+int32_t launch_row_arrays(const Launch *l, int f, int32_t *array) {
+  const FieldUse *u = &l->use[f];
+  int32_t n = 0, *busy = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
+  for (int v = 0; v <= u->versions; v++) {
+    int32_t k = 0;
+    while (u->rows[v] >= 0 && k < n && busy[k] >= l->writer[l->first_write[f] + v - 1])
+      k++;
+    if (u->rows[v] >= 0) {
+      n += k == n;
+      busy[k] = u->rows[v];
+    }
+    if (array)
+      array[v] = u->rows[v] < 0 ? -1 : k;
+  }
+  return n;
 }
 
 /* ---- rows of arrays */

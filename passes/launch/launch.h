@@ -15,9 +15,8 @@
  *   points.c         stencils on a point merged into those before them
  *   series-rows.c    how what a probe sees at a point is stored
  *
- *   What a launch becomes in the families whose tiles are walked is in passes/tile/:
- *   tile/stream.h    lags and windows, from the accesses
- *   tile/lanes.h     rows that warps trade where cells stay in registers
+ *   What a launch becomes in the families of tiles is in passes/tile/:
+ *   tile/mapping.h   its mapping: dimensions, versions kept and where, moves, from the accesses
  *   tile/warps.h     levels of an equation in a pipeline of warps
  *
  * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the
@@ -151,6 +150,8 @@ typedef struct FieldUse {
   int32_t
       *near; /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
   int32_t reach_lo[MAX_RANK], reach_hi[MAX_RANK]; /* how far near accesses reach down and up, in cells */
+  int32_t *rows; /* [version]: the last instance that reads other rows of it, by offsets or rules, -1: none */
+  int32_t rows_lo, rows_hi; /* how many rows down and up those are */
 } FieldUse;
 
 /* A version of a field. */
@@ -191,9 +192,10 @@ double launch_bytes(const Launch *l);
  * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
  * Memory need not bring what is written over then. */
 void launch_store_over(Launch *l);
-/* Lets launch `l` store to another buffer whatever it would write in place: for walks, whose tiles also load, beside
- * what they compute, where they read other fields, so that another tile may be writing what they load. */
-void launch_store_apart(Launch *l);
+/* Lets launch `l` store to another buffer whatever it loads and would write in place (`all`: whatever it stores): for
+ * streamed tiles, which also load, beside what they compute, where they read other fields, so that another tile may be
+ * writing what they load. */
+void launch_store_apart(Launch *l, bool all);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
  * number, in the module's arena; what it says of other fields means nothing. */
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
@@ -209,6 +211,8 @@ bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
 /* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`, because of its bounds or of
  * launch checks? */
 bool points_inside(const Module *m, const Box *box, const Box *region, int d);
+/* The same in all dimensions. */
+bool box_always_inside(const Module *m, const Box *box, const Box *region);
 /* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
 /* Has `field` values before instance `i`? A temp field has none until an instance of the same time step has written it;
@@ -227,13 +231,17 @@ bool stencil_keeps(const Module *m, const Stencil *st, int field);
 /* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
 int stencil_target(const Stencil *st, int field);
 int piece_target(const Piece *p, int field);
-/* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E -
+/* Points of a tile of `cells` cells in dimension d that the launch can store: equation (1) of the paper, W = B * E -
  * halo; <= 0 if none.
  */
 int64_t launch_width(const Launch *l, int d, int64_t cells);
 /* Bytes that the arrays for near accesses take for tiles of `cells` cells (equation (3)), those that are never alive
  * together sharing memory as pass shared-alloc lets them. */
 int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
+/* Arrays that versions of field `f` take turns in where rows alone are traded: a version has one that nobody reads any
+ * more when it is made, not even the instance that makes it, so that a step has one barrier. array[version] becomes
+ * which (NULL: it is not asked for), -1: no other row of it is read. */
+int32_t launch_row_arrays(const Launch *l, int f, int32_t *array);
 
 /* Calls fn for each access in the bodies of `st`. */
 typedef void (*AccessFn)(void *user, const Piece *piece, int field, const int64_t *off);

@@ -52,14 +52,6 @@ static bool is_in_the_way(const Stencil *st, const Stencil *point) {
   return body_reads(point->pieces[0].body, st);
 }
 
-/* Does `x` lie inside of `y`, for all params that the launch checks let pass? */
-static bool lies_inside(const Module *m, const Box *x, const Box *y) {
-  bool inside = true;
-  for (int d = 0; d < x->rank; d++)
-    inside = inside && points_inside(m, x, y, d);
-  return inside;
-}
-
 /* May what `point` computes be computed on all of `into`, a piece of `st`: does that set all that it sets, and has each
  * other field that it reads a value there that `st` does not change? */
 static bool may_join(const Module *m, const Stencil *st, const Piece *into, const Piece *point) {
@@ -69,7 +61,8 @@ static bool may_join(const Module *m, const Stencil *st, const Piece *into, cons
   for (const Op *op = point->body->first; op; op = op->next) {
     if (op->code != OP_ACCESS || find_target(into->ntargets, into->targets, op->sym) >= 0)
       continue;
-    if (find_target(st->ntargets, st->targets, op->sym) >= 0 || !lies_inside(m, &into->box, &m->fields[op->sym].box))
+    if (find_target(st->ntargets, st->targets, op->sym) >= 0 ||
+        !box_always_inside(m, &into->box, &m->fields[op->sym].box))
       return false;
   }
   return true;

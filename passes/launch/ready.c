@@ -1,35 +1,23 @@
 /* ready.c: is a module what plans and lowerings take? */
 #include "passes/launch/launch.h"
 
-/* Has `body` values of composite type? */
-static bool has_composites(const Block *body) {
-  for (const Op *op = body->first; op; op = op->next)
-    if (op->code == OP_CONSTRUCT || op->code == OP_EXTRACT)
-      return true;
-  return false;
-}
-
-/* Has a body of the `n` stencils at `st`? */
-static bool have_composites(int n, const Stencil *st) {
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < st[i].npieces; k++)
-      if (has_composites(st[i].pieces[k].body))
-        return true;
-  return false;
-}
-
-/* Do bodies of the `n` stencils at `st` draw random numbers? */
-static bool draw(int n, const Stencil *st) {
+/* Has a body of the `n` stencils at `st` an op `x` or `y`? */
+static bool have_ops(int n, const Stencil *st, Opcode x, Opcode y) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)
       for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
-        if (op->code == OP_RANDOM || op->code == OP_NORMAL)
+        if (op->code == x || op->code == y)
           return true;
   return false;
 }
 
+/* Has a stencil or init of `m`? */
+static bool any_ops(const Module *m, Opcode x, Opcode y) {
+  return have_ops(m->ninits, m->inits, x, y) || have_ops(m->nstencils, m->stencils, x, y);
+}
+
 bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
-  bool composites = have_composites(m->ninits, m->inits) || have_composites(m->nstencils, m->stencils), levels = false;
+  bool composites = any_ops(m, OP_CONSTRUCT, OP_EXTRACT), levels = false;
   for (int f = 0; f < m->nfields; f++) {
     composites = composites || type_composite(m, m->fields[f].type);
     levels = levels || m->fields[f].history;
@@ -39,7 +27,7 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
                "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
   else if (levels && !module_moves_levels(m))
     diag_error(c->diags, no_loc(), "pass '%s': the module has fields with history; run pass history first", pass);
-  else if (draw(m->ninits, m->inits) || draw(m->nstencils, m->stencils))
+  else if (any_ops(m, OP_RANDOM, OP_NORMAL))
     diag_error(c->diags, no_loc(), "pass '%s': the module draws random numbers; run pass random first", pass);
   else
     return true;

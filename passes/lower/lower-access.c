@@ -8,7 +8,7 @@
  * in dimensions where the access can leave the field's region for some params. `stencil_values` computes all pieces of
  * a stencil at a point and selects, the piece with the fewest fixed dimensions first, so that one test decides for most
  * points. */
-#include "passes/tile/stream.h"
+#include "passes/tile/mapping.h"
 #include "passes/lower/lower.h"
 
 /* The op that brings a coordinate into a region by `rule`, or keeps it there if that has none. */
@@ -50,12 +50,19 @@ Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, Out
 static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                                const int64_t *off) {
   const Field *f = &m->fields[field];
-  Op *test = build_if(b, inside_where(b, m, field, rules, OUTSIDE_CONST, at, off), 1, &f->type);
-  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
-  in.loc = out.loc = b->loc;
+  Builder in;
+  Value *test = inside_where(b, m, field, rules, OUTSIDE_CONST, at, off);
+  Value *v = build_value_or(b, test, f->type, f->outside_value, &in);
   build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, at, off)});
-  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, f->outside_value)});
-  return test->results[0];
+  return v;
+}
+
+Value *load_if_inside(Builder *b, const Module *m, int field, int buffer, Value *const *at) {
+  const Field *f = &m->fields[field];
+  Builder in;
+  Value *v = build_value_or(b, build_inside(b, m->grid.rank, at, &f->box), f->type, (Const){0}, &in);
+  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, at, NULL)});
+  return v;
 }
 
 Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,

@@ -84,8 +84,7 @@ static void keep(const Naive *k, Builder *b, int f) {
                                  : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
   if (!has)
     return;
-  Builder in = builder_at_end(b->arena, build_if(b, has, 0, NULL)->blocks[0]);
-  in.loc = b->loc;
+  Builder in = build_then(b, has);
   Value *v = build_load(&in, m->fields[f].type, load_buffer(k->lo, f), m->grid.rank, k->g, here);
   build_store(&in, store_buffer(k->lo, k->l, f), v, m->grid.rank, k->g, here);
 }
@@ -129,8 +128,7 @@ static void pieces_code(const Naive *k, Builder b, int i) {
     return;
   }
   b.loc = st->pieces[i].loc;
-  Op *test = build_if(&b, build_inside(&b, k->l->m->grid.rank, k->g, &st->pieces[i].box), 0, NULL);
-  Builder in = builder_at_end(b.arena, test->blocks[0]), out = builder_at_end(b.arena, test->blocks[1]);
+  Builder out, in = build_either(&b, build_inside(&b, k->l->m->grid.rank, k->g, &st->pieces[i].box), &out);
   piece_code(k, &in, &st->pieces[i]);
   out.loc = st->loc;
   pieces_code(k, out, i + 1);
@@ -145,7 +143,7 @@ static bool covers_grid(const Naive *k) {
   return st->npieces != 1;
 }
 
-/* The points that have something to do: the only piece, or the grid; of a part what launches give out. */
+/* The points that have something to do: the only piece, or the grid; of a part what launches store. */
 static Box covered(const Naive *k) {
   const Module *m = k->l->m;
   Box box = k->zone ? *k->zone : k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
@@ -168,8 +166,7 @@ static Builder in_zone(Builder *b, int rank, Value *const *g, const Box *zone, c
   }
   if (!test)
     return *b;
-  Builder in = builder_at_end(b->arena, build_if(b, test, 0, NULL)->blocks[0]);
-  in.loc = b->loc;
+  Builder in = build_then(b, test);
   return in;
 }
 
@@ -212,18 +209,9 @@ static Value *beyond(Builder *b, const Module *m, Value *const *g, Value *last, 
   return out ? out : build_int(b, TY_BOOL, 0);
 }
 
-/* Begins, at `b`, what is done where `test` holds, and in *other what else. */
-static Builder where(Builder *b, Value *test, Builder *other) {
-  Op *op = build_if(b, test, 0, NULL);
-  Builder in = builder_at_end(b->arena, op->blocks[0]);
-  *other = builder_at_end(b->arena, op->blocks[1]);
-  in.loc = other->loc = b->loc;
-  return in;
-}
-
-/* The same at the point `g` of the grid if it is not in `box`. */
+/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`, and in *other what else. */
 static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box, Builder *other) {
-  return where(b, beyond(b, m, g, g[0], box, false), other);
+  return build_either(b, beyond(b, m, g, g[0], box, false), other);
 }
 
 /* Adds the kernel `name` of `k`, and its launch to `seq`. */
@@ -278,7 +266,7 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
   }
 }
 
-/* ---- rims */
+/* ---- frames */
 
 /* Has kernel `index`, which covers the grid, leave out the blocks in `core`. */
 static void set_idle(Lowering *lo, int index, const Box *core) {
@@ -292,7 +280,7 @@ static void set_idle(Lowering *lo, int index, const Box *core) {
 
 /* Begins, at `b`, what is done at each of the thread's `rows` points from `g` on, which g becomes, that is in the grid
  * and not in `core`. */
-static Builder each_of_rim(Builder *b, const Module *m, int32_t rows, const Box *core, Value **g) {
+static Builder each_of_frame(Builder *b, const Module *m, int32_t rows, const Box *core, Value **g) {
   Builder in = *b, none;
   if (rows > 1) {
     Value *first = build_int(b, TY_I32, 0);
@@ -305,15 +293,15 @@ static Builder each_of_rim(Builder *b, const Module *m, int32_t rows, const Box 
   return out_of(&in, m, g, core, &none);
 }
 
-Builder rim_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]) {
+Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]) {
   Builder b = begin_body(lo, index, block, rows, &lo->m->grid, NULL, g);
   set_idle(lo, index, core);
-  return each_of_rim(&b, lo->m, rows, core, g);
+  return each_of_frame(&b, lo->m, rows, core, g);
 }
 
-/* A kernel of a rim in the making: its members, and for each the kernel that it would be alone, and the piece that has
- * the most points (NULL: it is not one with `copies`). */
-typedef struct Rim {
+/* A kernel of a frame in the making: its members, and for each the kernel that it would be alone, and the piece that
+ * has the most points (NULL: it is not one with `copies`). */
+typedef struct FrameKernel {
   Lowering *lo;
   int n;
   int32_t rows;
@@ -322,10 +310,10 @@ typedef struct Rim {
   const Piece **most;
   const Box *core;
   Value *step;
-} Rim;
+} FrameKernel;
 
 /* The code of member `i` at the point `g`. */
-static void member_code(Rim *r, int i, Builder *b, Value *const *g) {
+static void member_code(FrameKernel *r, int i, Builder *b, Value *const *g) {
   const NaiveMember *of = &r->of[i];
   Naive k = r->k[i];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
@@ -337,17 +325,17 @@ static void member_code(Rim *r, int i, Builder *b, Value *const *g) {
 }
 
 /* The code of all members at the thread's points from `g` on, one after the other. */
-static void each_code(Rim *r, Builder *b, Value *const *g) {
+static void each_code(FrameKernel *r, Builder *b, Value *const *g) {
   Value *at[MAX_RANK];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
     at[d] = g[d];
-  Builder rim = each_of_rim(b, r->lo->m, r->rows, r->core, at);
+  Builder frame = each_of_frame(b, r->lo->m, r->rows, r->core, at);
   for (int i = 0; i < r->n; i++)
-    member_code(r, i, &rim, at);
+    member_code(r, i, &frame, at);
 }
 
 /* The code of member `i` at the thread's points from `g` on, all of which it computes by its largest piece. */
-static void rows_code(Rim *r, int i, Builder *b, Value *const *g) {
+static void rows_code(FrameKernel *r, int i, Builder *b, Value *const *g) {
   Naive k = r->k[i];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
     k.g[d] = g[d];
@@ -359,7 +347,7 @@ static void rows_code(Rim *r, int i, Builder *b, Value *const *g) {
 
 /* The code of member `i`, which is seldom for all points, at the thread's points from `g` on, all of which are to be
  * computed. One test tells that it is for none of them, if it has a single piece. */
-static void others_code(Rim *r, int i, Builder b, Value *const *g) {
+static void others_code(FrameKernel *r, int i, Builder b, Value *const *g) {
   const Stencil *st = r->k[i].l->st;
   int rank = r->lo->m->grid.rank;
   Value *at[MAX_RANK];
@@ -378,7 +366,7 @@ static void others_code(Rim *r, int i, Builder b, Value *const *g) {
 
 /* The code of a tile all of whose points are in the largest pieces: written out for the points of threads that compute
  * all of theirs. */
-static void inner_code(Rim *r, Builder *b, Value *const *g) {
+static void inner_code(FrameKernel *r, Builder *b, Value *const *g) {
   const Module *m = r->lo->m;
   Value *last = build2(b, OP_ADD, g[0], build_int(b, TY_I64, r->rows - 1)), *all = NULL;
   for (int i = 0; i < r->n; i++)
@@ -386,7 +374,7 @@ static void inner_code(Rim *r, Builder *b, Value *const *g) {
       Value *is = beyond(b, m, g, last, &r->of[i].without, true);
       all = all ? build2(b, OP_AND, all, is) : is;
     }
-  Builder rest, rows = where(b, all, &rest);
+  Builder rest, rows = build_either(b, all, &rest);
   for (int i = 0; i < r->n; i++)
     if (r->most[i])
       rows_code(r, i, &rows, g);
@@ -426,7 +414,7 @@ static Value *tile_in(Builder *b, const Kernel *k, Value *const *start, const Bo
 /* Begins two versions of kernel `index`, whose code goes to `b`: in *in for tiles in `inner`, and in the pieces that
  * have the most points, in *other for the rest. False if there are no such pieces, or a thread has a single point: pass
  * specialize makes a version for those in the middle then. */
-static bool two_versions(Rim *r, int index, Builder *b, Value *const *start, const Box *inner, Builder *in,
+static bool two_versions(FrameKernel *r, int index, Builder *b, Value *const *start, const Box *inner, Builder *in,
                          Builder *other) {
   const Kernel *k = &r->lo->out->kernels[index];
   bool any = false;
@@ -438,13 +426,13 @@ static bool two_versions(Rim *r, int index, Builder *b, Value *const *start, con
   for (int i = 0; i < r->n; i++)
     if (r->most[i])
       test = build2(b, OP_AND, test, tile_in(b, k, start, &r->most[i]->box));
-  *in = where(b, test, other);
+  *in = build_either(b, test, other);
   b->block->last->flags |= IF_INTERIOR;
   return true;
 }
 
 /* What `of` is alone, with the number of the step at `b`, once there is one that needs it. */
-static Naive member_alone(Rim *r, Builder *b, const NaiveMember *of) {
+static Naive member_alone(FrameKernel *r, Builder *b, const NaiveMember *of) {
   ThinPart all = {r->lo->m->grid, ARENA_ARRAY(r->lo->out->arena, bool, of->l->st->npieces + 1)}, *part;
   for (int i = 0; i < of->l->st->npieces; i++)
     all.has[i] = true;
@@ -464,12 +452,12 @@ static int32_t blocks_at_once(const Lowering *lo, const int32_t *block) {
   return (int32_t)(lo->c->target->max_threads_per_core / threads);
 }
 
-void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
-               int32_t rows, const Box *core, const Box *inner) {
+void naive_frame(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
+                 int32_t rows, const Box *core, const Box *inner) {
   Arena *a = lo->out->arena;
   int index = lowering_kernel(lo, name, 0, of[0].l->st->loc);
   Value *g[MAX_RANK], *start[MAX_RANK];
-  Rim r = {.lo = lo, .n = n, .rows = rows, .of = of, .core = core};
+  FrameKernel r = {.lo = lo, .n = n, .rows = rows, .of = of, .core = core};
   r.k = ARENA_ARRAY(a, Naive, n);
   r.most = ARENA_ARRAY(a, const Piece *, n);
   Builder b = begin_body(lo, index, block, r.rows, &lo->m->grid, start, g), in, rest = b;
@@ -497,26 +485,16 @@ static void init_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, c
 
 void lower_inits(Lowering *lo, const int32_t *block) { init_seqs(lo, block, init_kernel); }
 
-Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
-  int32_t n;
-  const Stencil *st = last_level(m, &n);
-  int count;
-  Launch **steps = naive_launches(m, n, st, &count);
-  Lowering *lo = lowering_new(c, m, count, steps, 0, NULL);
-  lower_inits(lo, s->block);
-  naive_seq(lo, count, steps, s->block);
-  return lowering_finish(lo, s);
-}
-
 Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
-  (void)n, (void)o;
-  if (!c->target->simt) {
-    diag_error(c->diags, no_loc(),
-               "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
+  int count;
+  (void)o;
+  if (!lowering_starts(c, m, "lower-naive", FAMILY_NAIVE, &s))
     return NULL;
-  }
-  if (!lowering_ready(c, m, "lower-naive") || !plan_obeyed(c, m, "lower-naive", FAMILY_NAIVE, &s))
-    return NULL;
-  return lower_naive(c, m, &s);
+  const Stencil *st = last_level(m, &n);
+  Launch **steps = naive_launches(m, n, st, &count);
+  Lowering *lo = lowering_new(c, m, count, steps, 0, NULL);
+  lower_inits(lo, s.block);
+  naive_seq(lo, count, steps, s.block);
+  return lowering_finish(lo, &s);
 }

@@ -4,6 +4,7 @@
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-reduce.c   reductions between time tiles
+ *   lower-tiles.c    the modules of all families of tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
@@ -30,6 +31,10 @@ Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *cons
  * points of the access's piece only). */
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                      const int64_t *off, bool guarded);
+
+/* The value of `field` in `buffer` at the point `at`, loaded only if that is one of the field's: beyond, another tile
+ * may be writing in place what a guarded address led to, and a field without points has no address. Else 0. */
+Value *load_if_inside(Builder *b, const Module *m, int field, int buffer, Value *const *at);
 
 /* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32,
  * without the pad) holds the point `at` (i64, wrapped): cell + off, or the cell that the rule leads to, if it leads
@@ -146,7 +151,7 @@ int store_buffer(const Lowering *lo, const Launch *l, int field);
 /* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`. */
 void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
-/* The points that launches cover: all of the grid, or what those of a part give out. */
+/* The points that launches cover: all of the grid, or what those of a part store. */
 const Box *launch_covers(const Module *m);
 /* The sequence that init `st` belongs to. */
 HostSeq *init_seq(Lowering *lo, const Stencil *st);
@@ -161,13 +166,33 @@ void init_seqs(Lowering *lo, const int32_t *block, InitFn fn);
  * than the target can start, and sets all kernels' arguments. Returns the module. */
 Module *lowering_finish(Lowering *lo, const Schedule *s);
 
-/* ---------------------------------------------------------------- tile/emit/lower-overlap.c */
+/* ---------------------------------------------------------------- lower-tiles.c */
 
-/* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are
- * none. */
-void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s);
-/* Adds the kernel `name` for launch `l`, which advances by `steps`. Its index. */
-int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps);
+/* Has the target threads, or none, as pass `pass` of family `family` is for, is `m` ready for it, and is there a plan,
+ * in *s, for it to obey? Reports it if not. */
+bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s);
+/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`, and which moves whole vectors or
+ * rows where it can if `whole`. Its index; -1 after an error. */
+typedef int (*KernelFn)(Lowering *lo, const Launch *l, const Schedule *s, bool whole, const char *name, int steps);
+/* Adds it, and if it is only for rows of whole vectors another one that moves cells one by one. The index of the
+ * first. */
+int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule *s, const char *name, int steps);
+/* Adds the kernel `name` of launch `l` under schedule `s`, of any family, which advances by `steps`, and its launch to
+ * `seq`. False after an error. */
+typedef bool (*TileFn)(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps);
+/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]; thin ones that would be streamed
+ * have `rest`. False after an error. */
+bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule *s, const Schedule *rest);
+/* How a pass lowers tiles: a launch, the inits, and where fields are placed in memory for the longest launch (NULL: as
+ * anywhere). */
+typedef struct TileFamily {
+  TileFn launch;
+  void (*inits)(Lowering *lo, const int32_t *block);
+  void (*place)(Lowering *lo, const Launch *l, const Schedule *s);
+} TileFamily;
+/* The whole module `m` under plan `s`: kernels for T steps, perhaps some for fewer, overlapped tiles for the steps that
+ * remain, or the kernels of the groups that a step is cut into; and the inits. NULL after an error. */
+Module *lower_tiles(PassContext *c, Module *m, const Schedule *s, const TileFamily *f);
 
 /* ---------------------------------------------------------------- lower-reduce.c */
 
@@ -204,7 +229,7 @@ bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scala
 /* Begins the body of kernel `index`, which covers the grid by `block` threads a block, of `rows` points each, one
  * behind the other along dimension 0: what is built there is for a point `g` of the thread, if it is in the grid and
  * not in `core`. */
-Builder rim_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]);
+Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]);
 /* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
  * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
  * `pieces` the pieces' points alone are computed, and nothing is copied. */
@@ -217,8 +242,8 @@ typedef struct NaiveMember {
 /* Adds the kernel `name` of the `n` launches at `of`, for the points of the grid that are not in `core`, and its launch
  * to `seq`. Threads have `rows` points each, along dimension 0: in tiles in
  * `inner`, where those that are not of pieces alone have most of what there is to do, these are written out. */
-void naive_rim(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
-               int32_t rows, const Box *core, const Box *inner);
+void naive_frame(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
+                 int32_t rows, const Box *core, const Box *inner);
 /* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
  * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
  * buffer. */
@@ -226,7 +251,5 @@ void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, c
                 const Box *without);
 /* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
-/* The whole module, a launch a stencil a step. */
-Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 
 #endif

@@ -87,7 +87,8 @@ const char *kept_field_name(const Module *m, const char *name, const char *what)
 const char *kept_stencil_name(const Module *m, const char *name, const char *what);
 /* Can two time steps of `before` share a launch, or the stencils of one step, and not those of `now`? */
 bool kept_loses_launches(const Module *now, const Module *before);
-/* Copies the lists of fields, stencils, inits and checks, to which a pass adds: other modules may share them. */
+/* Copies the lists of fields, stencils, inits, checks and launch-time arrays, to which a pass adds: other modules may
+ * share them. */
 void kept_own_lists(Module *m);
 
 #endif

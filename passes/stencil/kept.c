@@ -190,7 +190,8 @@ void kept_own_lists(Module *m) {
   Field *fields = NULL;
   Stencil *stencils = NULL, *inits = NULL;
   Check *checks = NULL;
-  int nfields = 0, nstencils = 0, ninits = 0, nchecks = 0;
+  ParamArray *arrays = NULL;
+  int nfields = 0, nstencils = 0, ninits = 0, nchecks = 0, narrays = 0;
   for (int i = 0; i < m->nfields; i++)
     ARENA_PUSH(m->arena, fields, nfields, m->fields[i]);
   for (int i = 0; i < m->nstencils; i++)
@@ -199,10 +200,13 @@ void kept_own_lists(Module *m) {
     ARENA_PUSH(m->arena, inits, ninits, m->inits[i]);
   for (int i = 0; i < m->nchecks; i++)
     ARENA_PUSH(m->arena, checks, nchecks, m->checks[i]);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    ARENA_PUSH(m->arena, arrays, narrays, m->param_arrays[i]);
   m->fields = fields;
   m->stencils = stencils;
   m->inits = inits;
   m->checks = checks;
+  m->param_arrays = arrays;
 }
 
 bool kept_loses_launches(const Module *now, const Module *before) {

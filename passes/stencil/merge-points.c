@@ -32,18 +32,10 @@ static bool is_named(const char *cut, const char *name) {
   return false;
 }
 
-/* Does `x` lie inside of `y`, for all params that the launch checks let pass? */
-static bool lies_inside(const Module *m, const Box *x, const Box *y) {
-  bool inside = true;
-  for (int d = 0; d < x->rank; d++)
-    inside = inside && points_inside(m, x, y, d);
-  return inside;
-}
-
 /* The piece of `st` in which the point of `point` lies for all params, NULL: none is known to be that. */
 static Piece *piece_around(const Module *m, const Stencil *st, const Piece *point) {
   for (int i = 0; i < st->npieces; i++)
-    if (lies_inside(m, &point->box, &st->pieces[i].box))
+    if (box_always_inside(m, &point->box, &st->pieces[i].box))
       return &st->pieces[i];
   return NULL;
 }

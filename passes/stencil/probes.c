@@ -32,6 +32,7 @@
  * the end of a run. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
+#include "passes/stencil/alike.h"
 
 /* Makes the steps done of each `step` in `b`: before the first step (`init`) none, behind a step one more than its
  * number. */
@@ -60,26 +61,6 @@ static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, boo
   st.pieces[0].body = block_clone(m->arena, p->body, NULL, NULL);
   set_steps(m->arena, st.pieces[0].body, init);
   return st;
-}
-
-/* Copies the lists that the pass adds to: other modules may share them. */
-static void own_lists(Module *m) {
-  Field *fields = NULL;
-  Stencil *inits = NULL, *stencils = NULL;
-  ParamArray *arrays = NULL;
-  int nfields = 0, ninits = 0, nstencils = 0, narrays = 0;
-  for (int i = 0; i < m->nfields; i++)
-    ARENA_PUSH(m->arena, fields, nfields, m->fields[i]);
-  for (int i = 0; i < m->ninits; i++)
-    ARENA_PUSH(m->arena, inits, ninits, m->inits[i]);
-  for (int i = 0; i < m->nstencils; i++)
-    ARENA_PUSH(m->arena, stencils, nstencils, m->stencils[i]);
-  for (int i = 0; i < m->nparam_arrays; i++)
-    ARENA_PUSH(m->arena, arrays, narrays, m->param_arrays[i]);
-  m->fields = fields;
-  m->inits = inits;
-  m->stencils = stencils;
-  m->param_arrays = arrays;
 }
 
 /* The length of a row of probe `p`. */
@@ -125,7 +106,7 @@ Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o) {
     return NULL;
   }
   module_renumber(m);
-  own_lists(m);
+  kept_own_lists(m);
   for (int i = 0; i < m->nprobes; i++)
     add_probe(m, i);
   pass_stat(c, m->nprobes, "probes", "probes written out as stencils");

@@ -1,4 +1,4 @@
-/* stream.c: the pipeline of (stencil, time level) instances that walk a tile together: how far each one lags behind
+/* stream.c: the pipeline of (stencil, time level) instances that stream a tile together: how far each one lags behind
  * the loads, and which rows of every version are
  * kept for those behind. Everything follows from the accesses and their outside rules.
  *
@@ -7,13 +7,13 @@
  * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind
  * the barrier. */
 #include "passes/base/weights.h"
-#include "passes/tile/stream.h"
+#include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"
 
 /* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
  * at `phase`. */
 typedef struct Walk {
-  Stream *s;
+  Mapping *s;
   int i;
   bool keeps;
   int32_t phase;
@@ -22,9 +22,9 @@ typedef struct Walk {
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* ---- version 0 of fields whose points are far from the rows that are walked */
+/* ---- version 0 of fields whose points are far from the rows that are streamed */
 
-bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
+bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules) {
   bool own = rules_none(rules);
   for (int d = 0; d < s->l->m->grid.rank; d++)
     own = own && off[d] == 0;
@@ -55,11 +55,11 @@ static void note_far(void *user, const Piece *piece, int field, const int64_t *o
 
 /* ---- lags and windows */
 
-Window *stream_window(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
+KeptVersion *stream_window(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules) {
   Version v = launch_reads(s->l, field, i);
   if (v.version == 0 && (s->l->use[v.field].fresh || stream_far(s, i, field, off, rules)))
     return NULL;
-  return &s->w[v.field][v.version];
+  return &s->kept[v.field][v.version];
 }
 
 /* The halo has to hold what the instance reads of version 0 between offsets lo and hi in dimension `d`. */
@@ -71,7 +71,7 @@ static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
 }
 
 /* Notes in which dimensions an access under `rules` may lead to points where the field is a constant. */
-static void note_constant(Window *w, int rank, const Rules *rules) {
+static void note_constant(KeptVersion *w, int rank, const Rules *rules) {
   bool any = false;
   for (int d = 0; d < rank; d++)
     if (rules->dim[d] == OUTSIDE_CONST)
@@ -81,9 +81,9 @@ static void note_constant(Window *w, int rank, const Rules *rules) {
 
 /* Notes an access of the instance at offset `off` under `rules`. */
 static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
-  Stream *s = k->s;
+  Mapping *s = k->s;
   int rank = s->l->m->grid.rank;
-  Window *w = stream_window(s, k->i, field, off, rules);
+  KeptVersion *w = stream_window(s, k->i, field, off, rules);
   int64_t lo = 0, hi = 0, up = 0, down = 0;
   if (!w)
     return;
@@ -121,7 +121,7 @@ static void note_access(Walk *k, const Piece *piece, int field, const int64_t *o
 }
 
 /* Notes the accesses of `piece` at the phases at which they are used under the plan `e` (NULL: all at 0). */
-static void note_piece(Walk *k, const Piece *piece, const Early *e) {
+static void note_piece(Walk *k, const Piece *piece, const Partial *e) {
   int32_t id = 0;
   for (const Op *op = piece->body->first; op; id += op->nresults, op = op->next) {
     if (op->code != OP_ACCESS || (e && e->use[id] == INT32_MAX))
@@ -139,7 +139,7 @@ static void note_instance(Walk *k) {
   const Launch *l = k->s->l;
   const Stencil *st = &l->st[k->i];
   for (int i = 0; i < st->npieces; i++) {
-    const Early *e = k->s->early[k->i];
+    const Partial *e = k->s->partial[k->i];
     note_piece(k, &st->pieces[i], e && e->piece == i ? e : NULL);
   }
   for (int t = 0; t < st->ntargets; t++)
@@ -148,23 +148,23 @@ static void note_instance(Walk *k) {
 }
 
 /* Gives the windows of what instance `i` makes its lag; what is stored is used. */
-static void note_targets(Stream *s, int i) {
+static void note_targets(Mapping *s, int i) {
   const Launch *l = s->l;
   for (int t = 0; t < l->st[i].ntargets; t++) {
     int f = l->st[i].targets[t], v = launch_version(l, f, i + 1);
-    s->w[f][v].lag = s->lag[i];
+    s->kept[f][v].lag = s->lag[i];
     if (!l->use[f].stored || v != l->use[f].versions)
       continue;
-    s->w[f][v].used = true;
+    s->kept[f][v].used = true;
     s->last = (int32_t)larger(s->last, s->lag[i]);
   }
 }
 
 /* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows
  * apart. */
-static void choose_direct(Stream *s, const bool *moved) {
+static void choose_direct(Mapping *s, const bool *moved) {
   for (int f = 0; f < s->l->m->nfields; f++) {
-    Window *w = &s->w[f][0];
+    KeptVersion *w = &s->kept[f][0];
     w->direct = w->used && !moved[f] && w->rows > 2 && (!s->l->use[f].stored || s->l->use[f].paired);
     w->behind = w->direct ? w->rows : 0;
     if (w->direct)
@@ -174,13 +174,13 @@ static void choose_direct(Stream *s, const bool *moved) {
 
 /* Chooses the windows that are filled: those with more accesses that would each need a test. Not where cells beyond an
  * edge are images of points, for which it is the point that asks which says whether they are outside. */
-static void choose_filled(Stream *s) {
+static void choose_filled(Mapping *s) {
   bool wraps = s->alone;
   for (int d = 0; d < s->l->m->grid.rank; d++)
     wraps |= s->l->wraps[d];
   for (int f = 0; f < s->l->m->nfields && !wraps; f++)
     for (int v = 0; v <= s->l->use[f].versions; v++)
-      s->w[f][v].filled = s->w[f][v].constants > 1;
+      s->kept[f][v].filled = s->kept[f][v].constants > 1;
 }
 
 /* Instructions of the longest piece of `st` for a point, about. */
@@ -203,25 +203,25 @@ int64_t stream_code(const Launch *l) {
 }
 
 /* Are partial sums kept from step to step? */
-static bool keeps_sums(const Stream *s) {
+static bool keeps_sums(const Mapping *s) {
   bool any = false;
   for (int i = 0; i < s->l->n; i++)
-    any |= s->early[i] && s->early[i]->words > 0;
+    any |= s->partial[i] && s->partial[i]->words > 0;
   return any;
 }
 
-int32_t stream_least_written(const Stream *s) {
+int32_t stream_least_written(const Mapping *s) {
   int32_t u = 1;
   for (int f = 0; f < s->l->m->nfields; f++)
     for (int v = 0; v <= s->l->use[f].versions; v++) {
-      const Window *w = &s->w[f][v];
+      const KeptVersion *w = &s->kept[f][v];
       u = (int32_t)larger(u, w->rows);
       u = (int32_t)larger(u, w->across ? w->across + 1 : 1);
     }
   for (int i = 0; i < s->l->n; i++)
-    for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
-      if (s->early[i]->kept[k])
-        u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
+    for (int k = 0; s->partial[i] && k < s->partial[i]->n; k++)
+      if (s->partial[i]->kept[k])
+        u = (int32_t)larger(u, s->partial[i]->phase[k] - s->partial[i]->use[k]);
   return u;
 }
 
@@ -232,7 +232,7 @@ int32_t stream_least_written(const Stream *s) {
  * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
  * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
  * place their values can stay. */
-static int32_t choose_unroll(const Stream *s) {
+static int32_t choose_unroll(const Mapping *s) {
   int32_t u = stream_least_written(s);
   if (s->l->m->grid.rank == 3 && !s->alone)
     return u == 2 && !keeps_sums(s) && stream_code(s->l) <= tuning.free_code ? 2 * u : u;
@@ -240,25 +240,29 @@ static int32_t choose_unroll(const Stream *s) {
 }
 
 /* The pipeline; see stream_new, and for `alone` stream_alone. */
-static Stream *make_stream(const Launch *l, bool alone) {
+static Mapping *make_stream(const Launch *l, bool alone) {
   Arena *a = l->m->arena;
-  Stream *s = ARENA_NEW(a, Stream);
-  *s = (Stream){.l = l,
-                .alone = alone,
-                .halo = l->hull,
-                .lag = ARENA_ARRAY(a, int32_t, l->n + 1),
-                .early = ARENA_ARRAY(a, Early *, l->n + 1),
-                .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
+  Mapping *s = ARENA_NEW(a, Mapping);
+  *s = (Mapping){.l = l,
+                 .streamed = true,
+                 .alone = alone,
+                 .halo = l->hull,
+                 .lag = ARENA_ARRAY(a, int32_t, l->n + 1),
+                 .partial = ARENA_ARRAY(a, Partial *, l->n + 1),
+                 .kept = ARENA_ARRAY(a, KeptVersion *, l->m->nfields + 1)};
   Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
-  for (int f = 0; f < l->m->nfields; f++)
-    s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);
+  s->versions = ARENA_ARRAY(a, int32_t, l->m->nfields + 1);
+  for (int f = 0; f < l->m->nfields; f++) {
+    s->versions[f] = l->use[f].versions;
+    s->kept[f] = ARENA_ARRAY(a, KeptVersion, l->use[f].versions + 1);
+  }
   s->far = ARENA_ARRAY(a, bool, l->n * l->m->nfields + 1);
   s->wraps = arena_alloc(a, sizeof *s->wraps * (size_t)(l->m->nfields + 1));
   for (k.i = 0; k.i < l->n; k.i++) {
     stencil_accesses(&l->st[k.i], note_far, &k);
     k.keeps = false;
     note_instance(&k);
-    s->early[k.i] = alone ? NULL : early_new(s, k.i);
+    s->partial[k.i] = alone ? NULL : partial_new(s, k.i);
     k.keeps = true;
     note_instance(&k);
     note_targets(s, k.i);
@@ -269,27 +273,27 @@ static Stream *make_stream(const Launch *l, bool alone) {
   return s;
 }
 
-Stream *stream_new(const Launch *l) { return make_stream(l, false); }
+Mapping *stream_new(const Launch *l) { return make_stream(l, false); }
 
-Stream *stream_alone(const Launch *l) { return make_stream(l, true); }
+Mapping *stream_alone(const Launch *l) { return make_stream(l, true); }
 
-Stream *stream_for(const Launch *l, const Schedule *s) {
-  Stream *p = stream_new(l);
+Mapping *stream_for(const Launch *l, const Schedule *s) {
+  Mapping *p = stream_new(l);
   p->unroll = map_get(s, MAP_WRITTEN) > 0 ? map_get(s, MAP_WRITTEN) : p->unroll;
   return p;
 }
 
-int64_t stream_words(const Stream *s) {
+int64_t stream_words(const Mapping *s) {
   int64_t words = 0;
   for (int f = 0; f < s->l->m->nfields; f++)
     for (int v = 0; v <= s->l->use[f].versions; v++)
-      words += s->w[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
+      words += s->kept[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
   for (int i = 0; i < s->l->n; i++)
-    words += s->early[i] ? s->early[i]->words : 0;
+    words += s->partial[i] ? s->partial[i]->words : 0;
   return words;
 }
 
-int32_t stream_slots(const Stream *s, int32_t ahead) {
+int32_t stream_slots(const Mapping *s, int32_t ahead) {
   int32_t slots = ahead;
   while (slots % s->unroll && s->unroll % slots)
     slots++;
@@ -297,8 +301,8 @@ int32_t stream_slots(const Stream *s, int32_t ahead) {
 }
 
 /* Asynchronous copies move 4, 8 or 16 bytes: smaller elements that are moved one by one are loaded. */
-Move stream_move(const Stream *s, int field, int32_t ahead, int width, bool keeps) {
-  const Window *w = &s->w[field][0];
+Move stream_move(const Mapping *s, int field, int32_t ahead, int width, bool keeps) {
+  const KeptVersion *w = &s->kept[field][0];
   Move m = {.width = width, .each = w->direct};
   if (!w->used)
     return m;

@@ -34,7 +34,7 @@
 #include "passes/base/tuning.h"
 
 /* Registers that a thread is given at most. */
-enum { MOST_MOVED_REGISTERS = 240 };
+enum { MOST_CONSUMER_REGISTERS = 240 };
 
 int warps_smallest(const WarpLevel *e) {
   int least = 8;
@@ -133,44 +133,45 @@ static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
   return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;
 }
 
-/* The rows of a group of a level that takes fields late, whose rings are long: half of w->U where a core holds few
- * warps else, and more then, if all that is put by finds room. */
-static int32_t late_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+/* The rows of a group of a level that delays reads, whose rings are long: half of w->U where a core holds few
+ * warps else, and more then, if all that is spilled finds room. */
+static int32_t delay_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
   int32_t blocks = blocks_with(t, e, w, w->U);
-  bool few = e->late && w->U % 2 == 0 && blocks * w->W < tuning.warps_few && warps_put_rows(e) < w->G * w->U / 2;
+  bool few = e->delay && w->U % 2 == 0 && blocks * w->W < tuning.warps_few && warps_spilled_rows(e) < w->G * w->U / 2;
   return few && blocks_with(t, e, w, w->U / 2) > blocks ? w->U / 2 : w->U;
 }
 
-/* Registers that a thread of the other warps has if `movers` warps of each of the `blocks` blocks of a core of target
- * `t` give theirs up. *before: those that it has before. */
-static int32_t moved_registers(const TargetInfo *t, const WarpShape *w, int32_t blocks, int32_t movers,
-                               int32_t *before) {
-  int32_t warps = w->W + movers;
+/* Registers that a thread of the other warps has if `producers` warps of each of the `blocks` blocks of a core of
+ * target `t` give theirs up. *before: those that it has before. */
+static int32_t consumer_registers(const TargetInfo *t, const WarpShape *w, int32_t blocks, int32_t producers,
+                                  int32_t *before) {
+  int32_t warps = w->W + producers;
   int64_t each = t->registers_per_core / ((int64_t)blocks * WARP_LANES * warps) / REGISTERS_STEP * REGISTERS_STEP;
-  int64_t now = (each * warps - (int64_t)movers * MOVER_REGISTERS) / w->W / REGISTERS_STEP * REGISTERS_STEP;
+  int64_t now = (each * warps - (int64_t)producers * PRODUCER_REGISTERS) / w->W / REGISTERS_STEP * REGISTERS_STEP;
   *before = (int32_t)each;
-  return now > MOST_MOVED_REGISTERS ? MOST_MOVED_REGISTERS : (int32_t)now;
+  return now > MOST_CONSUMER_REGISTERS ? MOST_CONSUMER_REGISTERS : (int32_t)now;
 }
 
 /* Do tiles of `w`, of which a core has `blocks` blocks, gain from warps that only load and store? In f64 those of one
  * level a warp were measured to lose where they compute roots and a core has several blocks, and where neither is so.
  */
-static bool gain_by_movers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
+static bool gain_by_producers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
   return warps_largest(e) == 4 || w->C > 1 || (blocks > 1) != (warps_roots(e) > 0);
 }
 
 /* Registers that threads of the other warps of `w` have where REGISTER_WARPS warps only load and store, if target `t`
  * can take the registers of these for the others, and leaves as many blocks a core; else 0. */
-static int32_t registers_with_movers(const TargetInfo *t, const WarpShape *w) {
-  int32_t before, warps = w->W + REGISTER_WARPS, now = moved_registers(t, w, w->blocks, REGISTER_WARPS, &before);
+static int32_t registers_with_producers(const TargetInfo *t, const WarpShape *w) {
+  int32_t before, warps = w->W + REGISTER_WARPS, now = consumer_registers(t, w, w->blocks, REGISTER_WARPS, &before);
   bool room = WARP_LANES * warps <= t->max_threads && w->blocks * WARP_LANES * warps <= t->max_threads_per_core;
   return t->moves_registers && w->W % REGISTER_WARPS == 0 && room && before < now ? now : 0;
 }
 
 /* Gives `w` such warps if schedule `s` says so, or leaves it open and they pay. */
-static void add_movers(const TargetInfo *t, const WarpLevel *e, const Schedule *s, WarpShape *w) {
-  int32_t now = registers_with_movers(t, w), said = map_get(s, MAP_LOADERS);
-  bool pays = said < 0 && now && warps_registers(e, w) <= now + tuning.moved_short && gain_by_movers(e, w, w->blocks);
+static void add_producers(const TargetInfo *t, const WarpLevel *e, const Schedule *s, WarpShape *w) {
+  int32_t now = registers_with_producers(t, w), said = map_get(s, MAP_LOADERS);
+  bool pays =
+      said < 0 && now && warps_registers(e, w) <= now + tuning.moved_short && gain_by_producers(e, w, w->blocks);
   w->move.producers = said >= 0 ? said : pays ? REGISTER_WARPS : 0;
   w->registers = w->move.producers ? now : 0;
 }
@@ -211,7 +212,7 @@ static int32_t choose_rows(const TargetInfo *t, const WarpLevel *e, WarpShape *w
   int32_t all = w->U;
   if (!is_single_sum(e) && w->U == 2 && have_room_twice(t, e, w))
     w->U *= 2;
-  w->U = late_rows(t, e, w);
+  w->U = delay_rows(t, e, w);
   return all < w->U ? all : w->U;
 }
 
@@ -231,7 +232,7 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   w.V = SAID(s, MAP_WRITTEN, written_out(e, &w, all));
   w.R = SAID(s, MAP_ROUND, groups_written(e, &w));
   w.blocks = map_get(s, MAP_BLOCKS) > 0 ? map_get(s, MAP_BLOCKS) : warps_per_core(t, e, &w);
-  add_movers(t, e, s, &w);
+  add_producers(t, e, s, &w);
   w.move.prefetch = SAID(s, MAP_PREFETCH, early_rows(e, &w));
   w.held = holds_numbers(e, &w);
   w.boundary = SAID(s, MAP_BOUNDARY, boundary_cost(e, &w));
@@ -244,7 +245,7 @@ void warps_say(const WarpLevel *e, const WarpShape *w, Schedule *s) {
   const int32_t values[MAPS] = {[MAP_ROWS] = w->U,
                                 [MAP_WRITTEN] = w->V,
                                 [MAP_ROUND] = w->R,
-                                [MAP_DELAYED] = e->late > 0,
+                                [MAP_DELAYED] = e->delay > 0,
                                 [MAP_BLOCKS] = w->blocks,
                                 [MAP_LOADERS] = w->move.producers,
                                 [MAP_HELD] = w->held,
@@ -262,30 +263,30 @@ const char *warps_said_wrong(const TargetInfo *t, const WarpLevel *e, const Sche
     return "'written' is a divisor of 'rows'";
   if (w.R != 1 && (w.R != w.G || w.V != w.U))
     return "'round' is 1, or as many groups as a ring has, all of whose rows are written out";
-  if (map_get(s, MAP_DELAYED) > 0 && !e->late)
+  if (map_get(s, MAP_DELAYED) > 0 && !e->delay)
     return "'delayed' is 1 only of a step that can delay reads, alone in its warp";
   if (map_get(s, MAP_BLOCKS) == 0)
     return "'blocks' is at least 1";
-  if (w.move.producers && (w.move.producers != REGISTER_WARPS || !registers_with_movers(t, &w)))
+  if (w.move.producers && (w.move.producers != REGISTER_WARPS || !registers_with_producers(t, &w)))
     return "'loaders' is 0, or 4 where the target moves registers between warps and these have some to give";
   return w.held && w.move.producers ? "'held' is 0 where there are 'loaders'" : NULL;
 }
 
-int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w) { return (e->late + w->U - 1) / w->U; }
+int32_t warps_delay_groups(const WarpLevel *e, const WarpShape *w) { return (e->delay + w->U - 1) / w->U; }
 
-int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r) {
-  int32_t late = warps_late_groups(e, w);
+int32_t warps_delay_begin(const WarpLevel *e, const WarpShape *w, int r) {
+  int32_t late = warps_delay_groups(e, w);
   return (r * (w->G + late) - late) * w->U;
 }
 
 int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n) {
-  if (!warps_late(e, n))
+  if (!warps_delay(e, n))
     return (w->W + 1) * (int64_t)w->G * w->U;
-  return warps_late_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
+  return warps_delay_begin(e, w, w->W) + (e->field[n].written ? w->G * w->U : 0);
 }
 
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
-  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + WARP_PUT_NUMBERS * 8;
+  int64_t bytes = (w->W + 1) * (int64_t)w->G * 2 * 8 + WARP_SPILLED_NUMBERS * 8;
   bytes += holds_numbers(e, w) ? WARP_HELD_NUMBERS * 4 : 0;
   for (int n = 0; n < e->nfields; n++)
     bytes += warps_ring_rows(e, w, n) * WARP_LANES * w->X * type_size(e->m->fields[e->field[n].field].type);

@@ -119,7 +119,7 @@ static void cut(Net *net) {
 /* ---- times */
 
 /* The work on level `e`: number 2 v is t(v), 2 v + 1 u(v); each lies from lo to hi, and is at least k where node
- * node[number] + k - lo - 1 is on the source's side. late: fields that come may be taken late. */
+ * node[number] + k - lo - 1 is on the source's side. late: reads of fields that come may be delayed. */
 typedef struct Times {
   WarpLevel *e;
   bool late;
@@ -134,7 +134,7 @@ static bool is_timed(const WarpLevel *e, int v) {
 
 static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
 
-/* Words that a row of value `v` takes for each cell; what is outside of pieces is put by elsewhere. */
+/* Words that a row of value `v` takes for each cell; what is outside of pieces is spilled elsewhere. */
 static int32_t words_of(const WarpValue *v) { return v->kind == WARP_OUTSIDE ? 0 : (type_size(v->type) + 3) / 4; }
 
 /* Finds the earliest times, and the lag. */
@@ -215,10 +215,11 @@ static void add_value(Times *p, int v) {
   }
 }
 
-/* What is outside of main pieces is found when it is due, if all that it is made of is kept until then; else put by. */
+/* What is outside of main pieces is found when it is due, if all that it is made of is kept until then; else spilled.
+ */
 static void wait_outside(WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
-    if (!e->value[v].wanted || !warps_has_rims(e, v))
+    if (!e->value[v].wanted || !warps_has_boundary(e, v))
       continue;
     WarpValue *x = &e->value[e->value[v].outside];
     int32_t last = e->value[v].time;
@@ -238,7 +239,7 @@ static void find_most(WarpLevel *e) {
       e->keeps = larger(e->keeps, e->value[v].until - e->value[v].time + 1);
     }
   for (int n = 0; n < e->nfields; n++)
-    e->late = larger(e->late, warps_late(e, n));
+    e->delay = larger(e->delay, warps_delay(e, n));
 }
 
 /* Nodes of a level's graph, above which times are not searched: it takes too long. */
@@ -280,7 +281,7 @@ void warps_times(WarpLevel *e, bool late) {
   find_most(e);
 }
 
-int32_t warps_late(const WarpLevel *e, int n) {
+int32_t warps_delay(const WarpLevel *e, int n) {
   int in = e->field[n].in;
   return in >= 0 && is_timed(e, in) ? e->value[in].time : 0;
 }
@@ -290,7 +291,7 @@ int32_t warps_kept(const WarpLevel *e, int v) {
   return is_timed(e, v) && x->kind != WARP_OUTSIDE ? x->until - x->time : 0;
 }
 
-int32_t warps_put_rows(const WarpLevel *e) {
+int32_t warps_spilled_rows(const WarpLevel *e) {
   int32_t most = 0;
   for (int v = 0; v < e->nvalues; v++)
     if (is_timed(e, v) && e->value[v].kind == WARP_OUTSIDE)

@@ -379,7 +379,7 @@ static void find_reach(WarpLevel *e) {
       add_reach(e, &e->value[v]);
 }
 
-bool warps_has_rims(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
+bool warps_has_boundary(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
 
 /* Of each value the one new value that is made of it, in to; -1: none, -2: several. */
 static void find_ends(const WarpLevel *e, int32_t *to) {
@@ -409,7 +409,7 @@ static void find_carriers(WarpLevel *e) {
   find_ends(e, to);
   for (int v = 0; v < e->nvalues; v++) {
     WarpValue *x = &e->value[v];
-    if (!x->wanted || !warps_has_rims(e, v))
+    if (!x->wanted || !warps_has_boundary(e, v))
       continue;
     x->carried = e->value[x->outside].time < x->time;
     for (int time = e->value[x->outside].time; time < x->time; time++)
@@ -448,7 +448,7 @@ static void make_level(Making *k, int n, const Stencil *st) {
   find_reach(e);
 }
 
-/* The level `e`, all but its times being known, with those of its values; late: it may take fields late. */
+/* The level `e`, all but its times being known, with those of its values; late: it may delay reads. */
 static WarpLevel *with_times(const WarpLevel *e, bool late) {
   WarpLevel *out = ARENA_NEW(e->m->arena, WarpLevel);
   *out = *e;
@@ -461,7 +461,7 @@ static WarpLevel *with_times(const WarpLevel *e, bool late) {
   return out;
 }
 
-/* Does level `late`, which takes fields late, keep so many words fewer than `e`, the same one, that it pays? Rings are
+/* Does level `late`, which delays reads, keep so many words fewer than `e`, the same one, that it pays? Rings are
  * longer then, and rows have places that are reckoned. */
 static bool saves_enough(const WarpLevel *e, const WarpLevel *late) {
   static const WarpShape cell = {.X = 1, .C = 1};
@@ -484,8 +484,8 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
     return NULL;
   WarpLevel *e = with_times(k.e, false);
   const WarpLevel *alone = with_times(k.e, true);
-  e->taken_late = alone;
-  e->alone = alone->late && saves_enough(e, alone) ? alone : e;
+  e->delayed = alone;
+  e->alone = alone->delay && saves_enough(e, alone) ? alone : e;
   return e;
 }
 
@@ -493,7 +493,7 @@ const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s) {
   int32_t late = map_get(s, MAP_DELAYED);
   if (s->T != s->block[0])
     return e;
-  return late < 0 ? e->alone : late && e->taken_late->late ? e->taken_late : e;
+  return late < 0 ? e->alone : late && e->delayed->delay ? e->delayed : e;
 }
 
 int32_t warps_stages(const WarpLevel *e) {

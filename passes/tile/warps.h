@@ -4,14 +4,14 @@
  *   warps-times.c   when each of these rows is made, and how long it is kept
  *   warps-shape.c   the sizes of a tile, and what they come to
  *   warps-choices.c choices that matter on one row alone
- *   warps-work.c    what a level takes to compute
+ *   warps-count.c    what a level takes to compute
  *
  * Words: a block takes *segments*: runs of rows of a *strip* of 32 X columns. Its W warps are a pipeline in time: warp
  * w makes levels w C + 1 to (w + 1) C of the whole strip. A *level* is a time step: its stencils, the *stages*, one
  * after the other. Rows come in order, one of each field at once, U of them a *group*; between two warps they go
  * through *rings* of G groups in shared memory, one for each field. When row y has come to a level, it makes row y - t
  * of each of its values, where t is that value's *time*; rows of a value are *kept* until what is made last of them is.
- * A level that is alone in its warp may take the rows of a field *late*: row y - t of it when row y has come.
+ * A level that is alone in its warp may delay its reads of a field: row y - t of it is read when row y has come.
  */
 #ifndef STC_PASSES_WARPS_H
 #define STC_PASSES_WARPS_H
@@ -62,22 +62,22 @@ typedef struct WarpField {
  * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
  * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
  * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by such
- * a rule. late: the latest time of a field that comes. alone: the same level as it is best where it is the only one of
- * its warp; taken_late: as it is there if fields are taken late, which none may be. */
+ * a rule. delay: the latest time of a field that comes, so many rows behind it is read. alone: the same level as it is
+ * best where it is the only one of its warp; delayed: as it is there with delayed reads, of which there may be none. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
   int32_t n, nvalues, nfields, *sees, **base;
   WarpValue *value;
   WarpField *field;
-  int32_t lag, latest, late, keeps, below, above, left, right, beside, ruled[2];
+  int32_t lag, latest, delay, keeps, below, above, left, right, beside, ruled[2];
   bool sums, constant, wraps[2];
-  const struct WarpLevel *alone, *taken_late;
+  const struct WarpLevel *alone, *delayed;
 } WarpLevel;
 
 /* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
 const WarpLevel *warps_level(const Module *m, const char **why);
-/* That level as schedule `s` has it: alone in its warp or not, and then with fields that are taken late, as the
+/* That level as schedule `s` has it: alone in its warp or not, and then with fields whose reads are delayed, as the
  * mapping says. */
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 /* The region of the fields. */
@@ -94,12 +94,12 @@ typedef struct SpecialRows {
 SpecialRows *warps_special_rows(const WarpLevel *e, int *n, bool *is);
 /* The values that condition `v` is all of, *n numbers in arena `a`. */
 int *warps_condition_parts(Arena *a, const WarpLevel *e, int v, int *n);
-/* Sets time and until of the values of `e`, lag, latest, late and keeps: as few rows as can be are kept, and those made
- * as early as can be. Fields that come may be taken late if `late`.
+/* Sets time and until of the values of `e`, lag, latest, delay and keeps: as few rows as can be are kept, and those
+ * made as early as can be. Reads of fields that come may be delayed if `late`.
  */
 void warps_times(WarpLevel *e, bool late);
 /* The time of field number `n` of the level as it comes; 0: it does not. */
-int32_t warps_late(const WarpLevel *e, int n);
+int32_t warps_delay(const WarpLevel *e, int n);
 /* Rows of value number `v` that are kept in registers. */
 int32_t warps_kept(const WarpLevel *e, int v);
 /* Is value `x` made by an operation at nearly every point? */
@@ -116,12 +116,12 @@ const Probe *warps_probe(const WarpLevel *e, int v);
 /* The stages of the level but for those of probes. */
 int32_t warps_stages(const WarpLevel *e);
 /* Is value number `v` a new one that has points outside of its main piece? */
-bool warps_has_rims(const WarpLevel *e, int v);
+bool warps_has_boundary(const WarpLevel *e, int v);
 
 /* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
  * written out, groups that it has one after another (all rows of which it has), of which segments have a multiple,
  * elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a multiple of those),
- * rows that are lost at both ends of a segment. move: how rows come and go; its producers have MOVER_REGISTERS a
+ * rows that are lost at both ends of a segment. move: how rows come and go; its producers have PRODUCER_REGISTERS a
  * thread, and the other warps `registers` then. blocks: so many a core. held: the first and the last warp hold what
  * they alone need in shared memory, where rows come by bulk copies. What a row costs when rows are shared out among
  * blocks: STRIP_ROW, at the left or right end of the grid `boundary`, where images come cell by cell `ragged` if that
@@ -144,7 +144,7 @@ int warps_largest(const WarpLevel *e);
 /* A lane has at most so many cells, a level so many fields. */
 enum { MAX_WARP_CELLS = 64, MAX_WARP_FIELDS = 8 };
 /* Registers of a thread of a warp that only loads and stores. */
-enum { MOVER_REGISTERS = 24 };
+enum { PRODUCER_REGISTERS = 24 };
 /* No row or column has such a number. */
 enum { WARPS_FAR = 1 << 30 };
 /* Words of registers that what is kept takes. */
@@ -156,21 +156,21 @@ double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
 const int64_t *warps_grid_size(void);
 /* Bytes of a cell of all fields that are loaded, and stored. */
 int warps_cell_bytes(const WarpLevel *e);
-/* Groups that rows of fields that are taken late stay in a ring for longer. */
-int32_t warps_late_groups(const WarpLevel *e, const WarpShape *w);
-/* Rows of all rings of field number `n` together. Those of a field that is taken late lie one behind the other: they
- * have late groups more than G, but for that in front of the first warp, where rows are loaded late, and that behind
- * the last, which a field has that a stage writes. Ring `r` > 0 begins at row warps_late_begin. */
+/* Groups that rows of fields whose reads are delayed stay in a ring for longer. */
+int32_t warps_delay_groups(const WarpLevel *e, const WarpShape *w);
+/* Rows of all rings of field number `n` together. Those of a field whose reads are delayed lie one behind the other:
+ * they have late groups more than G, but for that in front of the first warp, where rows are loaded as late, and that
+ * behind the last, which a field has that a stage writes. Ring `r` > 0 begins at row warps_delay_begin. */
 int64_t warps_ring_rows(const WarpLevel *e, const WarpShape *w, int n);
-int32_t warps_late_begin(const WarpLevel *e, const WarpShape *w, int r);
-/* Numbers that a block puts by in shared memory, of 8 bytes, and those, of 4, that two warps hold there from group to
+int32_t warps_delay_begin(const WarpLevel *e, const WarpShape *w, int r);
+/* Numbers that a block spills in shared memory, of 8 bytes, and those, of 4, that two warps hold there from group to
  * group where registers are short. */
-enum { WARP_PUT_NUMBERS = 4, WARP_HELD_NUMBERS = 16 };
+enum { WARP_SPILLED_NUMBERS = 4, WARP_HELD_NUMBERS = 16 };
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
 int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w);
 int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
-/* The most rows that a value is put by for. */
-int32_t warps_put_rows(const WarpLevel *e);
+/* The most rows that a value is spilled for. */
+int32_t warps_spilled_rows(const WarpLevel *e);
 
 #endif

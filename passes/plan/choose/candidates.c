@@ -220,7 +220,7 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
       s.elems[1] = *e;
       s.elems[2] = *v;
       bool wide = *v * l->words > VECTOR_BYTES / 4;
-      if (stream_width(l->p, &s, 1) >= 1 && stream_width(l->p, &s, 2) >= 1 && !wide)
+      if (tile_dim(l->p, &s, 1).stored >= 1 && tile_dim(l->p, &s, 2).stored >= 1 && !wide)
         add_chunks(q, out, of, s, l);
     }
 }

@@ -30,14 +30,6 @@ static double frame_points(const Frame *f, const Extent *depth, const int64_t *s
   return points;
 }
 
-/* Bytes of memory that a point of launch `l` takes. */
-static double point_bytes(const Launch *l) {
-  double bytes = 0;
-  for (int f = 0; f < l->m->nfields; f++)
-    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
-  return bytes;
-}
-
 /* How many of the `n` launches at `l` wait for those before: the others are beside them. */
 static int waits_of(int n, Launch *const *l) {
   int waits = 0, first = 0;
@@ -55,7 +47,7 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   double rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : 1e12, bytes = 0;
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER)
-      bytes += frame_points(f, &f->launches[i].depth, size, scalars) * point_bytes(f->launches[i].l);
+      bytes += frame_points(f, &f->launches[i].depth, size, scalars) * launch_bytes(f->launches[i].l);
   return T * (f->nlevels * tuning.frame_gap + bytes / rate) + tuning.frame_gap;
 }
 

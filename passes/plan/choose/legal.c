@@ -5,7 +5,7 @@
  * target can run, or an error that says what was asked, what the target allows and the nearest legal choice. It asks
  * `halo_compute` and the analysis of launches, so it knows the tile's width (equation 1, W = B * E - halo) and its
  * shared bytes (equation 3) for every T it considers. What a tile comes to whatever it costs, points stored and
- * computed twice, bytes, registers for windows, is in `tile/size.h`: lowerings and the cost model (`plan/cost/`) ask
+ * computed twice, bytes, registers for windows, is in `tile/mapping.h`: lowerings and the cost model (`plan/cost/`) ask
  * there, and the cost model knows nothing of what is legal or chosen.
  *
  * Defaults with threads: blocks of 256, 8x32 or 4x4x32. E is doubled in the dimension where the halo weighs most until
@@ -16,7 +16,7 @@
  * These numbers come from measurements on one H200 and stand in `tuning.def`. Without threads -block is the tile, by
  * default as large as the cache allows, and T is up to 16, 8, 4. T is never more than the program's steps, nor than the
  * steps between two evaluations of a reduction (`every`; a remark says so). `-schedule=naive` has T = 1 and E = 1. */
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/resolve.h"
@@ -102,8 +102,8 @@ static int default_levels(const Resolve *r) {
     const double *table = !r->target->simt                             ? tuning.halo_loops
                           : tile_point_cost(l) > tuning.heavy_step * T ? tuning.halo_heavy
                                                                        : tuning.halo_modest;
-    if (tile_is_legal(r, l, &s) && overlap_bytes(r->target, l, &s) <= r->target->shared_bytes &&
-        overlap_redundancy(l, &s) <= table[r->rank - 1])
+    if (tile_is_legal(r, l, &s) && tile_bytes(r->target, BLOCKED_TILE(l), &s) <= r->target->shared_bytes &&
+        tile_redundancy(BLOCKED_TILE(l), &s) <= table[r->rank - 1])
       break;
   }
   if (limited && T == most && !r->quiet)
@@ -307,7 +307,7 @@ static bool check_width(const Resolve *r, const Launch *l) {
   Schedule more, fewer;
   for (int d = 0; d < r->rank; d++) {
     int64_t cells = (int64_t)s->block[d] * s->elems[d], lo = l->hull.lo[d], hi = l->hull.hi[d];
-    if (overlap_width(l, s, d) >= 1)
+    if (tile_dim(BLOCKED_TILE(l), s, d).stored >= 1)
       continue;
     bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
     return schedule_error(r,
@@ -336,7 +336,7 @@ static bool check_lanes(const Resolve *r) {
 static bool check_shared(const Resolve *r, const Launch *l) {
   const Schedule *s = r->out;
   Schedule less, fewer;
-  int64_t bytes = overlap_bytes(r->target, l, s);
+  int64_t bytes = tile_bytes(r->target, BLOCKED_TILE(l), s);
   if (!r->target->simt || bytes <= r->target->max_shared_bytes)
     return true;
   bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
@@ -424,16 +424,27 @@ static Launch *group_launch(const Resolve *r, int n, const Stencil *st, int i, i
   return known ? launch_new(r->m, k, st + i, st, st + n) : part_launch(r->m, n, st, i, i + k);
 }
 
+bool schedule_may_be_cut(PassContext *c, const Module *m, const Schedule *want) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  const char *cut = cut_text(c->arena, m, n, st);
+  if (want->T > 1)
+    diag_error(c->diags, no_loc(),
+               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
+               "or leave -T out",
+               want->T, cut);
+  else if (want->ngroups > 1 && want->ngroups != group_count(n, st))
+    diag_error(c->diags, no_loc(), "the plan has %d launches, but its cut makes %d: %s", want->ngroups,
+               group_count(n, st), cut);
+  else
+    return true;
+  return false;
+}
+
 /* Overlapped tiles for each group of the step of `n` stencils at `st`, into r->out->groups. */
 static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *groups) {
-  if (r->want.T > 1)
-    return schedule_error(r,
-                          "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use "
-                          "-fuse=all, or leave -T out",
-                          r->want.T, cut_text(r->c->arena, r->m, n, st));
-  if (r->want.ngroups > 1 && r->want.ngroups != group_count(n, st))
-    return schedule_error(r, "the plan has %d launches, but its cut makes %d: %s", r->want.ngroups, group_count(n, st),
-                          cut_text(r->c->arena, r->m, n, st));
+  if (!schedule_may_be_cut(r->c, r->m, &r->want))
+    return false;
   for (int i = 0, k, g = 0; i < n; i += k, g++) {
     k = group_length(n - i, st + i);
     Resolve part = *r;
@@ -452,6 +463,15 @@ static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *group
   return true;
 }
 
+const char *schedule_cut(Arena *a, const Module *m, int T) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  const char *cut = cut_text(a, m, n, st);
+  if (group_count(n, st) > 1)
+    return cut;
+  return T == 1 && strchr(cut, '+') ? knob_word(KNOB_FUSE, FUSE_ALL) : NULL;
+}
+
 /* Overlapped tiles: T of them if the step is one launch, else one for each group. */
 static bool resolve_overlap(Resolve *r) {
   int32_t n;
@@ -464,7 +484,7 @@ static bool resolve_overlap(Resolve *r) {
     *r->out = groups[0];
   else
     groups[0] = *r->out;
-  r->out->fuse = count > 1 ? cut_text(r->c->arena, r->m, n, st) : NULL;
+  r->out->fuse = schedule_cut(r->c->arena, r->m, r->out->T);
   r->out->ngroups = count;
   r->out->groups = groups;
   return true;
@@ -477,7 +497,7 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
     return l->illegal;
   if (!tile_has_lanes(r, s))
     return "its rows of threads are not the warps that tiles in lanes have";
-  if (!overlap_has_width(l, s))
+  if (!tile_has_points(BLOCKED_TILE(l), s))
     return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo"
                            : "the tile asked for is not larger than the halo";
   if (!tile_is_legal(r, l, s))

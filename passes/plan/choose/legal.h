@@ -11,7 +11,7 @@
 #ifndef STC_PASSES_SCHEDULE_H
 #define STC_PASSES_SCHEDULE_H
 
-#include "passes/tile/size.h"
+#include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
 #include "passes/plan/asked.h"
 
@@ -29,6 +29,11 @@ const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l,
  * limited for it; 0: nothing is said. Where chains of roots and quotients in f64 are waited for by few warps, and one
  * block more takes few registers away. */
 int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s);
+/* May the step of `m`, which is cut into several launches, have what `want` says of it? Reports it if not. */
+bool schedule_may_be_cut(PassContext *c, const Module *m, const Schedule *want);
+/* What a plan for `m` says of the cut of its step in tiles of T steps: the cut; that it is one launch, where several
+ * stencils could be cut; NULL: there is nothing to say. */
+const char *schedule_cut(Arena *a, const Module *m, int T);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
 /* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */
@@ -59,12 +64,12 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
  */
 
 /* Registers that a thread will take, about. */
-double stream_registers(const Stream *p, const Schedule *s);
+double stream_registers(const Mapping *p, const Schedule *s);
 /* Rows of a streamed tile of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill
  * the cores in whole rounds (schedule-rounds.c). */
-int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size);
+int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, const int64_t *size);
 /* Planes that the loads of streamed tile `s` of pipeline `p` run ahead, all else of it being known: more than two as
  * far as there is room in shared memory that nothing else would make use of. */
-int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s);
+int32_t stream_planes_ahead(const TargetInfo *t, const Mapping *p, const Schedule *s);
 
 #endif

@@ -2,7 +2,7 @@
  * chosen, once, and what it says is checked; lowerings read it. */
 #include "passes/plan/plan.h"
 #include "passes/tile/frame.h"
-#include "passes/tile/size.h"
+#include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
 
 #include <string.h>
@@ -125,12 +125,12 @@ static const char *fill_warps(const Filling *k) {
 
 /* Fills the steps that streamed tile `s` of launch `l` writes out. */
 static const char *fill_written(const Filling *k, const Launch *l, Schedule *s) {
-  const Stream *p = stream_for(l, s);
+  const Mapping *p = stream_for(l, s);
   int32_t least = stream_least_written(p), most = l->m->grid.rank > 1 ? 2 * least : least;
   if (p->unroll < least || p->unroll > most)
     return arena_printf(k->c->arena, "'written' is from %d to %d for launches of %s", (int)least, (int)most,
                         l->n ? l->st[0].name : "nothing");
-  if (map_get(s, MAP_WRITTEN) > 0 && !stream_fits(k->c->target, p, s))
+  if (map_get(s, MAP_WRITTEN) > 0 && !tile_fits(k->c->target, p, s))
     return "its tile does not fit a block with so many steps that are 'written' out";
   fill(s, MAP_WRITTEN, p->unroll);
   return NULL;
@@ -142,9 +142,9 @@ static const char *fill_streamed_between(const Filling *k, bool asked) {
   if (!between)
     return NULL;
   Launch *l = levels_launch(k, between->T);
-  launch_store_apart(l);
+  launch_store_apart(l, false);
   const char *why = fill_written(k, l, between);
-  if (!why && stream_fits(k->c->target, stream_for(l, between), between))
+  if (!why && tile_fits(k->c->target, stream_for(l, between), between))
     end_between(k, between);
   else if (!asked)
     map_set(k->s, MAP_REMAINDER, 1);

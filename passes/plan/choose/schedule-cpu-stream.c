@@ -27,17 +27,6 @@ enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
 
 /* ---- what is possible */
 
-const char *walk_refused(Arena *a, const Launch *l) {
-  if (l->m->grid.rank < 2)
-    return "a grid of one dimension has no rows to stream along";
-  if (l->illegal)
-    return l->illegal;
-  for (int f = 0; f < l->m->nfields; f++)
-    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
-      return arena_printf(a, "field '%s' is written in place", l->m->fields[f].name);
-  return NULL;
-}
-
 const char *cpu_stream_wrong_shape(Arena *a, const Module *m, const Schedule *s) {
   if (s->block[0] != 1)
     return arena_printf(a, "-block has %d points in dimension 0, which is streamed; write 1 there", s->block[0]);
@@ -49,22 +38,6 @@ const char *cpu_stream_wrong_shape(Arena *a, const Module *m, const Schedule *s)
     return arena_printf(a, "-chunk=%d: a streamed tile has 1 to %d rows", s->chunk, MAX_ROWS);
   if (s->ahead > 1)
     return arena_printf(a, "-ahead=%d: rows that one thread streams are not loaded ahead; leave it out", s->ahead);
-  return NULL;
-}
-
-const char *cpu_stream_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s) {
-  const Launch *l = p->l;
-  for (int d = 1; d < l->m->grid.rank; d++)
-    if (walk_width(l, s, d) < 1)
-      return arena_printf(a,
-                          "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
-                          " + %" PRId64 " points; take fewer time steps or more points",
-                          d, s->T, s->T > 1 ? "s" : "", l->hull.lo[d], l->hull.hi[d]);
-  if (walk_bytes(p, s) > t->max_shared_bytes)
-    return arena_printf(a,
-                        "a tile needs %" PRId64 " bytes for its rows; target %s allows %" PRId64
-                        "; take a smaller -T or -block",
-                        walk_bytes(p, s), t->name, t->max_shared_bytes);
   return NULL;
 }
 
@@ -132,7 +105,7 @@ static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedul
   const Launch *l = w->p->l;
   if (d >= MAX_RANK || d == l->m->grid.rank) {
     double took = cpu_stream_ns(w, s);
-    if (took < *ns && walk_bytes(w->p, s) <= w->t->max_shared_bytes) {
+    if (took < *ns && tile_bytes(w->t, w->p, s) <= w->t->max_shared_bytes) {
       *best = *s;
       *ns = took;
     }
@@ -146,7 +119,7 @@ static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedul
   }
 }
 
-void cpu_stream_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
+void cpu_stream_choose(const TargetInfo *t, const Mapping *p, const Schedule *want, Schedule *s) {
   int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
   double ns = INFINITY;
   for (int d = 0; d < MAX_RANK; d++) {

@@ -258,7 +258,7 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   Schedule wider = *s;
   wider.elems[x] *= 2;
   Launch *l = tiled_launch(m, s->T);
-  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
+  if (!tile_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
       !schedule_time(c, m, s, want->size, &usual) || !schedule_time(c, m, &wider, want->size, &wide))
     return;
   if (wide.registers < MOST_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&

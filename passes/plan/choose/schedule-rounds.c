@@ -37,17 +37,17 @@
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/legal.h"
 
-double stream_registers(const Stream *p, const Schedule *s) {
+double stream_registers(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
   return tuning.stream_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
 }
 
 /* Tiles beside each other in the dimensions that are not streamed. */
-static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
+static double columns(const Mapping *p, const Schedule *s, const int64_t *size) {
   double n = 1;
   for (int d = 1; d < p->l->m->grid.rank; d++)
-    n *= (double)stream_tiles(p, s, d, size[d]);
+    n *= (double)tile_count(p, s, d, size[d]);
   return n;
 }
 
@@ -99,39 +99,39 @@ static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t
 }
 
 /* Blocks of streamed tile `s` that a core holds at once. */
-static int32_t blocks_at_once(const TargetInfo *t, const Stream *p, const Schedule *s) {
+static int32_t blocks_at_once(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   double registers = stream_registers(p, s);
-  return model_occupancy(t, (int64_t)s->block[0] * s->block[1] * s->block[2],
-                         registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s))
+  return model_occupancy(t, schedule_threads(s), registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS,
+                         tile_bytes(t, p, s))
       .blocks;
 }
 
 /* Do places in the rings by which planes come in `ahead` steps ahead follow from the steps written out? Or else is
  * there a register for them? Where values are of two words there is none. */
-static bool has_places(const Stream *p, int32_t ahead) {
+static bool has_places(const Mapping *p, int32_t ahead) {
   bool wide = false;
   for (int f = 0; f < p->l->m->nfields; f++)
     wide |= p->l->use[f].loaded && type_size(p->l->m->fields[f].type) > 4;
   return !wide || p->unroll % stream_slots(p, ahead) == 0;
 }
 
-int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s) {
+int32_t stream_planes_ahead(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   Schedule few = *s, more = *s;
   few.ahead = (int32_t)tuning.planes_ahead_least;
   for (more.ahead = (int32_t)tuning.planes_ahead; more.ahead > few.ahead; more.ahead--)
-    if (has_places(p, more.ahead) && stream_fits(t, p, &more) &&
+    if (has_places(p, more.ahead) && tile_fits(t, p, &more) &&
         stream_keeps_ring(t, p, &more) == stream_keeps_ring(t, p, &few) &&
         blocks_at_once(t, p, &more) == blocks_at_once(t, p, &few))
       break;
   return more.ahead;
 }
 
-int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size) {
+int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, const int64_t *size) {
   int rank = p->l->m->grid.rank;
   int64_t more = p->halo.lo[0] + p->last;
   double across = columns(p, s, size);
   if (t->cores < 1 || (rank > 2 ? (double)size[0] > tuning.many_rows
-                                : across * (double)size[0] * (double)stream_width(p, s, 1) < tuning.large_rows))
+                                : across * (double)size[0] * (double)tile_dim(p, s, 1).stored < tuning.large_rows))
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
   if (stream_begins_slowly(p, s))

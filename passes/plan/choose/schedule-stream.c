@@ -48,10 +48,11 @@ static int widest_type(const Launch *l) {
 
 /* Why launch `l` cannot be streamed at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
-  if (!r->c->target->simt)
-    return walk_refused(r->c->arena, l);
-  if (r->c->target->lanes % STREAM_LANES)
-    return arena_printf(r->c->arena, "target %s has no warps of %d threads", r->c->target->name, STREAM_LANES);
+  const TargetInfo *t = r->c->target;
+  if (!t->simt && r->rank < 2)
+    return "a grid of one dimension has no rows to stream along";
+  if (t->simt && t->lanes % STREAM_LANES)
+    return arena_printf(r->c->arena, "target %s has no warps of %d threads", t->name, STREAM_LANES);
   if (l->illegal)
     return l->illegal;
   for (int f = 0; f < r->m->nfields; f++)
@@ -61,15 +62,15 @@ static const char *why_not(const Chooser *r, const Launch *l) {
 }
 
 /* The pipeline of launch `l`. */
-static Stream *pipeline(const Chooser *r, const Launch *l) {
+static Mapping *pipeline(const Chooser *r, const Launch *l) {
   return r->c->target->simt ? stream_new(l) : stream_alone(l);
 }
 
 /* Are lines of other warps read only from those nearest to the thread's own? */
-static bool reads_nearest_lines(const Stream *p) {
+static bool reads_nearest_lines(const Mapping *p) {
   for (int f = 0; f < p->l->m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->w[f][v].reach_lo > tuning.nearest_lines || p->w[f][v].reach_hi > tuning.nearest_lines)
+      if (p->kept[f][v].reach_lo > tuning.nearest_lines || p->kept[f][v].reach_hi > tuning.nearest_lines)
         return false;
   return true;
 }
@@ -78,7 +79,7 @@ static bool reads_nearest_lines(const Stream *p) {
  * has four and only the outer two are exchanged through shared memory, which is what bounds such streamed tiles. That
  * is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more
  * lines are read than the two nearest, and so more is kept, two lines of 128. */
-static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
+static void choose_planes(const Schedule *want, const Mapping *p, int bytes, Schedule *s) {
   bool wide = bytes > 4;
   if (!want->block[1])
     s->block[1] = tuning.plane_warps[wide];
@@ -91,21 +92,21 @@ static void choose_planes(const Schedule *want, const Stream *p, int bytes, Sche
 
 /* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed,
  * where the long chunk is enough for that; short chunks leave more tiles away from the edge. */
-static int32_t planes_of(const Stream *p) {
+static int32_t planes_of(const Mapping *p) {
   bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_planes;
   return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
 }
 
 /* Warps that have room in the shared memory of a core at once, in blocks of so many of streamed tile `s`. */
-static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Schedule *s, int32_t warps) {
+static int32_t warps_with_room(const TargetInfo *t, const Mapping *p, const Schedule *s, int32_t warps) {
   Schedule of = *s;
   of.block[0] = warps;
-  return model_occupancy(t, (int64_t)warps * s->block[1], 0, stream_shared_bytes(t, p, &of)).warps;
+  return model_occupancy(t, (int64_t)warps * s->block[1], 0, tile_bytes(t, p, &of)).warps;
 }
 
 /* Warps of a block that streams over rows: as `s` says, or half as many where few have room in shared memory and halves
  * leave less of it empty; not of lanes of more cells, which were measured to lose by it. */
-static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedule *s) {
+static int32_t warps_of_rows(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   int32_t usual = warps_with_room(t, p, s, s->block[0]);
   bool halves = s->elems[1] <= tuning.halved_cells && usual < tuning.few_warps &&
                 warps_with_room(t, p, s, s->block[0] / 2) > usual;
@@ -114,7 +115,7 @@ static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedul
 
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
-static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
+static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule *s) {
   int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.stream_warps;
   const Schedule *w = r->want;
   if (!r->c->target->simt) {
@@ -145,33 +146,46 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
+/* The tile that tiles of T steps usually come to, in *s, and its mapping; NULL: they cannot be walked. `over`: a store
+ * may be over what is read at its point alone. */
+static Mapping *usual_tile(const Chooser *r, int T, bool over, Schedule *s) {
+  Launch *l = tiled_launch(r->m, T);
+  *s = (Schedule){.T = T};
+  if (over)
+    launch_store_over(l);
+  if (why_not(r, l))
+    return NULL;
+  Mapping *p = pipeline(r, l);
+  choose(r, l, p, s);
+  return p;
+}
+
 /* Is a tile of several time steps one that defaults should take? */
-static bool is_good(const Stream *p, const Schedule *s, int rank) {
-  return stream_is_comfortable(p, s) && stream_redundancy(p, s) <= tuning.stream_halo[rank - 1];
+static bool is_good(const Mapping *p, const Schedule *s, int rank) {
+  return stream_is_comfortable(p, s) && tile_redundancy(p, s) <= tuning.stream_halo[rank - 1];
 }
 
 /* Time steps of a streamed tile in one dimension that has the most, `T`, that are taken by themselves: twice as many if
  * hardly more points are computed for that. */
 static int doubled_T(const Chooser *r, int T, int64_t most) {
-  Launch *l = tiled_launch(r->m, 2 * T);
-  Schedule s = {.T = 2 * T};
-  if (r->rank != 1 || !r->c->target->simt || T < tuning.stream_levels[0] || 2 * T > most || why_not(r, l))
+  Schedule s;
+  if (r->rank != 1 || !r->c->target->simt || T < tuning.stream_levels[0] || 2 * T > most)
     return T;
-  Stream *p = pipeline(r, l);
-  choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && stream_redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
+  const Mapping *p = usual_tile(r, 2 * T, false, &s);
+  return p && tile_fits(r->c->target, p, &s) && tile_redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
 }
 
 /* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
-static void fit_streamed(const Chooser *r, const Stream *p, Schedule *s) {
+static void fit_streamed(const Chooser *r, const Mapping *p, Schedule *s) {
   int y = r->rank - 2;
-  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
+  while (r->c->target->simt && !tile_fits(r->c->target, p, s)) {
     Schedule less = *s;
     if (!r->want->ahead && s->ahead > 2)
       less.ahead--;
     else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
       less.block[y] /= 2;
-    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
+    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) ||
+        (y > 0 && tile_dim(p, &less, y).stored < 1))
       return;
     *s = less;
   }
@@ -182,15 +196,11 @@ static void fit_streamed(const Chooser *r, const Stream *p, Schedule *s) {
 static int good_T(const Chooser *r, int64_t most, bool fewer) {
   int top = (int)tuning.stream_levels[r->rank - 1];
   for (int T = most < top ? (int)most : top; T > 0; T--) {
-    Launch *l = tiled_launch(r->m, T);
-    Schedule s = {.T = T};
-    if (why_not(r, l))
-      continue;
-    Stream *p = pipeline(r, l);
-    choose(r, l, p, &s);
-    if (fewer)
+    Schedule s;
+    const Mapping *p = usual_tile(r, T, false, &s);
+    if (p && fewer)
       fit_streamed(r, p, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(p, &s, r->rank)))
+    if (p && tile_fits(r->c->target, p, &s) && (T == 1 || is_good(p, &s, r->rank)))
       return doubled_T(r, T, most);
   }
   return 0;
@@ -198,15 +208,12 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
 
 /* The time that a step is expected to take in tiles of T steps that one thread streams; INFINITY: there are none. */
 static double streamed_time(const Chooser *r, int T) {
-  Launch *l = tiled_launch(r->m, T);
-  Schedule s = {.T = T};
-  launch_store_over(l);
-  if (why_not(r, l))
+  Schedule s;
+  const Mapping *p = usual_tile(r, T, true, &s);
+  if (!p)
     return INFINITY;
-  Stream *p = pipeline(r, l);
-  choose(r, l, p, &s);
   CpuStreamParts w = cpu_stream_parts(r->c->target, p);
-  return stream_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s) : INFINITY;
+  return tile_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s) : INFINITY;
 }
 
 /* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
@@ -301,16 +308,12 @@ static int default_T(const Chooser *r, int64_t most) {
 static int larger_T(const Chooser *r, int T, int64_t most) {
   int top = T + (T + 1) / 2;
   for (int more = top < most ? top : (int)most; more > T; more--) {
-    Launch *l = tiled_launch(r->m, more);
-    Schedule s = {.T = more};
-    if (why_not(r, l))
-      continue;
-    Stream *p = pipeline(r, l);
-    choose(r, l, p, &s);
-    bool dear = (double)stream_thread_words(p, &s) > tuning.more_words * (double)stream_good_words(&s, r->rank) ||
+    Schedule s;
+    const Mapping *p = usual_tile(r, more, false, &s);
+    bool dear = !p || (double)stream_thread_words(p, &s) > tuning.more_words * (double)stream_good_words(&s, r->rank) ||
                 (double)stream_thread_code(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
-    if (!dear && stream_fits(r->c->target, p, &s) &&
-        stream_redundancy(p, &s) <= tuning.more_work * tuning.stream_halo[r->rank - 1])
+    if (!dear && tile_fits(r->c->target, p, &s) &&
+        tile_redundancy(p, &s) <= tuning.more_work * tuning.stream_halo[r->rank - 1])
       return more;
   }
   return T;
@@ -340,13 +343,9 @@ int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want
 
 /* Is it the size of the code, not of the windows, that limits a tile to one time step? */
 static bool is_compute_bound(const Chooser *r) {
-  Launch *l = tiled_launch(r->m, 2);
-  Schedule s = {.T = 2};
-  if (why_not(r, l))
-    return false;
-  Stream *p = pipeline(r, l);
-  choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && stream_thread_words(p, &s) <= stream_good_words(&s, r->rank);
+  Schedule s;
+  const Mapping *p = usual_tile(r, 2, false, &s);
+  return p && tile_fits(r->c->target, p, &s) && stream_thread_words(p, &s) <= stream_good_words(&s, r->rank);
 }
 
 /* Does the model say whether planes are streamed one step at a time? Their rows are in shared memory, so that what the
@@ -404,7 +403,7 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
   if (!t->simt)
     return cpu_stream_wrong_shape(a, r->m, s);
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  int64_t threads = schedule_threads(s);
   bool shares = rank == 3 && (s->block[x] == STREAM_LANES / 2 || s->block[x] == LEAST_LANES);
   if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes && !shares)
     return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s%s%s",
@@ -434,23 +433,23 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
 }
 
 /* Why pipeline `p` does not fit the tile and the target; NULL: it does. */
-static const char *why_too_large(const Chooser *r, const Stream *p, const Schedule *s) {
+static const char *why_too_large(const Chooser *r, const Mapping *p, const Schedule *s) {
   Arena *a = r->c->arena;
   const TargetInfo *t = r->c->target;
-  if (!t->simt)
-    return cpu_stream_too_large(a, t, p, s);
-  int64_t bytes = stream_shared_bytes(t, p, s);
+  const Extent *halo = p->alone ? &p->l->hull : &p->halo;
+  int64_t bytes = tile_bytes(t, p, s);
   for (int d = 0; d < r->rank; d++)
-    if (stream_width(p, s, d) < 1)
+    if (tile_dim(p, s, d).stored < 1)
       return arena_printf(a,
                           "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
                           " + %" PRId64 " points; take fewer time steps or more points",
-                          d, s->T, s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+                          d, s->T, s->T > 1 ? "s" : "", halo->lo[d], halo->hi[d]);
   if (bytes > t->max_shared_bytes)
-    return arena_printf(a,
-                        "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64
-                        "; take a smaller -T, -block, -elems or -ahead",
-                        bytes, t->name, t->max_shared_bytes);
+    return arena_printf(a, "a %s needs %" PRId64 " bytes %s; target %s allows %" PRId64 "; take a smaller %s",
+                        p->alone ? "tile" : "block", bytes, p->alone ? "for its rows" : "of shared memory", t->name,
+                        t->max_shared_bytes, p->alone ? "-T or -block" : "-T, -block, -elems or -ahead");
+  if (p->alone)
+    return NULL;
   if (stream_thread_words(p, s) > tuning.legal_words)
     return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
                         stream_thread_words(p, s));
@@ -470,7 +469,7 @@ static bool is_asked(const Schedule *want) {
 /* A streamed tile to be completed. */
 typedef struct Completion {
   const Chooser *r;
-  const Stream *p;
+  const Mapping *p;
 } Completion;
 
 /* Points computed for each stored by tile `s`, more where a thread has not the registers for its windows or waits
@@ -478,12 +477,12 @@ typedef struct Completion {
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->c->target;
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
-  if (wrong_shape(x->r, s) || !stream_fits(t, x->p, s))
+  int64_t threads = schedule_threads(s);
+  if (wrong_shape(x->r, s) || !tile_fits(t, x->p, s))
     return INFINITY;
   double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
          lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
-  return stream_redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
+  return tile_redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
          (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
 }
 
@@ -505,7 +504,7 @@ static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
 }
 
 /* Completes streamed tile `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
-static bool complete_streamed(const Chooser *r, const Stream *p, Schedule *s) {
+static bool complete_streamed(const Chooser *r, const Mapping *p, Schedule *s) {
   Knob k[4];
   Completion x = {r, p};
   return r->c->target->simt && is_asked(r->want) && plan_complete(s, open_knobs(r, s, k), k, completed_cost, &x);
@@ -517,7 +516,7 @@ static const char *choose_streamed(const Chooser *r, const Launch *l, int T, Sch
   *out = (Schedule){.family = FAMILY_STREAM, .T = T, .ngroups = 1};
   if (why)
     return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
-  Stream *p = pipeline(r, l);
+  Mapping *p = pipeline(r, l);
   choose(r, l, p, out);
   why = wrong_shape(r, out);
   if (why)
@@ -572,24 +571,13 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
 /* The schedule of a step that is cut into `count` groups. */
 static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count) {
   Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
-  const char *cut = cut_text(r->c->arena, r->m, n, st);
-  if (r->want->T > 1) {
-    diag_error(r->c->diags, no_loc(),
-               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
-               "or leave -T out",
-               r->want->T, cut);
+  if (!schedule_may_be_cut(r->c, r->m, r->want))
     return false;
-  }
-  if (r->want->ngroups > 1 && r->want->ngroups != count) {
-    diag_error(r->c->diags, no_loc(), "the plan has %d launches, but its cut makes %d: %s", r->want->ngroups, count,
-               cut);
+  const Schedule *walked = choose_groups(r, n, st, groups);
+  if (!walked)
     return false;
-  }
-  const Schedule *streamed = choose_groups(r, n, st, groups);
-  if (!streamed)
-    return false;
-  *r->out = *streamed;
-  r->out->fuse = cut;
+  *r->out = *walked;
+  r->out->fuse = schedule_cut(r->c->arena, r->m, 1);
   r->out->ngroups = count;
   r->out->groups = groups;
   return true;
@@ -608,6 +596,7 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
   else {
+    out->fuse = schedule_cut(c->arena, m, T);
     schedule_widen(c, m, want, out);
     schedule_narrow(c, m, want, out);
   }

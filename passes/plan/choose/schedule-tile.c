@@ -2,7 +2,7 @@
  * they are left open.
  *
  * Overlapped tiles alone were measured: docs/lab/overlap.md. */
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/choose/resolve.h"
 
@@ -55,9 +55,8 @@ bool tile_has_lanes(const Resolve *r, const Schedule *s) {
 }
 
 bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
-  if (l->illegal || !tile_has_lanes(r, s) || !overlap_has_width(l, s) || elements(s, r->rank) > MAX_POINTS)
-    return false;
-  return !r->target->simt || overlap_bytes(r->target, l, s) <= r->target->max_shared_bytes;
+  return !l->illegal && tile_has_lanes(r, s) && elements(s, r->rank) <= MAX_POINTS &&
+         tile_fits(r->target, BLOCKED_TILE(l), s);
 }
 
 /* ---- defaults */
@@ -83,7 +82,7 @@ static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
  * cache for it? */
 static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
   return r->target->simt ? product > r->target->max_threads
-                         : l && l->n > 1 && overlap_bytes(r->target, l, s) > r->target->shared_bytes;
+                         : l && l->n > 1 && tile_bytes(r->target, BLOCKED_TILE(l), s) > r->target->shared_bytes;
 }
 
 /* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
@@ -119,7 +118,8 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
 static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
-    if (!r->want.elems[d] && overlap_redundancy_in(l, s, d) > (best < 0 ? 1.0 : overlap_redundancy_in(l, s, best)))
+    if (!r->want.elems[d] &&
+        tile_redundancy_in(BLOCKED_TILE(l), s, d) > (best < 0 ? 1.0 : tile_redundancy_in(BLOCKED_TILE(l), s, best)))
       best = d;
   return best;
 }
@@ -132,7 +132,7 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
   if (share && share < shared)
     shared = share;
   return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * tile_point_cost(l) <= tuning.tile_code &&
-         overlap_bytes(r->target, l, s) <= shared;
+         tile_bytes(r->target, BLOCKED_TILE(l), s) <= shared;
 }
 
 /* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
@@ -172,9 +172,10 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   for (int d; (d = widest_gain(r, l, s)) >= 0;) {
     Schedule more = *s;
     more.elems[d] *= 2;
-    bool wide = overlap_has_width(l, s);
+    bool wide = tile_has_points(BLOCKED_TILE(l), s);
     if (elements(&more, r->rank) > MAX_ELEMS ||
-        (wide && (overlap_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
+        (wide &&
+         (tile_redundancy(BLOCKED_TILE(l), s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -193,17 +194,13 @@ typedef struct Completion {
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->target;
-  int64_t threads = 1;
-  for (int d = 0; d < x->r->rank; d++) {
-    threads *= s->block[d];
-    if (s->block[d] > t->max_block[x->r->rank - 1 - d])
-      return INFINITY;
-  }
-  if (threads > t->max_threads || threads < t->lanes || !tile_is_legal(x->r, x->l, s))
+  int64_t threads = schedule_threads(s);
+  if (!schedule_has_threads(t, s, x->r->rank) || threads < t->lanes || !tile_is_legal(x->r, x->l, s))
     return INFINITY;
   double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
          room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
-  return overlap_redundancy(x->l, s) * (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
+  return tile_redundancy(BLOCKED_TILE(x->l), s) *
+         (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
 }
 
 /* Has the user given a number of the tile? */
@@ -239,10 +236,8 @@ void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
 /* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
  */
 static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
-  int64_t shared = r->target->shared_bytes, threads = 1;
-  for (int d = 0; d < r->rank; d++)
-    threads *= s->block[d];
-  return threads <= r->target->max_threads && tile_is_legal(r, l, s) && overlap_bytes(r->target, l, s) <= shared &&
+  return schedule_threads(s) <= r->target->max_threads && tile_is_legal(r, l, s) &&
+         tile_bytes(r->target, BLOCKED_TILE(l), s) <= r->target->shared_bytes &&
          elements(s, r->rank) * tile_point_cost(l) <= tuning.tile_code;
 }
 

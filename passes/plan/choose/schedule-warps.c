@@ -46,7 +46,7 @@ const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel 
   if (s->ahead < LEAST_RING || s->ahead > MOST_RING)
     return arena_printf(a, "-ahead=%d: rings have %d to %d groups of rows", s->ahead, LEAST_RING, MOST_RING);
   WarpShape w = warps_shape(t, e, s);
-  if (warps_put_rows(e) >= w.G * w.U)
+  if (warps_spilled_rows(e) >= w.G * w.U)
     return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
   if (32 * w.X <= 2 * w.halo)
     return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
@@ -109,10 +109,10 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
 
 /* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
  * brings in more registers, and wait for it no less. */
-static bool is_taken_late(const WarpLevel *level, const Schedule *s) {
+static bool delays_reads(const WarpLevel *level, const Schedule *s) {
   Schedule alone = *s;
   alone.T = alone.block[0];
-  return warps_level_for(level, &alone)->late;
+  return warps_level_for(level, &alone)->delay;
 }
 
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
@@ -135,7 +135,7 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T /
                   (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
-  bool count = e->late || is_taken_late(level, s);
+  bool count = e->delay || delays_reads(level, s);
   double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
 }
@@ -310,7 +310,7 @@ static bool fields_were_faster(const WarpLevel *e) {
  * with warps of their own that load and store. */
 static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double least = tuning.warps_least_slow_extent;
-  return e->late && w->move.producers && warps_stages(e) <= tuning.warps_late_stages &&
+  return e->delay && w->move.producers && warps_stages(e) <= tuning.warps_late_stages &&
          e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
          !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
          (double)size[0] >= least && (double)size[1] >= least;

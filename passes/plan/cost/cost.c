@@ -12,7 +12,7 @@
  *
  * In rank 1 a streamed tile has no loop, so that its code is as long as the steps of all its cells. Beyond 600
  * instructions they are fetched more slowly, up to a fifth at 1200 (`straight_held`, `straight_lost`). */
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/cost/count.h"
@@ -44,15 +44,11 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed
 
 /* ---- tiles that are not to be taken */
 
-/* Has the target so many threads for a block of `s`? */
-static bool has_threads(const PlanQuery *q, const Schedule *s) {
-  int64_t threads = 1;
-  for (int d = 0; d < q->rank; d++) {
-    threads *= s->block[d];
-    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
-      return false;
-  }
-  return threads <= q->t->max_threads;
+bool schedule_has_threads(const TargetInfo *t, const Schedule *s, int rank) {
+  bool has = schedule_threads(s) <= t->max_threads;
+  for (int d = 0; d < rank; d++)
+    has = has && s->block[d] <= t->max_block[rank - 1 - d];
+  return has;
 }
 
 bool reads_history(const Module *m) {
@@ -105,9 +101,8 @@ static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
 
 /* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
 static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
-  for (int d = 0; d < q->rank; d++)
-    if (overlap_width(of->l, s, d) < 1)
-      return "no points are left beside the halo";
+  if (!tile_has_points(BLOCKED_TILE(of->l), s))
+    return "no points are left beside the halo";
   *out = tile_load(of->tile, s, q->want.size);
   if (out->shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
@@ -167,7 +162,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
 
 /* The same of streamed tile `s`. */
 static const char *count_streamed(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
-  if (!stream_fits(q->t, of->p, s))
+  if (!tile_fits(q->t, of->p, s))
     return "no points are left beside the halo, or its rows do not fit";
   *out = stream_load(q->t, of->stream, s, q->want.size);
   const char *why = lacks_registers(q, of, s, out);
@@ -257,8 +252,9 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
-  k->dropped = has_threads(q, &k->s) ? (k->of->stream ? count_streamed : count_overlap)(q, k->of, &k->s, &load)
-                                     : "more threads than a block may have";
+  k->dropped = schedule_has_threads(q->t, &k->s, q->rank)
+                   ? (k->of->stream ? count_streamed : count_overlap)(q, k->of, &k->s, &load)
+                   : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
     k->time = model_counted_launch(q->t, &load);

@@ -10,7 +10,7 @@
 #define STC_PASSES_COUNT_H
 
 #include "passes/plan/cost/estimate.h"
-#include "passes/tile/size.h"
+#include "passes/tile/mapping.h"
 
 /* ---------------------------------------------------------------- tile-work.c */
 
@@ -35,12 +35,12 @@ double launch_edge_pieces(const TargetInfo *t, const Launch *l);
  * that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
  * and stored of a point. */
 typedef struct StreamWork {
-  const Stream *p;
+  const Mapping *p;
   KernelWork point;
   double windows, beside, exchanged, across, pieces, choices, loaded, stored, loaded_bytes, stored_bytes;
   int32_t addresses, words;
 } StreamWork;
-StreamWork *stream_work(const TargetInfo *t, const Stream *p);
+StreamWork *stream_work(const TargetInfo *t, const Mapping *p);
 /* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
 LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size);
 RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s);
@@ -52,11 +52,11 @@ RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s);
  * a row or plane; apart: bytes a point of what is read in other rows. */
 typedef struct CpuStreamParts {
   const TargetInfo *t;
-  const Stream *p;
+  const Mapping *p;
   int32_t lines;
   double *ns, longest, kept, apart;
 } CpuStreamParts;
-CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Stream *p);
+CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p);
 /* Nanoseconds that a core is expected to take for a point and time step, all that is computed twice and waited for
  * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. */
 double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s);
@@ -89,7 +89,7 @@ typedef struct PlanQuery {
  * roots, quotients or functions are computed; 32-bit words of its widest field. */
 typedef struct PlanLaunch {
   const Launch *l;
-  const Stream *p;
+  const Mapping *p;
   const StreamWork *stream;
   const TileWork *tile;
   bool functions;
@@ -109,6 +109,8 @@ typedef struct PlanCandidate {
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
 } PlanCandidate;
 
+/* Has the target so many threads for a block of `s`, on a grid of rank `rank`? */
+bool schedule_has_threads(const TargetInfo *t, const Schedule *s, int rank);
 /* What the tiles of launch `l` have in common, streamed or not. */
 const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed);
 /* Has a field of the module older levels, which a step reads? Fields that launch `l` loads. */

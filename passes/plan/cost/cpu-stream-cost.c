@@ -16,7 +16,7 @@
  * tiles there are for a point. */
 typedef struct CpuStreamCost {
   const CpuStreamParts *w;
-  const Stream *p;
+  const Mapping *p;
   const Schedule *s;
   double per[MAX_RANK];
 } CpuStreamCost;
@@ -106,13 +106,13 @@ static double memory_bytes(const CpuStreamCost *c) {
 }
 
 /* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
-static double kept_of_cell(const Stream *p) {
+static double kept_of_cell(const Mapping *p) {
   const Launch *l = p->l;
   int64_t sum = 0, rows = walk_rows(l);
   for (int f = 0; f < l->m->nfields; f++)
     for (int v = 0; v <= l->use[f].versions; v++)
-      if (v == 0 ? l->use[f].loaded : p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
-        sum += ((v ? rows : 1) + p->w[f][v].rows) * type_size(l->m->fields[f].type);
+      if (v == 0 ? l->use[f].loaded : p->kept[f][v].used && (v < l->use[f].versions || p->kept[f][v].rows))
+        sum += ((v ? rows : 1) + p->kept[f][v].rows) * type_size(l->m->fields[f].type);
   return (double)sum;
 }
 
@@ -150,7 +150,7 @@ static double unevenness(const CpuStreamCost *c) {
   return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
 }
 
-CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Stream *p) {
+CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p) {
   const Launch *l = p->l;
   CpuStreamParts w = {.t = t, .p = p, .lines = walk_lines(l), .ns = ARENA_ARRAY(l->m->arena, double, l->n)};
   for (int i = 0; i < l->n; i++)
@@ -162,10 +162,10 @@ CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Stream *p) {
 }
 
 double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s) {
-  const Stream *p = w->p;
+  const Mapping *p = w->p;
   CpuStreamCost c = {w, p, s, {0}};
   for (int d = 0; d < p->l->m->grid.rank; d++) {
-    double width = (double)walk_width(p->l, s, d), size = (double)s->size[d];
+    double width = (double)tile_dim(p, s, d).stored, size = (double)s->size[d];
     if (width < 1)
       return INFINITY;
     c.per[d] = size > 0 ? ceil(size / width) / size : 1 / width;

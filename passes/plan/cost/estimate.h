@@ -18,6 +18,7 @@
 
 #include "passes/passes.h"
 #include "passes/base/weights.h"
+#include "passes/tile/move.h"
 
 /* ---------------------------------------------------------------- kernel-work.c */
 
@@ -126,10 +127,11 @@ typedef struct InstanceWork {
 /* What a streamed tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads.
  * across: so many of them are read by other warps; late: so many rows after it has come such a row is taken, where a
  * level of warps takes it late; direct: nothing in registers, each reader takes its own row, of
- * memory or, ring, of the ring by which rows come in (stream.h). */
+ * memory or, ring, of the ring by which rows come in (mapping.h). */
 typedef struct WindowWork {
-  int32_t field, version, lag, rows, across, late;
-  bool direct, ring;
+  int32_t field, version;
+  bool ring;
+  KeptVersion kept;
 } WindowWork;
 
 /* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and store width[d] points; streamed:

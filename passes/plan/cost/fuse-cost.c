@@ -32,7 +32,7 @@
  * docs/lab/programs.md#tiles-of-launches-of-one-step-2026-11-23. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/cost/fuse.h"
-#include "passes/tile/size.h"
+#include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"
 
 #include <math.h>
@@ -77,10 +77,7 @@ static int32_t kept_words(const Launch *l) {
 
 /* The part of a core's threads that can be there at once. */
 static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
-  int64_t threads = 1;
-  for (int d = 0; d < MAX_RANK; d++)
-    threads *= k->schedule.block[d] > 0 ? k->schedule.block[d] : 1;
-  Occupancy o = model_occupancy(t, threads, k->registers, k->shared);
+  Occupancy o = model_occupancy(t, schedule_threads(&k->schedule), k->registers, k->shared);
   return (double)o.warps / (o.most_warps > 0 ? o.most_warps : 1);
 }
 
@@ -258,7 +255,7 @@ static const Figures *all_figures(const LaunchReads *r, const Schedule *s) {
 static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule *s, int i) {
   double product = 1;
   if (t->simt)
-    return overlap_redundancy(l, s);
+    return tile_redundancy(BLOCKED_TILE(l), s);
   for (int d = 0; d < l->m->grid.rank; d++) {
     double width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
     product *= (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / (width > 1 ? width : 1);
@@ -268,7 +265,7 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
 
 /* Operations for each point stored. */
 static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
-  double sum = t->simt ? tuning.part_cell * overlap_redundancy(l, s) : 0;
+  double sum = t->simt ? tuning.part_cell * tile_redundancy(BLOCKED_TILE(l), s) : 0;
   for (int i = 0; i < l->n; i++) {
     double words = g[i].loads;
     bool near = false;
@@ -295,13 +292,11 @@ static double instance_registers(const Figures *g, int64_t elements) {
 static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
                              int64_t elements, LaunchCost *k) {
   double most = 0;
-  int64_t threads = 1, limit = MOST_REGISTERS, base = (int64_t)tuning.part_registers;
+  int64_t threads = schedule_threads(s), limit = MOST_REGISTERS, base = (int64_t)tuning.part_registers;
   for (int i = 0; i < l->n; i++) {
     double mine = instance_registers(&g[i], elements);
     most = mine > most ? mine : most;
   }
-  for (int d = 0; d < MAX_RANK; d++)
-    threads *= s->block[d] > 0 ? s->block[d] : 1;
   if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
     limit = t->registers_per_core / threads > base ? t->registers_per_core / threads : base;
   int64_t sum = base + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
@@ -340,7 +335,7 @@ static double hidden(double occupancy, double enough) { return occupancy >= enou
 static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {
   const TargetInfo *t = r->t;
   const Launch *l = r->l;
-  LaunchCost k = {.schedule = *s, .halo = overlap_redundancy(l, s), .occupancy = 1};
+  LaunchCost k = {.schedule = *s, .halo = tile_redundancy(BLOCKED_TILE(l), s), .occupancy = 1};
   int32_t cells[MAX_RANK];
   int64_t elements = 1;
   for (int d = 0; d < MAX_RANK; d++) {

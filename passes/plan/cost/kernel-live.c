@@ -281,9 +281,7 @@ static RegisterNeed registers_of(const Module *m, Kernel *k) {
 }
 
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
-  int64_t threads = 1;
-  for (int d = 0; d < k->rank; d++)
-    threads *= k->threads[d];
+  int64_t threads = kernel_threads(k);
   RegisterNeed n = registers_of(m, k);
   int32_t registers = model_registers(t, threads, &n, spilled);
   int32_t most = k->per_core ? registers_limit(t, k->per_core * threads) : registers;

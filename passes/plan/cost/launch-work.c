@@ -1,24 +1,21 @@
 /* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
  * from global memory. */
 #include "passes/tile/frame.h"
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/plan/cost/estimate.h"
-#include "passes/tile/size.h"
 #include "passes/tile/warps.h"
 
 #include <string.h>
 
-/* A launch with its schedule; scalars: the params' defaults, NULL: not known; stream: its pipeline if tiles are
- * streamed, else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in; strip:
- * of a warp pipeline the level, its tile, and the rows of a segment on a large grid, else NULL. */
+/* A launch with its schedule and mapping; stream: that of its tiles if they were streamed by threads alone, NULL: they
+ * are not streamed; scalars: the params' defaults, NULL: not known; ring: rows that readers far apart want wait for
+ * them in the ring by which they come in; rows: of a segment of a pipeline of warps on a large grid. */
 typedef struct LaunchPlan {
   const Launch *l;
   const Const *scalars;
   Schedule schedule;
-  const Stream *stream;
+  const Mapping *map, *stream;
   bool ring;
-  const WarpLevel *strip;
-  WarpShape shape;
   double rows;
 } LaunchPlan;
 
@@ -26,23 +23,14 @@ typedef struct LaunchPlan {
 
 /* Points of a tile of `p` that are stored in dimension `d`. */
 static double width_of(const LaunchPlan *p, int d) {
-  const Schedule *s = &p->schedule;
-  if (p->strip)
-    return d ? WARP_LANES * p->shape.X - 2 * p->shape.halo : p->rows;
-  int64_t width = p->stream ? stream_width(p->stream, s, d) : overlap_width(p->l, s, d);
-  return width > 1 ? (double)width : 1;
+  int64_t width = tile_dim(p->map, &p->schedule, d).stored;
+  return p->map->level && d == 0 ? p->rows : width > 1 ? (double)width : 1;
 }
 
 /* Cells that a tile has in dimension `d`: computed by every instance, but for the streamed one. Warps of a streamed
  * tile are beside each other in the last dimension, of rank 3 in the one before. */
 static double cells_of(const LaunchPlan *p, int d) {
-  const Schedule *s = &p->schedule;
-  int rank = p->l->m->grid.rank;
-  if (p->strip)
-    return d ? WARP_LANES * p->shape.X : p->rows + p->shape.ends;
-  if (p->stream && d == 0 && rank > 1)
-    return s->chunk + (double)p->stream->halo.lo[0] + p->stream->last;
-  return (double)s->block[d] * s->elems[d] * (p->stream && rank == 2 ? s->block[0] : 1);
+  return p->map->level && d == 0 ? p->rows + p->map->shape->ends : (double)tile_dim(p->map, &p->schedule, d).cells;
 }
 
 /* What instance `i` computes. */
@@ -88,7 +76,7 @@ static void note_reach(void *user, const Piece *piece, int field, const int64_t 
  * by streamed tiles their cells alone, or by each reader again where nothing keeps them for it. */
 static double points_read(const LaunchPlan *p, const Reach *r, int f) {
   double product = 1;
-  bool direct = p->stream && p->stream->w[f][0].direct && !p->ring;
+  bool direct = p->stream && p->stream->kept[f][0].direct && !p->ring;
   for (int d = 0; d < p->l->m->grid.rank; d++) {
     const Extent *x = &r->of[f];
     double beyond = p->stream ? 0 : (double)(x->lo[d] + x->hi[d]);
@@ -126,7 +114,7 @@ static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
 static int32_t rows_made(const LaunchPlan *p, int i) {
   int32_t most = 0;
   for (int t = 0; t < p->l->st[i].ntargets; t++) {
-    int f = p->l->st[i].targets[t], rows = p->stream->w[f][launch_version(p->l, f, i + 1)].rows;
+    int f = p->l->st[i].targets[t], rows = p->stream->kept[f][launch_version(p->l, f, i + 1)].rows;
     most = rows > most ? rows : most;
   }
   return most;
@@ -151,45 +139,14 @@ static InstanceWork *instances_of(const LaunchPlan *p, Redundancy *all) {
 
 /* The windows of a streamed tile that are used; their number is *count. */
 static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
-  const Module *m = p->l->m;
   WindowWork *out = NULL;
   *count = 0;
-  for (int f = 0; f < m->nfields && p->stream; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++) {
-      const Window *w = &p->stream->w[f][v];
-      WindowWork work = {.field = f,
-                         .version = v,
-                         .lag = w->lag,
-                         .rows = w->rows,
-                         .across = w->across,
-                         .direct = w->direct,
-                         .ring = w->direct && p->ring};
-      if (w->used)
-        ARENA_PUSH(m->arena, out, *count, work);
+  for (int f = 0; f < p->l->m->nfields && p->map->streamed; f++)
+    for (int v = 0; v <= p->map->versions[f]; v++) {
+      WindowWork work = {f, v, p->map->kept[f][v].direct && p->ring, p->map->kept[f][v]};
+      if (work.kept.used)
+        ARENA_PUSH(p->l->m->arena, out, *count, work);
     }
-  return out;
-}
-
-/* The windows of the fields that a level of warps keeps rows of, or delays; its sums are of no field. */
-static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
-  WindowWork *out = NULL;
-  int32_t *versions = ARENA_ARRAY(e->m->arena, int32_t, e->m->nfields);
-  *count = 0;
-  for (int v = 0; v < e->nvalues; v++) {
-    const WarpValue *x = &e->value[v];
-    bool field = x->kind == WARP_INPUT || x->kind == WARP_NEW;
-    int32_t late = x->kind == WARP_INPUT ? x->time : 0;
-    if (field && x->wanted && (warps_kept(e, v) || late)) {
-      WindowWork work = {.field = x->field,
-                         .version = x->kind == WARP_NEW ? versions[x->field] + 1 : 0,
-                         .lag = x->time,
-                         .late = late,
-                         .rows = warps_kept(e, v)};
-      ARENA_PUSH(e->m->arena, out, *count, work);
-    }
-    if (x->kind == WARP_NEW)
-      versions[x->field]++;
-  }
   return out;
 }
 
@@ -201,42 +158,32 @@ static LaunchWork work_of(const LaunchPlan *p) {
                   .streamed = p->stream != NULL,
                   .steps = p->l->steps,
                   .ninstances = p->l->n,
-                  .halo = p->l->hull,
                   .loaded = r.needed,
                   .traffic = traffic_of(p, &r)};
   w.instances = instances_of(p, &w.redundancy);
-  w.windows = p->strip ? level_windows(p->strip, &w.nwindows) : windows_of(p, &w.nwindows);
+  w.windows = windows_of(p, &w.nwindows);
   for (int d = 0; d < rank; d++) {
     w.cells[d] = cells_of(p, d);
     w.width[d] = width_of(p, d);
   }
-  if (p->stream) {
-    w.halo = p->stream->halo;
-    w.unroll = p->stream->unroll;
-    for (int f = 0; f < p->l->m->nfields; f++)
-      w.loaded_rows = p->stream->w[f][0].rows > w.loaded_rows ? p->stream->w[f][0].rows : w.loaded_rows;
-    w.window_words = stream_words(p->stream) * p->schedule.elems[rank - 1] * (rank > 2 ? p->schedule.elems[1] : 1);
-  }
-  if (p->strip) {
-    w.unroll = p->shape.U;
-    w.window_words = warps_kept_words(p->strip, &p->shape);
-  }
+  w.unroll = p->map->unroll;
+  w.halo = p->stream ? p->stream->halo : p->l->hull;
+  for (int f = 0; f < p->l->m->nfields && p->stream; f++)
+    w.loaded_rows = p->stream->kept[f][0].rows > w.loaded_rows ? p->stream->kept[f][0].rows : w.loaded_rows;
+  if (p->map->streamed)
+    w.window_words =
+        p->map->level ? warps_kept_words(p->map->level, p->map->shape) : stream_thread_words(p->map, &p->schedule);
   return w;
 }
 
 /* The figures of launch `l` under schedule `s` on target `t`, where the params have the values `scalars`. */
 static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s, const Const *scalars) {
-  LaunchPlan p = {.l = l,
-                  .scalars = scalars,
-                  .schedule = *s,
-                  .stream = family_row(s->family)->streamed ? stream_new(l) : NULL};
+  const char *why;
+  LaunchPlan p = {.l = l, .scalars = scalars, .schedule = *s};
+  p.stream = family_row(s->family)->streamed ? stream_new(l) : NULL;
+  p.map = p.stream && s->family != FAMILY_WARPS ? p.stream : mapping_of(t, l, s, &why);
   p.ring = p.stream && stream_keeps_ring(t, p.stream, s);
-  if (s->family == FAMILY_WARPS) {
-    const char *why;
-    p.strip = warps_level_for(warps_level(l->m, &why), s);
-    p.shape = warps_shape(t, p.strip, s);
-    p.rows = warps_segment_rows(t, p.strip, &p.shape, warps_grid_size());
-  }
+  p.rows = p.map->level ? warps_segment_rows(t, p.map->level, p.map->shape, warps_grid_size()) : 0;
   return work_of(&p);
 }
 

@@ -35,12 +35,12 @@ static double exchanged_words(const Launch *l) {
 }
 
 /* Words that a cell of a row of pipeline `p` reads of lines of other warps. */
-static double across_words(const Stream *p) {
+static double across_words(const Mapping *p) {
   double words = 0;
   for (int f = 0; f < p->l->m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->w[f][v].used && p->w[f][v].across)
-        words += (double)(p->w[f][v].reach_lo + p->w[f][v].reach_hi) * type_words(p->l->m->fields[f].type);
+      if (p->kept[f][v].used && p->kept[f][v].across)
+        words += (double)(p->kept[f][v].reach_lo + p->kept[f][v].reach_hi) * type_words(p->l->m->fields[f].type);
   return words;
 }
 
@@ -102,7 +102,7 @@ static double ranged_ops(const TargetInfo *t, const Launch *l) {
   return n;
 }
 
-StreamWork *stream_work(const TargetInfo *t, const Stream *p) {
+StreamWork *stream_work(const TargetInfo *t, const Mapping *p) {
   const Module *m = p->l->m;
   StreamWork *w = ARENA_NEW(m->arena, StreamWork);
   *w = (StreamWork){.p = p,
@@ -120,7 +120,7 @@ StreamWork *stream_work(const TargetInfo *t, const Stream *p) {
     double bytes = type_size(m->fields[f].type), words = type_words(m->fields[f].type);
     w->addresses += 2 * (use->loaded + use->stored);
     w->words = use->stored && words > 1 ? 2 : w->words;
-    w->beside += p->w[f][0].direct ? words * use->own_loads : 0;
+    w->beside += p->kept[f][0].direct ? words * use->own_loads : 0;
     w->loaded += words * use->loaded;
     w->stored += words * use->stored;
     w->loaded_bytes += bytes * use->loaded;
@@ -154,7 +154,7 @@ static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
   double n = w->p->l->n, rows = rows_of(w, s), cells = cells_of(s, rank), lines = rank > 2 ? s->elems[1] : 1,
          rounds = rank > 1 ? rows / w->p->unroll : 1, exchanges = rows * lines * w->exchanged,
          read = rows + s->ahead - 1, in = s->ahead > 1 ? 2 * read * cells * w->loaded : 0;
-  KernelWork k = {.threads = (int64_t)s->block[0] * s->block[1] * s->block[2],
+  KernelWork k = {.threads = schedule_threads(s),
                   .f64 = rows * cells * w->point.f64,
                   .chained = rows * w->point.chained,
                   .special = rows * cells * w->point.special,
@@ -179,7 +179,7 @@ static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
 LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank;
   RegisterNeed need = stream_register_need(w, s);
-  LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = stream_shared_bytes(t, w->p, s)};
+  LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = tile_bytes(t, w->p, s)};
   double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
   load.work.points = 1;
   for (int d = 0; d < rank; d++)
@@ -187,8 +187,8 @@ LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule 
   bool light = w->point.instructions <= tuning.light_equation * n,
        many = rank == MAX_RANK && (light || load.points >= tuning.many_rounds[rank - 1]);
   for (int d = 0; d < rank; d++) {
-    double width = fmax(1, (double)stream_width(w->p, s, d)),
-           blocks = many && d > 0 ? (double)stream_tiles(w->p, s, d, size[d]) : ceil((double)size[d] / width);
+    double width = fmax(1, (double)tile_dim(w->p, s, d).stored),
+           blocks = many && d > 0 ? (double)tile_count(w->p, s, d, size[d]) : ceil((double)size[d] / width);
     load.blocks *= blocks;
     inner *= many && d == 0 ? 1 : fmax(0, 1 - 2 / blocks);
     load.work.points *= width;

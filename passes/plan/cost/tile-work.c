@@ -1,7 +1,7 @@
 /* tile-work.c: what a launch of tiles that overlap does, counted before it is lowered: from the accesses, and the
  * arithmetic and the liveness of the bodies. The model (model.c) is told of it as it is of a finished kernel. Without
  * threads a tile is one, and every instance computes its region alone. */
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/cost/count.h"
 
@@ -44,9 +44,8 @@ typedef struct Reach {
 struct TileWork {
   const TargetInfo *t;
   const Launch *l;
-  Instance *of;       /* [instance] */
-  Reach *reach;       /* [field] */
-  const Lanes *lanes; /* what warps trade in tiles in lanes, in rank 2 with threads */
+  Instance *of; /* [instance] */
+  Reach *reach; /* [field] */
   double kept, alive, beside, pieces;
   bool turned;
 };
@@ -366,13 +365,12 @@ static double alive_words(const Launch *l) {
 /* The same of a tile in lanes: of the field that takes most the cells, the rows that it reads of other warps but for
  * two, and what it reads beside a column; less of others, for they are computed one after the other. */
 static RegisterNeed lane_registers(const Tile *x) {
-  const Lanes *lanes = x->w->lanes;
   double sum = 0, most = 0;
   for (int f = 0; f < x->l->m->nfields; f++) {
-    const LaneRows *rows = &lanes->rows[f];
-    double own = (double)x->s->elems[0] + fmax(0, rows->reach_lo + rows->reach_hi - 2),
+    const FieldUse *u = &x->l->use[f];
+    double own = (double)x->s->elems[0] + fmax(0, u->rows_lo + u->rows_hi - 2),
            words = own * x->s->elems[1] * type_words(x->l->m->fields[f].type);
-    if (x->l->use[f].versions || x->l->use[f].loaded) {
+    if (u->versions || u->loaded) {
       sum += words;
       most = fmax(most, words);
     }
@@ -414,12 +412,10 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   const Launch *l = x->l;
   LaunchLoad load = {.points = 1, .blocks = 1};
   double memory = 0, cache = 0, inner = 1;
-  int32_t cells[MAX_RANK], r = l->m->grid.rank - 1;
-  for (int d = 0; d < MAX_RANK; d++)
-    cells[d] = x->s->block[d] * x->s->elems[d];
+  int r = l->m->grid.rank - 1;
   for (int d = 0; d < l->m->grid.rank; d++) {
     load.points *= (double)size[d];
-    double blocks = ceil((double)size[d] / fmax(1, (double)overlap_width(l, x->s, d)));
+    double blocks = ceil((double)size[d] / fmax(1, (double)tile_dim(BLOCKED_TILE(l), x->s, d).stored));
     load.blocks *= blocks;
     inner *= fmax(0, 1 - 2 / blocks);
   }
@@ -437,7 +433,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   add_bytes(x, x->w->reach, &memory, &cache);
   load.memory_bytes = memory * load.points;
   load.cache_bytes = cache * load.points;
-  load.shared = x->s->tiles == TILES_LANES ? lanes_bytes(x->w->lanes, x->s) : launch_array_bytes(l, cells);
+  load.shared = tile_bytes(x->t, BLOCKED_TILE(l), x->s);
   RegisterNeed need = registers_of(x);
   load.registers = x->t->simt ? model_registers(x->t, x->threads, &need, &load.spilled) : 0;
   return load;
@@ -449,7 +445,6 @@ TileWork *tile_work(const TargetInfo *t, const Launch *l) {
                   .l = l,
                   .of = ARENA_ARRAY(l->m->arena, Instance, l->n + 1),
                   .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1),
-                  .lanes = t->simt && l->m->grid.rank == 2 ? lanes_new(l) : NULL,
                   .kept = kept_words(l),
                   .alive = alive_words(l),
                   .pieces = launch_edge_pieces(t, l),
@@ -469,7 +464,7 @@ LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size) 
     x.cells *= t->simt ? s->elems[d] : 1;
     x.threads *= t->simt ? s->block[d] : 1;
     x.all *= (double)s->block[d] * s->elems[d];
-    x.out *= (double)overlap_width(l, s, d);
+    x.out *= (double)tile_dim(BLOCKED_TILE(l), s, d).stored;
   }
   LaunchLoad load = load_of(&x, size);
   arena_release(l->m->arena, mark);

@@ -5,8 +5,8 @@
  *
  * A lane has `width` cells beside each other of each line of its tile. A lowering asks for the same cells again and
  * again: for a load, a shuffle or an operation that was built once its value is kept here until the code moves on (to
- * the next row of a walk, the next instance of a stencil, the next level). So what is built within a block of an op
- * must not be kept: it is not there behind the block. */
+ * the next row of a streamed tile, the next instance of a stencil, the next level). So what is built within a block of
+ * an op must not be kept: it is not there behind the block. */
 #ifndef STC_PASSES_CELLS_H
 #define STC_PASSES_CELLS_H
 

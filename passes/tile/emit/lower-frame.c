@@ -73,7 +73,7 @@ static void end_launch(Framed *x, const Launch *tile) {
   int index = lowering_kernel(lo, arena_printf(lo->out->arena, "%s_frame_end", m->name), 0, no_loc());
   Value *g[MAX_RANK];
   Box core = frame_core(x->f, &x->f->halo);
-  Builder in = rim_begin(lo, index, x->block, x->rows, &core, g);
+  Builder in = frame_begin(lo, index, x->block, x->rows, &core, g);
   static const int64_t here[MAX_RANK];
   for (int f = 0; f < m->nfields; f++) {
     if (!x->f->kept[f] || m->fields[f].temp || m->fields[f].series)
@@ -146,7 +146,7 @@ static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const E
   if (n == 1 && of[0]->role == FRAME_POINT)
     naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
   else
-    naive_rim(x->lo, x->seq, n, members, name, x->block, inner ? x->rows : 1, &core, &x->f->inner);
+    naive_frame(x->lo, x->seq, n, members, name, x->block, inner ? x->rows : 1, &core, &x->f->inner);
 }
 
 /* Adds the launches of level `level`, beside each other. */
@@ -259,10 +259,8 @@ Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn 
   const int32_t *block = s->rest ? s->rest->block : s->block;
   lower_inits(lo, block);
   HostSeq *seq = host_seq(lo, s->T);
-  int kernel = fn(lo, tile, s);
-  if (kernel < 0)
+  if (!fn(lo, seq, tile, s, group_name(lo, tile, family_name(s->family), false), s->T))
     return NULL;
-  host_launch(lo, seq, kernel);
   frame_launches(lo, seq, f, tile, s);
   naive_seq(lo, count, steps, block);
   return lowering_finish(lo, s);

@@ -6,8 +6,6 @@
 
 #include "passes/lower/lower.h"
 
-/* Adds the kernel of the launch `tile` of s->T steps under schedule `s`; its number, -1 after an error. */
-typedef int (*TileFn)(Lowering *lo, const Launch *tile, const Schedule *s);
 /* The whole module `m`, whose step is not repeated, under schedule `s` whose edges are made step by step: the sequence
  * of s->T steps with the kernel that `fn` makes and the frame's, and the single step as family naive has it. NULL after
  * an error. */

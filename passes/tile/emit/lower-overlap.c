@@ -253,11 +253,6 @@ static Value *old_value(Point *p, Builder *b, int field) {
 
 /* ---- code */
 
-/* Cells of the tile before its first result in dimension `d`. */
-static int64_t halo_below(const Tile *t, int d) {
-  return t->lanes && d == t->rank - 1 ? lanes_halo(t->l, t->s->elems[d]) : t->l->hull.lo[d];
-}
-
 /* Computes the place of the block and of the thread's element 0. */
 static void place_block(Tile *t) {
   const Module *m = t->l->m;
@@ -268,22 +263,10 @@ static void place_block(Tile *t) {
       t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
     Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
     Value *start = build2(&t->b, OP_ADD, tile,
-                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -halo_below(t, d))));
+                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -t->dim[d].below)));
     t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
   }
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
-}
-
-/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one
- * that will write it in place. */
-static Value *load_in_place(const Tile *t, Cell *c, int f) {
-  const Field *field = &t->l->m->fields[f];
-  Op *test = build_if(&c->b, build_inside(&c->b, t->rank, c->g, &field->box), 1, &field->type);
-  Builder in = builder_at_end(c->b.arena, test->blocks[0]), out = builder_at_end(c->b.arena, test->blocks[1]);
-  in.loc = out.loc = c->b.loc;
-  build_yield(&in, 1, (Value *[]){build_load(&in, field->type, load_buffer(t->lo, f), t->rank, c->g, NULL)});
-  build_yield(&out, 1, (Value *[]){build_const(&out, field->type, (Const){0})});
-  return test->results[0];
 }
 
 /* Fills the private arrays of the fields whose value before the launch is kept, at cells number `n`. */
@@ -301,7 +284,7 @@ static void load_cached(const Tile *t, int32_t n) {
       continue;
     bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
     set_own(t, &c, f, 0,
-            in_place   ? load_in_place(t, &c, f)
+            in_place   ? load_if_inside(&c.b, t->l->m, f, load_buffer(t->lo, f), c.g)
             : t->lanes ? lanes_load(t, &c.b, &c, f, here, &none)
                        : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
   }
@@ -316,8 +299,7 @@ static void store_seen(const Tile *t, const Cell *c, int f, Value *v) {
   Value *mine = in_tile(t, &at), *test = has_value_after(t->l, &at.b, f, at.g);
   if (mine)
     test = build2(&at.b, OP_AND, mine, test);
-  Builder in = builder_at_end(at.b.arena, build_if(&at.b, test, 0, NULL)->blocks[0]);
-  in.loc = at.b.loc;
+  Builder in = build_then(&at.b, test);
   build_store(&in, store_buffer(t->lo, t->l, f), v, t->rank, at.g, NULL);
 }
 
@@ -371,7 +353,7 @@ static void publish_lanes(const Tile *t, int i) {
 static Value *in_tile(const Tile *t, Cell *c) {
   Value *all = NULL;
   for (int d = 0; d < t->rank; d++) {
-    int64_t ends[2] = {halo_below(t, d), halo_below(t, d) + t->k->tile[d]};
+    int64_t ends[2] = {t->dim[d].below, t->dim[d].below + t->dim[d].stored};
     bool tested[2] = {t->l->hull.lo[d] > 0, t->l->hull.hi[d] > 0};
     for (int end = 0; end < 2; end++)
       if (tested[end]) {
@@ -425,8 +407,7 @@ static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   Value *test = has_value_after(t->l, &c->b, f, c->g);
   if (mine)
     test = build2(&c->b, OP_AND, mine, test);
-  Builder in = builder_at_end(c->b.arena, build_if(&c->b, test, 0, NULL)->blocks[0]);
-  in.loc = c->b.loc;
+  Builder in = build_then(&c->b, test);
   for (int g = f; g < m->nfields; g++)
     if (stored_alike(t->l, f, g))
       store_cells(t, &in, c, g);
@@ -449,7 +430,6 @@ static void keep_in_lanes(Tile *t, int index, bool vector) {
   int x = t->rank - 1;
   bool aligned = affine_equal(launch_covers(t->l->m)->lo[x], t->l->m->grid.lo[x]);
   t->lanes = ARENA_NEW(a, LaneCells);
-  t->lanes->rows = lanes_new(t->l);
   t->lanes->vectors = vector && aligned ? kernel_vectors(t->lo, t->l, index, t->s->elems[x])
                                         : ARENA_ARRAY(a, bool, t->l->m->nfields + 1);
   t->lanes->seen = cells_new(a, t->s->elems[x], t->s->block[x]);
@@ -457,15 +437,17 @@ static void keep_in_lanes(Tile *t, int index, bool vector) {
 }
 
 /* Adds the kernel `name` for launch `l`, of which with lanes whole ones are moved by vectors if `vector`. Its index. */
-static int one_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
+static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
   for (int d = 0; d < t.rank; d++) {
     t.k->threads[d] = s->block[d];
-    t.k->tile[d] = (int32_t)overlap_width(l, s, d);
+    t.dim[d] = tile_dim(BLOCKED_TILE(l), s, d);
+    t.k->tile[d] = (int32_t)t.dim[d].stored;
     t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
   t.tests = has_tests(&t);
+  t.k->per_core = map_get(s, MAP_BLOCKS) > 0 ? map_get(s, MAP_BLOCKS) : 0;
   if (s->tiles == TILES_LANES)
     keep_in_lanes(&t, index, vector);
   make_arrays(&t);
@@ -488,94 +470,16 @@ static int one_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vec
   return index;
 }
 
-int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
-  int index = one_kernel(lo, l, s, true, name, steps);
-  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
-    kernel_instead(lo, index, one_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
-  return index;
-}
-
-/* Adds the kernels for launch `l`, one of several of a step, if it computes few points: those of family naive, which
- * cover these alone. */
-static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
-                       const Together *group) {
-  int32_t block[MAX_RANK];
-  for (int d = 0; d < MAX_RANK; d++)
-    block[d] = (int32_t)tuning.tile_block[l->m->grid.rank - 1][d];
-  return naive_parts(lo, seq, l, scalars, name, block, steps, group);
-}
-
-void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
-  const Const *scalars = n > 1 ? default_scalars(lo->m) : NULL;
-  Together group = {0};
-  for (int i = 0; i < n; i++) {
-    const char *name = group_name(lo, l[i], "overlap", n > 1);
-    int steps = i == n - 1 ? l[i]->steps : 0;
-    together_add(&group, seq, l, i);
-    if (n > 1 && few_points(lo, seq, l[i], scalars, name, steps, &group)) {
-      group.ops = seq->nops;
-      host_swaps(lo, seq, l[i]);
-      continue;
-    }
-    int index = overlap_kernel(lo, l[i], &s[i], name, steps);
-    lo->out->kernels[index].per_core = n > 1 && map_get(&s[i], MAP_BLOCKS) > 0 ? map_get(&s[i], MAP_BLOCKS) : 0;
-    host_launch(lo, seq, index);
-    group = (Together){i, i, seq->nops};
-    host_swaps(lo, seq, l[i]);
-  }
-}
-
-/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose
- * kernel matters less than its compile time. */
-static Schedule fewest_elements(const Launch *l, Schedule s) {
-  for (int d = 0; d < l->m->grid.rank; d++) {
-    int32_t most = s.elems[d], least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
-    for (s.elems[d] = least; s.elems[d] < most && overlap_width(l, &s, d) < 1;)
-      s.elems[d]++;
-    s.elems[d] = s.elems[d] < most ? s.elems[d] : most;
-  }
-  return s;
-}
-
-/* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the
- * instances of the last levels (for one step a kernel for each group if there are several), and the inits. */
-static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
-  int32_t n;
-  int groups;
-  const Stencil *st = last_level(m, &n);
-  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
-  int tiles = tile_launches(c->target, m, s, tile);
-  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
-  if (!c->sketch)
-    lower_inits(lo, s->block);
-  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
-    Schedule own = i ? fewest_elements(tile[i], *s) : *s;
-    overlap_seq(lo, 1, &tile[i], &own);
-  }
-  Schedule rest = tiles ? fewest_elements(step[0], *s) : *s;
-  rest.tiles = tiles ? TILES_OPEN : s->tiles;
-  if (!c->sketch || !tiles)
-    overlap_seq(lo, groups, step, tiles || groups == 0 || !s->groups ? &rest : s->groups);
-  return lowering_finish(lo, s);
-}
-
-/* The kernel of tiles inside a frame (TileFn). */
-static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
-  return overlap_kernel(lo, tile, s, group_name(lo, tile, "overlap", false), s->T);
+bool overlap_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  host_launch(lo, seq, kernel_with_spare(lo, overlap_kernel, l, s, name, steps));
+  return true;
 }
 
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
+  static const TileFamily family = {overlap_launch, lower_inits, NULL};
   Schedule s;
   (void)n, (void)o;
-  if (!c->target->simt) {
-    diag_error(c->diags, no_loc(),
-               "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops",
-               c->target->name);
+  if (!lowering_starts(c, m, "lower-overlap", FAMILY_OVERLAP, &s))
     return NULL;
-  }
-  if (!lowering_ready(c, m, "lower-overlap") || !plan_obeyed(c, m, "lower-overlap", FAMILY_OVERLAP, &s) ||
-      !extents_ready(c, m, "lower-overlap"))
-    return NULL;
-  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_overlap(c, m, &s);
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, overlap_launch) : lower_tiles(c, m, &s, &family);
 }

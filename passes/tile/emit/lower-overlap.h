@@ -7,13 +7,12 @@
 #define STC_PASSES_LOWER_OVERLAP_H
 
 #include "passes/tile/emit/move-rows.h"
-#include "passes/tile/lanes.h"
+#include "passes/tile/mapping.h"
 #include "passes/lower/lower.h"
 
-/* Cells in the registers of lanes: what warps trade, and the values that were built for the instance at hand, by
- * numbers and versions of fields. */
+/* Cells in the registers of lanes: the values that were built for the instance at hand, by numbers and versions of
+ * fields. */
 typedef struct LaneCells {
-  const Lanes *rows;
   bool *vectors; /* [field]: global memory is read and written by vectors */
   CellCache *seen;
 } LaneCells;
@@ -28,6 +27,7 @@ typedef struct Tile {
   Kernel *k;
   Builder b;
   int rank;
+  TileDim dim[MAX_RANK];
   Value *l0[MAX_RANK], *g0[MAX_RANK], *step;
   int32_t **own, **near;
   bool tests;
@@ -54,6 +54,8 @@ void lanes_begin(const Tile *t);
 void lanes_make_arrays(Tile *t, int f);
 /* Makes version `v` of field `f` known to the warps above and below: the rows at the warp's ends. */
 void lanes_publish(const Tile *t, Builder *b, int f, int v);
+/* Adds the kernel of overlapped tiles for launch `l`, and its launch to `seq` (a TileFn). */
+bool overlap_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps);
 /* The private array that holds version `v` of field `f`. */
 int own_array(const Tile *t, int f, int v);
 

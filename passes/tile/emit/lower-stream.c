@@ -71,6 +71,7 @@
  * neighbour may be writing there. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/registry.h"
+#include "passes/tile/emit/lower-overlap.h"
 #include "passes/tile/emit/lower-stream.h"
 #include "passes/plan/plan.h"
 
@@ -88,12 +89,12 @@ static int32_t divisor(int32_t n, int32_t least) {
   return least;
 }
 
-/* Has the walk keep rows `r` behind each step. */
+/* Has the tile keep rows `r` behind each step. */
 static void keep(Flow *f, KeptRows r) { ARENA_PUSH(f->lo->out->arena, f->kept, f->nkept, r); }
 
 /* Makes the arrays of version `v` of field `fl`: a ring for the rows it keeps, and lines for other warps. */
 static void make_window(Flow *f, int fl, int v) {
-  const Window *w = &f->st->w[fl][v];
+  const KeptVersion *w = &f->st->kept[fl][v];
   const Field *field = &f->l->m->fields[fl];
   Arena *a = f->lo->out->arena;
   int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
@@ -112,22 +113,22 @@ static void make_window(Flow *f, int fl, int v) {
 }
 
 /* Makes the arrays of what instance `i` computes early. */
-static void make_early(Flow *f, int i) {
-  const Early *e = f->st->early[i];
+static void make_partial(Flow *f, int i) {
+  const Partial *e = f->st->partial[i];
   Arena *a = f->lo->out->arena;
   int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
   if (!e)
     return;
-  f->early[i] = ARENA_ARRAY(a, int32_t, e->n);
+  f->partial[i] = ARENA_ARRAY(a, int32_t, e->n);
   const Stencil *st = &f->l->st[i];
   body_number(st->pieces[e->piece].body);
   for (const Op *op = st->pieces[e->piece].body->first; op; op = op->next) {
     int id = op->nresults ? op->results[0]->id : -1;
     if (id < 0 || !e->kept[id])
       continue;
-    f->early[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type,
-                                 SPACE_PRIVATE, ring, 0, 0);
-    keep(f, (KeptRows){false, flow_early(f, i, id), 0, f->early[i][id]});
+    f->partial[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type,
+                                   SPACE_PRIVATE, ring, 0, 0);
+    keep(f, (KeptRows){false, flow_partial(f, i, id), 0, f->partial[i][id]});
   }
 }
 
@@ -145,9 +146,9 @@ static void make_arrays(Flow *f) {
     for (int v = 0; v < versions; v++)
       make_window(f, fl, v);
   }
-  f->early = ARENA_ARRAY(a, int32_t *, f->l->n + 1);
+  f->partial = ARENA_ARRAY(a, int32_t *, f->l->n + 1);
   for (int i = 0; i < f->l->n; i++)
-    make_early(f, i);
+    make_partial(f, i);
   flow_make_inputs(f);
 }
 
@@ -222,8 +223,8 @@ static void clear_rows(Flow *f) {
     build_barrier(&f->b);
 }
 
-/* Step t + u of the walk. */
-static void walk_step(Flow *f) {
+/* Step t + u of the loop. */
+static void stream_step(Flow *f) {
   cells_clear(f->cells);
   flow_load(f);
   for (int i = 0; i < f->l->n; i++)
@@ -262,10 +263,10 @@ static void place_thread(Flow *f) {
   f->step = stencils_use_step(f->l->n, f->l->st) ? build_step(b) : NULL;
 }
 
-/* The walk: steps written out `unroll` times, in a loop. */
-static void walk(Flow *f) {
+/* The loop over steps, which are written out `unroll` times, in a loop. */
+static void stream_loop(Flow *f) {
   if (f->rank == 1) {
-    walk_step(f);
+    stream_step(f);
     return;
   }
   Builder outer = f->b;
@@ -275,7 +276,7 @@ static void walk(Flow *f) {
   f->b.loc = outer.loc;
   f->t = loop->blocks[0]->args[0];
   for (f->u = 0; f->u < f->st->unroll; f->u++)
-    walk_step(f);
+    stream_step(f);
   f->b = outer;
   f->t = NULL;
   f->u = 0;
@@ -311,9 +312,9 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   choose_moves(&f, s, vector ? kernel_vectors(lo, l, index, f.V) : NULL);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
-    f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
+    f.k->tile[d] = (int32_t)tile_dim(f.st, s, d).stored;
     f.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
-    f.k->over[d] = (int32_t)stream_overhang(f.st, s, d);
+    f.k->over[d] = (int32_t)tile_dim(f.st, s, d).overhang;
   }
   f.steps = rank > 1
                 ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll
@@ -325,7 +326,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   clear_rows(&f);
   flow_clear_rings(&f);
   flow_start_loads(&f);
-  walk(&f);
+  stream_loop(&f);
   flow_end_loads(&f);
   return index;
 }
@@ -354,24 +355,14 @@ static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
   }
 }
 
-/* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves
- * elements one by one. The index of the first. */
-static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
-  int index = stream_kernel(lo, l, s, true, name, steps);
-  check_rows(lo, l, s);
-  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
-    kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
-  return index;
-}
-
 /* ---- modules */
 
 /* Has the fields of launch `l` begin where the seams between the results of fitted tiles of `s` are on whole sectors of
  * memory, if that is possible: each seam within one is written by two tiles, in parts. */
 static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
-  const Stream *p = stream_for(l, s);
+  const Mapping *p = stream_for(l, s);
   int x = l->m->grid.rank - 1, sector = lo->c->target->sector_bytes, V = s->elems[x];
-  if (!sector || !stream_overhang(p, s, x))
+  if (!sector || !tile_dim(p, s, x).overhang)
     return;
   for (int i = 0; i < lo->out->nbuffers; i++) {
     Buffer *b = &lo->out->buffers[i];
@@ -379,83 +370,25 @@ static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
       continue;
     int64_t size = type_size(l->m->fields[b->field].type), seam = (p->halo.lo[x] + V - 1) / V * V * size,
             lead = (sector - seam % sector) % sector;
-    if (stream_width(p, s, x) * size % sector == 0 && lead % (V * size < 16 ? V * size : 16) == 0)
+    if (tile_dim(p, s, x).stored * size % sector == 0 && lead % (V * size < 16 ? V * size : 16) == 0)
       b->lead = (int32_t)lead;
   }
 }
 
-/* Adds the sequence of launch `l`. */
-static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, l->steps);
-  host_launch(lo, seq, stream_kernels(lo, l, s, group_name(lo, l, "stream", false), l->steps));
-  host_swaps(lo, seq, l);
-}
-
-/* Adds the sequence of the `n` launches at `l`, the groups of a step, of which number i has the schedule s[i]. */
-static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, 1);
-  for (int i = 0; i < n; i++) {
-    bool walked = family_row(s[i].family)->streamed;
-    const char *name = group_name(lo, l[i], family_name(s[i].family), true);
-    int steps = i == n - 1;
-    host_launch(lo, seq,
-                walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
-    host_swaps(lo, seq, l[i]);
-  }
-}
-
-/* The launches that are walked: all levels, and what remainder_tiles puts in between. With fewer levels there may be no
- * halo to compute, so that a field would be written in place, but still one to load. */
-static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[MOST_TILES]) {
-  int n = tile_launches(c->target, m, s, out);
-  if (n == 0)
-    out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  for (int i = 1; i < n; i++)
-    launch_store_apart(out[i]);
-  return n < 2 ? 1 : 2;
-}
-
-/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of
- * the groups that a step is cut into; and the inits. */
-static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
-  int32_t n;
-  int groups;
-  const Stencil *st = last_level(m, &n);
-  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
-  int tiles = n == 0 || groups > 1 ? 0 : walked_launches(c, m, s, tile);
-  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
-  if (!c->sketch)
-    lower_inits(lo, s->rest->block);
-  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
-    Schedule own = schedule_between(s, tile[i]->n ? tile[i]->steps : s->T);
-    stream_seq(lo, tile[i], &own);
-  }
-  if (tiles)
-    place_fields(lo, tile[0], s);
-  if (groups > 1)
-    group_seq(lo, groups, step, s->groups);
-  else if (!c->sketch && (m->time_tile > 1 || n == 0))
-    overlap_seq(lo, groups, step, s->rest);
-  return lowering_finish(lo, s);
-}
-
-/* The kernels of tiles inside a frame (TileFn). */
-static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
-  return stream_kernels(lo, tile, s, group_name(lo, tile, "stream", false), s->T);
+/* Adds the kernel of launch `l`, streamed or not, and its launch (a TileFn). */
+static bool stream_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  if (!family_row(s->family)->streamed)
+    return overlap_launch(lo, seq, l, s, name, steps);
+  host_launch(lo, seq, kernel_with_spare(lo, stream_kernel, l, s, name, steps));
+  check_rows(lo, l, s);
+  return true;
 }
 
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
+  static const TileFamily family = {stream_launch, lower_inits, place_fields};
   Schedule s;
   (void)n, (void)o;
-  if (!c->target->simt) {
-    diag_error(
-        c->diags, no_loc(),
-        "pass 'lower-stream' makes kernels of threads in warps and target %s runs blocks of one thread; use lower-walk",
-        c->target->name);
+  if (!lowering_starts(c, m, "lower-stream", FAMILY_STREAM, &s))
     return NULL;
-  }
-  if (!lowering_ready(c, m, "lower-stream") || !plan_obeyed(c, m, "lower-stream", FAMILY_STREAM, &s) ||
-      !extents_ready(c, m, "lower-stream"))
-    return NULL;
-  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, framed_tile) : lower_stream(c, m, &s);
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, stream_launch) : lower_tiles(c, m, &s, &family);
 }

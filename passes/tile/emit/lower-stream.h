@@ -1,4 +1,4 @@
-/* passes/tile/emit/lower-stream.h: the kernel of a launch whose tile is walked by threads (private to
+/* passes/tile/emit/lower-stream.h: the kernel of a launch whose tile is streamed by threads (private to
  * passes/tile/emit).
  *
  *   stream-cells.c   the values of cells: registers, lanes beside, rows of other warps; the outside rules between them
@@ -6,16 +6,16 @@
  *   stream-fit.c     the first and the last tile of a row, where tiles are fitted to the grid
  *   lower-stream.c   the kernel: pass lower-stream
  *
- * The words are those of tile/stream.h. */
+ * The words are those of tile/mapping.h. */
 #ifndef STC_PASSES_LOWER_STREAM_H
 #define STC_PASSES_LOWER_STREAM_H
 
 #include "passes/tile/emit/move-rows.h"
-#include "passes/tile/stream.h"
+#include "passes/tile/mapping.h"
 #include "passes/lower/lower.h"
 
 /* Rows that are kept behind a step, for later ones: in a private array, those of a version of a field, or values that
- * were computed early (under the numbers of flow_early); or in shared memory the lines of them that other warps read.
+ * were computed early (under the numbers of flow_partial); or in shared memory the lines of them that other warps read.
  */
 typedef struct KeptRows {
   bool shared;
@@ -28,7 +28,7 @@ typedef struct KeptRows {
 typedef struct Flow {
   Lowering *lo;
   const Launch *l;
-  const Stream *st;
+  const Mapping *st;
   Kernel *k;
   Builder b;                    /* where the running step's code goes */
   int rank, lanes, V, E, warps; /* lanes of a line, cells of it a lane, lines a thread, warps */
@@ -36,15 +36,15 @@ typedef struct Flow {
   int32_t ahead;                /* steps that asynchronous copies run ahead, 0: there are none */
   Value *lane, *warp;           /* i32 */
   Value *at[MAX_RANK]; /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step
-                          0 of the walk */
+                          0 of streaming */
   Value *first[MAX_RANK]; /* coordinates (i64) of the block's first cell */
   Value *step;            /* the launch's first time step, i64 or NULL */
   Value *t;               /* the number of the first step written out, i32; NULL if there is one step only */
   int32_t u;              /* the running step is t + u */
   int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */
-  int32_t **early;        /* [instance][value]: private arrays of values computed early; -1: none */
+  int32_t **partial;      /* [instance][value]: private arrays of values computed early; -1: none */
   int32_t *in;            /* [field]: the array that its rows come to */
-  int32_t steps;          /* of the walk, a multiple of Stream.unroll */
+  int32_t steps;          /* of streaming, a multiple of Mapping.unroll */
   CellCache *cells;
   int32_t nkept;
   KeptRows *kept;
@@ -55,7 +55,7 @@ typedef struct Flow {
 /* The lines of version `v` of field `fl` that warps trade, those in place `slot`. */
 TradedLines flow_traded(Flow *f, int fl, int v, int slot);
 /* The number under which the cache has value `id` of instance `i`, which is computed early. */
-int flow_early(const Flow *f, int i, int id);
+int flow_partial(const Flow *f, int i, int id);
 /* Coordinates of element e of line j in the row that lags `lag` behind in the running step, in g, and in w with images
  * wrapped (rank places). */
 void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
@@ -75,7 +75,7 @@ int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *ce
 
 /* ---------------------------------------------------------------- stream-fit.c */
 
-/* Is the block's tile none of the first (`last`: of the last) ones in dimension `d`, which give out their halo there,
+/* Is the block's tile none of the first (`last`: of the last) ones in dimension `d`, which store their halo there,
  * too? NULL: none does. */
 Value *flow_is_inner(Flow *f, int d, bool last);
 
@@ -83,13 +83,13 @@ Value *flow_is_inner(Flow *f, int d, bool last);
 
 /* Makes the arrays that rows come in by. */
 void flow_make_inputs(Flow *f);
-/* Before the walk: starts rings with zeros where rows are read that are before the first one. */
+/* Before the loop over steps: starts rings with zeros where rows are read that are before the first one. */
 void flow_clear_rings(Flow *f);
-/* Before the walk: starts the loads that run ahead. */
+/* Before the loop over steps: starts the loads that run ahead. */
 void flow_start_loads(Flow *f);
 /* The running step's rows of version 0 become the newest; the loads go on running ahead. */
 void flow_load(Flow *f);
-/* Behind the walk. */
+/* Behind that loop. */
 void flow_end_loads(Flow *f);
 /* Element e of line j of version 0 of field `fl` in the row that lags `lag` behind, of a field whose readers each take
  * their own row. */

@@ -46,8 +46,10 @@
  * of which there are 16 a multiprocessor's block; no such card could be had to see whether that pays, and
  * `-schedule=warps` is an error there that says what the target lacks. */
 #include "passes/tile/emit/lower-frame.h"
+#include "passes/tile/emit/lower-overlap.h"
 #include "passes/tile/emit/lower-warps.h"
 #include "passes/plan/plan.h"
+#include "passes/tile/mapping.h"
 #include "passes/registry.h"
 
 /* ---- small ops */
@@ -85,34 +87,34 @@ static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
 
 /* The rows of a group that are all within the main pieces through the warp's levels, `special` as warps_group has it.
  * Few groups are special: all of them test their sides. */
-static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims, bool special) {
+static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool boundary, bool special) {
   Builder outer = k->b, inner;
-  if (rims && warps_near_rims(k) && special) {
-    warps_group(k, RIMS_SIDES, true, s, y, slot);
+  if (boundary && warps_near_boundary(k) && special) {
+    warps_group(k, BOUNDARY_SIDES, true, s, y, slot);
     return;
   }
-  if (rims && warps_near_rims(k)) {
+  if (boundary && warps_near_boundary(k)) {
     Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, s->sides), 0, NULL);
     warps_go_in(k, middle, 1, &inner);
-    warps_group(k, RIMS_SIDES, false, s, y, slot);
+    warps_group(k, BOUNDARY_SIDES, false, s, y, slot);
     k->b = builder_at_end(outer.arena, middle->blocks[0]);
   }
-  warps_group(k, RIMS_NONE, special, s, y, slot);
+  warps_group(k, BOUNDARY_NONE, special, s, y, slot);
   k->b = outer;
 }
 
 /* The same in two versions, if there are special rows. */
-static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool rims) {
+static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool boundary) {
   Builder outer;
   Value *plain = warps_is_plain(k, y);
   if (!plain) {
-    compute_inside(k, s, y, slot, rims, false);
+    compute_inside(k, s, y, slot, boundary, false);
     return;
   }
   Op *versions = build_if(&k->b, plain, 0, NULL);
   for (int arm = 0; arm < 2; arm++) {
     warps_go_in(k, versions, arm, &outer);
-    compute_inside(k, s, y, slot, rims, arm == 1);
+    compute_inside(k, s, y, slot, boundary, arm == 1);
     k->b = outer;
   }
 }
@@ -128,7 +130,7 @@ static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, 
   }
   Op *whole = build_if(&k->b, rows, 0, NULL);
   warps_go_in(k, whole, 1, &outer);
-  warps_group(k, RIMS_ANY, true, s, y, slot);
+  warps_group(k, BOUNDARY_ANY, true, s, y, slot);
   k->b = builder_at_end(outer.arena, whole->blocks[0]);
   compute_versions(k, s, y, slot, true);
   k->b = outer;
@@ -176,9 +178,9 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
 }
 
 /* What a loop carries: the place in the rings, the parity of its phases, where the loads are, and the place in the
- * rings of rows that are taken late, if there are such. */
+ * rings of delayed reads, if there are such. */
 enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRY_PLACE = CARRY_LOADS + LOADS, CARRIED };
-static int carried_by(const WarpKernel *k) { return k->e->late ? CARRIED : CARRY_PLACE; }
+static int carried_by(const WarpKernel *k) { return k->e->delay ? CARRIED : CARRY_PLACE; }
 
 /* Goes to the next place in the rings. */
 static void next_place(WarpKernel *k, Value **carried) {
@@ -192,8 +194,8 @@ static void next_place(WarpKernel *k, Value **carried) {
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
-  Value *rows = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
-  k->place = k->e->late ? carried[CARRY_PLACE] : NULL;
+  Value *rows = warps_any_boundary(k) ? warps_is_inside(k, s, y) : NULL;
+  k->place = k->e->delay ? carried[CARRY_PLACE] : NULL;
   wait_for_group(k, slot, parity);
   compute(k, s, y, rows, slot);
   if (warps_bulk(k)) {
@@ -214,44 +216,27 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
 
 /* ---- the kernel */
 
-/* Begins a loop from lo to hi (i32) by `step` that carries `carried`, which then are its arguments. Each time round the
- * place in the rings is the first, if groups come in so many together. */
-static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, Value **carried, Builder *outer) {
-  Op *loop = build_for(&k->b, lo, hi, step, 0, carried_by(k), carried);
+/* Begins a loop from lo to hi (i32) by `step` that carries `n` values, which then are its arguments. Each time round
+ * the place in the rings is the first, if groups come in so many together to warps that compute. */
+static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, int n, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, lo, hi, step, 0, n, carried);
   warps_go_in(k, loop, 0, outer);
-  for (int i = 0; i < carried_by(k); i++)
+  for (int i = 0; i < n; i++)
     carried[i] = loop->blocks[0]->args[i + 1];
-  if (k->w.R % k->w.G == 0)
+  if (n > CARRY_LOADS && k->w.R % k->w.G == 0)
     carried[CARRY_SLOT] = warps_small(k, 0);
   return loop;
 }
 
 /* Ends it; `carried` then is what comes out. */
-static void come_out(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
-  build_yield(&k->b, carried_by(k), carried);
+static void come_out(WarpKernel *k, const Op *loop, int n, Value **carried, const Builder *outer) {
+  build_yield(&k->b, n, carried);
   k->b = *outer;
-  for (int i = 0; i < carried_by(k); i++)
+  for (int i = 0; i < n; i++)
     carried[i] = loop->results[i];
 }
 
 /* ---- warps that only load and store */
-
-/* Begins a loop over the groups of segment `s`, with the place in the rings and the parity of its phases in carried. */
-static Op *go_groups(WarpKernel *k, const WarpSegment *s, Value **carried, Builder *outer) {
-  Op *loop = build_for(&k->b, warps_small(k, 0), s->groups, 1, 0, CARRY_LOADS, carried);
-  warps_go_in(k, loop, 0, outer);
-  carried[CARRY_SLOT] = loop->blocks[0]->args[1 + CARRY_SLOT];
-  carried[CARRY_PARITY] = loop->blocks[0]->args[1 + CARRY_PARITY];
-  return loop;
-}
-
-/* Ends a loop that carries those. */
-static void end_loop(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
-  build_yield(&k->b, CARRY_LOADS, carried);
-  k->b = *outer;
-  carried[CARRY_SLOT] = loop->results[CARRY_SLOT];
-  carried[CARRY_PARITY] = loop->results[CARRY_PARITY];
-}
 
 /* Begins the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
 static void load_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
@@ -279,28 +264,25 @@ static void store_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *co
 static void move_segments(WarpKernel *k, Value *from, Value *to, bool load) {
   Builder outside, between;
   Value *carried[CARRY_LOADS] = {warps_small(k, 0), warps_small(k, 0)};
-  Op *segments = build_for(&k->b, from, to, 1, 0, CARRY_LOADS, carried);
-  warps_go_in(k, segments, 0, &outside);
-  carried[CARRY_SLOT] = segments->blocks[0]->args[1 + CARRY_SLOT];
-  carried[CARRY_PARITY] = segments->blocks[0]->args[1 + CARRY_PARITY];
+  Op *segments = go_round(k, from, to, 1, CARRY_LOADS, carried, &outside);
   WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
   Value *y = load ? s.y : warps_add(k, s.y, -(int64_t)k->e->lag * k->w.C * k->w.W);
-  Op *groups = go_groups(k, &s, carried, &between);
+  Op *groups = go_round(k, warps_small(k, 0), s.groups, 1, CARRY_LOADS, carried, &between);
   y = build2(&k->b, OP_ADD, y, warps_mul(k, groups->blocks[0]->args[0], k->w.U));
   if (load)
     load_group(k, &s, y, carried);
   else
     store_group(k, &s, y, carried);
   next_place(k, carried);
-  end_loop(k, groups, carried, &between);
-  end_loop(k, segments, carried, &outside);
+  come_out(k, groups, CARRY_LOADS, carried, &between);
+  come_out(k, segments, CARRY_LOADS, carried, &outside);
 }
 
 /* What the warps do that only load and store: the first of them loads, the second stores, the others only give up their
  * registers with them. */
 static void make_moves(WarpKernel *k, Value *from, Value *to) {
   Builder outer;
-  build_op(&k->b, OP_REGISTERS_LESS, TY_NONE, 0, NULL)->count = MOVER_REGISTERS;
+  build_op(&k->b, OP_REGISTERS_LESS, TY_NONE, 0, NULL)->count = PRODUCER_REGISTERS;
   for (int n = 0; n < 2; n++) {
     warps_go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, k->warp, warps_small(k, k->w.W + n)), 0, NULL), 0, &outer);
     move_segments(k, from, to, n == 0);
@@ -313,22 +295,22 @@ static void make_moves(WarpKernel *k, Value *from, Value *to) {
 /* All segments of the block, group by group. */
 static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
   Builder outside, between;
-  Op *segments = go_round(k, from, to, 1, carried, &outside);
+  Op *segments = go_round(k, from, to, 1, carried_by(k), carried, &outside);
   WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
   Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->lag);
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
-  if (warps_any_rims(k))
+  if (warps_any_boundary(k))
     warps_find_inside(k, &s);
   hold_if_final(k, &s);
-  Op *groups = go_round(k, warps_small(k, 0), s.groups, k->w.R, carried, &between);
+  Op *groups = go_round(k, warps_small(k, 0), s.groups, k->w.R, carried_by(k), carried, &between);
   Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
   for (int n = 0; n < k->w.R; n++)
     make_group(k, &s, warps_add(k, build2(&k->b, OP_ADD, y, row), (int64_t)n * k->w.U), to, carried);
-  come_out(k, groups, carried, &between);
-  come_out(k, segments, carried, &outside);
+  come_out(k, groups, carried_by(k), carried, &between);
+  come_out(k, segments, carried_by(k), carried, &outside);
 }
 
-/* Makes the private arrays of level `l`: what it keeps of each value, and what it puts by. */
+/* Makes the private arrays of level `l`: what it keeps of each value, and what it spills. */
 static void make_private(WarpKernel *k, int l) {
   const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
@@ -336,12 +318,13 @@ static void make_private(WarpKernel *k, int l) {
     const WarpValue *x = &e->value[v];
     int at = l * e->nvalues + v;
     int32_t cells[MAX_RANK] = {warps_kept(e, v), k->w.X}, by[MAX_RANK] = {k->w.G * k->w.U, k->w.X};
-    k->kept[at] = k->by[at] = -1;
+    k->kept[at] = k->spilled[at] = -1;
     if (cells[0])
       k->kept[at] =
           kernel_array(k->lo, k->k, arena_printf(a, "kept%d.%d", l, n++), x->type, SPACE_PRIVATE, cells, NULL, NULL);
     if (x->kind == WARP_OUTSIDE && x->wanted && x->until > x->time)
-      k->by[at] = kernel_array(k->lo, k->k, arena_printf(a, "by%d.%d", l, n++), x->type, SPACE_PRIVATE, by, NULL, NULL);
+      k->spilled[at] =
+          kernel_array(k->lo, k->k, arena_printf(a, "by%d.%d", l, n++), x->type, SPACE_PRIVATE, by, NULL, NULL);
   }
 }
 
@@ -358,7 +341,7 @@ static void make_arrays(WarpKernel *k) {
   warps_make_share(k);
   warps_make_held(k);
   k->kept = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
-  k->by = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
+  k->spilled = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
   for (int l = 0; l < w->C; l++)
     make_private(k, l);
 }
@@ -375,19 +358,19 @@ static void start_kept(WarpKernel *k) {
     }
 }
 
-/* The same of what is put by: of rows before a segment's first nothing was. */
+/* The same of what is spilled: of rows before a segment's first nothing was. */
 static void start_by(WarpKernel *k) {
   const WarpLevel *e = k->e;
   Builder outer;
-  if (!warps_put_rows(e))
+  if (!warps_spilled_rows(e))
     return;
   Op *loop = build_for(&k->b, warps_small(k, 0), warps_small(k, k->w.G * k->w.U), 1, 0, 0, NULL);
   warps_go_in(k, loop, 0, &outer);
   for (int i = 0; i < k->w.C * e->nvalues; i++)
-    for (int c = 0; k->by[i] >= 0 && c < k->w.X; c++) {
+    for (int c = 0; k->spilled[i] >= 0 && c < k->w.X; c++) {
       Value *at[] = {loop->blocks[0]->args[0], warps_small(k, c)};
       Value *zero = build_const(&k->b, e->value[i % e->nvalues].type, (Const){0});
-      build_astore(&k->b, k->by[i], 0, zero, 2, at, NULL);
+      build_astore(&k->b, k->spilled[i], 0, zero, 2, at, NULL);
     }
   k->b = outer;
 }
@@ -506,11 +489,35 @@ static void copy_behind(WarpKernel *k, int index) {
                     vector);
 }
 
-/* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
-static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
-                        const char *name) {
-  int index = lowering_kernel(lo, name, l->steps, e->st[0].loc);
-  WarpKernel k = {.lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index]};
+/* Rows and columns are counted in 32 bits: launches check that. */
+static void check_extents(Lowering *lo, const Field *f) {
+  for (int d = 0; d < 2; d++) {
+    Affine left = affine_sub(lo->out->arena, affine_const(INT32_MAX / 2), box_extent(lo->out->arena, &f->box, d));
+    if ((!left.n && left.c >= 0) || lower_has_check(lo->out, left))
+      continue;
+    Check c = {.value = left,
+               .loc = f->loc,
+               .message = arena_printf(lo->out->arena,
+                                       "field '%s' has more than 2^30 points in dimension %d; use -schedule=stream",
+                                       f->name, d)};
+    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
+  }
+}
+
+/* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies, where rows are whole 16 bytes, if `whole`
+ * (a KernelFn). */
+static int warps_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool whole, const char *name, int steps) {
+  const char *why;
+  const Mapping *map = mapping_of(lo->c->target, l, s, &why);
+  if (!map) {
+    diag_error(lo->c->diags, no_loc(), "-schedule=warps: %s", why);
+    return -1;
+  }
+  const WarpLevel *e = map->level;
+  check_extents(lo, &l->m->fields[e->field[0].field]);
+  int index = lowering_kernel(lo, name, steps, e->st[0].loc);
+  bool bulk = whole && whole_rows(lo, e) >= 0;
+  WarpKernel k = {.lo = lo, .l = l, .e = e, .w = *map->shape, .k = &lo->out->kernels[index]};
   Arena *a = lo->out->arena;
   k.is_special = ARENA_ARRAY(a, bool, e->nvalues);
   k.special = warps_special_rows(e, &k.nspecial, k.is_special);
@@ -534,107 +541,21 @@ static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const
   return index;
 }
 
-/* ---- modules */
-
-/* Rows and columns are counted in 32 bits: launches check that. */
-static void check_extents(Lowering *lo, const Field *f) {
-  for (int d = 0; d < 2; d++) {
-    Affine left = affine_sub(lo->out->arena, affine_const(INT32_MAX / 2), box_extent(lo->out->arena, &f->box, d));
-    if (!left.n && left.c >= 0)
-      continue;
-    Check c = {.value = left,
-               .loc = f->loc,
-               .message = arena_printf(lo->out->arena,
-                                       "field '%s' has more than 2^30 points in dimension %d; use -schedule=stream",
-                                       f->name, d)};
-    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
-  }
-}
-
-/* Adds the kernel of launch `l`, under `s` with as many steps as it makes; and one for rows that are not whole 16 bytes
- * where params decide, or that alone where none is. Its number. */
-static int warps_kernels(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
-  Schedule own = schedule_between(s, l->steps);
-  const char *name = group_name(lo, l, "warps", false);
-  int index = warps_kernel(lo, l, e, &own, whole_rows(lo, e) >= 0, name);
-  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
-    kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
-  return index;
-}
-
-/* Adds the sequence of launch `l`. */
-static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, l->steps);
-  host_launch(lo, seq, warps_kernels(lo, l, e, s));
-  host_swaps(lo, seq, l);
-}
-
-/* The launch of the last `n` instances of `m`. All that it stores goes to other buffers than those that it loads:
- * blocks overlap. */
-static Launch *walk_launch(const Module *m, int n) {
-  const Stencil *end = m->stencils + m->nstencils;
-  Launch *l = launch_new(m, n, end - n, end - n, end);
-  for (int f = 0; f < m->nfields; f++)
-    l->use[f].paired = l->use[f].paired || (l->use[f].stored && !m->fields[f].series);
-  return l;
-}
-
-/* The launches that are walked: all levels, and perhaps fewer, as many for each warp, for the steps that remain. How
- * many there are, in `out`. */
-static int warps_launches(const Module *m, const Schedule *s, Launch *out[2]) {
-  int32_t n, between = map_get(s, MAP_REMAINDER);
-  last_level(m, &n);
-  out[0] = walk_launch(m, m->nstencils);
-  if (between > 1)
-    out[1] = walk_launch(m, between * n);
-  return between > 1 ? 2 : 1;
-}
-
-/* The kernels of the walks, and overlapped tiles for the steps that remain. */
-static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const Schedule *s) {
-  int groups;
-  int32_t n;
-  const Stencil *st = last_level(m, &n);
-  Launch **step = group_launches(m, n, st, &groups), *tile[2];
-  int walks = c->sketch ? 1 : 2;
-  int tiles = warps_launches(m, s, tile);
-  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
-  if (!c->sketch)
-    lower_inits(lo, s->rest->block);
-  check_extents(lo, &m->fields[e->field[0].field]);
-  for (int i = 0; i < tiles && i < walks; i++)
-    warps_seq(lo, tile[i], e, s);
-  if (!c->sketch && m->time_tile > 1)
-    overlap_seq(lo, groups, step, s->rest);
-  return lowering_finish(lo, s);
-}
-
-/* The kernels of strips inside a frame (TileFn). */
-static int framed_tile(Lowering *lo, const Launch *tile, const Schedule *s) {
-  const char *why;
-  const WarpLevel *e = warps_level(tile->m, &why);
-  if (!e) {
-    diag_error(lo->c->diags, no_loc(), "-schedule=warps: %s", why);
-    return -1;
-  }
-  e = warps_level_for(e, s);
-  check_extents(lo, &tile->m->fields[e->field[0].field]);
-  return warps_kernels(lo, tile, e, s);
+/* Adds the kernel of launch `l` and its launch (a TileFn). */
+static bool warps_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  if (s->family != FAMILY_WARPS)
+    return overlap_launch(lo, seq, l, s, name, steps);
+  int index = kernel_with_spare(lo, warps_kernel, l, s, name, steps);
+  if (index >= 0)
+    host_launch(lo, seq, index);
+  return index >= 0;
 }
 
 Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) {
+  static const TileFamily family = {warps_launch, lower_inits, NULL};
   Schedule s;
-  const char *why;
   (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-warps") || !plan_obeyed(c, m, "lower-warps", FAMILY_WARPS, &s) ||
-      !extents_ready(c, m, "lower-warps"))
+  if (!lowering_starts(c, m, "lower-warps", FAMILY_WARPS, &s))
     return NULL;
-  if (s.edges == EDGES_STEPS)
-    return lower_framed(c, m, &s, framed_tile);
-  const WarpLevel *e = warps_level(m, &why);
-  if (!e) {
-    diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);
-    return NULL;
-  }
-  return lower_warps(c, m, warps_level_for(e, &s), &s);
+  return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, warps_launch) : lower_tiles(c, m, &s, &family);
 }

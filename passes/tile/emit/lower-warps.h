@@ -1,8 +1,8 @@
-/* passes/tile/emit/lower-warps.h: the kernel of time over warps (private to passes/tile/emit).
+/* passes/tile/emit/lower-warps.h: the kernel of warp-pipelined temporal blocking (private to passes/tile/emit).
  *
  *   warps-rows.c   the rows of a group through the levels of a warp
  *   warps-lines.c  choices that matter on one row alone
- *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
+ *   warps-boundary.c   points outside of the main pieces, and beyond the fields' region
  *   warps-probes.c what probes see
  *   warps-rings.c  where rows lie in the rings
  *   warps-hold.c   what two warps hold in shared memory from group to group
@@ -19,14 +19,14 @@
 #include "passes/lower/lower.h"
 
 /* Which points a group's rows may have outside of a main piece: none; the first and last cells of a lane, at the left
- * and right rim; any. */
-typedef enum WarpRims { RIMS_NONE, RIMS_SIDES, RIMS_ANY, RIMS } WarpRims;
+ * and right boundary; any. */
+typedef enum WarpBoundary { BOUNDARY_NONE, BOUNDARY_SIDES, BOUNDARY_ANY, BOUNDARIES } WarpBoundary;
 
 /* A segment: its first row, the row behind its last, the first column of its strip; of that columns [from, to) are
  * stored, and `columns` loaded. The first row that comes in, and the groups that do. All i32; rows and columns are
  * counted from the field's first. inside_lo, inside_hi: a group whose first row that comes to a warp is one of these
- * needs no tests of rows (nor of columns, where rims are not near); sides (bool): its columns need none. NULL: not
- * known yet. */
+ * needs no tests of rows (nor of columns, where the boundary is not near); sides (bool): its columns need none. NULL:
+ * not known yet. */
 typedef struct WarpSegment {
   Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi, *sides;
 } WarpSegment;
@@ -46,9 +46,9 @@ typedef struct WarpKernel {
   int full, empty, share; /* arrays */
   int held;               /* the array of what is held, -1: nothing is */
   int32_t *rings;         /* such: that of each field */
-  Value *place;           /* of the group at hand in the rings of rows that are taken late, i32, NULL: there are none */
+  Value *place;           /* of the group at hand in the rings of delayed reads, i32, NULL: there are none */
   int32_t *kept;          /* private arrays: what a level keeps of a value, [level * nvalues + value], -1: nothing */
-  int32_t *by;            /* such: what rows become outside of the main piece, until they are due */
+  int32_t *spilled;       /* such: what rows become outside of the main piece, until they are due */
   Value *lane, *warp;     /* i32 */
   Value *is_first, *is_final; /* is it the first (last) warp */
   Value *in_warp;             /* the lane's first column in the strip, i32 */
@@ -73,7 +73,7 @@ static inline bool warps_bulk(const WarpKernel *k) { return k->w.move.kind == MO
  * one that came. */
 typedef struct WarpRow {
   WarpKernel *k;
-  WarpRims rims;
+  WarpBoundary boundary;
   bool special;
   int level, u;
   const WarpSegment *s;
@@ -105,10 +105,10 @@ Value *warps_mul(WarpKernel *k, Value *x, int64_t y);
 Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal);
 /* Box dimension `d` of the main piece of new value `v`, as rows or columns of the field. */
 Box warps_range(const WarpKernel *k, int v, int d);
-/* Are the rims of new value `v` at the left and right few columns, as many whatever the launch says? Then *left and
- * *right are those, at the right with what is copied beside. */
+/* Are the points outside of the main piece of new value `v` at the left and right few columns, as many whatever the
+ * launch says? Then *left and *right are those, at the right with what is copied beside. */
 bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right);
-/* Is the field as wide as a strip? Else its right rim can be any cell of a lane. */
+/* Is the field as wide as a strip? Else its right boundary can be any cell of a lane. */
 Value *warps_wide(WarpKernel *k);
 
 /* Makes the arrays of the rings. */
@@ -127,7 +127,7 @@ Value *warps_next_place(WarpKernel *k);
 
 /* Computes the group of segment `s` whose first row that comes to the warp is `y` (i32), place `slot` (i32) of the
  * rings; special: it may have rows on which the level has more to do. */
-void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot);
+void warps_group(WarpKernel *k, WarpBoundary boundary, bool special, const WarpSegment *s, Value *y, Value *slot);
 
 /* Cell `i` of the row of value `v` that was made `age` rows before the one at hand. */
 Value *warps_aged(WarpRow *r, int v, int age, int i);
@@ -142,9 +142,9 @@ Value *warps_used(WarpCell *c, Point *p, const WarpUse *u);
 Value *warps_column(WarpRow *r, int i);
 
 /* Which versions of a group's code are there: with points outside of a main piece or of the region at all; with such at
- * the left and right rim alone. */
-bool warps_any_rims(const WarpKernel *k);
-bool warps_near_rims(const WarpKernel *k);
+ * the left and right boundary alone. */
+bool warps_any_boundary(const WarpKernel *k);
+bool warps_near_boundary(const WarpKernel *k);
 /* Finds which groups of segment `s` need no tests. Does that whose first row is `y` need none of rows? */
 void warps_find_inside(WarpKernel *k, WarpSegment *s);
 Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y);
@@ -156,11 +156,11 @@ Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
  * be behind the last column in a lane. */
 void warps_make_constant(WarpRow *r, int v);
 /* Puts by what the rows of outside value `v` are. */
-void warps_put_by(WarpRow *r, int v);
+void warps_spill(WarpRow *r, int v);
 /* Value `v` of the cell, which is `x`, or what its place carries if the cell's column is outside of the main piece. */
 Value *warps_carry(WarpCell *c, int v, Value *x);
 /* Makes the row of new value `v`, which has come to be, what it is outside of the main piece. */
-void warps_take_back(WarpRow *r, int v);
+void warps_reload(WarpRow *r, int v);
 
 /* Stores the row of value `v`, which a probe sees and which has come to be, at the probe's points of the segment. */
 void warps_see(WarpRow *r, int v);
@@ -185,7 +185,7 @@ void warps_go_alone(WarpKernel *k, Builder *outer);
 /* Goes into arm `arm` of `op`; what the place outside is goes to *outer. */
 void warps_go_in(WarpKernel *k, const Op *op, int arm, Builder *outer);
 
-/* Where the walk has got to with loads: strip behind that of the segment, groups left of it, row that comes next,
+/* How far loads have got: strip behind that of the segment, groups left of it, row that comes next,
  * column and columns of its strip; i32. */
 enum { LOAD_STRIP, LOAD_GROUPS, LOAD_Y, LOAD_X, LOAD_COLUMNS, LOADS };
 /* Begins the copies of the group that `load` names to place `slot` of the first rings, by one thread of the warp, if

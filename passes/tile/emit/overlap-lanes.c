@@ -7,7 +7,7 @@
  * for grids so small that a block has a multiprocessor for itself. A row of threads is a warp; a lane has V cells
  * beside each other and a warp R rows (`-block=Wx32 -elems=RxV`), written out all of them. Cells of lanes beside come
  * by shuffles. Of a warp's rows only those that others read, the first and the last, as many as accesses reach, go
- * through shared memory when an instance has made them (`tile/lanes.c`). A field has as many arrays for that as take
+ * through shared memory when an instance has made them (`tile/mapping.h`). A field has as many arrays for that as take
  * turns without being read while they are written: mostly two, so that a step has one barrier. Version 0 comes from
  * global memory, as above, own cells and rows by vectors where rows are whole lanes, as in streamed tiles, with a
  * second kernel, `..._any`, `instead`; the halo beside is whole lanes, too. All else is as in other overlapped tiles:
@@ -15,32 +15,32 @@
  * instructions a step for 10 cells (5 rows of 2), of which 50 are its equation. It is chosen on small grids, and taken
  * where it is asked for: `-T=9 -block=12x32 -elems=5x2` cuts 512^2 into 132 tiles of 44 x 48 points, `-T=9 -block=12x32
  * -elems=8x4` 1024^2 into 130. */
-#include "passes/tile/stream.h"
+#include "passes/tile/mapping.h"
 #include "passes/tile/emit/lower-overlap.h"
 
 /* ---- arrays */
 
 void lanes_make_arrays(Tile *t, int f) {
-  const LaneRows *r = &t->lanes->rows->rows[f];
+  const FieldUse *u = &t->l->use[f];
   const Field *field = &t->l->m->fields[f];
   Arena *a = t->l->m->arena;
-  int32_t R = t->s->elems[0], V = t->s->elems[1], lo[MAX_RANK] = {r->reach_lo}, hi[MAX_RANK] = {r->reach_hi},
-          cells[MAX_RANK] = {t->s->block[0] * shared_lines(r->reach_lo, r->reach_hi, R), t->s->block[1] * V},
+  int32_t R = t->s->elems[0], V = t->s->elems[1], lo[MAX_RANK] = {u->rows_lo}, hi[MAX_RANK] = {u->rows_hi},
+          cells[MAX_RANK] = {t->s->block[0] * shared_lines(u->rows_lo, u->rows_hi, R), t->s->block[1] * V},
           first = t->k->narrays;
-  for (int k = 0; k < r->arrays; k++)
+  t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
+  for (int k = 0, n = launch_row_arrays(t->l, f, t->near[f]); k < n; k++)
     kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, k), field->type, SPACE_SHARED, cells, lo, hi);
-  t->near[f] = ARENA_ARRAY(a, int32_t, t->l->use[f].versions + 1);
-  for (int v = 0; v <= t->l->use[f].versions; v++)
-    t->near[f][v] = r->array[v] < 0 ? -1 : first + r->array[v];
+  for (int v = 0; v <= u->versions; v++)
+    t->near[f][v] += t->near[f][v] < 0 ? 0 : first;
 }
 
 /* The rows of version `v` of field `f` that warps trade. */
 static TradedLines traded_rows(const Tile *t, Builder *b, int f, int v) {
-  const LaneRows *r = &t->lanes->rows->rows[f];
-  int32_t R = t->s->elems[0], V = t->s->elems[1], rows = shared_lines(r->reach_lo, r->reach_hi, R);
+  const FieldUse *u = &t->l->use[f];
+  int32_t R = t->s->elems[0], V = t->s->elems[1], rows = shared_lines(u->rows_lo, u->rows_hi, R);
   Value *first = build2(b, OP_MUL, build_dim(b, OP_THREAD, 0), build_int(b, TY_I32, rows));
   Type type = t->l->m->fields[f].type;
-  return (TradedLines){type, t->near[f][v], v, t->rank, R, V, r->reach_lo, r->reach_hi, {first, t->l0[1]}};
+  return (TradedLines){type, t->near[f][v], v, t->rank, R, V, u->rows_lo, u->rows_hi, {first, t->l0[1]}};
 }
 
 /* ---- values of cells, built once each for an instance */

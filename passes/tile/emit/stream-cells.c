@@ -7,11 +7,11 @@
  * cells it can lead to.
  *
  * Where a field is a constant beyond its region, and more than one access may lead there, that constant takes the place
- * of cells there as soon as their row has come or is made (`Window.filled`), and accesses go without a test: one for
- * each cell and row in place of one for each access. It is not done where cells beyond an edge are images of points,
- * for then it depends on the point that looks whether what it sees is outside. Acoustic waves of order 8 in three
- * dimensions have 24 such accesses; for tiles at edges of 296^3 points the PTX went from 317 to 251 kB, the time of
- * ptxas from 0.87 to 0.61 s. Clamp and mirror lead to a point that is near: the value is selected among those of all
+ * of cells there as soon as their row has come or is made (`KeptVersion.filled`), and accesses go without a test: one
+ * for each cell and row in place of one for each access. It is not done where cells beyond an edge are images of
+ * points, for then it depends on the point that looks whether what it sees is outside. Acoustic waves of order 8 in
+ * three dimensions have 24 such accesses; for tiles at edges of 296^3 points the PTX went from 317 to 251 kB, the time
+ * of ptxas from 0.87 to 0.61 s. Clamp and mirror lead to a point that is near: the value is selected among those of all
  * cells that they can lead to. Pass `specialize` removes this, as all tests, from interior tiles. */
 #include "passes/tile/emit/lower-stream.h"
 
@@ -28,7 +28,7 @@ static int32_t modulo(int64_t x, int32_t n) { return (int32_t)((x % n + n) % n);
 /* ---- values of the running step, built once each */
 
 TradedLines flow_traded(Flow *f, int fl, int v, int slot) {
-  const Window *w = &f->st->w[fl][v];
+  const KeptVersion *w = &f->st->kept[fl][v];
   Value *place = build_int(&f->b, TY_I32, slot),
         *first = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
         *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
@@ -58,20 +58,20 @@ static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
   int x = f->rank - 1;
   CellLine line = {.of = field,
                    .version = v,
-                   .back = f->st->lag[c->i] - c->phase - f->st->w[field][v].lag - (int)(f->rank > 1 ? to[0] : 0),
+                   .back = f->st->lag[c->i] - c->phase - f->st->kept[field][v].lag - (int)(f->rank > 1 ? to[0] : 0),
                    .line = c->j + (int)(f->rank > 2 ? to[1] : 0)};
   return cells_beside(f->cells, &f->b, line, c->e + (int)to[x], make_cell, f);
 }
 
 /* Are cells of window `w` filled beyond the field's region in dimension `d`? Not where tiles are fitted to the grid:
  * the first and the last have no cells beyond it there. */
-static bool is_filled(const Flow *f, const Window *w, int d) { return w->filled && !f->k->over[d]; }
+static bool is_filled(const Flow *f, const KeptVersion *w, int d) { return w->filled && !f->k->over[d]; }
 
 /* What of `rules`, by which version `v` is accessed, cells that are filled leave to the access. */
 static Rules left_rules(const Flow *f, Version v, const Rules *rules) {
   Rules left = *rules;
   for (int d = 0; d < f->rank; d++)
-    if (left.dim[d] == OUTSIDE_CONST && is_filled(f, &f->st->w[v.field][v.version], d))
+    if (left.dim[d] == OUTSIDE_CONST && is_filled(f, &f->st->kept[v.field][v.version], d))
       left.dim[d] = OUTSIDE_NONE;
   return left;
 }
@@ -85,7 +85,7 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (from.version == 0 && stream_far(f->st, c->i, field, off, rules))
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
-  if (f->st->w[from.field][from.version].direct)
+  if (f->st->kept[from.field][from.version].direct)
     return flow_own_cell(f, from.field, f->st->lag[c->i] - c->phase, c->j, c->e);
   Rules left = left_rules(f, from, rules);
   return access_beside(b, p->m, from.field, from.version, &left, c->w, off, cell_beside, p->user);
@@ -103,24 +103,24 @@ static Value *old_value(Point *p, Builder *b, int field) {
 
 /* ---- values computed early */
 
-int flow_early(const Flow *f, int i, int id) { return f->l->m->nfields + f->early[i][id]; }
+int flow_partial(const Flow *f, int i, int id) { return f->l->m->nfields + f->partial[i][id]; }
 
 /* Value `id` of the instance's main piece, computed `back` steps ago. */
-static Value *early_value(const FlowCell *c, int id, int back) {
+static Value *partial_value(const FlowCell *c, int id, int back) {
   Flow *f = c->f;
-  return flow_kept(f, f->early[c->i][id], 0, modulo(f->u - back, f->st->unroll), c->j, c->e);
+  return flow_kept(f, f->partial[c->i][id], 0, modulo(f->u - back, f->st->unroll), c->j, c->e);
 }
 
 /* Point.known, at the instance's own step: what was computed early, and what only that needs. */
-static Value *known_early(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip) {
+static Value *known_partial(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip) {
   const FlowCell *c = p->user;
-  const Early *e = c->f->st->early[c->i];
+  const Partial *e = c->f->st->partial[c->i];
   (void)b;
   if (!e || piece != &c->f->l->st[c->i].pieces[e->piece] || op->code == OP_YIELD)
     return NULL;
   int id = op->results[0]->id;
   if (e->kept[id] && e->use[id] == 0)
-    return early_value(c, id, e->phase[id]);
+    return partial_value(c, id, e->phase[id]);
   bool here = e->free[id] || op->code == OP_ACCESS ? e->use[id] == 0 : e->phase[id] == 0;
   *skip = e->use[id] == INT32_MAX || !here;
   return NULL;
@@ -129,7 +129,7 @@ static Value *known_early(Point *p, Builder *b, const Piece *piece, const Op *op
 /* The value of `v` of the cell's main piece at the cell's phase; `map` has those that were built. */
 static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value *v, Value **map) {
   const FlowCell *c = p->user;
-  const Early *e = c->f->st->early[c->i];
+  const Partial *e = c->f->st->partial[c->i];
   const Op *op = v->def;
   if (map[v->id])
     return map[v->id];
@@ -138,7 +138,7 @@ static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value 
     return map[v->id] = point_access(p, b, op->sym, op->off, &rules);
   }
   if (!e->free[v->id] && e->phase[v->id] > c->phase)
-    return map[v->id] = early_value(c, v->id, e->phase[v->id] - c->phase);
+    return map[v->id] = partial_value(c, v->id, e->phase[v->id] - c->phase);
   for (int k = 0; k < op->noperands; k++)
     phase_value(p, b, piece, op->operands[k], map);
   b->loc = op->loc;
@@ -148,8 +148,8 @@ static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value 
 static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e);
 
 /* Computes what is kept of `phase` of instance `i`, at element e of line j. */
-static void compute_early(Flow *f, int i, int phase, int j, int e) {
-  const Early *plan = f->st->early[i];
+static void compute_partial(Flow *f, int i, int phase, int j, int e) {
+  const Partial *plan = f->st->partial[i];
   const Piece *piece = &f->l->st[i].pieces[plan->piece];
   Value **map = ARENA_ARRAY(f->lo->out->arena, Value *, plan->n);
   FlowCell c;
@@ -158,17 +158,17 @@ static void compute_early(Flow *f, int i, int phase, int j, int e) {
   for (const Op *op = piece->body->first; op; op = op->next) {
     int id = op->nresults ? op->results[0]->id : -1;
     if (id >= 0 && plan->kept[id] && plan->phase[id] == phase)
-      cells_set(f->cells, (CellLine){.of = flow_early(f, i, id), .line = j}, e,
+      cells_set(f->cells, (CellLine){.of = flow_partial(f, i, id), .line = j}, e,
                 phase_value(&p, &f->b, piece, op->results[0], map));
   }
 }
 
 /* Computes all that instance `i` computes early in the running step. */
 static void compute_phases(Flow *f, int i) {
-  for (int phase = f->st->early[i]->most; phase > 0; phase--)
+  for (int phase = f->st->partial[i]->most; phase > 0; phase--)
     for (int j = 0; j < f->E; j++)
       for (int e = 0; e < f->V; e++)
-        compute_early(f, i, phase, j, e);
+        compute_partial(f, i, phase, j, e);
 }
 
 /* ---- instances */
@@ -190,7 +190,7 @@ void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w) {
 }
 
 Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x) {
-  const Window *of = &f->st->w[fl][v];
+  const KeptVersion *of = &f->st->kept[fl][v];
   const Field *field = &f->l->m->fields[fl];
   Box box = {0};
   Value *g[MAX_RANK], *w[MAX_RANK], *at[MAX_RANK];
@@ -212,7 +212,7 @@ Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x) {
 static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e) {
   *c = (FlowCell){.f = f, .i = i, .phase = phase, .j = j, .e = e};
   flow_coordinates(f, f->st->lag[i] - phase, j, e, c->g, c->w);
-  Point p = {.m = f->l->m, .access = cell_access, .known = known_early, .user = c};
+  Point p = {.m = f->l->m, .access = cell_access, .known = known_partial, .user = c};
   for (int d = 0; d < f->rank; d++)
     p.index[d] = c->w[d];
   int64_t level = f->l->st[i].level - f->l->first_level;
@@ -235,7 +235,7 @@ static void compute_cell(Flow *f, int i, int j, int e) {
 
 void flow_compute(Flow *f, int i) {
   f->b.loc = f->l->st[i].loc;
-  if (f->st->early[i])
+  if (f->st->partial[i])
     compute_phases(f, i);
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e++)

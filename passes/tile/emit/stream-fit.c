@@ -1,4 +1,4 @@
-/* stream-fit.c: the first and the last tile of a row, which give out their halo, too, where tiles are fitted to the
+/* stream-fit.c: the first and the last tile of a row, which store their halo, too, where tiles are fitted to the
  * grid (schedule-fit.c). */
 #include "passes/tile/emit/lower-stream.h"
 

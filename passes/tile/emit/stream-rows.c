@@ -1,6 +1,6 @@
-/* stream-rows.c: rows between global memory and the walk. Loads run ahead of the walk: by asynchronous copies into a
- * ring of shared memory that every thread has for itself, so that no barrier is needed, or, where the target has none,
- * by one step in registers (tile/move.h). */
+/* stream-rows.c: rows between global memory and the tile. Loads run ahead of the loop over steps: by asynchronous
+ * copies into a ring of shared memory that every thread has for itself, so that no barrier is needed, or, where the
+ * target has none, by one step in registers (tile/move.h). */
 #include "passes/tile/emit/lower-stream.h"
 
 /* Where in memory elements e and on of line j of the row of field `fl` that lags `lag` behind can be loaded, whether
@@ -27,7 +27,7 @@ static bool is_copied(const Flow *f, int fl) { return f->move[fl].kind == MOVE_A
 /* Is the next row of field `fl` in registers? */
 static bool is_loaded_ahead(const Flow *f, int fl) { return f->move[fl].kind == MOVE_LOAD && f->move[fl].ahead; }
 
-/* The place, in the ring of field `fl`, of the row that the walk reaches `later` steps from now (or reached, if that is
+/* The place, in the ring of field `fl`, of the row that the loop reaches `later` steps from now (or reached, if that is
  * negative): constant if the steps written out go round the ring a whole number of times, otherwise the same for all
  * rows of one time round the steps written out, but for a constant. */
 static Value *ring_place(Flow *f, int fl, int later) {
@@ -61,7 +61,7 @@ static void fetch_row(Flow *f, int fl, int lag, Value *place) {
     }
 }
 
-/* Starts copying the row of field `fl` that the walk reaches `later` steps from now. */
+/* Starts copying the row of field `fl` that the loop reaches `later` steps from now. */
 static void start_copy(Flow *f, int fl, int later) {
   Value *at[MAX_RANK], *to[MAX_RANK], *place = ring_place(f, fl, later);
   for (int j = 0; j < f->E; j++)
@@ -87,7 +87,7 @@ Value *flow_own_cell(Flow *f, int fl, int lag, int j, int e) {
   return cells_get(f->cells, line, e);
 }
 
-/* Puts rows that the walk reaches `later` steps from now into the registers for the next row, those of fields of which
+/* Puts rows that the loop reaches `later` steps from now into the registers for the next row, those of fields of which
  * that is loaded ahead. */
 static void put_next(Flow *f, int later) {
   for (int fl = 0; fl < f->l->m->nfields; fl++)
@@ -133,7 +133,7 @@ static void clear_row(Flow *f, int fl, int lag) {
 
 void flow_clear_rings(Flow *f) {
   for (int fl = 0; fl < f->l->m->nfields; fl++)
-    for (int lag = 1; is_copied(f, fl) && lag <= f->st->w[fl][0].behind; lag++)
+    for (int lag = 1; is_copied(f, fl) && lag <= f->st->kept[fl][0].behind; lag++)
       clear_row(f, fl, lag);
 }
 
@@ -145,7 +145,7 @@ void flow_start_loads(Flow *f) {
 
 /* Fills the running step's row of field `fl` beyond the field's region. */
 static void fill_row(Flow *f, int fl) {
-  for (int j = 0; j < f->E && f->st->w[fl][0].filled; j++)
+  for (int j = 0; j < f->E && f->st->kept[fl][0].filled; j++)
     for (int e = 0; e < f->V; e++) {
       const CellLine line = {.of = fl, .line = j};
       cells_set(f->cells, line, e, flow_filled(f, fl, 0, j, e, cells_get(f->cells, line, e)));
@@ -186,8 +186,8 @@ static Value *between(Builder *b, Value *x, int64_t lo, int64_t hi, int64_t leas
   return both(b, low, most < hi ? NULL : build2(b, OP_LT, x, build_int(b, TY_I32, hi)));
 }
 
-/* The same in dimension `d` for all but the first tile, which gives out what is below `lo`, too, and the last, which
- * gives out what is from `hi` on, where tiles are fitted to the grid. */
+/* The same in dimension `d` for all but the first tile, which stores what is below `lo`, too, and the last, which
+ * stores what is from `hi` on, where tiles are fitted to the grid. */
 static Value *given_out(Flow *f, int d, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
   Builder *b = &f->b;
   Value *low = between(b, x, lo, INT64_MAX, least, most), *high = between(b, x, 0, hi, least, most),
@@ -225,10 +225,9 @@ static void store_cells(Flow *f, int fl, int j, int e, int n, Value *mine) {
   int version = f->l->use[fl].versions;
   Value *g[MAX_RANK], *w[MAX_RANK],
       **row = cells_line(f->cells, (CellLine){.of = fl, .version = version, .line = j}) + e;
-  flow_coordinates(f, f->st->w[fl][version].lag, j, e, g, w);
+  flow_coordinates(f, f->st->kept[fl][version].lag, j, e, g, w);
   Value *test = both(&f->b, mine, has_value_after(f->l, &f->b, fl, g));
-  Builder in = builder_at_end(f->b.arena, build_if(&f->b, test, 0, NULL)->blocks[0]);
-  in.loc = f->b.loc;
+  Builder in = build_then(&f->b, test);
   const CellPlace to = {f->l->m->fields[fl].type, store_buffer(f->lo, f->l, fl), NO_VERSION, f->rank, g, NULL};
   cells_store(&in, &to, n, row);
 }
@@ -237,7 +236,7 @@ void flow_store(Flow *f) {
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
     if (!f->l->use[fl].stored)
       continue;
-    int n = partly_written(f->l, fl) ? 1 : f->move[fl].width, lag = f->st->w[fl][f->l->use[fl].versions].lag;
+    int n = partly_written(f->l, fl) ? 1 : f->move[fl].width, lag = f->st->kept[fl][f->l->use[fl].versions].lag;
     for (int j = 0; j < f->E; j++) {
       Value *mine = in_tile(f, lag, j);
       for (int e = 0; e < f->V; e += n)

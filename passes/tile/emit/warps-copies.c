@@ -18,22 +18,22 @@ typedef struct WarpCopy {
   bool legal;
 } WarpCopy;
 
-/* The row of the grid that comes as number `u` of group `c` of fields that are taken `late` rows late. */
+/* The row of the grid that comes as number `u` of group `c` of fields whose reads are delayed by `late` rows. */
 static Value *row_of(WarpKernel *k, const WarpCopy *c, int u, int late) {
   return warps_grid(k, warps_add(k, c->y, u - late), 0, c->legal);
 }
 
 /* Begins the copy of `n` columns from `x` on (i64) of row number `u` of group `c`, to column `to` (NULL: 0) of the
- * first rings; fields that are taken late have a row before it. */
+ * first rings; fields whose reads are delayed have a row before it. */
 static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int u, Value *to) {
   const WarpLevel *e = k->e;
   Value *signal[] = {warps_small(k, 0), c->slot}, *at[] = {NULL, x}, *cells[MAX_RANK];
   for (int f = 0, late = 0; f < e->nfields; f++) {
     if (e->field[f].in < 0)
       continue;
-    if (!at[0] || warps_late(e, f) != late)
-      at[0] = row_of(k, c, u, warps_late(e, f));
-    late = warps_late(e, f);
+    if (!at[0] || warps_delay(e, f) != late)
+      at[0] = row_of(k, c, u, warps_delay(e, f));
+    late = warps_delay(e, f);
     warps_end_ring(k, f, 0, c->slot, warps_small(k, u), to ? to : warps_small(k, 0), cells);
     build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
                (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, NULL}, n,
@@ -60,7 +60,7 @@ static void fetch_columns(WarpKernel *k, const WarpCopy *c, Value *x) {
   warps_go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
   for (int u = 0; u < k->w.U; u++)
     for (int f = 0; f < e->nfields; f++) {
-      Value *at[] = {row_of(k, c, u, warps_late(e, f)), x};
+      Value *at[] = {row_of(k, c, u, warps_delay(e, f)), x};
       if (e->field[f].in >= 0)
         build_prefetch(&k->b, (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, behind}, c->n);
     }
@@ -161,7 +161,7 @@ static void copy_image(WarpKernel *k, const WarpCopy *c, Value *strip, Value *co
   for (int f = 0; f < e->nfields; f++)
     for (int u = 0; u < k->w.U && e->field[f].in >= 0; u++) {
       const Field *field = &e->m->fields[e->field[f].field];
-      at[0] = row_of(k, c, u, warps_late(e, f));
+      at[0] = row_of(k, c, u, warps_delay(e, f));
       v[f * k->w.U + u] = build_load(&k->b, field->type, load_buffer(k->lo, e->field[f].field), 2, at, NULL);
     }
   for (int f = 0; f < e->nfields; f++)
@@ -203,7 +203,7 @@ static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   if (has_ragged_images(k))
     warps_go_in(k, build_if(&k->b, build2(&k->b, OP_GT, c.n, warps_small(k, 0)), 0, NULL), 0, &around);
   Value *rows = build_convert(&k->b, TY_I32, k->rows);
-  Op *op = build_if(&k->b, whole_group(k, c.y, warps_small(k, k->e->late), rows), 0, NULL);
+  Op *op = build_if(&k->b, whole_group(k, c.y, warps_small(k, k->e->delay), rows), 0, NULL);
   for (int arm = 0; arm < 2; arm++) {
     warps_go_in(k, op, arm, &outer);
     c.legal = arm == 1;

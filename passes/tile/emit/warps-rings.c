@@ -1,13 +1,13 @@
 /* warps-rings.c: where rows lie in the rings. Most fields have G groups of rows between any two warps, in front of the
- * first and behind the last. Where a field is taken late, row y - t when row y comes, its rows stay in the rings
- * between two warps D groups longer, D groups being t rows or more; so these have G + D groups, of which the warp in
- * front still is at most G ahead, and the signals of G groups do: when it may write a group, the one G before has been
- * made, and with that nobody takes rows any more of the one G + D before, whose place it is. Rows that are loaded are
- * loaded as late as they are taken. */
+ * first and behind the last. Where reads of a field are delayed, row y - t read when row y comes, its rows stay in the
+ * rings between two warps D groups longer, D groups being t rows or more; so these have G + D groups, of which the warp
+ * in front still is at most G ahead, and the signals of G groups do: when it may write a group, the one G before has
+ * been made, and with that nobody takes rows any more of the one G + D before, whose place it is. Rows that are loaded
+ * are loaded as late as they are taken. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* Groups of a ring between two warps of a field that is taken late. */
-static int32_t late_groups(const WarpKernel *k) { return k->w.G + warps_late_groups(k->e, &k->w); }
+/* Groups of a ring between two warps of a field whose reads are delayed. */
+static int32_t late_groups(const WarpKernel *k) { return k->w.G + warps_delay_groups(k->e, &k->w); }
 
 void warps_make_rings(WarpKernel *k) {
   const WarpShape *w = &k->w;
@@ -16,7 +16,7 @@ void warps_make_rings(WarpKernel *k) {
   k->rings = ARENA_ARRAY(a, int32_t, e->nfields);
   for (int n = 0; n < e->nfields; n++) {
     const Field *f = &e->m->fields[e->field[n].field];
-    int32_t all = (int32_t)warps_ring_rows(e, w, n), several = warps_late(e, n) ? 1 : w->W + 1;
+    int32_t all = (int32_t)warps_ring_rows(e, w, n), several = warps_delay(e, n) ? 1 : w->W + 1;
     int32_t columns = WARP_LANES * w->X, cells[MAX_RANK] = {several, all / several, 0}, pad[MAX_RANK] = {0, 0, columns};
     k->rings[n] =
         kernel_array_of(k->lo, k->k, 3, arena_printf(a, "%s.rows", f->name), f->type, SPACE_SHARED, cells, NULL, pad);
@@ -24,18 +24,19 @@ void warps_make_rings(WarpKernel *k) {
 }
 
 void warps_end_ring(WarpKernel *k, int n, int ring, Value *slot, Value *u, Value *x, Value **at) {
-  int32_t begin = ring ? warps_late_begin(k->e, &k->w, ring) : 0;
-  bool late = warps_late(k->e, n) > 0;
+  int32_t begin = ring ? warps_delay_begin(k->e, &k->w, ring) : 0;
+  bool late = warps_delay(k->e, n) > 0;
   at[0] = build_int(&k->b, TY_I32, late ? 0 : ring);
   at[1] = build2(&k->b, OP_ADD, warps_mul(k, slot, k->w.U), u);
   at[1] = late ? warps_add(k, at[1], begin) : at[1];
   at[2] = x;
 }
 
-/* The first row of ring `ring` (i32), which is not the one in front of the first warp, of fields that are taken late.
+/* The first row of ring `ring` (i32), which is not the one in front of the first warp, of fields whose reads are
+ * delayed.
  */
 static Value *begin_of(WarpKernel *k, Value *ring) {
-  return warps_add(k, warps_mul(k, ring, late_groups(k) * k->w.U), -(int64_t)warps_late_groups(k->e, &k->w) * k->w.U);
+  return warps_add(k, warps_mul(k, ring, late_groups(k) * k->w.U), -(int64_t)warps_delay_groups(k->e, &k->w) * k->w.U);
 }
 
 /* The row of the ring in front of the warp, which is not the first, where that lies which came `t` rows before row
@@ -52,7 +53,7 @@ static Value *row_before(WarpKernel *k, int32_t t, Value *u) {
 void warps_row_taken(WarpRow *r, int n, Value **at) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
-  int32_t t = warps_late(k->e, n);
+  int32_t t = warps_delay(k->e, n);
   Value *slot = warps_mul(k, r->slot, k->w.U);
   at[0] = t ? build_int(b, TY_I32, 0) : k->warp;
   at[1] = build2(b, OP_ADD, slot, r->number);
@@ -67,7 +68,7 @@ void warps_row_taken(WarpRow *r, int n, Value **at) {
 void warps_row_put(WarpRow *r, int n, Value **at) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
-  bool late = warps_late(k->e, n) > 0;
+  bool late = warps_delay(k->e, n) > 0;
   Value *ring = warps_add(k, k->warp, 1), *slot = r->slot;
   if (late && k->w.W > 1)
     slot = build3(b, OP_SELECT, k->is_final, slot, k->place);
@@ -77,7 +78,7 @@ void warps_row_put(WarpRow *r, int n, Value **at) {
   at[2] = k->in_warp;
 }
 
-/* Starts row `row` (i32) of the rings of all fields that are taken late, the lane's cells. */
+/* Starts row `row` (i32) of the rings of all fields whose reads are delayed, the lane's cells. */
 static void start_row(WarpKernel *k, Value *row) {
   const WarpLevel *e = k->e;
   Value *zeros[MAX_WARP_CELLS], *at[] = {build_int(&k->b, TY_I32, 0), row, k->in_warp};
@@ -86,14 +87,14 @@ static void start_row(WarpKernel *k, Value *row) {
     int vector = VECTOR_BYTES / type_size(type);
     for (int i = 0; i < vector; i++)
       zeros[i] = build_const(&k->b, type, (Const){0});
-    for (int i = 0; i < k->w.X && warps_late(e, n); i += vector)
+    for (int i = 0; i < k->w.X && warps_delay(e, n); i += vector)
       build_avstore(&k->b, k->rings[n], 0, vector, zeros, 3, at, (const int64_t[MAX_RANK]){0, 0, i});
   }
 }
 
 void warps_start_rings(WarpKernel *k) {
   Builder *b = &k->b, outer = *b;
-  int32_t late = k->e->late;
+  int32_t late = k->e->delay;
   if (!late || k->w.W == 1)
     return;
   Op *op = build_if(b, k->is_first, 0, NULL);

@@ -45,7 +45,7 @@ static Value *cell_of(WarpRow *r, int v, int age, int i) {
   if (seen)
     return seen;
   seen = build_shift_lanes(&k->b, i < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, warps_aged(r, v, age, x), 1);
-  if (k->e->constant && r->rims != RIMS_NONE)
+  if (k->e->constant && r->boundary != BOUNDARY_NONE)
     seen = warps_in_columns(r, k->e->value[v].field, i, seen);
   return cells_set(r->cells, beside, x, seen);
 }
@@ -99,9 +99,9 @@ static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
   int age = c->time - k->e->value[u->value].time - dy, off = u->off[1];
   int first = u->lo[1], last = u->hi[1];
   Value *v = cell_of(c->r, u->value, age, c->i + off);
-  if (!u->rule[1] || c->r->rims == RIMS_NONE)
+  if (!u->rule[1] || c->r->boundary == BOUNDARY_NONE)
     return v;
-  if (c->r->rims == RIMS_SIDES && !may_lead_right(c, u))
+  if (c->r->boundary == BOUNDARY_SIDES && !may_lead_right(c, u))
     first = last = led_aside(c, u);
   for (int to = first; to <= last; to++)
     if (to != off) {
@@ -116,7 +116,7 @@ static Value *ruled_row(WarpCell *c, const WarpUse *u) {
   WarpKernel *k = c->r->k;
   int off = u->off[0];
   Value *v = ruled_column(c, u, off);
-  for (int to = u->lo[0]; to <= u->hi[0] && u->rule[0] && c->r->rims == RIMS_ANY; to++)
+  for (int to = u->lo[0]; to <= u->hi[0] && u->rule[0] && c->r->boundary == BOUNDARY_ANY; to++)
     if (to != off)
       v = build3(&k->b, OP_SELECT, leads_to(k, u->rule[0], c->y, 0, off, to), ruled_column(c, u, to), v);
   return v;
@@ -180,11 +180,11 @@ static void make_rows(WarpRow *r, int stage, int time) {
 /* What is to be done with the rows of stage `stage` at time `time` outside of the main pieces. */
 static void mend_rows(WarpRow *r, int stage, int time) {
   const WarpLevel *e = r->k->e;
-  for (int v = 0; v < e->nvalues && r->rims != RIMS_NONE; v++) {
+  for (int v = 0; v < e->nvalues && r->boundary != BOUNDARY_NONE; v++) {
     if (e->value[v].kind != WARP_NEW || !is_row(e, v, stage, time))
       continue;
-    if (warps_has_rims(e, v))
-      warps_take_back(r, v);
+    if (warps_has_boundary(e, v))
+      warps_reload(r, v);
     if (e->constant)
       warps_make_constant(r, v);
   }
@@ -210,13 +210,13 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   for (int n = 0; n < e->nfields; n++)
     if (e->field[n].in >= 0) {
       warps_set_now(r, e->field[n].in, own[n]);
-      if (r->rims != RIMS_NONE && e->constant)
+      if (r->boundary != BOUNDARY_NONE && e->constant)
         warps_make_constant(r, e->field[n].in);
     }
   for (int s = 0; s < e->n; s++) {
-    for (int v = 0; v < e->nvalues && r->rims != RIMS_NONE; v++)
+    for (int v = 0; v < e->nvalues && r->boundary != BOUNDARY_NONE; v++)
       if (e->value[v].kind == WARP_OUTSIDE && e->value[v].wanted && e->value[v].stage == s)
-        warps_put_by(r, v);
+        warps_spill(r, v);
     for (int time = e->latest; time >= -e->below; time--) {
       make_rows(r, s, time);
       mend_rows(r, s, time);
@@ -264,7 +264,7 @@ static void put_row(WarpRow *r, int n, Value **row) {
 /* Loads the row of field number `n` from global memory, cell by cell, to `out`. */
 static void load_row(WarpRow *r, int n, Value **out) {
   WarpKernel *k = r->k;
-  Value *y = warps_grid(k, warps_add(k, r->y, -warps_late(k->e, n)), 0, true);
+  Value *y = warps_grid(k, warps_add(k, r->y, -warps_delay(k->e, n)), 0, true);
   for (int i = 0; i < k->w.X; i++) {
     Value *at[] = {y, warps_grid(k, warps_column(r, i), 1, true)};
     out[i] = build_load(&k->b, type_of(k, n), load_buffer(k->lo, k->e->field[n].field), 2, at, NULL);
@@ -319,7 +319,7 @@ static void come(WarpRow *r, int n, Value **own) {
 }
 
 /* Has field number `n` rows behind the last warp? Those that are taken late have none that nobody stores. */
-static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_late(k->e, n); }
+static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_delay(k->e, n); }
 
 /* Puts those rows into the rings that no ring behind the last warp has. */
 static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
@@ -373,11 +373,11 @@ static void make_row(WarpRow r) {
   build_bare(&k->b, OP_BARRIER_WARP);
 }
 
-void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *s, Value *y, Value *slot) {
+void warps_group(WarpKernel *k, WarpBoundary boundary, bool special, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer = k->b;
   CellCache *cells = cells_new(outer.arena, k->w.X, WARP_LANES);
   Value *first = build_int(&k->b, TY_I32, 0);
-  int V = rims == RIMS_ANY ? k->w.U : k->w.V;
+  int V = boundary == BOUNDARY_ANY ? k->w.U : k->w.V;
   build_bare(&k->b, OP_BARRIER_WARP);
   if (V < k->w.U) {
     Op *loop = build_for(&k->b, first, build_int(&k->b, TY_I32, k->w.U), V, 0, 0, NULL);
@@ -389,7 +389,7 @@ void warps_group(WarpKernel *k, WarpRims rims, bool special, const WarpSegment *
   }
   for (int u = 0; u < V; u++)
     make_row((WarpRow){.k = k,
-                       .rims = rims,
+                       .boundary = boundary,
                        .special = special,
                        .u = u,
                        .s = s,

@@ -45,7 +45,7 @@ static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2
 
 /* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
  * not images. */
-static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_rims(k) ? 1 : k->w.end_rows; }
+static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_boundary(k) ? 1 : k->w.end_rows; }
 
 void warps_measure(WarpKernel *k) {
   const Module *m = k->e->m;
@@ -62,14 +62,14 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
-/* What one at the left or right rim costs. */
-static int rim_cost(const WarpKernel *k) {
+/* What one at the left or right boundary costs. */
+static int boundary_cost(const WarpKernel *k) {
   bool by_cells = k->most_behind && k->e->wraps[1];
   return by_cells && k->w.ragged > k->w.boundary ? k->w.ragged : k->w.boundary;
 }
 
 /* Is strip `s` the first or the last? */
-static Value *is_rim(WarpKernel *k, Value *s) {
+static Value *is_boundary(WarpKernel *k, Value *s) {
   Value *first = build2(&k->b, OP_EQ, s, number(k, 0)), *last = build2(&k->b, OP_EQ, warps_add(k, s, 1), k->strips);
   return build2(&k->b, OP_OR, first, last);
 }
@@ -77,37 +77,37 @@ static Value *is_rim(WarpKernel *k, Value *s) {
 /* Where strip `s` begins in the list, counted in cost. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
-  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, STRIP_ROW), warps_mul(k, behind, rim_cost(k) - STRIP_ROW));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, STRIP_ROW), warps_mul(k, behind, boundary_cost(k) - STRIP_ROW));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
 /* The strip that has place `at` of the list; the last if it is behind all. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - STRIP_ROW));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, boundary_cost(k) - STRIP_ROW));
   Value *s = divide(k, inner, warps_mul(k, length, STRIP_ROW));
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
 
-/* How many of the rows that stand for what a segment costs at the upper and lower rim lie before a strip's first, the
- * others behind its last: half of them, but for those of a segment anywhere. */
+/* How many of the rows that stand for what a segment costs at the upper and lower boundary lie before a strip's first,
+ * the others behind its last: half of them, but for those of a segment anywhere. */
 static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k) - 1) / 2; }
 
 /* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the
- * place stands for what rims cost. The two quotients are made uniform each by itself: of a choice between them LLVM
- * makes one by a number that it does not know, which is a call. */
+ * place stands for what the boundary costs. The two quotients are made uniform each by itself: of a choice between them
+ * LLVM makes one by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
-  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
+  Value *boundary = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, boundary_cost(k))));
   Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, STRIP_ROW)));
-  return warps_add(k, build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner), -rows_before(k));
+  return warps_add(k, build3(&k->b, OP_SELECT, is_boundary(k, s), boundary, inner), -rows_before(k));
 }
 
 /* The block's part of the list: from *from to before *to. No part is so short that it costs more than twice what it
  * gives. */
 static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
-  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
+  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, boundary_cost(k)));
   all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
   Value *least = number(k, 2 * (int64_t)k->w.ends * STRIP_ROW);
   Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
@@ -127,35 +127,35 @@ void warps_share(WarpKernel *k, Value **from, Value **to) {
 
 /* ---- segments */
 
-/* What of the block's part of the list is put by in shared memory: kept in registers, it would take them from what is
+/* What of the block's part of the list is spilled in shared memory: kept in registers, it would take them from what is
  * computed meanwhile. */
-enum { PUT_FIRST, PUT_END, PUT_STRIPS, PUT_LENGTH, PUT };
-_Static_assert((int)PUT == (int)WARP_PUT_NUMBERS, "shapes count what is put by");
+enum { SPILL_FIRST, SPILL_END, SPILL_STRIPS, SPILL_LENGTH, SPILLS };
+_Static_assert((int)SPILLS == (int)WARP_SPILLED_NUMBERS, "shapes count what is spilled");
 
-/* The indices of what is put by as number `i`. */
-static void put_place(WarpKernel *k, int i, Value **at) {
+/* The indices of what is spilled as number `i`. */
+static void spill_place(WarpKernel *k, int i, Value **at) {
   at[0] = build_int(&k->b, TY_I32, 0);
   at[1] = build_int(&k->b, TY_I32, i);
 }
 
 void warps_put_share(WarpKernel *k) {
-  Value *v[PUT] = {[PUT_STRIPS] = k->strips, [PUT_LENGTH] = k->length}, *at[2];
-  share_of(k, &v[PUT_FIRST], &v[PUT_END]);
-  for (int i = 0; i < PUT; i++) {
-    put_place(k, i, at);
+  Value *v[SPILLS] = {[SPILL_STRIPS] = k->strips, [SPILL_LENGTH] = k->length}, *at[2];
+  share_of(k, &v[SPILL_FIRST], &v[SPILL_END]);
+  for (int i = 0; i < SPILLS; i++) {
+    spill_place(k, i, at);
     build_astore(&k->b, k->share, 0, v[i], 2, at, NULL);
   }
 }
 
 void warps_make_share(WarpKernel *k) {
-  const int32_t cells[MAX_RANK] = {1, PUT};
+  const int32_t cells[MAX_RANK] = {1, SPILLS};
   k->share = kernel_array(k->lo, k->k, "share", TY_I64, SPACE_SHARED, cells, NULL, NULL);
 }
 
-/* What was put by as number `i`. */
-static Value *take_back(WarpKernel *k, int i) {
+/* What was spilled as number `i`. */
+static Value *reload(WarpKernel *k, int i) {
   Value *at[2];
-  put_place(k, i, at);
+  spill_place(k, i, at);
   return build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I64, k->share, 0, 2, at, NULL));
 }
 
@@ -191,9 +191,9 @@ WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
   WarpKernel inner = *outer, *k = &inner;
   Builder *b = &k->b;
   Value *zero = number(k, 0), *s = build_convert(b, TY_I64, strip);
-  Value *first = take_back(k, PUT_FIRST), *end = take_back(k, PUT_END);
-  k->strips = take_back(k, PUT_STRIPS);
-  k->length = take_back(k, PUT_LENGTH);
+  Value *first = reload(k, SPILL_FIRST), *end = reload(k, SPILL_END);
+  k->strips = reload(k, SPILL_STRIPS);
+  k->length = reload(k, SPILL_LENGTH);
   Value *from = build2(b, OP_MAX, row_at(k, s, first), zero);
   Value *to = build2(b, OP_MIN, row_at(k, s, end), k->rows);
   int32_t together = k->w.U * k->w.R;

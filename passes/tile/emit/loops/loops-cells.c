@@ -57,7 +57,7 @@ static void array_cell(const Tile *t, Builder *b, int array, Value *const *cell,
   rest[t->rank - 1] += t->walk->pad;
 }
 
-/* The access to version `v` in the array of a tile that is walked. */
+/* The access to version `v` in the array of a tile that is streamed. */
 static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *rules, Value *const *at,
                             Value *const *cell, const int64_t *off) {
   const Field *f = &t->l->m->fields[v.field];
@@ -163,15 +163,11 @@ static Value *access_or_constant(const Point *p, Builder *b, int field, const in
   Value *at[MAX_RANK];
   for (int d = 0; d < f->box.rank; d++)
     at[d] = plus_i64(b, p->index[d], off[d]);
-  Op *test = build_if(b, build_inside(b, f->box.rank, at, &f->box), 1, &f->type);
-  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
-  in.loc = out.loc = b->loc;
+  Builder in;
+  Value *v = build_value_or(b, build_inside(b, f->box.rank, at, &f->box), f->type, f->outside_value, &in);
   Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
-  Value *inside = access_cell(p, &in, field, off, &none);
-  build_yield(&in, 1, &inside);
-  Value *beyond = build_const(&out, f->type, f->outside_value);
-  build_yield(&out, 1, &beyond);
-  return test->results[0];
+  build_yield(&in, 1, (Value *[]){access_cell(p, &in, field, off, &none)});
+  return v;
 }
 
 /* Point.access of the loops. */
@@ -182,20 +178,6 @@ static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off
   return has_const_rule(rules) ? access_or_constant(p, b, field, off) : access_cell(p, b, field, off, rules);
 }
 
-/* Version 0 of `field` at the point, read only if the point is one of the field's: beyond, another tile may be writing
- * in place what a guarded address led to, and a field without points has no address. Else 0. */
-static Value *load_if_inside(const Point *p, Builder *b, int field) {
-  const Field *f = &p->m->fields[field];
-  const CellUse *c = p->user;
-  Op *test = build_if(b, build_inside(b, p->m->grid.rank, p->index, &f->box), 1, &f->type);
-  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
-  in.loc = out.loc = b->loc;
-  build_yield(&in, 1,
-              (Value *[]){build_load(&in, f->type, load_buffer(c->t->lo, field), p->m->grid.rank, p->index, NULL)});
-  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, (Const){0})});
-  return test->results[0];
-}
-
 /* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field's; else,
  * beyond its region, anything. */
 static Value *old_value(Point *p, Builder *b, int field, bool inside) {
@@ -203,7 +185,8 @@ static Value *old_value(Point *p, Builder *b, int field, bool inside) {
   int64_t off[MAX_RANK] = {0};
   Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
   bool tested = inside || launch_version(c->t->l, field, c->instance) > 0;
-  return tested ? access_cell(p, b, field, off, &none) : load_if_inside(p, b, field);
+  return tested ? access_cell(p, b, field, off, &none)
+                : load_if_inside(b, p->m, field, load_buffer(c->t->lo, field), p->index);
 }
 
 /* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
@@ -243,9 +226,7 @@ static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, V
     return;
   Builder to = *b;
   if (image) {
-    Op *test = build_if(b, build_inside(b, t->rank, at, &t->l->m->fields[field].box), 0, NULL);
-    to = builder_at_end(b->arena, test->blocks[0]);
-    to.loc = b->loc;
+    to = build_then(b, build_inside(b, t->rank, at, &t->l->m->fields[field].box));
   }
   build_store(&to, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
 }
@@ -284,9 +265,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
   Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, i, field, at) : NULL;
   if (!has)
     return;
-  Op *test = build_if(b, has, 0, NULL);
-  Builder in = builder_at_end(b->arena, test->blocks[0]);
-  in.loc = b->loc;
+  Builder in = build_then(b, has);
   Point inner = *p;
   inner.nseen = 0;
   inner.seen = NULL;
@@ -314,9 +293,7 @@ void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *
     Value *has = has_value(t, b, i, field, at);
     if (!has)
       return;
-    Op *test = build_if(b, has, 0, NULL);
-    in = builder_at_end(b->arena, test->blocks[0]);
-    in.loc = b->loc;
+    in = build_then(b, has);
   }
   CellUse use;
   Point p = point_at(t, &in, i, &use, cell, at, false);
@@ -400,9 +377,7 @@ static void build_piece_chain(const Tile *t, Builder b, int i, int n, Value *con
       keep_value(t, &b, i, st->targets[k], NULL, &p, cell, at);
     return;
   }
-  Op *test = build_if(&b, build_inside(&b, t->rank, wrapped, &st->pieces[n].box), 0, NULL);
-  Builder in = builder_at_end(b.arena, test->blocks[0]), other = builder_at_end(b.arena, test->blocks[1]);
-  in.loc = other.loc = b.loc;
+  Builder other, in = build_either(&b, build_inside(&b, t->rank, wrapped, &st->pieces[n].box), &other);
   build_piece(t, &in, i, &st->pieces[n], cell, at, wrapped);
   build_piece_chain(t, other, i, n + 1, cell, at, wrapped);
 }
@@ -425,9 +400,7 @@ void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell) {
     at[d] = coordinate_of(t, b, cell[d], d);
   Builder in = *b;
   if (partly_written(t->l, field)) {
-    Op *test = build_if(b, has_value_after(t->l, b, field, at), 0, NULL);
-    in = builder_at_end(b->arena, test->blocks[0]);
-    in.loc = b->loc;
+    in = build_then(b, has_value_after(t->l, b, field, at));
   }
   array_cell(t, &in, array, cell, NULL, idx, rest);
   Value *v = build_aload(&in, t->l->m->fields[field].type, array, version, t->rank, idx, rest);

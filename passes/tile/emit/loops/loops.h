@@ -5,10 +5,10 @@
  *   loops-cells.c    the code at one cell: accesses, equations, stores
  *   loops-nest.c     the loops about it: an instance on its region
  *   lower-loops.c    tiles that are computed one instance after the other: pass lower-loops
- *   lower-walk.c     tiles that are walked, all instances in flight: pass lower-walk
+ *   lower-walk.c     streamed tiles, all instances in flight: pass lower-walk
  *
  * A block is one tile, a kernel's body loops over its cells. Cell 0 has the coordinate `base`; the tile's own first
- * cell, `lead` cells on, is the first that it gives out. */
+ * cell, `lead` cells on, is the first that it stores. */
 #ifndef STC_PASSES_LOOPS_H
 #define STC_PASSES_LOOPS_H
 
@@ -27,8 +27,8 @@ typedef struct RingPlaces {
   RingPlace *p;
 } RingPlaces;
 
-/* What a tile that is walked has beside (lower-walk.c). The arrays of versions are rings of rows (planes) of dimension
- * 0 then. */
+/* What a tile that is streamed has beside (lower-walk.c). The arrays of versions are rings of rows (planes) of
+ * dimension 0 then. */
 typedef struct Walked {
   int32_t rows;       /* that every instance makes at a step */
   const int32_t *lag; /* [instance]: so many rows it is behind what is read from global memory */
@@ -45,9 +45,9 @@ typedef struct Tile {
   int kernel; /* index in the module */
   int rank;
   int only;                /* the one target to write (the others have kernels of their own), -1: all */
-  int32_t width[MAX_RANK]; /* points given out */
+  int32_t width[MAX_RANK]; /* points stored */
   int32_t cells[MAX_RANK]; /* points computed: width and the hull */
-  int32_t lead[MAX_RANK];  /* cells before the first that is given out */
+  int32_t lead[MAX_RANK];  /* cells before the first that is stored */
   Box covers;              /* the points that the launch's tiles cover: the grid, or those that have something to do */
   int32_t lines;           /* lines of the dimension before the last that the fast loops compute together */
   Value *base[MAX_RANK];   /* i64 */
@@ -76,13 +76,13 @@ bool keeps_values(const Launch *l, int i, int field);
 
 /* x + c for a constant c. */
 Value *plus_i64(Builder *b, Value *x, int64_t c);
-/* The cells to both sides of the output tile that instance `i` computes: its extent; of a tile that is walked, whole
+/* The cells to both sides of the output tile that instance `i` computes: its extent; of a tile that is streamed, whole
  * vectors in the last dimension, if all that it makes goes to arrays. */
 Extent tile_extent(const Tile *t, int i);
 /* The region of instance i: its extent about the output tile, clipped to the grid (where dimensions wrap: to the grid
  * and its images within the extent), and to the rows of the running step. */
 Region instance_region(const Tile *t, Builder *b, int i);
-/* The points that the tile gives out. */
+/* The points that the tile stores. */
 Region tile_region(const Tile *t, Builder *b);
 /* The rows of `r` that are made in the running step with lag `lag`. */
 void region_rows(const Tile *t, Builder *b, int lag, Region *r);
@@ -115,7 +115,7 @@ bool carries_over(const Tile *t, int i, int field);
 /* Carries the value of `field` over at a cell within the field's region; 0 in an array if it has none yet in this step.
  * No image is near. */
 void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell);
-/* Copies the last version of `field` from its array to global memory, at a cell that the tile gives out. */
+/* Copies the last version of `field` from its array to global memory, at a cell that the tile stores. */
 void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell);
 /* Computes before the innermost loop where those rows of rings are that instance `i` needs for `piece` at the `n` cells
  * `lines` (i32) of dimension 0, which are beside each other. */

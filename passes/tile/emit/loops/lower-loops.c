@@ -40,7 +40,7 @@ static int make_array(Tile *t, int i, int field, int v) {
                       f->type, SPACE_SHARED, t->cells, NULL, NULL);
 }
 
-/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the
+/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they store fewer), and the
  * coordinates of the tile's cells. */
 static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   const Launch *l = t->l;
@@ -137,13 +137,10 @@ static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, co
   }
 }
 
-/* A step sequence of the overlap schedule: the `n` launches at `l`, of which number i has the schedule s[i]. */
-static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
-  for (int i = 0; i < n; i++) {
-    loops_launch(lo, seq, l[i], -1, group_name(lo, l[i], "overlap", n > 1), s[i].block, i == n - 1 ? l[i]->steps : 0);
-    host_swaps(lo, seq, l[i]);
-  }
+/* Adds the kernel of launch `l` and its launch (a TileFn). */
+static bool add_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  loops_launch(lo, seq, l, -1, name, s->block, steps);
+  return true;
 }
 
 /* The launches of a step, and those of several steps if there are any, the longest first. */
@@ -174,14 +171,7 @@ static Launches all_launches(const TargetInfo *t, const Module *m, const Schedul
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
   (void)n, (void)o;
-  if (c->target->simt) {
-    diag_error(c->diags, no_loc(),
-               "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive "
-               "or lower-overlap",
-               c->target->name);
-    return NULL;
-  }
-  if (!lowering_ready(c, m, "lower-loops") || !plan_obeyed(c, m, "lower-loops", FAMILY_OVERLAP, &s))
+  if (!lowering_starts(c, m, "lower-loops", FAMILY_OVERLAP, &s))
     return NULL;
   bool naive = !family_row(s.family)->tiled;
   Launches l = all_launches(c->target, m, &s, naive);
@@ -190,8 +180,8 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   if (naive)
     lower_loop_stencils(lo, l.steps, l.nsteps, s.block);
   for (int i = 0; i < l.ntiles; i++)
-    lower_loop_groups(lo, 1, &l.tiles[i], &s);
+    tiles_seq(lo, add_launch, 1, &l.tiles[i], &s, &s);
   if (!naive)
-    lower_loop_groups(lo, l.nsteps, l.steps, s.ngroups > 1 ? s.groups : &s);
+    tiles_seq(lo, add_launch, l.nsteps, l.steps, s.ngroups > 1 ? s.groups : &s, &s);
   return lowering_finish(lo, &s);
 }

@@ -48,7 +48,7 @@
 typedef struct Walk {
   Tile t;
   Walked w;
-  const Stream *st;
+  const Mapping *st;
 } Walk;
 
 /* The larger of two numbers. */
@@ -66,7 +66,7 @@ static int make_ring(Tile *t, int i, int field, int v) {
   Extent e = tile_extent(t, i);
   int32_t cells[MAX_RANK];
   memcpy(cells, t->cells, sizeof cells);
-  cells[0] = k->w.rows + k->st->w[field][v].rows;
+  cells[0] = k->w.rows + k->st->kept[field][v].rows;
   index = kernel_array(t->lo, kernel, arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, cells,
                        NULL, NULL);
   Array *a = &kernel->arrays[index];
@@ -92,7 +92,7 @@ static void place_tile(Walk *k, Builder *b, const Schedule *s) {
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
   int x = t->rank - 1;
   for (int d = 0; d < t->rank; d++) {
-    t->width[d] = (int32_t)walk_width(l, s, d);
+    t->width[d] = (int32_t)tile_dim(k->st, s, d).stored;
     t->lead[d] = (int32_t)(d == x ? (l->hull.lo[d] + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS : l->hull.lo[d]);
     t->cells[d] = (int32_t)(t->lead[d] + t->width[d] + l->hull.hi[d]);
     kernel->threads[d] = 1;
@@ -158,53 +158,18 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
 
 /* ---- modules */
 
-/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]: walked, or computed one instance
- * after the other; so are thin ones, by tiles as `rest` says. */
-static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s, const Schedule *rest) {
-  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
-  for (int i = 0; i < n; i++) {
-    int steps = i == n - 1 ? l[i]->steps : 0;
-    const Schedule *tile = l[i]->thin && family_row(s[i].family)->streamed ? rest : &s[i];
-    const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
-    if (family_row(tile->family)->streamed)
-      walk_launch(lo, seq, l[i], tile, name, steps);
-    else
-      loops_launch(lo, seq, l[i], -1, name, tile->block, steps);
-    host_swaps(lo, seq, l[i]);
-  }
-}
-
-/* The sequences for T steps, perhaps some for fewer, and those of single steps by tiles as `rest` says, or the kernels
- * of the groups that a step is cut into; and the inits. */
-static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
-  int32_t n;
-  int groups;
-  const Stencil *st = last_level(m, &n);
-  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
-  int tiles = m->time_tile > 1 ? tile_launches(c->target, m, s, tile) : 0;
-  for (int i = 1; i < tiles; i++)
-    launch_store_apart(tile[i]);
-  for (int i = 0; i < groups; i++)
-    launch_copy_back(step[i]);
-  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
-  loops_inits(lo, rest->block);
-  for (int i = 0; i < tiles; i++)
-    walk_seq(lo, 1, &tile[i], s, rest);
-  walk_seq(lo, groups, step, tiles ? rest : s->ngroups > 1 ? s->groups : s, rest);
-  return lowering_finish(lo, s);
+/* Adds the kernel of launch `l`, streamed or computed one instance after the other, and its launch (a TileFn). */
+static bool add_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
+  if (family_row(s->family)->streamed)
+    walk_launch(lo, seq, l, s, name, steps);
+  else
+    loops_launch(lo, seq, l, -1, name, s->block, steps);
+  return true;
 }
 
 Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {
+  static const TileFamily family = {add_launch, loops_inits, NULL};
   Schedule s;
   (void)n, (void)o;
-  if (c->target->simt) {
-    diag_error(c->diags, no_loc(),
-               "pass 'lower-walk' makes kernels of one thread and target %s runs blocks of threads; use lower-stream",
-               c->target->name);
-    return NULL;
-  }
-  if (!lowering_ready(c, m, "lower-walk") || !plan_obeyed(c, m, "lower-walk", FAMILY_STREAM, &s) ||
-      !extents_ready(c, m, "lower-walk"))
-    return NULL;
-  return lower_walk(c, m, &s, s.rest);
+  return lowering_starts(c, m, "lower-walk", FAMILY_STREAM, &s) ? lower_tiles(c, m, &s, &family) : NULL;
 }

@@ -1,6 +1,6 @@
-/* warps-rims.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of its
- * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. In the
- * left and right boundary columns it then takes the place of a sum that is made for the value alone, and what later
+/* warps-boundary.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of
+ * its main piece, its own value before or what another piece makes of it, may be known rows before the value is due. In
+ * the left and right boundary columns it then takes the place of a sum that is made for the value alone, and what later
  * rows bring is not added. Elsewhere, and where there is no such sum, it is spilled to local memory, and reloaded when
  * it is due: so no other sum is tested on its way, and no registers are taken. What was not spilled is inside, and is
  * not reloaded.
@@ -22,7 +22,7 @@
  * images, which are computed like any; on a grid that is periodic both ways there is the first version alone. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* ---- where rims are */
+/* ---- where the boundary is */
 
 Box warps_range(const WarpKernel *k, int v, int d) {
   const Box *in = v < 0 ? warps_region(k->e) : &k->e->value[v].piece->box, *all = warps_region(k->e);
@@ -41,18 +41,18 @@ bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right) {
   return true;
 }
 
-bool warps_any_rims(const WarpKernel *k) {
+bool warps_any_boundary(const WarpKernel *k) {
   bool any = k->e->constant || k->e->ruled[0] || k->e->ruled[1];
   for (int v = 0; v < k->e->nvalues; v++)
-    any = any || (k->e->value[v].wanted && warps_has_rims(k->e, v));
+    any = any || (k->e->value[v].wanted && warps_has_boundary(k->e, v));
   return any;
 }
 
-bool warps_near_rims(const WarpKernel *k) {
+bool warps_near_boundary(const WarpKernel *k) {
   bool near = !k->e->wraps[1];
   int32_t left, right;
   for (int v = 0; v < k->e->nvalues; v++)
-    near = near && (!k->e->value[v].wanted || !warps_has_rims(k->e, v) || warps_sides(k, v, &left, &right));
+    near = near && (!k->e->value[v].wanted || !warps_has_boundary(k->e, v) || warps_sides(k, v, &left, &right));
   return near;
 }
 
@@ -90,14 +90,14 @@ static Box rows_unruled(const WarpKernel *k) {
 /* Is there a value before number `v` with the same main piece? */
 static bool is_repeated(const WarpLevel *e, int v) {
   for (int i = 0; i < v; i++)
-    if (e->value[i].wanted && warps_has_rims(e, i) && box_equal(&e->value[i].piece->box, &e->value[v].piece->box))
+    if (e->value[i].wanted && warps_has_boundary(e, i) && box_equal(&e->value[i].piece->box, &e->value[v].piece->box))
       return true;
   return false;
 }
 
-/* Is value `v` a new one with rims, and the first with such a main piece? */
-static bool has_own_rims(const WarpLevel *e, int v) {
-  return e->value[v].wanted && warps_has_rims(e, v) && !is_repeated(e, v);
+/* Is value `v` a new one with points outside, and the first with such a main piece? */
+static bool has_own_boundary(const WarpLevel *e, int v) {
+  return e->value[v].wanted && warps_has_boundary(e, v) && !is_repeated(e, v);
 }
 
 /* Does it matter in dimension `d` where the region ends, beside where main pieces do? */
@@ -111,7 +111,7 @@ static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
   const WarpLevel *e = k->e;
   Value *in = NULL;
   for (int v = 0; v < e->nvalues && !e->wraps[1]; v++)
-    if (has_own_rims(e, v))
+    if (has_own_boundary(e, v))
       in = both(k, in, strip_inside(k, v, s->x));
   if (asks_region(e, 1)) {
     Value *behind = build_convert(&k->b, TY_I64, warps_add(k, last_column(k, s->x), 1));
@@ -141,7 +141,7 @@ void warps_find_inside(WarpKernel *k, WarpSegment *s) {
   s->inside_lo = none;
   s->inside_hi = build_int(&k->b, TY_I32, WARPS_FAR);
   for (int v = 0; v < e->nvalues && !e->wraps[0]; v++)
-    if (has_own_rims(e, v)) {
+    if (has_own_boundary(e, v)) {
       Box down = warps_range(k, v, 0);
       keep_rows(k, s, &down);
     }
@@ -149,7 +149,7 @@ void warps_find_inside(WarpKernel *k, WarpSegment *s) {
     Box down = rows_unruled(k);
     keep_rows(k, s, &down);
   }
-  if (!warps_near_rims(k))
+  if (!warps_near_boundary(k))
     any = both(k, any, s->sides);
   s->inside_lo = build1(&k->b, OP_UNIFORM, s->inside_lo);
   s->inside_hi = build1(&k->b, OP_UNIFORM, any ? build3(&k->b, OP_SELECT, any, s->inside_hi, none) : s->inside_hi);
@@ -236,9 +236,9 @@ void warps_make_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpValue *x = &k->e->value[v];
   const Field *f = &k->e->m->fields[x->field];
-  if (f->outside != OUTSIDE_CONST || (r->rims == RIMS_SIDES && (!k->most_behind || k->e->wraps[1])))
+  if (f->outside != OUTSIDE_CONST || (r->boundary == BOUNDARY_SIDES && (!k->most_behind || k->e->wraps[1])))
     return;
-  if (r->rims == RIMS_SIDES) {
+  if (r->boundary == BOUNDARY_SIDES) {
     end_in_constant(r, v);
     return;
   }
@@ -291,8 +291,8 @@ static Value *value_outside(WarpRow *r, int v, int i) {
   return out;
 }
 
-/* Is cell `i` among those that can be outside of the main piece of new value `v` at the left or right rim, where that
- * is near? Those that lie behind the last column for sure are no points. */
+/* Is cell `i` among those that can be outside of the main piece of new value `v` at the left or right boundary, where
+ * that is near? Those that lie behind the last column for sure are no points. */
 static bool may_be_side(const WarpKernel *k, int v, int i) {
   int32_t left, right, X = k->w.X;
   return !k->e->wraps[1] && warps_sides(k, v, &left, &right) &&
@@ -307,13 +307,13 @@ static Value *is_odd(WarpRow *r, int v, Value *y) {
   Value *in = in_rows(k, y), *even = k->e->wraps[0] ? NULL : rows_inside(k, v, y, y);
   if (!k->e->wraps[1])
     even = both(k, even, warps_wide(k));
-  if (!k->e->wraps[1] && !warps_near_rims(k))
+  if (!k->e->wraps[1] && !warps_near_boundary(k))
     even = both(k, even, strip_inside(k, v, r->x));
   Value *odd = even ? build1(b, OP_NOT, even) : build_const(b, TY_BOOL, (Const){.i = 0});
   return in ? build2(b, OP_AND, in, odd) : odd;
 }
 
-/* Where cell `i` is put by of the row for which that was done `ago` rows before. */
+/* Where cell `i` is spilled of the row for which that was done `ago` rows before. */
 static void by_place(WarpRow *r, int ago, int i, Value **at) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
@@ -331,8 +331,8 @@ static int new_of(const WarpLevel *e, int v) {
   return n;
 }
 
-/* The array that value `v` is put by in. */
-static int by_array(const WarpRow *r, int v) { return r->k->by[r->level * r->k->e->nvalues + v]; }
+/* The array that value `v` is spilled in. */
+static int by_array(const WarpRow *r, int v) { return r->k->spilled[r->level * r->k->e->nvalues + v]; }
 
 /* Which of a lane's cells: those that may be at a side, the others, all. */
 typedef enum Cells { CELLS_SIDES, CELLS_OTHERS, CELLS_ALL } Cells;
@@ -353,7 +353,7 @@ static void put_cells(WarpRow *r, int v, Cells cells) {
     }
 }
 
-void warps_put_by(WarpRow *r, int v) {
+void warps_spill(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
   int to = new_of(e, v);
@@ -361,7 +361,7 @@ void warps_put_by(WarpRow *r, int v) {
     return;
   if (!e->value[to].carried)
     put_cells(r, v, CELLS_SIDES);
-  if (r->rims == RIMS_SIDES)
+  if (r->boundary == BOUNDARY_SIDES)
     return;
   Value *odd = is_odd(r, to, warps_add(k, r->y, -e->value[v].time));
   Op *op = build_if(&k->b, build1(&k->b, OP_UNIFORM, odd), 0, NULL);
@@ -386,7 +386,7 @@ Value *warps_carry(WarpCell *c, int v, Value *x) {
   WarpKernel *k = c->r->k;
   const WarpValue *of = &k->e->value[v];
   int to = of->kind == WARP_NEW && of->carried ? v : of->carries;
-  if (to < 0 || c->r->rims == RIMS_NONE || !may_be_side(k, to, c->i))
+  if (to < 0 || c->r->boundary == BOUNDARY_NONE || !may_be_side(k, to, c->i))
     return x;
   Box across = warps_range(k, to, 1);
   Value *column = warps_column(c->r, c->i), *in = build_inside(&k->b, 1, &column, &across);
@@ -412,7 +412,7 @@ static Within within_of(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   Within in = {0};
   Value *y = warps_add(k, r->y, -k->e->value[v].time);
-  if (r->rims == RIMS_ANY && !k->e->wraps[0])
+  if (r->boundary == BOUNDARY_ANY && !k->e->wraps[0])
     in.row = rows_inside(k, v, y, y);
   if (!k->e->wraps[1]) {
     Box across = warps_range(k, v, 1);
@@ -451,12 +451,12 @@ static void mend_cells(WarpRow *r, int v, Cells cells, Value **out) {
   }
 }
 
-void warps_take_back(WarpRow *r, int v) {
+void warps_reload(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
   if (!e->value[v].carried)
     mend_cells(r, v, CELLS_SIDES, warps_now(r, v));
-  if (r->rims == RIMS_SIDES)
+  if (r->boundary == BOUNDARY_SIDES)
     return;
   Value **out = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
   Op *op = cells_if(k, is_odd(r, v, warps_add(k, r->y, -e->value[v].time)), e->value[v].type, warps_now(r, v));

@@ -1,4 +1,4 @@
-/* warps-work.c: what a level of a pipeline over warps takes to compute, for estimates. */
+/* warps-count.c: what a level of a pipeline over warps takes to compute, for estimates. */
 #include "passes/tile/warps.h"
 #include "passes/base/weights.h"
 

@@ -1,4 +1,4 @@
-/* stream-early.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the
+/* stream-partial.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the
  * equation's own row is due. What is kept then is the partial result in place of the rows: a sum whose terms stand in
  * the order of the rows keeps one partial sum for each of its rows ("accumulating along the stream"), and each row is
  * looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing is reassociated: every
@@ -13,21 +13,21 @@
  *
  * It is decided for the largest piece of a stencil; the others, and values that points in no piece keep, are computed
  * when the row is due. It is done if that keeps no more registers and accesses look aside in more than one row. */
-#include "passes/tile/stream.h"
+#include "passes/tile/mapping.h"
 
 /* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come
  * of one access alone are computed where they are used. */
 typedef struct Planner {
-  const Stream *s;
+  const Mapping *s;
   int i;
   const Piece *piece;
-  Early *e;
+  Partial *e;
   int32_t *uses;
   bool late, *alone;
 } Planner;
 
 /* The window that an access op of the instance reads, NULL: nothing. */
-static const Window *window_read(const Planner *p, const Op *op) {
+static const KeptVersion *window_read(const Planner *p, const Op *op) {
   Rules rules = access_rules(p->s->l->m, &p->piece->box, op->sym, op->off);
   return stream_window(p->s, p->i, op->sym, op->off, &rules);
 }
@@ -48,7 +48,7 @@ static bool access_rows(const Planner *p, const Op *op, int64_t *lo, int64_t *hi
 /* Finds phase and freedom of the result of `op`. */
 static void plan_op(Planner *p, const Op *op) {
   int id = op->results[0]->id, lag = p->s->lag[p->i];
-  Early *e = p->e;
+  Partial *e = p->e;
   e->free[id] = op->code != OP_ACCESS || !window_read(p, op);
   if (op->code == OP_ACCESS && !e->free[id]) {
     int64_t lo, hi;
@@ -75,7 +75,7 @@ static void use_value(Planner *p, const Value *v, int phase) {
 
 /* Walks backwards from the results: from which phase on each value is used; then those computed earlier are kept. */
 static void plan_uses(Planner *p) {
-  Early *e = p->e;
+  Partial *e = p->e;
   for (const Op *op = p->piece->body->last; op; op = op->prev) {
     bool end = op->code == OP_YIELD;
     int id = end ? -1 : op->results[0]->id;
@@ -107,7 +107,7 @@ static int64_t rows_words(const Planner *p, bool early) {
           continue;
         int64_t lo, hi;
         access_rows(p, op, &lo, &hi);
-        int64_t back = p->s->lag[p->i] - (early ? p->uses[op->results[0]->id] : 0) - p->s->w[f][v].lag - lo;
+        int64_t back = p->s->lag[p->i] - (early ? p->uses[op->results[0]->id] : 0) - p->s->kept[f][v].lag - lo;
         most = back > most ? back : most;
       }
       words += most * ((type_size(l->m->fields[f].type) + 3) / 4);
@@ -142,12 +142,12 @@ static bool looks_aside(const Planner *p) {
   return false;
 }
 
-/* A plan, all values as soon as possible or `late`, whose words go to Early.words; *rows: words of the rows that it
+/* A plan, all values as soon as possible or `late`, whose words go to Partial.words; *rows: words of the rows that it
  * keeps, *all_rows: that are kept without it. */
-static Early *make_plan(const Stream *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
+static Partial *make_plan(const Mapping *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
   Arena *a = s->l->m->arena;
-  Early *e = ARENA_NEW(a, Early);
-  *e = (Early){.piece = main_piece_number(a, &s->l->st[i])};
+  Partial *e = ARENA_NEW(a, Partial);
+  *e = (Partial){.piece = main_piece_number(a, &s->l->st[i])};
   Planner p = {.s = s, .i = i, .piece = &s->l->st[i].pieces[e->piece], .e = e, .late = late};
   if (!looks_aside(&p))
     return NULL;
@@ -169,15 +169,15 @@ static Early *make_plan(const Stream *s, int i, bool late, int64_t *rows, int64_
   return e;
 }
 
-Early *early_new(const Stream *s, int i) {
+Partial *partial_new(const Mapping *s, int i) {
   int64_t soon_rows, late_rows, all_rows;
   if (s->l->m->grid.rank < 2 || !s->l->st[i].npieces)
     return NULL;
-  Early *soon = make_plan(s, i, false, &soon_rows, &all_rows),
-        *late = soon ? make_plan(s, i, true, &late_rows, &all_rows) : NULL;
+  Partial *soon = make_plan(s, i, false, &soon_rows, &all_rows),
+          *late = soon ? make_plan(s, i, true, &late_rows, &all_rows) : NULL;
   if (!soon)
     return NULL;
   bool wait = late->words + late_rows < soon->words + soon_rows;
-  const Early *best = wait ? late : soon;
+  const Partial *best = wait ? late : soon;
   return best->most && best->words + (wait ? late_rows : soon_rows) <= all_rows ? (wait ? late : soon) : NULL;
 }

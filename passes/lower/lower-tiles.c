@@ -1,0 +1,150 @@
+/* lower-tiles.c: what all lowerings of tiles have in common: what they ask before they begin, and the module that they
+ * make: the launches of several steps, those of single steps that remain behind them, or of the groups of a step, and
+ * the inits. */
+#include "passes/lower/lower.h"
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s) {
+  const Family *row = family_row(family);
+  bool threads = strcmp(pass, row->lower[true]) == 0;
+  if (threads != c->target->simt) {
+    diag_error(c->diags, no_loc(), "pass '%s' makes kernels of %s and target %s %s; use %s", pass,
+               threads ? "threads" : "one thread", c->target->name, threads ? "has none" : "runs blocks of threads",
+               row->lower[!threads]);
+    return false;
+  }
+  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) &&
+         (!(threads ? row->tiled : row->streamed) || extents_ready(c, m, pass));
+}
+
+int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = fn(lo, l, s, true, name, steps);
+  if (index >= 0 && lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, fn(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
+  return index;
+}
+
+/* ---- sequences */
+
+/* Adds the kernels for launch `l`, one of several of a step, if it computes few points: those of family naive, which
+ * cover these alone. */
+static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
+                       const Together *group) {
+  int32_t block[MAX_RANK];
+  for (int d = 0; d < MAX_RANK; d++)
+    block[d] = (int32_t)tuning.tile_block[l->m->grid.rank - 1][d];
+  return naive_parts(lo, seq, l, scalars, name, block, steps, group);
+}
+
+/* Have all of the `n` launches with schedules `s` overlapped tiles of threads? */
+static bool all_overlap(const Lowering *lo, int n, const Schedule *s) {
+  bool all = lo->c->target->simt;
+  for (int i = 0; i < n; i++)
+    all = all && !family_row(s[i].family)->streamed;
+  return all;
+}
+
+bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule *s, const Schedule *rest) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  bool parts = n > 1 && all_overlap(lo, n, s);
+  const Const *scalars = parts ? default_scalars(lo->m) : NULL;
+  Together group = {0};
+  for (int i = 0; i < n; i++) {
+    const Schedule *tile = l[i]->thin && family_row(s[i].family)->streamed ? rest : &s[i];
+    const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
+    int steps = i == n - 1 ? l[i]->steps : 0;
+    together_add(&group, seq, l, i);
+    if (!parts || !few_points(lo, seq, l[i], scalars, name, steps, &group)) {
+      if (!fn(lo, seq, l[i], tile, name, steps))
+        return false;
+      group.first = group.last = i;
+    }
+    group.ops = seq->nops;
+    host_swaps(lo, seq, l[i]);
+  }
+  return true;
+}
+
+/* ---- modules */
+
+/* The launches of several steps, or of the whole of one in streamed tiles of threads, the longest first, in `out`; how
+ * many. With fewer levels there may be no halo to compute, so that a field would be written in place, but still one to
+ * load; blocks of pipelines of warps overlap whatever they load. */
+static int long_launches(const PassContext *c, const Module *m, const Schedule *s, int groups,
+                         Launch *out[MOST_TILES]) {
+  bool walked = family_row(s->family)->streamed;
+  if (walked && c->target->simt && groups != 1)
+    return 0;
+  int n = tile_launches(c->target, m, s, out);
+  if (walked && c->target->simt && n == 0)
+    out[n++] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  for (int i = s->family != FAMILY_WARPS; i < n && walked; i++)
+    launch_store_apart(out[i], s->family == FAMILY_WARPS);
+  return n;
+}
+
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose
+ * kernel matters less than its compile time. */
+static Schedule fewest_elements(const Launch *l, Schedule s) {
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    int32_t most = s.elems[d], least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
+    for (s.elems[d] = least; s.elems[d] < most && tile_dim(BLOCKED_TILE(l), &s, d).stored < 1;)
+      s.elems[d]++;
+    s.elems[d] = s.elems[d] < most ? s.elems[d] : most;
+  }
+  return s;
+}
+
+/* The schedule of launch number `i` of those of several steps, `l`, under plan `s`. */
+static Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i) {
+  if (!lo->c->target->simt)
+    return *s;
+  if (s->family == FAMILY_OVERLAP)
+    return i ? fewest_elements(l, *s) : *s;
+  return schedule_between(s, l->n ? l->steps : s->T);
+}
+
+/* The schedules of the `n` launches of a step, the first of which is `step`, behind `tiles` launches of several steps.
+ */
+static const Schedule *step_schedules(const Lowering *lo, const Launch *step, const Schedule *s, int n, int tiles) {
+  bool walked = family_row(s->family)->streamed;
+  if (n > 1 && s->groups)
+    return s->groups;
+  if (walked)
+    return tiles || lo->c->target->simt ? s->rest : s;
+  Schedule *rest = ARENA_NEW(lo->c->arena, Schedule);
+  *rest = tiles ? fewest_elements(step, *s) : *s;
+  rest->tiles = tiles ? TILES_OPEN : s->tiles;
+  return rest;
+}
+
+/* Are there steps that remain behind `tiles` launches of `m`, of several steps or of one? */
+static bool any_remain(const PassContext *c, const Module *m, const Schedule *s, int tiles) {
+  bool whole = family_row(s->family)->streamed && c->target->simt;
+  return !tiles || (!c->sketch && (m->time_tile > 1 || !whole));
+}
+
+Module *lower_tiles(PassContext *c, Module *m, const Schedule *s, const TileFamily *f) {
+  int groups, n, tiles;
+  const Stencil *st = last_level(m, &n);
+  Launch **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
+  tiles = long_launches(c, m, s, groups, tile);
+  for (int i = 0; i < groups && !c->target->simt; i++)
+    launch_copy_back(step[i]);
+  Lowering *lo = lowering_new(c, m, groups, step, tiles, tile);
+  const Schedule *rest = family_row(s->family)->streamed ? s->rest : s;
+  bool made = true;
+  if (!c->sketch)
+    f->inits(lo, rest->block);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles) && made; i++) {
+    Schedule own = long_schedule(lo, tile[i], s, i);
+    made = tiles_seq(lo, f->launch, 1, &tile[i], &own, rest);
+  }
+  if (tiles && f->place)
+    f->place(lo, tile[0], s);
+  if (any_remain(c, m, s, tiles) && made)
+    made = tiles_seq(lo, f->launch, groups, step, step_schedules(lo, groups ? step[0] : NULL, s, groups, tiles), rest);
+  return made ? lowering_finish(lo, s) : NULL;
+}

@@ -1,0 +1,166 @@
+/* passes/tile/mapping.h: the mapping of a launch to a block's threads: its dimensions, the versions of its fields and
+ * where they are kept, and how rows come.
+ *
+ *   mapping.c          what each family fills of it
+ *   stream.c           streamed tiles: lags and versions kept, from the accesses
+ *   stream-partial.c   parts of equations that are evaluated before their row is due
+ *   mapping-size.c     what tiles of a schedule come to, whatever they cost: points, bytes, registers, whether they fit
+ *
+ * Overlapped tiles follow from the launch itself (BLOCKED_TILE); pipelines of warps have more in warps.h.
+ *
+ * Words: a tile that is streamed along dimension 0 makes a row (rank 2) or plane (rank 3) a *step*; a grid of rank 1
+ * makes one step. At each step every instance makes the row that is `lag` rows behind the one that is loaded. A *warp*
+ * is 32 threads beside each other in the last dimension, a *line* its cells there: V cells for each lane. In rank 3 a
+ * thread has E lines of dimension 1 and warps are stacked there. On a target whose warps have 64 threads a line may be
+ * theirs: then the block has 64 threads in the last dimension. In rank 3 lines may be halves or quarters of a warp,
+ * for more lines of fewer cells a block: then what is said of warps here holds for these parts. */
+#ifndef STC_PASSES_MAPPING_H
+#define STC_PASSES_MAPPING_H
+
+#include "passes/launch/launch.h"
+#include "passes/tile/move.h"
+
+/* Lanes that exchange values, if schedule `s` of a grid of rank `rank` says nothing else; lanes of a line of it. */
+enum { STREAM_LANES = WARP_LANES };
+static inline int stream_lanes(const Schedule *s, int rank) { return rank > 1 ? s->block[rank - 1] : STREAM_LANES; }
+
+/* Of `E` lines of a thread, those of version `w` that other threads read. */
+static inline int32_t stream_shared_lines(const KeptVersion *w, int32_t E) {
+  return shared_lines(w->reach_lo, w->reach_hi, E);
+}
+
+/* What an instance evaluates before its row is due, of the equations of its main piece. Indexed by the numbers of the
+ * body's values, in order. */
+typedef struct Partial {
+  int32_t piece, n; /* which piece; how many values its body has */
+  int32_t *phase;   /* so many steps before its row is due the value is computed; of an access: can be read */
+  int32_t *use;     /* the least phase at which it is used, INT32_MAX: it is not */
+  bool *free;       /* it depends on no access and is computed where it is used */
+  bool *kept;       /* it is computed before the phase of its last use: a ring keeps it until then */
+  int32_t most;     /* the largest phase of a value that is kept */
+  int64_t words;    /* 32-bit words that the values kept take for each cell */
+} Partial;
+
+/* The mapping of launch `l`, whatever its schedule. All behind `halo` is of streamed tiles. */
+typedef struct Mapping {
+  const Launch *l;
+  bool streamed;      /* along dimension 0 */
+  bool alone;         /* one thread has the whole tile: what it made is there at once, and nothing is computed early */
+  Extent halo;        /* beyond the tile: on what version 0 of fields is needed, and on what instances compute */
+  int32_t *lag;       /* [instance] */
+  Partial **partial;  /* [instance], NULL: all at its own step */
+  KeptVersion **kept; /* [field][version] */
+  bool *far; /* [instance * nfields + field]: it reads other points of version 0 in global memory, for they may be far
+                from its rows */
+  bool (*wraps)[MAX_RANK]; /* [field]: rows of version 0 are loaded wrapped into the field's region; halo cells need not
+                              be images of points for that */
+  int32_t unroll;          /* steps written out, so that rows need not move: a row's place is its number modulo this */
+  int32_t last;            /* the largest lag of a version that is stored */
+  int32_t *versions;       /* [field]: the last version kept, beside 0 */
+  const struct WarpLevel *level; /* pipelines of warps: a time step, the sizes of a tile (warps.h); else NULL */
+  const struct WarpShape *shape;
+} Mapping;
+
+/* ---------------------------------------------------------------- mapping.c */
+
+/* The mapping of launch `l` as schedule `s` has it on target `t`, in the arena of its module; NULL, and *why: there is
+ * none. */
+const Mapping *mapping_of(const TargetInfo *t, const Launch *l, const Schedule *s, const char **why);
+/* The mapping of launch `l` to overlapped tiles. */
+#define BLOCKED_TILE(launch) (&(const Mapping){.l = (launch), .halo = (launch)->hull})
+
+/* ---------------------------------------------------------------- stream.c */
+
+/* The mapping of launch `l` to streamed tiles, in the arena of its module. */
+Mapping *stream_new(const Launch *l);
+/* The same as the mapping of schedule `s` has it. */
+Mapping *stream_for(const Launch *l, const Schedule *s);
+/* The same for a tile that one thread streams. */
+Mapping *stream_alone(const Launch *l);
+/* Steps that are written out at least: as many as the longest window keeps rows, and more than the lines for other
+ * warps live. */
+int32_t stream_least_written(const Mapping *s);
+/* 32-bit words of registers that its windows take for each cell of a line. */
+int64_t stream_words(const Mapping *s);
+/* Instructions that all instances of `l` take for a point, about. */
+int64_t stream_code(const Launch *l);
+
+/* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a
+ * multiple or a divisor of `unroll`. */
+int32_t stream_slots(const Mapping *s, int32_t ahead);
+
+/* How rows of `field` come to the tile, by loads that run `ahead` steps ahead, `width` cells at once. keeps: rows of
+ * which each reader takes its own stay in the ring, if there is one. */
+Move stream_move(const Mapping *s, int field, int32_t ahead, int width, bool keeps);
+
+/* What instance `i` reads for an access to `field` at `off` under `rules`: the window, NULL if it is nothing or comes
+ * from global memory. */
+KeptVersion *stream_window(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules);
+/* Does it come from global memory then? */
+bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules);
+
+/* ---------------------------------------------------------------- stream-partial.c */
+
+/* What instance `i` of `s`, whose lag and windows read are known, should evaluate early; NULL if keeping rows is as
+ * good. */
+Partial *partial_new(const Mapping *s, int i);
+
+/* ---------------------------------------------------------------- mapping-size.c */
+
+/* How a dimension of the grid is mapped: to a block's threads, of which each has some cells of it; to the lanes of a
+ * warp, each of which has some cells beside each other; it is streamed. */
+typedef enum DimKind { DIM_BLOCKED, DIM_LANES, DIM_STREAMED } DimKind;
+
+/* A dimension of a tile: cells that it computes (streamed: rows that it loads), points that it stores (<= 0: none), of
+ * the others those before and behind, a halo in whole lanes; overhang: points that the first and the last tile store
+ * beside, where tiles are fitted to the grid. */
+typedef struct TileDim {
+  DimKind kind;
+  int64_t cells, stored, below, above, overhang;
+} TileDim;
+
+/* Dimension `d` of tiles of schedule `s`. */
+TileDim tile_dim(const Mapping *p, const Schedule *s, int d);
+/* Tiles beside each other in dimension `d` of a grid that has `size` points there. */
+int64_t tile_count(const Mapping *p, const Schedule *s, int d, int64_t size);
+/* Has the tile points to store in all dimensions? */
+bool tile_has_points(const Mapping *p, const Schedule *s);
+/* Points computed for each point stored, in dimension `d` (large if there are none to store), and in all. */
+double tile_redundancy_in(const Mapping *p, const Schedule *s, int d);
+double tile_redundancy(const Mapping *p, const Schedule *s);
+/* Bytes of shared memory that a block takes; without threads, of the cache. */
+int64_t tile_bytes(const TargetInfo *t, const Mapping *p, const Schedule *s);
+/* Has the tile points to store, and do the versions kept fit a block of target `t`? */
+bool tile_fits(const TargetInfo *t, const Mapping *p, const Schedule *s);
+/* May streamed tiles be fitted to the grid in any dimension? */
+bool stream_can_fit(const Mapping *p);
+/* Fitted if that makes tiles of `s` fewer on a grid of extents `size` (0: not known), else open. */
+KnobWord stream_tiles_kind(const Mapping *p, const Schedule *s, const int64_t *size);
+
+/* Do direct versions come in by rings, kept there until the last reader has taken them? Where copies run ahead, and
+ * such rings leave room in the shared memory of target `t` for two blocks of `s`. */
+bool stream_keeps_ring(const TargetInfo *t, const Mapping *p, const Schedule *s);
+/* Words of a thread's registers that versions kept take; instructions of all steps written out, about. */
+int64_t stream_thread_words(const Mapping *p, const Schedule *s);
+int64_t stream_thread_code(const Mapping *p, const Schedule *s);
+/* Words that versions may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
+ * many threads shares, each scheduler's warps those of it. */
+int64_t stream_good_words(const Schedule *s, int rank);
+/* Is it by so few warps that planes are streamed by `s`, with many cells each, that streams are slow to begin? */
+bool stream_begins_slowly(const Mapping *p, const Schedule *s);
+/* Are the steps of `s` written out few enough instructions that they come fast enough? */
+bool stream_code_is_short(const Mapping *p, const Schedule *s);
+/* Are there registers for the versions kept and, in rank 3, where threads have few, for what a long equation needs
+ * beside them; and is the code not too long? */
+bool stream_is_comfortable(const Mapping *p, const Schedule *s);
+
+/* Of tiles that one thread streams: lines that are computed together, the rows of a step in rank 2, lines of dimension
+ * 1 in rank 3; rows that every instance makes at a step. */
+int32_t walk_lines(const Launch *l);
+int32_t walk_rows(const Launch *l);
+/* Cells of an array's row before the first one computed, which whole vectors may read; of the row of an array of a tile
+ * that stores `width` points in the last dimension, pads and halo included. */
+int32_t walk_pad(const Launch *l);
+int32_t walk_row(const Launch *l, int64_t width);
+
+#endif
