@@ -273,13 +273,16 @@ static LLVMValueRef floor_mod(Emit *e, LLVMValueRef t, LLVMValueRef period) {
   return LLVMBuildSub(b, r, LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGE, r, period, ""), period, zero, ""), "");
 }
 
-/* The period of wrapping (the extent) or mirroring (twice the extent less two) about [lo, hi], at least 1. */
+/* The period of wrapping (the extent) or mirroring (twice the extent less two, and one for each end that is mirrored
+ * about half a point beyond it) about [lo, hi], at least 1. */
 static LLVMValueRef map_period(Emit *e, Opcode code, LLVMValueRef lo, LLVMValueRef hi) {
   LLVMValueRef length = emit_int(e, &e->entry, LLVMSub, hi, lo);
-  if (code == OP_MIRROR)
+  Reflects by = map_reflects(code);
+  int more = code == OP_WRAP ? 1 : by.half[0] + by.half[1];
+  if (code != OP_WRAP)
     length = emit_int(e, &e->entry, LLVMMul, length, emit_i64(e, 2));
-  else
-    length = emit_int(e, &e->entry, LLVMAdd, length, emit_i64(e, 1));
+  if (more)
+    length = emit_int(e, &e->entry, LLVMAdd, length, emit_i64(e, more));
   return int_extreme(e, &e->entry, KEY_MAX, length, emit_i64(e, 1));
 }
 
@@ -289,7 +292,24 @@ static LLVMValueRef map_distance(Emit *e, Opcode code, LLVMValueRef t, LLVMValue
   if (code == OP_WRAP)
     return r;
   LLVMValueRef back = LLVMBuildSub(e->here.b, period, r, "");
+  if (map_reflects(code).half[0])
+    back = LLVMBuildSub(e->here.b, back, emit_i64(e, 1), "");
   return emit_intrinsic(e, e->here.b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){r, back});
+}
+
+/* The coordinate `x` reflected beyond one end of [lo, hi] and clamped beyond the other: its distance from the former
+ * end, without sign, is at most that of the other one. */
+static LLVMValueRef reflect_once(Emit *e, Opcode code, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
+  Reflects by = map_reflects(code);
+  int end = by.end[1];
+  LLVMValueRef zero = emit_i64(e, 0), length = emit_int(e, &e->entry, LLVMSub, hi, lo);
+  length = int_extreme(e, &e->entry, KEY_MAX, length, zero);
+  LLVMValueRef last = end ? emit_int(e, &e->entry, LLVMAdd, lo, length) : lo;
+  LLVMValueRef t = end ? LLVMBuildSub(e->here.b, last, x, "") : LLVMBuildSub(e->here.b, x, lo, "");
+  LLVMValueRef back = by.half[end] ? LLVMBuildNot(e->here.b, t, "") : LLVMBuildNeg(e->here.b, t, "");
+  LLVMValueRef r = LLVMBuildSelect(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, t, zero, ""), back, t, "");
+  r = emit_intrinsic(e, e->here.b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){r, length});
+  return end ? LLVMBuildSub(e->here.b, last, r, "") : LLVMBuildAdd(e->here.b, lo, r, "");
 }
 
 LLVMValueRef emit_map_last(Emit *e, const Op *op) {
@@ -319,8 +339,11 @@ LLVMValueRef emit_map(Emit *e, const Op *op) {
   if (clamps && (v = emit_brought_row(e, op, lo, hi)))
     return v;
   LLVMValueRef wide = emit_int(e, &e->here, LLVMAdd, emit_int_cast(e, &e->here, x, e->i64), emit_i64(e, op->off[0]));
+  Reflects by = map_reflects(op->code);
   if (clamps)
     v = emit_clamp(e, &e->here, wide, lo, hi);
+  else if (by.end[0] != by.end[1])
+    v = reflect_once(e, op->code, wide, lo, hi);
   else {
     LLVMValueRef period = map_period(e, op->code, lo, hi);
     LLVMValueRef t = map_distance(e, op->code, emit_int(e, &e->here, LLVMSub, wide, lo), period);

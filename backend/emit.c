@@ -339,6 +339,13 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_SELECT: return emit_select(e, op);
   case OP_CLAMP:
   case OP_MIRROR:
+  case OP_HALF:
+  case OP_CLAMP_MIRROR:
+  case OP_CLAMP_HALF:
+  case OP_MIRROR_CLAMP:
+  case OP_MIRROR_HALF:
+  case OP_HALF_CLAMP:
+  case OP_HALF_MIRROR:
   case OP_WRAP:
   case OP_GUARD: return emit_map(e, op);
   case OP_LOAD: return emit_load(e, op);

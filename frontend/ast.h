@@ -262,14 +262,23 @@ typedef struct MemberDecl {
   const TypeExpr *type;
 } MemberDecl;
 
+/* What is beyond one side of a field: `value` is the constant, or of what is odd the number that it is about, NULL: it
+ * has none. */
+typedef struct SideDecl {
+  OutsideRule rule;
+  bool odd;
+  Expr *value;
+  Loc loc;
+} SideDecl;
+
 /* A declaration; one of each name. */
 typedef struct Decl {
   DeclKind kind;
   Loc loc; /* of the name */
   const char *name;
   const TypeExpr *type; /* NULL: not given */
-  Expr *value; /* param, const, let, op, fn: value; grid: steps; table, array: extent; field: constant of outside;
-                  reduce, until: what is reduced; probe, inject: the value */
+  Expr *value; /* param, const, let, op, fn: value; grid: steps; table, array: extent; reduce, until: what is reduced;
+                  probe, inject: the value */
   RegionExpr *region; /* grid, region, field (NULL: the grid), reduce, until; probe, inject: where the points are */
   Name on;            /* field, reduce, until, probe, inject: region by name */
   int32_t nnames;
@@ -279,8 +288,9 @@ typedef struct Decl {
   int32_t nmembers;
   MemberDecl *members; /* struct; fn: parameters */
   int32_t nstmts;
-  Stmt *stmts; /* fn: what comes before the value */
-  OutsideRule outside;
+  Stmt *stmts;    /* fn: what comes before the value */
+  int32_t nsides; /* field: 0 without outside; 1: for all sides; else two for each dimension, in order */
+  SideDecl *sides;
   bool input, temp;
   Expr *history;       /* field: number of older levels, NULL if not given */
   Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */

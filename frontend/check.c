@@ -265,10 +265,10 @@ static bool field_box(Checker *c, const Decl *d, Box *out) {
   return named;
 }
 
-/* The constant beyond the edges of field `d` as one of the scalar type `t` of the field, or of its component called
- * `path`. False after reporting. */
-static bool outside_scalar(Checker *c, const Decl *d, Type t, const char *path, Const *out) {
-  Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
+/* The constant `value` beyond an edge of field `d` as one of the scalar type `t` of the field, or of its component
+ * called `path`. False after reporting. */
+static bool outside_scalar(Checker *c, const Decl *d, const Expr *value, Type t, const char *path, Const *out) {
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "the value outside a field");
   e = check_coerce(c, e, t, arena_printf(c->arena, "%s '%s%s'", *path ? "component" : "field", d->name, path));
   if (e->kind != EXPR_BAD && fold_const(c, e, out))
     return true;
@@ -287,14 +287,15 @@ static bool suits(const Checker *c, Type t, const Const *of, double x, int *whic
   return true;
 }
 
-/* The constant beyond the edges of field `d` of composite type `t`, an f64 that suits each component: that nearest to
- * the constant as written, or, as the literal is rounded to each component once, one beside it. False after reporting.
+/* The constant `value` beyond an edge of field `d` of composite type `t`, an f64 that suits each component: that
+ * nearest to the constant as written, or, as the literal is rounded to each component once, one beside it. False after
+ * reporting.
  */
-static bool outside_parts(Checker *c, const Decl *d, Type t, Const *out) {
+static bool outside_parts(Checker *c, const Decl *d, const Expr *value, Type t, Const *out) {
   int n = type_components(c->m, t), which, other;
   Const *of = ARENA_ARRAY(c->arena, Const, n);
   for (int i = 0; i < n; i++)
-    if (!outside_scalar(c, d, type_component(c->m, t, i), type_component_path(c->m, t, i), &of[i]))
+    if (!outside_scalar(c, d, value, type_component(c->m, t, i), type_component_path(c->m, t, i), &of[i]))
       return false;
   if (suits(c, t, of, out->f, &which))
     return true;
@@ -305,46 +306,120 @@ static bool outside_parts(Checker *c, const Decl *d, Type t, Const *out) {
       return true;
     }
   if (type_is_int(type_component(c->m, t, which)))
-    check_error(c, NULL, d->value->loc,
+    check_error(c, NULL, value->loc,
                 "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly",
                 d->name, type_component_path(c->m, t, which));
   else
-    check_error(c, NULL, d->value->loc,
+    check_error(c, NULL, value->loc,
                 "no f64 becomes this value, rounded once, in every component of '%s'; write it with fewer digits",
                 d->name);
   return false;
 }
 
-/* The constant beyond the edges of field `d` of type `t`, if its rule is one. False after reporting. */
-static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
-  if (d->outside != OUTSIDE_CONST)
-    return true;
+/* The constant `value` beyond an edge of field `d` of type `t`. False after reporting. */
+static bool outside_value(Checker *c, const Decl *d, const Expr *value, Type t, Const *out) {
   if (type_is_scalar(t))
-    return outside_scalar(c, d, t, "", out);
-  Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
+    return outside_scalar(c, d, value, t, "", out);
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "the value outside a field");
   Type own = type_is_literal(e->type) ? TY_F64 : e->type;
-  if (type_is_scalar(own) && !outside_scalar(c, d, own, "", out))
+  if (type_is_scalar(own) && !outside_scalar(c, d, value, own, "", out))
     return false;
   *out = type_is_scalar(own) ? const_convert(*out, own, TY_F64) : *out;
-  return outside_parts(c, d, t, out);
+  return outside_parts(c, d, value, t, out);
 }
 
-/* Does a name that is no constant's stand where field `d` says what is beyond its edges? Reports that. */
-static bool is_no_rule(Checker *c, const Decl *d) {
-  if (d->outside != OUTSIDE_CONST || d->value->kind != EXPR_NAME || symbols_find(&c->syms, d->value->name) ||
-      is_reserved(d->value->name))
+/* Does a name that is no constant's stand at side `s` of a field, where a rule or a constant is meant? Reports that. */
+static bool is_no_rule(Checker *c, const SideDecl *s) {
+  if (s->rule != OUTSIDE_CONST || s->value->kind != EXPR_NAME || symbols_find(&c->syms, s->value->name) ||
+      is_reserved(s->value->name))
     return false;
-  check_error(c, NULL, d->value->loc,
+  check_error(c, NULL, s->value->loc,
               "'%.60s' is no rule for what is beyond the edges; there are %s, or it is a constant, such as 0",
-              d->value->name, outside_words(c->arena, " and "));
+              s->value->name, outside_words(c->arena, " and "));
+  return true;
+}
+
+/* Has each number in a value of type `t` of field `d` a sign, so that it may be odd about an edge? Else reports that.
+ */
+static bool has_sign(Checker *c, const Decl *d, const SideDecl *s, Type t) {
+  for (int i = 0; i < type_components(c->m, t); i++) {
+    Type of = type_component(c->m, t, i);
+    if (of != TY_BOOL && !type_is_unsigned(of))
+      continue;
+    check_error(c, NULL, s->loc, "'%s%s' is %s, which has no sign, and cannot be odd: leave out 'odd'", d->name,
+                type_component_path(c->m, t, i), type_name(of));
+    return false;
+  }
+  return true;
+}
+
+/* The number that side `from` of field `d` of type `t` is odd about, into `s`: a constant, or what params make at
+ * launch. `name`: of the side, for a hidden scalar. */
+static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, const char *name, Side *s) {
+  const Type as = type_is_scalar(t) ? t : TY_F64;
+  Expr *e = check_in(c, from->value, NULL, ALLOW_SCALAR, "what a field is odd about");
+  if (e->kind != EXPR_BAD && !type_is_literal(e->type) && (!type_is_scalar(e->type) || e->type == TY_BOOL))
+    e = check_error(c, NULL, e->loc, "what a field is odd about must be a number, but this is %s; write a number",
+                    check_type_words(c, e->type));
+  e = check_coerce(c, e, as, arena_printf(c->arena, "field '%s'", d->name));
+  if (e->kind == EXPR_BAD)
+    return false;
+  s->is_about = true;
+  if (!fold_const(c, e, &s->value)) {
+    s->value = (Const){0};
+    s->about = 1 + check_hidden_scalar(c, name, e)->index;
+  }
+  return true;
+}
+
+/* What side `from` of field `d` of type `t` says, into `s`; see odd_about. False after reporting. */
+static bool check_side(Checker *c, const Decl *d, const SideDecl *from, Type t, const char *name, Side *s) {
+  *s = (Side){.rule = from->rule, .odd = from->odd};
+  if (is_no_rule(c, from) || (s->odd && !has_sign(c, d, from, t)))
+    return false;
+  if (s->rule == OUTSIDE_CONST)
+    return outside_value(c, d, from->value, t, &s->value);
+  return !from->value || odd_about(c, d, from, t, name, s);
+}
+
+/* What is beyond the edges of field `d`, into `f`. False after reporting. */
+static bool check_outside(Checker *c, const Decl *d, Field *f) {
+  static const char *const ends[] = {"lower", "upper"};
+  int rank = c->m->grid.rank;
+  Side *sides = ARENA_ARRAY(c->arena, Side, 2 * MAX_RANK);
+  if (d->nsides > 1 && d->nsides != 2 * rank) {
+    check_error(c, NULL, d->sides[0].loc,
+                "field '%s' has rules for %d dimension%s, but the grid has %d; give it one for each", d->name,
+                d->nsides / 2, d->nsides == 2 ? "" : "s", rank);
+    return false;
+  }
+  for (int i = 0; i < 2 * rank && d->nsides; i++) {
+    const SideDecl *from = &d->sides[d->nsides == 1 ? 0 : i];
+    const char *name = arena_printf(c->arena, "%s.about.%d.%s", d->name, i / 2, ends[i % 2]);
+    bool same =
+        i && (d->nsides == 1 || (i % 2 && from->loc.line == from[-1].loc.line && from->loc.col == from[-1].loc.col));
+    if (same)
+      sides[i] = sides[i - 1];
+    else if (!check_side(c, d, from, f->type, name, &sides[i]))
+      return false;
+    if (i % 2 && (sides[i].rule == OUTSIDE_PERIODIC) != (sides[i - 1].rule == OUTSIDE_PERIODIC)) {
+      check_error(c, NULL, from->loc,
+                  "dimension %d of '%s' is periodic on one side alone; what is periodic goes on from one end to the "
+                  "other: make both sides periodic, or none",
+                  i / 2, d->name);
+      return false;
+    }
+  }
+  if (d->nsides)
+    outside_set_sides(f, rank, sides);
   return true;
 }
 
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
-  Field f = {.name = d->name, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
+  Field f = {.name = d->name, .input = d->input, .temp = d->temp, .loc = d->loc};
   bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) &&
-            !is_no_rule(c, d) && outside_value(c, d, f.type, &f.outside_value);
+            check_outside(c, d, &f);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;

@@ -265,7 +265,7 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
  * say how long the way over the seam is. */
 static void stay_off_seam(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++)
-    if (c->uneven[side / 2])
+    if (c->uneven[side / 2] && c->m->fields[f->index].outside[side / 2] == OUTSIDE_PERIODIC)
       bound_side(c, loc, f, off, side, true, env);
 }
 
@@ -287,6 +287,32 @@ static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off
       add_check(c, loc, r, c->region, NULL, message);
     else
       check_error(c, env, loc, "%s; give it some, or a constant outside", message);
+  }
+}
+
+/* An access to `f` at `off` that leaves f's region across an edge where signs change comes back into it at once, by its
+ * bounds or by a launch check. */
+static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
+  const Field *field = &c->m->fields[f->index];
+  for (int i = 0; i < 2 * c->region->rank && has_points(c->region) >= 0; i++) {
+    int d = i / 2, half = field->sides[i].rule == OUTSIDE_HALF;
+    Affine inside = room(c, c->region, off[d], &f->box, d, i % 2);
+    if (!outside_once(field, d, i % 2) || (!inside.n && inside.c >= 0))
+      continue;
+    /* beyond by -inside; brought back to as far from this edge, or one point less far */
+    Affine extent = affine_sub(c->arena, f->box.hi[d], f->box.lo[d]);
+    Affine r = affine_add_const(affine_add(c->arena, extent, inside), half);
+    if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
+      continue;
+    const char *message = arena_printf(
+        c->arena,
+        "the access %s from region %s goes further beyond the %s end of dimension %d of '%s' than that has points to "
+        "mirror; make its region larger",
+        access_text(c, f->name, off), box_text(c, c->region), i % 2 ? "upper" : "lower", d, f->name);
+    if (r.n)
+      add_check(c, loc, r, c->region, NULL, message);
+    else
+      check_error(c, env, loc, "%s", message);
   }
 }
 
@@ -469,8 +495,8 @@ static Cover *cover_of(Checker *c, int field) {
 /* The points of f's region that an access at `off` from c->region can read, f's outside rule applied, or a few more. */
 static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
   Box need = *c->region;
-  OutsideRule rule = c->m->fields[f->index].outside;
   for (int d = 0; d < need.rank; d++) {
+    OutsideRule rule = c->m->fields[f->index].outside[d];
     int64_t lo, hi;
     need.lo[d] = affine_add_const(need.lo[d], off[d]);
     need.hi[d] = affine_add_const(need.hi[d], off[d]);
@@ -500,7 +526,7 @@ static Box moved(const Checker *c, const int64_t *off) {
 /* Where coordinate `x` of dimension d comes to about the region of `f`, which has points, into *x. False if it is not
  * known. */
 static bool brought_in(const Checker *c, const Symbol *f, int d, Affine *x) {
-  OutsideRule rule = c->m->fields[f->index].outside;
+  OutsideRule rule = c->m->fields[f->index].outside[d];
   int64_t below, above;
   bool low = affine_diff(*x, f->box.lo[d], &below), high = affine_diff(f->box.hi[d], *x, &above);
   bool edge = (low && below == 0) || (high && above == 0);
@@ -573,7 +599,7 @@ static const char *cover_text(Checker *c, const Cover *k) {
 /* The read of `covered` is of values written before if a comparison or two of its bounds says so: adds them as launch
  * checks. One region only holds what lies within its bounds; several, and outside rules, take a check of their own. */
 static void check_covered(Checker *c, Loc loc, const Covered *covered, const char *message) {
-  if (covered->n > 1 || covered->rule != OUTSIDE_NONE) {
+  if (covered->n > 1 || covered->rule[0] != OUTSIDE_NONE) {
     Check k = {.value = affine_const(0), .covered = covered, .message = message, .loc = loc};
     k.unless_empty[0] = guard(c, c->region);
     ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
@@ -605,8 +631,9 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
     return;
   }
   Covered *covered = ARENA_NEW(c->arena, Covered);
-  *covered = (Covered){moved(c, off), f->box, c->m->fields[f->index].outside, k->written,
-                       ARENA_ARRAY(c->arena, Box, k->written)};
+  *covered =
+      (Covered){.need = moved(c, off), .within = f->box, .n = k->written, .by = ARENA_ARRAY(c->arena, Box, k->written)};
+  memcpy(covered->rule, c->m->fields[f->index].outside, sizeof covered->rule);
   memcpy(covered->by, k->box, (size_t)k->written * sizeof *k->box);
   const char *read = access_text(c, f->name, off);
   if (k->full)
@@ -638,11 +665,13 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
     f->warned = true;
     diag_warning(c->d, loc, "this init reads its own target '%s', which no init before it has set", f->name);
   }
-  if (field->outside == OUTSIDE_NONE)
+  if (!outside_any(field))
     stay_inside(c, loc, f, off, env);
-  else if (field->outside != OUTSIDE_CONST)
+  else if (!outside_uniform(field, c->region->rank) || field->outside[0] != OUTSIDE_CONST)
     need_points(c, loc, f, off, env);
-  if (field->outside == OUTSIDE_PERIODIC)
+  if (field->sides)
+    reflect_once(c, loc, f, off, env);
+  if (outside_has(field, OUTSIDE_PERIODIC))
     stay_off_seam(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);

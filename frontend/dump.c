@@ -139,10 +139,13 @@ static void declarations(Dump *d) {
     named(d, "field", f->name, f->type);
     str_add(&d->s, " on ");
     box_print(&d->s, m, &f->box);
-    if (f->outside != OUTSIDE_NONE)
-      str_addf(&d->s, " outside %s", f->outside == OUTSIDE_CONST ? "" : outside_name(f->outside));
-    if (f->outside == OUTSIDE_CONST)
+    if (outside_any(f) && outside_uniform(f, m->grid.rank) && f->outside[0] == OUTSIDE_CONST) {
+      str_add(&d->s, " outside ");
       const_print(&d->s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
+    } else if (outside_any(f)) {
+      str_add(&d->s, " outside ");
+      outside_print(&d->s, m, f);
+    }
     str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");
     if (f->history)
       str_addf(&d->s, " history %d", (int)f->history);

@@ -117,11 +117,14 @@ static bool is_half(const Token *t) {
          is_word(t[-2].kind == TOK_MINUS ? &t[-3] : &t[-2], "at");
 }
 
+/* Is it the `about` of `odd about`? */
+static bool is_about(const Token *t) { return is_word(t, "about") && is_word(&t[-1], "odd"); }
+
 /* Words behind which an operand begins, so that a minus there is a sign and a brace opens values. */
 static bool precedes_operand(const Token *t) {
   static const char *const words[] = {"then", "else", "if", "return", "in", "outside", "over", NULL};
   return is_operator(t->kind) || t->kind == TOK_NOT || t->kind == TOK_BIT_NOT || t->kind == TOK_LPAREN ||
-         t->kind == TOK_LBRACKET || t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t);
+         t->kind == TOK_LBRACKET || t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t) || is_about(t);
 }
 
 /* The token at `t`, an opening bracket: has it ".." between it and its closing one, at its own depth? */
@@ -143,7 +146,7 @@ static bool holds_range(const Token *t) {
 /* The frame that opening mark `t` begins within frame `about`; `before` is the token before it (NULL: none), which, if
  * it is `else`, stands behind a block where `after_block` says so. */
 static Frame frame_of(const Token *t, const Token *before, Frame about, bool after_block) {
-  static const char *const places[] = {"on", "over", "at", "in", NULL};
+  static const char *const places[] = {"on", "over", "at", "in", "outside", NULL};
   if (t->kind == TOK_LPAREN)
     return FRAME_PAREN;
   if (t->kind == TOK_LBRACE) {
@@ -237,7 +240,7 @@ static bool blank_before_opening(const Item *a, const Item *b) {
   if (b->t->kind == TOK_LBRACE)
     return !(k == TOK_LBRACE && a->opens_values) && k != TOK_LPAREN && k != TOK_LBRACKET;
   if (k == TOK_NAME)
-    return is_one_of(a->t, words) || is_spacing(a->t);
+    return is_one_of(a->t, words) || is_spacing(a->t) || is_about(a->t);
   return k != TOK_RPAREN && k != TOK_RBRACKET && k != TOK_INT && !(k == TOK_RBRACE && a->opens_values);
 }
 

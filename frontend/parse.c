@@ -295,21 +295,50 @@ static bool region(Parse *p) {
   return parse_end(p, false);
 }
 
-/* outside RULE, after the word. */
-static bool outside(Parse *p, Decl *d) {
-  for (int i = 0; outside_word(i); i++) {
-    if (parse_is_word(p, outside_word(i))) {
-      d->outside = outside_find(outside_word(i));
-      p->t++;
-      return true;
-    }
-  }
-  if (parse_is(p, TOK_SEMI)) {
-    parse_error(p, arena_printf(p->arena, "%s or a constant after 'outside'", outside_words(p->arena, ", ")));
+/* Takes the next token if it is `word`. */
+static bool accept_word(Parse *p, const char *word) {
+  bool is = parse_is_word(p, word);
+  p->t += is;
+  return is;
+}
+
+/* What is beyond one side, or all of them; `after` is what stands before it. */
+static bool side(Parse *p, SideDecl *s, const char *after) {
+  *s = (SideDecl){.rule = OUTSIDE_CONST, .loc = p->t->loc};
+  for (int i = 0; outside_word(i) && s->rule == OUTSIDE_CONST; i++)
+    if (accept_word(p, outside_word(i)))
+      s->rule = outside_find(outside_word(i));
+  if (parse_is(p, TOK_SEMI) && s->rule == OUTSIDE_CONST) {
+    parse_error(p, arena_printf(p->arena, "%s or a constant after %s", outside_words(p->arena, ", "), after));
     return false;
   }
-  d->outside = OUTSIDE_CONST;
-  return (d->value = parse_expr(p)) != NULL;
+  if (s->rule == OUTSIDE_CONST)
+    return (s->value = parse_expr(p)) != NULL;
+  if (s->rule != OUTSIDE_MIRROR)
+    return true;
+  s->rule = accept_word(p, "half") ? OUTSIDE_HALF : OUTSIDE_MIRROR;
+  s->odd = accept_word(p, "odd");
+  return !s->odd || !accept_word(p, "about") || (s->value = parse_expr(p)) != NULL;
+}
+
+/* outside RULE, or [RULE .. RULE, ...], after the word. */
+static bool outside(Parse *p, Decl *d) {
+  SideDecl s;
+  if (!parse_accept(p, TOK_LBRACKET)) {
+    if (!side(p, &s, "'outside'"))
+      return false;
+    ARENA_PUSH(p->arena, d->sides, d->nsides, s);
+    return true;
+  }
+  do {
+    if (!side(p, &s, "'['"))
+      return false;
+    ARENA_PUSH(p->arena, d->sides, d->nsides, s);
+    if (parse_accept(p, TOK_DOTS) && !side(p, &s, "'..'"))
+      return false;
+    ARENA_PUSH(p->arena, d->sides, d->nsides, s);
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RBRACKET, "']' after the rules of all dimensions");
 }
 
 /* A grid or region, after the `word` on or over. */
@@ -331,7 +360,7 @@ static bool attribute(Parse *p, Decl *d) {
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
        is_temp = !strcmp(t->text, "temp");
   bool is_history = !strcmp(t->text, "history");
-  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) ||
+  if ((is_on && (d->region || d->on.s)) || (is_outside && d->nsides) || (is_input && d->input) ||
       (is_temp && d->temp) || (is_history && d->history)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;

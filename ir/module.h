@@ -71,13 +71,24 @@ typedef struct Extent {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Extent;
 
-/* What an access gives beyond the edges of a field's region: the rows of outside.def. */
+/* What an access gives beyond the two edges of a field's region in one dimension: the rows of outside.def. */
 typedef enum OutsideRule {
 #define OUTSIDE(id, ...) OUTSIDE_##id,
 #include "ir/outside.def"
 #undef OUTSIDE
   OUTSIDE_RULES
 } OutsideRule;
+
+/* What an access gives beyond one edge, the lower or the upper one of a dimension: `rule`, one that both edges may
+ * have. odd, of a mirror: the value there with its sign changed, or if it is odd about a number, twice that less the
+ * value. about: number + 1 of the scalar that is that number, 0: `value` is it, as it is the constant of CONST. Values
+ * are of the field's type; of a composite: f64. Each component takes them, and scalars, converted to its type. */
+typedef struct Side {
+  OutsideRule rule;
+  bool odd, is_about;
+  int32_t about;
+  Const value;
+} Side;
 
 /* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and
  * after every so many steps. */
@@ -90,16 +101,23 @@ enum { ROW_REST = 16 };
 
 /* A field: an array over `box`, C order, last dimension contiguous, dense but for what `pitch` says.
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
- * beyond. A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds
- * what the field was at the start of the k-th step before the running one (between steps: k steps ago). They are called
- * "A@1" and so on. Only inits have them as targets: after each step the levels rotate by themselves, until pass
- * history makes that explicit: then stencils have pasts as targets. A temp field may be past K + 1. */
+ * beyond. sides (NULL: that is all): it gives what these say, 2 * d and 2 * d + 1 for the lower and the upper edge of
+ * dimension d: of dimensions where it is beyond constants the first one's; else the value of the point to which the
+ * rules lead, each edge's in turn until the point is in the region, as odd edges change it, of the last dimension
+ * first. `outside` then says where they lead (outside_between). apart: accesses give no more than that, and stencils
+ * make the rest of it (pass sides). A field with history K has K further fields of the same type, box and rule, its
+ * past 1 .. K: past k holds what the field was at the start of the k-th step before the running one (between steps: k
+ * steps ago). They are called "A@1" and so on. Only inits have them as targets: after each step the levels move on by
+ * themselves, until pass history makes that explicit: then stencils have pasts as targets. A temp field may be past K
+ * + 1. */
 typedef struct Field {
   const char *name;
   Type type; /* composite only before pass scalarize */
   Box box;
-  OutsideRule outside;
+  OutsideRule outside[MAX_RANK];
   Const outside_value; /* of `type`; of a composite: an f64 that each component takes, converted to its type */
+  const Side *sides;
+  bool apart;
   bool input, temp;
   bool derived;          /* filled by the launcher from a list of points (PointList.field); hidden from users; input */
   int32_t series, level; /* series > 0: what probe number series - 1 sees after step `level` of a time tile; has no
@@ -174,12 +192,12 @@ typedef struct Stencil {
 } Stencil;
 
 /* The points of the box `need`, mapped into `within` by its outside rule (which leaves them out if it is a constant,
- * and does nothing if there is none), all lie in one or another of the `n` boxes at `by`. Text form: covered [1 .. N]
- * outside periodic in [0 .. N - 1] by [0 .. 3] [4 .. N - 1] */
+ * and does nothing if there is none), dimension by dimension, all lie in one or another of the `n` boxes at `by`. Text
+ * form: covered [1 .. N] outside periodic in [0 .. N - 1] by [0 .. 3] [4 .. N - 1] */
 enum { MAX_COVERED = 256 };
 typedef struct Covered {
   Box need, within;
-  OutsideRule rule;
+  OutsideRule rule[MAX_RANK];
   int32_t n;
   Box *by;
 } Covered;
@@ -451,15 +469,36 @@ typedef struct Module {
 
 /* ---------------------------------------------------------------- outside rules: outside.c */
 
-/* The name of a rule; the rule of that name, OUTSIDE_NONE: there is none. */
+/* The name of a rule, "mirror half .. clamp"; the rule of that name, OUTSIDE_NONE: there is none. */
 const char *outside_name(OutsideRule r);
 OutsideRule outside_find(const char *name);
+/* The rule that is `low` below the lower edge and `high` above the upper one, each clamp, mirror or mirror half. */
+OutsideRule outside_pair(OutsideRule low, OutsideRule high);
+/* The rule below the lower edge (end 0) or above the upper one (1). */
+OutsideRule outside_end(OutsideRule r, int end);
 /* Rule number `i` of those that a field can name, which are all but a constant: its word, NULL: there are fewer. All of
  * them with `last` in front of the last one, "clamp, mirror and periodic". */
 const char *outside_word(int i);
 const char *outside_words(Arena *a, const char *last);
 /* The op that brings a coordinate into the region; OP_COUNT: there is none. */
 Opcode outside_map(OutsideRule r);
+/* Gives field `f` of rank `rank` one rule in all dimensions; the rules at `sides`, two a dimension, which stay: as
+ * rules of whole dimensions, if they come to that. */
+void outside_set(Field *f, OutsideRule rule);
+void outside_set_sides(Field *f, int rank, const Side *sides);
+/* Where accesses that leave a region of whose two sides these are the rules lead. */
+OutsideRule outside_between(const Side *low, const Side *high);
+/* Are these one rule, of values of type `t`? Are they two that give the same for fields of one type? */
+bool side_same(const Side *x, const Side *y, Type t);
+bool outside_same(const Field *f, const Field *g);
+/* Has the field a rule? One rule and one constant for all of its `rank` dimensions? */
+bool outside_any(const Field *f);
+bool outside_uniform(const Field *f, int rank);
+/* Is `rule` that of one of its dimensions? */
+bool outside_has(const Field *f, OutsideRule rule);
+/* May an access that leaves field `f`, of rank `rank`, across side `s` of dimension `d` change more there than where it
+ * leads to, so that it has to come to a point of the region at once? */
+bool outside_once(const Field *f, int d, int end);
 /* Does it lead from beyond an edge to a point near that, so that a tile has a cell for it? How far an access at `off`
  * may lead then: at least *lo, at most *hi; else both are `off`. */
 bool outside_leads(OutsideRule r);

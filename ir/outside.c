@@ -10,8 +10,9 @@ static const struct {
   const char *name;
   Opcode map;
   Reach reach;
+  OutsideRule end[2];
 } table[] = {
-#define OUTSIDE(id, name, map, reach) {name, OP_##map, REACH_##reach},
+#define OUTSIDE(id, name, map, reach, low, high) {name, OP_##map, REACH_##reach, {OUTSIDE_##low, OUTSIDE_##high}},
 #include "ir/outside.def"
 #undef OUTSIDE
 };
@@ -19,6 +20,15 @@ static const struct {
 const char *outside_name(OutsideRule r) { return table[r].name; }
 
 Opcode outside_map(OutsideRule r) { return table[r].map; }
+
+OutsideRule outside_end(OutsideRule r, int end) { return table[r].end[end]; }
+
+OutsideRule outside_pair(OutsideRule low, OutsideRule high) {
+  for (int r = 0; r < OUTSIDE_RULES; r++)
+    if (table[r].end[0] == low && table[r].end[1] == high)
+      return (OutsideRule)r;
+  return OUTSIDE_NONE;
+}
 
 bool outside_leads(OutsideRule r) { return table[r].reach != REACH_STAYS; }
 
@@ -36,7 +46,7 @@ void outside_reach(OutsideRule r, int64_t off, int64_t *lo, int64_t *hi) {
 
 const char *outside_word(int i) {
   for (int r = 0; r < OUTSIDE_RULES; r++)
-    if (table[r].map != OP_COUNT && i-- == 0)
+    if (table[r].map != OP_COUNT && !strchr(table[r].name, ' ') && i-- == 0)
       return table[r].name;
   return NULL;
 }
@@ -53,4 +63,90 @@ const char *outside_words(Arena *a, const char *last) {
   for (int i = 0; outside_word(i); i++)
     str_addf(&s, "%s%s", !i ? "" : outside_word(i + 1) ? ", " : last, outside_word(i));
   return s.s;
+}
+
+/* ---- by dimension and side */
+
+void outside_set(Field *f, OutsideRule rule) {
+  for (int d = 0; d < MAX_RANK; d++)
+    f->outside[d] = rule;
+}
+
+bool side_same(const Side *x, const Side *y, Type t) {
+  bool valued = x->rule == OUTSIDE_CONST || x->is_about;
+  return x->rule == y->rule && x->odd == y->odd && x->is_about == y->is_about && x->about == y->about &&
+         (!valued || x->about || const_same(x->value, y->value, t));
+}
+
+/* The type of the constants of a field of type `t`. */
+static Type value_type(Type t) { return type_is_scalar(t) ? t : TY_F64; }
+
+OutsideRule outside_between(const Side *low, const Side *high) {
+  OutsideRule at[2] = {low->rule, high->rule};
+  for (int end = 0; end < 2; end++)
+    if (at[end] == OUTSIDE_CONST)
+      at[end] = at[!end] == OUTSIDE_CONST ? OUTSIDE_CLAMP : at[!end];
+  return outside_pair(at[0], at[1]);
+}
+
+/* Are all constants of the rules one, which no sign changes? */
+static bool has_one_constant(const Field *f, int rank, const Side *sides) {
+  const Side *first = NULL;
+  bool one = true;
+  for (int i = 0; i < 2 * rank; i++) {
+    one = one && !sides[i].odd;
+    if (sides[i].rule != OUTSIDE_CONST)
+      continue;
+    first = first ? first : &sides[i];
+    one = one && const_same(first->value, sides[i].value, value_type(f->type));
+  }
+  return one;
+}
+
+void outside_set_sides(Field *f, int rank, const Side *sides) {
+  bool plain = true, one = has_one_constant(f, rank, sides);
+  outside_set(f, OUTSIDE_NONE);
+  for (int d = 0; d < rank; d++) {
+    const Side *low = &sides[2 * d], *high = low + 1;
+    bool constant = low->rule == OUTSIDE_CONST && high->rule == OUTSIDE_CONST;
+    f->outside[d] = constant && one ? OUTSIDE_CONST : outside_between(low, high);
+    if (f->outside[d] == OUTSIDE_CONST)
+      f->outside_value = low->value;
+    for (const Side *s = low; s <= high; s++)
+      plain = plain && !s->odd && (s->rule != OUTSIDE_CONST || f->outside[d] == OUTSIDE_CONST);
+  }
+  f->sides = plain ? NULL : sides;
+}
+
+bool outside_same(const Field *f, const Field *g) {
+  bool same = !f->sides == !g->sides && f->apart == g->apart, constant = false;
+  for (int d = 0; d < MAX_RANK && same; d++) {
+    same = f->outside[d] == g->outside[d];
+    constant = constant || f->outside[d] == OUTSIDE_CONST;
+  }
+  for (int i = 0; i < 2 * f->box.rank && same && f->sides; i++)
+    same = side_same(&f->sides[i], &g->sides[i], value_type(f->type));
+  return same && (!constant || const_same(f->outside_value, g->outside_value, value_type(f->type)));
+}
+
+bool outside_any(const Field *f) { return f->outside[0] != OUTSIDE_NONE; }
+
+bool outside_uniform(const Field *f, int rank) {
+  bool uniform = !f->sides;
+  for (int d = 1; d < rank; d++)
+    uniform = uniform && f->outside[d] == f->outside[0];
+  return uniform;
+}
+
+bool outside_has(const Field *f, OutsideRule rule) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (f->outside[d] == rule)
+      return true;
+  return false;
+}
+
+bool outside_once(const Field *f, int d, int end) {
+  const Side *s = f->sides ? &f->sides[2 * d + end] : NULL, *other = f->sides ? &f->sides[2 * d + !end] : NULL;
+  return s && (s->rule == OUTSIDE_MIRROR || s->rule == OUTSIDE_HALF) &&
+         (s->odd || other->odd || other->rule == OUTSIDE_CONST);
 }

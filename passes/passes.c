@@ -41,6 +41,8 @@ const Pass pass_table[] = {
      LEVEL_SIR, LEVEL_SIR, distribute_options, pass_distribute},
     {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_scalarize},
+    {"sides", "write out what edges of fields with rules of their own make of the\nvalues beyond them", LEVEL_SIR,
+     LEVEL_SIR, NULL, pass_sides},
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,

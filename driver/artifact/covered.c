@@ -8,9 +8,25 @@ static void bounds(Str *s, const Module *m, const Box *b, const char *prefix) {
     str_addf(s, ", %s, %s", affine_c_text(s->arena, m, b->lo[d], prefix), affine_c_text(s->arena, m, b->hi[d], prefix));
 }
 
+/* What brings coordinates into a region by rule `r`, as number of stc_images. */
+static int image_code(OutsideRule r) {
+  const Reflects by = map_reflects(outside_map(r));
+  if (by.end[0] || by.end[1])
+    return 16 + by.end[0] + 2 * by.end[1] + 4 * by.half[0] + 8 * by.half[1];
+  return r == OUTSIDE_CLAMP ? 1 : r == OUTSIDE_PERIODIC ? 2 : r == OUTSIDE_CONST ? 3 : 0;
+}
+
+/* The rules of all dimensions in one number, a byte each. */
+static int image_codes(const Covered *c) {
+  int all = 0;
+  for (int d = 0; d < c->need.rank; d++)
+    all |= image_code(c->rule[d]) << 8 * d;
+  return all;
+}
+
 char *covered_c_text(Arena *a, const Module *m, const Covered *c, const char *prefix) {
   Str s = {a, NULL, 0, 0};
-  str_addf(&s, "stc_covered(%d, %d, %d", c->need.rank, (int)c->rule, (int)c->n);
+  str_addf(&s, "stc_covered(%d, %d, %d", c->need.rank, image_codes(c), (int)c->n);
   bounds(&s, m, &c->need, prefix);
   bounds(&s, m, &c->within, prefix);
   for (int i = 0; i < c->n; i++)
@@ -25,9 +41,19 @@ const char c_covered[] =
     "#include <stdarg.h>\n"
     "/* x modulo n > 0, from 0 on. */\n"
     "static inline int64_t stc_mod(int64_t x, int64_t n) { return (x % n + n) % n; }\n"
-    "static inline int64_t stc_mirror(int64_t x, int64_t lo, int64_t hi) {\n"
-    "  int64_t r = hi <= lo ? 0 : stc_mod(x - lo, 2 * (hi - lo));\n"
-    "  return hi <= lo ? lo : lo + (r <= hi - lo ? r : 2 * (hi - lo) - r);\n"
+    "/* x reflected at the lower (1) and the upper end (2) of lo .. hi, about half a point beyond it (4, 8), and kept "
+    "in "
+    "it\n   at another end. */\n"
+    "static inline int64_t stc_reflect(int by, int64_t x, int64_t lo, int64_t hi) {\n"
+    "  int64_t n = hi - lo, low = by >> 2 & 1, high = by >> 3 & 1, r = x - lo;\n"
+    "  if (hi <= lo) return lo;\n"
+    "  if ((by & 3) == 3) {\n"
+    "    r = stc_mod(r, 2 * n + low + high);\n"
+    "    return lo + (r <= n ? r : 2 * n + high - r);\n"
+    "  }\n"
+    "  if (r < 0 && by & 1) r = -r - low;\n"
+    "  else if (r > n && by & 2) r = 2 * n + high - r;\n"
+    "  return lo + stc_imin(stc_imax(r, 0), n);\n"
     "}\n"
     "/* Do the n boxes at `by` together hold the box s? A box is lo and hi, inclusive, of each dimension. */\n"
     "static inline bool stc_holds(int rank, int n, const int64_t *by, const int64_t *s) {\n"
@@ -52,9 +78,9 @@ const char c_covered[] =
     "  }\n"
     "  return true;\n"
     "}\n"
-    "/* The points x[0] .. x[1], not none, brought into lo .. hi by the outside rule (1 clamp, 2 mirror, 3 periodic, 4 "
-    "a\n"
-    "   constant: what is beyond is left out): one interval in x, or two, the second in x[2] .. x[3]. Their number. "
+    "/* The points x[0] .. x[1], not none, brought into lo .. hi by the outside rule (1 clamp, 2 periodic, 3 a\n"
+    "   constant: what is beyond is left out, from 16 on as stc_reflect): one interval in x, or two, the second in "
+    "x[2] .. x[3]. Their number. "
     "*/\n"
     "static inline int stc_images(int rule, int64_t lo, int64_t hi, int64_t *x) {\n"
     "  const int64_t a = x[0], b = x[1];\n"
@@ -62,17 +88,23 @@ const char c_covered[] =
     "  if (rule == 1) {\n"
     "    x[0] = stc_imin(stc_imax(a, lo), hi);\n"
     "    x[1] = stc_imin(stc_imax(b, lo), hi);\n"
-    "  } else if (rule == 2) {\n"
-    "    const int64_t p = stc_mirror(a, lo, hi), q = stc_mirror(b, lo, hi);\n"
-    "    const bool rises = stc_mirror(a + 1, lo, hi) > p;\n"
-    "    const int64_t first = rises ? hi - p : p - lo;\n"
-    "    const bool back = b - a > first + (hi - lo);\n"
-    "    x[0] = back || (b - a > first && !rises) ? lo : stc_imin(p, q);\n"
-    "    x[1] = back || (b - a > first && rises) ? hi : stc_imax(p, q);\n"
-    "  } else if (rule == 3 && b - a >= hi - lo) {\n"
+    "  } else if (rule >= 16) {\n"
+    "    const bool both = (rule & 3) == 3;\n"
+    "    const int64_t n = both ? 2 * (hi - lo) + (rule >> 2 & 1) + (rule >> 3 & 1) : 0, t = n ? (a - lo) / n : 0;\n"
+    "    int k;\n"
+    "    x[0] = hi;\n"
+    "    x[1] = lo;\n"
+    "    for (k = 0; k < 10; k++) {\n"
+    "      const int64_t p = k == 0 ? a : k == 1 ? b : (k % 2 ? hi : lo) + (t - 1 + k / 2 - 1) * n;\n"
+    "      const int64_t q = stc_reflect(rule, p, lo, hi);\n"
+    "      if (p >= a && p <= b) x[0] = stc_imin(x[0], q);\n"
+    "      if (p >= a && p <= b) x[1] = stc_imax(x[1], q);\n"
+    "    }\n"
+    "    if (both && b - a > 2 * (hi - lo) + 1) x[0] = lo, x[1] = hi;\n"
+    "  } else if (rule == 2 && b - a >= hi - lo) {\n"
     "    x[0] = lo;\n"
     "    x[1] = hi;\n"
-    "  } else if (rule == 3) {\n"
+    "  } else if (rule == 2) {\n"
     "    x[0] = lo + stc_mod(a - lo, hi - lo + 1);\n"
     "    x[3] = lo + stc_mod(b - lo, hi - lo + 1);\n"
     "    x[2] = lo;\n"

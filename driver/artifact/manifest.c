@@ -180,6 +180,45 @@ static json_t *strides(const ManifestWriter *w, const Field *f) {
 /* "none", "clamp" and so on. */
 static const char *rule_name(OutsideRule r) { return r == OUTSIDE_CONST ? "constant" : outside_name(r); }
 
+/* What is beyond one side of field `f`, as an object. */
+static json_t *side(const ManifestWriter *w, const Field *f, const Side *s) {
+  json_t *o = json_object();
+  set(o, "rule", json_string(s->rule == OUTSIDE_HALF ? outside_name(OUTSIDE_MIRROR) : rule_name(s->rule)));
+  if (s->rule == OUTSIDE_MIRROR || s->rule == OUTSIDE_HALF) {
+    set(o, "half", json_boolean(s->rule == OUTSIDE_HALF));
+    set(o, "odd", json_boolean(s->odd));
+  }
+  if (s->about)
+    set(o, "about", json_string(w->m->scalars[s->about - 1].name));
+  else if (s->is_about)
+    set(o, "about", constant(s->value, f->type));
+  if (s->rule == OUTSIDE_CONST)
+    set(o, "value", constant(s->value, f->type));
+  return o;
+}
+
+/* What is beyond the edges of field `f`, into its object `o`: one rule, or two for each dimension. */
+static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
+  json_t *list = json_array();
+  if (outside_uniform(f, f->box.rank) && outside_end(f->outside[0], 0) == outside_end(f->outside[0], 1)) {
+    set(o, "outside", json_string(rule_name(f->outside[0])));
+    if (f->outside[0] == OUTSIDE_CONST)
+      set(o, "outside_value", constant(f->outside_value, f->type));
+    json_decref(list);
+    return;
+  }
+  for (int d = 0; d < f->box.rank; d++) {
+    json_t *pair = json_array();
+    for (int end = 0; end < 2; end++) {
+      Side plain = {.rule = outside_end(f->outside[d], end), .value = f->outside_value};
+      json_array_append_new(pair, side(w, f, f->sides ? &f->sides[2 * d + end] : &plain));
+    }
+    json_array_append_new(list, pair);
+  }
+  set(o, "outside", json_string("by side"));
+  set(o, "sides", list);
+}
+
 /* When a field of a part of a grid is exchanged, into its object `o`. */
 static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
@@ -223,9 +262,7 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
   set(o, "extents", extents);
   set(o, "strides", strides(w, f));
   set(o, "units", json_string("elements"));
-  set(o, "outside", json_string(rule_name(f->outside)));
-  if (f->outside == OUTSIDE_CONST)
-    set(o, "outside_value", constant(f->outside_value, f->type));
+  set_outside(w, f, o);
   if (f->past)
     set(o, "history_of", json_string(m->fields[f->present].name));
   if (f->past)
@@ -370,7 +407,15 @@ static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   covered_print(&s, w->m, c);
   set(o, "text", json_string(s.s));
   set(x, "region", box(w, &c->need));
-  set(x, "outside", json_string(outside_name(c->rule)));
+  bool uniform = true;
+  json_t *rules = json_array();
+  for (int d = 0; d < c->need.rank; d++) {
+    uniform = uniform && c->rule[d] == c->rule[0];
+    json_array_append_new(rules, json_string(outside_name(c->rule[d])));
+  }
+  set(x, "outside", uniform ? json_string(outside_name(c->rule[0])) : rules);
+  if (uniform)
+    json_decref(rules);
   set(x, "within", box(w, &c->within));
   for (int i = 0; i < c->n; i++)
     json_array_append_new(by, box(w, &c->by[i]));

@@ -130,12 +130,11 @@ static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
             hi = affine_eval(g->box.hi[d], j->scalars, NULL);
     if (j->p->split->parts[d] == 1)
       continue;
-    if (!ring && g->outside == OUTSIDE_CONST && (y < lo || y > hi))
+    const Side *side = g->sides && (y < lo || y > hi) ? &g->sides[2 * d + (y > hi)] : NULL;
+    if (!ring && (side ? side->rule : g->outside[d]) == OUTSIDE_CONST && (y < lo || y > hi))
       return true;
-    if (!ring && g->outside == OUTSIDE_CLAMP)
-      y = y < lo ? lo : y > hi ? hi : y;
-    if (!ring && g->outside == OUTSIDE_MIRROR && lo <= hi)
-      y = eval_map(OP_MIRROR, y, lo, hi);
+    if (!ring && outside_leads(g->outside[d]) && lo <= hi)
+      y = eval_map(outside_map(g->outside[d]), y, lo, hi);
     found = found && has_cell(j, mine, d, y);
   }
   return found;

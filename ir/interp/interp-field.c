@@ -34,7 +34,7 @@ static const char *where(Interp *in) {
 static bool fault_outside(Interp *in, const FieldState *f, const Op *op, const int64_t *at) {
   diag_error(in->d, op->loc, "%s: the access to '%s' reaches %s, outside its region %s%s", where(in), f->field->name,
              point_text(in, at), interp_region_text(in, f->lo, f->hi),
-             f->field->outside == OUTSIDE_NONE ? "; the field has no outside rule" : ", which is empty");
+             !outside_any(f->field) ? "; the field has no outside rule" : ", which is empty");
   return false;
 }
 
@@ -63,6 +63,14 @@ static void set_components(Interp *in, FieldState *f) {
     f->components[i] = (Component){type_component(in->m, t, i), type_component_offset(in->m, t, i)};
     f->outside[i] = const_convert(f->field->outside_value, constant, f->components[i].type);
   }
+  f->sides = f->field->sides && !f->field->apart ? ARENA_ARRAY(in->arena, Const, 2 * f->rank * f->ncomponents) : NULL;
+  for (int s = 0; s < 2 * f->rank && f->sides; s++)
+    for (int i = 0; i < f->ncomponents; i++) {
+      const Side *side = &f->field->sides[s];
+      f->sides[s * f->ncomponents + i] =
+          const_convert(side->about ? in->b->scalars[side->about - 1] : side->value,
+                        side->about ? in->m->scalars[side->about - 1].type : constant, f->components[i].type);
+    }
 }
 
 /* Sets up the state of field `i`. */
@@ -140,7 +148,7 @@ bool interp_fields(Interp *in) {
 static int map_coord(const FieldState *f, int k, int64_t *x) {
   if (*x >= f->lo[k] && *x <= f->hi[k])
     return 0;
-  OutsideRule rule = f->field->outside;
+  OutsideRule rule = f->field->outside[k];
   if (rule == OUTSIDE_CONST)
     return 1;
   if (rule == OUTSIDE_NONE || f->hi[k] < f->lo[k])
@@ -173,10 +181,88 @@ static void read_outside(const FieldState *f, Const *dst) {
     dst[k * CHUNK] = f->outside[k];
 }
 
+/* Brings coordinate *x of an access to `f`, whose edges have rules of their own, in dimension `k` into the field: the
+ * number of the side whose constant is meant, or -1; the odd sides that it comes across, in order, into list[0] ..
+ * list[*n - 1]. -2 if these are more than MOST_ODD. */
+enum { MOST_ODD = 64 };
+static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n) {
+  int64_t lo = f->lo[k], hi = f->hi[k];
+  *n = 0;
+  while (*x < lo || *x > hi) {
+    int end = *x > hi, s = 2 * k + end;
+    const Side *side = &f->field->sides[s];
+    if (side->rule == OUTSIDE_CONST)
+      return s;
+    bool reflects = side->rule != OUTSIDE_CLAMP && side->rule != OUTSIDE_PERIODIC, half = side->rule == OUTSIDE_HALF;
+    if (side->odd && *n == MOST_ODD)
+      return -2;
+    if (side->odd)
+      list[(*n)++] = s;
+    if (!reflects || (lo == hi && !half))
+      *x = eval_map(side->rule == OUTSIDE_PERIODIC ? OP_WRAP : OP_CLAMP, *x, lo, hi);
+    else
+      *x = end ? 2 * hi + half - *x : 2 * lo - half - *x;
+  }
+  return -1;
+}
+
+/* What the access `op` has at the point that it reaches, `at`, of a field whose edges have rules of their own, into
+ * rows `dst`. */
+static bool read_sides(Interp *in, const FieldState *f, const Op *op, const int64_t *at, Const *dst) {
+  int list[MAX_RANK][MOST_ODD], n[MAX_RANK] = {0}, constant = -1;
+  int64_t cell = 0;
+  for (int k = 0; k < f->rank; k++) {
+    int64_t x = at[k];
+    if (f->hi[k] < f->lo[k])
+      return fault_outside(in, f, op, at);
+    int side = cross_sides(f, k, &x, list[k], &n[k]);
+    if (side < -1)
+      return fault_outside(in, f, op, at);
+    constant = constant < 0 ? side : constant;
+    cell += (x - f->lo[k]) * f->stride[k];
+  }
+  for (int i = 0; i < f->ncomponents && constant >= 0; i++)
+    dst[i * CHUNK] = f->sides[constant * f->ncomponents + i];
+  if (constant >= 0)
+    return true;
+  if (!read_cells(in, f, op, cell, 1, dst))
+    return false;
+  for (int k = f->rank - 1; k >= 0; k--)
+    for (int c = n[k] - 1; c >= 0; c--)
+      for (int i = 0; i < f->ncomponents; i++)
+        dst[i * CHUNK] = eval_odd(f->components[i].type, f->field->sides[list[k][c]].is_about,
+                                  f->sides[list[k][c] * f->ncomponents + i], dst[i * CHUNK]);
+  return true;
+}
+
+/* interp_access of a field whose edges have rules of their own, where a point that it reaches is beyond one. */
+static bool access_sides(Interp *in, const FieldState *f, const Op *op, const int64_t *p, int n, Const *dst) {
+  int64_t at[MAX_RANK];
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < in->rank; k++)
+      at[k] = p[k] + op->off[k] + (k == in->rank - 1 ? i : 0);
+    if (!read_sides(in, f, op, at, &dst[i]))
+      return false;
+  }
+  return true;
+}
+
+/* Does the access stay in the field from all `n` points? */
+static bool stays_inside(const FieldState *f, const Op *op, const int64_t *p, int n) {
+  bool inside = true;
+  for (int k = 0; k < f->rank; k++) {
+    int64_t first = p[k] + op->off[k];
+    inside = inside && first >= f->lo[k] && first + (k == f->rank - 1 ? n - 1 : 0) <= f->hi[k];
+  }
+  return inside;
+}
+
 bool interp_access(Interp *in, const Op *op, const int64_t *p, int n, Const *dst) {
   const FieldState *f = &in->fields[op->sym];
   int last = in->rank - 1, beyond = 0;
   int64_t at[MAX_RANK], cell = 0;
+  if (f->sides && !stays_inside(f, op, p, n))
+    return access_sides(in, f, op, p, n, dst);
   for (int k = 0; k < last; k++) {
     at[k] = p[k] + op->off[k];
     int how = map_coord(f, k, &at[k]);

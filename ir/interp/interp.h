@@ -22,8 +22,9 @@ typedef struct Component {
 /* A field while the program runs. `now` is its array, of `bytes` a point; while a stencil that writes it runs, `old` is
  * the copy of what was there before. `written` and `old_written` say for a temp field, cell by cell, whether this step
  * wrote it; NULL for others. `changing`: a running stencil writes it. `outside` has the constant beyond the edges by
- * component. `pasts` are the states of past 1 and on, and `start`, if the levels rotate by themselves, the copy of
- * what the field was at the start of the step; else NULL. */
+ * component, `sides` likewise the constants of field->sides, side by side (NULL: there are none). `pasts` are the
+ * states of past 1 and on, and `start`, if the levels rotate, the copy of what the field was at the
+ * start of the step; else NULL. */
 typedef struct FieldState FieldState;
 struct FieldState {
   const Field *field;
@@ -31,7 +32,7 @@ struct FieldState {
   int64_t lo[MAX_RANK], hi[MAX_RANK], stride[MAX_RANK], points, bytes;
   int ncomponents;
   Component *components;
-  Const *outside;
+  Const *outside, *sides;
   char *now, *old;
   uint8_t *written, *old_written;
   bool changing;

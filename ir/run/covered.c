@@ -26,15 +26,32 @@ static bool is_empty(const Span *s, int rank) {
   return false;
 }
 
-/* The least and the greatest of what the mirror of [lo, hi] gives for *from .. *to: an edge of it that is met on the
- * way, else what an end gives. */
-static void mirrored(int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
-  int64_t x = eval_map(OP_MIRROR, *from, lo, hi), y = eval_map(OP_MIRROR, *to, lo, hi), length = *to - *from;
-  bool rises = eval_map(OP_MIRROR, *from + 1, lo, hi) > x;
-  int64_t first = rises ? hi - x : x - lo;
-  bool meets = length > first, back = length > first + (hi - lo);
-  *from = back || (meets && !rises) ? lo : x < y ? x : y;
-  *to = back || (meets && rises) ? hi : x < y ? y : x;
+/* The least and the greatest of what op `map`, which reflects, gives for *from .. *to about [lo, hi]: of what it gives
+ * for the ends and for the points between them that it brings to an edge; all of it if they are far enough apart. */
+static void mirrored(Opcode map, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+  int64_t first = hi, last = lo, length = hi - lo;
+  const Reflects by = map_reflects(map);
+  if (by.end[0] && by.end[1] && *to - *from > 2 * length + 1) {
+    *from = lo;
+    *to = hi;
+    return;
+  }
+  const int64_t period = by.end[0] && by.end[1] ? 2 * length + by.half[0] + by.half[1] : 0,
+                turns = period ? (*from - lo) / period : 0;
+  int64_t at[10] = {*from, *to};
+  for (int k = 0; k < 4; k++) {
+    at[2 + 2 * k] = lo + (turns - 1 + k) * period;
+    at[3 + 2 * k] = hi + (turns - 1 + k) * period;
+  }
+  for (int k = 0; k < 10; k++) {
+    int64_t x = eval_map(map, at[k], lo, hi);
+    if (at[k] < *from || at[k] > *to)
+      continue;
+    first = x < first ? x : first;
+    last = x > last ? x : last;
+  }
+  *from = first;
+  *to = last;
 }
 
 /* The intervals, at most two of them, into which `rule` brings the points from .. to about [lo, hi]; their number. None
@@ -54,8 +71,8 @@ static int images(OutsideRule rule, int64_t lo, int64_t hi, int64_t from, int64_
   if (rule == OUTSIDE_CLAMP) {
     first[0] = eval_map(OP_CLAMP, from, lo, hi);
     last[0] = eval_map(OP_CLAMP, to, lo, hi);
-  } else if (rule == OUTSIDE_MIRROR) {
-    mirrored(lo, hi, &first[0], &last[0]);
+  } else if (rule != OUTSIDE_PERIODIC) {
+    mirrored(outside_map(rule), lo, hi, &first[0], &last[0]);
   } else if (to - from >= hi - lo) {
     first[0] = lo;
     last[0] = hi;
@@ -101,7 +118,7 @@ static bool holds_images(const Covered *c, const Span *by, const Span *need, con
   int rank = c->need.rank, count[MAX_RANK];
   int64_t first[MAX_RANK][2], last[MAX_RANK][2];
   for (int d = 0; d < rank; d++)
-    count[d] = images(c->rule, within->lo[d], within->hi[d], need->lo[d], need->hi[d], first[d], last[d]);
+    count[d] = images(c->rule[d], within->lo[d], within->hi[d], need->lo[d], need->hi[d], first[d], last[d]);
   for (int i = 0; i < 1 << rank; i++) {
     Span part = *need;
     bool there = true;
@@ -124,7 +141,7 @@ int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RA
     fits = span_of(&c->by[i], scalars, &by[i]);
   if (!fits)
     return -1;
-  if (is_empty(&need, c->need.rank) || (c->rule != OUTSIDE_NONE && is_empty(&within, c->need.rank)))
+  if (is_empty(&need, c->need.rank) || (c->rule[0] != OUTSIDE_NONE && is_empty(&within, c->need.rank)))
     return 1;
   return holds_images(c, by, &need, &within, missing);
 }

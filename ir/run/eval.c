@@ -146,6 +146,19 @@ static Const eval_arith(Opcode code, Type t, Const x, Const y) {
   return const_convert((Const){.i = eval_int(code, x.i, y.i)}, TY_I64, t);
 }
 
+Type odd_type(Type t) { return type_size(t) >= 4 ? t : type_is_float(t) ? TY_F32 : TY_I32; }
+
+Const eval_odd(Type t, bool is_about, Const about, Const v) {
+  const Type as = odd_type(t);
+  v = const_convert(v, t, as);
+  about = const_convert(about, t, as);
+  if (is_about)
+    v = eval_arith(OP_SUB, as, eval_arith(OP_ADD, as, about, about), v);
+  else
+    v = eval_arith(OP_NEG, as, v, v);
+  return const_convert(v, as, t);
+}
+
 Const eval_op(const Op *op, const Const *operands) {
   Type t = op->noperands ? op->operands[0]->type : TY_NONE;
   Const x = op->noperands > 0 ? operands[0] : (Const){0}, y = op->noperands > 1 ? operands[1] : (Const){0};
@@ -185,15 +198,39 @@ static __int128 floor_mod(__int128 x, __int128 period) {
 
 int64_t eval_last(int64_t lo, int64_t hi, int64_t n) { return lo + (hi - lo) / n * n; }
 
+Reflects map_reflects(Opcode code) {
+  switch (code) {
+  case OP_MIRROR: return (Reflects){{true, true}, {0, 0}};
+  case OP_HALF: return (Reflects){{true, true}, {1, 1}};
+  case OP_CLAMP_MIRROR: return (Reflects){{false, true}, {0, 0}};
+  case OP_CLAMP_HALF: return (Reflects){{false, true}, {0, 1}};
+  case OP_MIRROR_CLAMP: return (Reflects){{true, false}, {0, 0}};
+  case OP_MIRROR_HALF: return (Reflects){{true, true}, {0, 1}};
+  case OP_HALF_CLAMP: return (Reflects){{true, false}, {1, 0}};
+  case OP_HALF_MIRROR: return (Reflects){{true, true}, {1, 0}};
+  default: return (Reflects){{false, false}, {0, 0}};
+  }
+}
+
+/* Where reflection at ends, as `by` says, and clamping at others lead from a point `x` above the first of those up to
+ * `length`, at least 1, above that. Two reflections move a point by their period. */
+static __int128 reflected(Reflects by, __int128 x, __int128 length) {
+  if (by.end[0] && by.end[1]) {
+    __int128 period = 2 * length + by.half[0] + by.half[1], r = floor_mod(x, period);
+    return r <= length ? r : period - by.half[0] - r;
+  }
+  if (x < 0 && by.end[0])
+    x = -x - by.half[0];
+  else if (x > length && by.end[1])
+    x = 2 * length + by.half[1] - x;
+  return x < 0 ? 0 : x > length ? length : x;
+}
+
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi) {
   if (hi <= lo)
     return lo;
   __int128 length = (__int128)hi - lo, from_lo = (__int128)x - lo;
   if (code == OP_WRAP)
     return (int64_t)(lo + floor_mod(from_lo, length + 1));
-  if (code == OP_MIRROR) {
-    __int128 r = floor_mod(from_lo, 2 * length);
-    return (int64_t)(lo + (r <= length ? r : 2 * length - r));
-  }
-  return x < lo ? lo : x > hi ? hi : x;
+  return (int64_t)(lo + reflected(map_reflects(code), from_lo, length));
 }

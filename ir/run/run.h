@@ -27,9 +27,21 @@ bool eval_below_end(Type t, double x);
  * as the reciprocal, the quotient and what it leaves have all their bits. */
 bool eval_short_quotient(Type t, double x, double y);
 bool eval_short_root(Type t, double x);
+/* What an op that maps a coordinate into [lo, hi] does beyond each end: does it reflect there, about the end itself
+ * or, with half, about half a point beyond it? Else it clamps. Not for OP_WRAP. */
+typedef struct Reflects {
+  bool end[2];
+  int half[2];
+} Reflects;
+Reflects map_reflects(Opcode code);
 /* The coordinate x mapped into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
- * as NumPy's "reflect") or OP_WRAP. */
+ * as NumPy's "reflect"), OP_HALF (edge point repeated, "symmetric"), what is one of these below and another above, or
+ * OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
+/* The value `v` of type `t` seen across an odd edge: with its sign changed, or twice `about` less it. Computed in
+ * odd_type(t), and converted back. */
+Const eval_odd(Type t, bool is_about, Const about, Const v);
+Type odd_type(Type t);
 /* The last coordinate in [lo, hi] that is a multiple of `n` away from lo: where OP_GUARD of so many elements leads. */
 int64_t eval_last(int64_t lo, int64_t hi, int64_t n);
 

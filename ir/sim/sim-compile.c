@@ -391,6 +391,13 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_INSIDE:
   case OP_CLAMP:
   case OP_MIRROR:
+  case OP_HALF:
+  case OP_CLAMP_MIRROR:
+  case OP_CLAMP_HALF:
+  case OP_MIRROR_CLAMP:
+  case OP_MIRROR_HALF:
+  case OP_HALF_CLAMP:
+  case OP_HALF_MIRROR:
   case OP_WRAP:
   case OP_GUARD: compile_coordinate(c, op); break;
   case OP_BARRIER:

@@ -151,20 +151,58 @@ static void parse_exchange(Parser *p, Field *f) {
   f->whole = whole;
 }
 
-/* Reads the name of an outside rule; `value` is what the message says behind "const". */
+/* Reads the name of an outside rule that both edges may have; `value` is what the message says behind "const". */
 static OutsideRule parse_rule(Parser *p, const char *value) {
   for (int r = OUTSIDE_NONE + 1; r < OUTSIDE_RULES; r++)
     if (reader_accept_word(&p->r, outside_name((OutsideRule)r)))
-      return (OutsideRule)r;
+      return r == OUTSIDE_MIRROR && reader_accept_word(&p->r, "half") ? OUTSIDE_HALF : (OutsideRule)r;
   reader_error(&p->r, p->r.tok.loc, "expected an outside rule: %s or const%s", outside_words(p->arena, ", "), value);
   return OUTSIDE_NONE;
 }
 
+/* Reads the rule of one side of a field with values of type `t`. */
+static Side parse_side(Parser *p, Type t) {
+  Side s = {.rule = parse_rule(p, " VALUE")};
+  if (s.rule == OUTSIDE_CONST)
+    s.value = reader_const(&p->r, t);
+  s.odd = (s.rule == OUTSIDE_MIRROR || s.rule == OUTSIDE_HALF) && reader_accept_word(&p->r, "odd");
+  s.is_about = s.odd && reader_accept_word(&p->r, "about");
+  if (s.is_about && p->r.tok.kind == TOK_SYMBOL)
+    s.about = 1 + text_ref(p, module_find_scalar, "scalar");
+  else if (s.is_about)
+    s.value = reader_const(&p->r, t);
+  return s;
+}
+
 /* Reads a field's outside rule, after the word. */
 static void parse_outside(Parser *p, Field *f) {
-  f->outside = parse_rule(p, " VALUE");
-  if (f->outside == OUTSIDE_CONST)
-    f->outside_value = reader_const(&p->r, type_is_scalar(f->type) ? f->type : TY_F64);
+  Type t = type_is_scalar(f->type) ? f->type : TY_F64;
+  Side *sides = ARENA_ARRAY(p->arena, Side, 2 * MAX_RANK);
+  bool each = reader_accept(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d && each)
+      reader_expect(&p->r, ",");
+    sides[2 * d] = d && !each ? sides[0] : parse_side(p, t);
+    sides[2 * d + 1] = each && reader_accept(&p->r, "..") ? parse_side(p, t) : sides[2 * d];
+  }
+  if (each)
+    reader_expect(&p->r, "]");
+  outside_set_sides(f, p->m->grid.rank, sides);
+  f->apart = reader_accept_word(&p->r, "apart");
+}
+
+/* Reads the rules that bring boxes into another, each edge's or one for all. */
+static void parse_rules(Parser *p, OutsideRule rule[MAX_RANK]) {
+  bool each = reader_accept(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d && each)
+      reader_expect(&p->r, ",");
+    rule[d] = d && !each ? rule[0] : parse_rule(p, "");
+    if (each && reader_accept(&p->r, ".."))
+      rule[d] = outside_pair(rule[d], parse_rule(p, ""));
+  }
+  if (each)
+    reader_expect(&p->r, "]");
 }
 
 static void parse_field(Parser *p, Loc at) {
@@ -204,7 +242,7 @@ static Covered *parse_covered(Parser *p) {
   Covered *c = ARENA_NEW(p->arena, Covered);
   c->need = c->within = text_box(p);
   if (reader_accept_word(&p->r, "outside")) {
-    c->rule = parse_rule(p, "");
+    parse_rules(p, c->rule);
     reader_expect_word(&p->r, "in");
     c->within = text_box(p);
   }

@@ -216,6 +216,48 @@ static void print_record(Str *s, const Module *m, const Record *r) {
   str_add(s, "\n");
 }
 
+/* One side of a field whose values beyond edges are of type `t`. */
+static void print_side(Str *s, const Module *m, const Side *x, Type t) {
+  str_add(s, outside_name(x->rule));
+  if (x->rule == OUTSIDE_CONST) {
+    str_add(s, " ");
+    const_print(s, x->value, t);
+  }
+  str_add(s, x->odd ? x->is_about ? " odd about " : " odd" : "");
+  if (x->about)
+    symbol_print(s, scalar_name(m, x->about - 1));
+  else if (x->is_about)
+    const_print(s, x->value, t);
+}
+
+/* The rules of the two sides of a dimension, one if they are the same. */
+static void print_dimension(Str *s, const Module *m, const Side *low, Type t) {
+  print_side(s, m, low, t);
+  if (side_same(low, low + 1, t))
+    return;
+  str_add(s, " .. ");
+  print_side(s, m, low + 1, t);
+}
+
+void outside_print(Str *s, const Module *m, const Field *f) {
+  Type t = type_is_scalar(f->type) ? f->type : TY_F64;
+  Side sides[2 * MAX_RANK] = {0};
+  int rank = m->grid.rank;
+  bool uniform = true;
+  for (int i = 0; i < 2 * rank; i++) {
+    sides[i] = f->sides ? f->sides[i]
+                        : (Side){.rule = outside_end(f->outside[i / 2], i % 2),
+                                 .value = f->outside[i / 2] == OUTSIDE_CONST ? f->outside_value : (Const){0}};
+    uniform = uniform && side_same(&sides[0], &sides[i], t);
+  }
+  str_add(s, uniform ? "" : "[");
+  for (int d = 0; d < (uniform ? 1 : rank); d++) {
+    str_add(s, d ? ", " : "");
+    print_dimension(s, m, &sides[2 * d], t);
+  }
+  str_add(s, uniform ? "" : "]");
+}
+
 static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const exchanges[] = {" local", " exchange once", " exchange"};
   str_add(s, "  field ");
@@ -224,12 +266,11 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   type_print(s, m, f->type);
   str_add(s, " on ");
   box_print(s, m, &f->box);
-  if (f->outside != OUTSIDE_NONE)
-    str_addf(s, " outside %s", outside_name(f->outside));
-  if (f->outside == OUTSIDE_CONST) {
-    str_add(s, " ");
-    const_print(s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
+  if (outside_any(f)) {
+    str_add(s, " outside ");
+    outside_print(s, m, f);
   }
+  str_add(s, f->apart ? " apart" : "");
   str_add(s, f->input ? " input" : "");
   str_add(s, f->temp ? " temp" : "");
   str_add(s, f->derived ? " derived" : "");
@@ -255,11 +296,24 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   str_add(s, "\n");
 }
 
+/* The rules that bring boxes into another. */
+static void print_rules(Str *s, int rank, const OutsideRule *rule) {
+  bool uniform = outside_end(rule[0], 0) == outside_end(rule[0], 1);
+  for (int d = 1; d < rank; d++)
+    uniform = uniform && rule[d] == rule[0];
+  str_add(s, uniform ? "" : "[");
+  for (int d = 0; d < (uniform ? 1 : rank); d++)
+    str_addf(s, "%s%s", d ? ", " : "", outside_name(rule[d]));
+  str_add(s, uniform ? "" : "]");
+}
+
 void covered_print(Str *s, const Module *m, const Covered *c) {
   str_add(s, "covered ");
   box_print(s, m, &c->need);
-  if (c->rule != OUTSIDE_NONE) {
-    str_addf(s, " outside %s in ", outside_name(c->rule));
+  if (c->rule[0] != OUTSIDE_NONE) {
+    str_add(s, " outside ");
+    print_rules(s, c->need.rank, c->rule);
+    str_add(s, " in ");
     box_print(s, m, &c->within);
   }
   str_add(s, " by");

@@ -81,13 +81,6 @@ static void check_records(Verifier *v) {
   }
 }
 
-/* Is an access beyond the region of `f` what one beyond that of `g` is, of the same type? */
-static bool same_outside(const Field *f, const Field *g) {
-  return f->outside == g->outside &&
-         (f->outside != OUTSIDE_CONST ||
-          const_same(f->outside_value, g->outside_value, type_is_scalar(f->type) ? f->type : TY_F64));
-}
-
 /* The past of a field is like the field; only one behind the last is temp. */
 static void check_past(Verifier *v, const Field *f) {
   if (f->history < 0 || f->history > MAX_HISTORY || f->past < 0 || (f->past && f->history))
@@ -96,7 +89,7 @@ static void check_past(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "it is the past of field number %d, which does not exist", f->present);
   } else if (f->past) {
     const Field *now = &v->m->fields[f->present];
-    bool fits = now->type == f->type && box_equal(&now->box, &f->box) && same_outside(f, now);
+    bool fits = now->type == f->type && box_equal(&now->box, &f->box) && outside_same(f, now);
     if (!fits || f->past > now->history + 1 || f->temp != (f->past > now->history) || f->input || now->past ||
         now->temp || now->input)
       verify_fail(v, f->loc, "it does not fit field '%s', whose past %d it is said to be", now->name, f->past);
@@ -137,11 +130,7 @@ static void check_fields(Verifier *v) {
     verify_box(v, f->loc, &f->box, v->m->grid.rank);
     if (module_find_field(v->m, f->name) != i)
       verify_fail(v, f->loc, "the name is taken by another field");
-    if (f->outside >= OUTSIDE_RULES)
-      verify_fail(v, f->loc, "there is no outside rule number %d", (int)f->outside);
-    else if (f->outside == OUTSIDE_CONST &&
-             !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
-      verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
+    verify_outside(v, f);
     if (f->input && f->temp)
       verify_fail(v, f->loc, "a field cannot be both input and temp");
     if (f->series < 0 || f->series > v->m->nprobes || f->level < 0 || (f->series && (f->input || f->temp)))
@@ -181,8 +170,9 @@ static void check_part(Verifier *v) {
 static void verify_covered(Verifier *v, Loc at, const Covered *c) {
   if (!c)
     return;
-  if (c->rule >= OUTSIDE_RULES)
-    verify_fail(v, at, "there is no outside rule number %d", (int)c->rule);
+  for (int d = 0; d < v->m->grid.rank; d++)
+    if (c->rule[d] >= OUTSIDE_RULES || (c->rule[d] == OUTSIDE_NONE) != (c->rule[0] == OUTSIDE_NONE))
+      verify_fail(v, at, "there is no outside rule number %d, or none in one dimension alone", (int)c->rule[d]);
   if (c->n < 1 || c->n > MAX_COVERED)
     verify_fail(v, at, "%d boxes, must be 1 to %d", (int)c->n, MAX_COVERED);
   verify_box(v, at, &c->need, v->m->grid.rank);

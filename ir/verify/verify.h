@@ -4,6 +4,7 @@
  *   verify-declared.c  those of declarations
  *   verify-kernel.c    those of kernels and the host part
  *   verify-code.c      those of the code in all of them
+ *   verify-outside.c   those of what is beyond fields' edges
  */
 #ifndef STC_IR_VERIFY_H
 #define STC_IR_VERIFY_H
@@ -41,6 +42,8 @@ bool verify_is_value(Const c, Type t);
 void verify_affine(Verifier *v, Loc at, Affine x);
 /* Checks that `b` has `rank` dimensions with sound bounds. */
 void verify_box(Verifier *v, Loc at, const Box *b, int rank);
+/* Checks what is beyond the edges of field `f`. */
+void verify_outside(Verifier *v, const Field *f);
 /* Checks a whole body, which yields values of the `n` types. */
 void verify_body(Verifier *v, const Block *b, const char *what, int n, const Type *types);
 

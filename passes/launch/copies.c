@@ -33,8 +33,7 @@ typedef struct Copies {
 
 /* Is an access to `f` at any offset the same as one to `g` where both hold the same values? */
 static bool are_alike(const Field *f, const Field *g) {
-  return f->type == g->type && box_equal(&f->box, &g->box) && f->outside == g->outside &&
-         (f->outside != OUTSIDE_CONST || const_same(f->outside_value, g->outside_value, f->type));
+  return f->type == g->type && box_equal(&f->box, &g->box) && outside_same(f, g);
 }
 
 int copied_field(const Module *m, const Stencil *st, int f) {

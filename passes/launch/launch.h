@@ -129,6 +129,11 @@ typedef struct Rules {
 Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
 /* Does no dimension have a rule? */
 bool rules_none(const Rules *r);
+/* Is one of them `rule`? */
+bool rules_have(const Rules *r, OutsideRule rule);
+/* May it leave the field's region beyond the lower (end 0) or the upper end (1) of dimension `d`, as far as is known?
+ */
+bool access_leaves(const Module *m, const Box *box, int field, const int64_t *off, int d, int end);
 
 /* ---------------------------------------------------------------- launch.c copies.c */
 

@@ -22,11 +22,17 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
     composites = composites || type_composite(m, m->fields[f].type);
     levels = levels || m->fields[f].history;
   }
+  bool sides = false;
+  for (int f = 0; f < m->nfields; f++)
+    sides = sides || (m->fields[f].sides && !m->fields[f].apart);
   if (composites)
     diag_error(c->diags, no_loc(),
                "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
   else if (levels && !module_moves_levels(m))
     diag_error(c->diags, no_loc(), "pass '%s': the module has fields with history; run pass history first", pass);
+  else if (sides)
+    diag_error(c->diags, no_loc(),
+               "pass '%s': the module has fields whose edges have rules of their own; run pass sides first", pass);
   else if (any_ops(m, OP_RANDOM, OP_NORMAL))
     diag_error(c->diags, no_loc(), "pass '%s': the module draws random numbers; run pass random first", pass);
   else

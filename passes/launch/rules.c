@@ -13,9 +13,21 @@ Rules access_rules(const Module *m, const Box *box, int field, const int64_t *of
   for (int d = 0; d < m->grid.rank; d++) {
     bool stays = (always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d])) ||
                  (!off[d] && points_inside(m, box, &f->box, d));
-    r.dim[d] = stays ? OUTSIDE_NONE : f->outside;
+    r.dim[d] = stays ? OUTSIDE_NONE : f->outside[d];
   }
   return r;
+}
+
+bool access_leaves(const Module *m, const Box *box, int field, const int64_t *off, int d, int end) {
+  const Box *of = &m->fields[field].box;
+  return end ? !always_below(box->hi[d], off[d], of->hi[d]) : !always_below(of->lo[d], -off[d], box->lo[d]);
+}
+
+bool rules_have(const Rules *r, OutsideRule rule) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (r->dim[d] == rule)
+      return true;
+  return false;
 }
 
 bool rules_none(const Rules *r) {

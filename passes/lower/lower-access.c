@@ -22,14 +22,15 @@ static Value *plus(Builder *b, Value *x, int64_t off) {
   return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x;
 }
 
-/* Does at + off lie in the field's region in the dimensions whose rule is `rule`? NULL if there are none. */
-static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule,
-                           Value *const *at, const int64_t *off) {
+/* Does at + off lie in the field's region in the dimensions whose rule is a constant, or those where it leads to
+ * another point nearby (`leads`)? NULL if there are none. */
+static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, bool leads, Value *const *at,
+                           const int64_t *off) {
   const Field *f = &m->fields[field];
   Box box = {0};
   Value *coords[MAX_RANK];
   for (int d = 0; d < m->grid.rank; d++)
-    if (rules->dim[d] == rule) {
+    if (leads ? outside_leads(rules->dim[d]) : rules->dim[d] == OUTSIDE_CONST) {
       box.lo[box.rank] = f->box.lo[d];
       box.hi[box.rank] = f->box.hi[d];
       coords[box.rank++] = plus(b, at[d], off[d]);
@@ -37,24 +38,16 @@ static Value *inside_where(Builder *b, const Module *m, int field, const Rules *
   return box.rank ? build_inside(b, box.rank, coords, &box) : NULL;
 }
 
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at,
-                 const int64_t *off, Value *v, Value *other) {
+Value *inside_or_constant(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at,
+                          const int64_t *off, Value *v) {
   const Field *f = &m->fields[field];
-  Value *test = inside_where(b, m, field, rules, rule, at, off);
-  if (!test)
-    return v;
-  return build3(b, OP_SELECT, test, v, other ? other : build_const(b, f->type, f->outside_value));
+  Value *test = inside_where(b, m, field, rules, false, at, off);
+  return test ? build3(b, OP_SELECT, test, v, build_const(b, f->type, f->outside_value)) : v;
 }
 
-/* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. */
-static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
-                               const int64_t *off) {
-  const Field *f = &m->fields[field];
-  Builder in;
-  Value *test = inside_where(b, m, field, rules, OUTSIDE_CONST, at, off);
-  Value *v = build_value_or(b, test, f->type, f->outside_value, &in);
-  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, at, off)});
-  return v;
+Value *inside_or_led(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at, const int64_t *off,
+                     Value *v, Value *led) {
+  return build3(b, OP_SELECT, inside_where(b, m, field, rules, true, at, off), v, led);
 }
 
 Value *load_if_inside(Builder *b, const Module *m, int field, int buffer, Value *const *at) {
@@ -72,12 +65,30 @@ Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *cons
   return build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], affine_add_const(f->box.hi[d], 1 - n));
 }
 
+/* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. In other
+ * dimensions its rules lead on. */
+static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
+                               const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Builder in;
+  Value *v = build_value_or(b, inside_where(b, m, field, rules, false, at, off), f->type, f->outside_value, &in);
+  Value *coords[MAX_RANK];
+  int64_t rest[MAX_RANK] = {0};
+  for (int d = 0; d < m->grid.rank; d++) {
+    bool led = rules->dim[d] != OUTSIDE_NONE && rules->dim[d] != OUTSIDE_CONST;
+    coords[d] = led ? guarded_place(&in, f, rules, at, off, d, 1) : at[d];
+    rest[d] = led ? 0 : off[d];
+  }
+  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, coords, rest)});
+  return v;
+}
+
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                      const int64_t *off, bool guarded) {
   const Field *f = &m->fields[field];
   Value *coords[MAX_RANK];
   int64_t rest[MAX_RANK] = {0};
-  if (f->outside == OUTSIDE_CONST && !guarded && !rules_none(rules))
+  if (!guarded && rules_have(rules, OUTSIDE_CONST))
     return load_or_constant(b, m, field, buffer, rules, at, off);
   for (int d = 0; d < m->grid.rank; d++) {
     if (rules->dim[d] == OUTSIDE_NONE && !guarded) {
@@ -88,7 +99,7 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
     }
   }
   Value *v = build_load(b, f->type, buffer, m->grid.rank, coords, rest);
-  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
+  return inside_or_constant(b, m, field, rules, at, off, v);
 }
 
 /* The work of access_beside. */
@@ -129,7 +140,7 @@ Value *access_beside(Builder *b, const Module *m, int field, int ver, const Rule
                      const int64_t *off, BesideFn fn, void *user) {
   Beside k = {b, &m->fields[field], m->grid.rank, field, ver, rules, at, off, fn, user};
   int64_t to[MAX_RANK] = {0};
-  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, beside_from(&k, 0, to), NULL);
+  return inside_or_constant(b, m, field, rules, at, off, beside_from(&k, 0, to));
 }
 
 Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at,
@@ -156,5 +167,5 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
     rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
   }
   Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);
-  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
+  return inside_or_constant(b, m, field, rules, at, off, v);
 }

@@ -177,7 +177,7 @@ static bool whole_rows(Lowering *lo, const Launch *l, int kernel, const Field *f
   int x = m->grid.rank - 1;
   if (!f->pitch)
     return all_dense(m) && kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V);
-  bool images = l->wraps[x] || f->outside == OUTSIDE_PERIODIC;
+  bool images = l->wraps[x] || f->outside[x] == OUTSIDE_PERIODIC;
   return (!images || kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V)) &&
          kernel_multiple(lo, kernel, field_row(a, f), vector_cells(f->type, V));
 }

@@ -16,10 +16,14 @@
 
 /* ---------------------------------------------------------------- lower-access.c */
 
-/* `v` where at + off lies in the field's region in the dimensions whose rule is `rule`, else `other` (NULL: the field's
- * constant); `v` if there are none. */
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at,
-                 const int64_t *off, Value *v, Value *other);
+/* `v` where at + off lies in the field's region in the dimensions whose rule is a constant, else that; `v` if there are
+ * none. */
+Value *inside_or_constant(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at,
+                          const int64_t *off, Value *v);
+/* `v` where it lies in the region in those, of which there are some, whose rule leads to another point nearby, else
+ * `led`. */
+Value *inside_or_led(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at, const int64_t *off,
+                     Value *v, Value *led);
 
 /* The coordinate in dimension `d` at which `n` cells of `f` in a row can be accessed from at + off on, whether they are
  * in its region or not. */

@@ -437,6 +437,13 @@ Fold fold_op(Simplifier *s, Op *op) {
   case OP_INSIDE: return fold_inside(s, op);
   case OP_CLAMP:
   case OP_MIRROR:
+  case OP_HALF:
+  case OP_CLAMP_MIRROR:
+  case OP_CLAMP_HALF:
+  case OP_MIRROR_CLAMP:
+  case OP_MIRROR_HALF:
+  case OP_HALF_CLAMP:
+  case OP_HALF_MIRROR:
   case OP_WRAP:
   case OP_GUARD: return fold_map(s, op);
   case OP_LOAD:

@@ -7,7 +7,10 @@
 /* Notes that the points of `box`, in the part, lie inside field `field` there. */
 static void note(Parts *p, const Box *box, int field) {
   const Field *f = &p->m->fields[field];
-  if (f->outside == OUTSIDE_NONE || f->outside == OUTSIDE_CONST)
+  bool leads = false;
+  for (int d = 0; d < box->rank; d++)
+    leads = leads || (f->outside[d] != OUTSIDE_NONE && f->outside[d] != OUTSIDE_CONST);
+  if (!leads)
     return;
   for (int i = p->ninside - 1; i >= 0; i--)
     if (p->inside[i].field == field && box_equal(&p->inside[i].box, box))

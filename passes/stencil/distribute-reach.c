@@ -12,7 +12,7 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   const Field *f = &p->m->fields[field];
   const Box *box = &piece->box, *grid = &p->m->grid;
   int64_t below, above;
-  bool inside = !outside_leads(f->outside) || is_around(p, &f->box, d);
+  bool inside = !outside_leads(f->outside[d]) || is_around(p, &f->box, d);
   *out = 0;
   for (int t = 0; t < piece->ntargets; t++)
     inside |= piece->targets[t] == field;
@@ -32,7 +32,7 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
   int64_t beyond, least, most;
-  outside_reach(f->outside, op->off[d], &least, &most);
+  outside_reach(f->outside[d], op->off[d], &least, &most);
   *lo = larger(0, -least);
   *hi = larger(0, most);
   if (!distance(p, piece, op->sym, d, &beyond)) {
@@ -51,7 +51,7 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
 /* Must an access to the field find a cell of the part, whatever comes of it? Beyond the cells of a field with a rule,
  * other than a temp, which has values only where it was computed, there is what the rule says: not the right thing next
  * to a part, but no more wrong than other ghost cells that are too far out. */
-static bool must_be_there(const Field *f) { return f->temp || f->outside == OUTSIDE_NONE; }
+static bool must_be_there(const Field *f) { return f->temp || !outside_any(f); }
 
 /* Calls access_reach for all accesses of `st` and raises `out[field]` (if `back`: the reach of the reader's extent `x`)
  * or `x` (by the depth of fields, where they must be there). False after an error. */

@@ -66,7 +66,8 @@ static bool find_rings(Parts *p) {
   bool any = false, news = true;
   p->ring = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    any |= p->ring[f] = m->fields[f].outside == OUTSIDE_PERIODIC;
+    for (int d = 0; d < m->grid.rank; d++)
+      any |= p->ring[f] |= p->cut[d] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
   while (any && news) {
     news = spread_history(p);
     for (int i = 0; i < m->nstencils; i++)
@@ -81,20 +82,19 @@ static bool find_rings(Parts *p) {
 /* Does the access at `off` from the points of `box` stay in the field's region in dimension `d`? */
 static bool stays(const Field *f, const Box *box, int64_t off, int d) {
   int64_t below, above;
-  return f->outside == OUTSIDE_NONE ||
-         (affine_diff(box->lo[d], f->box.lo[d], &below) && affine_diff(f->box.hi[d], box->hi[d], &above) &&
-          below + off >= 0 && above - off >= 0);
+  return !outside_any(f) || (affine_diff(box->lo[d], f->box.lo[d], &below) &&
+                             affine_diff(f->box.hi[d], box->hi[d], &above) && below + off >= 0 && above - off >= 0);
 }
 
 bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
-    bool periodic = f->outside == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
+    bool periodic = f->outside[d] == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
     if (!p->cut[d] || !p->ring[op->sym] || periodic || stays(f, &piece->box, op->off[d], d))
       continue;
     if (!diags)
       return false;
-    if (f->outside == OUTSIDE_PERIODIC)
+    if (f->outside[d] == OUTSIDE_PERIODIC)
       diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where a periodic field, here '%s', does not go from one "
                  "end of the grid to the other: cut another dimension",
@@ -104,7 +104,7 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
                  "a grid cannot yet be cut along dimension %d where a periodic field is computed from what is beyond "
                  "the edge of '%s', which has another rule there (%s): cut another dimension",
                  d, declared_name(p->m, op->sym),
-                 f->outside == OUTSIDE_CONST ? "a constant" : outside_name(f->outside));
+                 f->outside[d] == OUTSIDE_CONST ? "a constant" : outside_name(f->outside[d]));
     return false;
   }
   return true;

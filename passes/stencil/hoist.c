@@ -215,7 +215,6 @@ static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, con
   Field f = {.name = kept_field_name(m, name, "fixed"),
              .type = l->a.v[of].op->results[0]->type,
              .box = p->box,
-             .outside = p->rule,
              .loc = piece->loc};
   Stencil st = {
       .name = kept_stencil_name(m, name, "fixed"), .once = true, .npieces = 1, .ntargets = 1, .loc = piece->loc};
@@ -224,6 +223,7 @@ static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, con
   st.targets[0] = kept.field;
   st.pieces = ARENA_NEW(m->arena, Piece);
   st.pieces[0] = (Piece){p->box, 1, st.targets, kept_making_body(&one, piece->body, kept.here), piece->loc};
+  outside_set(&f, p->rule);
   ARENA_PUSH(m->arena, m->fields, m->nfields, f);
   ARENA_PUSH(m->arena, m->inits, m->ninits, st);
   return kept;

@@ -34,8 +34,8 @@ static bool goes_on(const Alike *s, const Box *box, int d, OutsideRule rule) {
     if (!in[i] || s->v[i].op->code != OP_ACCESS)
       continue;
     const Field *f = &s->m->fields[s->v[i].op->sym];
-    alike =
-        alike && f->outside == rule && affine_equal(f->box.lo[d], box->lo[d]) && affine_equal(f->box.hi[d], box->hi[d]);
+    alike = alike && f->outside[d] == rule && affine_equal(f->box.lo[d], box->lo[d]) &&
+            affine_equal(f->box.hi[d], box->hi[d]);
   }
   return alike;
 }
@@ -81,7 +81,7 @@ static bool gives_value(const Module *m, const Box *box, const Field *f, const i
   }
   for (int d = 0; d < box->rank && inside; d++)
     inside = range_inside(read.lo[d], read.hi[d], f->box.lo[d], f->box.hi[d]) || points_inside(m, &read, &f->box, d);
-  return inside || f->outside != OUTSIDE_NONE;
+  return inside || outside_any(f);
 }
 
 bool kept_is_here(OutsideRule rule) { return rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR; }

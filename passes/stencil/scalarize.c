@@ -33,8 +33,14 @@ static Field component_field(const Scalarize *s, const Field *f, int i) {
   if (c.type == f->type)
     return c;
   c.name = arena_printf(m->arena, "%s%s", f->name, type_component_path(m, f->type, i));
-  if (f->outside == OUTSIDE_CONST)
+  if (outside_has(f, OUTSIDE_CONST))
     c.outside_value = const_convert(f->outside_value, TY_F64, c.type);
+  Side *sides = f->sides ? ARENA_ARRAY(m->arena, Side, 2 * MAX_RANK) : NULL;
+  for (int k = 0; k < 2 * m->grid.rank && sides; k++) {
+    sides[k] = f->sides[k];
+    sides[k].value = const_convert(f->sides[k].value, TY_F64, c.type);
+  }
+  c.sides = sides;
   return c;
 }
 

@@ -173,12 +173,8 @@ static bool find_safe_places(const Alike *s, const Box *box, Places *p) {
 
 /* Adds the temp field for a root of type `t` of stencil `st`. */
 static int32_t add_field(Module *m, const Stencil *st, Type t, const Places *p) {
-  Field f = {.name = kept_field_name(m, st->name, "shared"),
-             .type = t,
-             .box = p->field,
-             .outside = p->rule,
-             .temp = true,
-             .loc = st->loc};
+  Field f = {.name = kept_field_name(m, st->name, "shared"), .type = t, .box = p->field, .temp = true, .loc = st->loc};
+  outside_set(&f, p->rule);
   ARENA_PUSH(m->arena, m->fields, m->nfields, f);
   return m->nfields - 1;
 }

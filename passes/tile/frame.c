@@ -124,7 +124,7 @@ static bool can_copy(Finder *x, int f) {
   const Field *field = &x->m->fields[f];
   if (!box_equal(&field->box, &x->m->grid))
     return none(x, "a field inside is not as large as the grid");
-  if (field->outside == OUTSIDE_PERIODIC)
+  if (outside_has(field, OUTSIDE_PERIODIC))
     return none(x, "a field inside is periodic");
   return true;
 }

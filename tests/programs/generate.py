@@ -29,6 +29,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         self.least = [1] * self.rank
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
+        self.sided = random.Random(seed * 2 + 25)
         self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
         self.start_distances(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
@@ -585,12 +586,53 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers):
         for d in range(self.rank):
             self.demand(d, sum(box[d]) + 1 if rule not in ("", "constant") else 1)
         attributes = [self.on(f)] if staggered or r.random() < 0.5 or f.thin else []
-        attributes += [Node(f"outside {r.choice(self.constants_of(getattr(type, 'of', type)))}" if rule == "constant" else f"outside {rule}")] if rule else []
+        constant = r.choice(self.constants_of(getattr(type, 'of', type))) if rule == "constant" else ""
+        if rule and self.sided.random() < 0.3:
+            attributes.append(self.by_side(f))
+        elif rule:
+            attributes.append(Node(f"outside {constant or rule}"))
         attributes += [Node(kind)] if kind else []
         if kind == "" and r.random() < 0.3 and not f.thin:
             attributes.append(self.history(f, r.choice([1, 1, 1, 2, 2, 3, 5])))
         r.shuffle(attributes)
         return Node(f"field {name} : {type} $;", List(attributes), declares=[name])
+
+    def side(self, field, signed):
+        """A rule for one side, and what kind it is of."""
+        own, of = self.sided, getattr(field.type, "of", field.type)
+        kind = own.choice(["clamp", "mirror", "mirror", "half", "half", "constant"])
+        if kind == "constant":
+            return own.choice(self.constants_of(of)), kind
+        text = {"half": "mirror half"}.get(kind, kind)
+        if kind == "clamp" or not signed or own.random() < 0.4:
+            return text, kind
+        named = [n for n, t in self.params if t == field.type]
+        about = own.choice(named + [f"{n} + {own.choice(named)}" for n in named]) if named and own.random() < 0.7 else own.choice(self.constants_of(of))
+        return text + " odd" + (f" about {about}" if own.random() < 0.6 else ""), "odd"
+
+    def by_side(self, field):
+        """The attribute that gives each dimension, or each side of it, a rule of its own."""
+        own, rules = self.sided, []
+        signed = all(t in ("f16", "bf16", "f32", "f64", "real", "i8", "i16", "i32", "i64") for _, t in components(field.type))
+        for d in range(self.rank):
+            thin = bool(field.thin) and field.thin[0] == d
+            if own.random() < 0.25 and not self.rising:
+                rules.append("periodic")
+                continue
+            low, high = self.side(field, signed and not thin), self.side(field, signed and not thin)
+            high = low if own.random() < 0.3 else high
+            once = {"mirror", "half", "odd"} & {low[1], high[1]} and {"constant", "odd"} & {low[1], high[1]}
+            if once and thin:
+                low = high = "clamp", "clamp"
+            elif once:
+                self.demand(d, sum(field.box[d]) + max(field.box[d]) + self.reach + 1)
+            rules.append(low[0] if high is low else f"{low[0]} .. {high[0]}")
+        uniform = own.random() < 0.1 and ".." not in rules[0]
+        if uniform and "mirror" in rules[0]:
+            for d in range(self.rank):
+                self.demand(d, sum(field.box[d]) + max(field.box[d]) + self.reach + 1)
+            uniform = not field.thin
+        return Node("outside " + (rules[0] if uniform else f"[{', '.join(rules)}]"))
 
     def on(self, field):
         """The attribute that says where the field is."""

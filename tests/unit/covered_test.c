@@ -29,11 +29,11 @@ static bool is_in(const Box *b, const int64_t *p) {
 
 /* Is the point p, brought in by the rule, in some box? */
 static bool is_held(const Covered *c, const int64_t *p) {
-  Opcode map = outside_map(c->rule);
   int64_t q[MAX_RANK];
   for (int d = 0; d < c->need.rank; d++) {
     bool beyond = p[d] < c->within.lo[d].c || p[d] > c->within.hi[d].c;
-    if (c->rule == OUTSIDE_CONST && beyond)
+    Opcode map = outside_map(c->rule[d]);
+    if (c->rule[d] == OUTSIDE_CONST && beyond)
       return true;
     q[d] = map == OP_COUNT ? p[d] : eval_map(map, p[d], c->within.lo[d].c, c->within.hi[d].c);
   }
@@ -70,10 +70,9 @@ static void test_points(void **state) {
       int yes = 0;
       for (int i = 0; i < 4000; i++) {
         Box by[12];
-        Covered c = {.need = some_box(&seed, rank),
-                     .within = some_box(&seed, rank),
-                     .rule = (OutsideRule)rule,
-                     .by = by};
+        Covered c = {.need = some_box(&seed, rank), .within = some_box(&seed, rank), .by = by};
+        for (int d = 0; d < rank; d++)
+          c.rule[d] = d && rule ? (OutsideRule)(1 + pick(&seed, OUTSIDE_RULES - 1)) : (OutsideRule)rule;
         c.n = 1 + (int32_t)pick(&seed, 4 * rank);
         for (int k = 0; k < c.n; k++)
           by[k] = some_box(&seed, rank);

@@ -128,8 +128,16 @@ static void test_maps(void **state) {
   check_map(OP_GUARD, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3});
   check_map(OP_MIRROR, (int64_t[]){1, 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1});
   check_map(OP_WRAP, (int64_t[]){1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
-  const Opcode codes[] = {OP_CLAMP, OP_GUARD, OP_MIRROR, OP_WRAP};
-  for (int i = 0; i < 4; i++) {
+  check_map(OP_HALF, (int64_t[]){1, 2, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0});
+  check_map(OP_MIRROR_HALF, (int64_t[]){0, 1, 2, 3, 3, 2, 1, 0, 1, 2, 3, 3, 2, 1, 0});
+  check_map(OP_HALF_MIRROR, (int64_t[]){0, 1, 2, 3, 2, 1, 0, 0, 1, 2, 3, 2, 1, 0, 0});
+  check_map(OP_CLAMP_MIRROR, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 2, 1, 0, 0});
+  check_map(OP_CLAMP_HALF, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 2, 1, 0});
+  check_map(OP_MIRROR_CLAMP, (int64_t[]){3, 3, 3, 3, 3, 2, 1, 0, 1, 2, 3, 3, 3, 3, 3});
+  check_map(OP_HALF_CLAMP, (int64_t[]){3, 3, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 3, 3, 3});
+  const Opcode codes[] = {OP_CLAMP,       OP_GUARD,        OP_MIRROR,     OP_WRAP,         OP_HALF,      OP_MIRROR_HALF,
+                          OP_HALF_MIRROR, OP_CLAMP_MIRROR, OP_CLAMP_HALF, OP_MIRROR_CLAMP, OP_HALF_CLAMP};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
     assert_int_equal(eval_map(codes[i], 99, 5, 5), 5);
     assert_int_equal(eval_map(codes[i], 99, 5, 2), 5);
     int64_t r = eval_map(codes[i], INT64_MIN, INT64_MIN / 2, INT64_MAX / 2);

@@ -301,11 +301,13 @@ static void try_map(World *w, const Target *target, Opcode code, Type t, MapCase
 static void coordinates(void **state) {
   static const MapCase cases[] = {{0, 9, 0}, {-5, 9, 3}, {7, 7, -1},     {3, 2, 0},
                                   {3, 1, 5}, {0, 1, -2}, {-400, 400, 7}, {100, 150, 1000003}};
-  static const Opcode codes[] = {OP_CLAMP, OP_MIRROR, OP_WRAP, OP_GUARD};
+  static const Opcode codes[] = {OP_CLAMP,       OP_MIRROR,       OP_WRAP,       OP_GUARD,
+                                 OP_HALF,        OP_CLAMP_MIRROR, OP_CLAMP_HALF, OP_MIRROR_CLAMP,
+                                 OP_MIRROR_HALF, OP_HALF_CLAMP,   OP_HALF_MIRROR};
   static const Type types[] = {TY_I64, TY_I32};
   World *w = *state;
   const Target *target = target_find(w->arena, w->diags, "host", NULL);
-  for (int o = 0; o < 4; o++)
+  for (size_t o = 0; o < sizeof codes / sizeof *codes; o++)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
       for (int v = 0; v < 4; v++)
         try_map(w, target, codes[o], types[v & 1], cases[i], v >> 1);

@@ -126,7 +126,8 @@ static bool has_dear_edges(const Launch *l) {
 static bool leads_back(const Module *m) {
   bool leads = false;
   for (int f = 0; f < m->nfields; f++)
-    leads |= outside_leads(m->fields[f].outside);
+    for (int d = 0; d < m->grid.rank; d++)
+      leads |= outside_leads(m->fields[f].outside[d]);
   return leads;
 }
 

@@ -119,6 +119,12 @@ static bool is_offset(const Count *c, const Op *op) {
          (c->fixed[op->operands[0]->id] || c->fixed[op->operands[1]->id]);
 }
 
+/* Does the op bring a coordinate into a field by a division, wherever it lies? */
+static bool turns(Opcode code) {
+  Reflects by = map_reflects(code);
+  return code == OP_WRAP || (by.end[0] && by.end[1]);
+}
+
 /* Counts coordinate `op` that is turned to lie within a field. */
 static void count_turn(Count *c, const Op *op) {
   double rounds = rounds_of(c, op);
@@ -131,7 +137,7 @@ static void count_turn(Count *c, const Op *op) {
   if (!seen)
     c->periods[c->nperiods++ % MOST_PERIODS] = op;
   c->w->instructions +=
-      rounds * (tuning.turn_code + (op->code == OP_MIRROR ? tuning.mirror_code : 0)) + (seen ? 0 : tuning.period_code);
+      rounds * (tuning.turn_code + (op->code == OP_WRAP ? 0 : tuning.mirror_code)) + (seen ? 0 : tuning.period_code);
   c->w->f64 += rounds * tuning.turn_f64 + (seen ? 0 : tuning.period_f64);
   c->w->special += (rounds + !seen) * tuning.turn_special;
 }
@@ -149,7 +155,7 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
     return 0;
   if (op->code == OP_INSIDE)
     n = tuning.inside_code * op->noperands;
-  if (op->code == OP_CLAMP || op->code == OP_GUARD)
+  if (op_info[op->code].form == FORM_MAP)
     n = tuning.bring_code * (t == TY_I64 ? 2 : 1);
   if (op->code == OP_CONVERT && type_is_int(t) && type_is_int(op->results[0]->type))
     return tuning.extend_code * (t == TY_I64 ? 2 : 1);
@@ -449,7 +455,7 @@ static void count_op(Count *c, const Op *op) {
   default:
     if (op_array(op) >= 0 || op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0)
       count_memory(c, op);
-    else if (op->code == OP_WRAP || op->code == OP_MIRROR)
+    else if (turns(op->code))
       count_turn(c, op);
     else if (op->nresults && op->code != OP_THREAD && op->code != OP_BLOCK && !c->fixed[op->results[0]->id])
       count_arithmetic(c, op);

@@ -134,7 +134,7 @@ double launch_edge_pieces(const TargetInfo *t, const Launch *l) {
 
 bool module_turns(const Module *m) {
   for (int f = 0; f < m->nfields; f++)
-    if (m->fields[f].outside != OUTSIDE_NONE)
+    if (outside_any(&m->fields[f]))
       return true;
   return false;
 }

@@ -216,9 +216,10 @@ static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, i
   for (int d = 0; d < t->rank; d++)
     if (outside_leads(rules->dim[d])) {
       Value *ruled = access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
-      return inside_or(b, m, field, rules, m->fields[field].outside, c->w, off, own, ruled);
+      own = inside_or_led(b, m, field, rules, c->w, off, own, ruled);
+      break;
     }
-  return inside_or(b, m, field, rules, OUTSIDE_CONST, c->w, off, own, NULL);
+  return inside_or_constant(b, m, field, rules, c->w, off, own);
 }
 
 /* Point.access: routes the access to global memory, the thread's own array or the shared array. */

@@ -132,5 +132,5 @@ Value *lanes_load(const Tile *t, Builder *b, const Cell *c, int field, const int
   CellLine line = {.of = field, .version = -1 - (int)rules->dim[0], .back = row - own, .line = c->fixed[0] + own};
   Value *v = cells_get(t->lanes->seen, line, x);
   v = v ? v : load_vector(t, b, c, line, x, off, rules);
-  return inside_or(b, m, field, rules, OUTSIDE_CONST, c->w, off, v, NULL);
+  return inside_or_constant(b, m, field, rules, c->w, off, v);
 }

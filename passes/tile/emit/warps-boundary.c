@@ -187,7 +187,7 @@ static Value *in_rows(WarpKernel *k, Value *y) {
 Value *warps_in_columns(WarpRow *r, int f, int i, Value *v) {
   WarpKernel *k = r->k;
   const Field *field = &k->e->m->fields[f];
-  if (k->e->wraps[1] || field->outside != OUTSIDE_CONST)
+  if (k->e->wraps[1] || field->outside[1] != OUTSIDE_CONST)
     return v;
   Value *x = build_convert(&k->b, TY_I64, warps_column(r, i)), *zero = build_int(&k->b, TY_I64, 0);
   Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, x, zero), build2(&k->b, OP_LT, x, k->columns));
@@ -236,14 +236,15 @@ void warps_make_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpValue *x = &k->e->value[v];
   const Field *f = &k->e->m->fields[x->field];
-  if (f->outside != OUTSIDE_CONST || (r->boundary == BOUNDARY_SIDES && (!k->most_behind || k->e->wraps[1])))
+  const bool columns = f->outside[1] == OUTSIDE_CONST && !k->e->wraps[1];
+  if (!outside_has(f, OUTSIDE_CONST) || (r->boundary == BOUNDARY_SIDES && (!k->most_behind || !columns)))
     return;
   if (r->boundary == BOUNDARY_SIDES) {
     end_in_constant(r, v);
     return;
   }
-  Value *in = in_rows(k, warps_add(k, r->y, -x->time)), *whole = NULL;
-  if (!k->e->wraps[1])
+  Value *in = f->outside[0] == OUTSIDE_CONST ? in_rows(k, warps_add(k, r->y, -x->time)) : NULL, *whole = NULL;
+  if (columns)
     whole = both(k, k->most_behind ? ends_inside(r) : NULL, warps_wide(k));
   Value *cond = in && whole ? build2(&k->b, OP_AND, in, whole) : in ? in : whole;
   if (!cond)

@@ -117,13 +117,6 @@ void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *c
 
 /* ---------------------------------------------------------------- accesses and stores at a point */
 
-static bool has_const_rule(const Rules *r) {
-  for (int d = 0; d < MAX_RANK; d++)
-    if (r->dim[d] == OUTSIDE_CONST)
-      return true;
-  return false;
-}
-
 /* The access under rules without a constant among them: from global memory for version 0, else from the version's
  * array. */
 static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
@@ -157,16 +150,24 @@ static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *
   return r.value;
 }
 
-/* An access with a constant outside: an if, so that memory is only touched where the field is. */
-static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off) {
+/* An access with a constant outside: an if, so that memory is only touched where the field is. In dimensions where it
+ * is none the rules lead on. */
+static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Field *f = &p->m->fields[field];
   Value *at[MAX_RANK];
-  for (int d = 0; d < f->box.rank; d++)
-    at[d] = plus_i64(b, p->index[d], off[d]);
+  Box box = {0};
+  Rules left = *rules;
+  for (int d = 0; d < f->box.rank; d++) {
+    if (f->outside[d] != OUTSIDE_CONST)
+      continue;
+    left.dim[d] = OUTSIDE_NONE;
+    box.lo[box.rank] = f->box.lo[d];
+    box.hi[box.rank] = f->box.hi[d];
+    at[box.rank++] = plus_i64(b, p->index[d], off[d]);
+  }
   Builder in;
-  Value *v = build_value_or(b, build_inside(b, f->box.rank, at, &f->box), f->type, f->outside_value, &in);
-  Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
-  build_yield(&in, 1, (Value *[]){access_cell(p, &in, field, off, &none)});
+  Value *v = build_value_or(b, build_inside(b, box.rank, at, &box), f->type, f->outside_value, &in);
+  build_yield(&in, 1, (Value *[]){access_cell(p, &in, field, off, &left)});
   return v;
 }
 
@@ -175,7 +176,8 @@ static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off
   const CellUse *c = p->user;
   if (c->fast)
     return access_fast(p, b, field, off);
-  return has_const_rule(rules) ? access_or_constant(p, b, field, off) : access_cell(p, b, field, off, rules);
+  return rules_have(rules, OUTSIDE_CONST) ? access_or_constant(p, b, field, off, rules)
+                                          : access_cell(p, b, field, off, rules);
 }
 
 /* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field's; else,

@@ -1,0 +1,162 @@
+/* sides.c: edges of a field that have rules of their own, written out. An access then gives what is where the field's
+ * rules lead, as all lowerings know them, and stencils choose by the coordinate what that becomes beyond an edge: its
+ * sign changed, twice a number less it, or a constant. Which edges an access may leave is seen from offsets and
+ * regions: others cost nothing. */
+#include "passes/launch/launch.h"
+#include "passes/registry.h"
+
+/* The work on the accesses of one body, whose points are those of `box`. */
+typedef struct Writing {
+  PassContext *c;
+  Module *m;
+  const Box *box;
+  Block *body;
+  int64_t n;
+} Writing;
+
+/* May the access `op` leave its field beyond side `s`, where a rule changes what it gives? */
+static bool is_changed(const Writing *w, const Op *op, int s) {
+  const Field *f = &w->m->fields[op->sym];
+  const Side *side = &f->sides[s];
+  bool changes = side->odd || (side->rule == OUTSIDE_CONST && f->outside[s / 2] != OUTSIDE_CONST);
+  return changes && access_leaves(w->m, w->box, op->sym, op->off, s / 2, s % 2);
+}
+
+/* Does the access `op` reach beyond side `s`? */
+static Value *is_beyond(Builder *b, const Module *m, const Op *op, int s) {
+  const Field *f = &m->fields[op->sym];
+  int d = s / 2;
+  Value *at = build2(b, OP_ADD, build_dim(b, OP_INDEX, d), build_int(b, TY_I64, op->off[d]));
+  return build2(b, s % 2 ? OP_GT : OP_LT, at, build_affine(b, m, s % 2 ? f->box.hi[d] : f->box.lo[d]));
+}
+
+/* What `v`, of field `f`, is seen across the odd side `s`. */
+static Value *across(Builder *b, const Module *m, const Field *f, const Side *s, Value *v) {
+  Type as = odd_type(f->type);
+  Value *x = build_convert(b, as, v), *about = NULL;
+  if (s->about)
+    about = build_convert(b, f->type, build_scalar(b, m->scalars[s->about - 1].type, s->about - 1));
+  else if (s->is_about)
+    about = build_const(b, f->type, s->value);
+  about = about ? build_convert(b, as, about) : NULL;
+  x = about ? build2(b, OP_SUB, build2(b, OP_ADD, about, about), x) : build1(b, OP_NEG, x);
+  return build_convert(b, f->type, x);
+}
+
+/* An access that is mirrored where more changes than the point has to come back into the region at once: adds a launch
+ * check of that, unless there is one. A part has its grid's. */
+static bool check_once(const Writing *w, const Op *op, int s) {
+  const Field *f = &w->m->fields[op->sym];
+  int d = s / 2;
+  Arena *a = w->m->arena;
+  Affine room = s % 2 ? affine_sub(a, f->box.hi[d], affine_add_const(w->box->hi[d], op->off[d]))
+                      : affine_sub(a, affine_add_const(w->box->lo[d], op->off[d]), f->box.lo[d]);
+  Affine value = affine_add_const(affine_add(a, affine_sub(a, f->box.hi[d], f->box.lo[d]), room),
+                                  f->sides[s].rule == OUTSIDE_HALF);
+  Box *points = ARENA_NEW(a, Box);
+  Check k = {.value = value, .loc = op->loc, .unless_empty = {points}};
+  *points = *w->box;
+  int64_t more;
+  if (w->m->part || !outside_once(f, d, s % 2) || !access_leaves(w->m, w->box, op->sym, op->off, d, s % 2) ||
+      (!value.n && value.c >= 0))
+    return true;
+  for (int i = 0; i < w->m->nchecks; i++)
+    if (!w->m->checks[i].covered && affine_diff(value, w->m->checks[i].value, &more) && more >= 0)
+      return true;
+  k.message = arena_printf(a,
+                           "an access goes further beyond the %s end of dimension %d of '%s' than that has points to "
+                           "mirror; make its region larger",
+                           s % 2 ? "upper" : "lower", d, f->name);
+  if (!value.n)
+    diag_error(w->c->diags, op->loc, "%s", k.message);
+  else
+    ARENA_PUSH(a, w->m->checks, w->m->nchecks, k);
+  return value.n > 0;
+}
+
+/* Writes out the access `op`. False after an error. */
+static bool write_access(Writing *w, Op *op) {
+  const Field *f = &w->m->fields[op->sym];
+  int rank = w->m->grid.rank;
+  bool any = false, ok = true;
+  for (int s = 0; s < 2 * rank; s++) {
+    any = any || is_changed(w, op, s);
+    ok = ok && check_once(w, op, s);
+  }
+  if (!any || !ok)
+    return ok;
+  Builder b = builder_before(w->m->arena, op);
+  b.loc = op->loc;
+  Value *v = build_access(&b, f->type, op->sym, op->off, rank);
+  for (int constant = 0; constant < 2; constant++)
+    for (int d = rank - 1; d >= 0; d--)
+      for (int s = 2 * d; s < 2 * d + 2; s++) {
+        const Side *side = &f->sides[s];
+        if ((side->rule == OUTSIDE_CONST) != constant || !is_changed(w, op, s))
+          continue;
+        Value *there = constant ? build_const(&b, f->type, side->value) : across(&b, w->m, f, side, v);
+        v = build3(&b, OP_SELECT, is_beyond(&b, w->m, op, s), there, v);
+      }
+  block_replace_uses(w->body, op->results[0], v);
+  op_unlink(op);
+  w->n++;
+  return true;
+}
+
+/* Writes out the accesses of `body` at the points of `box`. False after an error. */
+static bool write_body(Writing *w, const Box *box, Block *body) {
+  w->box = box;
+  w->body = body;
+  for (Op *op = body ? body->first : NULL, *next; op; op = next) {
+    next = op->next;
+    bool sides = op->code == OP_ACCESS && w->m->fields[op->sym].sides && !w->m->fields[op->sym].apart;
+    if (sides && !write_access(w, op))
+      return false;
+  }
+  return true;
+}
+
+/* The same of `n` stencils. */
+static bool write_stencils(Writing *w, int n, Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      if (!write_body(w, &st[i].pieces[k].box, st[i].pieces[k].body))
+        return false;
+  return true;
+}
+
+/* Are there fields whose edges are to be written out? Reports one of composite type. */
+static bool has_sides(PassContext *c, const Module *m, bool *bad) {
+  bool any = false;
+  *bad = false;
+  for (int f = 0; f < m->nfields; f++) {
+    bool sides = m->fields[f].sides && !m->fields[f].apart;
+    any = any || sides;
+    if (sides && type_composite(m, m->fields[f].type)) {
+      diag_error(c->diags, m->fields[f].loc, "pass 'sides': field '%s' is a vector or struct; run pass scalarize first",
+                 m->fields[f].name);
+      *bad = true;
+    }
+  }
+  return any;
+}
+
+/* The pass: a module whose fields have a rule for each dimension at most stays as it is. */
+Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o) {
+  Writing w = {.c = c, .m = m};
+  bool bad;
+  (void)n, (void)o;
+  if (!has_sides(c, m, &bad) || bad)
+    return bad ? NULL : m;
+  bool ok = write_stencils(&w, m->ninits, m->inits) && write_stencils(&w, m->nstencils, m->stencils);
+  for (int i = 0; i < m->nreductions && ok; i++)
+    ok = write_body(&w, &m->reductions[i].over, m->reductions[i].body);
+  for (int i = 0; i < m->nprobes && ok; i++)
+    ok = write_body(&w, &m->probes[i].box, m->probes[i].body);
+  for (int f = 0; f < m->nfields; f++)
+    m->fields[f].apart = m->fields[f].sides != NULL;
+  if (w.n)
+    module_renumber(m);
+  pass_stat(c, w.n, "sides", "accesses across edges with rules of their own");
+  return ok ? m : NULL;
+}
