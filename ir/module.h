@@ -107,7 +107,7 @@ enum { ROW_REST = 16 };
  * first. `outside` then says where they lead (outside_between). apart: accesses give no more than that, and stencils
  * make the rest of it (pass sides). A field with history K has K further fields of the same type, box and rule, its
  * past 1 .. K: past k holds what the field was at the start of the k-th step before the running one (between steps: k
- * steps ago). They are called "A@1" and so on. Only inits have them as targets: after each step the levels move on by
+ * steps ago). They are called "A@1" and so on. Only inits have them as targets: after each step the levels rotate by
  * themselves, until pass history makes that explicit: then stencils have pasts as targets. A temp field may be past K
  * + 1. */
 typedef struct Field {

@@ -5,7 +5,7 @@
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   context.c         what passes ask their context for, and tell it
  *   launch/launch.h   what a program's steps and launches read, keep and write: for the plan and all that lower
- *   tile/             what a launch becomes in the families that stream tiles (stream.h, lanes.h, warps.h)
+ *   tile/             the mapping of a launch to streamed tiles, lanes and pipelines of warps (mapping.h, warps.h)
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
  *   stencil IR -> stencil IR (stencil/; simplify/ has simplify.c)

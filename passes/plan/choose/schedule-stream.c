@@ -146,8 +146,8 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
-/* The tile that tiles of T steps usually come to, in *s, and its mapping; NULL: they cannot be walked. `over`: a store
- * may be over what is read at its point alone. */
+/* The tile that tiles of T steps usually come to, in *s, and its mapping; NULL: they cannot be streamed. `over`: a
+ * store may be over what is read at its point alone. */
 static Mapping *usual_tile(const Chooser *r, int T, bool over, Schedule *s) {
   Launch *l = tiled_launch(r->m, T);
   *s = (Schedule){.T = T};
@@ -573,10 +573,10 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
   Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
   if (!schedule_may_be_cut(r->c, r->m, r->want))
     return false;
-  const Schedule *walked = choose_groups(r, n, st, groups);
-  if (!walked)
+  const Schedule *streamed = choose_groups(r, n, st, groups);
+  if (!streamed)
     return false;
-  *r->out = *walked;
+  *r->out = *streamed;
   r->out->fuse = schedule_cut(r->c->arena, r->m, 1);
   r->out->ngroups = count;
   r->out->groups = groups;
