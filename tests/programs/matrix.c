@@ -39,12 +39,17 @@ typedef struct Quirk {
   int levels, every;
 } Quirk;
 static const Quirk quirks[] = {
-    {"pieces1d", 6, 0, 3, 0},   {"edges2d", 5, 0, 3, 0},
+    {"pieces1d", 6, 0, 3, 0},
+    {"edges2d", 5, 0, 3, 0},
     {"sides2d", 3, 0, 3, 0},
-    {"free_surface", 1, 16, 3, 0},    {"borders", 2, 0, 3, 0},
-    {"functions", 1, 4, 3, 0},  {"anisotropic_diffusion", 1, 0, 2, 0},
-    {"spans2d", 1, 0, 3, 2},    {"function_structs", 1, 0, 3, 2},
-    {"reductions", 1, 0, 3, 3}, {"structs_levels1d", 1, 0, 3, 3},
+    {"free_surface", 1, 16, 3, 0},
+    {"borders", 2, 0, 3, 0},
+    {"functions", 1, 4, 3, 0},
+    {"anisotropic_diffusion", 1, 0, 2, 0},
+    {"spans2d", 1, 0, 3, 2},
+    {"function_structs", 1, 0, 3, 2},
+    {"reductions", 1, 0, 3, 3},
+    {"structs_levels1d", 1, 0, 3, 3},
     {NULL, 1, 0, 3, 0},
 };
 
