@@ -364,6 +364,8 @@ void stc_plan_free(StcPlan *p) {
   StcContext *c = p->w.context;
   stc_plan_stop(p, true);
   plan_join(p);
+  if (p->observers.visit)
+    p->observers.visit->close(p->observers.visit->user);
   if (p->split) {
     Split *split = p->split;
     p->split_ops->close(p);

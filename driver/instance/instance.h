@@ -17,6 +17,7 @@
  *     plan-state.c    what else a run needs that continues elsewhere
  *     plan-watch.c    callbacks that look at fields while a plan runs
  *     plan-steps.c    runs that begin at a later step, arrays with an element a step
+ *     plan-params.c   params with other values between two runs
  *     plan-replay.c   launches recorded once and made in one go
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
  */

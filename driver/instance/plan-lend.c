@@ -108,6 +108,8 @@ static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
   return slot && slot->size && !slot->pitch && !slot->foreign ? slot : NULL;
 }
 
+bool plan_can_lend(const StcPlan *p, int field, int component) { return slot_to_lend(p, field, component) != NULL; }
+
 /* One spare more of `size` bytes: false if there is no room. */
 static bool add_spare(StcPlan *p, size_t size) {
   Device *d = &p->device;

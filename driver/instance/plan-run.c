@@ -65,9 +65,14 @@ static StcStatus evaluate(StcPlan *p) {
 
 /* ---------------------------------------------------------------- the time loop */
 
-/* Tells the progress callback; false if it wants to stop. */
-static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
-  return !p->observers.progress || p->observers.progress(p->observers.progress_user, p->run.done - first, steps);
+bool plan_is_asked(const StcPlan *p) { return p->observers.progress || p->observers.visit; }
+
+StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps) {
+  const Observers *o = &p->observers;
+  int64_t done = p->run.done - first;
+  if (o->progress && !o->progress(o->progress_user, done, p->run.met ? done : steps))
+    return STC_INTERRUPTED;
+  return o->visit ? o->visit->between(o->visit->user, p, first + steps) : STC_OK;
 }
 
 /* Runs up to `count` sequences, as long as steps are left before `end` and no `until` is met, and the reductions that
@@ -128,11 +133,11 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
     s = plan_show(p);
   while (!s && p->run.done < end && !p->run.met) {
     double before = clock_seconds();
-    s = run_batch(p, end, p->observers.progress ? count : INT64_MAX);
-    if (!s && p->observers.progress)
+    s = run_batch(p, end, plan_is_asked(p) ? count : INT64_MAX);
+    if (!s && plan_is_asked(p))
       s = d->kind->wait(d);
-    if (!s && !go_on(p, first, p->run.met ? p->run.done - first : steps))
-      s = STC_INTERRUPTED;
+    if (!s)
+      s = plan_ask(p, first, steps);
     count = next_count(count, clock_seconds() - before);
   }
   return s;
@@ -194,7 +199,7 @@ static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
     return 0;
   left = plan_steps_to_watch(p, p->run.done, left);
   int64_t tile = whole_tile(p);
-  return !p->observers.progress || count > left / tile ? left : count * tile;
+  return !plan_is_asked(p) || count > left / tile ? left : count * tile;
 }
 
 /* What the plan has for a run of the whole module. */
@@ -249,7 +254,9 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
     count = plan_next_count(count, (p->run.done - done) / whole_tile(p), clock_seconds() - before);
     if (!s)
       s = plan_show(p);
-    if (!s && (!go_on(p, first, p->run.met ? p->run.done - first : steps) || (again && stop_asked(p->run.stop))))
+    if (!s)
+      s = plan_ask(p, first, steps);
+    if (!s && again && stop_asked(p->run.stop))
       s = STC_INTERRUPTED;
   }
   *seconds = clock_seconds() - start;
@@ -267,10 +274,12 @@ StcStatus plan_see_whole(StcPlan *p) {
 
 StcStatus plan_run_whole_grid(StcPlan *p) {
   double seconds;
-  bool (*progress)(void *user, int64_t done, int64_t of) = p->observers.progress;
+  Observers all = p->observers;
   p->observers.progress = NULL;
+  p->observers.visit = NULL;
   StcStatus s = p->device.kind->whole ? run_whole(p, 0, &seconds) : run_kernels(p, 0, true, &seconds);
-  p->observers.progress = progress;
+  p->observers.progress = all.progress;
+  p->observers.visit = all.visit;
   return s;
 }
 
@@ -285,12 +294,15 @@ StcStatus plan_evaluate(StcPlan *p) {
 
 /* ---------------------------------------------------------------- the interface */
 
-/* What plan_run_steps hands to its guarded part. */
+/* What plan_run_steps hands to its guarded part. Where the run is made in several pieces: what was before them, and the
+ * seconds that the earlier ones took. */
 typedef struct RunArgs {
   StcPlan *p;
   int64_t steps;
   bool wait;
   StcRunInfo *info;
+  int64_t first, launches;
+  double seconds;
 } RunArgs;
 
 StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, double seconds) {
@@ -308,8 +320,7 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
 static StcStatus run_guarded(void *arg) {
   RunArgs *r = arg;
   StcPlan *p = r->p;
-  int64_t steps = r->steps < 0 ? module_steps(p->module, p->scalars) : r->steps, launches = p->run.launches,
-          first = p->run.done;
+  int64_t steps = r->steps;
   double seconds = 0;
   if (p->run.done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
@@ -327,8 +338,31 @@ static StcStatus run_guarded(void *arg) {
     s = p->split                ? p->split_ops->run(p, s, steps, &seconds)
         : p->device.kind->whole ? run_whole(p, steps, &seconds)
                                 : run_kernels(p, steps, r->wait, &seconds);
+  const Visit *visit = p->observers.visit;
+  r->seconds += visit && !p->run.times && seconds > visit->held ? seconds - visit->held : seconds;
   if (!s && r->info)
-    *r->info = plan_run_info(p, first, launches, seconds);
+    *r->info = plan_run_info(p, r->first, r->launches, r->seconds);
+  return s;
+}
+
+/* Makes the run: once, unless somebody looks on who has it go on. */
+static StcStatus run_pieces(RunArgs *r) {
+  StcPlan *p = r->p;
+  Visit *visit = p->observers.visit;
+  StcStatus s = STC_OK;
+  for (VisitEnd next = VISIT_BEGINS_ANEW; next != VISIT_ENDS;) {
+    if (next == VISIT_BEGINS_ANEW) {
+      r->first = p->run.done;
+      r->launches = p->run.launches;
+      r->seconds = 0;
+    }
+    if (visit) {
+      visit->held = 0;
+      visit->begin(visit->user, p, r->steps);
+    }
+    s = workspace_guard(&p->w, run_guarded, r);
+    next = visit ? visit->ended(visit->user, p, &s, &r->steps) : VISIT_ENDS;
+  }
   return s;
 }
 
@@ -342,13 +376,13 @@ StcStatus plan_check_torn(StcPlan *p) {
 }
 
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
-  RunArgs args = {p, steps, wait, info};
+  RunArgs args = {.p = p, .steps = steps < 0 ? module_steps(p->module, p->scalars) : steps, .wait = wait, .info = info};
   p->run.asked.grace = STOP_GRACE;
   p->run.asked.also = p->w.context->run_stop;
   if (!p->run.stop)
     p->run.stop = &p->run.asked;
   p->device.stop = p->run.stop;
-  StcStatus s = workspace_guard(&p->w, run_guarded, &args);
+  StcStatus s = run_pieces(&args);
   return p->split ? p->split_ops->leave(p, s) : s;
 }
 

@@ -53,9 +53,25 @@ typedef struct Watch {
   struct Watch *next;
 } Watch;
 
+/* Who looks at a plan's runs and steers them (driver/view). All are called by the thread that runs the plan. begin: a
+ * run of `steps` steps is about to begin. between: about every twentieth of a second, and behind the last of the steps
+ * up to number `end`: the device is done with the steps so far, and of a plan that is not cut fields may be read; a
+ * status ends the run. ended: the run came to its end, with *s; whether to go on, with *steps steps more. close: the
+ * plan is about to be freed. held: the seconds that it had this run wait. */
+typedef enum VisitEnd { VISIT_ENDS, VISIT_GOES_ON, VISIT_BEGINS_ANEW } VisitEnd;
+typedef struct Visit {
+  void *user;
+  void (*begin)(void *user, StcPlan *p, int64_t steps);
+  StcStatus (*between)(void *user, StcPlan *p, int64_t end);
+  VisitEnd (*ended)(void *user, StcPlan *p, StcStatus *s, int64_t *steps);
+  void (*close)(void *user);
+  double held;
+} Visit;
+
 /* Who is told of what while a plan runs. */
 typedef struct Observers {
   Watch *watches; /* in order of call */
+  Visit *visit;   /* NULL: nobody looks on */
   bool (*progress)(void *user, int64_t done, int64_t of);
   void *progress_user;
   void (*series)(void *user, const StcReduction *r);
@@ -108,6 +124,10 @@ StcStatus plan_evaluate(StcPlan *p);
 /* How many time tiles to run before the caller hears of it again: twice `count` where the last time all `count` were
  * run (`ran`) in a twentieth of a second, else `count`. */
 int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
+/* Asks the progress callback and who looks on whether a run goes on that began behind `first` steps, to make `steps`
+ * (STC_INTERRUPTED: no). Is there one to ask? */
+StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
+bool plan_is_asked(const StcPlan *p);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
 /* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
@@ -170,6 +190,20 @@ bool program_counts_steps(const StcProgram *p, const char **what);
 void plan_check_steps(StcPlan *p, int64_t steps);
 /* Notes that another plan of the same run has said so. */
 void plan_warned(StcPlan *p);
+
+/* plan-params.c: */
+
+/* May scalar `scalar` of the plan's module get another value between two runs? It is a param that nothing but values
+ * computed depends on: no size, place or number of steps. */
+bool plan_param_is_free(const StcPlan *p, int scalar);
+/* What of the program uses the param's value: the starts of fields, the steps (reductions and probes among them). */
+typedef struct ParamUse {
+  bool inits, steps;
+} ParamUse;
+ParamUse plan_param_use(const StcPlan *p, int scalar);
+/* Gives `n` such params ("NAME=VALUE") new values, from the next step on. STC_INPUT, without a message: one of them is
+ * not free, or the program does not allow the values, and all are as they were. */
+StcStatus plan_set_params(StcPlan *p, int n, const char *const *defines);
 
 /* plan-points.c: */
 

@@ -104,6 +104,8 @@ StcStatus plan_gather_vector(StcPlan *p, int field);
 /* May the values of the component (-1: the whole field) be lent? Makes room for `ahead` loans that steps are made
  * beside. */
 bool plan_may_lend(StcPlan *p, int field, int component, int ahead);
+/* Does it lie as it must for that? Fields that are bound, or whose rows are padded, do not. */
+bool plan_can_lend(const StcPlan *p, int field, int component);
 /* Lends the values that it has now. A loan that *out is must be returned, also after an error, before the plan is
  * freed. */
 StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out);

@@ -126,7 +126,7 @@ static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
     int64_t due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
     n = due < n ? due : n;
   }
-  bool few = p->observers.progress || p->split->net;
+  bool few = plan_is_asked(p) || p->split->net;
   return few && (n - 1) / p->split->every >= count ? count * p->split->every : n;
 }
 
@@ -280,10 +280,7 @@ static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
     s = plan_see(p);
   if (due && !s)
     s = plan_evaluate(p);
-  bool stops = !s && p->observers.progress &&
-               !p->observers.progress(p->observers.progress_user, p->run.done - first,
-                                      p->run.met ? p->run.done - first : end - first);
-  return stops ? STC_INTERRUPTED : s;
+  return s ? s : plan_ask(p, first, end - first);
 }
 
 /* Brings all fields to the whole grid where the run was stopped: there may be a checkpoint to write. */

@@ -1,0 +1,152 @@
+/* driver/instance/plan-params.c: params that get other values between two runs, while code, memory and fields stay.
+ *
+ * Code never depends on the value of a param, and neither does a param that is no integer decide on sizes, places and
+ * numbers of steps: those are sums of integers (Affine). What remains are integers that the program computes from such
+ * a param: one on which one of these depends is not free. */
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* What is looked for in a body: does it take one of the scalars that are marked? */
+typedef struct Use {
+  const bool *marked;
+  bool found;
+} Use;
+
+/* Notes what `op` takes (a block_walk callback). */
+static void note(void *user, Op *op) {
+  Use *u = user;
+  u->found |= op->code == OP_SCALAR && u->marked[op->sym];
+}
+
+/* Does the body (NULL: none) take a scalar that is marked? */
+static bool takes(Block *body, const bool *marked) {
+  Use u = {marked, false};
+  if (body)
+    block_walk(body, note, &u);
+  return u.found;
+}
+
+/* Marks scalar `scalar` of `m` and what the program computes from it, which other params are not: they have values of
+ * their own. */
+static void mark_all(const Module *m, int scalar, bool *marked) {
+  marked[scalar] = true;
+  for (int i = 0; i < m->nscalars; i++)
+    if (!m->scalars[i].is_param && takes(m->scalars[i].expr, marked))
+      marked[i] = true;
+}
+
+bool plan_param_is_free(const StcPlan *p, int scalar) {
+  const Module *m = p->module;
+  bool free = scalar >= 0 && scalar < m->nscalars && m->scalars[scalar].is_param && !p->split && !p->facade &&
+              module_find_scalar(p->program->reference, m->scalars[scalar].name) >= 0;
+  if (!free || type_is_int(m->scalars[scalar].type))
+    return false;
+  ArenaMark start = arena_mark(p->w.arena);
+  bool *marked = ARENA_ARRAY(p->w.arena, bool, m->nscalars + 1);
+  memset(marked, 0, (size_t)m->nscalars);
+  mark_all(m, scalar, marked);
+  for (int i = 0; i < m->nscalars; i++)
+    free &= !marked[i] || !type_is_int(m->scalars[i].type);
+  arena_release(p->w.arena, start);
+  return free;
+}
+
+/* Does one of the stencils take a scalar that is marked? */
+static bool stencils_take(int n, const Stencil *s, const bool *marked) {
+  bool found = false;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < s[i].npieces; k++)
+      found |= takes(s[i].pieces[k].body, marked);
+  return found;
+}
+
+ParamUse plan_param_use(const StcPlan *p, int scalar) {
+  const Module *m = p->program->reference;
+  int at = module_find_scalar(m, p->module->scalars[scalar].name);
+  if (at < 0)
+    return (ParamUse){false, false};
+  ArenaMark start = arena_mark(p->w.arena);
+  bool *marked = ARENA_ARRAY(p->w.arena, bool, m->nscalars + 1);
+  memset(marked, 0, (size_t)m->nscalars);
+  mark_all(m, at, marked);
+  ParamUse use = {stencils_take(m->ninits, m->inits, marked), stencils_take(m->nstencils, m->stencils, marked)};
+  for (int i = 0; i < m->nreductions; i++)
+    use.steps |= takes(m->reductions[i].body, marked) || takes(m->reductions[i].stop, marked);
+  for (int i = 0; i < m->nprobes; i++)
+    use.steps |= takes(m->probes[i].body, marked);
+  arena_release(p->w.arena, start);
+  return use;
+}
+
+/* The value of scalar `i` as an override has it. */
+static const char *value_text(const StcPlan *p, int i) {
+  Type t = p->module->scalars[i].type;
+  return t == TY_BOOL       ? (p->scalars[i].i ? "true" : "false")
+         : type_is_float(t) ? arena_printf(p->w.arena, "%.17g", p->scalars[i].f)
+                            : arena_printf(p->w.arena, "%" PRId64, p->scalars[i].i);
+}
+
+/* Overrides that give each param the value that it has. */
+static Define *present_values(StcPlan *p, int room, int *n) {
+  const Module *m = p->module;
+  Define *out = ARENA_ARRAY(p->w.arena, Define, m->nscalars + room + 1);
+  *n = 0;
+  for (int i = 0; i < m->nscalars; i++)
+    if (m->scalars[i].is_param)
+      out[(*n)++] = (Define){m->scalars[i].name, value_text(p, i)};
+  return out;
+}
+
+/* Has every integer, but those of reductions, the value that it has in the plan? */
+static bool same_integers(const StcPlan *p, const Const *values) {
+  const Scalar *s = p->module->scalars;
+  for (int i = 0; i < p->module->nscalars; i++)
+    if (type_is_int(s[i].type) && !s[i].is_reduction && values[i].i != p->scalars[i].i)
+      return false;
+  return true;
+}
+
+/* What plan_set_params hands to its guarded part. */
+typedef struct ParamArgs {
+  StcPlan *p;
+  int n;
+  const char *const *defines;
+} ParamArgs;
+
+/* Takes the values that the scalars have now, but those of reductions. What was made of the old ones is made anew. */
+static void take_values(StcPlan *p, const Const *values) {
+  for (int i = 0; i < p->module->nscalars; i++)
+    if (!p->module->scalars[i].is_reduction)
+      p->scalars[i] = values[i];
+  p->run.once_done = p->lists.lists_filled = false;
+  plan_forget_recordings(p);
+}
+
+/* Sets the params. */
+static StcStatus set_guarded(void *arg) {
+  ParamArgs *a = arg;
+  StcPlan *p = a->p;
+  ArenaMark start = arena_mark(p->w.arena);
+  Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
+  int n;
+  Define *defines = present_values(p, a->n, &n);
+  bool ok = true;
+  for (int i = 0; i < a->n && ok; i++) {
+    ok = define_parse(p->w.arena, a->defines[i], &defines[n + i]);
+    ok = ok && plan_param_is_free(p, module_find_scalar(p->module, defines[n + i].name));
+  }
+  ok = ok && module_bind(p->module, n + a->n, defines, values, diags_quiet(p->w.arena)) && same_integers(p, values);
+  if (ok)
+    take_values(p, values);
+  arena_release(p->w.arena, start);
+  return ok ? STC_OK : STC_INPUT;
+}
+
+StcStatus plan_set_params(StcPlan *p, int n, const char *const *defines) {
+  ParamArgs args = {p, n, defines};
+  return workspace_guard(&p->w, set_guarded, &args);
+}
