@@ -1,4 +1,4 @@
-# stc_llvm: LLVM. stc_data: jansson, libpng, zlib and HDF5 with its dimension scales. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
+# stc_llvm: LLVM. stc_data: jansson, libpng, zlib, HDF5 with its dimension scales and, where it is found, libmicrohttpd. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
 # stc_llvm_archives, stc_data_archives: the same always as archives, for libstc.so; made where something asks for them.
 add_library(stc_llvm INTERFACE)
 add_library(stc_data INTERFACE)
@@ -32,6 +32,12 @@ function(stc_make_archives)
   target_include_directories(stc_data_archives INTERFACE ${JANSSON_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS} ${HDF5_INCLUDE_DIRS})
   target_link_libraries(stc_data_archives INTERFACE ${STC_JANSSON_ARCHIVE} ${STC_PNG_ARCHIVE} ${STC_HDF5_HL_ARCHIVE} ${STC_HDF5_ARCHIVE}
     ${STC_SZ_ARCHIVE} ${STC_AEC_ARCHIVE} ${STC_Z_ARCHIVE} ${CMAKE_DL_LIBS} m)
+  if(MICROHTTPD_FOUND)
+    find_library(STC_MICROHTTPD_ARCHIVE libmicrohttpd.a REQUIRED HINTS ${MICROHTTPD_LIBRARY_DIRS})
+    add_library(stc_view_gnutls STATIC driver/view/view-gnutls.c)
+    set_target_properties(stc_view_gnutls PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(stc_data_archives INTERFACE ${STC_MICROHTTPD_ARCHIVE} stc_view_gnutls)
+  endif()
 endfunction()
 
 if(STC_LLVM_STATIC OR STC_SHARED)
@@ -45,4 +51,9 @@ else()
   find_library(STC_HDF5_HL NAMES hdf5_hl hdf5_serial_hl REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
   get_filename_component(STC_HDF5_FOLDER ${STC_HDF5_HL} DIRECTORY)
   target_link_libraries(stc_data INTERFACE PkgConfig::JANSSON PNG::PNG ${STC_HDF5_HL} PkgConfig::HDF5 ZLIB::ZLIB)
+  if(MICROHTTPD_FOUND)
+    target_link_libraries(stc_data INTERFACE PkgConfig::MICROHTTPD)
+    set(STC_VIEW_LIBRARY microhttpd)
+    set(STC_VIEW_FLAG -lmicrohttpd)
+  endif()
 endif()

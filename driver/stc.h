@@ -398,6 +398,18 @@ double stc_plan_compile_seconds(const StcPlan *plan);
 const char *stc_plan_device(const StcPlan *plan);
 const char *stc_plan_schedule(const StcPlan *plan);
 
+/* A window into a plan's runs: a page that this process serves on the loopback address, or, if asked to, another one,
+ * which shows fields while the plan runs, and curves, and has it wait, make single steps, take other values of params
+ * and begin anew (docs/howto/view.md). It takes a hundredth of the computer's time, if anybody looks. */
+typedef struct StcView StcView;
+/* Opens it. address: "ADDRESS:PORT", "PORT"; NULL: the loopback address and a free port. A plan has one at a time. */
+StcStatus stc_view_open(StcPlan *plan, const char *address, StcView **out);
+/* Where the page is. Who knows that may look and steer: it has a random token. */
+const char *stc_view_url(const StcView *view);
+/* Closes it, as stc_plan_free does of a plan's. A run that waits for a page goes on; one of a thread of its own is
+ * waited for. */
+void stc_view_close(StcView *view);
+
 /* Writes one line about each device there is, and about each that is not why, to `to`. */
 StcStatus stc_devices(StcContext *c, FILE *to);
 

@@ -1,4 +1,4 @@
-# libstc.so: all parts, LLVM, the C++ runtime, jansson, libpng, zlib, HDF5 and libclc's bitcode in one file that needs libc and libm only.
+# libstc.so: all parts, LLVM, the C++ runtime, jansson, libpng, zlib, HDF5, libmicrohttpd and libclc's bitcode in one file that needs libc and libm only.
 # Nothing but stc.h's functions is seen from outside (libstc.map), so it goes with any other LLVM in a process. docs/api.md has the ABI's rules.
 set(shared_objects)
 foreach(part ir frontend passes backend driver)

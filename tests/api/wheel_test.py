@@ -54,8 +54,10 @@ def check_files(wheel):
         assert about.count("Tag: ") == 1 and "Tag: py3-none-manylinux_2_34_x86_64\n" in about, about
         licences = {n.rsplit("/", 1)[1]: z.read(n) for n in files if "/licenses/" in n}
         assert b"MIT" in licences["LICENSE"] and b"Apache License" in licences["Apache-2.0.txt"] and b"GNU" in licences["GPL-3.txt"]
+        assert b"Lesser General Public License" in licences["LGPL-2.1.txt"]
         for name, package in (("LLVM", "llvm-22-dev"), ("LLVM", "libclc-22"), ("HDF5", "libhdf5-dev"), ("libpng", "libpng-dev"), ("zlib", "zlib1g-dev"),
-                              ("jansson", "libjansson-dev"), ("libaec", "libaec-dev"), ("zstd", "libzstd-dev"), ("libstdc++", "libstdc++6")):
+                              ("jansson", "libjansson-dev"), ("libaec", "libaec-dev"), ("zstd", "libzstd-dev"), ("libstdc++", "libstdc++6"),
+                              ("libmicrohttpd", "libmicrohttpd-dev")):
             theirs = Path(f"/usr/share/doc/{package}/copyright")
             assert f"{name}.txt" in licences and (not theirs.exists() or theirs.read_bytes() == licences[f"{name}.txt"]), f"{name}.txt is not {package}'s"
         assert {"stc/mpi/stc-mpi.c", "stc/mpi/net.h"} <= set(rows)

@@ -41,6 +41,7 @@ driver/program driver/files driver/artifact
 driver/device
 driver/instance
 driver/split
+driver/view
 driver/cli/options
 driver/data
 driver/tune/db

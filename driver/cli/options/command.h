@@ -68,6 +68,7 @@ typedef struct Command {
   int64_t first_step; /* -1: not said */
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
+  const char *view;      /* where the page is served, "": anywhere; NULL: there is none */
   int nin, nout, npng;
   FieldOption *in, *outs, *pngs;
   int ndefines;

@@ -1,6 +1,7 @@
 /* driver/cli/options/options-table.c: the tables of commands and options, and how the value of an option is taken. Most
  * rows say in which member of Command theirs goes, and within which bounds; the others have a function. */
 #include "driver/cli/options/options.h"
+#include "driver/view/address.h"
 
 #include <errno.h>
 #include <math.h>
@@ -198,6 +199,16 @@ static const char *set_check(Command *c, const char *v) {
              : "a relative error from 0, such as 1e-6";
 }
 
+/* --view, --view=ADDRESS:PORT. */
+static const char *set_view(Command *c, const char *v) {
+  struct sockaddr_storage at;
+  socklen_t size;
+  c->view = v ? v : "";
+  return address_read(c->view, &at, &size)
+             ? NULL
+             : "a port, or ADDRESS:PORT with an address in digits, such as 127.0.0.1:8000";
+}
+
 /* --mpi, --mpi=FILE. */
 static const char *set_mpi(Command *c, const char *v) { return c->mpi = v ? v : "", NULL; }
 
@@ -284,7 +295,7 @@ const OptionRow option_rows[] = {
     {"restart", TAKES_VALUE, CMD_RUN, TEXT(restart), "--restart=FILE",
      "go on from such a file, also on another device"},
     {"spacing", TAKES_VALUE, CMD_RUN, BY(set_spacing), "--spacing=A,B,C",
-     "from point to point, slowest first (--origin=A,B,C)"},
+     "from point to point, slowest first (--origin=A,B,C, --unit, --compress)"},
     {"origin", TAKES_VALUE, CMD_RUN | MORE, BY(set_origin), "--origin=A,B,C",
      "where the first point lies, slowest dimension first"},
     {"colors", TAKES_VALUE, CMD_RUN, TEXT(colors), "--colors=MAP",
@@ -295,7 +306,7 @@ const OptionRow option_rows[] = {
      "what a picture shows in 3-D (--contours=N: lines)"},
     {"contours", TAKES_VALUE, CMD_RUN | MORE, NUMBER(contours, 1, 1000, "a number of lines from 1 to 1000"),
      "--contours=N", "draw N lines of equal value into pictures"},
-    {"unit", TAKES_VALUE, CMD_RUN, FIELDS(units, nunit), "--unit F=TEXT",
+    {"unit", TAKES_VALUE, CMD_RUN | MORE, FIELDS(units, nunit), "--unit F=TEXT",
      "what F, or `grid`, is measured in (--compress=0 .. 9: of .h5, .vti)"},
     {"compress", TAKES_VALUE, CMD_RUN | MORE, NUMBER(compress, 0, 9, "a level from 0 (not at all) to 9"),
      "--compress=N", "how much .h5 and .vti files are compressed, 0 (not at all) to 9; default 1"},
@@ -306,6 +317,8 @@ const OptionRow option_rows[] = {
      "run the reference too and compare; exit 1 above the tolerance (fmt: see there)"},
     {"time", TAKES_OPTIONAL, CMD_RUN, BY(set_time), "--time[=kernels]",
      "print one line of JSON with what the run took, each kernel by itself"},
+    {"view", TAKES_OPTIONAL, CMD_RUN, BY(set_view), "--view[=PORT]",
+     "serve a page that shows and steers the run, for this computer (=ADDRESS:PORT)"},
     {"programs", TAKES_VALUE, CMD_BENCH, TEXT(bench_programs), "--programs=A,B", "only these programs of the bench"},
     {"types", TAKES_VALUE, CMD_BENCH, TEXT(bench_types), "--types=f32", "f32, f64 or both (default)"},
     {"size", TAKES_VALUE, CMD_BENCH, TEXT(bench_sizes), "--size=S,S",

@@ -8,6 +8,7 @@
  *   run-kept.c   values for it that cannot be read again
  *   run-ranks.c  several processes, speaking with one voice
  *   run-parts.c  fields in where none of them has the whole grid
+ *   run-view.c   the page that shows the run
  *
  * No file is read and replaced, or written twice: driver/cli/used/used.h. */
 #ifndef STC_DRIVER_RUN_H
@@ -55,6 +56,7 @@ typedef struct Job {
   Series series;
   const char *tuned;
   Outputs *outputs;
+  StcView *view;        /* NULL: there is none */
   const Const *scalars; /* of the program's module; set by ready_check */
   Net *net;             /* NULL: there are no other processes */
   Voice *voice;
@@ -73,6 +75,11 @@ bool job_leads(const Job *j);
 StcStatus job_agree(Job *j, StcStatus s);
 /* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank. All ranks call it. */
 StcStatus give_parts(const Job *j);
+/* run-view.c: opens the page, if one is asked for, and tells where it is. After a run whose files are written: keeps it
+ * open until the user ends it. Closes it. */
+StcStatus view_begin(Job *j);
+StcStatus view_go_on(Job *j);
+void view_end(Job *j);
 /* The end on all ranks, with the message of the one that failed. */
 StcStatus ranks_leave(Job *j, StcStatus s);
 

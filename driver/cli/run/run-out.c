@@ -523,6 +523,8 @@ static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
   const struct Period *p = user;
   if (p->out->lean)
     return write_due(p->out, step, p->every);
+  if (!p->out->feed) /* all is written, and the plan goes on for its page alone (run-view.c) */
+    return STC_OK;
   return feed_step(p->out->feed, plan, step, p->every);
 }
 

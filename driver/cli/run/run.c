@@ -146,7 +146,8 @@ static StcStatus start_run(Job *j, int64_t *steps) {
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
   stc_plan_probes(j->plan, series_add_row, &j->series);
-  return has_files(j) ? outputs_open(j) : STC_OK;
+  s = has_files(j) ? outputs_open(j) : STC_OK;
+  return s ? s : view_begin(j);
 }
 
 /* What there is to tell after the run, and the check, on the rank that leads. */
@@ -179,7 +180,7 @@ static StcStatus run_plan(Job *j, int64_t *written) {
     s = report_run(j, &info);
   if (serves)
     job_leads(j) ? gather_end(j->plan) : gather_serve(j->plan);
-  return s;
+  return s ? s : view_go_on(j);
 }
 
 /* An explicit -march must be what the device runs. */
@@ -297,6 +298,7 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
     ending_allow(NULL);
   else
     s = run_plan(j, written);
+  view_end(j);
   series_free(&j->series);
   kept_close(j);
   claims_drop(&j->claims);

@@ -1,0 +1,227 @@
+/* driver/view/view-paint.c: what a page asks to see, drawn: points of a plane, evenly spaced, as numbers. Which colours
+ * they have is the page's business. A thread beside the run does it. */
+#include "driver/files/files.h"
+#include "driver/view/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- what of a field a wish shows */
+
+/* A plane of a field: its rows and columns, where its first point is, from row to row and from column to column. */
+typedef struct Plane {
+  int64_t rows, columns, first, row, column;
+} Plane;
+
+/* The plane of `w`, which fits the field: of one dimension a row, of three a slice. */
+static Plane plane_of(const StcFieldInfo *f, const Wish *w) {
+  int64_t step[3] = {1, 1, 1};
+  for (int d = f->rank - 2; d >= 0; d--)
+    step[d] = step[d + 1] * f->shape[d + 1];
+  if (f->rank < 3)
+    return (Plane){f->rank == 1 ? 1 : f->shape[0], f->shape[f->rank - 1], 0, f->rank == 1 ? 0 : step[0], 1};
+  int y = w->cut == 0 ? 1 : 0, x = w->cut == 2 ? 1 : 2;
+  return (Plane){f->shape[y], f->shape[x], w->at * step[w->cut], step[y], step[x]};
+}
+
+/* Moves `from` to `to` (not included) into 0 to `n`; all of that if it is empty there. */
+static void clip(int64_t *from, int64_t *to, int64_t n) {
+  *from = *from < 0 ? 0 : *from;
+  *to = *to > n || *to <= 0 ? n : *to;
+  if (*from >= *to)
+    *from = 0, *to = n;
+}
+
+bool wish_fits(const StcFieldInfo *f, Wish *w) {
+  if (f->bytes <= 0 || w->side < 1 || w->npins < 0 || w->npins > MAX_PINS)
+    return false;
+  w->side = w->side > MAX_SIDE ? MAX_SIDE : w->side;
+  w->cut = f->rank < 3 ? 0 : w->cut;
+  w->at = f->rank < 3 ? 0 : w->at;
+  if (w->cut < 0 || w->cut > 2 || w->at < 0 || (f->rank == 3 && w->at >= f->shape[w->cut]))
+    return false;
+  for (int i = 0; i < w->npins; i++)
+    for (int d = 0; d < f->rank; d++)
+      if (w->pins[i][d] < 0 || w->pins[i][d] >= f->shape[d])
+        return false;
+  Plane p = plane_of(f, w);
+  clip(&w->box[0], &w->box[1], p.rows);
+  clip(&w->box[2], &w->box[3], p.columns);
+  return true;
+}
+
+/* ---------------------------------------------------------------- drawing */
+
+/* Draws the pixels of one row of the field that begins at its element `at`: at the `width` distances `x`. */
+static void draw_row(const StcFieldInfo *f, const void *values, int64_t at, const int64_t *x, int width, float *to) {
+  if (f->type == STC_F32)
+    for (int i = 0; i < width; i++)
+      to[i] = ((const float *)values)[at + x[i]];
+  else if (f->type == STC_F64)
+    for (int i = 0; i < width; i++)
+      to[i] = (float)((const double *)values)[at + x[i]];
+  else
+    for (int i = 0; i < width; i++)
+      to[i] = (float)field_value(f, values, at + x[i]);
+}
+
+/* Notes the least and the greatest of the pixels, and how many are no such numbers. */
+static void measure(const float *pixels, int64_t n, FrameHead *h) {
+  float least = INFINITY, most = -INFINITY;
+  uint32_t nowhere = 0;
+  for (int64_t i = 0; i < n; i++) {
+    float v = pixels[i];
+    nowhere += !isfinite(v);
+    least = v < least && isfinite(v) ? v : least;
+    most = v > most && isfinite(v) ? v : most;
+  }
+  h->least = least <= most ? (double)least : NAN;
+  h->most = least <= most ? (double)most : NAN;
+  h->nowhere = nowhere;
+}
+
+/* The value at a point that a page follows. */
+static double pin_value(const StcFieldInfo *f, const void *values, const int64_t *pin) {
+  int64_t at = 0;
+  for (int d = 0; d < f->rank; d++)
+    at = at * f->shape[d] + pin[d];
+  return field_value(f, values, at);
+}
+
+/* The head of the picture. */
+static FrameHead head_of(const Wish *w, int64_t step, int64_t number) {
+  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2];
+  FrameHead h = {.magic = {'S', 'T', 'C', 'V'}, .version = 1, .number = number, .step = step};
+  h.width = (uint32_t)(columns < w->side ? columns : w->side);
+  h.height = (uint32_t)(rows < w->side ? rows : w->side);
+  h.npins = (uint32_t)w->npins;
+  memcpy(h.box, w->box, sizeof h.box);
+  return h;
+}
+
+ViewFrame *paint(const StcFieldInfo *f, const void *values, const Wish *w, int64_t step, int64_t number) {
+  FrameHead h = head_of(w, step, number);
+  Plane p = plane_of(f, w);
+  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], x[MAX_SIDE];
+  size_t pins = sizeof h, pixels = pins + h.npins * sizeof(double);
+  size_t size = pixels + (size_t)h.width * h.height * sizeof(float);
+  ViewFrame *frame = malloc(sizeof *frame + size);
+  if (!frame)
+    return NULL;
+  frame->users = 1;
+  frame->size = size;
+  float *to = (float *)(void *)(frame->bytes + pixels);
+  for (int i = 0; i < (int)h.width; i++)
+    x[i] = (w->box[2] + i * columns / h.width) * p.column;
+  for (int y = 0; y < (int)h.height; y++)
+    draw_row(f, values, p.first + (w->box[0] + y * rows / h.height) * p.row, x, (int)h.width, to + (size_t)y * h.width);
+  measure(to, (int64_t)h.width * h.height, &h);
+  memcpy(frame->bytes, &h, sizeof h);
+  for (int i = 0; i < w->npins; i++)
+    memcpy(frame->bytes + pins + (size_t)i * sizeof(double), &(double){pin_value(f, values, w->pins[i])},
+           sizeof(double));
+  return frame;
+}
+
+void frame_free(ViewFrame *f) {
+  if (f && --f->users == 0)
+    free(f);
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+/* A wish that has not been drawn from the values that are here, NULL: there is none. */
+static Looker *next_wish(StcView *v) {
+  for (int i = 0; i < MAX_WISHES; i++) {
+    Looker *l = &v->lookers[i];
+    if (l->used && l->drawn != v->taken && view_find_values(v, l->wish.field, l->wish.component))
+      return l;
+  }
+  return NULL;
+}
+
+/* Seconds that a clock of the system's has counted. */
+static double counted(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Draws one wish, with the lock held; it is let go meanwhile. */
+static void draw(StcView *v, Looker *l) {
+  const Values *x = view_find_values(v, l->wish.field, l->wish.component);
+  Wish wish = l->wish;
+  const char *why = NULL;
+  int64_t number = ++v->frames;
+  l->drawn = v->taken;
+  v->drawing = true;
+  pthread_mutex_unlock(&v->lock);
+  double before = counted(CLOCK_THREAD_CPUTIME_ID), bytes_a_second = 2e9; /* of sending */
+  const void *values = x->loan ? loan_values(x->loan, &why) : x->copy;
+  ViewFrame *frame = values ? paint(&x->info, values, &wish, x->step, number) : NULL;
+  double took = counted(CLOCK_THREAD_CPUTIME_ID) - before;
+  pthread_mutex_lock(&v->lock);
+  v->drawing = false;
+  v->cost += took + (frame ? (double)frame->size / bytes_a_second : 0);
+  if (frame && l->used && memcmp(&l->wish, &wish, sizeof wish) == 0) {
+    frame_free(l->frame);
+    l->frame = frame;
+    l->number = number;
+  } else
+    frame_free(frame);
+  pthread_cond_broadcast(&v->changed);
+}
+
+/* When all is drawn: the run has its values back, and the next pictures come so much later that these were no more than
+ * their share of what the process computes, or, where a GPU does, of what all cores can do. */
+static void rest(StcView *v) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  bool gpu = v->plan->device.kind->stage_new != NULL;
+  double share = v->cost * PAINT_SHARE, least = 1.0 / MOST_PICTURES, on_all = share / (cores > 0 ? (double)cores : 1);
+  v->next = clock_seconds() + (gpu && on_all > least ? on_all : least);
+  v->next_worked = gpu ? 0 : counted(CLOCK_PROCESS_CPUTIME_ID) + share;
+  v->cost = 0;
+  if (v->state == VIEW_RUNNING)
+    view_give_back(v);
+  view_tell(v);
+}
+
+/* Waits for something to draw. Pages are told that they are not forgotten now and then. */
+static void wait_for_work(StcView *v, double seconds) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  double whole = floor(seconds);
+  until.tv_sec += (time_t)whole;
+  until.tv_nsec += (long)((seconds - whole) * 1e9);
+  until.tv_sec += until.tv_nsec / 1000000000L;
+  until.tv_nsec %= 1000000000L;
+  if (pthread_cond_timedwait(&v->changed, &v->lock, &until) != 0)
+    view_tell(v);
+}
+
+bool view_may_draw(const StcView *v) {
+  return clock_seconds() >= v->next && counted(CLOCK_PROCESS_CPUTIME_ID) >= v->next_worked;
+}
+
+void *view_paint_main(void *user) {
+  StcView *v = user;
+  bool drawn = false;
+  pthread_mutex_lock(&v->lock);
+  while (!v->over) {
+    Looker *l = v->drawing ? NULL : next_wish(v);
+    double early = v->state == VIEW_IDLE ? v->next - clock_seconds() : 0;
+    if (l && early <= 0) {
+      draw(v, l);
+      drawn = true;
+    } else if (!l && !v->drawing && (drawn || (v->state == VIEW_RUNNING && view_has_values(v)))) {
+      rest(v);
+      drawn = false;
+    } else
+      wait_for_work(v, l && early < LOOKS_FOR ? early : LOOKS_FOR);
+  }
+  pthread_mutex_unlock(&v->lock);
+  return NULL;
+}
