@@ -153,6 +153,7 @@ _FUNCTIONS = {
     "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),
     "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),
     "stc_plan_device": (c.c_char_p, [P]), "stc_plan_schedule": (c.c_char_p, [P]), "stc_plan_compile_seconds": (c.c_double, [P]),
+    "stc_view_open": (c.c_int, [P, c.c_char_p, OUT]), "stc_view_url": (c.c_char_p, [P]), "stc_view_close": (None, [P]),
     "stc_version": (c.c_char_p, []), "stc_main": (c.c_int, [c.c_int, STRINGS]),
 }
 for _name, (_result, _arguments) in _FUNCTIONS.items():

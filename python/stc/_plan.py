@@ -18,6 +18,7 @@ from ._context import text_of
 from ._errors import Message, Owner, error
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRunInfo, lib, strings)
 from ._numbers import I32, defines as param_words, text, whole, wholes
+from ._view import View
 
 if TYPE_CHECKING:
     from ._program import Explanation, Program
@@ -161,6 +162,7 @@ class Plan(Owner):
         self._bar = None
         self._interrupt: Optional[BaseException] = None
         self._call: Optional[running.Call] = None
+        self._window: Optional[View] = None
         self._seconds_a_step = 1.0
         self._has_ranks = comm is not None and comm is not False
         self._tells = lib.stc_program_reduction_count(program._handle) > 0 or lib.stc_program_probe_count(program._handle) > 0
@@ -180,7 +182,10 @@ class Plan(Owner):
         def take(_, r):
             try:
                 r = r.contents
-                series.setdefault(text_of(r.name), []).append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
+                rows = series.setdefault(text_of(r.name), [])
+                if rows and r.step <= rows[-1][0]:      # a page (view) has had the run begin anew
+                    rows.clear()
+                rows.append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
             except BaseException as e:
                 stopped(e)
 
@@ -192,7 +197,10 @@ class Plan(Owner):
                 row = row.contents
                 dtype = arrays.NUMPY[TYPES[row.type]]
                 values = np.frombuffer(c.string_at(row.values, row.n * dtype.itemsize), dtype)
-                probes.setdefault(text_of(row.name), []).append((row.step, values))
+                rows = probes.setdefault(text_of(row.name), [])
+                if rows and row.step <= rows[-1][0]:
+                    rows.clear()
+                rows.append((row.step, values))
             except BaseException as e:
                 stopped(e)
 
@@ -287,6 +295,8 @@ class Plan(Owner):
         """Stops what is under way and gives back the plan's memory, but what arrays show, as soon as they are gone. The plan is of no use then."""
         if self._handle is not None:
             self._settle()
+            if self._window is not None:        # the library closes it with the plan, behind a run in the background, which is stopped
+                self._window._forget()
             self._handle = self._life = None
             self._kept.clear()
             self._arrays.clear()
@@ -566,14 +576,14 @@ class Plan(Owner):
         if not wait:
             self._set_progress(False)
             begin = partial(lib.stc_plan_run_async, self._handle, n)
-            few = not self._tells and 0 <= n <= 1000      # their launches find room in the stream: nothing waits
+            few = not self._tells and not self._window and 0 <= n <= 1000      # their launches find room in the stream: nothing waits
             self._check(begin() if few or self._is_host() else self._make(begin))
             return None
         info = CRunInfo()
         self._bar = _bar(self.program.name) if progress else None
         self._set_progress(progress or self._has_ranks)
         run = partial(lib.stc_plan_run, self._handle, n, c.byref(info))
-        quick = not self._tells and not progress and 0 <= n * self._seconds_a_step < 0.01
+        quick = not self._tells and not self._window and not progress and 0 <= n * self._seconds_a_step < 0.01
         try:
             before = monotonic()
             self._check(run() if quick else self._make(run))
@@ -605,6 +615,17 @@ class Plan(Owner):
     def busy(self) -> bool:
         """Is a run under way that nobody waited for?"""
         return self._call is not None and not self._call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
+
+    def view(self, address: Optional[str] = None, *, height: int = 640) -> View:
+        """Opens a window into the plan's runs, before the first of them or later: a page on this computer that shows fields, curves and speed while
+        they are made, and has them wait, make single steps, take other params and begin anew. In a notebook the page appears below the cell, so
+        high; elsewhere `.url` says where it is and `.open()` opens a browser. The runs that follow are seen: `run(10000)`, or `run(10000,
+        wait=False)`, which leaves the notebook free. address: "PORT" or "ADDRESS:PORT"; None: the loopback address and a free port. A plan has one
+        window: while it is open, it is given again."""
+        self._settle()
+        if self._window is None:
+            self._window = View(self, address, height)
+        return self._window
 
     @property
     def stream(self) -> int:
