@@ -408,8 +408,20 @@ static void emit_block(Emit *e, const Block *b) {
 
 /* ---------------------------------------------------------------- modules */
 
-/* Is kernel `k` launched by a reduction, perhaps instead of the one that it names? */
+/* Does `k` write partial values, or a number that is kept from step to step? */
+static bool makes_scalars(const Module *m, const Kernel *k) {
+  for (int i = 0; i < k->nargs; i++) {
+    const Buffer *b = k->args[i].kind == KARG_BUFFER && k->args[i].writes ? &m->buffers[k->args[i].index] : NULL;
+    if (b && (b->kind == BUFFER_SCRATCH || (b->kind == BUFFER_PARAM && m->param_arrays[b->field].role == ARRAY_STATE)))
+      return true;
+  }
+  return false;
+}
+
+/* Is kernel `k` launched by a reduction, perhaps instead of the one that it names, or by an update? */
 static bool is_reducing(const Module *m, const Kernel *k) {
+  if (makes_scalars(m, k))
+    return true;
   for (int i = 0; i < m->nreductions; i++)
     for (int j = 0; j < m->reductions[i].seq.nops; j++) {
       const HostOp *op = &m->reductions[i].seq.ops[j];

@@ -339,6 +339,13 @@ typedef struct StcReduction {
  * STC_BOOL and STC_I64, others as f of type STC_F64; step: the steps done so far, those before stc_plan_first_step
  * included. False: there is none. (It is told as a reduction's value is.) */
 bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
+/* The name of scalar number `n` (`scalar`) of the program, in order of declaration; NULL: there is none. Its value
+ * under this plan now, told as a reduction's is; that is waited for. Gives it a value: before the first run in place of
+ * the one that the program says, which is also the param of the same name, and later at any time between runs: `f` if
+ * it is f64, else `i`. */
+const char *stc_program_scalar(const StcProgram *p, int n);
+StcStatus stc_plan_scalar(StcPlan *plan, const char *name, StcReduction *out);
+StcStatus stc_plan_set_scalar(StcPlan *plan, const char *name, double f, int64_t i);
 /* The distance of two points of the grid in a dimension, and the time from one step to the next, as the program says
  * (`spacing`, `step`) under this plan; 0 where it says nothing, and where a launch-time array has the coordinates. */
 double stc_plan_spacing(const StcPlan *plan, int dimension);

@@ -6,6 +6,7 @@
  *   parse_expr.c    Expr            tokens to expressions
  *   parse_stmt.c    Stmt            tokens to statements and functions
  *   parse_point.c                   tokens to probes and injects
+ *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
@@ -15,6 +16,7 @@
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
+ *   check_scalar.c                  scalars that are kept, their updates, until on them
  *   check_stmt.c                    statements of blocks: lets, vars, loops
  *   check_fn.c                      functions
  *   check_type.c                    expressions: types, literals adapted
@@ -99,7 +101,7 @@ Opcode builtin_function(const char *s);
 const char *reserved_word(int i);
 
 /* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
- * parse_point.c */
+ * parse_point.c parse_scalar.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
@@ -132,6 +134,7 @@ typedef enum ExprKind {
   EXPR_ACCESS, /* name[kids] */
   EXPR_CALL,   /* name(kids) */
   EXPR_REDUCE, /* sum and its kin, name: op over kids: the index's name, first, last, body */
+  EXPR_OVER,   /* name(kids[0]) over a region, as `over` says */
   /* checked only */
   EXPR_SPREAD, /* a vector all of whose components are kids[0] */
   EXPR_CONST,  /* sym, a const or an element of a table: its value */
@@ -160,7 +163,8 @@ struct Expr {
   Symbol *sym;
   Const value;
   int64_t off[MAX_RANK];
-  Expr *level; /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
+  const struct Decl *over; /* parsed only: of EXPR_OVER, op, value and region */
+  Expr *level;             /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
   bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
                   integers that it meets */
 };
@@ -246,6 +250,9 @@ typedef enum DeclKind {
   DECL_ARRAY,
   DECL_REDUCE,
   DECL_UNTIL,
+  DECL_SCALAR, /* type, value */
+  DECL_UPDATE, /* of the scalar `name`: value */
+  DECL_END,    /* until CONDITION: value, every (NULL: 1) */
   DECL_PROBE,
   DECL_INJECT
 } DeclKind;
@@ -343,6 +350,15 @@ bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Par
 bool parse_region_of(Parse *p, Decl *d, const char *word);
 /* every EXPR, at the end of a reduction or probe. */
 bool parse_every(Parse *p, Decl *d);
+/* Is OP(...) over at p->t, OP one of sum, prod, min and max? That as an expression. */
+bool parse_is_over(const Parse *p);
+Expr *parse_over(Parse *p);
+/* scalar NAME : TYPE = EXPR, ...; update NAME = EXPR; reduce NAME = ... every EXPR; after the word; until ...; at it.
+ */
+bool parse_scalar(Parse *p);
+bool parse_update(Parse *p);
+bool parse_reduce(Parse *p);
+bool parse_until(Parse *p);
 /* probe NAME = EXPR at POINT every EXPR; and inject NAME(FIELD) += EXPR at POINT; after the word. */
 bool parse_probe(Parse *p);
 bool parse_inject(Parse *p);
@@ -386,6 +402,7 @@ typedef enum SymbolKind {
   SYM_ARRAY,
   SYM_REDUCTION,
   SYM_PROBE,
+  SYM_STATE, /* a scalar that is kept: its launch-time array, once lower_program gave it one */
   SYM_LOCAL,
   SYM_VAR,
   SYM_VALUE,
@@ -467,6 +484,7 @@ typedef struct CheckedStencil {
   const char *name;
   Loc loc;
   bool is_init;
+  int32_t stage;
   int32_t ntargets;
   int32_t *targets;
   int32_t npieces;
@@ -492,6 +510,18 @@ typedef struct CheckedReduction {
   Expr *body, *stop;
 } CheckedReduction;
 
+/* A scalar that is kept from step to step (first: the scalar that it begins with, -1: none), or that holds what a part
+ * of an update comes to; and an update: all but its code and the number of its state. */
+typedef struct CheckedState {
+  Symbol *sym;
+  int32_t first;
+} CheckedState;
+typedef struct CheckedUpdate {
+  Update head;
+  Symbol *state;
+  Expr *body;
+} CheckedUpdate;
+
 /* A probe: all but its code, and what it sees. */
 typedef struct CheckedProbe {
   Probe head;
@@ -512,9 +542,9 @@ typedef struct CheckedWeights {
   Symbol *array;
 } CheckedWeights;
 
-/* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step
- * and lets too. */
-typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
+/* What an expression may contain: constants only; launch-time scalars too; values of reductions too; scalars that are
+ * kept, step and elements of arrays too; fields, idx and lets too. */
+typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_STATE, ALLOW_BODY } Allowed;
 
 /* A scalar that launching computes, and its value. */
 typedef struct Computed {
@@ -548,12 +578,20 @@ typedef struct Checker {
   CheckedReduction *reductions;
   int32_t nprobes;
   CheckedProbe *probes;
+  int32_t nstates;
+  CheckedState *states;
+  int32_t nupdates;
+  CheckedUpdate *updates;
+  int32_t stage;   /* how many runs of updates there were so far; */
+  bool in_updates; /* the last of them may go on */
   int32_t nlists;
   CheckedList *lists;
   /* where the checker is */
   Allowed allowed;
   const char *what;           /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
   bool in_init, in_reduction; /* in_reduction: or in a probe */
+  bool in_update;             /* or in a part of one that is reduced, */
+  const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
   int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   const Box *region; /* region of the piece in hand */
   const CheckedStencil *stencil;
@@ -733,6 +771,26 @@ bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within,
 /* Adds the fields and arrays of the lists to the module, behind all that is declared; and the arrays of weights. */
 void check_add_lists(Checker *c);
 void check_add_weights(Checker *c);
+/* The value of type `t`, f64 or i64, of the checked `e`, converted from narrower ones. EXPR_BAD after reporting that it
+ * is no number. */
+Expr *check_accumulated(Checker *c, Expr *e, Type *t);
+/* The first value, a checked expression of type *t, of the scalar `d`. EXPR_BAD after reporting. */
+Expr *check_first(Checker *c, const Decl *d, Type *t);
+/* Adds the update `d`, and those of the parts that are reduced. */
+void check_update(Checker *c, const Decl *d);
+/* A part OP(...) over REGION of an update, the scalar that holds it. */
+Expr *check_over(Checker *c, const Expr *e, const Env *env);
+/* The value of the scalar `sym` that is kept. */
+Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym);
+/* What `d`, an until or reduce of an expression without points, comes to; its head and body, but not its scalar. False
+ * after reporting. */
+bool check_condition(Checker *c, const Decl *d, CheckedReduction *out);
+/* The condition on that value, the scalar `s`. */
+Expr *check_met(Checker *c, const Decl *d, Symbol *s);
+/* Adds the states to the module, behind all arrays that there are. */
+void check_add_states(Checker *c);
+/* The box of `d`, the grid if it names none. False after reporting. */
+bool check_box(Checker *c, const Decl *d, Box *out);
 /* The condition of until `d`, whose value is the scalar `s`. EXPR_BAD after reporting. */
 Expr *check_stop(Checker *c, const Decl *d, Symbol *s);
 /* An integer expression of params, `what` in messages. False after reporting. */

@@ -94,6 +94,21 @@ static void check_scalar(Checker *c, const Decl *d) {
     add_scalar(c, s, t, e, is_param);
 }
 
+/* scalar NAME : TYPE = VALUE; a param of the same name has the value before the first step. */
+static void check_kept(Checker *c, const Decl *d) {
+  Type t = TY_NONE;
+  Expr *first = check_first(c, d, &t);
+  Symbol *s = declare(c, first->kind == EXPR_BAD ? SYM_BAD : SYM_STATE, d), *param = ARENA_NEW(c->arena, Symbol);
+  if (!s || first->kind == EXPR_BAD)
+    return;
+  *param = (Symbol){.kind = SYM_PARAM, .name = s->name, .loc = s->loc};
+  add_scalar(c, param, t, first, true);
+  s->type = t;
+  s->index = -1;
+  CheckedState x = {s, param->index};
+  ARENA_PUSH(c->arena, c->states, c->nstates, x);
+}
+
 /* Computes constant `s` from its expression as type `t`. False after reporting. */
 static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
   Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
@@ -255,7 +270,7 @@ static void check_named_region(Checker *c, const Decl *d) {
 }
 
 /* The region of field `d`. False after reporting. */
-static bool field_box(Checker *c, const Decl *d, Box *out) {
+bool check_box(Checker *c, const Decl *d, Box *out) {
   const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
   if (d->region)
     return check_region(c, d->region, out) &&
@@ -418,7 +433,7 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .input = d->input, .temp = d->temp, .loc = d->loc};
-  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) &&
+  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && check_box(c, d, &f.box) &&
             check_outside(c, d, &f);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
@@ -640,6 +655,10 @@ static void check_stencil(Checker *c, const Decl *d) {
     check_piece(c, &d->pieces[i], s);
   c->stencil = NULL;
   c->in_init = false;
+  if (!s->is_init) {
+    s->stage = c->stage;
+    c->in_updates = false;
+  }
   if (diags_errors(c->d) == before) {
     if (!c->incomplete)
       check_assigned(c, s);
@@ -689,8 +708,10 @@ static const char *until_name(Checker *c) {
 static void check_spanning(Checker *c, const Decl *d) {
   Box over;
   CheckedReduction r = {0};
-  bool ok = have_grid(c, d) && field_box(c, d, &over) && check_reduction(c, d, &over, &r);
-  bool is_until = d->kind == DECL_UNTIL;
+  bool alone = d->kind == DECL_END || (d->kind == DECL_REDUCE && !d->region && !d->on.s);
+  bool ok = have_grid(c, d) &&
+            (alone ? check_condition(c, d, &r) : check_box(c, d, &over) && check_reduction(c, d, &over, &r));
+  bool is_until = d->kind == DECL_UNTIL || d->kind == DECL_END;
   Symbol *s = is_until ? ARENA_NEW(c->arena, Symbol) : declare(c, ok ? SYM_REDUCTION : SYM_BAD, d);
   if (!s || !ok)
     return;
@@ -700,7 +721,7 @@ static void check_spanning(Checker *c, const Decl *d) {
   }
   add_reduction_scalar(c, s, &r.head);
   r.head.scalar = s->index;
-  r.stop = is_until ? check_stop(c, d, s) : NULL;
+  r.stop = d->kind == DECL_END ? check_met(c, d, s) : is_until ? check_stop(c, d, s) : NULL;
   s->used = true;
   ARENA_PUSH(c->arena, c->reductions, c->nreductions, r);
 }
@@ -710,7 +731,7 @@ static void check_spanning(Checker *c, const Decl *d) {
 /* Where the points of `d` must be, if it says so: *within, into *room, or NULL. False after reporting. */
 static bool point_region(Checker *c, const Decl *d, Box *room, const Box **within) {
   *within = d->region || d->on.s ? room : NULL;
-  return have_grid(c, d) && (!*within || field_box(c, d, room));
+  return have_grid(c, d) && (!*within || check_box(c, d, room));
 }
 
 /* probe. */
@@ -736,6 +757,8 @@ static void check_inject_decl(Checker *c, const Decl *d) {
             check_inject(c, d, symbols_find(&c->syms, d->names[0].s), within, s);
   declare(c, SYM_STENCIL, d);
   c->incomplete |= !ok;
+  s->stage = c->stage;
+  c->in_updates = false;
   if (ok)
     ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
 }
@@ -760,7 +783,13 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_INIT: check_stencil(c, d); break;
   case DECL_ARRAY: check_param_array(c, d); break;
   case DECL_REDUCE:
+  case DECL_END:
   case DECL_UNTIL: check_spanning(c, d); break;
+  case DECL_SCALAR: check_kept(c, d); break;
+  case DECL_UPDATE:
+    if (have_grid(c, d))
+      check_update(c, d);
+    break;
   case DECL_PROBE: check_probe_decl(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;
   }

@@ -110,6 +110,11 @@ Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
         c, env, loc,
         "%s is one number for the whole program, so '%s' cannot be part of it; only params, lets and reductions can",
         c->what, name);
+  if (c->allowed == ALLOW_STATE)
+    return check_error(c, env, loc,
+                       "%s is one number for the whole program, so '%s' cannot be part of it; an update reduces what "
+                       "has points over a region: max(...) over G",
+                       c->what, name);
   return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it", c->what, name);
 }
 
@@ -152,7 +157,7 @@ static Expr *step_number(Checker *c, const Env *env, Loc loc) {
     return check_bad(c, loc);
   if (c->in_init)
     return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
-  return c->allowed == ALLOW_BODY ? check_step(c, loc) : check_not_allowed(c, env, loc, "step");
+  return c->allowed >= ALLOW_STATE ? check_step(c, loc) : check_not_allowed(c, env, loc, "step");
 }
 
 /* An access to a field at the total offset. */
@@ -239,6 +244,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_PARAM:
   case SYM_LET: return scalar(c, env, loc, sym);
   case SYM_REDUCTION: return reduction_value(c, env, loc, sym);
+  case SYM_STATE: return check_state(c, env, loc, sym);
   case SYM_ARRAY:
     return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index",
                        sym->name, sym->name);
@@ -384,8 +390,8 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   if (sym->kind == SYM_TABLE)
     return check_element(c, e, env, shift, sym);
   if (sym->kind == SYM_ARRAY)
-    return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym)
-                                    : check_not_allowed(c, env, e->loc, sym->name);
+    return c->allowed >= ALLOW_STATE ? check_array_element(c, e, env, shift, sym)
+                                     : check_not_allowed(c, env, e->loc, sym->name);
   if (is_local(sym) && type_composite(c->m, sym->type))
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
@@ -623,6 +629,7 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
   case EXPR_BRACES: return braces(c, e, env, shift);
   case EXPR_OP: return operation(c, e, e->op, TY_NONE, env, shift);
   case EXPR_REDUCE: return check_reduce(c, e, env, shift);
+  case EXPR_OVER: return check_over(c, e, env);
   default: return check_bad(c, e->loc);
   }
 }

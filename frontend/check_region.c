@@ -675,6 +675,11 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
     stay_off_seam(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
+  else if (field->temp && c->in_update)
+    check_error(c, env, loc,
+                "temp field '%s' need not be in memory where an update reads it; leave out 'temp', or write the "
+                "expression itself",
+                f->name);
   else if (field->temp && c->in_reduction)
     check_error(
         c, env, loc,

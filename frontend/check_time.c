@@ -7,7 +7,12 @@
 Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k) {
   const Field *field = &c->m->fields[f->index];
   f->used = true;
-  if (field->temp)
+  if (c->in_update)
+    check_error(c, env, loc,
+                "an update reads fields as they are at its place in the step; '%s@%lld' is read in a stencil, or in a "
+                "reduce after the step",
+                f->name, (long long)k);
+  else if (field->temp)
     check_error(
         c, env, loc,
         "'%s' is a temp field, which keeps nothing from step to step, so it has no older levels; leave out 'temp'",
@@ -78,9 +83,7 @@ void check_histories_move(Checker *c) {
 
 /* ---- reductions */
 
-/* The checked value of a reduction as f64 if it is of a float type, as i64 if of an integer type: sets *out to the
- * type. EXPR_BAD after reporting. */
-static Expr *accumulated(Checker *c, Expr *e, Type *out) {
+Expr *check_accumulated(Checker *c, Expr *e, Type *out) {
   if (e->kind == EXPR_BAD)
     return e;
   bool is_int = e->type == TY_LITERAL_INT || (type_is_scalar(e->type) && type_is_int(e->type));
@@ -110,7 +113,7 @@ bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReductio
       (Reduction){.name = d->name, .kind = kind, .op = d->op, .over = *over, .field = -1, .result = -1, .loc = d->loc};
   c->region = over;
   c->in_reduction = true;
-  out->body = accumulated(c, check_in(c, d->value, NULL, ALLOW_BODY, "a reduction"), &out->head.type);
+  out->body = check_accumulated(c, check_in(c, d->value, NULL, ALLOW_BODY, "a reduction"), &out->head.type);
   c->in_reduction = false;
   c->region = NULL;
   return check_every(c, d, &out->head.every) && out->body->kind != EXPR_BAD;

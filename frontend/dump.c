@@ -184,6 +184,20 @@ static void reduction(Dump *d, const CheckedReduction *r) {
     expr(d, r->stop, 1);
 }
 
+/* A scalar that is kept, and an update of one. */
+static void state(Dump *d, const CheckedState *x) {
+  named(d, "scalar", x->sym->name, x->sym->type);
+  place(d, x->sym->loc);
+}
+static void update(Dump *d, const CheckedUpdate *u) {
+  named(d, "update", u->state->name, u->head.type);
+  str_addf(&d->s, " stage %d = %s over ", (int)u->head.stage, op_info[u->head.op].name);
+  box_print(&d->s, d->c->m, &u->head.over);
+  place(d, u->head.loc);
+  shared(d, u->body, 1, u);
+  expr(d, u->body, 1);
+}
+
 /* A probe. */
 static void probe(Dump *d, const CheckedProbe *p) {
   named(d, "probe", p->head.name, p->head.type);
@@ -210,6 +224,10 @@ char *dump_program(Checker *c) {
     for (int j = 0; j < s->npieces; j++)
       piece(&d, &s->pieces[j]);
   }
+  for (int i = 0; i < c->nstates; i++)
+    state(&d, &c->states[i]);
+  for (int i = 0; i < c->nupdates; i++)
+    update(&d, &c->updates[i]);
   for (int i = 0; i < c->nreductions; i++)
     reduction(&d, &c->reductions[i]);
   for (int i = 0; i < c->nprobes; i++)

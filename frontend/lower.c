@@ -161,6 +161,14 @@ static Reduction lower_reduction(Checker *c, const CheckedReduction *r) {
   return out;
 }
 
+/* One update. */
+static Update lower_update(Checker *c, const CheckedUpdate *u) {
+  Update out = u->head;
+  out.state = u->state->index;
+  out.body = lower_yield(c, u->body, out.loc);
+  return out;
+}
+
 /* One piece; its targets come in the order of the stencil's. */
 static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece *p) {
   Piece out = {.box = p->box, .loc = p->loc, .body = block_new(c->arena, NULL)};
@@ -186,7 +194,7 @@ static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece
 
 /* One stencil or init, without pieces that assign nothing. */
 static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
-  Stencil out = {.name = s->name, .loc = s->loc, .ntargets = s->ntargets, .targets = s->targets};
+  Stencil out = {.name = s->name, .loc = s->loc, .stage = s->stage, .ntargets = s->ntargets, .targets = s->targets};
   for (int i = 0; i < s->npieces; i++) {
     Piece p = lower_piece(c, s, &s->pieces[i]);
     if (p.ntargets)
@@ -206,6 +214,7 @@ void lower_program(Checker *c) {
   Module *m = c->m;
   check_add_lists(c);
   check_add_weights(c);
+  check_add_states(c);
   for (int i = 0; i < m->nscalars; i++)
     m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
   for (int i = 0; i < c->nchecked; i++) {
@@ -218,6 +227,10 @@ void lower_program(Checker *c) {
   for (int i = 0; i < c->nreductions; i++) {
     Reduction r = lower_reduction(c, &c->reductions[i]);
     ARENA_PUSH(c->arena, m->reductions, m->nreductions, r);
+  }
+  for (int i = 0; i < c->nupdates; i++) {
+    Update u = lower_update(c, &c->updates[i]);
+    ARENA_PUSH(c->arena, m->updates, m->nupdates, u);
   }
   for (int i = 0; i < c->nprobes; i++) {
     Probe p = lower_probe(c, &c->probes[i]);

@@ -136,7 +136,7 @@ static const char *describe(const Maker *k, const Symbol *x) {
   Str s = {.arena = k->arena};
   const Module *m = k->c->m;
   bool typed = x->kind == SYM_PARAM || x->kind == SYM_LET || x->kind == SYM_FIELD || x->kind == SYM_ARRAY ||
-               x->kind == SYM_REDUCTION || x->kind == SYM_FN || x->kind == SYM_CONST;
+               x->kind == SYM_REDUCTION || x->kind == SYM_STATE || x->kind == SYM_FN || x->kind == SYM_CONST;
   bool has_box = x->kind == SYM_FIELD || x->kind == SYM_GRID || x->kind == SYM_REGION;
   str_addf(&s, "```stencil\n%s\n```\n`%s`: %s", source(k, x->loc), x->name, symbol_words(x));
   if (typed && x->type != TY_NONE && !type_is_literal(x->type) && x->type != TY_BRACES)
@@ -318,9 +318,9 @@ const OutlineName *outline_name(const Outline *o, const OutlineWord *w) {
 }
 
 const char *outline_reserved(int i) {
-  static const char *const more[] = {"on",    "outside", "history", "temp",  "input", "every", "over",
-                                     "at",    "in",      "half",    "odd",   "about", "up",    "to",
-                                     "probe", "inject",  "spacing", "order", "side",  "coord", "diff"};
+  static const char *const more[] = {"on",     "outside", "history", "temp",  "input", "every", "over",  "at",
+                                     "in",     "half",    "odd",     "about", "up",    "to",    "probe", "inject",
+                                     "scalar", "update",  "spacing", "order", "side",  "coord", "diff"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

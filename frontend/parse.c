@@ -523,33 +523,6 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   return ok;
 }
 
-/* OP(EXPR) over REGION of a reduction. */
-static bool reduced(Parse *p, Decl *d) {
-  static const struct {
-    const char *word;
-    Opcode op;
-  } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
-  bool found = false;
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (parse_is_word(p, ops[i].word)) {
-      d->op = ops[i].op;
-      found = true;
-    }
-  if (!found) {
-    parse_error(p, "sum(...), prod(...), min(...) or max(...) over a region");
-    return false;
-  }
-  p->t++;
-  if (!parse_expect(p, TOK_LPAREN, "'('") || !(d->value = parse_expr(p)) || !parse_expect(p, TOK_RPAREN, "')'"))
-    return false;
-  if (!parse_is_word(p, "over")) {
-    parse_error(p, "'over' and a region");
-    return false;
-  }
-  p->t++;
-  return parse_region_of(p, d, "'over'");
-}
-
 bool parse_every(Parse *p, Decl *d) {
   if (!parse_is_word(p, "every")) {
     parse_error(p, "'every' and the number of steps from one evaluation to the next");
@@ -557,46 +530,6 @@ bool parse_every(Parse *p, Decl *d) {
   }
   p->t++;
   return (d->every = parse_expr(p)) != NULL;
-}
-
-/* reduce NAME = OP(EXPR) over REGION every K; after the word. */
-static bool reduce(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the reduction's name", &name))
-    return false;
-  Decl *d = parse_declare(p, name);
-  if (!parse_expect(p, TOK_ASSIGN, "'='") || !reduced(p, d) || !parse_every(p, d))
-    return false;
-  d->kind = DECL_REDUCE;
-  return parse_end(p, false);
-}
-
-/* until OP(EXPR) over REGION < EXPR every K; at the word. */
-static bool until(Parse *p) {
-  static const struct {
-    Tok tok;
-    Opcode op;
-  } compares[] = {{TOK_EQ, OP_EQ}, {TOK_NE, OP_NE}, {TOK_LT, OP_LT}, {TOK_LE, OP_LE}, {TOK_GT, OP_GT}, {TOK_GE, OP_GE}};
-  Decl d = {.name = "until", .loc = p->t->loc};
-  bool found = false;
-  p->t++;
-  if (!reduced(p, &d))
-    return false;
-  for (size_t i = 0; i < sizeof compares / sizeof *compares; i++)
-    if (parse_is(p, compares[i].tok)) {
-      d.compare = compares[i].op;
-      found = true;
-    }
-  if (!found) {
-    parse_error(p, "a comparison ('<', '<=', '>', '>=', '==' or '!=') and a value");
-    return false;
-  }
-  p->t++;
-  if (!(d.right = parse_expr(p)) || !parse_every(p, &d))
-    return false;
-  d.kind = DECL_UNTIL;
-  *parse_declare(p, (Name){d.name, d.loc, 0}) = d;
-  return parse_end(p, false);
 }
 
 void parse_skip_braces(Parse *p) {
@@ -621,7 +554,7 @@ static bool paper_declaration(Parse *p) {
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
     parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "reduce, probe or until)");
+                   "reduce, probe, scalar, update or until)");
   return false;
 }
 
@@ -641,10 +574,12 @@ static bool declaration(Parse *p) {
               {"stencil", DECL_STENCIL}, {"init", DECL_INIT}, {"reduce", DECL_REDUCE}};
   int kind = DECL_BAD;
   if (parse_is_word(p, "until"))
-    return until(p);
+    return parse_until(p);
   bool named = parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME;
   if (named && (parse_is_word(p, "probe") || parse_is_word(p, "inject")))
     return parse_is_word(p, "probe") ? (p->t++, parse_probe(p)) : (p->t++, parse_inject(p));
+  if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
+    return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -656,7 +591,7 @@ static bool declaration(Parse *p) {
   case DECL_FIELD: return field(p, false);
   case DECL_OP: return op(p);
   case DECL_FN: return parse_function(p);
-  case DECL_REDUCE: return reduce(p);
+  case DECL_REDUCE: return parse_reduce(p);
   case DECL_STENCIL:
   case DECL_INIT: return stencil(p, (DeclKind)kind, false);
   default: break;
@@ -675,7 +610,7 @@ static bool declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                 "reduce, probe or until)");
+                 "reduce, probe, scalar, update or until)");
   return false;
 }
 

@@ -258,6 +258,8 @@ static Expr *old_level(Parse *p) {
 static Expr *name_or_call(Parse *p) {
   const Token *name = p->t;
   Expr *e;
+  if (parse_is_over(p))
+    return parse_over(p);
   if (p->t[1].kind == TOK_AT) {
     e = old_level(p);
   } else if (p->t[1].kind == TOK_LPAREN) {

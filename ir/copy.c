@@ -59,6 +59,7 @@ static void own_declared(Arena *a, Module *m) {
   OWN_LIST(a, m, reductions);
   OWN_LIST(a, m, lists);
   OWN_LIST(a, m, probes);
+  OWN_LIST(a, m, updates);
   for (int i = 0; i < m->nscalars; i++)
     own_code(a, &m->scalars[i].expr);
   for (int i = 0; i < m->nreductions; i++) {
@@ -70,6 +71,8 @@ static void own_declared(Arena *a, Module *m) {
     own_code(a, &m->probes[i].body);
     OWN_LIST(a, &m->probes[i].seq, ops);
   }
+  for (int i = 0; i < m->nupdates; i++)
+    own_code(a, &m->updates[i].body);
 }
 
 Module *module_copy(Arena *a, const Module *m) {

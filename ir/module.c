@@ -57,8 +57,9 @@ Module *module_derive(const Module *m, OpLevel level) {
   r->level = level;
   r->defaults = NULL;
   r->time_tile = 1;
-  r->ninits = r->nstencils = r->nbuffers = r->nkernels = 0;
+  r->ninits = r->nstencils = r->nbuffers = r->nkernels = r->nupdates = 0;
   r->inits = r->stencils = NULL;
+  r->updates = NULL;
   r->buffers = NULL;
   r->kernels = NULL;
   r->host = (Host){.nseqs = 0};
@@ -118,6 +119,31 @@ bool module_moves_levels(const Module *m) {
   return false;
 }
 
+bool box_is_point(const Box *b) {
+  bool point = true;
+  for (int d = 0; d < b->rank; d++)
+    point = point && affine_equal(b->lo[d], b->hi[d]);
+  return point;
+}
+
+const ParamArray *module_state(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE)
+      return &m->param_arrays[i];
+  return NULL;
+}
+
+bool array_is_passing(const Module *m, int array) {
+  return m->param_arrays[array].role == ARRAY_STATE && m->param_arrays[array].first < 0;
+}
+
+bool array_is_written(const Module *m, int array) {
+  ArrayRole role = m->param_arrays[array].role;
+  return role == ARRAY_SERIES || role == ARRAY_STATE;
+}
+
+const char *update_name(const Module *m, const Update *u) { return m->param_arrays[u->state].name; }
+
 /* ---- numbering */
 
 int32_t block_renumber(Block *b, int32_t next) {
@@ -160,6 +186,8 @@ void module_renumber(Module *m) {
   for (int i = 0; i < m->nprobes; i++)
     if (m->probes[i].body)
       block_renumber(m->probes[i].body, 0);
+  for (int i = 0; i < m->nupdates; i++)
+    block_renumber(m->updates[i].body, 0);
   for (int i = 0; i < m->nkernels; i++)
     block_renumber(m->kernels[i].body, 0);
 }

@@ -28,8 +28,9 @@ typedef struct Scalar {
 
 /* Where the elements of a launch-time array come from: from outside; from the launcher, which makes them of a list of
  * points (PointList.next); from kernels, as the values of a probe (Probe.result); from the launcher, which makes them
- * of coordinates (ParamArray.from). */
-typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS } ArrayRole;
+ * of coordinates (ParamArray.from); from the launcher, which makes them the value of a scalar, and then from kernels
+ * (Update). */
+typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, ARRAY_STATE } ArrayRole;
 /* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the
  * same at all points. One of another role is hidden from users, and stands behind all that are given.
  * Of role ARRAY_WEIGHTS: `from` is the array of the coordinates of a dimension's points, which rise. For each of them
@@ -37,7 +38,9 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS } 
  * and those about it from the nearest outwards, the upper one of two first (side 0), or at the point and those above
  * (1) or below it (-1); where the derivative is number 0 and there is one point, the coordinates themselves. It has as
  * much for `beyond` more points on either side, as which coordinates go on beyond the ends: see weights_fill
- * (run/weights.c). */
+ * (run/weights.c).
+ * Of role ARRAY_STATE, a number that is kept from step to step: it has one element, f64 or i64, which before the first
+ * step is the value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it. */
 typedef struct ParamArray {
   const char *name;
   Type type;
@@ -45,6 +48,7 @@ typedef struct ParamArray {
   ArrayRole role;
   Loc loc;
   int32_t from, derivative, points, side, beyond;
+  int32_t first;
 } ParamArray;
 
 /* Of such weights: the highest derivative, the most points, and the most beyond an end. */
@@ -186,6 +190,8 @@ typedef struct Stencil {
   int32_t level; /* time level inside the time tile, 0 .. Module.time_tile-1 (pass time-tile) */
   int32_t group; /* the launch of its step that it belongs to, from 0 without gaps, never falling (pass fuse); all 0:
                     one launch a step */
+  int32_t stage; /* how many of Module.updates' stages are before it in the step (Update.stage), never falling; those of
+                    a group have the same */
   bool has_extent;
   Extent extent; /* the region on which its targets must be computed, about the output tile (pass halo) */
   Loc loc;
@@ -307,6 +313,22 @@ typedef struct Reduction {
   Loc loc;
 } Reduction;
 
+/* A change of the number that launch-time array `state`, of role ARRAY_STATE, holds: within a step, behind all stencils
+ * whose stage is less than `stage`, which is at least 1, and before all others. The stages of updates never fall; those
+ * of one stage are made in order. The number becomes the value of `body` at the points of `over`, combined by `op` in
+ * the order of reductions; over a single point, whatever the params are, that of the body itself. The body, of stencil
+ * IR, yields a value of type `type`, that of the array. It may read fields but temps and older levels, as they are
+ * then, and all states; `step` is the number of the step. Where there are updates a time tile has one step. In kernel
+ * IR they are launches of the sequences. */
+typedef struct Update {
+  int32_t state, stage;
+  Opcode op; /* OP_ADD, OP_MUL, OP_MIN, OP_MAX */
+  Type type;
+  Box over;
+  Block *body;
+  Loc loc;
+} Update;
+
 /* ---- kernel IR */
 
 /* What a buffer stands for. */
@@ -316,7 +338,7 @@ typedef enum BufferKind { BUFFER_FIELD, BUFFER_PARAM, BUFFER_SCRATCH } BufferKin
  *
  *   BUFFER_FIELD    shaped like field `field`, indexed by grid coordinates; copy 0 holds its present value, copy 1 and
  *                   on are what swaps exchange that with
- *   BUFFER_PARAM    the launch-time array number `field`, indexed from 0; only read
+ *   BUFFER_PARAM    the launch-time array number `field`, indexed from 0; only read, but for series and states
  *   BUFFER_SCRATCH  `cells` values of type `type`, indexed from 0, which last from one launch to the next of a sequence
  *
  * lead: kernels are fastest if a field's memory begins so many bytes behind a multiple of a memory sector; they are
@@ -449,6 +471,8 @@ typedef struct Module {
   PointList *lists;
   int32_t nprobes;
   Probe *probes;
+  int32_t nupdates;
+  Update *updates;          /* in the order of the step; none in kernel IR */
   const GridPart *part;     /* NULL: the module is for the whole grid */
   const Defaults *defaults; /* those that keep_defaults has found; NULL: none */
   /* stencil IR */
@@ -560,6 +584,18 @@ int32_t block_renumber(Block *b, int32_t next);
 /* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly
  * always holds. */
 bool value_is_guard(const Value *v);
+
+/* Is it one point, whatever the params are? */
+bool box_is_point(const Box *b);
+/* Is launch-time array `array` a number that no step leaves to the next? Then it is a scratch buffer, and no launcher
+ * knows of it. */
+bool array_is_passing(const Module *m, int array);
+/* The first launch-time array that is a number kept from step to step; NULL: there is none. */
+const ParamArray *module_state(const Module *m);
+/* Do kernels write launch-time array `array`? */
+bool array_is_written(const Module *m, int array);
+/* The name of the number that `u` changes. */
+const char *update_name(const Module *m, const Update *u);
 
 /* ---------------------------------------------------------------- kernels and buffers: module.c */
 

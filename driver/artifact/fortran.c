@@ -90,9 +90,13 @@ static void dummies(Module90 *f, Str *list, Str *declared) {
     str_addf(declared, "      %s, intent(inout) :: %s(*)\n", fortran_type(m->fields[i].type), name);
   }
   for (int i = 0; i < m->nparam_arrays; i++) {
+    if (array_is_passing(m, i))
+      continue;
     const char *name = fresh(f, arena_printf(f->arena, "array_%s", f->names.arrays[i]));
+    bool state = m->param_arrays[i].role == ARRAY_STATE;
     str_addf(list, ", &\n        %s", name);
-    str_addf(declared, "      %s, intent(in) :: %s(*)\n", fortran_type(m->param_arrays[i].type), name);
+    str_addf(declared, "      %s, intent(%s) :: %s(*)\n", fortran_type(m->param_arrays[i].type), state ? "inout" : "in",
+             name);
   }
 }
 
@@ -102,6 +106,8 @@ static void sizes(Module90 *f, const char *type) {
   for (int i = 0; i < m->nfields + m->nparam_arrays; i++) {
     bool array = i >= m->nfields;
     const char *name = array ? f->names.arrays[i - m->nfields] : f->names.fields[i];
+    if (array && array_is_passing(m, i - m->nfields))
+      continue;
     if (!array) {
       begin(f, arena_printf(f->arena, "extent_%s", name), "p, d",
             "Points along dimension d of the program, 0 the slowest: the last of the Fortran array.");

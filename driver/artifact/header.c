@@ -75,8 +75,9 @@ static void field_parameters(TextWriter *w) {
     if (!w->m->fields[f].temp)
       str_addf(&w->s, ", %s *field_%s", header_element(w, f), w->fields[f]);
   for (int i = 0; i < w->m->nparam_arrays; i++)
-    str_addf(&w->s, ", %s%s *array_%s", w->m->param_arrays[i].role == ARRAY_SERIES ? "" : "const ",
-             c_type(w->m->param_arrays[i].type), w->arrays[i]);
+    if (!array_is_passing(w->m, i))
+      str_addf(&w->s, ", %s%s *array_%s", array_is_written(w->m, i) ? "" : "const ", c_type(w->m->param_arrays[i].type),
+               w->arrays[i]);
 }
 
 /* Comment, includes, helpers. */
@@ -294,13 +295,16 @@ static void extents(TextWriter *w) {
       str_addf(&w->s, "  n = stc_area(n, %s_extent_%s(p, %d));\n", w->p, w->fields[f], d);
     str_add(&w->s, "  return n;\n}\n\n");
   }
-  for (int i = 0; i < w->m->nparam_arrays; i++)
+  for (int i = 0; i < w->m->nparam_arrays; i++) {
+    if (array_is_passing(w->m, i))
+      continue;
     str_addf(&w->s,
              "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t "
              "%s_length_%s(const %s_params *p) "
              "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
              w->m->param_arrays[i].name, w->p, w->arrays[i], w->p,
              affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
+  }
 }
 
 /* The structure that holds a run's buffers. */
@@ -473,7 +477,8 @@ static void open_state(TextWriter *w) {
   for (int b = 0; b < m->nbuffers; b++)
     open_buffer(w, b);
   for (int i = 0; i < m->nparam_arrays; i++)
-    str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
+    if (!array_is_passing(m, i))
+      str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
 }
 
 /* Can a swap exchange buffer `b` with another? */
@@ -616,6 +621,37 @@ static void about_probes(TextWriter *w) {
   }
 }
 
+/* The comment that says what the arrays of scalars hold. */
+static void about_states(TextWriter *w) {
+  for (int i = 0; i < w->m->nparam_arrays; i++) {
+    const ParamArray *a = &w->m->param_arrays[i];
+    if (a->role == ARRAY_STATE && a->first >= 0)
+      str_addf(&w->s,
+               "/* array_%s holds scalar %s, one element: before step 0 the run makes it params->%s, else it is what "
+               "the run before left. */\n",
+               w->arrays[i], a->name, c_name(w->arena, w->m->scalars[a->first].name));
+  }
+}
+
+/* What a run does with scalars that are kept before its first step is step 0. */
+static void first_states(TextWriter *w) {
+  for (int b = 0; b < w->m->nbuffers; b++) {
+    const Buffer *buffer = &w->m->buffers[b];
+    const ParamArray *a = buffer->kind == BUFFER_PARAM ? &w->m->param_arrays[buffer->field] : NULL;
+    if (!a || a->role != ARRAY_STATE || a->first < 0)
+      continue;
+    const char *name = c_name(w->arena, w->m->scalars[a->first].name);
+    if (w->gpu)
+      str_addf(&w->s,
+               "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s.buffer[%d], &bound.%s, sizeof bound.%s), "
+               "\"copying to the device\");\n",
+               b, name, name);
+    else
+      str_addf(&w->s, "  if (!e && first_step == 0) memcpy(s.buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name,
+               name);
+  }
+}
+
 /* ---------------------------------------------------------------- reductions */
 
 /* Statements that judge the value of `r`, which is in p->NAME. */
@@ -689,10 +725,12 @@ static void run(TextWriter *w) {
   const Module *m = w->m;
   bool reduce = m->nreductions > 0;
   about_probes(w);
+  about_states(w);
   begin_run(w);
   str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
   open_state(w);
   str_add(&w->s, "  s.step = first_step;\n");
+  first_states(w);
   for (int i = 0; i < m->nprobes; i++)
     probe_start(w, &m->probes[i]);
   if (reduce)

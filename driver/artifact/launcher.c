@@ -60,7 +60,7 @@ void launcher_close_buffer(TextWriter *w, int b, bool settle) {
   const Buffer *buffer = &m->buffers[b];
   const char *bytes = bytes_text(w, b);
   bool array = buffer->kind == BUFFER_PARAM;
-  bool constant = array ? m->param_arrays[buffer->field].role != ARRAY_SERIES : m->fields[buffer->field].input;
+  bool constant = array ? !array_is_written(m, buffer->field) : m->fields[buffer->field].input;
   if (settle)
     str_addf(&w->s, "  if (!e) e = stc_gpu_settle(&%s_gpu.gpu, s.buffer, s.home, %d, %d, %s, %d);\n", w->p,
              (int)m->nbuffers, b, bytes, (int)m->nbuffers);

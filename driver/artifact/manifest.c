@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6, SCHEMA_WITH_WEIGHTS = 7 };
+enum {
+  SCHEMA_VERSION = 4,
+  SCHEMA_WITH_POINTS = 5,
+  SCHEMA_WITH_OVER = 6,
+  SCHEMA_WITH_WEIGHTS = 7,
+  SCHEMA_WITH_STATES = 8
+};
 
 /* What every part of the manifest is made from. */
 typedef struct ManifestWriter {
@@ -333,18 +339,27 @@ static json_t *structs(const ManifestWriter *w) {
   return list;
 }
 
+/* The word for what an array is. */
+static const char *role_word(ArrayRole role) {
+  return role == ARRAY_NEXT ? "next" : role == ARRAY_SERIES ? "series" : role == ARRAY_STATE ? "state" : "weights";
+}
+
 /* The launch-time arrays. */
 static json_t *arrays(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     const ParamArray *p = &w->m->param_arrays[i];
+    if (array_is_passing(w->m, i))
+      continue;
     json_t *o = json_object();
     set(o, "name", json_string(p->name));
     set(o, "type", json_string(type_name(p->type)));
     set(o, "npy", json_string(npy_descr((StcType)p->type)));
     set(o, "extent", affine(w, p->extent));
     if (p->role != ARRAY_GIVEN)
-      set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : p->role == ARRAY_SERIES ? "series" : "weights"));
+      set(o, "role", json_string(role_word(p->role)));
+    if (p->role == ARRAY_STATE && p->first >= 0)
+      set(o, "first", json_string(w->m->scalars[p->first].name));
     if (p->role == ARRAY_WEIGHTS)
       set(o, "weights",
           json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
@@ -737,6 +752,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE)
+      return SCHEMA_WITH_STATES;
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].role == ARRAY_WEIGHTS)
       return SCHEMA_WITH_WEIGHTS;

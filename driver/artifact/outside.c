@@ -14,8 +14,9 @@ static const char *arrays_text(TextWriter *w, bool types) {
     if (!m->fields[f].temp)
       str_addf(&s, ", %s%sfield_%s", types ? header_element(w, f) : "", types ? " *" : "", w->fields[f]);
   for (int i = 0; i < m->nparam_arrays; i++)
-    str_addf(&s, ", %s%s%sarray_%s", types && m->param_arrays[i].role != ARRAY_SERIES ? "const " : "",
-             types ? c_type(m->param_arrays[i].type) : "", types ? " *" : "", w->arrays[i]);
+    if (!array_is_passing(m, i))
+      str_addf(&s, ", %s%s%sarray_%s", types && !array_is_written(m, i) ? "const " : "",
+               types ? c_type(m->param_arrays[i].type) : "", types ? " *" : "", w->arrays[i]);
   return s.s;
 }
 
@@ -56,7 +57,8 @@ void header_each_function(TextWriter *w, EachFunction *each) {
     each(w, "int64_t", arena_printf(a, "size_%s", w->fields[f]), constant, "p");
   }
   for (int i = 0; i < m->nparam_arrays; i++)
-    each(w, "int64_t", arena_printf(a, "length_%s", w->arrays[i]), constant, "p");
+    if (!array_is_passing(m, i))
+      each(w, "int64_t", arena_printf(a, "length_%s", w->arrays[i]), constant, "p");
   for (int i = 0; i < m->nlists; i++)
     each_list(w, &m->lists[i], each);
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -20,21 +20,33 @@ StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   StcStatus drained = plan->device.kind->whole || split_is_lean(plan) ? STC_OK : plan_drain(plan);
   if (drained)
     return drained;
-  size_t series = (size_t)j->series.n * sizeof *j->series.values, values = (size_t)m->nreductions * sizeof(Const),
+  int nscalars = 0;
+  while (stc_program_scalar(j->program, nscalars))
+    nscalars++;
+  size_t series = (size_t)j->series.n * sizeof *j->series.values,
+         values = (size_t)(m->nreductions + nscalars) * sizeof(Const),
          rows = (size_t)j->series.nrows * sizeof *j->series.rows;
   RunState *s = realloc(*data, sizeof *s + values + series + rows);
   if (!s)
     return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
   *s = (RunState){.until = plan->run.met ? plan->run.met->name : "",
                   .nreductions = m->nreductions,
+                  .nscalars = nscalars,
                   .nseries = j->series.n,
                   .nrows = j->series.nrows};
   s->values = (Const *)(s + 1);
-  s->series = (StcReduction *)(s->values + m->nreductions);
+  s->series = (StcReduction *)(s->values + m->nreductions + nscalars);
   s->rows = (StcProbe *)(s->series + s->nseries);
   for (int i = 0; i < m->nreductions; i++) {
     const Const *v = plan_reduction(plan, m->reductions[i].name);
     s->values[i] = v ? *v : (Const){0};
+  }
+  for (int i = 0; i < nscalars; i++) {
+    StcReduction v;
+    StcStatus status = stc_plan_scalar(plan, stc_program_scalar(j->program, i), &v);
+    if (status)
+      return status;
+    s->values[m->nreductions + i] = v.type == STC_F64 ? (Const){.f = v.f} : (Const){.i = v.i};
   }
   if (series)
     memcpy(s->series, j->series.values, series);
@@ -115,6 +127,20 @@ static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
+/* Writes the scalars that are kept, if there are any: their bits. */
+static bool put_scalars(hid_t file, const Job *j, const RunState *s) {
+  if (!s->nscalars)
+    return true;
+  hid_t g = hdf5_make_group(file, "scalars");
+  bool ok = g >= 0;
+  for (int i = 0; i < s->nscalars && ok; i++) {
+    int64_t bits;
+    memcpy(&bits, &s->values[s->nreductions + i], sizeof bits);
+    ok = hdf5_put_numbers(g, stc_program_scalar(j->program, i), H5T_NATIVE_INT64, 1, &bits);
+  }
+  return H5Gclose(g) >= 0 && ok;
+}
+
 /* Writes what probe `p` saw, as a group of its own. */
 static bool put_probe(hid_t probes, const Probe *p, const RunState *s) {
   ProbeRows rows;
@@ -150,7 +176,8 @@ static bool put_all(Writer *w, hid_t file, const Content *c) {
          hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", ended_by(w->facts, s)) &&
          hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &c->step) && hdf5_put_params(file, "params", w->facts) &&
          put_sources(w, file, "fields", false, c) && put_sources(w, file, "arrays", true, c) &&
-         put_reductions(file, j->program->module, s) && put_probes(file, j->program->module, s);
+         put_reductions(file, j->program->module, s) && put_scalars(file, j, s) &&
+         put_probes(file, j->program->module, s);
 }
 
 /* Brings what was written under `path` (a file, or the folder of one) to the disk. */

@@ -98,12 +98,12 @@ bool probe_rows(int64_t n, const StcProbe *rows, const char *name, ProbeRows *ou
 void probe_rows_free(ProbeRows *r);
 
 /* The version of the checkpoints' format, and what is copied for one beside fields and arrays: values of the program's
- * reductions, the series of them so far, and what probes saw, whose values are the series' own. until: the name of the
- * `until` that has ended the run, or "". */
+ * reductions and, behind them, of its scalars that are kept, the series of the reductions so far, and what probes saw,
+ * whose values are the series' own. until: the name of the `until` that has ended the run, or "". */
 enum { CHECKPOINT_VERSION = 4 };
 typedef struct RunState {
   const char *until;
-  int nreductions;
+  int nreductions, nscalars;
   int64_t nseries, nrows;
   Const *values;
   StcReduction *series;

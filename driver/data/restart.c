@@ -245,6 +245,26 @@ static StcStatus restore_values(const RestartReader *r) {
   return ok ? STC_OK : bad_file(r, "it lacks a value of a reduction");
 }
 
+/* Sets the scalars that are kept. */
+static StcStatus restore_scalars(const RestartReader *r) {
+  const char *name = stc_program_scalar(r->j->program, 0);
+  hid_t g = name ? H5Gopen2(r->file, "scalars", H5P_DEFAULT) : -1;
+  StcStatus s = STC_OK;
+  for (int i = 0; name && !s; name = stc_program_scalar(r->j->program, ++i)) {
+    int64_t bits;
+    double f;
+    if (g < 0 || !get_number(g, name, H5T_NATIVE_INT64, &bits)) {
+      s = bad_file(r, arena_printf(r->j->c->arena, "it lacks scalar %s", name));
+      break;
+    }
+    memcpy(&f, &bits, sizeof f);
+    s = stc_plan_set_scalar(r->plan, name, f, bits);
+  }
+  if (g >= 0)
+    H5Gclose(g);
+  return s;
+}
+
 /* How many values the array `name` has; -1: there is none. */
 static int64_t array_length(const RestartReader *r, const char *name) {
   hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
@@ -310,6 +330,8 @@ static StcStatus restore(RestartReader *r, Series *series) {
     s = restore_array(r, i);
   if (!s)
     s = restore_values(r);
+  if (!s)
+    s = restore_scalars(r);
   if (!s)
     s = restore_series(r, series);
   for (int i = 0; i < r->j->program->module->nprobes && !s; i++)

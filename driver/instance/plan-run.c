@@ -164,7 +164,9 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
 /* Inits, on the first run, and then the steps, which alone are timed. Without `wait` *seconds stays. */
 static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *seconds) {
   Device *d = &p->device;
-  StcStatus s = p->run.inits_done ? STC_OK : plan_run_inits(p);
+  StcStatus s = p->run.inits_done ? STC_OK : plan_first_states(p);
+  if (!s && !p->run.inits_done)
+    s = plan_run_inits(p);
   p->run.once_done &= p->run.inits_done;
   p->run.inits_done |= !s;
   if (!s)
@@ -246,6 +248,8 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   double start = clock_seconds();
   StcStatus s = STC_OK;
   bool again = true;
+  if (!p->run.inits_done)
+    s = plan_first_states(p);
   while (!s && again) {
     double before = clock_seconds();
     int64_t done = p->run.done;
@@ -406,6 +410,8 @@ StcStatus stc_plan_restart(StcPlan *p) {
     w->shown = -1;
   memset(p->bound.given, 0, sizeof *p->bound.given * (size_t)p->module->nfields);
   memset(p->bound.component_given, 0, sizeof *p->bound.component_given * (size_t)components);
+  for (int i = 0; i < p->module->nparam_arrays; i++)
+    p->bound.array_given[i] &= p->module->param_arrays[i].role != ARRAY_STATE;
   for (int i = 0; i < p->module->nscalars; i++)
     if (p->module->scalars[i].is_reduction)
       p->scalars[i] = (Const){0};

@@ -16,7 +16,10 @@ typedef struct ArrayArgs {
 /* Copies the array out. */
 static StcStatus get_array(void *arg) {
   ArrayArgs *a = arg;
-  return slot_fetch(a->p, array_slot(a->p, a->array), a->out);
+  Device *d = &a->p->device;
+  bool changes = array_is_written(a->p->module, a->array) && !d->kind->whole;
+  StcStatus s = changes ? d->kind->wait(d) : STC_OK;
+  return s ? s : slot_fetch(a->p, array_slot(a->p, a->array), a->out);
 }
 
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
@@ -25,6 +28,80 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
     return workspace_guard(&p->w, get_array, &a);
   memset(data, 0, bytes);
   return STC_OK;
+}
+
+/* ---------------------------------------------------------------- scalars that are kept */
+
+/* Makes the eight bytes at `bits` the scalar that launch-time array `array` holds. */
+static StcStatus put_state(StcPlan *p, int array, const void *bits) {
+  const Slot *slot = array_slot(p, array);
+  return slot ? slot_put(p, slot, bits) : STC_OK;
+}
+
+StcStatus plan_first_states(StcPlan *p) {
+  const Module *m = p->module;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < m->nparam_arrays && !s; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    if (a->role != ARRAY_STATE || a->first < 0 || p->bound.array_given[i])
+      continue;
+    const Const *v = &p->scalars[a->first];
+    s = put_state(p, i, a->type == TY_F64 ? (const void *)&v->f : (const void *)&v->i);
+  }
+  return s;
+}
+
+/* The array that holds the scalar called `name`, which is kept; -1 after reporting that there is none. */
+static int find_state(StcPlan *p, const char *name) {
+  int i = module_find_param_array(p->module, name);
+  if (i >= 0 && p->module->param_arrays[i].role == ARRAY_STATE && p->module->param_arrays[i].first >= 0)
+    return i;
+  context_error(p->w.context, "the program has no scalar %s", name);
+  return -1;
+}
+
+/* What giving a scalar a value hands to its guarded part. */
+typedef struct StateArgs {
+  StcPlan *p;
+  int array;
+  const void *bits;
+} StateArgs;
+
+static StcStatus set_state(void *arg) {
+  const StateArgs *a = arg;
+  return put_state(a->p, a->array, a->bits);
+}
+
+StcStatus stc_plan_scalar(StcPlan *p, const char *name, StcReduction *out) {
+  StcStatus s = plan_join(p);
+  int i = s ? -1 : find_state(p, name);
+  *out = (StcReduction){.step = p->run.done};
+  if (i < 0)
+    return s ? s : STC_USAGE;
+  const ParamArray *a = &p->module->param_arrays[i];
+  const Const *first = &p->scalars[a->first];
+  bool real = a->type == TY_F64, given = p->run.inits_done || p->bound.array_given[i];
+  *out = (StcReduction){a->name, real ? STC_F64 : STC_I64, p->run.done, first->f, real ? 0 : first->i};
+  out->f = real ? out->f : 0;
+  return !given ? STC_OK : plan_get_array(p, i, real ? (void *)&out->f : (void *)&out->i, sizeof(double));
+}
+
+StcStatus stc_plan_set_scalar(StcPlan *p, const char *name, double f, int64_t i) {
+  StcStatus s = plan_join(p);
+  int array = s ? -1 : find_state(p, name);
+  if (array < 0)
+    return s ? s : STC_USAGE;
+  StateArgs args = {p, array, p->module->param_arrays[array].type == TY_F64 ? (const void *)&f : (const void *)&i};
+  p->bound.array_given[array] = true;
+  return workspace_guard(&p->w, set_state, &args);
+}
+
+const char *stc_program_scalar(const StcProgram *p, int n) {
+  const Module *m = p->module;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE && m->param_arrays[i].first >= 0 && n-- == 0)
+      return m->param_arrays[i].name;
+  return NULL;
 }
 
 void plan_begin(StcPlan *p, int64_t step) {

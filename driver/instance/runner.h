@@ -136,6 +136,8 @@ StcStatus plan_see_whole(StcPlan *p);
 StcStatus plan_check_torn(StcPlan *p);
 /* Has the plan, whose fields and arrays have been set, go on as if `step` steps were done and reductions evaluated. */
 void plan_begin(StcPlan *p, int64_t step);
+/* Makes scalars that are kept what they are before the first step, but for those that were given. (plan-state.c) */
+StcStatus plan_first_states(StcPlan *p);
 
 /* plan-launch.c: */
 

@@ -185,7 +185,10 @@ int stc_program_array_count(const StcProgram *p) {
 const char *stc_program_array_name(const StcProgram *p, int array) {
   return array >= 0 && array < stc_program_array_count(p) ? p->module->param_arrays[array].name : NULL;
 }
-int stc_program_find_array(const StcProgram *p, const char *name) { return module_find_param_array(p->module, name); }
+int stc_program_find_array(const StcProgram *p, const char *name) {
+  int i = module_find_param_array(p->module, name);
+  return i < stc_program_array_count(p) ? i : -1;
+}
 
 /* ---------------------------------------------------------------- values to start from */
 

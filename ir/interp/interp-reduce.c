@@ -1,6 +1,8 @@
 /* interp-reduce.c: reductions in the reference, in the fixed order of run.h ("Reductions"): points to lanes, the lanes
- * of a row pairwise, rows to blocks, blocks pairwise. */
+ * of a row pairwise, rows to blocks, blocks pairwise; and the updates of states within a step. */
 #include "ir/interp/interp.h"
+
+#include <string.h>
 
 /* One evaluation: the region; the values of blocks so far, and of the lanes of row number `row`, -1: there is none yet.
  */
@@ -49,8 +51,8 @@ static bool add_points(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Evaluates `r`, whose body is `body`, into its scalar. */
-static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body) {
+/* Evaluates `r`, whose body is `body`, into *value. */
+static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
   Sum s = {.in = in,
            .r = r,
            .body = body,
@@ -66,8 +68,34 @@ static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body) {
   bool ok = interp_each(in, &s.over, add_points, &s);
   in->reduction = NULL;
   end_row(&s);
-  in->b->scalars[r->scalar] = reduce_pairs(r->op, r->type, s.blocks, REDUCE_BLOCKS);
+  *value = reduce_pairs(r->op, r->type, s.blocks, REDUCE_BLOCKS);
   return ok;
+}
+
+/* The value of `body` at the only point of `u` into *value. */
+static bool evaluate_point(Interp *in, const Update *u, const InterpBody *body, Const *value) {
+  InterpRegion over = interp_region(in, &u->over);
+  Reduction r = {.name = update_name(in->m, u)};
+  in->reduction = &r;
+  interp_start_body(in, body);
+  bool ok = interp_run_body(in, body, over.lo, 1);
+  in->reduction = NULL;
+  if (ok)
+    *value = in->rows[(size_t)body->yield[0][0] * CHUNK];
+  return ok;
+}
+
+bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next) {
+  for (; *next < in->m->nupdates && in->m->updates[*next].stage <= stage; ++*next) {
+    const Update *u = &in->m->updates[*next];
+    const InterpBody *body = &bodies[*next];
+    Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
+    Const value = {0};
+    if (!(box_is_point(&u->over) ? evaluate_point(in, u, body, &value) : evaluate(in, &r, body, &value)))
+      return false;
+    memcpy(in->b->param_arrays[u->state], u->type == TY_F64 ? (void *)&value.f : (void *)&value.i, sizeof(double));
+  }
+  return true;
 }
 
 bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop) {
@@ -75,7 +103,7 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop) {
     const Reduction *r = &in->m->reductions[i];
     if (!reduction_is_due(r, in->step))
       continue;
-    if (!evaluate(in, r, &bodies[i]))
+    if (!evaluate(in, r, &bodies[i], &in->b->scalars[r->scalar]))
       return false;
     if (in->b->reduced)
       in->b->reduced(in->b->user, r, in->step, in->b->scalars[r->scalar]);

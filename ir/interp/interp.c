@@ -67,8 +67,16 @@ static InterpBody *translate_reductions(Interp *in) {
   InterpBody *bodies = ARENA_ARRAY(in->arena, InterpBody, in->m->nreductions + 1);
   for (int i = 0; i < in->m->nreductions; i++)
     bodies[i] = interp_translate(in, in->m->reductions[i].body);
-  if (in->m->nreductions)
+  if (in->m->nreductions + in->m->nupdates)
     in->sums = ARENA_ARRAY(in->arena, Const, REDUCE_BLOCKS + REDUCE_LANES);
+  return bodies;
+}
+
+/* Translates the bodies of all updates. */
+static InterpBody *translate_updates(Interp *in) {
+  InterpBody *bodies = ARENA_ARRAY(in->arena, InterpBody, in->m->nupdates + 1);
+  for (int i = 0; i < in->m->nupdates; i++)
+    bodies[i] = interp_translate(in, in->m->updates[i].body);
   return bodies;
 }
 
@@ -130,11 +138,26 @@ static void forget_temps(Interp *in) {
       memset(in->fields[i].written, 0, (size_t)in->fields[i].points);
 }
 
-/* Runs all `n` stencils of `level`, or those inits that are `once` or not, in order. */
-static bool run_list(Interp *in, int n, const StencilCode *codes, int level, bool once) {
+/* Runs one step: all stencils of `level`, and between them the updates, whose bodies are `updates`. */
+static bool run_step(Interp *in, const StencilCode *codes, const InterpBody *updates, int level) {
+  const Module *m = in->m;
+  int next = 0;
+  forget_temps(in);
+  for (int i = 0; i < m->nstencils; i++) {
+    const Stencil *st = codes[i].stencil;
+    if (st->level != level || is_probe(in, st))
+      continue;
+    if (!interp_update(in, updates, st->stage, &next) || !run_stencil(in, &codes[i]))
+      return false;
+  }
+  return interp_update(in, updates, INT32_MAX, &next);
+}
+
+/* Runs those of the `n` inits that are `once` or not, in order. */
+static bool run_list(Interp *in, int n, const StencilCode *codes, bool once) {
   forget_temps(in);
   for (int i = 0; i < n; i++)
-    if (codes[i].stencil->level == level && codes[i].stencil->once == once && !is_probe(in, codes[i].stencil))
+    if (codes[i].stencil->once == once && !is_probe(in, codes[i].stencil))
       if (!run_stencil(in, &codes[i]))
         return false;
   return true;
@@ -143,7 +166,7 @@ static bool run_list(Interp *in, int n, const StencilCode *codes, int level, boo
 /* The inits, and what the pasts are before the first step. */
 static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_init) {
   in->skip = skip_init;
-  bool ok = run_list(in, in->m->ninits, inits, 0, false);
+  bool ok = run_list(in, in->m->ninits, inits, false);
   if (ok)
     interp_fill_pasts(in);
   in->skip = NULL;
@@ -151,7 +174,8 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
 }
 
 /* At most `steps` steps, with the reductions between them; fewer if one of them ends the run. */
-static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody *bodies, int64_t steps) {
+static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody *bodies, const InterpBody *updates,
+                      int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
   bool begins = !in->b->evaluated && (in->step == 0 || in->b->begins);
@@ -163,7 +187,7 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody 
     return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);
-    if (!run_list(in, in->m->nstencils, stencils, (int)(s % tile), false))
+    if (!run_step(in, stencils, updates, (int)(s % tile)))
       return false;
     interp_move_on(in);
     in->b->done = s + 1;
@@ -188,11 +212,11 @@ static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *s
   StencilCode *stencils = inits ? translate(in, m->nstencils, m->stencils) : NULL;
   if (!stencils)
     return false;
-  InterpBody *bodies = translate_reductions(in);
+  InterpBody *bodies = translate_reductions(in), *updates = translate_updates(in);
   interp_start_probes(in);
   in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
-  return (!with_inits || run_inits(in, inits, skip_init)) && run_list(in, m->ninits, inits, 0, true) &&
-         run_steps(in, stencils, bodies, steps);
+  return (!with_inits || run_inits(in, inits, skip_init)) && run_list(in, m->ninits, inits, true) &&
+         run_steps(in, stencils, bodies, updates, steps);
 }
 
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d) {

@@ -120,6 +120,9 @@ bool interp_run_body(Interp *in, const InterpBody *body, const int64_t *p, int n
 /* Evaluates the reductions that are due when in->step steps are done, as far as `bodies`, by reduction, are made ready.
  * Sets *stop if the run is to end. False after an error. */
 bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop);
+/* Makes the updates from number *next on whose stage is not beyond `stage`, the running step being in->step; *next
+ * becomes the number of the first that is left. False after an error. */
+bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next);
 
 /* interp-probe.c */
 

@@ -52,7 +52,7 @@ static void parse_weights(Parser *p, ParamArray *a) {
 }
 
 static void parse_param_array(Parser *p, Loc at) {
-  ParamArray a = {.loc = at};
+  ParamArray a = {.first = -1, .loc = at};
   a.name = text_new_symbol(p, module_find_param_array, "param_array");
   reader_expect(&p->r, "[");
   a.extent = text_affine(p);
@@ -63,8 +63,12 @@ static void parse_param_array(Parser *p, Loc at) {
     a.role = ARRAY_NEXT;
   else if (reader_accept_word(&p->r, "series"))
     a.role = ARRAY_SERIES;
+  else if (reader_accept_word(&p->r, "state"))
+    a.role = ARRAY_STATE;
   else if (reader_accept_word(&p->r, "weights"))
     parse_weights(p, &a);
+  if (a.role == ARRAY_STATE && reader_accept_word(&p->r, "first"))
+    a.first = text_ref(p, module_find_scalar, "scalar");
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
 }
 
@@ -312,6 +316,8 @@ static Stencil parse_stencil(Parser *p, Loc at) {
     st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   if (reader_accept_word(&p->r, "group"))
     st.group = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  if (reader_accept_word(&p->r, "stage"))
+    st.stage = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   st.has_extent = reader_accept_word(&p->r, "extent");
   if (st.has_extent)
     parse_extent(p, &st.extent);
@@ -598,6 +604,17 @@ static void parse_reduction_code(Parser *p, Reduction *r) {
   }
 }
 
+/* Reads how values are combined, an op and a type, and over which box. */
+static void parse_combined(Parser *p, Opcode *op, Type *type, Box *over) {
+  Loc at = p->r.tok.loc;
+  *op = opcode_from_name(reader_expect_kind(&p->r, TOK_WORD, "add, mul, min or max"));
+  if (*op != OP_ADD && *op != OP_MUL && *op != OP_MIN && *op != OP_MAX)
+    reader_error(&p->r, at, "a reduction is add, mul, min or max");
+  *type = reader_type(&p->r);
+  reader_expect_word(&p->r, "over");
+  *over = text_grid_box(p);
+}
+
 /* "@total = add f64 over [...] every 100 ..." */
 static void parse_reduction(Parser *p, Loc at) {
   Reduction r = {.loc = at};
@@ -606,18 +623,25 @@ static void parse_reduction(Parser *p, Loc at) {
   if (r.scalar < 0)
     reader_error(&p->r, at, "there is no scalar '@%.60s' declared before this for the reduction's value", r.name);
   reader_expect(&p->r, "=");
-  Loc op_at = p->r.tok.loc;
-  r.op = opcode_from_name(reader_expect_kind(&p->r, TOK_WORD, "add, mul, min or max"));
-  if (r.op != OP_ADD && r.op != OP_MUL && r.op != OP_MIN && r.op != OP_MAX)
-    reader_error(&p->r, op_at, "a reduction is add, mul, min or max");
-  r.type = reader_type(&p->r);
-  reader_expect_word(&p->r, "over");
-  r.over = text_grid_box(p);
+  parse_combined(p, &r.op, &r.type, &r.over);
   reader_expect_word(&p->r, "every");
   r.every = reader_int(&p->r, 1, INT64_MAX);
   parse_reduction_kind(p, &r);
   parse_reduction_code(p, &r);
   ARENA_PUSH(p->arena, p->m->reductions, p->m->nreductions, r);
+}
+
+/* "@t stage 1 = max f64 over [...] {...}" */
+static void parse_update(Parser *p, Loc at) {
+  Update u = {.loc = at};
+  u.state = text_ref(p, module_find_param_array, "param_array");
+  reader_expect_word(&p->r, "stage");
+  u.stage = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  reader_expect(&p->r, "=");
+  parse_combined(p, &u.op, &u.type, &u.over);
+  u.body = block_new(p->arena, NULL);
+  text_block(p, u.body);
+  ARENA_PUSH(p->arena, p->m->updates, p->m->nupdates, u);
 }
 
 /* ---- lists of points, probes */
@@ -737,6 +761,8 @@ static void parse_item(Parser *p) {
   } else if (!strcmp(word, "stencil")) {
     Stencil st = parse_stencil(p, at);
     ARENA_PUSH(p->arena, m->stencils, m->nstencils, st);
+  } else if (!kir && !strcmp(word, "update")) {
+    parse_update(p, at);
   } else if (kir && !strcmp(word, "buffer")) {
     parse_buffer(p);
   } else if (kir && !strcmp(word, "kernel")) {

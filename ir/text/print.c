@@ -195,7 +195,12 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   str_addf(s, "] : %s%s", type_name(p->type),
            p->role == ARRAY_NEXT     ? " next"
            : p->role == ARRAY_SERIES ? " series"
+           : p->role == ARRAY_STATE  ? " state"
                                      : "");
+  if (p->role == ARRAY_STATE && p->first >= 0) {
+    str_add(s, " first ");
+    symbol_print(s, scalar_name(m, p->first));
+  }
   if (p->role == ARRAY_WEIGHTS) {
     str_addf(s, " weights %d of %d side %d ", (int)p->derivative, (int)p->points, (int)p->side);
     if (p->beyond)
@@ -358,6 +363,8 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
     str_addf(s, " level %d", (int)st->level);
   if (st->group)
     str_addf(s, " group %d", (int)st->group);
+  if (st->stage)
+    str_addf(s, " stage %d", (int)st->stage);
   if (st->has_extent) {
     str_add(s, " extent");
     print_extent(s, m->grid.rank, &st->extent);
@@ -536,6 +543,17 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   }
 }
 
+/* "  update @t stage 1 = max f64 over [0 .. N - 1] {...}". */
+static void print_update(Str *s, const Module *m, const Update *u) {
+  str_add(s, "  update ");
+  symbol_print(s, update_name(m, u));
+  str_addf(s, " stage %d = %s %s over ", (int)u->stage, op_info[u->op].name, type_name(u->type));
+  box_print(s, m, &u->over);
+  str_add(s, " {\n");
+  block_print(s, m, NULL, u->body, 2);
+  str_add(s, "  }\n");
+}
+
 /* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
 static void print_list(Str *s, const Module *m, const PointList *l) {
   str_add(s, "  points ");
@@ -659,6 +677,8 @@ static void print_stencils(Str *s, const Module *m) {
     print_stencil(s, m, &m->inits[i], m->inits[i].once ? "once" : "init");
   for (int i = 0; i < m->nstencils; i++)
     print_stencil(s, m, &m->stencils[i], "stencil");
+  for (int i = 0; i < m->nupdates; i++)
+    print_update(s, m, &m->updates[i]);
   for (int i = 0; i < m->nreductions; i++)
     print_reduction(s, m, &m->reductions[i]);
   for (int i = 0; i < m->nprobes; i++)

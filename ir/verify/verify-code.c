@@ -330,8 +330,9 @@ static void check_global(Verifier *v, const Op *op) {
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
   if (op->code == OP_VLOAD || op->code == OP_VSTORE)
     check_whole_rows(v, op, op->sym, op->count * type_size(buffer_type(v->m, op->sym)));
-  bool series = b->kind == BUFFER_PARAM && v->m->param_arrays[b->field].role == ARRAY_SERIES;
-  if (stores && b->kind == BUFFER_PARAM && !series)
+  ArrayRole role = b->kind == BUFFER_PARAM ? v->m->param_arrays[b->field].role : ARRAY_GIVEN;
+  bool series = role == ARRAY_SERIES;
+  if (stores && b->kind == BUFFER_PARAM && !series && role != ARRAY_STATE)
     fail_op(v, op, "launch-time array '%s' cannot be written", b->name);
   if (!stores && series)
     fail_op(v, op, "the series '%s' is only written", b->name);

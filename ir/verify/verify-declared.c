@@ -235,6 +235,7 @@ static void check_grid(Verifier *v) {
     verify_affine(v, no_loc(), affine_scalar(m->arena, m->steps_by - 1));
   verify_metric(v);
   verify_weights(v);
+  verify_states(v);
   for (int i = 0; i < m->nchecks; i++) {
     verify_at(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);

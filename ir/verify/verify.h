@@ -5,6 +5,7 @@
  *   verify-kernel.c    those of kernels and the host part
  *   verify-code.c      those of the code in all of them
  *   verify-outside.c   those of what is beyond fields' edges
+ *   verify-updates.c   those of numbers that are kept, and of the updates that change them
  */
 #ifndef STC_IR_VERIFY_H
 #define STC_IR_VERIFY_H
@@ -46,6 +47,9 @@ void verify_box(Verifier *v, Loc at, const Box *b, int rank);
 void verify_outside(Verifier *v, const Field *f);
 /* Checks a whole body, which yields values of the `n` types. */
 void verify_body(Verifier *v, const Block *b, const char *what, int n, const Type *types);
+/* Checks that states are one number each, and in stencil IR the updates, and that stencils are in stages. */
+void verify_states(Verifier *v);
+void verify_updates(Verifier *v);
 
 /* Sets what messages begin with and where they point if there is no better place. */
 void verify_at(Verifier *v, Loc loc, const char *kind, const char *name);

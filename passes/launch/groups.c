@@ -55,6 +55,10 @@ bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
   return next == i || next == n || is_probe_stencil(m, &st[next]);
 }
 
+const char *cut_cure(const Module *m) {
+  return m->nupdates ? "a scalar is updated within it: leave -T out" : "use -fuse=all, or leave -T out";
+}
+
 const char *said_name(Arena *a, const Stencil *st) {
   Str s = {.arena = a};
   for (const char *c = st->name; *c; c++)

@@ -448,6 +448,8 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
   for (int f = 0; f < m->nfields; f++)
     wanted[f] = wanted[f] || !m->fields[f].temp;
   launch_drop_copies(l, wanted);
+  if (n > 0 && st[0].stage != st[n - 1].stage)
+    reject(l, "an update of a scalar stands between its stencils");
   return analyse(l, wanted);
 }
 

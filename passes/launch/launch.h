@@ -65,6 +65,8 @@ int64_t most_levels(const Module *m, const Reduction **by);
  * those that pass history made and that stay with a stencil of the program. It says any cut that can be, so that
  * plan_cut reads it back. */
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
+/* What is to be done about a step that is cut where several steps are asked for. */
+const char *cut_cure(const Module *m);
 /* The number of the stencil at `st` that number `i` is a further part of, -1: none. Parts of a grid have a stencil of
  * rings and others in two parts, which have its name; what pass history made may stand between them. */
 int part_before(const Module *m, const Stencil *st, int i);

@@ -112,7 +112,7 @@ int point_maker(const Module *m, int n) {
   int i = n - 1;
   while (i >= 0 && !is_in_the_way(&m->stencils[i], &m->stencils[n]))
     i--;
-  return i;
+  return i >= 0 && m->stencils[i].stage == m->stencils[n].stage ? i : -1;
 }
 
 bool point_merge(Module *m, int n, Piece *into) {

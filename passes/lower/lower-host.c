@@ -19,9 +19,13 @@ static void add_buffer(Lowering *lo, int f, int copy) {
 
 /* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. */
 static void add_param_buffers(Module *out) {
-  for (int i = 0; i < out->nparam_arrays; i++)
-    ARENA_PUSH(out->arena, out->buffers, out->nbuffers,
-               ((Buffer){.name = out->param_arrays[i].name, .kind = BUFFER_PARAM, .field = i}));
+  for (int i = 0; i < out->nparam_arrays; i++) {
+    const ParamArray *a = &out->param_arrays[i];
+    Buffer b = {.name = a->name, .kind = BUFFER_PARAM, .field = i};
+    if (array_is_passing(out, i))
+      b = (Buffer){.name = a->name, .kind = BUFFER_SCRATCH, .type = a->type, .cells = 1};
+    ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
+  }
 }
 
 /* Copies the checks of the module, so that more can be added. */
@@ -198,7 +202,8 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
 /* Adds an op to a sequence. */
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 
-void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
+/* Adds to `seq` the swaps that have to follow launch `l`. */
+static void push_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
   LaunchSwap *swaps;
   int n = launch_swaps(l, &swaps);
   for (int i = 0; i < n; i++)
@@ -206,6 +211,15 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
                  (HostOp){.kind = HOST_SWAP,
                           .a = lo->copy[0][swaps[i].field],
                           .b = lo->copy[swaps[i].copy][swaps[i].of]});
+}
+
+/* The stage of stencil number `i` of the step; beyond all of them: that of everything that is left. */
+static int stage_of(const Module *m, int64_t i) { return i < m->nstencils ? m->stencils[i].stage : INT32_MAX; }
+
+void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
+  push_swaps(lo, seq, l);
+  if (lo->m->nupdates)
+    lower_updates(lo, seq, l->given->stage, stage_of(lo->m, l->given - l->first + l->ngiven));
 }
 
 void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }
@@ -217,6 +231,7 @@ HostSeq *init_seq(Lowering *lo, const Stencil *st) { return st->once ? &lo->out-
 HostSeq *host_seq(Lowering *lo, int steps) {
   Host *h = &lo->out->host;
   ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));
+  lower_updates(lo, &h->seqs[h->nseqs - 1], 0, stage_of(lo->m, 0));
   return &h->seqs[h->nseqs - 1];
 }
 
@@ -232,7 +247,7 @@ void init_seqs(Lowering *lo, const int32_t *block, InitFn fn) {
       fn(lo, seq, lo->inits[i], one ? -1 : target,
          one ? name : arena_printf(m->arena, "%s_%s", name, m->fields[target].name), block);
     }
-    host_swaps(lo, seq, lo->inits[i]);
+    push_swaps(lo, seq, lo->inits[i]);
   }
 }
 

@@ -17,7 +17,11 @@
  * the thread that launches runs it, and wakes no other.
  *
  * Threads work on four points of a row together, so that four loads are under way; the order stays the same. A row
- * costs a division in three dimensions, a point none. */
+ * costs a division in three dimensions, a point none.
+ *
+ * Updates of a state within a step are made by the same kernels, whose result goes to the state; updates without a
+ * region, which combine nothing, by the thread that has the result of the one before, or by a kernel of one thread,
+ * `PROGRAM_update_NAME`. */
 #include "passes/lower/lower.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
@@ -26,12 +30,14 @@ enum { WARP = 32 };
 /* Points of a region that one thread takes alone, at most, where there are no threads in blocks. */
 enum { SMALL_REGION = 8192 };
 
-/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's
- * number (i32) and `lane64` the same (targets with threads). */
+/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; result: where the
+ * value goes; lane: the thread's number (i32) and `lane64` the same (targets with threads). update, last: the numbers
+ * of the update that this is, and of the last one that the thread with the result makes; -1: it is none. */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
-  int rank, kernel, buffer, points;
+  int rank, kernel, buffer, result, points;
+  int update, last;
   Value *zero, *lane, *lane64, *block;
 } Reducer;
 
@@ -110,6 +116,61 @@ static Row find_row(const Reducer *k, Builder *b, Value *row) {
     row = rest;
   }
   return w;
+}
+
+/* ---- updates that combine nothing */
+
+/* The updates that one thread makes, one behind the other: by state, what they made of it so far. */
+typedef struct Scalars {
+  const Lowering *lo;
+  Value **now;
+} Scalars;
+
+/* Point.known: the state as these updates left it. */
+static Value *state_now(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip) {
+  const Scalars *x = p->user;
+  (void)b, (void)piece, (void)skip;
+  return op->code == OP_ELEMENT && x->lo->m->param_arrays[op->sym].role == ARRAY_STATE ? x->now[op->sym] : NULL;
+}
+
+/* Point.access, at the update's point. */
+static Value *access_there(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const Scalars *x = p->user;
+  return access_global(b, p->m, field, load_buffer(x->lo, field), rules, p->index, off, false);
+}
+
+/* Makes updates number `first` to `last`, the states being as `x` says. */
+static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, int last) {
+  const Module *m = k->lo->m;
+  Value *zero = i64(b, 0);
+  for (int i = first; i <= last; i++) {
+    const Update *u = &m->updates[i];
+    Point p = {.m = k->lo->out, .access = access_there, .known = state_now, .user = x};
+    Piece body = {.box = u->over, .ntargets = 1, .body = u->body};
+    b->loc = u->loc;
+    for (int d = 0; d < k->rank; d++)
+      p.index[d] = build_affine(b, m, u->over.lo[d]);
+    p.step = build_step(b);
+    x->now[u->state] = piece_values(&p, b, &body)[0];
+    build_store(b, u->state, x->now[u->state], 1, &zero, NULL);
+  }
+}
+
+/* Makes what the thread that has the value `x` of the reduction does with it; `zero` is an i64. */
+static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
+  const Module *m = k->lo->m;
+  build_store(b, k->result, x, 1, &zero, NULL);
+  if (k->last <= k->update)
+    return;
+  Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, m->nparam_arrays + 1)};
+  s.now[m->updates[k->update].state] = x;
+  point_updates(k, b, &s, k->update + 1, k->last);
+}
+
+/* The body of a kernel of updates that combine nothing. */
+static void only_updates(const Reducer *k, Builder *b) {
+  Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, k->lo->m->nparam_arrays + 1)};
+  point_updates(k, b, &s, k->update, k->last);
 }
 
 /* ---- with threads */
@@ -193,7 +254,9 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
   for (int w = N / 2; w > 0; w /= 2)
     for (int i = 0; i < w; i++)
       x[i] = combine(k, b, x[i], x[i + w]);
-  store_from_first(k, b, combine_threads(k, b, x[0]), zero);
+  Value *all = combine_threads(k, b, x[0]);
+  Builder in = inside(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
+  store_result(k, &in, all, zero);
 }
 
 /* ---- without threads */
@@ -280,8 +343,8 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
   Builder in;
   Value *lane = open_lanes(b, i32(b, REDUCE_BLOCKS), &in), *at = build_convert(&in, TY_I64, lane);
   store_lane(k, &in, array, lane, build_load(&in, k->r->type, k->buffer, 1, &at, NULL));
-  Value *all = combine_lanes(k, b, array, REDUCE_BLOCKS), *first = i64(b, 0);
-  build_store(b, k->buffer, all, 1, &first, NULL);
+  Value *all = combine_lanes(k, b, array, REDUCE_BLOCKS);
+  store_result(k, b, all, i64(b, 0));
 }
 
 /* Both kernels in one. */
@@ -308,8 +371,9 @@ static bool is_small(Arena *a, const Reduction *r) {
 
 /* ---- modules */
 
-/* Adds the kernel `name` of `blocks` blocks, whose body `fn` builds, and its launch to `seq`. */
-static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks,
+/* Adds the kernel `name` of `blocks` blocks of `threads` threads (where there are any), whose body `fn` builds, and its
+ * launch to `seq`. */
+static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int threads,
                           void (*fn)(const Reducer *k, Builder *b)) {
   k->kernel = lowering_kernel(k->lo, name, 0, k->r->loc);
   Kernel *kernel = &k->lo->out->kernels[k->kernel];
@@ -318,7 +382,7 @@ static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks
   for (int d = 0; d < k->rank; d++)
     kernel->extent[d] = affine_const(d == k->rank - 1 ? blocks : 1);
   if (k->lo->c->target->simt)
-    kernel->threads[k->rank - 1] = REDUCE_LANES;
+    kernel->threads[k->rank - 1] = threads;
   k->zero = i32(&b, 0);
   k->block = build_dim(&b, OP_BLOCK, k->rank - 1);
   k->lane = build_dim(&b, OP_THREAD, k->rank - 1);
@@ -327,29 +391,46 @@ static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks
   host_launch(k->lo, seq, k->kernel);
 }
 
+/* A name for the scratch buffer of the blocks of `name` that no buffer has yet. */
+static const char *blocks_name(const Module *m, const char *name) {
+  const char *s = arena_printf(m->arena, "%s.blocks", name);
+  for (int i = 2; module_find_buffer(m, s) >= 0; i++)
+    s = arena_printf(m->arena, "%s.blocks.%d", name, i);
+  return s;
+}
+
+/* Adds the kernels of `k`, whose names begin with `name`, and their launches to `seq`. */
+static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name) {
+  Module *m = k->lo->out;
+  bool simt = k->lo->c->target->simt;
+  if (!simt && is_small(m->arena, k->r)) {
+    reduce_kernel(k, seq, name, 1, 1, loops_over_all);
+    return;
+  }
+  reduce_kernel(k, seq, name, REDUCE_BLOCKS, REDUCE_LANES, simt ? threads_over_rows : loops_over_rows);
+  reduce_kernel(k, seq, arena_printf(m->arena, "%s_all", name), 1, REDUCE_LANES,
+                simt ? threads_over_blocks : loops_over_blocks);
+}
+
+/* Starts on `r`: adds the scratch buffer of its partial values. */
+static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
+  Module *m = lo->out;
+  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1};
+  k.buffer = k.result = m->nbuffers;
+  Buffer partial = {.name = blocks_name(m, r->name), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS};
+  ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
+  return k;
+}
+
 /* Lowers reduction `r` of stencil IR, a thread having the loads of `points` points under way together; `out` is it in
  * kernel IR. */
 static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduction *out) {
-  Module *m = lo->out;
-  bool simt = lo->c->target->simt;
-  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .buffer = m->nbuffers, .points = points};
-  Buffer partial = {.name = arena_printf(m->arena, "%s.blocks", r->name),
-                    .kind = BUFFER_SCRATCH,
-                    .type = r->type,
-                    .cells = REDUCE_BLOCKS};
-  ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
+  Reducer k = start_reducer(lo, r, points);
   *out = *r;
   out->body = NULL;
   out->seq = (HostSeq){0};
   out->result = k.buffer;
-  const char *name = arena_printf(m->arena, "%s_reduce_%s", m->name, r->name);
-  if (!simt && is_small(m->arena, r)) {
-    reduce_kernel(&k, &out->seq, name, 1, loops_over_all);
-    return;
-  }
-  reduce_kernel(&k, &out->seq, name, REDUCE_BLOCKS, simt ? threads_over_rows : loops_over_rows);
-  reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1,
-                simt ? threads_over_blocks : loops_over_blocks);
+  reduce_kernels(&k, &out->seq, arena_printf(lo->out->arena, "%s_reduce_%s", lo->out->name, r->name));
 }
 
 void lower_reductions(Lowering *lo, const Schedule *s) {
@@ -357,4 +438,52 @@ void lower_reductions(Lowering *lo, const Schedule *s) {
   m->reductions = ARENA_ARRAY(m->arena, Reduction, m->nreductions);
   for (int i = 0; i < m->nreductions; i++)
     lower_reduction(lo, &lo->m->reductions[i], map_get(s, MAP_REDUCE), &m->reductions[i]);
+}
+
+/* ---- updates */
+
+/* The number of the last of the updates from number `i` on that one thread makes: the next ones of the same stage that
+ * combine nothing. */
+static int last_together(const Module *m, int i) {
+  while (i + 1 < m->nupdates && m->updates[i + 1].stage == m->updates[i].stage && box_is_point(&m->updates[i + 1].over))
+    i++;
+  return i;
+}
+
+/* Makes the launches of the updates from number `first` to number `last`, of which the others follow the first. */
+static HostSeq make_updates(Lowering *lo, int first, int last) {
+  const Update *u = &lo->m->updates[first];
+  const char *name = arena_printf(lo->out->arena, "%s_update_%s", lo->out->name, update_name(lo->m, u));
+  Reduction *r = ARENA_NEW(lo->out->arena, Reduction);
+  HostSeq seq = {0};
+  *r = (Reduction){
+      .name = update_name(lo->m, u), .op = u->op, .type = u->type, .over = u->over, .body = u->body, .loc = u->loc};
+  if (box_is_point(&u->over)) {
+    Reducer k = {.lo = lo, .r = r, .rank = lo->out->grid.rank, .update = first, .last = last};
+    reduce_kernel(&k, &seq, name, 1, 1, only_updates);
+    return seq;
+  }
+  Reducer k = start_reducer(lo, r, 1);
+  k.update = first;
+  k.last = last;
+  k.result = u->state;
+  reduce_kernels(&k, &seq, name);
+  return seq;
+}
+
+void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage) {
+  const Module *m = lo->m;
+  if (lo->c->sketch)
+    return;
+  if (!lo->updates)
+    lo->updates = ARENA_ARRAY(lo->out->arena, HostSeq, m->nupdates + 1);
+  for (int i = 0, last; i < m->nupdates; i = last + 1) {
+    last = last_together(m, i);
+    if (m->updates[i].stage <= after || m->updates[i].stage > stage)
+      continue;
+    if (!lo->updates[i].nops)
+      lo->updates[i] = make_updates(lo, i, last);
+    for (int k = 0; k < lo->updates[i].nops; k++)
+      ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, lo->updates[i].ops[k]);
+  }
 }

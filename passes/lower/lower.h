@@ -114,7 +114,8 @@ typedef struct Lowering {
   const Module *m; /* stencil IR */
   Module *out;
   int32_t *copy[2];
-  Launch **inits; /* the launches of the inits */
+  Launch **inits;   /* the launches of the inits */
+  HostSeq *updates; /* by number of Module.updates: the launches that make it, NULL: there are none so far */
 } Lowering;
 
 /* Derives the kernel IR module for `m` and makes the buffers that its inits and the launches of a step and of tiles
@@ -152,14 +153,16 @@ int kernel_array_of(Lowering *lo, Kernel *k, int rank, const char *name, Type t,
 /* The buffer that launches read `field` from; that launch `l` writes it to. */
 int load_buffer(const Lowering *lo, int field);
 int store_buffer(const Lowering *lo, const Launch *l, int field);
-/* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`. */
+/* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`, of the step, and the updates
+ * between it and the next one. */
 void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* The points that launches cover: all of the grid, or what those of a part store. */
 const Box *launch_covers(const Module *m);
 /* The sequence that init `st` belongs to. */
 HostSeq *init_seq(Lowering *lo, const Stencil *st);
-/* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
+/* Adds a sequence that makes `steps` steps and returns it (valid until the next): so far it makes the updates that come
+ * before all stencils. */
 HostSeq *host_seq(Lowering *lo, int steps);
 /* Makes the sequences of inits: a kernel for each target of each, so that one can be left out whose field has data. fn
  * adds the kernel named `name` of launch `l` for target `only` (-1: it has one), with what `block` says of tiles, and
@@ -202,6 +205,8 @@ Module *lower_tiles(PassContext *c, Module *m, const Schedule *s, const TileFami
 
 /* Adds the kernels and sequences of the module's reductions under plan `s`; for lowering_finish. */
 void lower_reductions(Lowering *lo, const Schedule *s);
+/* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`. */
+void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
 
 /* ---------------------------------------------------------------- lower-naive.c */
 

@@ -511,6 +511,8 @@ Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o) {
   for (int i = 0; i < m->nprobes; i++)
     if (m->probes[i].body)
       simplify_body(c, m, NULL, m->probes[i].body, &stats);
+  for (int i = 0; i < m->nupdates; i++)
+    simplify_body(c, m, NULL, m->updates[i].body, &stats);
   for (int i = 0; i < m->nkernels; i++)
     simplify_one(c, m, &m->kernels[i], &stats);
   pass_stat(c, stats.folded, "simplify", "ops folded or rewritten");

@@ -336,6 +336,11 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
+  const ParamArray *state = module_state(p->m);
+  if (state) {
+    diag_error(p->c->diags, state->loc, "pass 'distribute': the grid of a program with a scalar cannot be cut yet");
+    return false;
+  }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,

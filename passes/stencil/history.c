@@ -178,6 +178,7 @@ static void add_moves(const History *h, int i, int *n, Stencil **list) {
       if (h->levels[f][k] >= 0)
         add_copy(m, copies_for(m, f, &ncopies, &copies), h->levels[f][k], h->levels[f][k - 1]);
   for (int k = 0; k < ncopies; k++) {
+    copies[k].stage = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].stage : 0;
     copies[k].group = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].group : 0;
     ARENA_PUSH(m->arena, *list, *n, copies[k]);
   }

@@ -309,6 +309,8 @@ Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o) {
   int64_t moved = order_stencils(c->arena, m->ninits, m->inits) + order_stencils(c->arena, m->nstencils, m->stencils);
   for (int i = 0; i < m->nreductions; i++)
     moved += m->reductions[i].body && order_body(c->arena, m->reductions[i].body);
+  for (int i = 0; i < m->nupdates; i++)
+    moved += order_body(c->arena, m->updates[i].body);
   pass_stat(c, moved, "order", "bodies in an order in which half as many words are alive");
   return m;
 }

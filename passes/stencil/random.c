@@ -197,6 +197,8 @@ Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o) {
     all += expand_body(m->arena, m->reductions[i].body);
   for (int i = 0; i < m->nprobes; i++)
     all += expand_body(m->arena, m->probes[i].body);
+  for (int i = 0; i < m->nupdates; i++)
+    all += expand_body(m->arena, m->updates[i].body);
   if (all)
     module_renumber(m);
   pass_stat(c, all, "random", "random numbers written out");

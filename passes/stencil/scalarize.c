@@ -165,6 +165,8 @@ Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o) {
   }
   for (int i = 0; i < m->nprobes; i++)
     split_body(&s, m->probes[i].body);
+  for (int i = 0; i < m->nupdates; i++)
+    split_body(&s, m->updates[i].body);
   for (int i = 0; i < m->nlists; i++)
     m->lists[i].field = s.first[m->lists[i].field];
   pass_stat(c, m->nfields - fields, "scalarize", "fields more");

@@ -206,7 +206,8 @@ static void say_has_points(Module *m, int d) {
 static void apply(const Alike *s, const Places *p) {
   Module *m = s->m;
   Stencil *old = &m->stencils[s->st];
-  Stencil made = {.name = kept_stencil_name(m, old->name, "shared"),
+  Stencil made = {.stage = old->stage,
+                  .name = kept_stencil_name(m, old->name, "shared"),
                   .npieces = 1,
                   .group = old->group,
                   .loc = old->loc};

@@ -153,6 +153,8 @@ Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o) {
     ok = write_body(&w, &m->reductions[i].over, m->reductions[i].body);
   for (int i = 0; i < m->nprobes && ok; i++)
     ok = write_body(&w, &m->probes[i].box, m->probes[i].body);
+  for (int i = 0; i < m->nupdates && ok; i++)
+    ok = write_body(&w, &m->updates[i].over, m->updates[i].body);
   for (int f = 0; f < m->nfields; f++)
     m->fields[f].apart = m->fields[f].sides != NULL;
   if (w.n)

@@ -19,6 +19,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check_diff.c"]),
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check_time.c"]),
+    ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check_scalar.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
      ["frontend/check_fn.c", "frontend/check_stmt.c", "frontend/check_sum.c", "frontend/check_move.c"]),
     ("Probes and injects", "language.md#at-single-points-probe-and-inject", ["frontend/check_point.c"]),

@@ -366,7 +366,7 @@ static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   const Schedule *want = f->c->schedule;
-  bool several = want->T > 1, streamed = family_row(want->family)->streamed;
+  bool several = want->T > 1 && !f->m->nupdates, streamed = family_row(want->family)->streamed;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
   bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.worth_cutting * whole.ps));

@@ -367,6 +367,9 @@ static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
     return;
   if (by)
     remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
+  else if (r->m->nupdates)
+    diag_remark(r->c->diags, r->m->updates[0].loc,
+                "-T=%d: scalars are updated within each time step, and a tile makes no more: -T=1 is taken", T);
   else
     diag_remark(r->c->diags, no_loc(),
                 "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
@@ -430,9 +433,8 @@ bool schedule_may_be_cut(PassContext *c, const Module *m, const Schedule *want) 
   const char *cut = cut_text(c->arena, m, n, st);
   if (want->T > 1)
     diag_error(c->diags, no_loc(),
-               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
-               "or leave -T out",
-               want->T, cut);
+               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; %s", want->T,
+               cut, cut_cure(m));
   else if (want->ngroups > 1 && want->ngroups != group_count(n, st))
     diag_error(c->diags, no_loc(), "the plan has %d launches, but its cut makes %d: %s", want->ngroups,
                group_count(n, st), cut);
