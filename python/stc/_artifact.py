@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 7
+MOST_VERSION = 8
 WHITE = b" \t\r\n"
 
 
@@ -39,10 +39,12 @@ def _check_writable(name: str, a: np.ndarray) -> None:
 
 
 class ArtifactRun(NamedTuple):
-    """What Artifact.run came to. steps: those made. until: the name of the `until` that ended it, or None. reductions: as in Plan.reductions."""
+    """What Artifact.run came to. steps: those made. until: the name of the `until` that ended it, or None. reductions: as in Plan.reductions.
+    scalars: those that are kept, behind the last step."""
     steps: int
     until: Optional[str]
     reductions: Dict[str, np.ndarray]
+    scalars: Dict[str, Any] = {}
 
 
 def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, None] = None, device: int = 0) -> "Artifact":
@@ -164,6 +166,8 @@ class _Run:
         """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
         name = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
         value = self.given.get(name) if name else None
+        if b["kind"] == "array" and "first" in self.a._arrays[name]:
+            value = np.reshape(np.asarray(self.env[self.a._arrays[name]["first"]] if value is None else value), 1).astype(arrays.NUMPY[b["type"]])
         if b["kind"] == "array" and "weights" in self.a._arrays[name]:
             value = self._weights(self.a._arrays[name]["weights"])
         on_device = value is not None and self._is_here(value)
@@ -332,7 +336,17 @@ class _Run:
         for name, value in self.back:
             self._copy_back(name, value)
         series = {n: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for n, v in self.series.items()}
-        return ArtifactRun(self.step - first, met, series)
+        return ArtifactRun(self.step - first, met, series, self._scalars())
+
+    def _scalars(self) -> Dict[str, Any]:
+        """What scalars that are kept are now."""
+        found: Dict[str, Any] = {}
+        for b in self.m["buffers"]:
+            if b["kind"] == "array" and "first" in self.a._arrays[b["array"]]:
+                value = CTYPES[b["type"]]()
+                self.driver.fetch(c.addressof(value), self.memory[b["name"]], c.sizeof(value))
+                found[b["array"]] = value.value
+        return found
 
     def _settle(self) -> None:
         """Brings each field back to the caller's array, where swaps left it elsewhere."""

@@ -148,6 +148,8 @@ _FUNCTIONS = {
     "stc_plan_probe": (c.c_int, [P, c.c_int, c.POINTER(CProbeInfo)]),
     "stc_plan_probe_point": (c.c_int, [P, c.c_int, c.c_int64, c.POINTER(c.c_int64)]),
     "stc_plan_param": (c.c_bool, [P, c.c_int, c.POINTER(CReduction)]), "stc_plan_first_step": (c.c_int, [P, c.c_int64]),
+    "stc_program_scalar": (c.c_char_p, [P, c.c_int]), "stc_plan_scalar": (c.c_int, [P, c.c_char_p, c.POINTER(CReduction)]),
+    "stc_plan_set_scalar": (c.c_int, [P, c.c_char_p, c.c_double, c.c_int64]),
     "stc_plan_spacing": (c.c_double, [P, c.c_int]), "stc_plan_time_step": (c.c_double, [P]),
     "stc_plan_restart": (c.c_int, [P]), "stc_plan_stop": (None, [P, c.c_bool]), "stc_context_stop": (None, [P, c.c_bool]),
     "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),

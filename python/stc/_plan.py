@@ -332,6 +332,25 @@ class Plan(Owner):
         return self.program.arrays
 
     @property
+    def scalars(self) -> Dict[str, Any]:
+        """The program's scalars (`scalar`), which are kept from step to step, with their values now; plan["t"] is one of them."""
+        return {name: self._scalar(name) for name in self.program.scalars}
+
+    def _scalar(self, name: str) -> Any:
+        value = CReduction()
+        self._settle()
+        self._check(lib.stc_plan_scalar(self._handle, text("a scalar's name", name), c.byref(value)))
+        return value.f if TYPES[value.type] == "f64" else value.i
+
+    def _set_scalar(self, name: str, value: Any) -> None:
+        self._settle()
+        real = isinstance(self._scalar(name), float)
+        number = np.asarray(value)
+        if number.ndim or not np.can_cast(number.dtype, np.float64 if real else np.int64, "same_kind"):
+            raise TypeError(f"scalar {name} is one number of type {'f64' if real else 'i64'}, not {value!r}")
+        self._check(lib.stc_plan_set_scalar(self._handle, text("a scalar's name", name), float(value) if real else 0.0, 0 if real else int(value)))
+
+    @property
     def params(self) -> Dict[str, Any]:
         """All params of the program with their values under this plan."""
         self._settle()
@@ -370,6 +389,8 @@ class Plan(Owner):
         self._check(lib.stc_plan_first_step(self._handle, whole("step", step, 0)))
 
     def __contains__(self, name: object) -> bool:
+        if name in self.program.scalars:
+            return True
         try:
             self._find(name)
         except (KeyError, TypeError, ValueError):
@@ -377,10 +398,11 @@ class Plan(Owner):
         return True
 
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes a checkpoint, an .npz of all fields, launch-time arrays and the number of the step. The file is whole or not there."""
+        """Writes a checkpoint, an .npz of all fields, launch-time arrays, scalars and the number of the step. The file is whole or not there."""
         self(0)
         values = {f"field {n}": np.asarray(self[n]) for n in self.fields}
         values.update((f"array {n}", a) for n, a in self._arrays.items())
+        values.update((f"scalar {n}", np.asarray(x)) for n, x in self.scalars.items())
         target = os.fspath(path)
         part = f"{target}.{os.getpid()}.part"
         try:
@@ -397,7 +419,7 @@ class Plan(Owner):
         """Has the plan, whose params must be the same, go on from a checkpoint of `save`, with the same bits. Earlier steps' reductions and probes are
         not in it."""
         with np.load(path, allow_pickle=False) as saved:
-            wanted = {f"field {n}" for n in self.fields} | {f"array {n}" for n in self.arrays}
+            wanted = {f"field {n}" for n in self.fields} | {f"array {n}" for n in self.arrays} | {f"scalar {n}" for n in self.program.scalars}
             if "step" not in saved.files or set(saved.files) - {"step"} != wanted:
                 raise error(3, [Message("error", None, 0, 0, None, f"{os.fspath(path)} is no checkpoint of {self.program.name}: it has "
                                         f"{', '.join(saved.files) or 'nothing'}")])
@@ -438,7 +460,7 @@ class Plan(Owner):
             for k in range(info.ncomponents if name.startswith(field_name) else 0):
                 if name == field_name + text_of(info.components[k].path):
                     return _Place(i, k, -1)
-        known = ", ".join(self.program.fields + self.program.arrays)
+        known = ", ".join(self.program.fields + self.program.arrays + self.program.scalars)
         if any(name == probe for _, probe, _ in self._probe_infos()):
             raise KeyError(f"{name!r} is a probe: plan.probes[{name!r}] has what it saw")
         raise KeyError(f"{name!r} is no field, component or launch-time array of the program; there are {known}")
@@ -462,6 +484,8 @@ class Plan(Owner):
     # ---------------------------------------------------------------- fields
 
     def __getitem__(self, name: str):
+        if name in self.program.scalars:
+            return self._scalar(name)
         place = self._find(name)
         info = self._info(place)
         if place.field < 0:
@@ -499,6 +523,9 @@ class Plan(Owner):
         return out
 
     def __setitem__(self, name: str, value: Any) -> None:
+        if name in self.program.scalars:
+            self._set_scalar(name, value)
+            return
         place = self._find(name)
         info = self._info(place)
         if (place.field >= 0 and TYPES[info.type] != "composite" and not self._is_host() and arrays.is_on_gpu(value)

@@ -135,6 +135,16 @@ class Program(Owner):
         """Names of the launch-time arrays."""
         return [text_of(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
 
+    @property
+    def scalars(self) -> List[str]:
+        """Names of the scalars (`scalar`) that are kept from step to step."""
+        found: List[str] = []
+        while True:
+            name = lib.stc_program_scalar(self._handle, len(found))
+            if name is None:
+                return found
+            found.append(text_of(name))
+
     @overload
     def emit(self, what: Literal["obj"] = ...) -> bytes: ...
     @overload
