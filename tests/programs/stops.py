@@ -1,5 +1,6 @@
 """Long runs with many stops, and such that go on behind many steps: what is made of some cases. Their chances are of their own, so that all other cases stay what they are."""
 import random
+import re
 
 
 def longer(case, least, seed, device):
@@ -9,9 +10,9 @@ def longer(case, least, seed, device):
     if r.random() > 0.05:
         return case
     sizes = [max(low, min(size, [60, 9, 4][len(case.sizes) - 1])) for size, low in zip(case.sizes, least)]
-    slow = any(i.form.startswith(("reduce", "until")) for i in case.tree.parts[0].items) or any("-fcheck" in o for o in case.options)
+    slow = any(i.form.startswith(("reduce", "until", "update")) for i in case.tree.parts[0].items) or any("-fcheck" in o for o in case.options)
     runs = [run for run in case.runs if not slow or "--device=sim" not in run or "-march=host" in run][-3:] or [["--device=host:2", "-O0"]]
-    runs += [] if device else [["--device=ref", "--split=" + "x".join(str(min(size, 2)) for size in sizes)]]
+    runs += [] if device or re.search("(?m)^scalar", case.tree.text()) else [["--device=ref", "--split=" + "x".join(str(min(size, 2)) for size in sizes)]]
     runs.sort(key=lambda run: (any(word.startswith("--split=") for word in run), "--device=ref" not in run))
     return case.changed(sizes=sizes, steps=r.choice([65, 70, 100, 131]), runs=[fitting(run, sizes) for run in runs], every=r.choice([1, 1, 1, 2, 3]))
 
