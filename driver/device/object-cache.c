@@ -1,16 +1,18 @@
 /* driver/device/object-cache.c: objects with kernels for this CPU, in files of the user's cache. A file's name is the
- * checksum of all that the object depends on: stc's and LLVM's version, the processor, what is asked of LLVM, and the
- * LLVM IR. What is loaded is run, so nothing is taken from a folder or a file that anybody else could have written, and
- * no file whose own checksum is wrong. Files are written beside and renamed, so that none is ever seen half written;
- * those that were not used for the longest time are removed when all together are too large. */
+ * checksum of all that the object depends on: stc's and LLVM's version and build, the processor, what is asked of LLVM,
+ * and the LLVM IR. What is loaded is run, so nothing is taken from a folder or a file that anybody else could have
+ * written, and no file whose own checksum is wrong. Files are written beside and renamed, so that none is ever seen
+ * half written; those that were not used for the longest time are removed when all together are too large. */
 #include "driver/device/object-cache.h"
 #include "driver/device/code-cache.h"
-#include "driver/files/sha256.h"
+#include "driver/files/build-id.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <llvm-c/Core.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -37,12 +39,28 @@ static void sum_of(const void *bytes, size_t n, unsigned char sum[SHA256_BYTES])
   sha256_end(&s, sum);
 }
 
-/* The key of `id` and the IR (CodeStore.key). */
-static void make_key(const char *id, const char *ir, size_t n, CodeKey *key) {
+/* The checksum of what makes objects: stc, of which a version has many builds while it is worked on, and LLVM, which
+ * distributions mend without another version. */
+static unsigned char makers[SHA256_BYTES];
+
+/* Makes it, once a process. */
+static void find_makers(void) {
   static const char stc[] = "stc " STC_VERSION;
   Sha256 s;
   sha256_begin(&s);
   sha256_add(&s, stc, sizeof stc);
+  build_id_add(&s, (uintptr_t)find_makers, true);
+  build_id_add(&s, (uintptr_t)LLVMGetVersion, false);
+  sha256_end(&s, makers);
+}
+
+/* The key of `id` and the IR (CodeStore.key). */
+static void make_key(const char *id, const char *ir, size_t n, CodeKey *key) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  Sha256 s;
+  pthread_once(&once, find_makers);
+  sha256_begin(&s);
+  sha256_add(&s, makers, sizeof makers);
   sha256_add(&s, id, strlen(id) + 1);
   sha256_add(&s, ir, n);
   sha256_end(&s, key->bytes);
