@@ -137,7 +137,8 @@ StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size) {
 
 StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size) {
   Gpu *g = d->state;
-  return size ? g->check(d, g->call.copy_within(to, from, size, g->user), "copying within the device") : STC_OK;
+  StcStatus st = g->use(d);
+  return st || !size ? st : g->check(d, g->call.copy_within(to, from, size, g->user), "copying within the device");
 }
 
 /* ---------------------------------------------------------------- values on their way out */

@@ -35,6 +35,21 @@ static const char *const moving = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nf
 /* A reduction changes what the kernel takes. */
 static const char *const reducing = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nreduce total = "
                                     "sum(A) over G every 100;\nstencil s(A)[1 .. N-2] = A[-1] + f32(total);\n";
+/* No init makes the older level: the plan copies to it. */
+static const char *const older = "kernel module \"older\" {\n"
+                                 "  grid [0 .. 63] steps 4\n"
+                                 "  field @U : f32 on [0 .. 63] history 1\n"
+                                 "  field @\"U@1\" : f32 on [0 .. 63] past 1 of @U\n"
+                                 "  buffer @U : @U copy 0\n"
+                                 "  buffer @\"U@1\" : @\"U@1\" copy 0\n"
+                                 "  kernel @older_s threads [64] covers [64] by [64] steps 1 {\n"
+                                 "    args (reads @U, writes @\"U@1\")\n"
+                                 "    %0 = thread 0 : i32\n"
+                                 "    %1 = convert %0 : i64\n"
+                                 "    %2 = load @U[%1] : f32\n"
+                                 "    store %2, @\"U@1\"[%1]\n"
+                                 "  }\n"
+                                 "  host {\n    init {\n    }\n    steps 1 {\n      launch @older_s\n    }\n  }\n}\n";
 
 /* A context that keeps its first message, and the log of the stand-in. */
 typedef struct World {
@@ -420,6 +435,31 @@ static void *load_often(void *arg) {
   return NULL;
 }
 
+/* A plan copies on its own device, whichever the last call was about. */
+static void test_devices(void **state) {
+  World *w = *state;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90"};
+  StcProgram *p = NULL;
+  StcPlan *q[2] = {NULL, NULL};
+  float values[64] = {1};
+  StcRunInfo info;
+  setenv("STC_STANDIN_DEVICES", "2", 1);
+  unlink(w->log_path);
+  if (stc_compile_string(w->c, "older.kir", older, &o, &p) || stc_plan_new(p, "cuda:0", 0, NULL, &q[0]) ||
+      stc_plan_new(p, "cuda:1", 0, NULL, &q[1]))
+    fail_msg("%s", w->messages.first);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(stc_plan_set(q[i], 0, values, sizeof values), STC_OK);
+  for (int i = 0; i < 2; i++)
+    if (stc_plan_run(q[i], 1, &info))
+      fail_msg("%s", w->messages.first);
+  assert_int_equal(count(read_log(w), "copy"), 2);
+  for (int i = 0; i < 2; i++)
+    stc_plan_free(q[i]);
+  stc_program_free(p);
+  unsetenv("STC_STANDIN_DEVICES");
+}
+
 /* The tuner prepares candidates in several threads: the stand-in has to bear that as the driver does. */
 static void test_threads(void **state) {
   enum { THREADS = 4 };
@@ -547,7 +587,7 @@ int main(int argc, char **argv) {
                                      TEST(test_cards),       TEST(test_facts),      TEST(test_failure),
                                      TEST(test_threads),     TEST(test_tune_wrong), TEST(test_tune_assembler),
                                      TEST(test_tune_broken), TEST(test_rows),       TEST(test_step),
-                                     TEST(test_step_anew)};
+                                     TEST(test_step_anew),   TEST(test_devices)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

@@ -61,7 +61,7 @@ typedef struct Kernel {
 typedef struct Allocation {
   char *p;
   size_t size;
-  int copied, file;
+  int copied, file, current;
   bool foreign;
 } Allocation;
 /* A stream's part in a capture: is it in, by its origin or a wait; what was put into it, and how much of that another
