@@ -325,9 +325,11 @@ StcStatus gpu_use_stream(Device *d, void *stream) {
 /* The caller's events. */
 StcStatus gpu_wait_event(Device *d, void *event) {
   Gpu *g = d->state;
-  return g->check(d, g->call.stream_wait(g->user, event, 0), "waiting for an event");
+  StcStatus st = g->use(d);
+  return st ? st : g->check(d, g->call.stream_wait(g->user, event, 0), "waiting for an event");
 }
 StcStatus gpu_record_event(Device *d, void *event) {
   Gpu *g = d->state;
-  return g->check(d, g->call.event_record(event, g->user), "recording an event");
+  StcStatus st = g->use(d);
+  return st ? st : g->check(d, g->call.event_record(event, g->user), "recording an event");
 }

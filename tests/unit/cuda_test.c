@@ -435,7 +435,23 @@ static void *load_often(void *arg) {
   return NULL;
 }
 
-/* A plan copies on its own device, whichever the last call was about. */
+/* Plan `b` waits for an event of plan `a`, and `a` for one of `b`, each behind a call about `b`. */
+static void meet(StcPlan *a, StcPlan *b) {
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW), *event = NULL;
+  float values[64];
+  int (*make)(void **, unsigned), (*destroy)(void *);
+  *(void **)&make = dlsym(lib, "cuEventCreate");
+  *(void **)&destroy = dlsym(lib, "cuEventDestroy_v2");
+  assert_int_equal(stc_plan_get(b, 0, values, sizeof values) || make(&event, 2), 0);
+  assert_int_equal(stc_plan_record_event(a, event) || stc_plan_get(b, 0, values, sizeof values), 0);
+  assert_int_equal(stc_plan_wait_event(b, event), 0);
+  assert_int_equal(stc_plan_record_event(b, event) || stc_plan_get(b, 0, values, sizeof values), 0);
+  assert_int_equal(stc_plan_wait_event(a, event), 0);
+  destroy(event);
+  dlclose(lib);
+}
+
+/* A plan copies on its own device, and meets events there, whichever the last call was about. */
 static void test_devices(void **state) {
   World *w = *state;
   StcOptions o = {.march = "nvptx", .mcpu = "sm_90"};
@@ -454,6 +470,8 @@ static void test_devices(void **state) {
     if (stc_plan_run(q[i], 1, &info))
       fail_msg("%s", w->messages.first);
   assert_int_equal(count(read_log(w), "copy"), 2);
+  meet(q[0], q[1]);
+  assert_int_equal(count(read_log(w), "waits for another device"), 2);
   for (int i = 0; i < 2; i++)
     stc_plan_free(q[i]);
   stc_program_free(p);
