@@ -235,14 +235,17 @@ static bool find_kept(Codegen *c, CodeKey *key, char **bytes, size_t *size) {
   return found;
 }
 
-/* The object of the module, found or made and kept. */
+/* The object of the module, found or made and kept: unless LLVM reported an error and went on, as it does where it runs
+ * out of registers. */
 static bool find_or_write(Codegen *c, char **bytes, size_t *size) {
   CodeKey key;
+  int errors = diags_errors(c->diags);
   if (find_kept(c, &key, bytes, size))
     return true;
   if (!optimise(c) || stop_asked(c->options->stop) || !write_code(c, LLVMObjectFile, bytes, size))
     return false;
-  c->options->store->keep(&key, *bytes, *size);
+  if (diags_errors(c->diags) == errors)
+    c->options->store->keep(&key, *bytes, *size);
   return true;
 }
 

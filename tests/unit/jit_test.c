@@ -313,6 +313,42 @@ static void coordinates(void **state) {
         try_map(w, target, codes[o], types[v & 1], cases[i], v >> 1);
 }
 
+/* A store whose `find` reports an error to `reported_to`, if that is there, as LLVM may while it writes code; kept: the
+ * objects that were to be kept. */
+static Diags *reported_to;
+static int kept;
+static void no_key(const char *id, const char *ir, size_t n, CodeKey *key) {
+  (void)id, (void)ir, (void)n;
+  *key = (CodeKey){{0}};
+}
+static bool find_none(Arena *a, const CodeKey *key, char **bytes, size_t *size) {
+  (void)a, (void)key, (void)bytes, (void)size;
+  if (reported_to)
+    diag_error(reported_to, no_loc(), "LLVM: no such register");
+  return false;
+}
+static void count_kept(const CodeKey *key, const char *bytes, size_t size) {
+  (void)key, (void)bytes, (void)size;
+  kept++;
+}
+
+/* An object is kept, but not one of which an error was reported: the next run would take it for a good one. */
+static void keeping(void **state) {
+  static const CodeStore store = {no_key, find_none, count_kept};
+  World *w = *state;
+  Module *m = load(w, one_op_text(w->arena, "add", TY_F32, TY_F32, 2, ""), 0, NULL);
+  const Target *t = target_find(w->arena, w->diags, "host", NULL);
+  CodegenOptions o = {.opt_level = 1, .store = &store};
+  char *bytes;
+  size_t size;
+  kept = 0;
+  assert_true(codegen(w->arena, w->diags, m, t, EMIT_OBJ, &o, &bytes, &size) && kept == 1);
+  reported_to = w->diags;
+  assert_false(codegen(w->arena, w->diags, m, t, EMIT_OBJ, &o, &bytes, &size));
+  assert_int_equal(kept, 1);
+  reported_to = NULL;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world),
@@ -324,6 +360,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
       cmocka_unit_test_setup_teardown(selection, make_world, free_world),
       cmocka_unit_test_setup_teardown(conversion, make_world, free_world),
+      cmocka_unit_test_setup_teardown(keeping, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
