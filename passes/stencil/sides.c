@@ -43,6 +43,32 @@ static Value *across(Builder *b, const Module *m, const Field *f, const Side *s,
   return build_convert(b, f->type, x);
 }
 
+/* Has box `b` points? 1: yes; 0: never; -1: that depends on params. */
+static int has_points(const Box *b) {
+  int points = 1;
+  int64_t length;
+  for (int d = 0; d < b->rank; d++)
+    if (!affine_diff(b->hi[d], b->lo[d], &length))
+      points = points ? -1 : 0;
+    else if (length < 0)
+      points = 0;
+  return points;
+}
+
+/* Are `x` and `y` the same box? */
+static bool same_box(const Box *x, const Box *y) {
+  bool same = x->rank == y->rank;
+  for (int d = 0; same && d < x->rank; d++)
+    same = affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
+  return same;
+}
+
+/* Does check `k` hold wherever there are points in `box`? */
+static bool is_of_all(const Check *k, const Box *box) {
+  const Box *const *unless = k->unless_empty;
+  return !k->covered && (!unless[0] || (!unless[1] && same_box(unless[0], box)));
+}
+
 /* An access that is mirrored where more changes than the point has to come back into the region at once: adds a launch
  * check of that, unless there is one. A part has its grid's. */
 static bool check_once(const Writing *w, const Op *op, int s) {
@@ -58,20 +84,21 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   *points = *w->box;
   int64_t more;
   if (w->m->part || !outside_once(f, d, s % 2) || !access_leaves(w->m, w->box, op->sym, op->off, d, s % 2) ||
-      (!value.n && value.c >= 0))
+      (!value.n && value.c >= 0) || !has_points(points))
     return true;
   for (int i = 0; i < w->m->nchecks; i++)
-    if (!w->m->checks[i].covered && affine_diff(value, w->m->checks[i].value, &more) && more >= 0)
+    if (is_of_all(&w->m->checks[i], points) && affine_diff(value, w->m->checks[i].value, &more) && more >= 0)
       return true;
   k.message = arena_printf(a,
                            "an access goes further beyond the %s end of dimension %d of '%s' than that has points to "
                            "mirror; make its region larger",
                            s % 2 ? "upper" : "lower", d, f->name);
-  if (!value.n)
+  bool never = !value.n && has_points(points) > 0;
+  if (never)
     diag_error(w->c->diags, op->loc, "%s", k.message);
   else
     ARENA_PUSH(a, w->m->checks, w->m->nchecks, k);
-  return value.n > 0;
+  return !never;
 }
 
 /* Writes out the access `op`. False after an error. */
