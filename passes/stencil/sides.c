@@ -55,18 +55,10 @@ static int has_points(const Box *b) {
   return points;
 }
 
-/* Are `x` and `y` the same box? */
-static bool same_box(const Box *x, const Box *y) {
-  bool same = x->rank == y->rank;
-  for (int d = 0; same && d < x->rank; d++)
-    same = affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
-  return same;
-}
-
 /* Does check `k` hold wherever there are points in `box`? */
 static bool is_of_all(const Check *k, const Box *box) {
   const Box *const *unless = k->unless_empty;
-  return !k->covered && (!unless[0] || (!unless[1] && same_box(unless[0], box)));
+  return !k->covered && (!unless[0] || (!unless[1] && box_equal(unless[0], box)));
 }
 
 /* An access that is mirrored where more changes than the point has to come back into the region at once: adds a launch
