@@ -368,22 +368,37 @@ static bool has_sign(Checker *c, const Decl *d, const SideDecl *s, Type t) {
   return true;
 }
 
+/* The type of a number, computed of params, that a field of type `t` is odd about: the one that all its components
+ * have, or f64. */
+static Type about_type(const Checker *c, Type t) {
+  Type of = type_component(c->m, t, 0);
+  for (int i = 1; i < type_components(c->m, t); i++)
+    of = type_component(c->m, t, i) == of ? of : TY_F64;
+  return of;
+}
+
+/* Is `e` a constant? */
+static bool is_constant(Checker *c, Expr *e) {
+  Const x;
+  e = type_is_literal(e->type) ? check_coerce(c, e, TY_F64, "a number") : e;
+  return e->kind != EXPR_BAD && fold_const(c, e, &x);
+}
+
 /* The number that side `from` of field `d` of type `t` is odd about, into `s`: a constant, or what params make at
  * launch. `name`: of the side, for a hidden scalar. */
 static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, const char *name, Side *s) {
-  const Type as = type_is_scalar(t) ? t : TY_F64;
   Expr *e = check_in(c, from->value, NULL, ALLOW_SCALAR, "what a field is odd about");
   if (e->kind != EXPR_BAD && !type_is_literal(e->type) && (!type_is_scalar(e->type) || e->type == TY_BOOL))
     e = check_error(c, NULL, e->loc, "what a field is odd about must be a number, but this is %s; write a number",
                     check_type_words(c, e->type));
-  e = check_coerce(c, e, as, arena_printf(c->arena, "field '%s'", d->name));
+  s->is_about = true;
+  if (e->kind != EXPR_BAD && is_constant(c, e))
+    return outside_value(c, d, from->value, t, &s->value);
+  const char *what = type_is_scalar(t) ? "field" : "what is odd in";
+  e = check_coerce(c, e, about_type(c, t), arena_printf(c->arena, "%s '%s'", what, d->name));
   if (e->kind == EXPR_BAD)
     return false;
-  s->is_about = true;
-  if (!fold_const(c, e, &s->value)) {
-    s->value = (Const){0};
-    s->about = 1 + check_hidden_scalar(c, name, e)->index;
-  }
+  s->about = 1 + check_hidden_scalar(c, name, e)->index;
   return true;
 }
 
