@@ -368,12 +368,12 @@ static bool has_sign(Checker *c, const Decl *d, const SideDecl *s, Type t) {
   return true;
 }
 
-/* The type of a number, computed of params, that a field of type `t` is odd about: the one that all its components
- * have, or f64. */
+/* The type of a number, computed of params, that a field of type `t` is odd about: that in which all its components are
+ * computed, or f64. No scalar is of a type for fields alone, as f16 is. */
 static Type about_type(const Checker *c, Type t) {
-  Type of = type_component(c->m, t, 0);
+  Type of = odd_type(type_component(c->m, t, 0));
   for (int i = 1; i < type_components(c->m, t); i++)
-    of = type_component(c->m, t, i) == of ? of : TY_F64;
+    of = odd_type(type_component(c->m, t, i)) == of ? of : TY_F64;
   return of;
 }
 
@@ -394,8 +394,7 @@ static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, c
   s->is_about = true;
   if (e->kind != EXPR_BAD && is_constant(c, e))
     return outside_value(c, d, from->value, t, &s->value);
-  const char *what = type_is_scalar(t) ? "field" : "what is odd in";
-  e = check_coerce(c, e, about_type(c, t), arena_printf(c->arena, "%s '%s'", what, d->name));
+  e = check_coerce(c, e, about_type(c, t), arena_printf(c->arena, "what '%s' is odd about", d->name));
   if (e->kind == EXPR_BAD)
     return false;
   s->about = 1 + check_hidden_scalar(c, name, e)->index;

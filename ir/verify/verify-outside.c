@@ -13,6 +13,9 @@ static void check_side(Verifier *v, const Field *f, const Side *s) {
     verify_fail(v, f->loc, "only what is mirrored is odd, and about a number");
   if (s->about < 0 || s->about > v->m->nscalars || (s->about && v->m->scalars[s->about - 1].is_reduction))
     verify_fail(v, f->loc, "what a side is odd about is no scalar that is known at launch");
+  else if (s->about && (v->m->scalars[s->about - 1].type == TY_BOOL ||
+                        odd_type(v->m->scalars[s->about - 1].type) != v->m->scalars[s->about - 1].type))
+    verify_fail(v, f->loc, "what a side is odd about is a scalar of a type in which nothing is computed");
   if ((s->rule == OUTSIDE_CONST || (s->is_about && !s->about)) && !verify_is_value(s->value, t))
     verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
   for (int i = 0; i < type_components(v->m, f->type) && s->odd; i++) {

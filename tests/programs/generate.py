@@ -608,7 +608,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
         text = {"half": "mirror half"}.get(kind, kind)
         if kind == "clamp" or not signed or own.random() < 0.4:
             return text, kind
-        named = [n for n, t in self.params if t == field.type]
+        computed = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}.get(str(of), of)
+        named = [n for n, t in self.params if t == computed]
         about = own.choice(named + [f"{n} + {own.choice(named)}" for n in named]) if named and own.random() < 0.7 else own.choice(self.constants_of(of))
         return text + " odd" + (f" about {about}" if own.random() < 0.6 else ""), "odd"
 
