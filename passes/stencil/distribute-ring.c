@@ -86,6 +86,14 @@ static bool stays(const Field *f, const Box *box, int64_t off, int d) {
                              affine_diff(f->box.hi[d], box->hi[d], &above) && below + off >= 0 && above - off >= 0);
 }
 
+/* What an access at `off` finds beyond the edge of the field that it leaves in dimension `d`, in words. */
+static const char *rule_words(const Parts *p, const Field *f, int64_t off, int d) {
+  const Side *side = f->sides ? &f->sides[2 * d + (off > 0)] : NULL;
+  OutsideRule rule = side ? side->rule : outside_end(f->outside[d], off > 0);
+  return rule == OUTSIDE_CONST ? "a constant"
+                               : arena_printf(p->m->arena, "%s%s", outside_name(rule), side && side->odd ? " odd" : "");
+}
+
 bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
@@ -103,8 +111,7 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
       diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where a periodic field is computed from what is beyond "
                  "the edge of '%s', which has another rule there (%s): cut another dimension",
-                 d, declared_name(p->m, op->sym),
-                 f->outside[d] == OUTSIDE_CONST ? "a constant" : outside_name(f->outside[d]));
+                 d, declared_name(p->m, op->sym), rule_words(p, f, op->off[d], d));
     return false;
   }
   return true;
