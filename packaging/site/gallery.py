@@ -27,6 +27,7 @@ PICTURES = {
     "figure5": ("numerical methods", "A", "rows 24"),
     "frozen_ground": ("soil science", "T", "--steps=3000 --colors=bluered --in z=EXAMPLES/inputs/depths.npy"),
     "gradient2d": ("plasma physics", "A", "-DN=160 -DM=240 --steps=20 --in A=DRAWN"),
+    "free_surface": ("seismology", "vz", "-DN=240 -DM=120 --steps=96 --colors=bluered"),
     "gray_scott": ("chemistry", "V film 800", "-DN=80 -DM=120 --steps=5600"),
     "heat_until": ("heat engineering", "cooled", "-DN=160 -DM=160 --steps=600 --colors=hot"),
     "image_smoothing": ("image processing", "u", "-DN=256 -DM=256 --colors=gray --in u=EXAMPLES/inputs/scene.npy"),
