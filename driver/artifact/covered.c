@@ -78,7 +78,7 @@ const char c_covered[] =
     "  }\n"
     "  return true;\n"
     "}\n"
-    "/* The points x[0] .. x[1], not none, brought into lo .. hi by the outside rule (1 clamp, 2 periodic, 3 a\n"
+    "/* The points x[0] .. x[1], not none, mapped into lo .. hi by the outside rule (1 clamp, 2 periodic, 3 a\n"
     "   constant: what is beyond is left out, from 16 on as stc_reflect): one interval in x, or two, the second in "
     "x[2] .. x[3]. Their number. "
     "*/\n"

@@ -333,8 +333,8 @@ void header_choose(TextWriter *w, const Kernel *k) {
   }
 }
 
-/* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last
- * dimension. */
+/* Statements that turn the blocks of kernel `k`, which leaves some out, into those that are not left out, numbered
+ * along the last dimension. */
 static void leave_out(TextWriter *w, const Kernel *k) {
   str_add(&w->s, "  total = 1;\n");
   for (int d = 0; d < k->rank; d++)

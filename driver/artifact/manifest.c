@@ -507,8 +507,8 @@ static const char *blocks_text(const ManifestWriter *w, Affine extent, int32_t o
   return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, extent), (int)tile);
 }
 
-/* The number of all blocks of the hollow kernel `k`, as text. */
-static const char *hollow_text(const ManifestWriter *w, const Kernel *k) {
+/* The number of all blocks of kernel `k`, which leaves some out, as text. */
+static const char *left_out_text(const ManifestWriter *w, const Kernel *k) {
   Str all = {.arena = w->arena}, hole = {.arena = w->arena};
   for (int d = 0; d < k->rank; d++) {
     str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->over[d], k->tile[d]));
@@ -526,7 +526,7 @@ static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   set(o, "text",
       json_string(!k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                   : d < k->rank - 1 ? "1"
-                                    : hollow_text(w, k)));
+                                    : left_out_text(w, k)));
   set(o, "extent", affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
   if (k->over[d])

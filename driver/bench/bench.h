@@ -41,7 +41,7 @@ StcStatus bench_set_choose(const Command *c, const DeviceKind *k, BenchSet *out)
 const char *bench_size_text(Arena *a, const BenchSize *s);
 
 /* A line of the table: a program of a type and size under one family's schedule. why: it was left out, and for what
- * reason ("": it was measured). chosen: it is what stc takes if nothing is said of the schedule. spread is that of the
+ * reason ("": it was measured). chosen: it is what stc takes if no schedule is given. spread is that of the
  * middle figure's fellows, (most - least) / median; of_copy and of_arithmetic are fractions of what the device could do
  * at one step a pass through memory, and of its arithmetic (0: not known). */
 typedef struct BenchRow {

@@ -95,7 +95,7 @@ static int64_t tree_bytes(const Dataset *a, int64_t n) {
   return node * (2 + 2 * n / NODE_ENTRIES);
 }
 
-/* Has the file system set room aside for `n` bytes behind what the library has given out of the file; false with a
+/* Has the file system set room aside for `n` bytes behind what the library has allocated of the file; false with a
  * reason: there is none. */
 static bool reserve(hid_t file, int64_t n) {
   void *handle = NULL;

@@ -17,7 +17,7 @@ bool hdf5_failed(void);
 void hdf5_set_reason(const char *reason);
 /* Reports that the writer's file cannot be written, and why. Returns STC_IO. */
 StcStatus hdf5_report(const Writer *w);
-/* Creates the file `part`, NAME.part, anew, with the mode of NAME where that is there: what is there by that name,
+/* Creates the file `part`, NAME.part, anew, with the mode of NAME where that is there: the file of that name,
  * which a run that was killed may have left, is replaced, and never written through, as a link would have it; unless
  * another process writes it: an error. Negative after one. */
 hid_t hdf5_create(const char *part, hid_t properties, hid_t access);

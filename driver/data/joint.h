@@ -131,7 +131,7 @@ int beside_wait(Joint *x);
 /* Presses the pieces of an array, each rank its own, and lets all know their sizes. All ranks call it. */
 StcStatus joint_press(Joint *x, int array);
 
-/* On rank 0: fills in what `fd` is, to be found by that name (NULL: among what this process has open). */
+/* On rank 0: fills in what `fd` is, to be found under that name (NULL: among what this process has open). */
 void shared_file(SharedFile *file, int fd, const char *temporary);
 /* Opens it to be written; -1, with errno, if this rank does not find it. */
 int shared_open(const SharedFile *file, const Net *net);

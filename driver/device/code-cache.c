@@ -68,15 +68,15 @@ void code_cache_use(void) {
   pthread_once(&once, use);
 }
 
-/* What a walk has seen. */
-typedef struct CacheWalk {
+/* What a traversal has seen. */
+typedef struct CacheVisit {
   bool clear, ok;
   int error, files;
   int64_t bytes;
-} CacheWalk;
+} CacheVisit;
 
 /* Notes that something failed, unless that is because it is not there any more. */
-static void note(CacheWalk *w, bool failed) {
+static void note(CacheVisit *w, bool failed) {
   if (failed && errno != ENOENT && w->ok) {
     w->ok = false;
     w->error = errno;
@@ -84,7 +84,7 @@ static void note(CacheWalk *w, bool failed) {
 }
 
 /* Looks at one file that is no folder. */
-static void look_at(CacheWalk *w, int folder, const char *name, const struct stat *st) {
+static void look_at(CacheVisit *w, int folder, const char *name, const struct stat *st) {
   if (w->clear && (unlinkat(folder, name, 0) == 0 || errno == ENOENT))
     return;
   note(w, w->clear);
@@ -93,7 +93,7 @@ static void look_at(CacheWalk *w, int folder, const char *name, const struct sta
 }
 
 /* Looks at all in an open folder, which it closes. Links are not followed. */
-static void walk(CacheWalk *w, int folder) { // NOLINT(misc-no-recursion)
+static void visit(CacheVisit *w, int folder) { // NOLINT(misc-no-recursion)
   DIR *dir = folder < 0 ? NULL : fdopendir(folder);
   note(w, !dir);
   for (struct dirent *e; dir && (e = readdir(dir));) {
@@ -108,7 +108,7 @@ static void walk(CacheWalk *w, int folder) { // NOLINT(misc-no-recursion)
       look_at(w, folder, e->d_name, &st);
       continue;
     }
-    walk(w, openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    visit(w, openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (w->clear)
       note(w, unlinkat(folder, e->d_name, AT_REMOVEDIR) != 0);
   }
@@ -119,8 +119,8 @@ static void walk(CacheWalk *w, int folder) { // NOLINT(misc-no-recursion)
 }
 
 bool code_cache_walk(const char *folder, bool clear, int *files, int64_t *bytes) {
-  CacheWalk w = {.clear = clear, .ok = true};
-  walk(&w, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CacheVisit w = {.clear = clear, .ok = true};
+  visit(&w, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   *files = w.files;
   *bytes = w.bytes;
   errno = w.error;

@@ -1,6 +1,6 @@
 /* driver/explain/explain-draw.c: the tiles of a program's launches drawn: how the region that must be computed
  * shrinks from level to level (the paper's figures 4 and 5), the tile seen from above, and of
- * walked tiles the rows that are in flight. */
+ * streamed tiles the rows that are in flight. */
 #include "driver/explain/explain.h"
 #include "driver/explain/svg.h"
 #include "driver/files/files.h"
@@ -11,8 +11,8 @@
 /* The page: width, margin; the width of a panel, of its labels on the left and on the right; the height of its drawing
  * at most. */
 enum { PAGE = 1000, MARGIN = 36, PANEL = 446, GAP = 36, LABEL = 92, RANGE = 70, MOST_ROWS = 26, HEIGHT = 300 };
-static const char ink[] = "#222222", grey[] = "#777777", idle[] = "#ececec", rim[] = "#b5b5b5", loaded[] = "#f9d9a8",
-                  orange[] = "#c76b00";
+static const char ink[] = "#222222", grey[] = "#777777", idle[] = "#ececec", edge_grey[] = "#b5b5b5",
+                  loaded[] = "#f9d9a8", orange[] = "#c76b00";
 
 /* Drawing: y is where the next panel begins. */
 typedef struct Page {
@@ -58,8 +58,8 @@ static void draw_cut(Page *p, const Axis *s, double top, double bottom) {
     return;
   double x = place(s, s->cut_lo) + 6, width = CUT - 12;
   svg_rect(p->to, x, top - 2, width, bottom - top + 4, "#ffffff", NULL);
-  svg_line(p->to, x, top - 2, x, bottom + 2, rim, 0.8, true);
-  svg_line(p->to, x + width, top - 2, x + width, bottom + 2, rim, 0.8, true);
+  svg_line(p->to, x, top - 2, x, bottom + 2, edge_grey, 0.8, true);
+  svg_line(p->to, x + width, top - 2, x + width, bottom + 2, edge_grey, 0.8, true);
 }
 
 /* The number of the instance that row `i` of `rows` shows, the last one being the last. */
@@ -67,10 +67,10 @@ static int shown_instance(const LaunchWork *l, int rows, int i) {
   return rows < 2 ? l->ninstances - 1 : (int)((int64_t)i * (l->ninstances - 1) / (rows - 1));
 }
 
-/* Lanes of a walked tile's line: of a warp, or of a part of one. */
+/* Lanes of a streamed tile's line: of a warp, or of a part of one. */
 static int lanes_of(const LaunchWork *l, int rank) { return rank > 1 ? l->schedule.block[rank - 1] : 32; }
 
-/* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a walked tile: those of
+/* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a streamed tile: those of
  * one warp, whole lanes. */
 static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *below, double *given, double *above) {
   int rank = e->kernels->grid.rank;
@@ -111,7 +111,7 @@ static double draw_section(Page *p, const LaunchWork *l, double x, double width)
     const InstanceWork *w = &l->instances[shown_instance(l, rows, r)];
     double y = bottom - (r + 2) * high, from = place(&s, -(double)w->extent.lo[d]),
            until = place(&s, given + (double)w->extent.hi[d]);
-    svg_rect(p->to, place(&s, -below), y + 2, place(&s, given + above) - place(&s, -below), high - 4, idle, rim);
+    svg_rect(p->to, place(&s, -below), y + 2, place(&s, given + above) - place(&s, -below), high - 4, idle, edge_grey);
     svg_rect(p->to, from, y + 2, until - from, high - 4, svg_blue(p->a, rows > 1 ? 0.25 + 0.75 * r / (rows - 1.0) : 1),
              NULL);
     svg_text(p->to, x + LABEL - 6, y + high / 2 + 4, 10.5, SVG_END, ink,
@@ -124,7 +124,7 @@ static double draw_section(Page *p, const LaunchWork *l, double x, double width)
   for (int i = 0; i < 2; i++)
     svg_line(p->to, place(&s, i ? given : 0), top - 4, place(&s, i ? given : 0), bottom + 6, ink, 1, true);
   svg_text(p->to, (place(&s, 0) + place(&s, given)) / 2, bottom + 18, 10.5, SVG_MIDDLE, ink,
-           arena_printf(p->a, "%.0f points given out", given));
+           arena_printf(p->a, "%.0f points stored", given));
   return bottom + 26 - p->y;
 }
 
@@ -143,7 +143,7 @@ static double draw_nested(Page *p, const LaunchWork *l, double x, double width) 
   double origin_x = x + 24 + l->halo.lo[c] * scale_x, origin_y = top + l->halo.lo[r] * scale_y;
   draw_heading(p, x, p->y + 4, arena_printf(p->a, "The tile from above, dimensions %d and %d", r, c),
                "outside: all cells that threads compute; inside each other: what each level needs");
-  svg_rect(p->to, x + 24, top, across * scale_x, down * scale_y, idle, rim);
+  svg_rect(p->to, x + 24, top, across * scale_x, down * scale_y, idle, edge_grey);
   for (int i = 0; i < l->ninstances; i++) {
     const Extent *w = &l->instances[i].extent;
     svg_rect(p->to, origin_x - w->lo[c] * scale_x, origin_y - w->lo[r] * scale_y,
@@ -152,7 +152,7 @@ static double draw_nested(Page *p, const LaunchWork *l, double x, double width) 
              svg_blue(p->a, l->ninstances > 1 ? 0.25 + 0.75 * i / (l->ninstances - 1.0) : 1), "#ffffff");
   }
   svg_text(p->to, origin_x + l->width[c] * scale_x / 2, origin_y + l->width[r] * scale_y / 2 + 4, 12, SVG_MIDDLE,
-           "#ffffff", arena_printf(p->a, "%.0f x %.0f given out", l->width[r], l->width[c]));
+           "#ffffff", arena_printf(p->a, "%.0f x %.0f stored", l->width[r], l->width[c]));
   svg_text(p->to, x + 24 + across * scale_x / 2, top + down * scale_y + 16, 10.5, SVG_MIDDLE, ink,
            arena_printf(p->a, "%.0f x %.0f cells computed", down, across));
   return 34 + down * scale_y + 26;
@@ -165,22 +165,22 @@ static void draw_lanes(Page *p, double x, double y, int n, double lane, double h
     svg_rect(p->to, x + i * lane, y, lane, height, i < below || i >= n - above ? idle : fill, "#ffffff");
 }
 
-/* What stands below a walked tile of so many warps. */
+/* What stands below a streamed tile of so many warps. */
 static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps) {
   int rank = p->e->kernels->grid.rank, E = l->schedule.elems[1];
   const char *many = warps > 1 ? "s" : "";
   if (rank == 1)
-    return arena_printf(p->a, "%d warp%s; %.0f points given out of %.0f", warps, many, l->width[0], l->cells[0]);
+    return arena_printf(p->a, "%d warp%s; %.0f points stored of %.0f", warps, many, l->width[0], l->cells[0]);
   if (rank == 2)
-    return arena_printf(p->a, "%d warp%s; %.0f points given out a row; %.0f rows given out of %.0f", warps, many,
-                        l->width[1], l->width[0], l->cells[0]);
+    return arena_printf(p->a, "%d warp%s; %.0f points stored a row; %.0f rows stored of %.0f", warps, many, l->width[1],
+                        l->width[0], l->cells[0]);
   return arena_printf(p->a,
-                      "%d warp%s of %d line%s; %.0f x %.0f points given out of %.0f x %.0f; walked along dimension 0",
+                      "%d warp%s of %d line%s; %.0f x %.0f points stored of %.0f x %.0f; streamed along dimension 0",
                       warps, many, E, E > 1 ? "s" : "", l->width[1], l->width[2], l->cells[1], l->cells[2]);
 }
 
-/* A walked tile from above: lanes of warps beside each other and the rows of a walk (rank 2), or lines of stacked warps
- * (rank 3). Returns the height taken. */
+/* A streamed tile from above: lanes of warps beside each other and the rows of a streamed tile (rank 2), or lines of
+ * stacked warps (rank 3). Returns the height taken. */
 static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
   int rank = e->kernels->grid.rank, c = rank - 1, V = l->schedule.elems[c];
@@ -193,7 +193,7 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
          high = rank == 3 ? fmin(14, (HEIGHT - 20.0) / lines) : 84;
   draw_heading(p, x, p->y + 4,
                rank == 3 ? "The tile from above, dimensions 1 and 2" : "The tile from above: warps and their lanes",
-               arena_printf(p->a, "blue: lanes whose points are given out; grey: halo; a lane has %d point%s%s", V,
+               arena_printf(p->a, "blue: lanes whose points are stored; grey: halo; a lane has %d point%s%s", V,
                             V > 1 ? "s" : "", rank < 3 && beside < warps ? "; not all warps are shown" : ""));
   for (int i = 0; i < lines; i++) {
     bool halo = rank == 3 && (i < l->halo.lo[1] || i >= lines - l->halo.hi[1]);
@@ -203,7 +203,7 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
                  high - (rank == 3 && i % E == E - 1 ? 2 : 0), below, above, halo ? idle : svg_blue(p->a, 0.75));
   }
   if (rank == 2)
-    svg_text(p->to, x + 28, top + 12, 10.5, SVG_END, grey, "walk");
+    svg_text(p->to, x + 28, top + 12, 10.5, SVG_END, grey, "streams");
   if (rank == 2)
     svg_line(p->to, x + 22, top + 18, x + 22, top + 78, grey, 1.2, false);
   if (rank == 2)
@@ -213,10 +213,10 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
   return 34 + lines * high + 26;
 }
 
-/* ---------------------------------------------------------------- walks */
+/* ---------------------------------------------------------------- streaming */
 
-/* The rows that a walk has in flight: for each instance the row that it makes now, those of its values that are kept,
- * and what is on its way from memory. Returns the height taken. */
+/* The rows that a streamed tile has in flight: for each instance the row that it makes now, those of its values that
+ * are kept, and what is on its way from memory. Returns the height taken. */
 static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width) {
   int rows = l->ninstances < MOST_ROWS ? l->ninstances : MOST_ROWS, oldest = l->loaded_rows,
       ahead = l->schedule.ahead > 1 ? l->schedule.ahead - 1 : 1;
@@ -225,7 +225,7 @@ static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width
   double high = fmin(24, HEIGHT / (rows + 1.0)), cell = fmin(high, (width - LABEL - 10) / (oldest + 1.0 + ahead)),
          top = p->y + 34, now = x + LABEL + oldest * cell;
   draw_heading(p, x, p->y + 4, arena_printf(p->a, "%s in flight", p->e->kernels->grid.rank > 2 ? "Planes" : "Rows"),
-               "dark: made now; light: kept; orange: loaded, and on its way; the walk goes right");
+               "dark: made now; light: kept; orange: loaded, and on its way; streaming goes right");
   for (int r = -1; r < rows; r++) {
     const InstanceWork *w = r < 0 ? NULL : &l->instances[shown_instance(l, rows, r)];
     int lag = w ? w->lag : 0, kept = w ? w->rows : l->loaded_rows;
@@ -347,7 +347,7 @@ static void draw_page(Page *p) {
   svg_text(p->to, MARGIN, p->y + 21, fmin(13, 13 * (PAGE - 2 * MARGIN) / svg_text_width(e->schedule_text, 13)),
            SVG_START, ink, e->schedule_text);
   svg_text(p->to, MARGIN, p->y + 39, 12, SVG_START, grey,
-           arena_printf(p->a, "%s; %.4g GPts/s expected; %.3f points computed for each given out, %.3f needed",
+           arena_printf(p->a, "%s; %.4g GPts/s expected; %.3f points computed for each stored, %.3f needed",
                         e->card ? e->card->product : e->info.cpu, e->gpts,
                         e->nlaunches ? e->launches[0].redundancy.cells : 1,
                         e->nlaunches ? e->launches[0].redundancy.needed : 1));

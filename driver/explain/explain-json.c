@@ -29,7 +29,7 @@ static json_t *extent_json(const Extent *x, int rank) {
   return o;
 }
 
-/* Points computed, and needed, for each point given out. */
+/* Points computed, and needed, for each point stored. */
 static void set_redundancy(json_t *o, const Redundancy *r) {
   set(o, "computed", json_real(r->cells));
   set(o, "needed", json_real(r->needed));
@@ -52,7 +52,7 @@ static json_t *instances_json(const LaunchWork *l, int rank) {
   return list;
 }
 
-/* The rows that a walk keeps. */
+/* The rows that a streamed tile keeps. */
 static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
   json_t *list = json_array();
   for (int i = 0; i < l->nwindows; i++) {

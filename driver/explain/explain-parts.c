@@ -97,7 +97,7 @@ static void add_define(Arena *a, Define **all, int *n, const char *name, int d, 
 }
 
 /* The values of the scalars of the part's program for a part in the middle of so many, NULL after an error. A launch
- * gives out what the part owns. */
+ * stores what the part owns. */
 static Const *bind_part(const Explanation *e, const ExplainedParts *x, const Module *m, const int64_t *parts,
                         int64_t steps) {
   StcProgram *p = x->part.program;

@@ -51,7 +51,7 @@ static bool continues(const WindowWork *w, const WindowWork *x) {
          x->kept.across == w->kept.across && x->kept.delay == w->kept.delay && x->kept.direct == w->kept.direct;
 }
 
-/* What a walk keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
+/* What a streamed tile keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
 static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
   bool levels = l->schedule.family == FAMILY_WARPS;
   fprintf(to, "  rows kept%s:%s", levels ? " in each level" : "", l->nwindows ? "" : " of sums");
@@ -81,13 +81,13 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
   int rank = e->kernels->grid.rank;
   if (e->nlaunches > 1)
     fprintf(to, "\nlaunch %d of %d\n", number + 1, e->nlaunches);
-  fprintf(to, "tile: %s points given out, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank),
-          shape_text(e->arena, l->cells, rank), l->streamed && rank > 1 ? "walked" : "computed",
+  fprintf(to, "tile: %s points stored, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank),
+          shape_text(e->arena, l->cells, rank), l->streamed && rank > 1 ? "streamed" : "computed",
           extent_text(e->arena, &l->loaded, rank));
   print_instances(to, e, l);
   if (l->nwindows || l->window_words)
     print_windows(to, e, l);
-  fprintf(to, "  in all: %.3f points computed for each given out, %.3f needed\n", l->redundancy.cells,
+  fprintf(to, "  in all: %.3f points computed for each stored, %.3f needed\n", l->redundancy.cells,
           l->redundancy.needed);
 }
 

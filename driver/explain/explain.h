@@ -137,7 +137,7 @@ void explain_kernels(Explanation *e);
 /* ---------------------------------------------------------------- expect.c */
 
 /* What the model expects of a plan: GPts/s; registers of the kernel with most of them; 32-bit words
- * of it that do not fit them; points computed for each given out. */
+ * of it that do not fit them; points computed for each stored. */
 typedef struct Expected {
   double gpts, redundancy;
   int32_t registers, spilled;

@@ -18,7 +18,7 @@ static void note_use(void *user, Op *op) {
   u->found |= op->code == OP_SCALAR && op->sym == u->scalar;
 }
 
-/* Walks all that is computed in the steps of `m`: bodies of stencils and reductions, or kernels. */
+/* Visits all that is computed in the steps of `m`: bodies of stencils and reductions, or kernels. */
 static void walk_steps(const Module *m, void (*fn)(void *user, Op *op), void *user) {
   for (int i = 0; i < m->nstencils; i++)
     for (int k = 0; k < m->stencils[i].npieces; k++)

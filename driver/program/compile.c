@@ -205,7 +205,7 @@ static StcStatus program_copy(void *arg) {
 }
 
 /* Makes the program from `text`, or from the file `path` if that is not NULL; with `cut` for a part of its grid,
- * without saying again what has been said of the whole one. */
+ * without repeating the messages about the whole one. */
 static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const char *cut,
                          const StcOptions *o, StcProgram **out) {
   *out = NULL;

@@ -32,7 +32,7 @@ static void check_integer(void *user, Op *op) {
       *(bool *)user = false;
 }
 
-/* Walks all bodies of the program that run on the device. */
+/* Visits all bodies of the program that run on the device. */
 static void walk_bodies(const Module *m, void (*fn)(void *user, Op *op), void *user) {
   for (int s = 0; s < m->ninits + m->nstencils; s++) {
     const Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];

@@ -116,8 +116,8 @@ static double points_of(const int64_t *size, int rank) {
  */
 static bool frame_is_open(const Schedule *s) { return s->edges == EDGES_STEPS && !(s->rest && s->rest->elems[0]); }
 
-/* Does nothing but where tiles at edges go depend on the size, and on large grids rows of walks? Then makes it none, or
- * that of GRID_SMALL, so that there are no more builds than ways to put them. */
+/* Does nothing but where tiles at edges go depend on the size, and on large grids rows of streamed tiles? Then makes it
+ * none, or that of GRID_SMALL, so that there are no more builds than ways to put them. */
 static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);

@@ -65,7 +65,7 @@ typedef struct Sequence {
 } Sequence;
 
 /* The launches of one sequence by the cost model, those beside each other together; where its family has an estimate of
- * its own by that. */
+ * its own, by the estimate. */
 static StcStatus sequence_guarded(void *arg) {
   Sequence *x = arg;
   StcPlan *q = x->plan;

@@ -285,7 +285,7 @@ static StcStatus take_whole(SplitArgs *a) {
   return plan_reset(a->plan, a->n, a->defines);
 }
 
-/* The devices of all ranks, as many as the parts if nothing is said of these: ranks may have unlike numbers. */
+/* The devices of all ranks, as many as the parts if these are not given: ranks may have unlike numbers. */
 static int devices_of_ranks(const SplitArgs *a, Net *net) {
   int mine = a->ndevices, n = 0;
   if (!net)

@@ -519,7 +519,7 @@ typedef struct Outcome {
 } Outcome;
 
 /* That of all ranks: STC_OK if all are connected, or if NCCL failed and nothing else did: `why` says on which rank and
- * how then. A rank that is well while another is not has been told by that one, or waits for nobody. */
+ * how then. A rank that is well while another is not has heard so from the other, or waits for nobody. */
 static StcStatus share_outcome(StcPlan *p, const Outcome *mine, char why[256]) {
   Net *net = p->split->net;
   int size = net ? net->size : 1;

@@ -1,4 +1,4 @@
-/* windows.c: the launches of a part's last steps before an exchange. They give out no more than is needed from then on.
+/* windows.c: the launches of a part's last steps before an exchange. They store no more than is needed from then on.
  * Where an exchange follows at once, the very last is made in windows, ranges of whole tiles along one dimension: the
  * rows at the cuts, which other parts wait for, in lanes of their own, so that they are sent while the rest is still
  * being computed. Every tile is computed once and as it would be in one launch: so are all bits. */
@@ -65,7 +65,7 @@ bool launches_trimmed(const StcPlan *q) {
   return all;
 }
 
-/* The plan's scalars with [lo .. hi] as what launches give out along dimension `d`. */
+/* The plan's scalars with [lo .. hi] as what launches store along dimension `d`. */
 static Const *scalars_with(const StcPlan *q, const Const *from, int d, int64_t lo, int64_t hi) {
   const Module *m = q->module;
   Const *out = ARENA_ARRAY(q->w.arena, Const, m->nscalars + 1);
@@ -78,7 +78,7 @@ static Const *scalars_with(const StcPlan *q, const Const *from, int d, int64_t l
   return out;
 }
 
-/* The scalars with which launches give out what is needed when `left` more steps follow before an exchange. */
+/* The scalars with which launches store what is needed when `left` more steps follow before an exchange. */
 static const Const *needed(const StcPlan *p, const PartPlan *part, int64_t left) {
   const StcPlan *q = part->plan;
   const Module *m = q->module;
@@ -137,7 +137,7 @@ static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool va
   }
 }
 
-/* By field of the plan: is what it is behind the sequence written by that launch, and nothing that the launch reads?
+/* By field of the plan: is what it is behind the sequence written by the launch, and nothing that the launch reads?
  * What buffers stand for now does not matter: runs of the sequence exchange it in one way. */
 static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   const Module *m = q->build->code.module;

@@ -149,7 +149,7 @@ static void write_legend(FILE *to, const char *label, const char *colour, bool d
   svg_text(to, WIDTH - RIGHT + 46, y + 4, 12, SVG_START, ink, label);
 }
 
-/* Line number `i` with its points; those of tiles that are not walked are broken lines. */
+/* Line number `i` with its points; those of tiles that are not streamed are broken lines. */
 static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
   bool dash = !family_row(line->family)->streamed;
   int last = 0;

@@ -32,7 +32,7 @@ typedef enum CandidateState {
   CANDIDATE_TIMED
 } CandidateState;
 
-/* A schedule to be tried. usual: the default, what is taken where nothing is said of a schedule; family: FAMILY_AUTO
+/* A schedule to be tried. usual: the default, what is taken where no schedule is given; family: FAMILY_AUTO
  * until that is lowered. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none
  * yet. gpts: the best sample, 0: none, or of something wrong. */
 typedef struct Candidate {

@@ -12,10 +12,10 @@ import re
 import sys
 
 FILES = ["passes/passes.c", "passes/passes.h", "passes/registry.h", "passes/plugin.h", "README.md", "CONTRIBUTING.md"]
-FOLDERS = ["frontend", "ir", "passes/base", "passes/kernel", "passes/plan", "passes/simplify", "passes/stencil", "backend", "docs"]
+FOLDERS = ["frontend", "ir", "passes/base", "passes/kernel", "passes/plan", "passes/simplify", "passes/stencil", "backend", "driver", "docs"]
 KINDS = {".c", ".h", ".def", ".md"}
 # What may keep them: the names of the pass lower-walk and of files; the glossary, which explains them; a let that is called KERNEL.rim.D.
-KEPT = re.compile(r"lower-walk(?:\.c)?|warps-rims\.c|walk-size\.c|block_walk|KERNEL\.rim\.D|\"rim\"")
+KEPT = re.compile(r"lower-walk(?:\.c)?|walk-size\.c|block_walk|KERNEL\.rim\.D|\"rim\"")
 KEPT_FILES = {"docs/glossary.md"}
 WORDS = {
     r"walk(?:s|ed|ing)?": "stream, streamed tile (of IR: visit, traverse)",
