@@ -55,6 +55,14 @@ bool plan_param_is_free(const StcPlan *p, int scalar) {
   return free;
 }
 
+/* Is scalar `i` what a scalar that is kept is before the first step? Nothing else takes it. */
+static bool is_first(const Module *m, int i) {
+  for (int a = 0; a < m->nparam_arrays; a++)
+    if (m->param_arrays[a].role == ARRAY_STATE && m->param_arrays[a].first == i)
+      return true;
+  return false;
+}
+
 /* Does one of the stencils take a scalar that is marked? */
 static bool stencils_take(int n, const Stencil *s, const bool *marked) {
   bool found = false;
@@ -78,6 +86,10 @@ ParamUse plan_param_use(const StcPlan *p, int scalar) {
     use.steps |= takes(m->reductions[i].body, marked) || takes(m->reductions[i].stop, marked);
   for (int i = 0; i < m->nprobes; i++)
     use.steps |= takes(m->probes[i].body, marked);
+  for (int i = 0; i < m->nupdates; i++)
+    use.steps |= takes(m->updates[i].body, marked);
+  for (int i = 0; i < m->nscalars; i++)
+    use.inits |= is_first(m, i) && (i == at || takes(m->scalars[i].expr, marked));
   arena_release(p->w.arena, start);
   return use;
 }
@@ -90,22 +102,35 @@ static const char *value_text(const StcPlan *p, int i) {
                             : arena_printf(p->w.arena, "%" PRId64, p->scalars[i].i);
 }
 
-/* Overrides that give each param the value that it has. */
+/* Are two values of type `t` the same? NaN is the same as NaN. */
+static bool same_value(Type t, Const x, Const y) {
+  return type_is_float(t) ? x.f == y.f || (isnan(x.f) && isnan(y.f)) : x.i == y.i;
+}
+
+/* Overrides that give each param the value that it has, but for the first values of scalars that are kept which are
+ * what the program computes: those follow the params, as they do in a run that begins with other ones. */
 static Define *present_values(StcPlan *p, int room, int *n) {
   const Module *m = p->module;
   Define *out = ARENA_ARRAY(p->w.arena, Define, m->nscalars + room + 1);
+  Const *values = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
   *n = 0;
   for (int i = 0; i < m->nscalars; i++)
-    if (m->scalars[i].is_param)
+    if (m->scalars[i].is_param && !is_first(m, i))
+      out[(*n)++] = (Define){m->scalars[i].name, value_text(p, i)};
+  bool bound = module_bind(m, *n, out, values, diags_quiet(p->w.arena));
+  for (int i = 0; i < m->nscalars; i++)
+    if (m->scalars[i].is_param && is_first(m, i) &&
+        !(bound && same_value(m->scalars[i].type, values[i], p->scalars[i])))
       out[(*n)++] = (Define){m->scalars[i].name, value_text(p, i)};
   return out;
 }
 
-/* Has every integer, but those of reductions, the value that it has in the plan? */
+/* Has every integer, but those of reductions and the first values of scalars that are kept, the value that it has in
+ * the plan? */
 static bool same_integers(const StcPlan *p, const Const *values) {
   const Scalar *s = p->module->scalars;
   for (int i = 0; i < p->module->nscalars; i++)
-    if (type_is_int(s[i].type) && !s[i].is_reduction && values[i].i != p->scalars[i].i)
+    if (type_is_int(s[i].type) && !s[i].is_reduction && !is_first(p->module, i) && values[i].i != p->scalars[i].i)
       return false;
   return true;
 }

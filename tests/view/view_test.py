@@ -159,6 +159,25 @@ def test_restart_with_given_fields():
         assert w.frame("field=0", 5).values == field_after(STC, PROGRAM, "u", 5, HERE, "--in", f"u={start}")[1]
 
 
+def test_params_of_scalars():
+    """First values of scalars follow params that are changed, from restart on, unless they were given; updates take params at once."""
+    program = Path(HERE) / "kept.stn"
+    program.write_text("param N = 8, q = 0.5, r = 1.0; grid G = [0..N-1, 0..N-1], 1000000; field a : f64 on G outside 0;\n"
+                       "scalar s : f64 = f64(q) * 2, n : i64 = i64(q * 8), own : f64 = 3;\n"
+                       "init i(a)[G] = 0; stencil f(a)[G] = s + f64(n) + own + 0 * a[1,0];\n"
+                       "update s = s + f64(r); update own = own + 1;\n")
+    with Window(STC, program, "-Down=7") as w:
+        use = {p["name"]: (p["inits"], p["steps"]) for p in w.json("info")["params"] if p["free"]}
+        assert use == {"q": (True, False), "r": (False, True), "s": (True, False), "own": (True, False)}, use
+        w.pause()
+        for order in ("set?name=q&value=1.5", "set?name=r&value=0.25", "restart"):
+            assert w.order(order) == "ok"
+        w.until("it begins anew", lambda s: s["step"] == 0 and s["state"] == "paused" and s["waiting"] == 0)
+        assert w.order("step?n=3") == "ok"
+        w.until("3 steps", lambda s: s["step"] == 3 and s["state"] == "paused")
+        assert w.frame("field=0", 3).values == field_after(STC, program, "a", 3, HERE, "-Dq=1.5", "-Dr=0.25", "-Down=7")[1]
+
+
 def check_who_may_ask(w):
     """Without the token, or by another name, there is nothing; nor for other sites' pages."""
     token = w.path.strip("/")
