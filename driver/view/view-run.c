@@ -177,6 +177,19 @@ static bool keep_component(StcView *v, StcPlan *p, int field, int component) {
   return true;
 }
 
+/* A copy of the scalar that launch-time array `array` holds; false: there is no room. */
+static bool keep_scalar(StcView *v, StcPlan *p, int array) {
+  StcReduction x;
+  Given *g = calloc(1, sizeof *g);
+  StcReduction *value = malloc(sizeof *value);
+  if (!g || !value || stc_plan_scalar(p, p->module->param_arrays[array].name, &x))
+    return free(g), free(value), false;
+  *value = x;
+  *g = (Given){-1, array, sizeof *value, value, v->given};
+  v->given = g;
+  return true;
+}
+
 /* Frees what was kept. */
 static void drop_given(StcView *v) {
   for (Given *g = v->given, *next; g; g = next) {
@@ -187,7 +200,7 @@ static void drop_given(StcView *v) {
   v->given = NULL;
 }
 
-/* Before the plan's first step: keeps the fields that it was given. */
+/* Before the plan's first step: keeps the fields and the scalars that it was given. */
 static void keep_given(StcView *v, StcPlan *p) {
   bool ok = true;
   drop_given(v);
@@ -197,6 +210,9 @@ static void keep_given(StcView *v, StcPlan *p) {
       if (p->bound.component_given[d->first + c])
         ok = keep_component(v, p, f, c);
   }
+  for (int i = 0; i < p->module->nparam_arrays && ok; i++)
+    if (p->bound.array_given[i] && p->module->param_arrays[i].role == ARRAY_STATE)
+      ok = keep_scalar(v, p, i);
   v->given_kept = ok;
 }
 
@@ -207,11 +223,20 @@ static const char *why_no_restart(const StcPlan *p, bool kept) {
                           : "there is no memory to keep its start in";
 }
 
-/* Has the plan begin at step 0, with the fields that it was given. */
+/* Gives the plan what `g` keeps. */
+static StcStatus give_again(StcPlan *p, const Given *g) {
+  if (g->field >= 0)
+    return stc_plan_set_component(p, g->field, g->component, g->values, g->size);
+  const StcReduction *x = g->values;
+  return stc_plan_set_scalar(p, x->name, x->f, x->i);
+}
+
+/* Has the plan begin at step 0, with the fields and the scalars that it was given. */
 static StcStatus begin_anew(StcView *v, StcPlan *p) {
   StcStatus s = stc_plan_restart(p);
   for (const Given *g = v->given; g && !s; g = g->next)
-    s = stc_plan_set_component(p, g->field, g->component, g->values, g->size);
+    s = give_again(p, g);
+  v->given_again = true;
   return s;
 }
 
@@ -227,8 +252,9 @@ static void begin(void *user, StcPlan *p, int64_t steps) {
   set_state(v, VIEW_RUNNING);
   begin_steps(v);
   pthread_mutex_unlock(&v->lock);
-  if (first && !v->given)
+  if (first && !v->given_again)
     keep_given(v, p);
+  v->given_again = false;
   pthread_mutex_lock(&v->lock);
   if (!v->no_restart)
     v->no_restart = why_no_restart(p, v->given_kept);

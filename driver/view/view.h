@@ -106,7 +106,8 @@ typedef struct Slider {
 /* VIEW_IDLE: no run is under way, and the plan is somebody else's; VIEW_DONE: it is the view's to go on with. */
 typedef enum ViewState { VIEW_IDLE, VIEW_RUNNING, VIEW_PAUSED, VIEW_DONE } ViewState;
 
-/* A value that a component had before the first run, which a run that begins anew gets again. */
+/* A value that a component had before the first run, which a run that begins anew gets again; of field -1, the scalar
+ * (an StcReduction) that launch-time array `component` holds. */
 typedef struct Given {
   int field, component;
   size_t size;
@@ -137,7 +138,7 @@ struct StcView {
   const char *no_restart, *bound; /* bound: why it must be made as it was asked for, NULL: it need not */
   bool stays;
   Given *given;
-  bool given_kept;
+  bool given_kept, given_again; /* given_again: the plan has just got them from here */
 
   /* What pages have asked for and is not done yet. steps: to be made, then the run waits again. */
   bool paused, restart, end, stepping;

@@ -146,3 +146,27 @@ def test_lives_no_longer_than_its_plan():
     gc.collect()
     with pytest.raises(OSError):
         http.client.HTTPConnection(url.hostname, url.port, timeout=5).connect()
+
+
+def test_restart_gives_again_what_this_run_was_given():
+    """A page's restart begins with the scalars that were given, and with what was given last, not to an earlier run."""
+    program = ("grid G = [0 .. 7, 0 .. 9], 1000; field A : f32 on G outside 0; scalar s : f64 = 1, n : i64 = 2;\n"
+               "stencil f(A)[G] = A + f32(s) + f32(n) + 0 * A[1,0]; update s = s + 1;\n")
+    with stc.compile(program).plan() as run:
+        view = run.view()
+        run["A"] = np.full((8, 10), 5, np.float32)
+        run["s"] = 10.0
+        run(3)
+        run.restart()
+        run["A"] = np.full((8, 10), 7, np.float32)
+        run["s"] = 20.0
+        run["n"] = 40
+        run(10**9, wait=False)
+        until(lambda: state(view)["state"] == "running")
+        ask(view, "do/pause", "POST")
+        until(lambda: state(view)["state"] == "paused")
+        assert ask(view, "do/restart", "POST")[1] == b"ok"
+        until(lambda: state(view)["step"] == 0 and state(view)["state"] == "paused")
+        ask(view, "do/step?n=4", "POST")
+        assert (picture(view, (8, 10), 4) == 7 + 4 * 20 + 6 + 160).all()
+        run.close()
