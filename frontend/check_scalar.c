@@ -185,7 +185,8 @@ static Expr *compares_nan(Checker *c, const Expr *e, Expr *any) {
   return any;
 }
 
-/* The f64 that is 1 where the condition `e` holds, 0 where it does not, and NaN where it does not and compares NaN. */
+/* The f64 that is 1 where the condition `e` holds, 0 where it does not, and NaN where it compares NaN, also where it
+ * holds: !(r > limit) must not end a run whose r is no number as if r were small. */
 static Expr *truth(Checker *c, Expr *e) {
   static const char *const values[] = {"0", "1"};
   Expr *number[2], *any = compares_nan(c, e, NULL);
@@ -193,12 +194,11 @@ static Expr *truth(Checker *c, Expr *e) {
     number[i] = check_leaf(c, EXPR_INT, TY_F64, e->loc, NULL);
     number[i]->name = values[i];
   }
-  Expr *no = number[0];
-  if (any) {
-    Expr *nan = operation(c, OP_DIV, e->loc, 2, (Expr *[]){number[0], number[0]});
-    no = operation(c, OP_SELECT, e->loc, 3, (Expr *[]){any, nan, no});
-  }
-  return operation(c, OP_SELECT, e->loc, 3, (Expr *[]){e, number[1], no});
+  Expr *value = operation(c, OP_SELECT, e->loc, 3, (Expr *[]){e, number[1], number[0]});
+  if (!any)
+    return value;
+  Expr *nan = operation(c, OP_DIV, e->loc, 2, (Expr *[]){number[0], number[0]});
+  return operation(c, OP_SELECT, e->loc, 3, (Expr *[]){any, nan, value});
 }
 
 bool check_condition(Checker *c, const Decl *d, CheckedReduction *out) {
