@@ -145,7 +145,7 @@ void check_update(Checker *c, const Decl *d) {
   Box over = first_point(c);
   Opcode op = OP_MAX;
   Type t = TY_NONE;
-  if (!s)
+  if (!s || !d->value) /* no value: the parser has reported that */
     return;
   const char *to = arena_printf(c->arena, "scalar '%s'", s->name);
   s->used = true;

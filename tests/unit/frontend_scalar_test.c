@@ -28,6 +28,8 @@ static const FrontendCase cases[] = {
      "4:22: error: the value before the first step is computed once at launch, so 'A' cannot be part of it\n"},
     {"scalar_name_taken", GRID1 "scalar A = 1.0;\n" HERE,
      "4:8: error: the name 'A' is taken; all names of a program differ\n3:7: note: 'A' is a field declared here\n"},
+    {"update_without_value", GRID1 "scalar t = 0.0;\nupdate t u8= t + 1;\n" HERE,
+     "5:10: error: expected '=' and the scalar's new value, found 'u8'\n"},
     {"update_undeclared", GRID1 HERE "update t = 1;\n",
      "5:8: error: there is no scalar 't'; declare it before: scalar t = 0.0;\n"},
     {"update_of_reduction", GRID1 "reduce r = sum(A) over G every 1;\nupdate r = 1;\n" HERE,

@@ -58,11 +58,20 @@ def points(box, env):
 
 
 def image(rule, x, lo, hi):
-    """Where an outside rule brings coordinate x about lo .. hi; None: nowhere."""
+    """Where an outside rule brings coordinate x about lo .. hi; None: nowhere. A rule may be two, with `..`, for the lower and the upper end."""
     if rule == "none" or lo <= x <= hi:
         return x
-    r = (x - lo) % max(2 * (hi - lo), 1)
-    return {"clamp": min(max(x, lo), hi), "mirror": lo + min(r, 2 * (hi - lo) - r), "periodic": lo + (x - lo) % (hi - lo + 1), "const": None}[rule]
+    if rule == "periodic":
+        return lo + (x - lo) % (hi - lo + 1)
+    while not lo <= x <= hi:
+        side = rule.split(" .. ")[-1 if x > hi else 0]
+        if side in ("const", "clamp"):
+            return None if side == "const" else min(max(x, lo), hi)
+        if lo == hi:
+            return lo
+        half = side == "mirror half"
+        x = 2 * hi - x + half if x > hi else 2 * lo - x - half
+    return x
 
 
 def covered(c, env):
@@ -71,7 +80,8 @@ def covered(c, env):
     within = [(affine(lo, env), affine(hi, env)) for lo, hi in zip(c["within"]["lower"], c["within"]["upper"])]
     if c["outside"] != "none" and any(hi < lo for lo, hi in within):
         return True
-    read = {tuple(image(c["outside"], x, lo, hi) for x, (lo, hi) in zip(p, within)) for p in points(c["region"], env)}
+    rules = c["outside"] if isinstance(c["outside"], list) else [c["outside"]] * len(within)
+    read = {tuple(image(rule, x, lo, hi) for rule, x, (lo, hi) in zip(rules, p, within)) for p in points(c["region"], env)}
     return all(None in p or p in have for p in read)
 
 
