@@ -23,6 +23,7 @@ PICTURES = {
     "allen_cahn": ("phase separation", "u", "-DN=256 -DM=256 --steps=1000"),
     "anisotropic_diffusion": ("electron tomography", "u", "-DN=24 -DM=48 -DL=48 --steps=2 --slice=0:12 --colors=hot"),
     "borders": ("heat engineering", "A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
+    "dam_break": ("hydraulics", "h", "-DN=120 -DM=300 --steps=160"),
     "fdtd2d": ("electromagnetics", "Hz", "-DN=160 -DM=240 --steps=90 --in Hz=DRAWN --in Ex=0 --in Ey=0 --colors=coolwarm"),
     "figure5": ("numerical methods", "A", "rows 24"),
     "frozen_ground": ("soil science", "T", "--steps=3000 --colors=bluered --in z=EXAMPLES/inputs/depths.npy"),

@@ -1,4 +1,4 @@
-"""Scalars that are kept from step to step, and their updates between stencils: one program in six has them. Their chances are of their own, so that all other programs stay what they are."""
+"""Scalars that are kept from step to step, and their updates between stencils: one program in six has them, but for those that suit pipelines of warps, which updates would end. Their chances are of their own, so that all other programs stay what they are."""
 import random
 
 from model import Place
@@ -12,7 +12,7 @@ class Numbers:
 
     def start_numbers(self, seed):
         self.numbers = random.Random(seed * 2 + 27)
-        self.has_kept, self.kept = self.numbers.random() < 1 / 6, []
+        self.has_kept, self.kept = self.numbers.random() < 1 / 6 and not self.plain, []
 
     def kept_lines(self):
         """Their declarations, behind all that cannot read them."""
