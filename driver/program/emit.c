@@ -1,4 +1,5 @@
-/* driver/program/emit.c: what a program is turned into: IR, artifacts and what goes with them, made when first asked for. */
+/* driver/program/emit.c: what a program is turned into: IR, artifacts and what goes with them, made when they are first
+ * asked for. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 #include "driver/program/program.h"
