@@ -262,7 +262,7 @@ static void begin(void *user, StcPlan *p, int64_t steps) {
   pthread_mutex_unlock(&v->lock);
 }
 
-/* Takes the params that were set. What is refused is said. */
+/* Takes the params that were set, and reports those that are refused. */
 static void take_sets(StcView *v, StcPlan *p) {
   for (int i = 0; i < v->nsets; i++) {
     const char *one = v->sets[i];

@@ -74,13 +74,13 @@ bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule 
  * load; blocks of pipelines of warps overlap whatever they load. */
 static int long_launches(const PassContext *c, const Module *m, const Schedule *s, int groups,
                          Launch *out[MOST_TILES]) {
-  bool walked = family_row(s->family)->streamed;
-  if (walked && c->target->simt && groups != 1)
+  bool streamed = family_row(s->family)->streamed;
+  if (streamed && c->target->simt && groups != 1)
     return 0;
   int n = tile_launches(c->target, m, s, out);
-  if (walked && c->target->simt && n == 0)
+  if (streamed && c->target->simt && n == 0)
     out[n++] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  for (int i = s->family != FAMILY_WARPS; i < n && walked; i++)
+  for (int i = s->family != FAMILY_WARPS; i < n && streamed; i++)
     launch_store_apart(out[i], s->family == FAMILY_WARPS);
   return n;
 }
@@ -109,10 +109,10 @@ static Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedul
 /* The schedules of the `n` launches of a step, the first of which is `step`, behind `tiles` launches of several steps.
  */
 static const Schedule *step_schedules(const Lowering *lo, const Launch *step, const Schedule *s, int n, int tiles) {
-  bool walked = family_row(s->family)->streamed;
+  bool streamed = family_row(s->family)->streamed;
   if (n > 1 && s->groups)
     return s->groups;
-  if (walked)
+  if (streamed)
     return tiles || lo->c->target->simt ? s->rest : s;
   Schedule *rest = ARENA_NEW(lo->c->arena, Schedule);
   *rest = tiles ? fewest_elements(step, *s) : *s;

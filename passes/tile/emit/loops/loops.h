@@ -52,7 +52,7 @@ typedef struct Tile {
   int32_t lines;           /* lines of the dimension before the last that the fast loops compute together */
   Value *base[MAX_RANK];   /* i64 */
   int32_t **array;         /* [field][version]: index of the array that holds it, -1: none */
-  Walked *walk;            /* NULL: it is not walked */
+  Walked *walk;            /* NULL: it is not streamed */
 } Tile;
 
 /* A box of coordinates known at run time, both ends inclusive, i64. */
