@@ -97,6 +97,13 @@ bool schedule_says(const Schedule *s, KnobId id) {
   return memcmp(place(s, id), open, size_of(id)) != 0;
 }
 
+bool schedule_has_points(const Schedule *s, int rank) {
+  bool several = false;
+  for (int d = 0; d < rank; d++)
+    several = several || s->elems[d] > 1;
+  return several;
+}
+
 bool schedule_says_any(const Schedule *s, int kinds) {
   for (int i = 0; i < KNOBS; i++)
     if (kinds >> knobs[i].kind & 1 && schedule_says(s, (KnobId)i))

@@ -153,6 +153,8 @@ struct Schedule {
 /* Does `s` say knob `id`? Any knob of the kinds? */
 bool schedule_says(const Schedule *s, KnobId id);
 bool schedule_says_any(const Schedule *s, int kinds);
+/* Has a thread of `s`, a schedule of a grid of rank `rank`, several points? */
+bool schedule_has_points(const Schedule *s, int rank);
 /* Takes the knobs of the kinds from `from` into *to. Are they the same in both? */
 void schedule_take(Schedule *to, const Schedule *from, int kinds);
 bool schedule_same(const Schedule *a, const Schedule *b, int kinds);

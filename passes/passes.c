@@ -73,7 +73,7 @@ const Pass pass_table[] = {
      time_tile_options, pass_time_tile},
     {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)",
      LEVEL_SIR, LEVEL_SIR, NULL, pass_halo},
-    {"lower-naive", "to kernels with a thread a point, one launch a stencil a step", LEVEL_SIR, LEVEL_KIR, NULL,
+    {"lower-naive", "to kernels without tiles in time: a point a thread, or several", LEVEL_SIR, LEVEL_KIR, NULL,
      pass_lower_naive},
     {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR,
      LEVEL_KIR, NULL, pass_lower_overlap},

@@ -29,7 +29,7 @@
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
  *
  *   stencil IR -> kernel IR, one for each schedule family (lower/, tile/emit/, tile/emit/loops/)
- *   lower-naive.c     a thread a point, one launch a stencil a step
+ *   lower-naive.c     no tiles: launches that make stencils of one step, threads of one point or several
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
  *   lower-stream.c    streamed tiles, rows in registers, for targets with threads
  *   lower-loops.c     naive and overlap for targets without (CPU): loops over cache-sized tiles

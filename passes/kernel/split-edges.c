@@ -63,7 +63,7 @@
 #include "passes/passes.h"
 
 /* A version for edges of so many ops at least, so many times those of the other, is long. */
-enum { LONG_EDGES = 300, LONGER = 3 };
+enum { MANY_POINTS = 4, LONG_EDGES = 300, LONGER = 3 };
 
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
  * number of the kernel for the rest. */
@@ -150,13 +150,23 @@ static bool has_long_edges(const Kernel *k) {
   return ops[1] >= LONG_EDGES && ops[1] >= LONGER * ops[0];
 }
 
+/* Has a thread of `k` so many points that what is written out for all of them takes most of the registers? */
+static bool has_many_points(const Kernel *k) {
+  int64_t points = 1, threads = 1;
+  for (int d = 0; d < k->rank; d++) {
+    points *= k->tile[d];
+    threads *= k->threads[d];
+  }
+  return points >= MANY_POINTS * threads;
+}
+
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
  * versions, unless one has much more to do. Kernels with idle blocks follow each other: two beside each other would
  * have each of them wait for both to end, where one may begin before the one ahead of it has ended. */
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
-  return (together || has_long_edges(k)) && !k->leaves_out && !k->idles;
+  return (together || has_many_points(k) || has_long_edges(k)) && !k->leaves_out && !k->idles;
 }
 
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {

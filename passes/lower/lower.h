@@ -208,7 +208,7 @@ void lower_reductions(Lowering *lo, const Schedule *s);
 /* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`. */
 void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
 
-/* ---------------------------------------------------------------- lower-naive.c */
+/* ---------------------------------------------------------------- naive.c */
 
 /* Was `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere
  * by any of them. */
@@ -235,30 +235,48 @@ void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
  * launch computes many points; nothing is added then. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
+/* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
+ * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
+ * buffer. */
+void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
+                const Box *without);
+/* Do the boxes never share a point, whatever the params are? */
+bool boxes_apart(const Box *x, const Box *y);
+/* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
+void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
+
+/* ---------------------------------------------------------------- naive-points.c */
+
 /* Begins the body of kernel `index`, which covers the grid by `block` threads a block, of `rows` points each, one
  * behind the other along dimension 0: what is built there is for a point `g` of the thread, if it is in the grid and
  * not in `core`. */
 Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]);
 /* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
  * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
- * `pieces` the pieces' points alone are computed, and nothing is copied. */
+ * `pieces` the pieces' points alone are computed, and nothing is copied. `copies`: it has most of what there is to
+ * do. */
 typedef struct NaiveMember {
   Lowering *lo;
   const Launch *l;
   Box without;
   bool pieces, copies;
 } NaiveMember;
-/* Adds the kernel `name` of the `n` launches at `of`, for the points of the grid that are not in `core`, and its launch
- * to `seq`. Threads have `rows` points each, along dimension 0: in tiles in
- * `inner`, where those that are not of pieces alone have most of what there is to do, these are written out. */
-void naive_frame(Lowering *lo, HostSeq *seq, int n, const NaiveMember *of, const char *name, const int32_t *block,
-                 int32_t rows, const Box *core, const Box *inner);
-/* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
- * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
- * buffer. */
-void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
-                const Box *without);
-/* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
-void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
+/* A kernel of the `n` launches at `of`, which advances by `steps`, by `block` threads a block of `elems` points each,
+ * beside each other. */
+typedef struct NaivePoints {
+  int n, steps;
+  const NaiveMember *of;
+  const int32_t *block, *elems;
+  const Box *core, *inner;
+} NaivePoints;
+/* Adds that kernel, named after `name`, for the points that launches cover and that are not in p->core (NULL: all): in
+ * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out.
+ * Its index. */
+int naive_points(Lowering *lo, const NaivePoints *p, const char *name);
+/* Adds that kernel, named after `name`, for the points in the box `zone` that launches cover, all of which are in the
+ * largest piece of each member with `copies`: written out, by whole vectors where it can and if `vector`. Its index. */
+int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
+/* Takes from `zone` what is not in the largest piece of launch `l`. False: its bounds differ by params. */
+bool naive_zone_of(const Module *m, const Launch *l, Box *zone);
 
 #endif

@@ -15,6 +15,8 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)
     str_addf(p, ",specialize%s,simplify%s,thin-regions", streams ? ",split-loops" : "", apart ? ",split-edges" : "");
+  else if (schedule_has_points(s, rank))
+    str_add(p, whole ? ",specialize,simplify,thin-regions,split-edges" : ",specialize(inner=1),thin-regions(inner=1)");
   if (f->tiled && whole && near && rank == MAX_RANK && t->bulk_copy)
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }

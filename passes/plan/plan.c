@@ -250,6 +250,14 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
   return true;
 }
 
+/* Can threads of several points, without tiles, be taken for `m`: all was left open, and the size of the grid is
+ * known? */
+static bool points_may_be_better(const PassContext *c, const Module *m) {
+  const Schedule *want = c->schedule;
+  return c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) && want->size[0] > 0 &&
+         m->grid.rank > 1 && !m->nupdates && !m->part;
+}
+
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   Module *trial = module_trial(m);
   Schedule want = *c->schedule, first;
@@ -276,7 +284,9 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   bool ok = schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
             prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
   if (ok && expected > 0)
-    prefer_framed(c, m, expected, s);
+    prefer_framed(c, m, &expected, s);
+  if (ok && points_may_be_better(c, m))
+    prefer_points(c, m, expected > 0 ? expected : plan_tile_seconds(c, trial, s, c->schedule->size), s);
   return ok;
 }
 

@@ -11,6 +11,7 @@
  *   choice.c          which is taken
  *   given-steps.c     which family is taken for a number of time steps that is given
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
+ *   points-plan.c     threads of several points and no tiles, in place of it
  *   why.c             why, for people (choose/compare.h)
  *   schedule-model.c  schedules compared by what their kernels take
  *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h,
@@ -124,8 +125,14 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
 bool plan_make(PassContext *c, const Module *m, Schedule *s);
 /* The same where edges are to be made step by step (EDGES_STEPS). */
 bool plan_framed(PassContext *c, const Module *m, Schedule *s);
-/* Makes plan `s` of `m`, of which `expected` seconds a step are expected, one whose edges are made step by step, if
- * that is clearly faster. */
-void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s);
+/* Makes plan `s` of `m`, of which *expected seconds a step are expected, one whose edges are made step by step, if that
+ * is clearly faster: then it becomes what is expected of that. */
+void prefer_framed(PassContext *c, const Module *m, double *expected, Schedule *s);
+
+/* ---------------------------------------------------------------- points-plan.c */
+
+/* Makes plan `s` of `m`, whose step is neither cut nor repeated, of which `expected` seconds a step are expected, one
+ * of family naive whose threads have several points, if that is clearly faster. */
+void prefer_points(PassContext *c, const Module *m, double expected, Schedule *s);
 
 #endif

@@ -99,3 +99,25 @@ void frame_levels(Frame *f) {
   for (int i = 0; i < f->n; i++)
     f->launches[i].level = f->nlevels - 1 - f->launches[i].level;
 }
+
+/* ---- steps without a frame */
+
+/* What launch `l` of one stencil is in a step of kernels with several points a thread. */
+static FrameRole role_of(const Launch *l, const Const *scalars) {
+  ThinPart *parts;
+  if (is_probe_stencil(l->m, l->st))
+    return FRAME_PROBE;
+  if (stencil_is_point(l->m, l->st))
+    return FRAME_POINT;
+  return launch_thin_parts(l, scalars, &parts) ? FRAME_EDGE : FRAME_INNER;
+}
+
+const Frame *frame_of_step(const Module *m, int n, Launch *const *l) {
+  Frame *f = ARENA_NEW(m->arena, Frame);
+  const Const *scalars = default_scalars(m);
+  *f = (Frame){.whole = m};
+  for (int i = 0; i < n; i++)
+    ARENA_PUSH(m->arena, f->launches, f->n, ((FrameLaunch){.l = l[i], .role = role_of(l[i], scalars)}));
+  frame_levels(f);
+  return f;
+}

@@ -598,6 +598,26 @@ const Frame *frame_new(const Module *m, int T, const char **why) {
 
 /* ---- the boxes */
 
+Box frame_middle(const Module *m) {
+  Finder x = {.m = m, .T = 1, .scalars = default_scalars(m), .f = ARENA_NEW(m->arena, Frame)};
+  x.role = ARENA_ARRAY(m->arena, FrameRole, m->nstencils + 1);
+  x.inner = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  x.written = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  x.f->inner = m->grid;
+  for (int i = 0; i < m->nstencils && x.scalars; i++)
+    note_role(&x, i);
+  for (int first = 1; first >= 0 && x.scalars; first--)
+    for (int i = 0; i < m->nstencils; i++)
+      for (int k = 0; k < m->stencils[i].npieces && x.role[i] == FRAME_EDGE; k++) {
+        const Box *box = &m->stencils[i].pieces[k].box;
+        int d = 0, n = 0;
+        bool high = false;
+        if (!left_out(&x, box) && (n = sides_of(&x, box, &d, &high)) > 0 && (n == 1 || !first))
+          cut_off(&x, box, d, high);
+      }
+  return x.f->inner;
+}
+
 Extent frame_read(const Frame *f) {
   Extent read = f->halo;
   for (int d = 0; d < f->whole->grid.rank; d++)

@@ -68,9 +68,15 @@ Extent frame_read(const Frame *f);
 /* What is left of the grid where the frame reaches `depth` into the inner box; empty on small grids. */
 Box frame_core(const Frame *f, const Extent *depth);
 
+/* What is left of the grid of `m` without the stencils of few points along its edges, as far as that is a box whatever
+ * the params are. */
+Box frame_middle(const Module *m);
+
 /* ---------------------------------------------------------------- frame-steps.c */
 
 /* Finds the levels of the launches of `f`. */
 void frame_levels(Frame *f);
+/* The `n` launches at `l` of a step of family naive by roles and levels, and no more of a frame: no boxes. */
+const Frame *frame_of_step(const Module *m, int n, Launch *const *l);
 
 #endif

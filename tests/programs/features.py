@@ -166,6 +166,7 @@ RUN = {
     **{f"steps at edges, rank {rank}": lambda case, row, rank=rank: "-edges=steps" in row and len(case.sizes) == rank for rank in (1, 2)},
     "steps at edges of a stream": lambda case, row: "-edges=steps" in row and "-schedule=stream" in row,
     "naive": lambda case, row: "-schedule=naive" in row,
+    "naive with several points a thread": lambda case, row: "-schedule=naive" in row and any(w.startswith("-elems=") for w in row),
     "stream": lambda case, row: "-schedule=stream" in row,
     "stream of one thread": lambda case, row: "-schedule=stream" in row and "-march=host" in row,
     "stream of one thread on the host": lambda case, row: "-schedule=stream" in row and row[0] == "--device=host:2",

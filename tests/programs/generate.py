@@ -842,6 +842,13 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
         return words + [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"]
 
+    def several(self, shape, threads):
+        """Options of the naive schedule with several points a thread, of which those of a row are whole vectors or not."""
+        r = self.r
+        points = [r.choice([1, 1, 2, 3, 4]) for _ in range(self.rank - 1)] + [r.choice([1, 2, 2, 3, 4, 4, 8])]
+        words = ["-schedule=naive", "-block=" + shape(threads), "-elems=" + "x".join(map(str, points))]
+        return words + r.choice([[], [], ["-edges=apart"], ["-edges=along"]])
+
     def schedules(self, tree, device):
         """Options of the runs, on `device` alone if it is not None. A reduction is a quarter of a million threads, which the simulator should not run too often; LLVM's optimiser
         takes longer than all the rest."""
@@ -863,7 +870,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
             yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=" + ("sm_90a" if self.moved_apart() else "sm_90")]) + self.over_warps()
             yield gpu + self.in_lanes()
         if device or r.random() < (0.2 if reductions else 0.5):
-            yield gpu + r.choice([[], ["-schedule=naive"]])
+            yield gpu + r.choice([[], ["-schedule=naive"], self.several(shape, threads), self.several(shape, threads)])
         if not device and r.random() < 0.7:
             yield ["--device=sim", "-march=host"] + (self.walked_alone() if rank > 1 and r.random() < 0.6 else self.tiles(shape, points, None))
         if not device:

@@ -194,16 +194,17 @@ bool plan_framed(PassContext *c, const Module *m, Schedule *s) {
   return false;
 }
 
-void prefer_framed(PassContext *c, const Module *m, double expected, Schedule *s) {
+void prefer_framed(PassContext *c, const Module *m, double *expected, Schedule *s) {
   const char *why = NULL;
   double seconds = INFINITY;
   Schedule framed;
   int n;
   Launch **l = naive_launches(m, m->nstencils, m->stencils, &n);
-  expected += s->T > 1 ? 0 : waits_of(n, l) * tuning.apart_gap;
-  if (framed_plan(c, m, c->schedule, &framed, &seconds, &why) && seconds < tuning.clearly * expected) {
+  *expected += s->T > 1 ? 0 : waits_of(n, l) * tuning.apart_gap;
+  if (framed_plan(c, m, c->schedule, &framed, &seconds, &why) && seconds < tuning.clearly * *expected) {
     diag_remark(c->diags, no_loc(), "tiles make %d steps inside, and what layers at edges reach is made step by step",
                 (int)framed.T);
     *s = framed;
+    *expected = seconds;
   }
 }

@@ -347,7 +347,7 @@ static bool check_shared(const Resolve *r, const Launch *l) {
 
 /* ---- families */
 
-/* One launch a stencil a step. */
+/* One launch a stencil a step; a point a thread, unless more are asked for. */
 static bool resolve_naive(Resolve *r) {
   Schedule *s = r->out;
   if (r->want.T)
@@ -356,6 +356,8 @@ static bool resolve_naive(Resolve *r) {
   s->family = FAMILY_NAIVE;
   s->T = 1;
   tile_default_block(r, NULL, s);
+  for (int d = 0; d < r->rank; d++)
+    s->elems[d] = r->want.elems[d] ? r->want.elems[d] : 1;
   return check_threads(r);
 }
 

@@ -187,6 +187,27 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
   return work_of(&p);
 }
 
+/* The figures of level number `level` of step `f`, whose kernels have several points a thread: of its launches of many
+ * points together, or if there are none, of the first. */
+static LaunchWork level_work(const TargetInfo *t, const Frame *f, int level, const Schedule *s, const Const *scalars) {
+  LaunchWork all = {.steps = 0};
+  for (int main = 1; main >= 0 && !all.steps; main--)
+    for (int i = 0; i < f->n; i++) {
+      const FrameLaunch *fl = &f->launches[i];
+      if (fl->level != level || (main ? fl->role != FRAME_INNER : all.steps))
+        continue;
+      LaunchWork w = launch_work(t, fl->l, s, scalars);
+      if (all.steps) {
+        all.traffic.read += w.traffic.read;
+        all.traffic.again += w.traffic.again;
+        all.traffic.written += w.traffic.written;
+      } else {
+        all = w;
+      }
+    }
+  return all;
+}
+
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -200,6 +221,13 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
     return out;
   }
   Launch **l = naive ? naive_launches(m, n, st, count) : group_launches(m, n, st, count);
+  if (naive && schedule_has_points(s, m->grid.rank)) {
+    const Frame *f = frame_of_step(m, *count, l);
+    *count = f->nlevels;
+    for (int i = 0; i < *count; i++)
+      out[i] = level_work(t, f, i, s, scalars);
+    return out;
+  }
   for (int i = 0; i < *count; i++)
     out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s, scalars);
   return out;

@@ -11,7 +11,6 @@
  *
  * All T steps launch the same kernels: the buffers take turns as the fields do. */
 #include "passes/tile/emit/lower-frame.h"
-#include "passes/tile/frame.h"
 #include "passes/base/tuning.h"
 
 /* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. rows: points of a thread where
@@ -86,15 +85,15 @@ static void end_launch(Framed *x, const Launch *tile) {
 
 /* ---- the steps */
 
-/* The lowering for launch `fl`: each field in the buffer that it has it in. */
-static Lowering *buffers_of(const Framed *x, const FrameLaunch *fl) {
-  Arena *a = x->lo->out->arena;
+Lowering *frame_buffers(const Lowering *own, const FrameLaunch *fl) {
+  Arena *a = own->out->arena;
+  int nfields = own->m->nfields;
   Lowering *lo = ARENA_NEW(a, Lowering);
-  *lo = x->own;
+  *lo = *own;
   for (int copy = 0; copy < 2; copy++) {
-    lo->copy[copy] = ARENA_ARRAY(a, int32_t, x->f->whole->nfields + 1);
-    for (int f = 0; f < x->f->whole->nfields; f++)
-      lo->copy[copy][f] = x->own.copy[fl->at[copy][f] % 2][fl->at[copy][f] / 2];
+    lo->copy[copy] = ARENA_ARRAY(a, int32_t, nfields + 1);
+    for (int f = 0; f < nfields; f++)
+      lo->copy[copy][f] = own->copy[fl->at[copy][f] % 2][fl->at[copy][f] / 2];
   }
   return lo;
 }
@@ -123,17 +122,23 @@ static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent
   return n;
 }
 
-/* "wave", "wave_rec", "wave_to_rec": the stencils of `n` launches. */
-static const char *members_text(Arena *a, int n, const FrameLaunch *const *of) {
+const char *frame_members_text(Arena *a, int n, const FrameLaunch *const *of) {
   const char *first = of[0]->l->st->name, *last = of[n - 1]->l->st->name;
   return n == 1 ? first : arena_printf(a, "%s_%s%s", first, n == 2 ? "" : "to_", last);
+}
+
+/* Adds the kernel `name` of the members at `of`, whose threads have `rows` points each, and its launch. */
+static void frame_kernel(Framed *x, int n, const NaiveMember *of, const char *name, int32_t rows, const Box *core) {
+  int32_t elems[MAX_RANK] = {rows, 1, 1};
+  NaivePoints p = {n, 0, of, x->block, elems, core, &x->f->inner};
+  host_launch(x->lo, x->seq, naive_points(x->lo, &p, name));
 }
 
 /* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. Threads of kernels of
  * layers alone have a point each: these are thin, and have no version without tests. */
 static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const Extent *depth) {
   Arena *a = x->lo->out->arena;
-  const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, members_text(a, n, of));
+  const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, frame_members_text(a, n, of));
   Box core = frame_core(x->f, depth);
   NaiveMember *members = ARENA_ARRAY(a, NaiveMember, n);
   bool inner = false;
@@ -141,12 +146,12 @@ static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const E
     bool edge = of[i]->role == FRAME_EDGE;
     inner = inner || of[i]->role == FRAME_INNER;
     Box without = edge ? core : frame_core(x->f, &of[i]->depth);
-    members[i] = (NaiveMember){buffers_of(x, of[i]), of[i]->l, without, edge, of[i]->role == FRAME_INNER};
+    members[i] = (NaiveMember){frame_buffers(&x->own, of[i]), of[i]->l, without, edge, of[i]->role == FRAME_INNER};
   }
   if (n == 1 && of[0]->role == FRAME_POINT)
     naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
   else
-    naive_frame(x->lo, x->seq, n, members, name, x->block, inner ? x->rows : 1, &core, &x->f->inner);
+    frame_kernel(x, n, members, name, inner ? x->rows : 1, &core);
 }
 
 /* Adds the launches of level `level`, beside each other. */
@@ -162,7 +167,7 @@ static void level_launches(Framed *x, int level) {
     const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, fl->l->st->name);
     Together alone = {0, 0, 0};
     if (fl->level == level && fl->apart)
-      naive_parts(buffers_of(x, fl), x->seq, fl->l, default_scalars(x->f->whole), name, x->block, 0, &alone);
+      naive_parts(frame_buffers(&x->own, fl), x->seq, fl->l, default_scalars(x->f->whole), name, x->block, 0, &alone);
   }
   for (int i = first; i < x->seq->nops; i++)
     x->seq->ops[i].beside = i > first;
@@ -172,9 +177,9 @@ static void level_launches(Framed *x, int level) {
 
 /* The buffers whose memory each buffer stands for once the swaps among the ops of `seq` from number `first` on are
  * made. */
-static int32_t *turns_of(const Framed *x, const HostSeq *seq, int first) {
-  int32_t *at = ARENA_ARRAY(x->lo->out->arena, int32_t, x->lo->out->nbuffers + 1);
-  for (int b = 0; b < x->lo->out->nbuffers; b++)
+static int32_t *turns_of(const Lowering *lo, const HostSeq *seq, int first) {
+  int32_t *at = ARENA_ARRAY(lo->out->arena, int32_t, lo->out->nbuffers + 1);
+  for (int b = 0; b < lo->out->nbuffers; b++)
     at[b] = b;
   for (int i = first; i < seq->nops; i++) {
     HostOp op = seq->ops[i];
@@ -187,10 +192,10 @@ static int32_t *turns_of(const Framed *x, const HostSeq *seq, int first) {
   return at;
 }
 
-/* Adds the swaps that make buffers that stand for `at` stand for `want`. Those with further copies of fields are last:
- * what goes there is of no use any more. */
-static void add_swaps(Framed *x, int32_t *at, const int32_t *want) {
-  const Module *out = x->lo->out;
+/* Adds to `seq` the swaps that make buffers that stand for `at` stand for `want`. Those with further copies of fields
+ * are last: what goes there is of no use any more. */
+static void add_swaps(const Lowering *lo, HostSeq *seq, int32_t *at, const int32_t *want) {
+  const Module *out = lo->out;
   for (int further = 0; further < 2; further++)
     for (int b = 0; b < out->nbuffers; b++) {
       int other = 0;
@@ -198,27 +203,31 @@ static void add_swaps(Framed *x, int32_t *at, const int32_t *want) {
         other++;
       if (other == b || (!further && (out->buffers[b].copy || out->buffers[other].copy)))
         continue;
-      ARENA_PUSH(out->arena, x->seq->ops, x->seq->nops, ((HostOp){.kind = HOST_SWAP, .a = b, .b = other}));
+      ARENA_PUSH(out->arena, seq->ops, seq->nops, ((HostOp){.kind = HOST_SWAP, .a = b, .b = other}));
       at[other] = at[b];
       at[b] = want[b];
     }
 }
 
+void frame_swaps(Lowering *own, HostSeq *seq, const Frame *f) {
+  HostSeq swaps = {0}, none = {0};
+  for (int i = 0; i < f->n; i++)
+    host_swaps(own, &swaps, f->launches[i].l);
+  add_swaps(own, seq, turns_of(own, &none, 0), turns_of(own, &swaps, 0));
+}
+
 /* Adds the launches of the first step, and the swaps behind it. */
 static void first_step(Framed *x) {
-  HostSeq swaps = {0}, none = {0};
   for (int level = 0; level < x->f->nlevels; level++)
     level_launches(x, level);
-  for (int i = 0; i < x->f->n; i++)
-    host_swaps(&x->own, &swaps, x->f->launches[i].l);
-  add_swaps(x, turns_of(x, &none, 0), turns_of(x, &swaps, 0));
+  frame_swaps(&x->own, x->seq, x->f);
 }
 
 /* Has the buffers take their first turns again, which the ops from number `first` on have moved: so that sequences
  * repeat themselves soon. What is in them is of no use any more. */
 static void turn_back(Framed *x, int first) {
   HostSeq none = {0};
-  add_swaps(x, turns_of(x, x->seq, first), turns_of(x, &none, 0));
+  add_swaps(x->lo, x->seq, turns_of(x->lo, x->seq, first), turns_of(x->lo, &none, 0));
 }
 
 /* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points

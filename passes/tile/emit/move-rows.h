@@ -6,7 +6,7 @@
 #ifndef STC_PASSES_EMIT_MOVE_H
 #define STC_PASSES_EMIT_MOVE_H
 
-#include "passes/tile/emit/cells.h"
+#include "passes/tile/cells.h"
 
 /* Cells of type `type` beside each other in the last of `rank` dimensions, from `at` plus `off` (NULL: 0) on: of array
  * `of`, as version `version`, or of buffer `of` (version NO_VERSION). */

@@ -5,7 +5,7 @@
  * version, how many rows ago its row came, the line and the lane, until the code moves to the next instance, row or
  * level: each load and each shuffle is built once. A cell that is another lane's comes from there by a shuffle of the
  * value that is known of the lane's own line. */
-#include "passes/tile/emit/cells.h"
+#include "passes/tile/cells.h"
 
 enum { CHAINS = 128 };
 

@@ -1,4 +1,4 @@
-/* passes/tile/emit/cells.h: the values of cells that are at hand where a tile's code is built (private to
+/* passes/tile/cells.h: the values of cells that are at hand where a tile's code is built (private
  * passes/tile/emit).
  *
  *   cells.c   the cache of these values; values of the lanes beside
