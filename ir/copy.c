@@ -62,6 +62,8 @@ static void own_declared(Arena *a, Module *m) {
   OWN_LIST(a, m, updates);
   for (int i = 0; i < m->nscalars; i++)
     own_code(a, &m->scalars[i].expr);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    own_code(a, &m->param_arrays[i].value);
   for (int i = 0; i < m->nreductions; i++) {
     own_code(a, &m->reductions[i].body);
     own_code(a, &m->reductions[i].stop);

@@ -175,6 +175,9 @@ void module_renumber(Module *m) {
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr)
       block_renumber(m->scalars[i].expr, 0);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].value)
+      block_renumber(m->param_arrays[i].value, 0);
   renumber_stencils(m->ninits, m->inits);
   renumber_stencils(m->nstencils, m->stencils);
   for (int i = 0; i < m->nreductions; i++) {

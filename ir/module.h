@@ -29,8 +29,8 @@ typedef struct Scalar {
 /* Where the elements of a launch-time array come from: from outside; from the launcher, which makes them of a list of
  * points (PointList.next); from kernels, as the values of a probe (Probe.result); from the launcher, which makes them
  * of coordinates (ParamArray.from); from the launcher, which makes them the value of a scalar, and then from kernels
- * (Update). */
-typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, ARRAY_STATE } ArrayRole;
+ * (Update); from the launcher, which computes each of them from scalars (ParamArray.value). */
+typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, ARRAY_STATE, ARRAY_VALUES } ArrayRole;
 /* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the
  * same at all points. One of another role is hidden from users, and stands behind all that are given.
  * Of role ARRAY_WEIGHTS: `from` is the array of the coordinates of a dimension's points, which rise. For each of them
@@ -40,7 +40,9 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, A
  * much for `beyond` more points on either side, as which coordinates go on beyond the ends: see weights_fill
  * (run/weights.c).
  * Of role ARRAY_STATE, a number that is kept from step to step: it has one element, f64 or i64, which before the first
- * step is the value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it. */
+ * step is the value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it.
+ * Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const, scalar, index and pure ops.
+ */
 typedef struct ParamArray {
   const char *name;
   Type type;
@@ -49,6 +51,7 @@ typedef struct ParamArray {
   Loc loc;
   int32_t from, derivative, points, side, beyond;
   int32_t first;
+  Block *value;
 } ParamArray;
 
 /* Of such weights: the highest derivative, the most points, and the most beyond an end. */

@@ -326,6 +326,7 @@ char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *p
     Type t = op->results[0]->type;
     const char *text = op->code == OP_CONST    ? const_c_text(a, op->cval, t)
                        : op->code == OP_SCALAR ? arena_printf(a, "%s%s", prefix, c_name(a, m->scalars[op->sym].name))
+                       : op->code == OP_INDEX  ? "i"
                                                : op_text(a, op, x[0], x[1], x[2]);
     str_addf(&s, "  const %s %s = (%s)(%s);\n", c_type(t), variable(a, b, op->results[0]), c_type(t), text);
   }

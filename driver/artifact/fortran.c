@@ -120,11 +120,19 @@ static void sizes(Module90 *f, const char *type) {
   }
 }
 
-/* The functions that make weights of coordinates. */
+/* The functions that make weights of coordinates, and elements of params. */
 static void weights(Module90 *f, const char *type) {
   const Module *m = f->m;
   for (int i = 0; i < m->nparam_arrays; i++) {
     const ParamArray *a = &m->param_arrays[i];
+    if (a->role == ARRAY_VALUES) {
+      begin(
+          f, arena_printf(f->arena, "fill_%s", f->names.arrays[i]), "p, values",
+          "Computes the elements of params: before init and run, and again when these change. Null, or what is wrong.");
+      str_addf(&f->s, "      type(%s), intent(in) :: p\n      %s, intent(out) :: values(*)\n", type,
+               fortran_type(a->type));
+      end(f, "type(c_ptr)");
+    }
     if (a->role != ARRAY_WEIGHTS)
       continue;
     begin(f, arena_printf(f->arena, "fill_%s", f->names.arrays[i]), "p, weights, coordinates",

@@ -777,6 +777,8 @@ void header_scalars(TextWriter *w) {
   for (int i = 0; i < w->m->nparam_arrays; i++)
     if (w->m->param_arrays[i].role == ARRAY_WEIGHTS)
       header_fill_weights(w, i);
+    else if (w->m->param_arrays[i].role == ARRAY_VALUES)
+      header_fill_values(w, i);
 }
 
 void header_runs(TextWriter *w) {

@@ -61,6 +61,9 @@ void header_outside(TextWriter *w, const char *text, const char *attribute);
  * called for it. */
 void header_fill_weights(TextWriter *w, int array);
 void header_each_weights(TextWriter *w, int array, EachFunction *each);
+/* The same of an array of role ARRAY_VALUES, which is computed from params. */
+void header_fill_values(TextWriter *w, int array);
+void header_each_values(TextWriter *w, int array, EachFunction *each);
 
 /* ---------------------------------------------------------------- launcher.c */
 

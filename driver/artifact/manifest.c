@@ -16,7 +16,8 @@ enum {
   SCHEMA_WITH_POINTS = 5,
   SCHEMA_WITH_OVER = 6,
   SCHEMA_WITH_WEIGHTS = 7,
-  SCHEMA_WITH_STATES = 8
+  SCHEMA_WITH_STATES = 8,
+  SCHEMA_WITH_VALUES = 9
 };
 
 /* What every part of the manifest is made from. */
@@ -341,7 +342,11 @@ static json_t *structs(const ManifestWriter *w) {
 
 /* The word for what an array is. */
 static const char *role_word(ArrayRole role) {
-  return role == ARRAY_NEXT ? "next" : role == ARRAY_SERIES ? "series" : role == ARRAY_STATE ? "state" : "weights";
+  return role == ARRAY_NEXT     ? "next"
+         : role == ARRAY_SERIES ? "series"
+         : role == ARRAY_STATE  ? "state"
+         : role == ARRAY_VALUES ? "values"
+                                : "weights";
 }
 
 /* The launch-time arrays. */
@@ -364,6 +369,8 @@ static json_t *arrays(const ManifestWriter *w) {
       set(o, "weights",
           json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
                     (int)p->derivative, "points", (int)p->points, "side", (int)p->side, "beyond", (int)p->beyond));
+    if (p->role == ARRAY_VALUES)
+      set(o, "values", expression(w, p->value));
     json_array_append_new(list, o);
   }
   return list;
@@ -752,6 +759,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_VALUES)
+      return SCHEMA_WITH_VALUES;
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].role == ARRAY_STATE)
       return SCHEMA_WITH_STATES;

@@ -64,6 +64,8 @@ void header_each_function(TextWriter *w, EachFunction *each) {
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].role == ARRAY_WEIGHTS)
       header_each_weights(w, i, each);
+    else if (m->param_arrays[i].role == ARRAY_VALUES)
+      header_each_values(w, i, each);
   if (m->host.init.nops > 0)
     each(w, "const char *", "init", arena_printf(a, "%s%s", constant, arrays_text(w, true)),
          arena_printf(a, "p%s", arrays_text(w, false)));

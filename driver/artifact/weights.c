@@ -1,5 +1,6 @@
-/* driver/artifact/weights.c: the functions of a header or launcher that make the weights of differences on points that
- * lie unevenly of their coordinates, as ir/run/weights.c does. */
+/* driver/artifact/weights.c: the functions of a header or launcher that make launch-time arrays: the weights of
+ * differences on points that lie unevenly, of their coordinates, as ir/run/weights.c does; elements that are computed
+ * from params. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
@@ -81,4 +82,26 @@ void header_each_weights(TextWriter *w, int array, EachFunction *each) {
        arena_printf(w->arena, "const %s_params *p, %s *array_%s, const %s *array_%s", w->p, c_type(a->type), name,
                     c_type(w->m->param_arrays[a->from].type), z),
        arena_printf(w->arena, "p, array_%s, array_%s", name, z));
+}
+
+/* ---- elements that are computed from params */
+
+void header_fill_values(TextWriter *w, int array) {
+  const ParamArray *a = &w->m->param_arrays[array];
+  const char *name = w->arrays[array];
+  str_addf(&w->s,
+           "/* Computes the elements of %s: call it before *_init and *_run, and again when params change. */\n"
+           "static inline const char *%s_fill_%s(const %s_params *params, %s *array_%s) {\n"
+           "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  const char *e = %s_bind(&bound);\n"
+           "  const int64_t n = e ? 0 : %s_length_%s(p);\n  int64_t i;\n  for (i = 0; i < n; i++) {\n%s  }\n"
+           "  return e;\n}\n\n",
+           a->name, w->p, name, w->p, c_type(a->type), name, w->p, w->p, w->p, w->p, name,
+           expression_c_text(w->arena, w->m, a->value, "p->", arena_printf(w->arena, "array_%s[i]", name)));
+}
+
+void header_each_values(TextWriter *w, int array, EachFunction *each) {
+  const char *name = w->arrays[array];
+  each(w, "const char *", arena_printf(w->arena, "fill_%s", name),
+       arena_printf(w->arena, "const %s_params *p, %s *array_%s", w->p, c_type(w->m->param_arrays[array].type), name),
+       arena_printf(w->arena, "p, array_%s", name));
 }

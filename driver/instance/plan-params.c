@@ -147,7 +147,7 @@ static void take_values(StcPlan *p, const Const *values) {
   for (int i = 0; i < p->module->nscalars; i++)
     if (!p->module->scalars[i].is_reduction)
       p->scalars[i] = values[i];
-  p->run.once_done = p->lists.lists_filled = false;
+  p->run.once_done = p->lists.lists_filled = p->bound.values_made = false;
   plan_forget_recordings(p);
 }
 

@@ -334,6 +334,8 @@ static StcStatus run_guarded(void *arg) {
                             p->bound.array_given, false);
   if (!s && !p->facade)
     s = plan_fill_lists(p);
+  if (!s)
+    s = plan_make_values(p);
   if (!s && !p->facade)
     plan_check_steps(p, steps);
   p->run.met = NULL;

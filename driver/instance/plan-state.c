@@ -4,6 +4,7 @@
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What copying an array out hands to its guarded part. */
@@ -48,6 +49,34 @@ StcStatus plan_first_states(StcPlan *p) {
     const Const *v = &p->scalars[a->first];
     s = put_state(p, i, a->type == TY_F64 ? (const void *)&v->f : (const void *)&v->i);
   }
+  return s;
+}
+
+/* ---------------------------------------------------------------- arrays that are computed */
+
+/* Puts the computed elements of launch-time array `array`, at `values`, where kernels read them. */
+static StcStatus put_values(StcPlan *p, int array, const void *values, size_t bytes) {
+  if (p->facade)
+    return p->split ? p->split_ops->set_array(p, array, values, bytes) : STC_OK;
+  return p->memory.of_array[array] < 0 ? STC_OK : slot_put(p, array_slot(p, array), values);
+}
+
+StcStatus plan_make_values(StcPlan *p) {
+  const Module *m = p->module;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < m->nparam_arrays && !s && !p->bound.values_made; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    if (a->role != ARRAY_VALUES)
+      continue;
+    size_t bytes = (size_t)param_array_extent(a, p->scalars) * (size_t)type_size(a->type);
+    void *values = malloc(bytes + 1);
+    if (!values)
+      return computer_no_room(p->w.context, "the elements of", a->name, (double)bytes);
+    values_fill(p->w.arena, a, p->scalars, values);
+    s = put_values(p, i, values, bytes);
+    free(values);
+  }
+  p->bound.values_made = !s;
   return s;
 }
 

@@ -139,6 +139,9 @@ void plan_begin(StcPlan *p, int64_t step);
 /* Makes scalars that are kept what they are before the first step, but for those that were given. (plan-state.c) */
 StcStatus plan_first_states(StcPlan *p);
 
+/* Computes the elements of arrays of role ARRAY_VALUES, unless they have what the params make of them. */
+StcStatus plan_make_values(StcPlan *p);
+
 /* plan-launch.c: */
 
 /* Runs one sequence and counts its steps. */

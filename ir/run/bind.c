@@ -1,4 +1,5 @@
 /* bind.c: a module meets its launch-time values: scalars evaluated, overrides and checks applied, extents measured. */
+#include "ir/run/exec.h"
 #include "ir/text/text.h"
 
 #include <errno.h>
@@ -102,7 +103,8 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
 
 /* ---- scalars */
 
-Const expression_value(Arena *a, const Block *b, const Const *scalars) {
+/* The value that `b` yields under the scalars, where index 0 is `index`. */
+static Const value_at(Arena *a, const Block *b, const Const *scalars, int64_t index) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
     n += op->nresults;
@@ -118,10 +120,21 @@ Const expression_value(Arena *a, const Block *b, const Const *scalars) {
       break;
     }
     op->results[0]->id = n;
-    value[n++] = op->code == OP_CONST ? op->cval : op->code == OP_SCALAR ? scalars[op->sym] : eval_op(op, in);
+    value[n++] = op->code == OP_CONST    ? op->cval
+                 : op->code == OP_SCALAR ? scalars[op->sym]
+                 : op->code == OP_INDEX  ? (Const){.i = index}
+                                         : eval_op(op, in);
   }
   arena_release(a, start);
   return result;
+}
+
+Const expression_value(Arena *a, const Block *b, const Const *scalars) { return value_at(a, b, scalars, 0); }
+
+void values_fill(Arena *a, const ParamArray *p, const Const *scalars, void *to) {
+  int64_t n = param_array_extent(p, scalars);
+  for (int64_t i = 0; i < n; i++)
+    exec_put(p->type, to, i, value_at(a, p->value, scalars, i));
 }
 
 /* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or its expression. */

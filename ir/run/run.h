@@ -120,6 +120,10 @@ const HostSeq *host_sequence(const Host *h, const bool *closed, int64_t left);
 /* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
 
+/* Makes the elements of `p`, an array of role ARRAY_VALUES, at `to`. Takes memory from `a` meanwhile; renumbers
+ * p->value. */
+void values_fill(Arena *a, const ParamArray *p, const Const *scalars, void *to);
+
 /* Coordinates of points, and weights made of them: weights.c. */
 
 /* Has launch-time array number `array` the coordinates of points in a dimension? The dimension, or -1. */

@@ -51,6 +51,13 @@ static void parse_weights(Parser *p, ParamArray *a) {
   a->from = text_ref(p, module_find_param_array, "param_array");
 }
 
+/* Reads how the elements of an array are computed, after the word. */
+static void parse_values(Parser *p, ParamArray *a) {
+  a->role = ARRAY_VALUES;
+  a->value = block_new(p->arena, NULL);
+  text_block(p, a->value);
+}
+
 static void parse_param_array(Parser *p, Loc at) {
   ParamArray a = {.first = -1, .loc = at};
   a.name = text_new_symbol(p, module_find_param_array, "param_array");
@@ -67,6 +74,8 @@ static void parse_param_array(Parser *p, Loc at) {
     a.role = ARRAY_STATE;
   else if (reader_accept_word(&p->r, "weights"))
     parse_weights(p, &a);
+  else if (reader_accept_word(&p->r, "values"))
+    parse_values(p, &a);
   if (a.role == ARRAY_STATE && reader_accept_word(&p->r, "first"))
     a.first = text_ref(p, module_find_scalar, "scalar");
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);

@@ -208,6 +208,11 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
     str_add(s, "from ");
     symbol_print(s, param_array_name(m, p->from));
   }
+  if (p->role == ARRAY_VALUES) {
+    str_add(s, " values {\n");
+    block_print(s, m, NULL, p->value, 2);
+    str_add(s, "  }");
+  }
   str_add(s, "\n");
 }
 

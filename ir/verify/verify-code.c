@@ -589,14 +589,17 @@ static void check_form(Verifier *v, const Op *op) {
 /* May `op` stand in the present context? */
 static bool check_level(Verifier *v, const Op *op) {
   const OpInfo *info = &op_info[op->code];
-  bool ok = v->context == CONTEXT_EXPR    ? info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP
-            : v->context == CONTEXT_PIECE ? (info->level & LEVEL_SIR) != 0
-                                          : (info->level & LEVEL_KIR) != 0;
+  bool expr = info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP;
+  bool ok = v->context == CONTEXT_EXPR      ? expr
+            : v->context == CONTEXT_ELEMENT ? expr || (op->code == OP_INDEX && op->sym == 0)
+            : v->context == CONTEXT_PIECE   ? (info->level & LEVEL_SIR) != 0
+                                            : (info->level & LEVEL_KIR) != 0;
   if (!ok)
     fail_op(v, op, "may not stand in %s",
-            v->context == CONTEXT_EXPR    ? "a scalar's expression"
-            : v->context == CONTEXT_PIECE ? "stencil IR"
-                                          : "kernel IR");
+            v->context == CONTEXT_EXPR      ? "a scalar's expression"
+            : v->context == CONTEXT_ELEMENT ? "what an element of an array is"
+            : v->context == CONTEXT_PIECE   ? "stencil IR"
+                                            : "kernel IR");
   return ok;
 }
 

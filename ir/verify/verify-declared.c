@@ -62,6 +62,13 @@ static void check_param_arrays(Verifier *v) {
     verify_affine(v, p->loc, p->extent);
     if (module_find_param_array(v->m, p->name) != i)
       verify_fail(v, p->loc, "the name is taken by another launch-time array");
+    if (p->role == ARRAY_VALUES && !p->value)
+      verify_fail(v, p->loc, "nothing says what its elements are");
+    if (p->value) {
+      v->context = CONTEXT_ELEMENT;
+      v->scalar = v->m->nscalars;
+      verify_body(v, p->value, "the element", 1, &p->type);
+    }
   }
 }
 

@@ -13,7 +13,7 @@
 #include "ir/ir.h"
 
 /* Where code stands: a scalar's expression, a piece of a stencil, a kernel. */
-typedef enum Context { CONTEXT_EXPR, CONTEXT_PIECE, CONTEXT_KERNEL } Context;
+typedef enum Context { CONTEXT_EXPR, CONTEXT_ELEMENT, CONTEXT_PIECE, CONTEXT_KERNEL } Context;
 
 /* Offsets beyond this are refused, so that adding a few to a coordinate does not overflow. */
 #define MAX_OFFSET (INT64_C(1) << 40)

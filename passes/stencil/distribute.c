@@ -270,7 +270,7 @@ static void distribute_rest(Parts *p) {
   m->grid = clip(p, m->grid, NULL, ring);
   add_gives(p);
   for (int i = 0; i < m->nparam_arrays; i++)
-    m->param_arrays[i].role = ARRAY_GIVEN;
+    m->param_arrays[i].role = ARRAY_GIVEN, m->param_arrays[i].value = NULL;
   m->nreductions = p->rows ? 1 : 0;
   m->nprobes = m->nlists = 0;
   m->part = p->part;

@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 8
+MOST_VERSION = 9
 WHITE = b" \t\r\n"
 
 
@@ -170,6 +170,8 @@ class _Run:
             value = np.reshape(np.asarray(self.env[self.a._arrays[name]["first"]] if value is None else value), 1).astype(arrays.NUMPY[b["type"]])
         if b["kind"] == "array" and "weights" in self.a._arrays[name]:
             value = self._weights(self.a._arrays[name]["weights"])
+        if b["kind"] == "array" and "values" in self.a._arrays[name]:
+            value = self._values(self.a._arrays[name])
         on_device = value is not None and self._is_here(value)
         if on_device and b["kind"] == "field":
             where = self._check(name, value, b)
@@ -196,6 +198,11 @@ class _Run:
             raise _wrong(f"the coordinates {name} are not {self._shape(name)[0]} numbers that rise")
         x = x.astype(arrays.NUMPY[self.a._arrays[name]["type"]]).astype(np.float64)
         return weights(x, of["derivative"], of["points"], of["side"], of["beyond"])
+
+    def _values(self, of: Mapping[str, Any]) -> np.ndarray:
+        """The elements of an array that are computed from params."""
+        count = max(bound(of["extent"], self.env), 0)
+        return np.array([expression(of["values"], self.env, i) for i in range(count)], arrays.NUMPY[of["type"]])
 
     def _is_here(self, value: Any) -> bool:
         return not isinstance(value, np.ndarray) and self.driver.kind != arrays.CPU and arrays.is_on_gpu(value)

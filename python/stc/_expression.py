@@ -100,8 +100,8 @@ def _shift(name: str, type: str, x: int, y: int) -> int:
     return x << y if name == "shl" else x >> y
 
 
-def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
-    """The value of a launch-time expression: operations in order, the last is the result."""
+def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], index: int = 0) -> Any:
+    """The value of a launch-time expression, where index 0 is `index`: operations in order, the last is the result."""
     values: List[Any] = []
     for op in ops:
         kind = op["op"]
@@ -109,6 +109,8 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
             v = float(op["value"]) if op["type"][0] == "f" else op["value"]
         elif kind == "scalar":
             v = env[op["scalar"]]
+        elif kind == "index":
+            v = index
         elif kind in ("shl", "shr"):
             v = _shift(kind, op["type"], *(values[i] for i in op["arguments"]))
         else:

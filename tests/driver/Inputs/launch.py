@@ -34,12 +34,12 @@ def rounded(x, type):
 
 
 BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max,
-          "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
-UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "convert": lambda x: x}
+          "lt": lambda x, y: x < y, "eq": lambda x, y: x == y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
+UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "convert": lambda x: x}
 
 
-def expression(ops, env):
-    """The value of a launch-time expression: ops in order, the last is the result."""
+def expression(ops, env, index=0):
+    """The value of a launch-time expression, where index 0 is `index`: ops in order, the last is the result."""
     values = []
     for op in ops:
         args = [values[i] for i in op["arguments"]]
@@ -47,6 +47,10 @@ def expression(ops, env):
             v = float(op["value"]) if op["type"][0] == "f" else op["value"]
         elif op["op"] == "scalar":
             v = env[op["scalar"]]
+        elif op["op"] == "index":
+            v = index
+        elif op["op"] == "select":
+            v = args[1] if args[0] else args[2]
         else:
             v = (BINARY if len(args) == 2 else UNARY)[op["op"]](*args)
         values.append(rounded(v, op["type"]))
@@ -255,6 +259,13 @@ class Launcher:
                 for j in range(of["points"]):
                     to[(i + of["beyond"]) * of["points"] + j] = w[j][N] if N else at(i)
 
+    def values(self):
+        """Computes the elements of arrays that the manifest has an expression of."""
+        for a in [a for a in self.manifest["arrays"] if "values" in a]:
+            to = next(self.memory[b["name"]] for b in self.manifest["buffers"] if b.get("array") == a["name"])
+            for i in range(affine(a["extent"], self.env)):
+                to[i] = expression(a["values"], self.env, i)
+
     def probe(self, done):
         """Prints what probes saw behind `done` steps up to now, -1 for what they see before the first too."""
         for p in self.manifest["host"].get("probes", []):
@@ -286,7 +297,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
@@ -296,6 +307,7 @@ def main():
     launcher.give(given)
     launcher.points()
     launcher.weights(given)
+    launcher.values()
     launcher.init(given)
     launcher.probe(-1)
     met = launcher.reduce()
