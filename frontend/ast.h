@@ -5,7 +5,7 @@
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
  *   parse_stmt.c    Stmt            tokens to statements and functions
- *   parse_point.c                   tokens to probes and injects
+ *   parse_point.c                   tokens to probes and injects, and to absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
@@ -14,6 +14,7 @@
  *   check_diff.c                    the grid's spacing, coordinates, derivatives as sums over neighbours
  *   check_random.c                  expressions: random numbers
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
+ *   check_absorb.c absorb.c         absorbing layers; the stencils that they make of one
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_scalar.c                  scalars that are kept, their updates, until on them
@@ -224,10 +225,17 @@ struct Stmt {
   bool failed;        /* what stands behind the name could not be parsed */
   bool reached, used; /* let, var: the checker came by; something reads it */
 };
-/* [region] = value (one statement without a name), or [region] { statements }. */
+/* A name as written; level k of NAME@k, 0 if it has none. */
+typedef struct Name {
+  const char *s;
+  Loc loc;
+  int32_t level;
+} Name;
+/* [region] = value (one statement without a name), or [region] { statements }; absorb: the layer behind the region. */
 typedef struct PieceDecl {
   Loc loc;
   RegionExpr *region;
+  Name absorb;
   int32_t n;
   Stmt *stmts;
   bool is_block;
@@ -254,15 +262,10 @@ typedef enum DeclKind {
   DECL_UPDATE, /* of the scalar `name`: value */
   DECL_END,    /* until CONDITION: value, every (NULL: 1) */
   DECL_PROBE,
-  DECL_INJECT
+  DECL_INJECT,
+  DECL_ABSORB
 } DeclKind;
 
-/* A name as written; level k of NAME@k, 0 if it has none. */
-typedef struct Name {
-  const char *s;
-  Loc loc;
-  int32_t level;
-} Name;
 /* A member of a struct as written. */
 typedef struct MemberDecl {
   Name name;
@@ -305,6 +308,7 @@ typedef struct Decl {
                           grid: right: the time step, or NULL */
   int32_t npieces;
   PieceDecl *pieces;
+  const struct AbsorbDecl *absorb; /* of an absorbing layer */
 } Decl;
 
 /* The parser: the next token is *t; where a missing closing brace was reported last; of the declarations `ndone` stand
@@ -402,6 +406,7 @@ typedef enum SymbolKind {
   SYM_ARRAY,
   SYM_REDUCTION,
   SYM_PROBE,
+  SYM_LAYER,
   SYM_STATE, /* a scalar that is kept: its launch-time array, once lower_program gave it one */
   SYM_LOCAL,
   SYM_VAR,
@@ -452,6 +457,7 @@ struct Symbol {
   bool visited;         /* shared value: for shared_values */
   Symbol *chain, *next; /* of its hash bucket; in order of declaration */
   const char *reads;    /* of a macro: check_op_reads */
+  const struct Layer *layer;
 };
 
 /* Global names, in order of declaration from `first`, hashed by name. */
@@ -563,6 +569,10 @@ typedef struct Checker {
   Symbol *coordinates[MAX_RANK]; /* of the grid: the launch-time arrays that have them; NULL: none has */
   int32_t nweights;
   CheckedWeights *weights;
+  struct Absorbing *absorbing; /* the stencil in hand, if it has absorbing layers; NULL: it has none */
+  int32_t nprofiles;
+  struct LayerArray *profiles;
+  Symbol *step;                /* the grid's, a scalar of f64; NULL: none was given */
   Symbol *spacing[MAX_RANK];   /* of the grid, scalars of f64; NULL: none was given, or coordinates are */
   Symbol *factor[MAX_RANK][5]; /* 1 over power k of that, as f64; NULL: not needed so far */
   Symbol *narrow[MAX_RANK][5]; /* the same as f32; of power 0: the spacing itself */
@@ -704,10 +714,14 @@ const char *check_op_reads(const Checker *c, const Decl *op);
  * itself, which stay. */
 void check_moved_arguments(Checker *c, const Expr *call, const Symbol *op);
 
+/* `e`, a number above 0 that launching knows and that is `what`, as an f64. EXPR_BAD after reporting. */
+Expr *check_length(Checker *c, const Expr *e, const char *what);
 /* The spacing and the time step of the grid `d` on `box`. False after reporting. */
 bool check_metric(Checker *c, const Decl *d, const Box *box);
 /* Is `e` a call of the built-in function `name`, a name that nothing declares? */
 bool check_is_builtin(const Checker *c, const Expr *e, const char *name);
+/* The bound of the grid, as an i64. */
+Expr *check_bound(Checker *c, const Expr *bound);
 /* coord(d), of the point moved by `shift`. */
 Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* diff(X, d, ...): the sum that stands for the derivative. */

@@ -1,5 +1,5 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
-#include "frontend/ast.h"
+#include "frontend/absorb.h"
 
 #include <math.h>
 #include <string.h>
@@ -619,17 +619,12 @@ static void piece_body(Checker *c, const PieceDecl *d, const CheckedStencil *s, 
   check_leave(c, NULL);
   c->piece = NULL;
   c->allowed = ALLOW_CONST;
-  if (diags_errors(c->d) == 0)
+  if (diags_errors(c->d) == 0 && !(c->absorbing && c->absorbing->zone))
     check_unused(c, d->n, d->stmts);
 }
 
-/* One piece of c->stencil, added to `s`. */
-static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
-  CheckedPiece p = {.loc = d->loc};
-  if (!check_region(c, d->region, &p.box)) {
-    c->incomplete = true;
-    return;
-  }
+void check_piece_on(Checker *c, const PieceDecl *d, const Box *box, CheckedStencil *s) {
+  CheckedPiece p = {.loc = d->loc, .box = *box};
   c->region = &p.box;
   c->locals = NULL;
   if (!d->is_block && d->n && s->ntargets > 1)
@@ -639,6 +634,17 @@ static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
     piece_body(c, d, s, &p);
   c->region = NULL;
   ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
+}
+
+/* One piece of c->stencil, added to `s`. */
+static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
+  Box box;
+  if (!check_region(c, d->region, &box)) {
+    c->incomplete = true;
+    return;
+  }
+  absorb_piece(c, d, &box);
+  check_piece_on(c, d, &box, s);
 }
 
 /* Reports targets of `s` that no piece assigns. */
@@ -665,10 +671,9 @@ static void check_stencil(Checker *c, const Decl *d) {
   int before = diags_errors(c->d);
   c->stencil = s;
   c->in_init = s->is_init;
+  absorb_begin(c, d);
   for (int i = 0; i < d->npieces; i++)
     check_piece(c, &d->pieces[i], s);
-  c->stencil = NULL;
-  c->in_init = false;
   if (!s->is_init) {
     s->stage = c->stage;
     c->in_updates = false;
@@ -678,6 +683,11 @@ static void check_stencil(Checker *c, const Decl *d) {
       check_assigned(c, s);
     check_overlap(c, s);
   }
+  if (diags_errors(c->d) == before && c->absorbing)
+    absorb_expand(c, s);
+  c->absorbing = NULL;
+  c->stencil = NULL;
+  c->in_init = false;
   for (int i = 0; i < d->nnames && s->is_init; i++) {
     Symbol *f = symbols_find(&c->syms, d->names[i].s);
     (d->names[i].level ? f->pasts[d->names[i].level - 1] : f)->set_by_init = true;
@@ -777,6 +787,14 @@ static void check_inject_decl(Checker *c, const Decl *d) {
     ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
 }
 
+/* absorb NAME = ... */
+static void check_absorb(Checker *c, const Decl *d) {
+  const Layer *layer = have_grid(c, d) ? check_layer(c, d) : NULL;
+  Symbol *s = declare(c, layer ? SYM_LAYER : SYM_BAD, d);
+  if (s)
+    s->layer = layer;
+}
+
 /* ---- the program */
 
 /* Any declaration. */
@@ -805,6 +823,7 @@ static void check_decl(Checker *c, const Decl *d) {
       check_update(c, d);
     break;
   case DECL_PROBE: check_probe_decl(c, d); break;
+  case DECL_ABSORB: check_absorb(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;
   }
 }

@@ -1,7 +1,6 @@
 /* frontend/check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
  * as macros are: what is left are accesses, constants, and scalars that launching computes. */
-#include "frontend/ast.h"
-#include "frontend/derivative.h"
+#include "frontend/absorb.h"
 
 #include <float.h>
 #include <math.h>
@@ -9,8 +8,7 @@
 
 /* ---- what the grid says of distances */
 
-/* `e`, a number that launching knows and that is `what`, as an f64. EXPR_BAD after reporting. */
-static Expr *length(Checker *c, const Expr *e, const char *what) {
+Expr *check_length(Checker *c, const Expr *e, const char *what) {
   Const k;
   Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, what);
   if (x->kind == EXPR_BAD)
@@ -30,7 +28,7 @@ static Expr *length(Checker *c, const Expr *e, const char *what) {
 
 /* The spacing of dimension `d` of the grid, `e`, into the module and c->spacing. False after reporting. */
 static bool spacing(Checker *c, const Expr *e, int d) {
-  Expr *x = length(c, e, arena_printf(c->arena, "the spacing of dimension %d", d));
+  Expr *x = check_length(c, e, arena_printf(c->arena, "the spacing of dimension %d", d));
   if (x->kind == EXPR_BAD)
     return false;
   c->spacing[d] = check_hidden_scalar(c, arena_printf(c->arena, "spacing.%d", d), x);
@@ -71,9 +69,11 @@ bool check_metric(Checker *c, const Decl *d, const Box *box) {
     ok = (d->values[k]->kind == EXPR_NAMED ? coordinates(c, d->values[k]->kids[0], k, box)
                                            : spacing(c, d->values[k], k)) &&
          ok;
-  Expr *step = d->right ? length(c, d->right, "the time step") : NULL;
-  if (step && step->kind != EXPR_BAD)
-    c->m->metric.step = 1 + check_hidden_scalar(c, "step.length", step)->index;
+  Expr *step = d->right ? check_length(c, d->right, "the time step") : NULL;
+  if (step && step->kind != EXPR_BAD) {
+    c->step = check_hidden_scalar(c, "step.length", step);
+    c->m->metric.step = 1 + c->step->index;
+  }
   return ok && (!step || step->kind != EXPR_BAD);
 }
 
@@ -153,8 +153,7 @@ static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
   return e;
 }
 
-/* The bound of the grid, as an i64. */
-static Expr *bound_of(Checker *c, const Expr *bound) {
+Expr *check_bound(Checker *c, const Expr *bound) {
   Expr *e = check_in(c, bound, NULL, ALLOW_SCALAR, "a bound");
   if (e->type == TY_LITERAL_INT || e->type == TY_I64)
     return e->type == TY_I64 ? e : check_adapt(c, NULL, e, TY_I64);
@@ -165,7 +164,7 @@ static Expr *bound_of(Checker *c, const Expr *bound) {
 
 /* How far the point, moved by `by`, is from the grid's lower end in dimension `d`. */
 static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
-  Expr *first = bound_of(c, c->grid->decl->region->ranges[d].lo);
+  Expr *first = check_bound(c, c->grid->decl->region->ranges[d].lo);
   Const k;
   return fold_const(c, first, &k) ? index_at(c, d, by - k.i, loc) : whole(c, OP_SUB, index_at(c, d, by, loc), first);
 }
@@ -251,6 +250,7 @@ typedef struct Diff {
   const Env *env;
   int dim;
   Difference way;
+  Symbol *field; /* of this field in place of kid 0, which may be read anywhere; NULL: of the kid */
 } Diff;
 
 /* The argument NAME EXPR, or (name NULL) the third one without a name; NULL if it is not given. */
@@ -335,6 +335,11 @@ static Expr *value_at(const Diff *f, const int64_t *shift, int by) {
   int64_t off[MAX_RANK];
   memcpy(off, shift, sizeof off);
   off[f->dim] += by;
+  if (f->field) {
+    Expr *x = check_leaf(c, EXPR_FIELD, f->field->type, f->e->loc, f->field);
+    memcpy(x->off, off, sizeof off);
+    return check_widen(c, x);
+  }
   int64_t order = c->order;
   int dim = c->dim;
   bool uneven = c->uneven[f->dim];
@@ -440,18 +445,33 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
   return sum;
 }
 
+/* The derivative on points that lie evenly, times the power of their distance; the type of its numbers into *base. */
+static Expr *even(const Diff *f, const int64_t *shift, Type *base) {
+  Checker *c = f->c;
+  Expr *sum = written_out(f, shift, base);
+  if (sum->kind == EXPR_BAD)
+    return sum;
+  int n = f->way.n;
+  Symbol **narrow = &c->narrow[f->dim][n];
+  return join(f, OP_MUL, sum, as_type(c, factor(c, f->dim, n, f->e->loc), *base, narrow, f->e->loc));
+}
+
+Expr *check_difference(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *field,
+                       const Difference *way, int dim) {
+  Diff f = {.c = c, .e = e, .env = env, .dim = dim, .way = *way, .field = field};
+  Type base = TY_NONE;
+  return even(&f, shift, &base);
+}
+
 Expr *check_diff(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Diff f = {.c = c, .e = e, .env = env};
-  Type base = TY_NONE;
+  Stretched s = {.loc = e->loc};
   if (!has_arguments(c, e, env) || !is_at_point(c, env, e->loc, "diff", "a derivative") ||
       !check_dimension(c, e->kids[1], env, "a derivative", &f.dim) || !has_spacing(c, env, e->loc, "diff", f.dim) ||
       !read_order(&f) || !read_place(&f))
     return check_bad(c, e->loc);
-  if (c->coordinates[f.dim])
-    return uneven(&f, shift);
-  Expr *sum = written_out(&f, shift, &base);
-  if (sum->kind == EXPR_BAD)
-    return sum;
-  int n = f.way.n;
-  return join(&f, OP_MUL, sum, as_type(c, factor(c, f.dim, n, e->loc), base, &c->narrow[f.dim][n], e->loc));
+  s.way = f.way;
+  s.dim = f.dim;
+  s.plain = c->coordinates[f.dim] ? uneven(&f, shift) : even(&f, shift, &s.base);
+  return s.plain->kind == EXPR_BAD ? s.plain : check_absorbed(c, &s, env, e, shift);
 }

@@ -1,5 +1,5 @@
 /* frontend/check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
-#include "frontend/ast.h"
+#include "frontend/absorb.h"
 
 #include <string.h>
 
@@ -175,6 +175,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
   memcpy(e->off, off, sizeof e->off);
   check_access(c, loc, sym, off, env);
+  check_absorbed_read(c, loc, sym, off);
   return e;
 }
 

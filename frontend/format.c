@@ -100,9 +100,10 @@ static bool is_operator(Tok k) {
   return (k >= TOK_PLUS && k <= TOK_BIT_XOR && k != TOK_NOT) || k == TOK_ASSIGN || k == TOK_DOTS;
 }
 
-/* Is it the word `spacing` of a grid, which stands behind an operand, as no name does? */
+/* Is it the word `spacing` of a grid, or the `but` of a layer, which stand behind an operand, as no name does? */
 static bool is_spacing(const Token *t) {
-  return is_word(t, "spacing") && t[1].kind == TOK_LBRACKET && (t->loc.line > 1 || t->loc.col > 1) &&
+  return (is_word(t, "spacing") || is_word(t, "but")) && t[1].kind == TOK_LBRACKET &&
+         (t->loc.line > 1 || t->loc.col > 1) &&
          (t[-1].kind == TOK_NAME || t[-1].kind == TOK_INT || t[-1].kind == TOK_RPAREN);
 }
 

@@ -5,7 +5,8 @@
  *   parse.c         tokens to declarations (ast.h), recovering from errors
  *   parse_expr.c    tokens to expressions
  *   parse_stmt.c    tokens to statements and functions
- *   parse_point.c   probes and injects: tokens to declarations    check_point.c  and these checked
+ *   parse_point.c   probes, injects, absorbing layers: tokens     check_point.c  the first two checked
+ *   check_absorb.c  absorbing layers                              absorb.c       the stencils that they make of one
  *   symbol.c        names and what they stand for
  *   check.c         declarations: every name resolved, constants computed
  *   check_expr.c    expressions: names resolved, op macros expanded

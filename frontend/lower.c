@@ -1,5 +1,5 @@
 /* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
-#include "frontend/ast.h"
+#include "frontend/absorb.h"
 
 #include <string.h>
 
@@ -215,8 +215,13 @@ void lower_program(Checker *c) {
   check_add_lists(c);
   check_add_weights(c);
   check_add_states(c);
+  check_add_profiles(c);
   for (int i = 0; i < m->nscalars; i++)
     m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
+  for (int i = 0; i < c->nprofiles; i++) {
+    ParamArray *a = &m->param_arrays[c->profiles[i].array->index];
+    a->value = lower_yield(c, c->profiles[i].value, a->loc);
+  }
   for (int i = 0; i < c->nchecked; i++) {
     Stencil s = lower_stencil(c, &c->checked[i]);
     if (c->checked[i].is_init)

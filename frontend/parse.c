@@ -1,5 +1,5 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
-#include "frontend/ast.h"
+#include "frontend/absorb.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -470,7 +470,7 @@ void parse_skip(Parse *p) {
 /* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`. */
 static bool piece(Parse *p, Decl *d, bool paper) {
   PieceDecl x = {.loc = p->t->loc};
-  bool ok = (x.region = region_expr(p)) != NULL;
+  bool ok = (x.region = region_expr(p)) != NULL && parse_absorbed(p, &x);
   if (ok && parse_accept(p, TOK_LBRACE)) {
     x.is_block = true;
     ok = parse_block(p, &x.n, &x.stmts) && parse_no_return(p, x.n, x.stmts);
@@ -554,7 +554,7 @@ static bool paper_declaration(Parse *p) {
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
     parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "reduce, probe, scalar, update or until)");
+                   "reduce, probe, scalar, update, absorb or until)");
   return false;
 }
 
@@ -578,6 +578,8 @@ static bool declaration(Parse *p) {
   bool named = parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME;
   if (named && (parse_is_word(p, "probe") || parse_is_word(p, "inject")))
     return parse_is_word(p, "probe") ? (p->t++, parse_probe(p)) : (p->t++, parse_inject(p));
+  if (named && parse_is_word(p, "absorb"))
+    return p->t++, parse_absorb(p);
   if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
@@ -610,7 +612,7 @@ static bool declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                 "reduce, probe, scalar, update or until)");
+                 "reduce, probe, scalar, update, absorb or until)");
   return false;
 }
 

@@ -1,5 +1,6 @@
-/* frontend/parse_point.c: declarations about single points: probe and inject. */
-#include "frontend/ast.h"
+/* frontend/parse_point.c: tokens to what is said of places: probes and injects at points, and layers at sides of the
+ * grid. */
+#include "frontend/absorb.h"
 
 /* Takes the word `word`, or reports that it, and what follows it, were expected. */
 static bool take_word(Parse *p, const char *word, const char *expected) {
@@ -70,4 +71,84 @@ bool parse_inject(Parse *p) {
   d->op = adds ? OP_ADD : OP_COUNT;
   d->kind = DECL_INJECT;
   return parse_end(p, false);
+}
+
+/* ---- absorbing layers */
+
+/* "DIMENSION lower" or "DIMENSION upper" into `a`. False after reporting. */
+static bool side(Parse *p, AbsorbDecl *a) {
+  SideExpr s = {.dim = parse_expr(p)};
+  if (!s.dim)
+    return false;
+  s.upper = parse_is_word(p, "upper");
+  if (!s.upper && !parse_is_word(p, "lower")) {
+    parse_error(p, "'lower' or 'upper' behind the dimension");
+    return false;
+  }
+  p->t++;
+  ARENA_PUSH(p->arena, a->sides, a->n, s);
+  return true;
+}
+
+/* "but [SIDES]", if it is there. */
+static bool but(Parse *p, AbsorbDecl *a) {
+  if (!parse_is_word(p, "but"))
+    return true;
+  p->t++;
+  if (!parse_expect(p, TOK_LBRACKET, "'[' and the sides without a layer"))
+    return false;
+  do {
+    if (!side(p, a))
+      return false;
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RBRACKET, "',' or ']'");
+}
+
+/* The numbers that a layer is made for. */
+static bool numbers(Parse *p, AbsorbDecl *a) {
+  if (!take_word(p, "speed", "'speed' and that of the fastest wave") || !(a->speed = parse_expr(p)) ||
+      !parse_expect(p, TOK_COMMA, "',' and 'frequency'") ||
+      !take_word(p, "frequency", "'frequency' and that of the source") || !(a->frequency = parse_expr(p)) ||
+      !parse_expect(p, TOK_COMMA, "',' and 'reflection'") ||
+      !take_word(p, "reflection", "'reflection' and which part of a wave may come back") ||
+      !(a->reflection = parse_expr(p)))
+    return false;
+  if (!parse_accept(p, TOK_COMMA))
+    return true;
+  return take_word(p, "kappa", "'kappa' and its largest value") && (a->kappa = parse_expr(p)) != NULL;
+}
+
+bool parse_absorb(Parse *p) {
+  Name name;
+  if (!parse_new_name(p, "the layer's name", &name))
+    return false;
+  Decl *d = parse_declare(p, name);
+  AbsorbDecl *a = ARENA_NEW(p->arena, AbsorbDecl);
+  if (!parse_expect(p, TOK_ASSIGN, "'=' and how many points wide the layer is") || !(a->points = parse_expr(p)) ||
+      !take_word(p, "of", "'of' and the name of the grid"))
+    return false;
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, "the name of the grid");
+    return false;
+  }
+  a->of = (Name){p->t->text, p->t->loc, 0};
+  p->t++;
+  if (!but(p, a) || !numbers(p, a))
+    return false;
+  d->absorb = a;
+  d->kind = DECL_ABSORB;
+  return parse_end(p, false);
+}
+
+bool parse_absorbed(Parse *p, PieceDecl *piece) {
+  if (!parse_is_word(p, "absorb"))
+    return true;
+  p->t++;
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, "the name of an absorbing layer");
+    return false;
+  }
+  piece->absorb = (Name){p->t->text, p->t->loc, 0};
+  p->t++;
+  return true;
 }

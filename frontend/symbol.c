@@ -77,6 +77,7 @@ const char *symbol_words(const Symbol *s) {
   case SYM_ARRAY: return "a launch-time array";
   case SYM_REDUCTION: return "a reduction";
   case SYM_PROBE: return "a probe";
+  case SYM_LAYER: return "an absorbing layer";
   case SYM_STATE: return "a scalar";
   case SYM_BAD: break;
   }

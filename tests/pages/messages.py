@@ -18,6 +18,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Types and values", "language.md#types", ["frontend/check_type.c", "frontend/check_expr.c", "frontend/check_composite.c", "frontend/fold.c"]),
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check_diff.c"]),
+    ("Absorbing layers", "language.md#absorbing-layers-absorb", ["frontend/check_absorb.c", "frontend/absorb.c"]),
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check_time.c"]),
     ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check_scalar.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
