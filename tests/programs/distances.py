@@ -29,7 +29,7 @@ class Distances:
             return
         yield Node("param d1 : f32 = 0.5, d2 : f64 = 1.25, d3 = 3;", declares=["d1", "d2", "d3"])
         for d in range(self.rank):
-            if self.distances.random() < 0.3:
+            if self.distances.random() < 0.3 and not self.absorbing:
                 self.rising[d] = self.new_name("z")
                 yield Node(f"param {self.rising[d]}[{EXTENT[d]}] : {self.distances.choice(['f32', 'f64', 'f64', 'real'])};", declares=[self.rising[d]])
 
@@ -39,7 +39,7 @@ class Distances:
         if not self.spaced:
             return ""
         spacing = [own.choice(["d1", "d2", "d3", "0.1", "2", "d1 * 3", "d2 / 7", "sqrt(d2)"]) if d not in self.rising else f"at {self.rising[d]}" for d in range(self.rank)]
-        return f" spacing [{', '.join(spacing)}]" + own.choice(["", "", " step 0.25", " step d2"])
+        return f" spacing [{', '.join(spacing)}]" + own.choice([" step 0.25", " step d2"] if self.absorbing else ["", "", " step 0.25", " step d2"])
 
     def derivatives(self):
         """Macros of a derivative each, which targets are made with (Faces.assigned), mostly such as read no more points than other accesses do."""

@@ -5,6 +5,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 import math
 import random
 
+from absorbing import Absorbing
 from distances import Distances
 from faces import Faces
 from inits import Inits
@@ -16,7 +17,7 @@ from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Numbers):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -37,6 +38,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
         if self.layered:
             self.plain, self.points = False, points or self.edges.random() < 0.4
+        self.start_absorbing(seed)
 
     # ---------------------------------------------------------------- regions
 
@@ -704,8 +706,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
 
     def stencil_lines(self):
         r = self.r
-        if self.layered:
-            yield from self.layered_stencils()
+        if self.layered or self.absorbing:
+            yield from self.layered_stencils() if self.layered else self.absorbed_stencils()
             return
         temps, plain = ([f for f in self.fields.values() if f.kind == kind] for kind in ("temp", ""))
         for t in temps:
@@ -752,13 +754,13 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
     def program(self):
         """The tree of the whole program."""
         default = self.r.choice([" = 20"] * 9 + [" = 0", " = -3", " : i64"])
-        default = " = 400" if self.layered else default
+        default = " = 400" if self.layered or self.absorbing else default
         lines = [Node("param " + ", ".join(f"{EXTENT[d]}{default}" for d in range(self.rank)) + ";")]
         self.hard = self.r.choice([0, 0, 0, 0.3])
         if self.hard or self.r.random() < 0.2:
             lines.append(Node("param h1 : f64 = 1.000488281250001, h2 : f64 = 1.003906250000001;", declares=["h1", "h2"]))
             self.params += [("h1", "f64"), ("h2", "f64")]
-        if self.r.random() < 0.1 and not self.layered:
+        if self.r.random() < 0.1 and not self.layered and not self.absorbing:
             self.bounds = {1: ["k1", "k1", "k2 / 2", "min(k1, k2)", "3 % k2"], 2: ["k2", "k2", "max(k1, k2)", "5 / k2"]}
             k1, k2 = self.r.choice([("k1 = 1", "k2 = 2"), ("k1 = 1", "k2 = 2"), ("k1 = 100", "k2 = -7"), ("k1 : i64", "k2 = 0"), ("k1 = -1", "k2 : i64")])
             lines.append(Node(f"param {k1}, {k2};", declares=["k1", "k2"]))
@@ -773,12 +775,12 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Numbers):
             steps = self.r.choice(["nt", "max(nt, 1)"])
         lines.append(Node(f"grid G = $, {steps}{self.metric()};", self.region([("all", 0, 0)] * self.rank, False)))
         self.regions.append(("G", [("all", 0, 0)] * self.rank))
-        lines += list(self.region_lines())
+        lines += list(self.absorb_lines()) + list(self.region_lines())
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += list(self.face_lines()) + list(self.derivatives())
-        lines += self.layered_fields() if self.layered else self.field_lines()
+        lines += self.layered_fields() if self.layered else self.absorbed_fields() if self.absorbing else self.field_lines()
         lines += list(self.init_lines())
         self.hide_layers()
         lines += list(self.kept_lines())
