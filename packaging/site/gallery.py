@@ -45,6 +45,8 @@ PICTURES = {
     "sum1d": ("numerical methods", "A", "rows 10"),
     "tv2d": ("image processing", "A", "-DN=160 -DM=240 --steps=32 --in A=DRAWN --colors=gray"),
     "vector_diffusion": ("chemical engineering", "gas.0", "-DN=128 -DM=256 --steps=2000"),
+    "absorbed_shot": ("seismology", "p", "--steps=1250 --colors=bluered"),
+    "half_space": ("seismology", "vz", "--steps=700 --colors=bluered"),
     "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),

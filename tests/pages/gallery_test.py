@@ -22,6 +22,9 @@ def near(value, wanted, off):
 
 # Of each program: options of stc run, and what is asked of the first and the last row of its log.
 CHECKS = {
+    # beside what they are in between: 10 and 0.36; tests/absorb/reflection.test says what comes back
+    "absorbed_shot": ("-DN=60 -DM=80 -Dsx=40 -Ddeep=15 --steps=1000", lambda a, b: near(b["loudest"], 0, 0.1)),
+    "half_space": ("-DN=60 -DM=80 -Dsx=40 -Ddeep=15 -Dfrequency=40 --steps=600", lambda a, b: near(b["fastest"], 0, 1e-3)),
     "blast": ("-DN=100 -DM=160 --steps=60", lambda a, b: (stays("mass", a, b, 1e-5), stays("energy", a, b, 1e-5))),
     "epidemic": ("-DN=40 -DM=60 --steps=400", lambda a, b: (stays("people", a, b, 1e-5), near(b["ill"] / b["people"], 0, 0.5))),
     "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),
@@ -37,7 +40,7 @@ CHECKS = {
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
     "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
 }
-SLOW_ON_REFERENCE = {"option_price", "ice_sheet", "sandpile"}    # the reference takes a few steps of these only
+SLOW_ON_REFERENCE = {"absorbed_shot", "half_space", "option_price", "ice_sheet", "sandpile"}    # the reference takes a few steps of these only
 FIELDS = {"life": "alive", "predators": "lynx"}
 
 
