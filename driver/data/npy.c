@@ -267,10 +267,8 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
     context_error(c, "%s: its type is %s, but %s needs %s; in NumPy: a.astype(%s)", path, h->descr, what, want, want);
     return STC_INPUT;
   }
-  bool same = h->rank == rank;
-  for (int d = 0; d < rank && same; d++)
-    same = h->shape[d] == shape[d];
-  if (!same) {
+  int place[MAX_DIMS];
+  if (!shape_places(h->rank, h->shape, rank, shape, place)) {
     char have[512], need[512];
     shape_text(have, sizeof have, h->shape, h->rank);
     shape_text(need, sizeof need, shape, rank);

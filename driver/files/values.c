@@ -80,3 +80,15 @@ void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v) {
   case STC_COMPOSITE: break;
   }
 }
+
+/* ---- shapes */
+
+bool shape_places(int rank, const int64_t *shape, int n, const int64_t *of, int *place) {
+  if (!n)
+    return !rank;
+  place[n - 1] = rank - 1;
+  if (rank && shape[rank - 1] == of[n - 1] && shape_places(rank - 1, shape, n - 1, of, place))
+    return true;
+  place[n - 1] = -1;
+  return of[n - 1] == 1 && shape_places(rank, shape, n - 1, of, place);
+}

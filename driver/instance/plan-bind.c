@@ -2,6 +2,7 @@
  * Kernels exchange
  * buffers from step to step; behind each run a field whose place is fixed is brought back there. */
 #include "driver/device/device.h"
+#include "driver/files/files.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -144,15 +145,33 @@ static StcStatus check_strides(StcPlan *p, const StcFieldInfo *f, const StcArray
   return STC_OK;
 }
 
-/* Checks that component `f` of the plan, in field `field` of the module, can live in array `a`. */
-static StcStatus check_array(StcPlan *p, int field, const StcFieldInfo *f, const StcArray *a) {
+/* The array `a` with the lengths of 1 of field `f` that it leaves out, in `out`, whose strides are at `strides`. False
+ * if it has another shape. */
+static bool whole_array(const StcFieldInfo *f, const StcArray *a, int64_t strides[MAX_RANK], StcArray *out) {
+  int place[MAX_RANK] = {0};
+  *out = *a;
+  if (!shape_places(a->rank, a->shape, f->rank, f->shape, place))
+    return false;
+  for (int d = 0; d < f->rank && a->strides; d++)
+    strides[d] = place[d] < 0 ? 0 : a->strides[place[d]];
+  out->rank = f->rank;
+  out->shape = f->shape;
+  out->strides = a->strides ? strides : NULL;
+  return true;
+}
+
+/* Checks that component `f` of the plan, in field `field` of the module, can live in array `given`. */
+static StcStatus check_array(StcPlan *p, int field, const StcFieldInfo *f, const StcArray *given) {
   StcContext *c = p->w.context;
+  int64_t strides[MAX_RANK];
+  StcArray whole, *a = &whole;
   int64_t align = field_alignment(p, field);
+  bool fits = whole_array(f, given, strides, a);
   if (a->type != f->type)
     return context_error(c, "field %s is of type %s, but the array is of %s", f->name, f->type_name,
                          a->type == STC_COMPOSITE ? "another" : type_name((Type)a->type)),
            STC_USAGE;
-  if (a->rank != f->rank || memcmp(a->shape, f->shape, sizeof *a->shape * (size_t)f->rank) != 0)
+  if (!fits)
     return context_error(c, "field %s has the shape %s, but the array has %s", f->name,
                          extents_text(p->w.arena, f->shape, f->rank), extents_text(p->w.arena, a->shape, a->rank)),
            STC_USAGE;

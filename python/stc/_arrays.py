@@ -108,6 +108,15 @@ def check_dense(m: Memory, name: str) -> None:
         dense *= m.shape[d]
 
 
+def is_shape(shape: Tuple[int, ...], of: Tuple[int, ...]) -> bool:
+    """Is `shape` that shape, from which lengths of 1 may be left out?"""
+    if not of:
+        return not shape
+    if shape and shape[-1] == of[-1] and is_shape(shape[:-1], of[:-1]):
+        return True
+    return of[-1] == 1 and is_shape(shape, of[:-1])
+
+
 def memory_of(a: Any, name: str, stream: Optional[int] = None) -> Memory:
     """Where the array for field `name` is. On a GPU work in `stream` begins when the array is filled."""
     if isinstance(a, np.ndarray):

@@ -217,7 +217,7 @@ class _Run:
         m = arrays.memory_of(value, name, self.driver.stream)
         self.kept.append(m.keep)
         dense = tuple(math.prod(m.shape[d + 1:]) for d in range(len(m.shape)))
-        if m.type != b["type"] or m.shape != self._shape(name):
+        if m.type != b["type"] or not arrays.is_shape(m.shape, self._shape(name)):
             raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {m.type} and {m.shape}")
         if m.strides is not None and any(n > 1 and s != d for n, s, d in zip(m.shape, m.strides, dense)):
             raise _wrong(f"{name}: the array is not dense in C order; give a contiguous copy")
@@ -229,7 +229,7 @@ class _Run:
         """Copies values in, and notes where those of a NumPy array go back."""
         dtype = arrays.NUMPY[b["type"]]
         source = arrays.to_numpy(value)
-        if source.shape != self._shape(name) or not np.can_cast(source.dtype, dtype, "same_kind"):
+        if not arrays.is_shape(source.shape, self._shape(name)) or not np.can_cast(source.dtype, dtype, "same_kind"):
             raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
         if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
             _check_writable(name, source)

@@ -154,11 +154,19 @@ def extents(field: Mapping[str, Any], env: Mapping[str, Any]) -> tuple:
     return tuple(max(bound(e, env), 0) for e in field["extents"])
 
 
+def _is_one(extent: Mapping[str, Any]) -> bool:
+    """Is the extent 1 whatever the params are, so that arrays may leave it out?"""
+    return not extent["terms"] and extent["constant"] == 1
+
+
 def params_of_shapes(manifest: Mapping[str, Any], shapes: Mapping[str, tuple]) -> Dict[str, int]:
     """The params that the shapes of fields name: those that alone make out an extent, such as N of N + 2."""
     found: Dict[str, int] = {}
     for f in manifest["fields"]:
-        for b, n in zip(f["extents"], shapes.get(f["name"], ())):
+        shape = shapes.get(f["name"], ())
+        lacks = [d for d in range(len(f["extents"])) if len(shape) < len(f["extents"]) and _is_one(f["extents"][d])]
+        extents = [b for d, b in enumerate(f["extents"]) if d not in lacks[:len(f["extents"]) - len(shape)]]
+        for b, n in zip(extents, shape):
             if len(b["terms"]) == 1 and (n - b["constant"]) % b["terms"][0]["coefficient"] == 0:
                 found.setdefault(b["terms"][0]["param"], (n - b["constant"]) // b["terms"][0]["coefficient"])
     return found

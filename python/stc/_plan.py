@@ -550,12 +550,12 @@ class Plan(Owner):
             a = a.view(np.uint16)
         if a.ndim == 0 and dtype.names is None:
             a = np.full(shape, a)
-        if a.shape != shape:
+        if not arrays.is_shape(a.shape, shape):
             raise ValueError(f"{name} has the shape {shape}, but the array has {a.shape}")
         if not np.can_cast(a.dtype, dtype, "same_kind"):
             raise TypeError(f"{name} is of type {text_of(info.type_name)}, and {a.dtype} is not converted to it silently; convert it first: "
                             f"a.astype({dtype.str!r})")
-        return np.ascontiguousarray(a, dtype)
+        return np.ascontiguousarray(a, dtype).reshape(shape)
 
     def bind(self, name: str, array: Any, *, fresh: bool = False) -> None:
         """Has the field live in `array` from now on, without a copy: kernels work on it where it is, and it holds the field's values whenever no
