@@ -23,6 +23,7 @@
  *   check_type.c                    expressions: types, literals adapted
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
+ *   check_lacking.c                 fields that do not have all dimensions (lacking.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds
  *   lower.c                         Checked to a stencil IR module
@@ -178,7 +179,7 @@ typedef struct TypeExpr {
   Expr **lengths;
 } TypeExpr;
 
-/* lo .. hi of one dimension; hi NULL: the one point lo. */
+/* lo .. hi of one dimension; hi NULL: the one point lo; both: a star, there is no such dimension. */
 typedef struct RangeExpr {
   Expr *lo, *hi;
 } RangeExpr;
@@ -603,7 +604,8 @@ typedef struct Checker {
   bool in_update;             /* or in a part of one that is reduced, */
   const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
   int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
-  const Box *region; /* region of the piece in hand */
+  const Box *region;    /* region of the piece in hand; */
+  bool lacks[MAX_RANK]; /* by dimension: it does not have that (lacking.h) */
   const CheckedStencil *stencil;
   Symbol *locals;         /* lets, vars and parameters that can be seen, linked by next, newest first */
   CheckedPiece *piece;    /* whose block is in hand; NULL in a function */
@@ -834,6 +836,9 @@ bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name,
 
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
+/* The same, in which stars may stand, for dimensions at which the box is 0; lacks[d] (NULL: they may not) becomes true
+ * there. */
+bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks);
 /* `inner` lies inside the region `outer`, by its constants or by launch checks, or has no points; `inner_text` and
  * `outer_text` name them in messages. */
 bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,

@@ -1,5 +1,6 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
 #include "frontend/absorb.h"
+#include "frontend/lacking.h"
 
 #include <math.h>
 #include <string.h>
@@ -275,9 +276,10 @@ bool check_box(Checker *c, const Decl *d, Box *out) {
   if (d->region)
     return check_region(c, d->region, out) &&
            check_inside(c, d->region->loc, out, "the region", &c->m->grid, "the grid");
-  if (named)
-    *out = *named;
-  return named;
+  if (!named || (d->on.s && !check_has_all(c, d->on.loc, symbols_find(&c->syms, d->on.s))))
+    return false;
+  *out = *named;
+  return true;
 }
 
 /* The constant `value` beyond an edge of field `d` as one of the scalar type `t` of the field, or of its component
@@ -422,13 +424,19 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
                 d->nsides / 2, d->nsides == 2 ? "" : "s", rank);
     return false;
   }
-  for (int i = 0; i < 2 * rank && d->nsides; i++) {
+  for (int i = 0, one = -1; i < 2 * rank && d->nsides; i++) {
     const SideDecl *from = &d->sides[d->nsides == 1 ? 0 : i];
     const char *name = arena_printf(c->arena, "%s.about.%d.%s", d->name, i / 2, ends[i % 2]);
-    bool same =
-        i && (d->nsides == 1 || (i % 2 && from->loc.line == from[-1].loc.line && from->loc.col == from[-1].loc.col));
+    if (!check_lacking_side(c, from, f, i, d->nsides == 1))
+      return false;
+    if (field_lacks(f, i / 2)) {
+      sides[i] = (Side){.rule = OUTSIDE_ALL};
+      continue;
+    }
+    bool same = one >= 0 &&
+                (d->nsides == 1 || (i % 2 && from->loc.line == from[-1].loc.line && from->loc.col == from[-1].loc.col));
     if (same)
-      sides[i] = sides[i - 1];
+      sides[i] = sides[one];
     else if (!check_side(c, d, from, f->type, name, &sides[i]))
       return false;
     if (i % 2 && (sides[i].rule == OUTSIDE_PERIODIC) != (sides[i - 1].rule == OUTSIDE_PERIODIC)) {
@@ -438,6 +446,7 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
                   i / 2, d->name);
       return false;
     }
+    one = i;
   }
   if (d->nsides)
     outside_set_sides(f, rank, sides);
@@ -447,8 +456,8 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .input = d->input, .temp = d->temp, .loc = d->loc};
-  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && check_box(c, d, &f.box) &&
-            check_outside(c, d, &f);
+  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && check_field_region(c, d, &f) &&
+            check_outside(c, d, &f) && check_lacking_kind(c, d, &f);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;
@@ -513,6 +522,11 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
     return NULL;
   if (s->kind != SYM_FIELD)
     check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_words(s));
+  else if (field_lacks_any(&c->m->fields[s->index]) && !is_init)
+    check_error(c, NULL, name.loc,
+                "'%s' does not have all dimensions of the grid, and no stencil may write it; write a field that has "
+                "them, or set it by an init",
+                name.s);
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
@@ -633,13 +647,15 @@ void check_piece_on(Checker *c, const PieceDecl *d, const Box *box, CheckedStenc
   else
     piece_body(c, d, s, &p);
   c->region = NULL;
+  memset(c->lacks, 0, sizeof c->lacks);
   ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
 }
 
 /* One piece of c->stencil, added to `s`. */
 static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
   Box box;
-  if (!check_region(c, d->region, &box)) {
+  if (!check_piece_region(c, d->region, s, &box)) {
+    memset(c->lacks, 0, sizeof c->lacks);
     c->incomplete = true;
     return;
   }

@@ -1,6 +1,7 @@
 /* frontend/check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
  * as macros are: what is left are accesses, constants, and scalars that launching computes. */
 #include "frontend/absorb.h"
+#include "frontend/lacking.h"
 
 #include <float.h>
 #include <math.h>
@@ -232,7 +233,8 @@ Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   if (e->n != 1)
     return check_error(c, env, e->loc, "'coord' takes 1 argument, the dimension, not %d", e->n);
   if (!is_at_point(c, env, e->loc, "coord", "the place of the point") ||
-      !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d))
+      !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d) ||
+      !check_has_coordinate(c, env, e->loc, d, "coord"))
     return check_bad(c, e->loc);
   if (c->coordinates[d])
     return uneven_coord(c, env, e->loc, d, shift[d]);

@@ -1,5 +1,6 @@
 /* frontend/check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
 #include "frontend/absorb.h"
+#include "frontend/lacking.h"
 
 #include <string.h>
 
@@ -172,9 +173,12 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
       return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
   if (c->ago && !c->m->fields[sym->index].input && !(sym = check_past(c, env, loc, sym, c->ago)))
     return check_bad(c, loc);
+  if (!check_reads_lacking(c, env, loc, sym))
+    return check_bad(c, loc);
   Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
-  memcpy(e->off, off, sizeof e->off);
-  check_access(c, loc, sym, off, env);
+  for (int d = 0; d < c->m->grid.rank; d++)
+    e->off[d] = field_lacks(&c->m->fields[sym->index], d) ? 0 : off[d];
+  check_access(c, loc, sym, e->off, env);
   check_absorbed_read(c, loc, sym, off);
   return e;
 }
@@ -470,7 +474,7 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
     return check_bad(c, e->loc);
   if (c->allowed != ALLOW_BODY)
     return check_not_allowed(c, env, e->loc, "idx");
-  if (!check_dimension(c, e->kids[0], env, "idx", &d))
+  if (!check_dimension(c, e->kids[0], env, "idx", &d) || !check_has_coordinate(c, env, e->loc, d, "idx"))
     return check_bad(c, e->loc);
   return check_coordinate(c, e->loc, d, shift);
 }

@@ -1,5 +1,5 @@
 /* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
-#include "frontend/ast.h"
+#include "frontend/lacking.h"
 
 #include <string.h>
 
@@ -10,6 +10,13 @@
 static const char *box_text(Checker *c, const Box *b) {
   Str s = {.arena = c->arena};
   box_print(&s, c->m, b);
+  return s.s;
+}
+
+/* The region of field `f` likewise, with stars for dimensions that it does not have. */
+static const char *field_text(Checker *c, const Symbol *f) {
+  Str s = {.arena = c->arena};
+  field_box_print(&s, c->m, &c->m->fields[f->index], &f->box);
   return s.s;
 }
 
@@ -166,17 +173,39 @@ static bool bound(Checker *c, const Expr *e, Affine *out) { return check_affine(
 
 /* If the region is one bare name that stands for a region: that name's symbol. */
 static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
-  if (r->n != 1 || r->ranges[0].hi || r->ranges[0].lo->kind != EXPR_NAME)
+  if (r->n != 1 || r->ranges[0].hi || !r->ranges[0].lo || r->ranges[0].lo->kind != EXPR_NAME)
     return NULL;
   const Symbol *s = symbols_find(&c->syms, r->ranges[0].lo->name);
   return is_region(s) ? s : NULL;
 }
 
-bool check_region(Checker *c, const RegionExpr *r, Box *out) {
+bool check_region(Checker *c, const RegionExpr *r, Box *out) { return check_region_of(c, r, out, NULL); }
+
+/* The dimension whose range is `x`, number d of `out`. False after reporting. */
+static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *lacks) {
+  const RangeExpr *x = &r->ranges[d];
+  if (!x->lo && !lacks) {
+    check_error(c, NULL, r->loc,
+                "'*' stands for a dimension that a field does not have, in the field's region and in those of its "
+                "inits; write a range lo .. hi here");
+    return false;
+  }
+  if (!x->lo) {
+    lacks[d] = true;
+    return true;
+  }
+  bool ok = bound(c, x->lo, &out->lo[d]);
+  out->hi[d] = out->lo[d];
+  return (!x->hi || bound(c, x->hi, &out->hi[d])) && ok;
+}
+
+bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
   const Symbol *s = bare_region(c, r);
   if (s) {
     *out = *check_region_name(c, r->loc, s->name);
-    return true;
+    for (int d = 0; lacks && s->kind == SYM_FIELD && d < out->rank; d++)
+      lacks[d] = field_lacks(&c->m->fields[s->index], d);
+    return lacks || check_has_all(c, r->loc, s);
   }
   int rank = c->m->grid.rank ? c->m->grid.rank : r->n;
   if (r->n != rank) {
@@ -190,14 +219,8 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) {
   }
   *out = (Box){.rank = rank};
   bool ok = true;
-  for (int d = 0; d < rank; d++) {
-    const RangeExpr *x = &r->ranges[d];
-    ok = bound(c, x->lo, &out->lo[d]) && ok;
-    if (x->hi)
-      ok = bound(c, x->hi, &out->hi[d]) && ok;
-    else
-      out->hi[d] = out->lo[d];
-  }
+  for (int d = 0; d < rank; d++)
+    ok = one_range(c, r, d, out, lacks) && ok;
   if (ok && has_points(out) < 0)
     diag_warning(c->d, r->loc, "the region %s is empty", box_text(c, out));
   return ok;
@@ -211,7 +234,7 @@ static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long lo
         c, env, loc,
         "order %lld reads %llu point%s beyond %s of '%s' in dimension %d: give the field an outside rule, or the "
         "stencil a smaller region",
-        (long long)c->order, by, by == 1 ? "" : "s", box_text(c, &f->box), f->name, d);
+        (long long)c->order, by, by == 1 ? "" : "s", field_text(c, f), f->name, d);
   else
     check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside %s or a constant",
                 message, by, f->name, outside_words(c->arena, ", "));
@@ -232,6 +255,8 @@ static void over_seam(Checker *c, Loc loc, const Symbol *f, unsigned long long b
 static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off, int side, bool seam, const Env *env) {
   int d = side / 2;
   Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
+  if (field_lacks(&c->m->fields[f->index], d))
+    return;
   if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
     return;
   const char *access = access_text(c, f->name, off), *from = box_text(c, c->region),
@@ -239,7 +264,7 @@ static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off,
   const char *message =
       arena_printf(c->arena,
                    "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
-                   access, from, box_text(c, &f->box), f->name, end, d);
+                   access, from, field_text(c, f), f->name, end, d);
   if (seam)
     message = arena_printf(
         c->arena, "the derivative's access %s from region %s goes over the seam of '%s' at the %s end of dimension %d",
@@ -282,7 +307,7 @@ static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off
     if (within || whole || (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0))
       continue;
     const char *message = arena_printf(c->arena, "the access %s reads field '%s', whose region %s has no points",
-                                       access_text(c, f->name, off), f->name, box_text(c, &f->box));
+                                       access_text(c, f->name, off), f->name, field_text(c, f));
     if (r.n)
       add_check(c, loc, r, c->region, NULL, message);
     else
@@ -657,6 +682,14 @@ static bool is_target(const CheckedStencil *s, int field) {
   return false;
 }
 
+/* Is one constant beyond all edges of the field, so that reads there need no point of it? */
+static bool is_constant_outside(const Field *f) {
+  bool constant = !f->sides;
+  for (int d = 0; d < f->box.rank; d++)
+    constant = constant && (f->outside[d] == OUTSIDE_CONST || field_lacks(f, d));
+  return constant;
+}
+
 void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
   const Field *field = &c->m->fields[f->index];
   if (!c->region)
@@ -667,7 +700,7 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
   }
   if (!outside_any(field))
     stay_inside(c, loc, f, off, env);
-  else if (!outside_uniform(field, c->region->rank) || field->outside[0] != OUTSIDE_CONST)
+  else if (!is_constant_outside(field))
     need_points(c, loc, f, off, env);
   if (field->sides)
     reflect_once(c, loc, f, off, env);

@@ -138,7 +138,7 @@ static void declarations(Dump *d) {
     const Field *f = &m->fields[i];
     named(d, "field", f->name, f->type);
     str_add(&d->s, " on ");
-    box_print(&d->s, m, &f->box);
+    field_box_print(&d->s, m, f, &f->box);
     if (outside_any(f) && outside_uniform(f, m->grid.rank) && f->outside[0] == OUTSIDE_CONST) {
       str_add(&d->s, " outside ");
       const_print(&d->s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);

@@ -143,7 +143,10 @@ static const char *describe(const Maker *k, const Symbol *x) {
     str_addf(&s, "%s`%s`", x->kind == SYM_FN ? " that gives " : " of type ", type_text(m, x->type));
   if (has_box && x->box.rank) {
     str_addf(&s, "%s `", x->kind == SYM_FIELD ? " on" : ",");
-    box_print(&s, m, &x->box);
+    if (x->kind == SYM_FIELD)
+      field_box_print(&s, m, &m->fields[x->index], &x->box);
+    else
+      box_print(&s, m, &x->box);
     str_add(&s, "`");
   }
   if (x->kind == SYM_FIELD)

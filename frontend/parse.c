@@ -188,8 +188,18 @@ static bool structure(Parse *p) {
   return true;
 }
 
-/* One dimension's bounds. */
+/* Takes a star that stands alone between commas and brackets. */
+static bool accept_star(Parse *p) {
+  bool is = parse_is(p, TOK_STAR) && (p->t[1].kind == TOK_COMMA || p->t[1].kind == TOK_RBRACKET);
+  p->t += is;
+  return is;
+}
+
+/* One dimension's bounds, or a star. */
 static bool range(Parse *p, RangeExpr *out) {
+  *out = (RangeExpr){NULL, NULL};
+  if (accept_star(p))
+    return true;
   *out = (RangeExpr){parse_expr(p), NULL};
   if (!out->lo)
     return false;
@@ -331,7 +341,10 @@ static bool outside(Parse *p, Decl *d) {
     return true;
   }
   do {
-    if (!side(p, &s, "'['"))
+    const Token *first = p->t;
+    if (accept_star(p))
+      s = (SideDecl){.rule = OUTSIDE_ALL, .loc = first->loc};
+    else if (!side(p, &s, "'['"))
       return false;
     ARENA_PUSH(p->arena, d->sides, d->nsides, s);
     if (parse_accept(p, TOK_DOTS) && !side(p, &s, "'..'"))

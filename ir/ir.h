@@ -35,6 +35,9 @@ void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int i
 void affine_print(Str *s, const Module *m, Affine x);          /* "N - 2" */
 void box_print(Str *s, const Module *m, const Box *b);         /* "[1 .. N - 2, 0 .. 7]" */
 void covered_print(Str *s, const Module *m, const Covered *c); /* its text form */
+/* The box `box` of field `f`, its own or that in the whole grid, with a star for each dimension that f does not have.
+ */
+void field_box_print(Str *s, const Module *m, const Field *f, const Box *box);
 /* The rules of a field that has some, as they stand behind `outside`. */
 void outside_print(Str *s, const Module *m, const Field *f);
 /* A constant so that it reads back bit for bit: floats shortest, inf and nan by name, nan with payload as hex. */

@@ -111,11 +111,13 @@ enum { ROW_REST = 16 };
  * beyond. sides (NULL: that is all): it gives what these say, 2 * d and 2 * d + 1 for the lower and the upper edge of
  * dimension d: of dimensions where it is beyond constants the first one's; else the value of the point to which the
  * rules lead, each edge's in turn until the point is in the region, as odd edges change it, of the last dimension
- * first. `outside` then says where they lead (outside_between). apart: accesses give no more than that, and stencils
- * make the rest of it (pass sides). A field with history K has K further fields of the same type, box and rule, its
- * past 1 .. K: past k holds what the field was at the start of the k-th step before the running one (between steps: k
- * steps ago). They are called "A@1" and so on. Only inits have them as targets: after each step the levels rotate by
- * themselves, until pass history makes that explicit: then stencils have pasts as targets. A temp field may be past K
+ * first. `outside` then says where they lead (outside_between). A dimension that the field does not have (ALL,
+ * field_lacks) has one point of its box, and every access leads to that; stencils do not write such a field. apart:
+ * accesses give no more than that, and stencils make the rest of it (pass sides). A field with history K has K further
+ * fields of the same type, box and rule, its past 1 .. K: past k holds what the field was at the start of the k-th step
+ * before the running one (between steps: k steps ago). They are called "A@1" and so on. Only inits have them as
+ * targets: after each step the levels rotate by themselves, until pass history makes that explicit: then stencils have
+ * pasts as targets. A temp field may be past K
  * + 1. */
 typedef struct Field {
   const char *name;
@@ -515,10 +517,16 @@ void outside_set(Field *f, OutsideRule rule);
 void outside_set_sides(Field *f, int rank, const Side *sides);
 /* Where accesses that leave a region of whose two sides these are the rules lead. */
 OutsideRule outside_between(const Side *low, const Side *high);
+/* Takes dimension `d` from field `f`, behind its rules; has it none, so that its box is [0 .. 0] there and its value
+ * the same at all coordinates, whatever offset an access has? Lacks it any? Do two fields lack the same ones? */
+void field_leave_out(Field *f, int d);
+bool field_lacks(const Field *f, int d);
+bool field_lacks_any(const Field *f);
+bool field_lacks_same(const Field *f, const Field *g);
 /* Are these one rule, of values of type `t`? Are they two that give the same for fields of one type? */
 bool side_same(const Side *x, const Side *y, Type t);
 bool outside_same(const Field *f, const Field *g);
-/* Has the field a rule? One rule and one constant for all of its `rank` dimensions? */
+/* Has the field a rule, in the dimensions that it has? One rule and one constant for all of its `rank` dimensions? */
 bool outside_any(const Field *f);
 bool outside_uniform(const Field *f, int rank);
 /* Is `rule` that of one of its dimensions? */

@@ -46,7 +46,7 @@ void outside_reach(OutsideRule r, int64_t off, int64_t *lo, int64_t *hi) {
 
 const char *outside_word(int i) {
   for (int r = 0; r < OUTSIDE_RULES; r++)
-    if (table[r].map != OP_COUNT && !strchr(table[r].name, ' ') && i-- == 0)
+    if (table[r].map != OP_COUNT && r != OUTSIDE_ALL && !strchr(table[r].name, ' ') && i-- == 0)
       return table[r].name;
   return NULL;
 }
@@ -70,6 +70,22 @@ const char *outside_words(Arena *a, const char *last) {
 void outside_set(Field *f, OutsideRule rule) {
   for (int d = 0; d < MAX_RANK; d++)
     f->outside[d] = rule;
+}
+
+void field_leave_out(Field *f, int d) {
+  f->box.lo[d] = f->box.hi[d] = affine_const(0);
+  f->outside[d] = OUTSIDE_ALL;
+}
+
+bool field_lacks(const Field *f, int d) { return f->outside[d] == OUTSIDE_ALL; }
+
+bool field_lacks_any(const Field *f) { return outside_has(f, OUTSIDE_ALL); }
+
+bool field_lacks_same(const Field *f, const Field *g) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (field_lacks(f, d) != field_lacks(g, d))
+      return false;
+  return true;
 }
 
 bool side_same(const Side *x, const Side *y, Type t) {
@@ -129,7 +145,12 @@ bool outside_same(const Field *f, const Field *g) {
   return same && (!constant || const_same(f->outside_value, g->outside_value, value_type(f->type)));
 }
 
-bool outside_any(const Field *f) { return f->outside[0] != OUTSIDE_NONE; }
+bool outside_any(const Field *f) {
+  for (int d = 0; d < f->box.rank; d++)
+    if (f->outside[d] != OUTSIDE_NONE && !field_lacks(f, d))
+      return true;
+  return false;
+}
 
 bool outside_uniform(const Field *f, int rank) {
   bool uniform = !f->sides;

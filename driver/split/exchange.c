@@ -133,7 +133,8 @@ static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int6
 }
 
 /* The transfer of field `field` from part `from`, `turns` times around, to part `to`: of what `steps` need, or of all
- * cells. False if they have nothing in common. */
+ * cells. False if they have nothing in common. Parts that lie beside each other in a dimension that the field does not
+ * have give each other nothing: each has its cells itself. */
 static bool find_transfer(const StcPlan *p, int from, int to, int field, bool steps, const int *turns, Transfer *out) {
   const Split *s = p->split;
   const PartPlan *x = &s->part[from], *y = &s->part[to];
@@ -146,6 +147,11 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
   for (int d = 0; d < s->rank && any; d++) {
     int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->scalars, NULL),
             last = affine_eval(f->whole->hi[d], y->scalars, NULL);
+    if (field_lacks(f, d)) {
+      out->lo[d] = out->hi[d] = 0;
+      any = x->at[d] == y->at[d] && !turns[d];
+      continue;
+    }
     first = (first > x->lo[d] ? first : x->lo[d]) + by;
     last = (last < x->hi[d] ? last : x->hi[d]) + by;
     out->lo[d] = lo[d] > first ? lo[d] : first;

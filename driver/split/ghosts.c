@@ -128,7 +128,7 @@ static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
   for (int d = 0; d < j->p->split->rank; d++) {
     int64_t y = at[d] + op->off[d], lo = affine_eval(g->box.lo[d], j->scalars, NULL),
             hi = affine_eval(g->box.hi[d], j->scalars, NULL);
-    if (j->p->split->parts[d] == 1)
+    if (j->p->split->parts[d] == 1 || field_lacks(g, d))
       continue;
     const Side *side = g->sides && (y < lo || y > hi) ? &g->sides[2 * d + (y > hi)] : NULL;
     if (!ring && (side ? side->rule : g->outside[d]) == OUTSIDE_CONST && (y < lo || y > hi))
@@ -145,7 +145,7 @@ static bool covers(const InitJudge *j, const Piece *piece, bool ring, const int6
   const Split *s = j->p->split;
   for (int d = 0; d < s->rank; d++) {
     int64_t n = s->hi[d] - s->lo[d] + 1, x = at[d];
-    if (ring && s->parts[d] > 1)
+    if (ring && s->parts[d] > 1 && !(piece->ntargets && field_lacks(&j->m->fields[piece->targets[0]], d)))
       x = s->lo[d] + ((x - s->lo[d]) % n + n) % n;
     if (x < affine_eval(piece->box.lo[d], j->scalars, NULL) || x > affine_eval(piece->box.hi[d], j->scalars, NULL))
       return false;

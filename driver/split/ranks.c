@@ -99,6 +99,8 @@ bool part_own(const StcPlan *p, const PartPlan *part, int field, CellArray *out)
     int64_t lo = affine_eval(box->lo[d], p->scalars, NULL), hi = affine_eval(box->hi[d], p->scalars, NULL);
     out->lo[d] = lo > part->lo[d] ? lo : part->lo[d];
     out->hi[d] = hi < part->hi[d] ? hi : part->hi[d];
+    if (field_lacks(&p->module->fields[p->bound.homes[field].field], d))
+      out->lo[d] = out->hi[d] = 0;
     any &= out->lo[d] <= out->hi[d];
   }
   return any;

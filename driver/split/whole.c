@@ -51,7 +51,7 @@ static StcStatus box_each(const StcPlan *p, const PartPlan *part, int field, int
   for (int d = 0; d < s->rank; d++) {
     all.shift[d] = turns[d] * (s->hi[d] - s->lo[d] + 1);
     int64_t first = all.lo[d] + all.shift[d], last = all.hi[d] + all.shift[d];
-    if (!in) {
+    if (!in && !field_lacks(&p->module->fields[whole], d)) {
       first = first > part->lo[d] ? first : part->lo[d];
       last = last < part->hi[d] ? last : part->hi[d];
     }
@@ -220,8 +220,9 @@ static StcStatus send_home(const StcPlan *p, const PartPlan *part, int field, in
   if (!part_cells(part, field, mine.lo, mine.hi))
     return STC_OK;
   for (int d = 0; d < s->rank; d++) {
-    lo[d] = all.lo[d] > part->lo[d] ? all.lo[d] : part->lo[d];
-    hi[d] = all.hi[d] < part->hi[d] ? all.hi[d] : part->hi[d];
+    bool lacks = field_lacks(&p->module->fields[whole], d);
+    lo[d] = lacks || all.lo[d] > part->lo[d] ? all.lo[d] : part->lo[d];
+    hi[d] = lacks || all.hi[d] < part->hi[d] ? all.hi[d] : part->hi[d];
     lo[d] = lo[d] > mine.lo[d] ? lo[d] : mine.lo[d];
     hi[d] = hi[d] < mine.hi[d] ? hi[d] : mine.hi[d];
     if (lo[d] > hi[d])

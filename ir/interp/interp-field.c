@@ -193,7 +193,7 @@ static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n
     const Side *side = &f->field->sides[s];
     if (side->rule == OUTSIDE_CONST)
       return s;
-    bool reflects = side->rule != OUTSIDE_CLAMP && side->rule != OUTSIDE_PERIODIC, half = side->rule == OUTSIDE_HALF;
+    bool reflects = side->rule == OUTSIDE_MIRROR || side->rule == OUTSIDE_HALF, half = side->rule == OUTSIDE_HALF;
     if (side->odd && *n == MOST_ODD)
       return -2;
     if (side->odd)

@@ -3,10 +3,11 @@
  * steps are right since. Only to points that the part owns no stale value may come. */
 #include "ir/sim/simulate.h"
 
-/* Is `p` a point that the part does not own? */
-static bool is_outside(const Ghosts *g, int rank, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
-  for (int d = 0; d < rank; d++)
-    if (p[d] < g->lo[d] - (reach_lo ? reach_lo[d] : 0) || p[d] > g->hi[d] + (reach_hi ? reach_hi[d] : 0))
+/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have. */
+static bool is_outside(const Ghosts *g, const Field *f, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
+  for (int d = 0; d < f->box.rank; d++)
+    if (!field_lacks(f, d) &&
+        (p[d] < g->lo[d] - (reach_lo ? reach_lo[d] : 0) || p[d] > g->hi[d] + (reach_hi ? reach_hi[d] : 0)))
       return true;
   return false;
 }
@@ -18,7 +19,7 @@ bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i) {
     return false;
   for (int k = 0; k < p->rank; k++)
     at[k] = t->slot[p->idx[k]].i + p->off[k];
-  return is_outside(s->b->ghosts, p->rank, at, NULL, NULL);
+  return is_outside(s->b->ghosts, &s->m->fields[s->m->buffers[p->sym].field], at, NULL, NULL);
 }
 
 /* The coordinates of element `n` of field `f`. */
@@ -71,8 +72,8 @@ static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, i
   }
   for (int64_t n = 0; n < m->elements; n++) {
     place_of(s, f, n, at);
-    if (is_outside(s->b->ghosts, f->box.rank, at, lo, hi) ||
-        (levels && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL) && levels[n] != level))
+    if (is_outside(s->b->ghosts, f, at, lo, hi) ||
+        (levels && is_outside(s->b->ghosts, f, at, NULL, NULL) && levels[n] != level))
       make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
   }
 }
@@ -83,7 +84,7 @@ static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
   int64_t at[MAX_RANK];
   for (int64_t n = 0; n < m->elements; n++) {
     place_of(s, f, n, at);
-    if (levels[n] < 0 && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL))
+    if (levels[n] < 0 && is_outside(s->b->ghosts, f, at, NULL, NULL))
       make_stale(s, m, field, n, s->b->first_step);
   }
 }
@@ -117,7 +118,7 @@ static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
   int64_t at[MAX_RANK];
   place_of(s, f, n, at);
   InitMakes makes = s->b->ghosts->init(s->b->ghosts->user, k->loc, field, at);
-  if (is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL)) {
+  if (is_outside(s->b->ghosts, f, at, NULL, NULL)) {
     bool wrote = page && page->touch[n % SIM_PAGE].wrote == s->launch;
     if (makes == INIT_GUESS || (makes == INIT_VALUE && !wrote))
       make_stale(s, m, field, n, s->b->first_step);
@@ -150,7 +151,7 @@ static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
   int64_t at[MAX_RANK];
   for (int64_t n = 0; n < m->elements; n++) {
     place_of(s, f, n, at);
-    if (!sim_memory_has(m, n) && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL)) {
+    if (!sim_memory_has(m, n) && is_outside(s->b->ghosts, f, at, NULL, NULL)) {
       make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
       sim_memory_fill(s, m, n);
     }
@@ -183,7 +184,7 @@ const char *sim_ghost_text(Sim *s, uint32_t origin) {
   for (int d = 0; d < f->box.rank; d++) {
     str_addf(&t, "%s%lld", d ? ", " : "", (long long)at[d]);
     str_addf(&place, "%s%lld", d ? ", " : "", (long long)part->at[d]);
-    if (at[d] < part->lo[d] || at[d] > part->hi[d])
+    if (!field_lacks(f, d) && (at[d] < part->lo[d] || at[d] > part->hi[d]))
       str_addf(&sides, "%s%s dimension %d", sides.n ? " and " : "", at[d] < part->lo[d] ? "below in" : "above in", d);
   }
   return arena_printf(s->arena,

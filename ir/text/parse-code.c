@@ -137,7 +137,8 @@ Affine text_affine(Parser *p) {
 }
 
 /* Reads "[1 .. N - 2, 0 .. 7]"; a bound alone means one point. */
-Box text_box(Parser *p) {
+/* Reads a box; a star may stand for dimension d where `lacks` is not NULL, which lacks[d] then says. */
+static Box read_box(Parser *p, bool *lacks) {
   Box b = {0};
   Loc at = p->r.tok.loc;
   reader_expect(&p->r, "[");
@@ -146,24 +147,32 @@ Box text_box(Parser *p) {
       reader_error(&p->r, at, "a box has at most %d dimensions", MAX_RANK);
       return b;
     }
-    b.lo[b.rank] = text_affine(p);
-    b.hi[b.rank] = reader_accept(&p->r, "..") ? text_affine(p) : b.lo[b.rank];
+    if (lacks && reader_accept(&p->r, "*")) {
+      lacks[b.rank] = true;
+    } else {
+      b.lo[b.rank] = text_affine(p);
+      b.hi[b.rank] = reader_accept(&p->r, "..") ? text_affine(p) : b.lo[b.rank];
+    }
     b.rank++;
   } while (reader_accept(&p->r, ","));
   reader_expect(&p->r, "]");
   return b;
 }
 
-/* Reads a box of the grid's rank. */
-Box text_grid_box(Parser *p) {
+Box text_box(Parser *p) { return read_box(p, NULL); }
+
+Box text_field_box(Parser *p, bool lacks[MAX_RANK]) {
   Loc at = p->r.tok.loc;
-  Box b = text_box(p);
+  Box b = read_box(p, lacks);
   if (!p->has_grid)
     reader_error(&p->r, at, "the grid must be declared before this");
   else if (b.rank != p->m->grid.rank)
     reader_error(&p->r, at, "this box has %d dimensions, the grid has %d", b.rank, p->m->grid.rank);
   return b;
 }
+
+/* Reads a box of the grid's rank. */
+Box text_grid_box(Parser *p) { return text_field_box(p, NULL); }
 
 /* Reads a bracketed list of at most MAX_RANK integers in [min, max]; returns how many. */
 int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]) {

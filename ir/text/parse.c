@@ -160,7 +160,8 @@ static void parse_exchange(Parser *p, Field *f) {
   f->ring = reader_accept_word(&p->r, "ring");
   reader_expect_word(&p->r, "of");
   Box *whole = ARENA_NEW(p->arena, Box);
-  *whole = text_grid_box(p);
+  bool lacks[MAX_RANK] = {false};
+  *whole = text_field_box(p, lacks);
   f->whole = whole;
 }
 
@@ -175,7 +176,7 @@ static OutsideRule parse_rule(Parser *p, const char *value) {
 
 /* Reads the rule of one side of a field with values of type `t`. */
 static Side parse_side(Parser *p, Type t) {
-  Side s = {.rule = parse_rule(p, " VALUE")};
+  Side s = {.rule = reader_accept(&p->r, outside_name(OUTSIDE_ALL)) ? OUTSIDE_ALL : parse_rule(p, " VALUE")};
   if (s.rule == OUTSIDE_CONST)
     s.value = reader_const(&p->r, t);
   s.odd = (s.rule == OUTSIDE_MIRROR || s.rule == OUTSIDE_HALF) && reader_accept_word(&p->r, "odd");
@@ -224,9 +225,13 @@ static void parse_field(Parser *p, Loc at) {
   reader_expect(&p->r, ":");
   f.type = text_type(p);
   reader_expect_word(&p->r, "on");
-  f.box = text_grid_box(p);
+  bool lacks[MAX_RANK] = {false};
+  f.box = text_field_box(p, lacks);
   if (reader_accept_word(&p->r, "outside"))
     parse_outside(p, &f);
+  for (int d = 0; d < f.box.rank; d++)
+    if (lacks[d])
+      field_leave_out(&f, d);
   f.input = reader_accept_word(&p->r, "input");
   f.temp = reader_accept_word(&p->r, "temp");
   f.derived = reader_accept_word(&p->r, "derived");

@@ -150,13 +150,18 @@ void affine_print(Str *s, const Module *m, Affine x) {
     str_addf(s, " %c %llu", x.c < 0 ? '-' : '+', magnitude(x.c));
 }
 
+/* "0 .. N - 1", the bounds of dimension `d`. */
+static void range_print(Str *s, const Module *m, const Box *b, int d) {
+  affine_print(s, m, b->lo[d]);
+  str_add(s, " .. ");
+  affine_print(s, m, b->hi[d]);
+}
+
 void box_print(Str *s, const Module *m, const Box *b) {
   str_add(s, "[");
   for (int d = 0; d < b->rank; d++) {
     str_add(s, d ? ", " : "");
-    affine_print(s, m, b->lo[d]);
-    str_add(s, " .. ");
-    affine_print(s, m, b->hi[d]);
+    range_print(s, m, b, d);
   }
   str_add(s, "]");
 }
@@ -253,7 +258,7 @@ void outside_print(Str *s, const Module *m, const Field *f) {
   Type t = type_is_scalar(f->type) ? f->type : TY_F64;
   Side sides[2 * MAX_RANK] = {0};
   int rank = m->grid.rank;
-  bool uniform = true;
+  bool uniform = !field_lacks_any(f);
   for (int i = 0; i < 2 * rank; i++) {
     sides[i] = f->sides ? f->sides[i]
                         : (Side){.rule = outside_end(f->outside[i / 2], i % 2),
@@ -268,6 +273,18 @@ void outside_print(Str *s, const Module *m, const Field *f) {
   str_add(s, uniform ? "" : "]");
 }
 
+void field_box_print(Str *s, const Module *m, const Field *f, const Box *box) {
+  str_add(s, "[");
+  for (int d = 0; d < box->rank; d++) {
+    str_add(s, d ? ", " : "");
+    if (field_lacks(f, d))
+      str_add(s, "*");
+    else
+      range_print(s, m, box, d);
+  }
+  str_add(s, "]");
+}
+
 static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const exchanges[] = {" local", " exchange once", " exchange"};
   str_add(s, "  field ");
@@ -275,7 +292,7 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   str_add(s, " : ");
   type_print(s, m, f->type);
   str_add(s, " on ");
-  box_print(s, m, &f->box);
+  field_box_print(s, m, f, &f->box);
   if (outside_any(f)) {
     str_add(s, " outside ");
     outside_print(s, m, f);
@@ -295,7 +312,7 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   if (f->whole) {
     str_add(s, exchanges[f->exchange]);
     str_add(s, f->ring ? " ring of " : " of ");
-    box_print(s, m, f->whole);
+    field_box_print(s, m, f, f->whole);
   }
   if (f->pitch) {
     str_add(s, " pitch ");

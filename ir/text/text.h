@@ -126,6 +126,8 @@ Affine text_affine(Parser *p);
 Box text_box(Parser *p);
 /* Reads a box of the grid's rank. */
 Box text_grid_box(Parser *p);
+/* The same, in which a star stands for dimension d where lacks[d] becomes true; NULL: there is none. */
+Box text_field_box(Parser *p, bool lacks[MAX_RANK]);
 /* Reads a bracketed list of at most MAX_RANK integers in [min, max]; returns how many. */
 int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]);
 /* Reads a list of exactly `rank` sizes of at least 1. */

@@ -25,19 +25,34 @@ static void check_side(Verifier *v, const Field *f, const Side *s) {
   }
 }
 
+/* Dimension `d`, if `f` does not have it, is one point at 0, and f no field that steps write. */
+static void check_lacks(Verifier *v, const Field *f, int d) {
+  const Box *box = &f->box;
+  if (!field_lacks(f, d))
+    return;
+  if (box->lo[d].n || box->lo[d].c || box->hi[d].n || box->hi[d].c)
+    verify_fail(v, f->loc, "it does not have dimension %d, but its box is not [0 .. 0] there", d);
+  if (f->temp || f->history || f->past || f->series || f->derived)
+    verify_fail(v, f->loc, "it does not have dimension %d, but is of a kind that has all of them", d);
+}
+
 void verify_outside(Verifier *v, const Field *f) {
   Field plain = *f;
   int rank = v->m->grid.rank;
-  bool constant = false;
+  bool constant = false, all = true;
   for (int d = 0; d < rank; d++) {
     if (f->outside[d] >= OUTSIDE_RULES) {
       verify_fail(v, f->loc, "there is no outside rule number %d", (int)f->outside[d]);
       return;
     }
-    if ((f->outside[d] == OUTSIDE_NONE) != (f->outside[0] == OUTSIDE_NONE))
+    if (f->outside[d] == OUTSIDE_NONE && outside_any(f))
       verify_fail(v, f->loc, "it has a rule in one dimension and not in another");
     constant = constant || f->outside[d] == OUTSIDE_CONST;
+    all = all && field_lacks(f, d);
+    check_lacks(v, f, d);
   }
+  if (all)
+    verify_fail(v, f->loc, "it has no dimension");
   if (constant && !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
     verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
   if (f->apart && !f->sides)

@@ -23,6 +23,9 @@ static bool check_targets(Verifier *v, Loc at, int n, const int32_t *targets, bo
       verify_fail(v, at, "field '%s' is a target twice", v->m->fields[targets[i]].name);
     else if (v->m->fields[targets[i]].input && !init)
       verify_fail(v, at, "field '%s' is input and cannot be a target", v->m->fields[targets[i]].name);
+    else if (field_lacks_any(&v->m->fields[targets[i]]) && !init)
+      verify_fail(v, at, "field '%s' does not have all dimensions and cannot be a target",
+                  v->m->fields[targets[i]].name);
   }
   return v->errors == errors;
 }

@@ -124,7 +124,8 @@ bool merge_point(Module *m, int n);
 
 /* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the
  * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params that the launch checks
- * let pass (or the field has no rule, and staying inside is checked at launch). */
+ * let pass (or the field has no rule, and staying inside is checked at launch). In
+ * dimensions that the field does not have there is none: what loads from its buffer knows its coordinate there. */
 typedef struct Rules {
   OutsideRule dim[MAX_RANK];
 } Rules;

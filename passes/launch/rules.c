@@ -13,13 +13,15 @@ Rules access_rules(const Module *m, const Box *box, int field, const int64_t *of
   for (int d = 0; d < m->grid.rank; d++) {
     bool stays = (always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d])) ||
                  (!off[d] && points_inside(m, box, &f->box, d));
-    r.dim[d] = stays ? OUTSIDE_NONE : f->outside[d];
+    r.dim[d] = stays || field_lacks(f, d) ? OUTSIDE_NONE : f->outside[d];
   }
   return r;
 }
 
 bool access_leaves(const Module *m, const Box *box, int field, const int64_t *off, int d, int end) {
   const Box *of = &m->fields[field].box;
+  if (field_lacks(&m->fields[field], d))
+    return false;
   return end ? !always_below(box->hi[d], off[d], of->hi[d]) : !always_below(of->lo[d], -off[d], box->lo[d]);
 }
 

@@ -60,6 +60,8 @@ Value *load_if_inside(Builder *b, const Module *m, int field, int buffer, Value 
 
 Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
                      int n) {
+  if (field_lacks(f, d))
+    return build_int(b, TY_I64, 0);
   if (f->pitch && n > 1)
     return build_guard(b, at[d], off[d], f->box.lo[d], f->box.hi[d], n);
   return build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], affine_add_const(f->box.hi[d], 1 - n));
@@ -75,7 +77,7 @@ static Value *load_or_constant(Builder *b, const Module *m, int field, int buffe
   Value *coords[MAX_RANK];
   int64_t rest[MAX_RANK] = {0};
   for (int d = 0; d < m->grid.rank; d++) {
-    bool led = rules->dim[d] != OUTSIDE_NONE && rules->dim[d] != OUTSIDE_CONST;
+    bool led = (rules->dim[d] != OUTSIDE_NONE && rules->dim[d] != OUTSIDE_CONST) || field_lacks(f, d);
     coords[d] = led ? guarded_place(&in, f, rules, at, off, d, 1) : at[d];
     rest[d] = led ? 0 : off[d];
   }
@@ -91,7 +93,7 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
   if (!guarded && rules_have(rules, OUTSIDE_CONST))
     return load_or_constant(b, m, field, buffer, rules, at, off);
   for (int d = 0; d < m->grid.rank; d++) {
-    if (rules->dim[d] == OUTSIDE_NONE && !guarded) {
+    if (rules->dim[d] == OUTSIDE_NONE && !guarded && !field_lacks(f, d)) {
       coords[d] = at[d];
       rest[d] = off[d];
     } else {

@@ -226,6 +226,16 @@ void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (Hos
 
 const Box *launch_covers(const Module *m) { return m->part ? &m->part->gives : &m->grid; }
 
+Box box_of_targets(const Launch *l, Box box) {
+  const Field *f = &l->m->fields[l->st->targets[0]];
+  for (int d = 0; d < box.rank; d++)
+    if (field_lacks(f, d)) {
+      box.lo[d] = f->box.lo[d];
+      box.hi[d] = f->box.hi[d];
+    }
+  return box;
+}
+
 HostSeq *init_seq(Lowering *lo, const Stencil *st) { return st->once ? &lo->out->host.once : &lo->out->host.init; }
 
 HostSeq *host_seq(Lowering *lo, int steps) {

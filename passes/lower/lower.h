@@ -30,7 +30,8 @@ Value *inside_or_led(Builder *b, const Module *m, int field, const Rules *rules,
 Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
                      int n);
 
-/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no
+/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped), of which
+ * those in dimensions that the field does not have mean nothing. Where no
  * rule holds the address is made legal by idx.guard if `guarded`, and taken as it is if not (then the code must run for
  * points of the access's piece only). */
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
@@ -159,6 +160,9 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* The points that launches cover: all of the grid, or what those of a part store. */
 const Box *launch_covers(const Module *m);
+/* Of the points of `box` those that the one stencil of launch `l` has: in a dimension that its targets do not have, as
+ * those of an init may, the one of theirs. */
+Box box_of_targets(const Launch *l, Box box);
 /* The sequence that init `st` belongs to. */
 HostSeq *init_seq(Lowering *lo, const Stencil *st);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next): so far it makes the updates that come

@@ -135,7 +135,7 @@ static Box covered(const Naive *k) {
     box.lo[d] = gives->lo[d];
     box.hi[d] = gives->hi[d];
   }
-  return box;
+  return box_of_targets(k->l, box);
 }
 
 Builder naive_in_zone(Builder *b, int rank, Value *const *g, const Box *zone, const Box *without) {

@@ -55,6 +55,16 @@ static Value *position_in(Builder *b, const Module *m, const Box *box) {
   return n;
 }
 
+/* The points at which field `f` is looked at: its own, in a dimension that it does not have the first of the grid's, as
+ * it is the same at all of them. */
+static Box watched(const Module *m, const Field *f) {
+  Box box = f->box;
+  for (int d = 0; d < box.rank; d++)
+    if (field_lacks(f, d))
+      box.lo[d] = box.hi[d] = m->grid.lo[d];
+  return box;
+}
+
 /* The check of field `field` every `every` steps. */
 static Reduction finite_check(Module *m, int field, int64_t every) {
   const Field *f = &m->fields[field];
@@ -63,7 +73,7 @@ static Reduction finite_check(Module *m, int field, int64_t every) {
                  .kind = REDUCE_FINITE,
                  .op = OP_MIN,
                  .type = TY_I64,
-                 .over = f->box,
+                 .over = watched(m, f),
                  .every = every,
                  .field = field,
                  .result = -1,
@@ -72,7 +82,7 @@ static Reduction finite_check(Module *m, int field, int64_t every) {
   Builder b = builder_at_end(m->arena, r.body);
   b.loc = f->loc;
   Value *finite = all_finite(&b, m, build_access(&b, f->type, field, here, m->grid.rank), NULL);
-  Value *here_is = position_in(&b, m, &f->box),
+  Value *here_is = position_in(&b, m, &r.over),
         *v = build3(&b, OP_SELECT, finite, build_int(&b, TY_I64, INT64_MAX), here_is);
   build_yield(&b, 1, &v);
   return r;

@@ -9,7 +9,7 @@ static void note(Parts *p, const Box *box, int field) {
   const Field *f = &p->m->fields[field];
   bool leads = false;
   for (int d = 0; d < box->rank; d++)
-    leads = leads || (f->outside[d] != OUTSIDE_NONE && f->outside[d] != OUTSIDE_CONST);
+    leads = leads || (f->outside[d] != OUTSIDE_NONE && f->outside[d] != OUTSIDE_CONST && !field_lacks(f, d));
   if (!leads)
     return;
   for (int i = p->ninside - 1; i >= 0; i--)
@@ -20,8 +20,9 @@ static void note(Parts *p, const Box *box, int field) {
 
 /* Do the points of a piece on `box` lie inside field `field` of the whole grid in all dimensions that are cut? */
 static bool is_inside(const Parts *p, const Box *box, int field) {
+  const Field *f = &p->m->fields[field];
   for (int d = 0; d < box->rank; d++)
-    if (p->cut[d] && !points_inside(p->m, box, &p->m->fields[field].box, d))
+    if (p->cut[d] && !field_lacks(f, d) && !points_inside(p->m, box, &f->box, d))
       return false;
   return true;
 }
@@ -51,7 +52,7 @@ void distribute_add_checks(Parts *p) {
   for (int i = 0; i < p->ninside; i++) {
     const Box *box = &p->inside[i].box, *of = &p->m->fields[p->inside[i].field].box;
     for (int d = 0; d < box->rank; d++)
-      if (p->cut[d]) {
+      if (p->cut[d] && !field_lacks(&p->m->fields[p->inside[i].field], d)) {
         add_check(p, affine_sub(p->m->arena, box->lo[d], of->lo[d]), box, p->inside[i].field);
         add_check(p, affine_sub(p->m->arena, of->hi[d], box->hi[d]), box, p->inside[i].field);
       }

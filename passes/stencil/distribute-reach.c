@@ -32,6 +32,10 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
   int64_t beyond, least, most;
+  if (field_lacks(f, d)) {
+    *lo = *hi = 0;
+    return true;
+  }
   outside_reach(f->outside[d], op->off[d], &least, &most);
   *lo = larger(0, -least);
   *hi = larger(0, most);

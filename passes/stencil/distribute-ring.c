@@ -98,7 +98,7 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
     bool periodic = f->outside[d] == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
-    if (!p->cut[d] || !p->ring[op->sym] || periodic || stays(f, &piece->box, op->off[d], d))
+    if (!p->cut[d] || !p->ring[op->sym] || periodic || field_lacks(f, d) || stays(f, &piece->box, op->off[d], d))
       continue;
     if (!diags)
       return false;

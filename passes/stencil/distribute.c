@@ -155,6 +155,11 @@ static void turn_index(Parts *p, Op *index, bool around, int turns) {
   use->operands[0] = old;
 }
 
+/* Do the targets of the piece, of an init then, not have dimension `d`? All parts compute that then. */
+static bool lacks(const Parts *p, const Piece *piece, int d) {
+  return piece->ntargets && field_lacks(&p->m->fields[piece->targets[0]], d);
+}
+
 /* A copy of the piece, `turns` times around each dimension, met with the part's cells. */
 static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring, const int *turns) {
   Piece x = *piece;
@@ -171,6 +176,11 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
     x.box.hi[d] = around ? x.box.hi[d] : affine_add(a, x.box.hi[d], by);
   }
   x.box = clip(p, x.box, depth, ring);
+  for (int d = 0; d < x.box.rank; d++)
+    if (lacks(p, piece, d)) {
+      x.box.lo[d] = piece->box.lo[d];
+      x.box.hi[d] = piece->box.hi[d];
+    }
   return x;
 }
 
@@ -178,7 +188,7 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
 static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, bool ring, Stencil *out) {
   int first[MAX_RANK] = {0}, turns[MAX_RANK];
   for (int d = 0; d < p->m->grid.rank; d++)
-    first[d] = ring && p->cut[d] && !is_around(p, &piece->box, d) ? -1 : 0;
+    first[d] = ring && p->cut[d] && !is_around(p, &piece->box, d) && !lacks(p, piece, d) ? -1 : 0;
   for (turns[0] = first[0]; turns[0] <= -first[0]; turns[0]++)
     for (turns[1] = first[1]; turns[1] <= -first[1]; turns[1]++)
       for (turns[2] = first[2]; turns[2] <= -first[2]; turns[2]++) {
@@ -242,7 +252,7 @@ static void distribute_fields(Parts *p) {
     f->derived = false;
     f->box = clip(p, f->ring ? p->part->whole : f->box, NULL, f->ring);
     for (int d = 0; d < f->box.rank; d++)
-      if (!p->cut[d]) {
+      if (!p->cut[d] || field_lacks(f, d)) {
         f->box.lo[d] = whole->lo[d];
         f->box.hi[d] = whole->hi[d];
       }

@@ -34,8 +34,9 @@ static bool goes_on(const Alike *s, const Box *box, int d, OutsideRule rule) {
     if (!in[i] || s->v[i].op->code != OP_ACCESS)
       continue;
     const Field *f = &s->m->fields[s->v[i].op->sym];
-    alike = alike && f->outside[d] == rule && affine_equal(f->box.lo[d], box->lo[d]) &&
-            affine_equal(f->box.hi[d], box->hi[d]);
+    bool same =
+        f->outside[d] == rule && affine_equal(f->box.lo[d], box->lo[d]) && affine_equal(f->box.hi[d], box->hi[d]);
+    alike = alike && (same || field_lacks(f, d));
   }
   return alike;
 }
@@ -80,7 +81,8 @@ static bool gives_value(const Module *m, const Box *box, const Field *f, const i
     read.hi[d] = affine_add_const(box->hi[d], off[d]);
   }
   for (int d = 0; d < box->rank && inside; d++)
-    inside = range_inside(read.lo[d], read.hi[d], f->box.lo[d], f->box.hi[d]) || points_inside(m, &read, &f->box, d);
+    inside = field_lacks(f, d) || range_inside(read.lo[d], read.hi[d], f->box.lo[d], f->box.hi[d]) ||
+             points_inside(m, &read, &f->box, d);
   return inside || outside_any(f);
 }
 

@@ -25,7 +25,7 @@ static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 /* ---- version 0 of fields whose points are far from the rows that are streamed */
 
 bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules) {
-  bool own = rules_none(rules);
+  bool own = rules_none(rules) && !field_lacks_any(&s->l->m->fields[field]);
   for (int d = 0; d < s->l->m->grid.rank; d++)
     own = own && off[d] == 0;
   return !own && s->far[i * s->l->m->nfields + field];
@@ -35,6 +35,8 @@ bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Ru
  * dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside it? */
 static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, int64_t off, OutsideRule rule) {
   bool moves = rule != OUTSIDE_NONE && rule != OUTSIDE_CONST;
+  if (field_lacks_any(f))
+    return true;
   if (moves && !range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
     return true;
   if (!l->wraps[d] || (!moves && !off))

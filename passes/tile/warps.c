@@ -284,7 +284,8 @@ static bool is_on_region(const WarpLevel *e, int f) { return box_equal(&e->m->fi
 static const char *why_not_field(const WarpLevel *e, int f) {
   const Field *field = &e->m->fields[f];
   int32_t size = type_size(field->type);
-  return size != 4 && size != 8                                  ? "a field's values do not take 4 or 8 bytes"
+  return field_lacks_any(field)                                  ? "a field does not have all dimensions"
+         : size != 4 && size != 8                                ? "a field's values do not take 4 or 8 bytes"
          : !is_on_region(e, f) && !field->temp && !field->series ? "fields have different regions"
                                                                  : NULL;
 }

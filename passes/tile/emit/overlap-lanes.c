@@ -126,7 +126,7 @@ Value *lanes_load(const Tile *t, Builder *b, const Cell *c, int field, const int
   int x = c->fixed[1] + (int)off[1];
   OutsideRule rule = rules->dim[1];
   bool straight = rule == OUTSIDE_NONE || rule == OUTSIDE_CONST;
-  if (!t->lanes->vectors[field] || !straight || x < 0 || x >= t->s->elems[1])
+  if (!t->lanes->vectors[field] || !straight || field_lacks_any(&m->fields[field]) || x < 0 || x >= t->s->elems[1])
     return access_global(b, m, field, load_buffer(t->lo, field), rules, c->w, off, true);
   int row = (int)off[0], own = t->l->wraps[0] ? 0 : row;
   CellLine line = {.of = field, .version = -1 - (int)rules->dim[0], .back = row - own, .line = c->fixed[0] + own};

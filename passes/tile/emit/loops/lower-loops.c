@@ -77,7 +77,7 @@ static Box pieces_hull(const Module *m, const Stencil *st) {
 }
 
 /* The points that kernels of launch `l` cover: all of the grid, or the pieces if that is thin. */
-static Box launch_points(const Launch *l) { return l->thin ? pieces_hull(l->m, l->st) : l->m->grid; }
+static Box launch_points(const Launch *l) { return box_of_targets(l, l->thin ? pieces_hull(l->m, l->st) : l->m->grid); }
 
 /* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
 static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,

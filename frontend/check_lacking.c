@@ -1,0 +1,131 @@
+/* frontend/check_lacking.c: fields that do not have all of the grid's dimensions. A star stands for such a dimension in
+ * the field's region and in those of its inits. The field's box is one point there, at 0, which accesses find from all
+ * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
+ * it be? */
+#include "frontend/lacking.h"
+
+#include <string.h>
+
+/* "0", "0 and 2": the dimensions of `lacks`. */
+static const char *dimensions(Checker *c, const bool *lacks) {
+  Str s = {.arena = c->arena};
+  for (int d = 0; d < MAX_RANK; d++)
+    if (lacks[d])
+      str_addf(&s, s.n ? " and %d" : "%d", d);
+  return s.s;
+}
+
+/* Which dimensions does field number `field` not have? */
+static void field_lacks_which(const Checker *c, int field, bool *lacks) {
+  for (int d = 0; d < MAX_RANK; d++)
+    lacks[d] = d < c->m->grid.rank && field_lacks(&c->m->fields[field], d);
+}
+
+bool check_has_all(Checker *c, Loc loc, const Symbol *s) {
+  bool lacks[MAX_RANK];
+  if (s->kind != SYM_FIELD || !field_lacks_any(&c->m->fields[s->index]))
+    return true;
+  field_lacks_which(c, s->index, lacks);
+  check_error(c, NULL, loc,
+              "the region of '%s' does not have dimension %s, and is none for points of the grid; write the region out",
+              s->name, dimensions(c, lacks));
+  return false;
+}
+
+/* Reports if nothing is left of the region at `loc`. */
+static bool has_dimension(Checker *c, Loc loc, const bool *lacks) {
+  for (int d = 0; d < c->m->grid.rank; d++)
+    if (!lacks[d])
+      return true;
+  check_error(c, NULL, loc, "a field has one dimension at least; a number that is the same at all points is a param");
+  return false;
+}
+
+bool check_field_region(Checker *c, const Decl *d, Field *f) {
+  const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
+  const Symbol *of = d->on.s ? symbols_find(&c->syms, d->on.s) : NULL;
+  bool lacks[MAX_RANK] = {false};
+  if (of && of->kind == SYM_FIELD)
+    field_lacks_which(c, of->index, lacks);
+  if (d->region ? !check_region_of(c, d->region, &f->box, lacks) : !named)
+    return false;
+  if (!d->region)
+    f->box = *named;
+  Box inside = f->box;
+  for (int k = 0; k < inside.rank; k++)
+    if (lacks[k]) {
+      inside.lo[k] = c->m->grid.lo[k];
+      inside.hi[k] = c->m->grid.hi[k];
+    }
+  if (d->region && !check_inside(c, d->region->loc, &inside, "the region", &c->m->grid, "the grid"))
+    return false;
+  for (int k = 0; k < f->box.rank; k++)
+    if (lacks[k])
+      field_leave_out(f, k);
+  return has_dimension(c, d->region ? d->region->loc : d->loc, lacks);
+}
+
+bool check_lacking_kind(Checker *c, const Decl *d, Field *f) {
+  if (!field_lacks_any(f))
+    return true;
+  f->input = true;
+  if (!d->temp && !d->history)
+    return true;
+  check_error(c, NULL, d->loc, "field '%s' does not have all dimensions, so no stencil writes it; leave out '%s'",
+              d->name, d->temp ? "temp" : "history");
+  return false;
+}
+
+bool check_lacking_side(Checker *c, const SideDecl *from, const Field *f, int side, bool alone) {
+  bool star = from->rule == OUTSIDE_ALL;
+  if (star == field_lacks(f, side / 2) || (!star && alone))
+    return true;
+  if (star)
+    check_error(c, NULL, from->loc, "'%s' has dimension %d; write a rule, '*' is for a dimension that it does not have",
+                f->name, side / 2);
+  else
+    check_error(c, NULL, from->loc, "'%s' does not have dimension %d, in which nothing is beyond it; write '*'",
+                f->name, side / 2);
+  return false;
+}
+
+/* Have the targets of `s` the dimensions that the piece at `loc` has? */
+static bool targets_fit(Checker *c, Loc loc, const CheckedStencil *s) {
+  for (int t = 0; t < s->ntargets; t++) {
+    const Field *f = &c->m->fields[s->targets[t]];
+    for (int d = 0; d < c->m->grid.rank; d++) {
+      if (field_lacks(f, d) && !c->lacks[d])
+        check_error(c, NULL, loc, "'%s' does not have dimension %d: write '*' there, or [%s]", f->name, d, f->name);
+      else if (!field_lacks(f, d) && c->lacks[d])
+        check_error(c, NULL, loc, "'%s' has dimension %d: write a range in place of '*'", f->name, d);
+      else
+        continue;
+      return false;
+    }
+  }
+  return true;
+}
+
+bool check_piece_region(Checker *c, const RegionExpr *r, const CheckedStencil *s, Box *out) {
+  memset(c->lacks, 0, sizeof c->lacks);
+  return check_region_of(c, r, out, c->lacks) && targets_fit(c, r->loc, s);
+}
+
+bool check_reads_lacking(Checker *c, const Env *env, Loc loc, const Symbol *f) {
+  for (int d = 0; d < c->m->grid.rank; d++) {
+    if (!c->lacks[d] || field_lacks(&c->m->fields[f->index], d))
+      continue;
+    check_error(c, env, loc,
+                "'%s' has dimension %d, which the region here does not have: there is no one point of it to read",
+                f->name, d);
+    return false;
+  }
+  return true;
+}
+
+bool check_has_coordinate(Checker *c, const Env *env, Loc loc, int d, const char *word) {
+  if (!c->lacks[d])
+    return true;
+  check_error(c, env, loc, "%s(%d) has no value: the region here does not have dimension %d", word, d, d);
+  return false;
+}
