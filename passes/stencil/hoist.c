@@ -48,10 +48,12 @@ typedef struct Hoist {
   int64_t bytes, left, made, refused;
 } Hoist;
 
-/* A piece looked at. still[id]: is the value still? place[c]: where a field for class c lies, and its rule. */
+/* A piece looked at. still[id]: is the value still? place[c]: where a field for class c lies, its rule, and
+ * the dimensions that it does not have. */
 typedef struct Place {
   Box box;
   OutsideRule rule;
+  bool lacks[MAX_RANK];
 } Place;
 typedef struct Look {
   Alike a;
@@ -101,14 +103,34 @@ static void find_still(const Hoist *h, Look *l, const Block *body) {
 
 /* ---- where a field for a class may lie */
 
+/* Finds the dimensions that none of the fields has of which the root is made, nor their coordinates: nor does the
+ * root's field. */
+static void find_lacks(const Alike *a, bool *lacks) {
+  const bool *in = alike_made_of(a);
+  for (int d = 0; d < a->rank; d++)
+    lacks[d] = true;
+  for (int i = 0; i < a->n; i++) {
+    const Op *op = in[i] ? a->v[i].op : NULL;
+    for (int d = 0; op && d < a->rank; d++) {
+      bool has = op->code == OP_ACCESS && !field_lacks(&a->m->fields[op->sym], d);
+      lacks[d] = lacks[d] && !has && !(op->code == OP_INDEX && op->sym == d);
+    }
+  }
+}
+
 /* Finds where the field of the only root of `a`, of a piece on `box`, lies; false: nowhere. What reads coordinates has
  * no members at other points, which would read others. */
 static bool find_place(const Alike *a, const Box *box, Place *p) {
   int64_t low[MAX_RANK], high[MAX_RANK];
   bool apart = false, room = true;
   kept_reach(a, low, high);
-  *p = (Place){*box, OUTSIDE_NONE};
+  *p = (Place){*box, OUTSIDE_NONE, {false}};
+  find_lacks(a, p->lacks);
   for (int d = 0; d < a->rank; d++) {
+    if (p->lacks[d]) {
+      p->box.lo[d] = p->box.hi[d] = affine_const(0);
+      continue;
+    }
     apart = apart || low[d] || high[d];
     p->box.lo[d] = affine_add_const(box->lo[d], low[d]);
     p->box.hi[d] = affine_add_const(box->hi[d], high[d]);
@@ -117,7 +139,12 @@ static bool find_place(const Alike *a, const Box *box, Place *p) {
   }
   if (!apart || (room && kept_is_defined(a, &p->box)))
     return true;
-  *p = (Place){*box, kept_rule(a, box, low, high)};
+  p->rule = kept_rule(a, box, low, high);
+  for (int d = 0; d < a->rank && p->rule != OUTSIDE_NONE; d++)
+    if (!p->lacks[d]) {
+      p->box.lo[d] = box->lo[d];
+      p->box.hi[d] = box->hi[d];
+    }
   return p->rule != OUTSIDE_NONE;
 }
 
@@ -224,6 +251,9 @@ static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, con
   st.pieces = ARENA_NEW(m->arena, Piece);
   st.pieces[0] = (Piece){p->box, 1, st.targets, kept_making_body(&one, piece->body, kept.here), piece->loc};
   outside_set(&f, p->rule);
+  for (int d = 0; d < f.box.rank; d++)
+    if (p->lacks[d])
+      field_leave_out(&f, d);
   ARENA_PUSH(m->arena, m->fields, m->nfields, f);
   ARENA_PUSH(m->arena, m->inits, m->ninits, st);
   return kept;
