@@ -272,6 +272,7 @@ static void stream_loop(Flow *f) {
   Builder outer = f->b;
   Op *loop =
       build_for(&outer, build_int(&outer, TY_I32, 0), build_int(&outer, TY_I32, f->steps), f->st->unroll, 0, 0, NULL);
+  f->before = builder_before(outer.arena, loop);
   f->b = builder_at_end(outer.arena, loop->blocks[0]);
   f->b.loc = outer.loc;
   f->t = loop->blocks[0]->args[0];

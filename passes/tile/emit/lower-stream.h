@@ -22,6 +22,14 @@ typedef struct KeptRows {
   int32_t of, version, array;
 } KeptRows;
 
+/* The value `v` of an access to `field` at `off` under `rules` by element e of line j. */
+typedef struct OnceLoaded {
+  int32_t field, j, e;
+  int64_t off[MAX_RANK];
+  Rules rules;
+  Value *v;
+} OnceLoaded;
+
 /* A kernel in the making. Arrays of kernels are indexed [field][version] where they have two stars. cells: the values
  * of the running step, by field, version, rows back from the newest, and line; the newest rows among them, which the
  * step makes, and of fields that each reader takes own rows of those, as rows back from the one that is loaded. */
@@ -39,6 +47,9 @@ typedef struct Flow {
                           0 of streaming */
   Value *first[MAX_RANK]; /* coordinates (i64) of the block's first cell */
   Value *step;            /* the launch's first time step, i64 or NULL */
+  Builder before;         /* where code is that is done once, before the loop over steps; of rank > 1 */
+  int32_t nonce;          /* values of fields that do not have dimension 0, which all steps have in common */
+  struct OnceLoaded *once;
   Value *t;               /* the number of the first step written out, i32; NULL if there is one step only */
   int32_t u;              /* the running step is t + u */
   int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */

@@ -15,6 +15,8 @@
  * cells that they can lead to. Pass `specialize` removes this, as all tests, from interior tiles. */
 #include "passes/tile/emit/lower-stream.h"
 
+#include <string.h>
+
 /* The cell at which instance `i` is being computed, `phase` steps before it is due: element e of line j, its
  * coordinates, and those with images wrapped. */
 typedef struct FlowCell {
@@ -76,6 +78,33 @@ static Rules left_rules(const Flow *f, Version v, const Rules *rules) {
   return left;
 }
 
+/* The access at the cell to `field`, which does not have dimension 0: it is the same in all steps, so that it is loaded
+ * before them, once. */
+static Value *load_once(const FlowCell *c, int field, const int64_t *off, const Rules *rules) {
+  Flow *f = c->f;
+  Value *g[MAX_RANK], *w[MAX_RANK];
+  for (int i = 0; i < f->nonce; i++) {
+    const OnceLoaded *x = &f->once[i];
+    if (x->field == field && x->j == c->j && x->e == c->e && !memcmp(x->off, off, sizeof *off * (size_t)f->rank) &&
+        !memcmp(&x->rules, rules, sizeof *rules))
+      return x->v;
+  }
+  Builder inside = f->b;
+  Value *t = f->t;
+  f->b = f->before;
+  f->b.loc = inside.loc;
+  f->t = NULL;
+  flow_coordinates(f, 0, c->j, c->e, g, w);
+  OnceLoaded x = {field, c->j, c->e, {0}, *rules, NULL};
+  memcpy(x.off, off, sizeof *off * (size_t)f->rank);
+  x.v = access_global(&f->b, f->l->m, field, load_buffer(f->lo, field), rules, w, off, true);
+  ARENA_PUSH(f->lo->out->arena, f->once, f->nonce, x);
+  f->before = f->b;
+  f->b = inside;
+  f->t = t;
+  return x.v;
+}
+
 /* Point.access. */
 static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const FlowCell *c = p->user;
@@ -83,6 +112,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   Version from = launch_reads(f->l, field, c->i);
   if (from.version == 0 && f->l->use[from.field].fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
+  if (from.version == 0 && f->rank > 1 && field_lacks(&p->m->fields[from.field], 0))
+    return load_once(c, from.field, off, rules);
   if (from.version == 0 && stream_far(f->st, c->i, field, off, rules))
     return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->kept[from.field][from.version].direct)
