@@ -9,6 +9,7 @@ from absorbing import Absorbing
 from distances import Distances
 from faces import Faces
 from inits import Inits
+from lacking import Lacking
 from layers import Layers, framed
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from numbers_kept import Numbers
@@ -17,7 +18,7 @@ from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Numbers):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Numbers):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -70,7 +71,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
     def region(self, box, name=True):
         """The box in brackets, or if `name` a name of it."""
         written = Node("[" + ", ".join("$" * self.rank) + "]", *[self.range(d, x) for d, x in enumerate(box)])
-        names = [n for n, b in self.regions if b == box] + [f.name for f in self.fields.values() if self.points_of(f) == box and f.kind != "past"]
+        names = [n for n, b in self.regions if b == box] + [f.name for f in self.fields.values() if self.points_of(f) == box and f.kind != "past" and not f.lacks]
         return Node(f"[{self.r.choice(names)}]", smaller=[written]) if names and name and self.r.random() < 0.15 else written
 
     def points_of(self, field):
@@ -89,6 +90,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         """The offsets in dimension d at which points of x may read `field`, on a grid that is large enough."""
         if field.thin and field.thin[0] == d:
             return self.thin_room(x, field)
+        if d in field.lacks:
+            return -self.reach, self.reach
         kind, a, b = x
         below, above = field.written[d] if field.written else field.box[d]
         if field.rule and not field.written:
@@ -101,7 +104,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         """An access at total offsets lo to hi: how large the grid must be."""
         kind, a, b = place.box[d]
         below, above = field.written[d] if field.written else field.box[d]
-        if (field.rule and not field.written) or (field.thin and field.thin[0] == d):
+        if (field.rule and not field.written) or (field.thin and field.thin[0] == d) or d in field.lacks:
             return
         if kind == "low":
             self.demand(d, b + hi + above + 1)
@@ -781,7 +784,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += list(self.face_lines()) + list(self.derivatives())
         lines += self.layered_fields() if self.layered else self.absorbed_fields() if self.absorbing else self.field_lines()
-        lines += list(self.init_lines())
+        lines += list(self.init_lines()) + list(self.lacking_lines())
         self.hide_layers()
         lines += list(self.kept_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.numbered(self.stencil_lines())) + list(self.ends_of_kept())
