@@ -58,6 +58,7 @@ PICTURES = {
     "schroedinger": ("quantum mechanics", "seen film 70", "-DN=100 -DM=180 --steps=700"),
     "shallow_water": ("oceanography", "eta", "--steps=420 --colors=bluered --limits=-0.2,0.2"),
     "snowflake": ("materials science", "phi", "--colors=gray"),
+    "sphere": ("planetary science", "T", "-DN=60 -DM=120 --steps=3000 --colors=hot"),
     "spiral_waves": ("cardiology", "u film 320", "-DN=112 -DM=112 -Dh=0.45 --steps=3840 --colors=hot"),
     "vortex_street": ("fluid dynamics", "curl", "--steps=18000 --colors=bluered --limits=-0.02,0.02"),
 }

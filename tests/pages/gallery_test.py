@@ -37,6 +37,7 @@ CHECKS = {
     "schroedinger": ("-DN=60 -DM=80 -Dwidth=8 --steps=100", lambda a, b: stays("total", a, b, 1e-3)),
     "shallow_water": ("-DN=40 -DM=60 --steps=200", lambda a, b: stays("volume", a, b, 1e-3)),
     "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
+    "sphere": ("", lambda a, b: (stays("heat", a, b, 1e-5), near(b["off"], 0, 0.004), near(b["most"], 1.38, 0.01))),
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
     "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
 }
