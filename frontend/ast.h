@@ -5,7 +5,7 @@
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
  *   parse_stmt.c    Stmt            tokens to statements and functions
- *   parse_point.c                   tokens to probes and injects, and to absorbing layers (absorb.h)
+ *   parse_point.c                   tokens to probes and injects, masks, and absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
@@ -23,7 +23,8 @@
  *   check_type.c                    expressions: types, literals adapted
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
- *   check_lacking.c                 fields that do not have all dimensions (lacking.h)
+ *   check_lacking.c                 fields that do not have all dimensions (fields.h)
+ *   check_mask.c                    masks, where, dry (fields.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds
  *   lower.c                         Checked to a stencil IR module
@@ -183,9 +184,16 @@ typedef struct TypeExpr {
 typedef struct RangeExpr {
   Expr *lo, *hi;
 } RangeExpr;
-/* [ranges] as written. */
+/* A name as written; level k of NAME@k, 0 if it has none. */
+typedef struct Name {
+  const char *s;
+  Loc loc;
+  int32_t level;
+} Name;
+/* [ranges where NAME] as written. */
 typedef struct RegionExpr {
   Loc loc;
+  Name where;
   int32_t n;
   RangeExpr *ranges;
 } RegionExpr;
@@ -262,6 +270,7 @@ typedef enum DeclKind {
   DECL_SCALAR, /* type, value */
   DECL_UPDATE, /* of the scalar `name`: value */
   DECL_END,    /* until CONDITION: value, every (NULL: 1) */
+  DECL_MASK,   /* value */
   DECL_PROBE,
   DECL_INJECT,
   DECL_ABSORB
@@ -303,6 +312,8 @@ typedef struct Decl {
   int32_t nsides; /* field: 0 without outside; 1: for all sides; else two for each dimension, in order */
   SideDecl *sides;
   bool input, temp;
+  const struct DryDecl
+      *dry;            /* field: its mask, and what reads where that is false give (fields.h); NULL: it has none */
   Expr *history;       /* field: number of older levels, NULL if not given */
   Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */
   Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL.
@@ -442,8 +453,10 @@ struct Symbol {
   Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
   Box box;       /* grid, region, field */
   int32_t npasts;
-  Symbol **pasts;           /* field: its older levels, 1 and on */
-  bool set_by_init, warned; /* field: an init before this one sets it; that an init reads it unset was reported */
+  Symbol **pasts;              /* field: its older levels, 1 and on */
+  bool is_mask;                /* field: it is a mask */
+  const struct Masked *masked; /* field: its mask (fields.h); NULL: it has none */
+  bool set_by_init, warned;    /* field: an init before this one sets it; that an init reads it unset was reported */
   const Cover *cover;
   int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;
                             -1: not known */
@@ -585,6 +598,8 @@ typedef struct Checker {
   Computed *computed; /* lets, and scalars for bounds; of those without a name of their own there are nbounds */
   int32_t nchecked;
   CheckedStencil *checked;
+  int32_t nmasks;
+  CheckedStencil *masks; /* their inits */
   int32_t nreductions;
   CheckedReduction *reductions;
   int32_t nprobes;
@@ -600,12 +615,13 @@ typedef struct Checker {
   /* where the checker is */
   Allowed allowed;
   const char *what;           /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
+  bool in_mask;               /* the condition of one, which is an init's; */
   bool in_init, in_reduction; /* in_reduction: or in a probe */
   bool in_update;             /* or in a part of one that is reduced, */
   const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
   int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   const Box *region;    /* region of the piece in hand; */
-  bool lacks[MAX_RANK]; /* by dimension: it does not have that (lacking.h) */
+  bool lacks[MAX_RANK]; /* by dimension: it does not have that (fields.h) */
   const CheckedStencil *stencil;
   Symbol *locals;         /* lets, vars and parameters that can be seen, linked by next, newest first */
   CheckedPiece *piece;    /* whose block is in hand; NULL in a function */

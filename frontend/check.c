@@ -1,6 +1,6 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
 #include "frontend/absorb.h"
-#include "frontend/lacking.h"
+#include "frontend/fields.h"
 
 #include <math.h>
 #include <string.h>
@@ -469,8 +469,17 @@ static void check_field(Checker *c, const Decl *d) {
   s->box = f.box;
   s->index = c->m->nfields;
   ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, f);
-  if (d->history && !check_history(c, d, s))
+  if ((d->dry && !check_dry(c, d, s)) || (d->history && !check_history(c, d, s)))
     s->kind = SYM_BAD;
+}
+
+/* mask NAME on REGION = CONDITION. */
+static void check_mask_decl(Checker *c, const Decl *d) {
+  Field f = {.name = d->name, .loc = d->loc};
+  bool ok = have_grid(c, d) && check_field_region(c, d, &f);
+  Symbol *s = declare(c, ok ? SYM_FIELD : SYM_BAD, d);
+  if (s && ok)
+    check_mask(c, d, &f, s);
 }
 
 /* ---- macros */
@@ -527,6 +536,8 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
                 "'%s' does not have all dimensions of the grid, and no stencil may write it; write a field that has "
                 "them, or set it by an init",
                 name.s);
+  else if (s->is_mask)
+    check_error(c, NULL, name.loc, "'%s' is a mask, which does not change; for wetting and drying use if", name.s);
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
@@ -646,6 +657,8 @@ void check_piece_on(Checker *c, const PieceDecl *d, const Box *box, CheckedStenc
                 s->name, s->ntargets, c->m->fields[s->targets[0]].name);
   else
     piece_body(c, d, s, &p);
+  if (d->region->where.s)
+    check_where(c, d->region->where, &p);
   c->region = NULL;
   memset(c->lacks, 0, sizeof c->lacks);
   ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
@@ -825,6 +838,7 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_GRID: check_grid(c, d); break;
   case DECL_REGION: check_named_region(c, d); break;
   case DECL_FIELD: check_field(c, d); break;
+  case DECL_MASK: check_mask_decl(c, d); break;
   case DECL_OP: check_op(c, d); break;
   case DECL_FN: check_fn(c, d); break;
   case DECL_STENCIL:
@@ -854,6 +868,7 @@ static void unused_names(Checker *c) {
 void check_program(Checker *c, int n, Decl *const *decls) {
   for (int i = 0; i < n && diags_errors(c->d) < MAX_ERRORS; i++)
     check_decl(c, decls[i]);
+  check_add_masks(c);
   if (!c->grid && !diags_errors(c->d))
     diag_error(c->d, (Loc){c->file, 1, 1}, "the program has no grid; declare one: grid G = [0 .. N-1], STEPS;");
   if (!diags_errors(c->d)) {

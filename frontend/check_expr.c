@@ -1,6 +1,6 @@
 /* frontend/check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
 #include "frontend/absorb.h"
-#include "frontend/lacking.h"
+#include "frontend/fields.h"
 
 #include <string.h>
 
@@ -180,7 +180,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     e->off[d] = field_lacks(&c->m->fields[sym->index], d) ? 0 : off[d];
   check_access(c, loc, sym, e->off, env);
   check_absorbed_read(c, loc, sym, off);
-  return e;
+  return sym->masked || sym->is_mask || c->in_mask ? check_dry_read(c, env, sym, e) : e;
 }
 
 /* A var, or a let or parameter of a function, whose value is `sym->current`. */

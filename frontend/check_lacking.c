@@ -2,7 +2,7 @@
  * the field's region and in those of its inits. The field's box is one point there, at 0, which accesses find from all
  * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
  * it be? */
-#include "frontend/lacking.h"
+#include "frontend/fields.h"
 
 #include <string.h>
 

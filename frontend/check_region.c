@@ -1,5 +1,5 @@
 /* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
-#include "frontend/lacking.h"
+#include "frontend/fields.h"
 
 #include <string.h>
 
@@ -200,6 +200,12 @@ static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *la
 }
 
 bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
+  if (r->where.s && (!c->stencil || c->in_init)) {
+    check_error(
+        c, NULL, r->where.loc,
+        "'where' stands in the region of a stencil: masks are made behind the inits, and only stencils go by them");
+    return false;
+  }
   const Symbol *s = bare_region(c, r);
   if (s) {
     *out = *check_region_name(c, r->loc, s->name);

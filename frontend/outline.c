@@ -325,7 +325,7 @@ const char *outline_reserved(int i) {
                                      "at",    "in",        "half",       "odd",    "about",   "up",    "to",
                                      "probe", "inject",    "scalar",     "update", "spacing", "order", "side",
                                      "coord", "diff",      "absorb",     "of",     "but",     "lower", "upper",
-                                     "speed", "frequency", "reflection", "kappa"};
+                                     "speed", "frequency", "reflection", "kappa", "mask", "where", "dry", "self"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -1,5 +1,6 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
 #include "frontend/absorb.h"
+#include "frontend/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,8 @@ static RegionExpr *region_expr(Parse *p) {
       return NULL;
     ARENA_PUSH(p->arena, r->ranges, r->n, x);
   } while (parse_accept(p, TOK_COMMA));
+  if (!parse_where(p, &r->where))
+    return NULL;
   return parse_expect(p, TOK_RBRACKET, "'..', ',' or ']'") ? r : NULL;
 }
 
@@ -372,9 +375,9 @@ static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
        is_temp = !strcmp(t->text, "temp");
-  bool is_history = !strcmp(t->text, "history");
+  bool is_history = !strcmp(t->text, "history"), is_where = !strcmp(t->text, "where");
   if ((is_on && (d->region || d->on.s)) || (is_outside && d->nsides) || (is_input && d->input) ||
-      (is_temp && d->temp) || (is_history && d->history)) {
+      (is_temp && d->temp) || (is_history && d->history) || (is_where && d->dry)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;
   }
@@ -384,8 +387,10 @@ static bool attribute(Parse *p, Decl *d) {
     return is_on ? parse_region_of(p, d, "'on'") : outside(p, d);
   if (is_history)
     return (d->history = parse_expr(p)) != NULL;
+  if (is_where)
+    return (d->dry = parse_dry(p)) != NULL;
   if (!is_input && !is_temp)
-    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input, temp and history",
+    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, where, input, temp and history",
                t->text);
   return is_input || is_temp;
 }
@@ -567,7 +572,7 @@ static bool paper_declaration(Parse *p) {
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
     parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "reduce, probe, scalar, update, absorb or until)");
+                   "mask, reduce, probe, scalar, update, absorb or until)");
   return false;
 }
 
@@ -595,6 +600,8 @@ static bool declaration(Parse *p) {
     return p->t++, parse_absorb(p);
   if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
+  if (named && parse_is_word(p, "mask"))
+    return p->t++, parse_mask(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -625,7 +632,7 @@ static bool declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                 "reduce, probe, scalar, update, absorb or until)");
+                 "mask, reduce, probe, scalar, update, absorb or until)");
   return false;
 }
 

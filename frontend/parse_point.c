@@ -1,6 +1,7 @@
-/* frontend/parse_point.c: tokens to what is said of places: probes and injects at points, and layers at sides of the
- * grid. */
+/* frontend/parse_point.c: tokens to what is said of places: probes and injects at points, layers at sides of the grid,
+ * masks, and the `where` and `dry` of others. */
 #include "frontend/absorb.h"
+#include "frontend/fields.h"
 
 /* Takes the word `word`, or reports that it, and what follows it, were expected. */
 static bool take_word(Parse *p, const char *word, const char *expected) {
@@ -151,4 +152,68 @@ bool parse_absorbed(Parse *p, PieceDecl *piece) {
   piece->absorb = (Name){p->t->text, p->t->loc, 0};
   p->t++;
   return true;
+}
+
+/* ---- masks */
+
+bool parse_mask(Parse *p) {
+  Name name;
+  if (!parse_new_name(p, "the mask's name", &name))
+    return false;
+  Decl *d = parse_declare(p, name);
+  if (!parse_is_word(p, "on")) {
+    parse_error(p, "'on' and the region of the mask");
+    return false;
+  }
+  p->t++;
+  if (!parse_region_of(p, d, "'on'") || !parse_expect(p, TOK_ASSIGN, "'=' and where the mask is true") ||
+      !(d->value = parse_expr(p)))
+    return false;
+  d->kind = DECL_MASK;
+  return parse_end(p, false);
+}
+
+/* The mask's name, behind `where`. */
+static bool mask_name(Parse *p, Name *out) {
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, "a mask's name after 'where'");
+    return false;
+  }
+  *out = (Name){p->t->text, p->t->loc, 0};
+  p->t++;
+  return true;
+}
+
+bool parse_where(Parse *p, Name *out) {
+  if (!parse_is_word(p, "where"))
+    return true;
+  p->t++;
+  return mask_name(p, out);
+}
+
+const DryDecl *parse_dry(Parse *p) {
+  DryDecl *dry = ARENA_NEW(p->arena, DryDecl);
+  if (!mask_name(p, &dry->mask))
+    return NULL;
+  if (!parse_is_word(p, "dry")) {
+    parse_error(p, "'dry' and what a read gives where the mask is false: self, a constant, or odd about a number");
+    return NULL;
+  }
+  dry->loc = (++p->t)->loc;
+  dry->rule = DRY_VALUE;
+  if (parse_is_word(p, "self")) {
+    dry->rule = DRY_SELF;
+    p->t++;
+    return dry;
+  }
+  if (parse_is_word(p, "odd")) {
+    dry->rule = DRY_ODD;
+    p->t++;
+    if (!parse_is_word(p, "about")) {
+      parse_error(p, "'about' and a number");
+      return NULL;
+    }
+    p->t++;
+  }
+  return (dry->value = parse_expr(p)) ? dry : NULL;
 }

@@ -16,7 +16,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c"]),
     ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/symbol.c", "frontend/share.c"]),
     ("Types and values", "language.md#types", ["frontend/check_type.c", "frontend/check_expr.c", "frontend/check_composite.c", "frontend/fold.c"]),
-    ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c", "frontend/check_lacking.c"]),
+    ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check_region.c", "frontend/check_lacking.c", "frontend/check_mask.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check_diff.c"]),
     ("Absorbing layers", "language.md#absorbing-layers-absorb", ["frontend/check_absorb.c", "frontend/absorb.c"]),
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check_time.c"]),
