@@ -11,6 +11,7 @@ from faces import Faces
 from inits import Inits
 from lacking import Lacking
 from layers import Layers, framed
+from masked import Masked
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from numbers_kept import Numbers
 from shapes import Shapes, constant_extents, wider
@@ -18,7 +19,7 @@ from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Numbers):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -34,6 +35,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
         self.sided = random.Random(seed * 2 + 25)
         self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
+        self.masks = []
         self.start_distances(seed)
         self.start_numbers(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
@@ -287,6 +289,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
 
     def bool_expr(self, place, depth):
         r = self.r
+        if wet := self.mask_value(place):
+            return wet
         if r.random() < 0.2:
             return Node("!($)", self.expr("bool", place, depth - 1), type="bool")
         t = r.choice(SCALARS)
@@ -457,7 +461,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         boxes = [box] if thin else self.piece_boxes(box) if not whole else [box] if self.r.random() < 0.8 else self.ends_and_middle(box)
         mine = [targets if k == 0 or whole or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
         still = [any(x[0] != "all" for x in b) if self.plain else k > 0 and self.own.random() < 0.25 for k, b in enumerate(boxes)]
-        pieces = [Node("$ $", self.region(b), self.constant_body(t, b, len(targets) == 1) if s and word == "stencil" else self.body(t, b, len(targets) == 1, word == "stencil")) for b, t, s in zip(boxes, mine, still)]
+        at = lambda b, t: self.at_wet(self.region(b), t) if word == "stencil" and not whole else self.region(b)
+        pieces = [Node("$ $", at(b, t), self.constant_body(t, b, len(targets) == 1) if s and word == "stencil" else self.body(t, b, len(targets) == 1, word == "stencil")) for b, t, s in zip(boxes, mine, still)]
         if self.r.random() < 0.05:
             empty = Node("$ $", self.empty_region(boxes[0]), self.body(targets, boxes[0], len(targets) == 1, word == "stencil"))
             pieces = [empty] if not whole and self.r.random() < 0.5 else pieces + [empty]
@@ -599,6 +604,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         elif rule:
             attributes.append(Node(f"outside {constant or rule}"))
         attributes += [Node(kind)] if kind else []
+        attributes += self.dry(f) if self.masks else []
         if kind == "" and r.random() < 0.3 and not f.thin:
             attributes.append(self.history(f, r.choice([1, 1, 1, 2, 2, 3, 5])))
         r.shuffle(attributes)
@@ -654,6 +660,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         field.levels = levels
         for k, name in enumerate(levels_of(levels)):
             self.fields[name] = Field(name, field.type, field.box, field.rule, "past", levels - k - 1)
+            self.fields[name].masked = field.masked
         return Node(f"history {levels}", declares=levels_of(levels), smaller=[Node(f"history {k}", declares=levels_of(k)) for k in range(1, levels)])
 
     def type_lines(self, mix):
@@ -783,6 +790,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += list(self.face_lines()) + list(self.derivatives())
+        lines += list(self.mask_lines())
         lines += self.layered_fields() if self.layered else self.absorbed_fields() if self.absorbing else self.field_lines()
         lines += list(self.init_lines()) + list(self.lacking_lines())
         self.hide_layers()

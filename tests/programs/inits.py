@@ -24,7 +24,7 @@ class Inits:
         """An init, behind which its targets can be read."""
         line = self.stencil(self.new_name("n"), targets, whole, "init")
         for f in targets:
-            f.readable = True
+            f.readable = not f.masked
         return line
 
     def chain_lines(self):
@@ -33,7 +33,7 @@ class Inits:
         chosen = [f for f in kept if r.random() < 0.65] or kept[:1]
         r.shuffle(chosen)
         for f in kept:
-            f.readable = f not in chosen and f.kind != "past"
+            f.readable = f not in chosen and f.kind != "past" and not f.masked
         chosen += [r.choice(chosen) for _ in range(r.choice([0, 0, 1, 2]))]
         while chosen:
             pair = len(chosen) > 1 and chosen[0] is not chosen[1] and r.random() < 0.2
