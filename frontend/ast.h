@@ -234,12 +234,6 @@ struct Stmt {
   bool failed;        /* what stands behind the name could not be parsed */
   bool reached, used; /* let, var: the checker came by; something reads it */
 };
-/* A name as written; level k of NAME@k, 0 if it has none. */
-typedef struct Name {
-  const char *s;
-  Loc loc;
-  int32_t level;
-} Name;
 /* [region] = value (one statement without a name), or [region] { statements }; absorb: the layer behind the region. */
 typedef struct PieceDecl {
   Loc loc;

@@ -51,6 +51,7 @@ PICTURES = {
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),
     "ising": ("magnetism", "s", "--colors=gray"),
+    "lake": ("limnology", "eta", "--steps=180 --colors=bluered"),
     "life": ("cellular automata", "age film 8", "-DN=64 -DM=96 --steps=240 --colors=gray"),
     "option_price": ("finance", "V", "rows 0"),
     "predators": ("ecology", "hare", ""),

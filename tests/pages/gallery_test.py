@@ -30,6 +30,7 @@ CHECKS = {
     "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),
     # Onsager's energy of a spin at T = 2, within three standard errors of a field of 64 by 64
     "ising": ("-DN=64 -DM=64 -Dordered=1 --steps=200", lambda a, b: (near(a["energy"], -2 * 64 * 64, 0), near(b["energy"] / (64 * 64), -1.7456, 0.06))),
+    "lake": ("-DN=40 -DM=60 -Dsquare=true --steps=300", lambda a, b: (stays("volume", a, b, 1e-6), near(b["off"], 0, 0.003))),
     "life": ("-DN=32 -DM=32 --steps=8 --in alive=GLIDER", lambda a, b: near(b["cells"], 5, 0)),
     "option_price": ("-freal=f64", lambda a, b: near(b["price"], 14.2313, 0.005)),
     "predators": ("-DN=16 -DM=16 -Dslope=0 --steps=50", None),
