@@ -35,7 +35,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
     s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
   }
   if (!s)
-    s = plan_launch_op(p, &(HostOp){.kind = HOST_LAUNCH, .a = index}, false);
+    s = plan_launch_kernel(p, index);
   if (!s)
     s = d->kind->wait(d);
   for (int i = 0; i < k->nargs; i++) {
@@ -103,7 +103,7 @@ static StcStatus run_init_sequence(StcPlan *p) {
       if (!p->bound.given[m->buffers[op->a].field])
         plan_swap(p, op->a, op->b);
     } else if (!writes_field(p, &m->kernels[op->a], true)) {
-      s = plan_launch_op(p, op, false);
+      s = plan_launch_kernel(p, op->a);
     } else if (writes_field(p, &m->kernels[op->a], false)) {
       s = launch_init(p, op->a);
     }

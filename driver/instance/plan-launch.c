@@ -1,6 +1,7 @@
-/* driver/instance/plan-launch.c: sequences of launches and swaps. */
+/* driver/instance/plan-launch.c: what the host program is made of on a device: launches, swaps, values fetched. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
+#include "ir/run/host.h"
 
 /* The value of an argument, in the type that the kernel takes it as. */
 typedef union ArgValue {
@@ -60,9 +61,9 @@ static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   return s;
 }
 
-/* Launches kernel `named`, or the one that suits the params better, `after` steps behind the plan's; `beside` and
- * `lane` go to the device. */
-static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, int lane) {
+/* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside` and `lane` go to
+ * the device. */
+static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int lane) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
@@ -77,7 +78,7 @@ static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, in
     if (a->kind == KARG_SCALAR)
       values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
     if (a->kind == KARG_STEP)
-      values[i].i64 = p->run.done + after;
+      values[i].i64 = step;
     args[i] = &values[i];
   }
   s = s ? s : plan_blocks(p, k, l.blocks);
@@ -87,11 +88,9 @@ static StcStatus launch_in(StcPlan *p, int named, int32_t after, bool beside, in
   return s ? s : start_kernel(p, &l);
 }
 
-StcStatus plan_launch_op(StcPlan *p, const HostOp *op, bool beside) {
-  return launch_in(p, op->a, op->after, beside, LANE_MAIN);
-}
+StcStatus plan_launch_kernel(StcPlan *p, int named) { return launch_in(p, named, p->run.done, false, LANE_MAIN); }
 
-StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, 0, false, lane); }
+StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, p->run.done, false, lane); }
 
 /* Notes what buffer `b` stands for now. */
 static void note_slot(StcPlan *p, int b) {
@@ -115,32 +114,85 @@ static bool has_blocks(const StcPlan *p, int named) {
   return kernel_blocks(&m->kernels[kernel_chosen(m, named, p->scalars)], p->scalars, blocks) > 0;
 }
 
-/* Launches the first of the `n` ops at `op` and those beside it, at the same time if the device can and several have
- * something to do; *count is how many they are. */
-static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
+/* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do
+ * (HostMachine.launch). */
+static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
+  StcPlan *p = user;
   const DeviceKind *kind = p->device.kind;
-  int busy = has_blocks(p, op[0].a);
-  for (*count = 1; *count < n && op[*count].beside; (*count)++)
-    busy += has_blocks(p, op[*count].a);
+  int busy = 0;
+  for (int i = 0; i < n; i++)
+    busy += has_blocks(p, op[i].a);
   bool apart = busy > 1 && kind->fork && !p->run.times;
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
   p->run.replay.follows &= !apart;
-  for (int i = 0; i < *count && !s; i++)
-    s = plan_launch_op(p, &op[i], apart && op[i].beside);
+  for (int i = 0; i < n && !s; i++)
+    s = launch_in(p, op[i].a, step, apart && op[i].beside, LANE_MAIN);
   p->run.replay.follows &= !apart;
   return apart && !s ? kind->join(&p->device) : s;
 }
 
-StcStatus plan_ops(StcPlan *p, int n, const HostOp *op) {
-  StcStatus s = STC_OK;
-  for (int i = 0, count; i < n && !s; i += count) {
-    count = 1;
-    if (op[i].kind == HOST_LAUNCH)
-      s = launch_group(p, &op[i], n - i, &count);
-    else
-      plan_swap(p, op[i].a, op[i].b);
-  }
+/* HostMachine.swap. */
+static void swap(void *user, int a, int b) { plan_swap(user, a, b); }
+
+/* What `r`, whose launches are behind, has left in its buffer: f64 or i64 (HostMachine.value). */
+static int fetch_value(void *user, const Reduction *r, Const *value) {
+  StcPlan *p = user;
+  union {
+    double f;
+    int64_t i;
+  } u = {0};
+  Device *d = &p->device;
+  StcStatus s = d->kind->wait(d);
+  if (!s)
+    s = d->kind->fetch(d, &u, buffer_slot(p, r->result)->memory, sizeof u);
+  *value = r->type == TY_F64 ? (Const){.f = u.f} : (Const){.i = u.i};
   return s;
+}
+
+/* Makes room for what probes see in runs of the sequence, unless the run is to be stopped (HostMachine.begin). */
+static int begin(void *user, const HostSeq *seq, int64_t *runs) {
+  StcPlan *p = user;
+  if (stop_asked(p->run.stop))
+    return STC_INTERRUPTED;
+  StcStatus s = plan_make_room(p, seq->steps);
+  *runs = plan_room(p, seq->steps, *runs);
+  return s;
+}
+
+/* HostMachine.replay, show, until. */
+static int replay(void *user, const HostSeq *seq, int64_t most, int64_t *made) {
+  return plan_replay(user, seq, most, made);
+}
+static int show(void *user) { return plan_show(user); }
+static int64_t steps_to_watch(void *user, int64_t left) {
+  const StcPlan *p = user;
+  return plan_steps_to_watch(p, p->run.done, left);
+}
+
+HostRun plan_host(StcPlan *p) {
+  static const HostMachine device = {.launch = launch_group,
+                                     .swap = swap,
+                                     .value = fetch_value,
+                                     .begin = begin,
+                                     .replay = replay,
+                                     .show = show,
+                                     .until = steps_to_watch};
+  return (HostRun){.m = p->build->code.module,
+                   .on = &device,
+                   .user = p,
+                   .scalars = p->scalars,
+                   .steps = &p->run.done,
+                   .closed = p->run.closed,
+                   .reduced = plan_take_value,
+                   .reduced_user = p,
+                   .diags = p->w.diags,
+                   .wrong = STC_INPUT,
+                   .ends = p->run.met};
+}
+
+StcStatus plan_ops(StcPlan *p, int n, const HostOp *op) {
+  HostRun h = plan_host(p);
+  return host_ops(&h, n, op);
 }
 
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {

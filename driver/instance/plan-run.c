@@ -3,6 +3,7 @@
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
+#include "ir/run/host.h"
 #include "passes/plan/cost/estimate.h"
 
 #include <math.h>
@@ -27,42 +28,6 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) 
   p->observers.series(p->observers.series_user, &out);
 }
 
-/* The value in element 0 of buffer `buffer`, of type `t` (f64 or i64), once all launches are done. */
-static StcStatus fetch_value(StcPlan *p, int buffer, Type t, Const *value) {
-  union {
-    double f;
-    int64_t i;
-  } u = {0};
-  Device *d = &p->device;
-  StcStatus s = d->kind->wait(d);
-  if (!s)
-    s = d->kind->fetch(d, &u, buffer_slot(p, buffer)->memory, sizeof u);
-  *value = t == TY_F64 ? (Const){.f = u.f} : (Const){.i = u.i};
-  return s;
-}
-
-/* Evaluates the reductions that are due after p->done steps. An `until` whose condition is met sets p->met. */
-static StcStatus evaluate(StcPlan *p) {
-  const Module *m = p->build->code.module;
-  StcStatus s = STC_OK;
-  for (int i = 0; i < m->nreductions && !s; i++) {
-    const Reduction *r = &m->reductions[i];
-    Const value;
-    bool stop = false;
-    if (!reduction_is_due(r, p->run.done))
-      continue;
-    s = plan_sequence(p, &r->seq);
-    if (!s)
-      s = fetch_value(p, r->result, r->type, &value);
-    if (s)
-      return s;
-    plan_take_value(p, r, p->run.done, value);
-    if (!reduction_judge(m, r, p->scalars, p->run.done, &stop, p->w.diags))
-      s = STC_INPUT;
-  }
-  return s;
-}
-
 /* ---------------------------------------------------------------- the time loop */
 
 bool plan_is_asked(const StcPlan *p) { return p->observers.progress || p->observers.visit; }
@@ -73,38 +38,6 @@ StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps) {
   if (o->progress && !o->progress(o->progress_user, done, p->run.met ? done : steps))
     return STC_INTERRUPTED;
   return o->visit ? o->visit->between(o->visit->user, p, first + steps) : STC_OK;
-}
-
-/* Runs up to `count` sequences, as long as steps are left before `end` and no `until` is met, and the reductions that
- * become due. */
-static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
-  const Module *m = p->build->code.module;
-  StcStatus s = STC_OK;
-  for (int64_t i = 0, made; i < count && p->run.done < end && !p->run.met && !s; i += made) {
-    if (stop_asked(p->run.stop))
-      return STC_INTERRUPTED;
-    int64_t left = plan_steps_to_watch(p, p->run.done, end - p->run.done),
-            n = module_steps_to_reduction(m, p->run.done, left);
-    const HostSeq *seq = plan_next_sequence(p, n);
-    if (!seq)
-      return diag_error(p->w.diags, no_loc(),
-                        "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
-                        (long long)(end - p->run.done)),
-             STC_INPUT;
-    int64_t most = n / seq->steps;
-    s = plan_make_room(p, seq->steps);
-    most = plan_room(p, seq->steps, most < count - i ? most : count - i);
-    if (!s)
-      s = plan_replay(p, seq, most, &made);
-    if (!s && !made)
-      s = plan_sequence(p, seq);
-    made += !made;
-    if (!s)
-      s = evaluate(p);
-    if (!s)
-      s = plan_show(p);
-  }
-  return s;
 }
 
 /* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a
@@ -124,16 +57,17 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
   int64_t first = p->run.done, end = first + steps, count = 1;
   bool begins = first == p->run.first && !p->run.evaluated;
   StcStatus s = steps ? plan_run_once(p) : STC_OK;
+  HostRun h = plan_host(p);
   if (!s && begins && first == 0)
     s = plan_probe_before(p);
   if (!s && begins)
-    s = evaluate(p);
+    s = host_reduce(&h);
   p->run.evaluated |= !s;
   if (!s)
     s = plan_show(p);
   while (!s && p->run.done < end && !p->run.met) {
     double before = clock_seconds();
-    s = run_batch(p, end, plan_is_asked(p) ? count : INT64_MAX);
+    s = host_run(&h, end, plan_is_asked(p) ? count : INT64_MAX);
     if (!s && plan_is_asked(p))
       s = d->kind->wait(d);
     if (!s)

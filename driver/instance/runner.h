@@ -148,10 +148,11 @@ StcStatus plan_make_values(StcPlan *p);
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Runs the `n` launches and swaps at `op`. */
 StcStatus plan_ops(StcPlan *p, int n, const HostOp *op);
-/* Launches kernel `named`, or the one that suits the params better, in the lane of the device. */
+/* The plan's host program, to be run on its device from where the plan is (ir/run/host.h). */
+struct HostRun plan_host(StcPlan *p);
+/* Launches kernel `named`, or the one that suits the params better, in the main lane or another one of the device. */
+StcStatus plan_launch_kernel(StcPlan *p, int named);
 StcStatus plan_launch_in(StcPlan *p, int named, int lane);
-/* Launches what `op` names in the main lane, at the same time as what was launched before it if `beside`. */
-StcStatus plan_launch_op(StcPlan *p, const HostOp *op, bool beside);
 /* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
 void plan_swap(StcPlan *p, int a, int b);
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */

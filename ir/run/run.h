@@ -5,6 +5,7 @@
  *   bind.c  covered.c            params, and what is checked before a launch
  *   weights.c                    coordinates of points, and the weights of differences
  *   points.c                     lists of points and probes
+ *   host-run.c                   the host program of kernel IR, on whatever launches (host.h)
  *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
  *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
  */

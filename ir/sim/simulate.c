@@ -1,6 +1,7 @@
 /* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the
  * host part (the paper's
  * Algorithm 5): buffers, launches, swaps, reductions, results. */
+#include "ir/run/host.h"
 #include "ir/sim/simulate.h"
 
 #include <stdlib.h>
@@ -82,9 +83,10 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
   return any;
 }
 
-/* Exchanges the memory of buffers `a` and `b`. If one of them is a further copy of a field, it now waits to be written
- * and holds nothing any more. */
-static void swap(Sim *s, int a, int b) {
+/* Exchanges the memory of buffers `a` and `b` (HostMachine.swap). If one of them is a further copy of a field, it now
+ * waits to be written and holds nothing any more. */
+static void swap(void *user, int a, int b) {
+  Sim *s = user;
   if (sim_is_kept(s, a))
     return;
   SimMemory *m = s->memory[a];
@@ -132,15 +134,14 @@ static void mix_members(Sim *s) {
   }
 }
 
-/* Launches the first of the `n` ops at `op` and those beside it, but not what writes only what is kept; how many these
- * are. Notes what they wrote. */
-static int launch(Sim *s, const HostOp *op, int n) {
-  int count = 1;
-  while (count < n && op[count].beside)
-    count++;
+/* Launches the kernels of the `n` ops at `op` beside each other, but not what writes only what is kept
+ * (HostMachine.launch). Notes what they wrote. */
+static int launch(void *user, const HostOp *op, int n, int64_t step) {
+  Sim *s = user;
+  s->step = step;
   s->nmembers = 0;
   memset(s->writes, 0, sizeof *s->writes * (size_t)s->m->nbuffers);
-  for (int i = 0; i < count && !s->stop; i++)
+  for (int i = 0; i < n && !s->stop; i++)
     if (!only_kept(s, &s->kernels[op[i].a]))
       add_member(s, op[i].a);
   mix_members(s);
@@ -150,7 +151,7 @@ static int launch(Sim *s, const HostOp *op, int n) {
       if (s->members[k].k->writes[i])
         s->memory[i]->writer = s->members[k].k->kernel;
   sim_ghosts_init(s);
-  return count;
+  return s->stop;
 }
 
 /* Does what buffer `b` holds not outlast a sequence? */
@@ -158,42 +159,20 @@ static bool is_passing(const Module *m, const Buffer *b) {
   return b->kind == BUFFER_SCRATCH || (b->kind == BUFFER_FIELD && m->fields[b->field].temp);
 }
 
-/* Runs the sequence once, beginning at step `step`. Temp fields and scratch buffers hold nothing at its start. */
-static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
+/* Temp fields and scratch buffers hold nothing (HostMachine.fresh). */
+static void forget_passing(void *user) {
+  Sim *s = user;
   for (int i = 0; i < s->m->nbuffers; i++)
     if (is_passing(s->m, &s->m->buffers[i]))
       sim_memory_forget(s->memory[i]);
-  for (int i = 0; i < seq->nops && !s->stop;) {
-    const HostOp *op = &seq->ops[i];
-    if (op->kind == HOST_LAUNCH) {
-      s->step = step + op->after;
-      i += launch(s, op, seq->nops - i);
-    } else {
-      swap(s, op->a, op->b);
-      i++;
-    }
-  }
 }
 
-/* Runs the launches of reduction `r`, `step` steps being done, and makes of its value what it is for. False if that is
- * an error. */
-static bool reduce(Sim *s, const Reduction *r, int64_t step, bool *stop) {
-  run_sequence(s, &r->seq, step);
-  if (s->stop)
-    return false;
+/* What `r`, whose launches are behind, has left (HostMachine.value). */
+static int reduction_value(void *user, const Reduction *r, Const *value) {
+  Sim *s = user;
   const SimMemory *m = s->memory[r->result];
-  s->b->scalars[r->scalar] = exec_get(m->type, m->data, 0);
-  if (s->b->reduced)
-    s->b->reduced(s->b->user, r, step, s->b->scalars[r->scalar]);
-  return reduction_judge(s->m, r, s->b->scalars, step, stop, s->d);
-}
-
-/* Evaluates the reductions that are due when `step` steps are done. */
-static bool reduce_due(Sim *s, int64_t step, bool *stop) {
-  for (int i = 0; i < s->m->nreductions; i++)
-    if (reduction_is_due(&s->m->reductions[i], step) && !reduce(s, &s->m->reductions[i], step, stop))
-      return false;
-  return true;
+  *value = exec_get(m->type, m->data, 0);
+  return 0;
 }
 
 /* The number of the buffer of launch-time array `array`. */
@@ -255,73 +234,68 @@ static bool probes_ready(const Sim *s) {
   return true;
 }
 
-/* What probes see before the first step. */
-static void probe_before(Sim *s) {
-  for (int i = 0; i < s->m->nprobes && !s->stop; i++)
-    run_sequence(s, &s->m->probes[i].seq, 0);
-}
-
 /* What the probes that are due after `step` steps see now, handed out as if it were before the first step. */
-static bool see(Sim *s, int64_t step) {
+static int see(Sim *s, HostRun *h, int64_t step) {
+  int failed = 0;
   s->seen = -1;
-  for (int i = 0; i < s->m->nprobes && !s->stop; i++) {
+  *h->steps = 0;
+  for (int i = 0; i < s->m->nprobes && !failed; i++) {
     if (step % s->m->probes[i].every)
       continue;
-    run_sequence(s, &s->m->probes[i].seq, 0);
-    if (s->stop || !hand_out(s, &s->m->probes[i], 0))
-      return false;
+    failed = host_sequence_run(h, &s->m->probes[i].seq);
+    failed = failed || !hand_out(s, &s->m->probes[i], 0);
   }
-  return !s->stop && s->faults == 0;
+  return failed;
 }
 
-/* Makes `steps` steps from step `from` on, *made of them if the run is to stop: always by the longest sequence that
- * does not go too far. */
-static bool advance(Sim *s, int64_t from, int64_t steps, int64_t *made) {
-  for (int64_t done = *made = 0; done < steps && !s->stop && !stop_asked(s->b->stop);) {
-    const HostSeq *q = host_sequence(&s->m->host, NULL, steps - done);
-    if (!q) {
-      diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name,
-                 (long long)(steps - done));
-      return false;
-    }
-    if (!probes_have_room(s->m, s->seen, from + done + q->steps) && !hand_out_all(s, from + done))
-      return false;
-    run_sequence(s, q, from + done);
-    sim_ghosts_age(s, q->steps);
-    *made = done += q->steps;
-  }
-  return !s->stop;
+/* Hands out what probes saw where the sequence may write over it, unless the run is to stop (HostMachine.begin). */
+static int begin(void *user, const HostSeq *seq, int64_t *runs) {
+  Sim *s = user;
+  int64_t done = s->b->first_step + s->b->done;
+  *runs = 1;
+  if (stop_asked(s->b->stop))
+    return HOST_STOPPED;
+  return !probes_have_room(s->m, s->seen, done + seq->steps) && !hand_out_all(s, done);
+}
+
+/* HostMachine.made. */
+static void count_steps(void *user, int64_t steps) {
+  Sim *s = user;
+  sim_ghosts_age(s, steps);
+  s->b->done += steps;
+}
+
+/* The inits, and what is computed once. */
+static int run_first(Sim *s, HostRun *h, bool run_inits, const bool *skip_init) {
+  s->keep = skip_init;
+  int failed = run_inits ? host_sequence_run(h, &s->m->host.init) : 0;
+  s->keep = NULL;
+  return failed ? failed : host_sequence_run(h, &s->m->host.once);
 }
 
 /* The inits and then the time steps, with the reductions between them, which may end the run. */
 static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
-  int64_t first = s->b->first_step;
-  bool stop = false;
-  s->keep = skip_init;
-  if (run_inits)
-    run_sequence(s, &s->m->host.init, first);
-  s->keep = NULL;
-  if (!s->stop)
-    run_sequence(s, &s->m->host.once, first);
-  s->b->done = 0;
-  if (s->b->see)
-    return see(s, first);
-  bool begins = first == 0 && !s->b->evaluated;
-  s->seen = begins ? -1 : first;
-  if (!s->stop && begins)
-    probe_before(s);
-  if (!s->stop && !s->b->evaluated && (first == 0 || s->b->begins) && !reduce_due(s, first, &stop))
-    return false;
-  while (s->b->done < steps && !s->stop && !stop) {
-    int64_t at = first + s->b->done, n = module_steps_to_reduction(s->m, at, steps - s->b->done), made;
-    if (!advance(s, at, n, &made))
-      return false;
-    s->b->done += made;
-    if (made && !reduce_due(s, at + made, &stop))
-      return false;
-    stop |= stop_asked(s->b->stop);
-  }
-  return !s->stop && hand_out_all(s, first + s->b->done) && s->faults == 0;
+  static const HostMachine machine = {.launch = launch,
+                                      .swap = swap,
+                                      .value = reduction_value,
+                                      .fresh = forget_passing,
+                                      .begin = begin,
+                                      .made = count_steps};
+  Binding *b = s->b;
+  int64_t first = b->first_step, at = first;
+  HostRun h = {s->m, &machine, s, b->scalars, &at, NULL, b->reduced, b->user, s->d, 1, false};
+  int failed = run_first(s, &h, run_inits, skip_init);
+  b->done = 0;
+  if (b->see)
+    return !failed && !see(s, &h, first) && s->faults == 0;
+  s->seen = first == 0 && !b->evaluated ? -1 : first;
+  for (int i = 0; i < s->m->nprobes && !failed && s->seen < 0; i++)
+    failed = host_sequence_run(&h, &s->m->probes[i].seq);
+  if (!failed && !b->evaluated && (first == 0 || b->begins))
+    failed = host_reduce(&h);
+  if (!failed)
+    failed = host_run(&h, first + steps, INT64_MAX);
+  return (!failed || failed == HOST_STOPPED) && hand_out_all(s, at) && s->faults == 0;
 }
 
 /* "[3, 4]": the grid point of element `i` of field `f`. */

@@ -1,0 +1,61 @@
+/* ir/run/host.h: the host program of kernel IR (Host), run on whatever can launch: a device, the simulator. Which
+ * sequence comes next, its launches and swaps, which reductions are due and what their values mean is decided in
+ * host-run.c alone. */
+#ifndef STC_IR_RUN_HOST_H
+#define STC_IR_RUN_HOST_H
+
+#include "ir/run/run.h"
+
+/* What a host program is run on. Functions that give an int return 0, or else what ends the run at once and is handed
+ * on; HOST_STOPPED ends it without an error. NULL where there is nothing to do, but for `launch`, `swap` and `value`.
+ */
+enum { HOST_STOPPED = -1 };
+typedef struct HostMachine {
+  /* Launches the kernels of the `n` ops at `op`, all but the first of which may run beside the one before. `step` is
+   * what they take as number of the step. */
+  int (*launch)(void *user, const HostOp *op, int n, int64_t step);
+  /* Exchanges what two buffers stand for. */
+  void (*swap)(void *user, int a, int b);
+  /* The value that the launches of reduction `r` have left. */
+  int (*value)(void *user, const Reduction *r, Const *value);
+  /* What does not outlast a sequence holds nothing from here on. */
+  void (*fresh)(void *user);
+  /* The sequence is to be run, up to *runs times; lessens that where there is no room for as many. */
+  int (*begin)(void *user, const HostSeq *seq, int64_t *runs);
+  /* Makes up to `most` runs of it in one go, and counts their steps; *made of them. */
+  int (*replay)(void *user, const HostSeq *seq, int64_t most, int64_t *made);
+  /* So many steps have been made; the reductions that are due are evaluated behind it. */
+  void (*made)(void *user, int64_t steps);
+  /* They have been. */
+  int (*show)(void *user);
+  /* How many of `left` steps may be made until somebody wants to look on. */
+  int64_t (*until)(void *user, int64_t left);
+} HostMachine;
+
+/* A run of the host part of `m`. steps: the steps done, counted here. closed: sequences of steps that are not to be
+ * taken (NULL: none). reduced: told of each value (may be NULL), as in Binding. wrong: what functions return after an
+ * error of the program, reported to `diags`. ends: the condition of an `until` is met. */
+typedef struct HostRun {
+  const Module *m;
+  const HostMachine *on;
+  void *user;
+  Const *scalars;
+  int64_t *steps;
+  const bool *closed;
+  void (*reduced)(void *user, const Reduction *r, int64_t step, Const value);
+  void *reduced_user;
+  Diags *diags;
+  int wrong;
+  bool ends;
+} HostRun;
+
+/* The `n` operations at `op`; a sequence, without counting its steps. */
+int host_ops(HostRun *h, int n, const HostOp *op);
+int host_sequence_run(HostRun *h, const HostSeq *seq);
+/* Evaluates the reductions that are due now. */
+int host_reduce(HostRun *h);
+/* Algorithm 5: sequences, at most `most` of them, until `end` steps are done or an `until` is met, and the reductions
+ * that become due meanwhile. */
+int host_run(HostRun *h, int64_t end, int64_t most);
+
+#endif
