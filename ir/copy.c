@@ -44,8 +44,14 @@ static void own_host(Arena *a, Host *h) {
   OWN_LIST(a, &h->init, ops);
   OWN_LIST(a, &h->once, ops);
   OWN_LIST(a, h, seqs);
+  OWN_LIST(a, h, loops);
   for (int i = 0; i < h->nseqs; i++)
     OWN_LIST(a, &h->seqs[i], ops);
+  for (int i = 0; i < h->nloops; i++) {
+    OWN_LIST(a, &h->loops[i], seqs);
+    for (int k = 0; k < h->loops[i].nseqs; k++)
+      OWN_LIST(a, &h->loops[i].seqs[k], ops);
+  }
 }
 
 /* Likewise what is declared. */

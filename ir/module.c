@@ -439,7 +439,7 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
-/* Does the sequence launch kernel `k` of `m`, one of its own? */
+/* Does the sequence, which has no loops, launch kernel `k` of `m`, one of its own? */
 static bool launches(const Module *m, const HostSeq *seq, const Kernel *k) {
   for (int i = 0; i < seq->nops; i++)
     if (seq->ops[i].kind == HOST_LAUNCH && &m->kernels[seq->ops[i].a] == k)
@@ -599,14 +599,3 @@ static int64_t bytes_before(const Kernel *k, int n) {
 
 int64_t kernel_shared_bytes(const Kernel *k) { return bytes_before(k, k->narrays); }
 int64_t kernel_array_offset(const Kernel *k, int array) { return bytes_before(k, kernel_storage(k, array)); }
-
-void host_swap(const HostSeq *seq, int from, int32_t *at) {
-  for (int i = from; i < seq->nops; i++) {
-    const HostOp *op = &seq->ops[i];
-    if (op->kind != HOST_SWAP)
-      continue;
-    int32_t t = at[op->a];
-    at[op->a] = at[op->b];
-    at[op->b] = t;
-  }
-}

@@ -5,6 +5,7 @@
  *   outside.c, outside.def     outside rules
  *   module.c copy.c            modules as a whole
  *   module.c                   kernels and buffers
+ *   host-part.c                the host part
  */
 #ifndef STC_IR_MODULE_H
 #define STC_IR_MODULE_H
@@ -250,18 +251,19 @@ typedef struct Metric {
 } Metric;
 
 /* One operation on the host part's sequences, see below. */
-typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
-/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands
- * directly behind another one and may run at the same time as that one (and as those that it is beside in turn), before
- * it or after it: none of them reads or writes what another of them writes. `after`: so many of the sequence's steps
- * are done before the launch, whose `step` argument is so much larger; launches beside each other have the same. */
+typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP, HOST_REPEAT } HostOpKind;
+/* Launch kernel `a`, exchange the memory that buffers `a` and `b` stand for, or make the rounds of loop `a`. A launch
+ * that is `beside` stands directly behind another one and may run at the same time as that one (and as those that it is
+ * beside in turn), before it or after it: none of them reads or writes what another of them writes. `after`: so many of
+ * the sequence's steps are done before the launch or loop, so that `step` arguments are so much larger; launches beside
+ * each other have the same. */
 typedef struct HostOp {
   HostOpKind kind;
   int32_t a, b;
   bool beside;
   int32_t after;
 } HostOp;
-/* What is done to advance by `steps` time steps (0: the init sequence, a reduction). */
+/* What is done to advance by `steps` time steps, or rounds of a loop (0: the init sequence, a reduction). */
 typedef struct HostSeq {
   int32_t steps;
   int32_t nops;
@@ -312,6 +314,8 @@ typedef struct Reduction {
   Box over;
   int64_t every; /* at least 1 */
   int32_t scalar, field;
+  int32_t loop; /* in kernel IR: it belongs to loop number `loop` - 1 of Host.loops, and `every` counts its rounds; 0:
+                   to the time steps */
   Block *body, *stop;
   HostSeq seq;
   int32_t result;
@@ -430,6 +434,18 @@ typedef struct Kernel {
   Loc loc;
 } Kernel;
 
+/* A loop within time steps, or within a loop that comes behind it in Host.loops: while fewer than `most` rounds have
+ * been made, the first of seqs (as those of Host are sorted) that does not advance too far, and then the reductions of
+ * the loop that are due after so many rounds. An `until` whose condition is met ends the loop; none is evaluated before
+ * the first round. Kernels take the number of the time step. */
+typedef struct HostLoop {
+  const char *name;
+  Affine most;
+  int32_t nseqs;
+  HostSeq *seqs;
+  Loc loc;
+} HostLoop;
+
 /* Algorithm 5, the host part: run init, and then `once`, which is run again before further steps where a field that it
  * reads was set meanwhile (Stencil.once); then, while steps remain, the first of seqs (sorted by falling steps, the
  * last has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence,
@@ -438,6 +454,8 @@ typedef struct Host {
   HostSeq init, once;
   int32_t nseqs;
   HostSeq *seqs;
+  int32_t nloops;
+  HostLoop *loops;
 } Host;
 
 /* How a program is to be run (ir/schedule.h). */
@@ -642,7 +660,23 @@ int64_t kernel_threads(const Kernel *k);
  * array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);
 int64_t kernel_array_offset(const Kernel *k, int array);
-/* Makes the swaps of sequence `seq` from its op number `from` on in at[buffer], what the buffers stand for. */
+
+/* ---------------------------------------------------------------- the host part: host-part.c */
+
+/* Makes the swaps of sequence `seq`, which has no loops, from its op number `from` on in at[buffer], what the buffers
+ * stand for. */
 void host_swap(const HostSeq *seq, int from, int32_t *at);
+/* Has the sequence loops? */
+bool host_has_loops(const HostSeq *seq);
+/* All sequences of the module by number, from 0 on: init, once, those of steps and of loops, of reductions and of
+ * probes. NULL: there is none of that number. */
+HostSeq *host_part(const Module *m, int i);
+/* Notes in kernels[i], of `m`, which kernels the sequence launches, loops in it included. */
+void host_kernels(const Module *m, const HostSeq *seq, bool *kernels);
+/* Has the sequence launch kernel other[i] directly before kernel i, and that beside it, where there is one (-1: there
+ * is none), of kernels 0 to n - 1. */
+void host_launch_beside(Module *m, HostSeq *seq, int n, const int32_t *other);
+/* The number of the loop of that name, -1: there is none. */
+int host_find_loop(const Module *m, const char *name);
 
 #endif

@@ -88,12 +88,9 @@ StcStatus plan_need_kernels(StcPlan *p, const Const *scalars) {
   const Module *m = p->build->code.module;
   bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
   double start = clock_seconds();
-  note_wanted(m, &m->host.init, scalars, wanted);
-  note_wanted(m, &m->host.once, scalars, wanted);
-  for (int i = 0; i < m->host.nseqs; i++)
-    note_wanted(m, &m->host.seqs[i], scalars, wanted);
-  for (int i = 0; i < m->nreductions; i++)
-    note_wanted(m, &m->reductions[i].seq, scalars, wanted);
+  const HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    note_wanted(m, q, scalars, wanted);
   StcStatus s = p->device.kind->need(&p->device, wanted);
   p->compile_seconds += clock_seconds() - start;
   return s;

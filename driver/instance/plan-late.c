@@ -35,7 +35,7 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = module_steps_to_reduction(m, at, plan_steps_to_watch(p, at, end - at));
+    int64_t gap = module_steps_to_reduction(m, 0, at, plan_steps_to_watch(p, at, end - at));
     count_uses(m, NULL, gap, uses);
     runs += count_uses(m, p->run.closed, gap, unused);
     at += gap;
@@ -45,11 +45,14 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
 
 /* Has the device compile the kernels of sequence `i`, which is open from now on. */
 static StcStatus open_sequence(StcPlan *p, int i) {
-  const HostSeq *seq = &p->build->code.module->host.seqs[i];
+  const Module *m = p->build->code.module;
+  bool kernels[m->nkernels + 1];
   StcStatus s = STC_OK;
-  for (int k = 0; k < seq->nops && !s; k++)
-    if (seq->ops[k].kind == HOST_LAUNCH)
-      s = p->device.kind->compile(&p->device, seq->ops[k].a);
+  memset(kernels, 0, sizeof kernels);
+  host_kernels(m, &m->host.seqs[i], kernels);
+  for (int k = 0; k < m->nkernels && !s; k++)
+    if (kernels[k])
+      s = p->device.kind->compile(&p->device, k);
   p->run.closed[i] = s != STC_OK;
   return s;
 }
@@ -71,5 +74,6 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
 }
 
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {
-  return host_sequence(&p->build->code.module->host, p->run.closed, left);
+  const Host *h = &p->build->code.module->host;
+  return host_sequence(h->nseqs, h->seqs, p->run.closed, left);
 }

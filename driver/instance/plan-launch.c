@@ -1,7 +1,7 @@
 /* driver/instance/plan-launch.c: what the host program is made of on a device: launches, swaps, values fetched. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
-#include "ir/run/host.h"
+#include "ir/run/host-run.h"
 
 /* The value of an argument, in the type that the kernel takes it as. */
 typedef union ArgValue {

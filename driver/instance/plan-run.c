@@ -3,7 +3,7 @@
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
-#include "ir/run/host.h"
+#include "ir/run/host-run.h"
 #include "passes/plan/cost/estimate.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) 
   p->scalars[r->scalar] = value;
   if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))
     p->run.wrong = true;
-  if (r->kind == REDUCE_UNTIL && step > 0 && !p->run.wrong && !p->run.met &&
+  if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met &&
       expression_value(p->w.arena, r->stop, p->scalars).i)
     p->run.met = r;
-  if (check || !p->observers.series)
+  if (check || r->loop || !p->observers.series)
     return;
   bool real = r->type == TY_F64;
   StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? value.f : 0, real ? 0 : value.i};

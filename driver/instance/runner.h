@@ -148,7 +148,7 @@ StcStatus plan_make_values(StcPlan *p);
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Runs the `n` launches and swaps at `op`. */
 StcStatus plan_ops(StcPlan *p, int n, const HostOp *op);
-/* The plan's host program, to be run on its device from where the plan is (ir/run/host.h). */
+/* The plan's host program, to be run on its device from where the plan is (ir/run/host-run.h). */
 struct HostRun plan_host(StcPlan *p);
 /* Launches kernel `named`, or the one that suits the params better, in the main lane or another one of the device. */
 StcStatus plan_launch_kernel(StcPlan *p, int named);

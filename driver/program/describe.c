@@ -50,12 +50,14 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family)
     return s->ngroups > 1 ? groups_describe(a, s, rank) : tile_describe(a, s, rank);
-  const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
-  for (int i = 0; seq && i < seq->nops; i++) {
-    const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;
-    if (k)
-      return arena_printf(a, "given T=%d block=%s tile=%s", (int)seq->steps, times_text(a, k->threads, k->rank),
-                          times_text(a, k->tile, k->rank));
+  bool *launched = ARENA_ARRAY(a, bool, m->nkernels + 1);
+  if (m->host.nseqs)
+    host_kernels(m, &m->host.seqs[0], launched);
+  for (int i = 0; i < m->nkernels; i++) {
+    const Kernel *k = &m->kernels[i];
+    if (launched[i])
+      return arena_printf(a, "given T=%d block=%s tile=%s", (int)m->host.seqs[0].steps,
+                          times_text(a, k->threads, k->rank), times_text(a, k->tile, k->rank));
   }
   return "nothing to launch";
 }

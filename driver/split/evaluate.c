@@ -658,7 +658,7 @@ static StcStatus see(StcPlan *p, int i) {
 /* Is watch number `k` due now? */
 static bool is_due(const StcPlan *p, int k) {
   const Module *m = p->module;
-  return k < m->nreductions ? reduction_is_due(&m->reductions[k], p->run.done)
+  return k < m->nreductions ? reduction_is_due(&m->reductions[k], 0, p->run.done)
                             : p->run.done % m->probes[k - m->nreductions].every == 0;
 }
 

@@ -101,7 +101,7 @@ bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next) {
 bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop) {
   for (int i = 0; i < in->m->nreductions; i++) {
     const Reduction *r = &in->m->reductions[i];
-    if (!reduction_is_due(r, in->step))
+    if (!reduction_is_due(r, 0, in->step))
       continue;
     if (!evaluate(in, r, &bodies[i], &in->b->scalars[r->scalar]))
       return false;

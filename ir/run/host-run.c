@@ -1,20 +1,69 @@
-/* ir/run/host-run.c: the interpreter of host programs: the paper's Algorithm 5, with reductions between its steps. */
-#include "ir/run/host.h"
+/* ir/run/host-run.c: the interpreter of host programs: the paper's Algorithm 5, with reductions between its steps.
+ * Loops within a step (HostLoop) are run by the same rule. */
+#include "ir/run/host-run.h"
 
-int host_ops(HostRun *h, int n, const HostOp *op) {
+static int repeat(HostRun *h, int32_t loop, int64_t step);
+
+/* The `n` operations at `op`, the first of which are for step number `step`. */
+static int run_ops(HostRun *h, int n, const HostOp *op, int64_t step) {
   int s = 0;
   for (int i = 0, count; i < n && !s; i += count) {
     count = 1;
-    if (op[i].kind == HOST_SWAP) {
-      h->on->swap(h->user, op[i].a, op[i].b);
-      continue;
-    }
-    while (i + count < n && op[i + count].beside)
+    while (op[i].kind == HOST_LAUNCH && i + count < n && op[i + count].beside)
       count++;
-    s = h->on->launch(h->user, &op[i], count, *h->steps + op[i].after);
+    switch (op[i].kind) {
+    case HOST_LAUNCH: s = h->on->launch(h->user, &op[i], count, step + op[i].after); break;
+    case HOST_SWAP: h->on->swap(h->user, op[i].a, op[i].b); break;
+    case HOST_REPEAT: s = repeat(h, op[i].a, step + op[i].after); break;
+    }
   }
   return s;
 }
+
+/* Evaluates `r` after so many steps, or rounds, done in step number `step`, and makes of its value what it is for:
+ * *ends if the condition of an `until` is met. */
+static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, bool *ends) {
+  Const value;
+  if (!r->loop && h->on->fresh)
+    h->on->fresh(h->user);
+  int s = run_ops(h, r->seq.nops, r->seq.ops, step);
+  if (!s)
+    s = h->on->value(h->user, r, &value);
+  if (s)
+    return s;
+  h->scalars[r->scalar] = value;
+  if (h->reduced)
+    h->reduced(h->reduced_user, r, done, value);
+  return reduction_judge(h->m, r, h->scalars, done, ends, h->diags) ? 0 : h->wrong;
+}
+
+/* Evaluates those of loop `loop` (Reduction.loop) that are due after so many steps or rounds. */
+static int evaluate_due(HostRun *h, int32_t loop, int64_t done, int64_t step, bool *ends) {
+  int s = 0;
+  for (int i = 0; i < h->m->nreductions && !s; i++)
+    if (reduction_is_due(&h->m->reductions[i], loop, done))
+      s = evaluate(h, &h->m->reductions[i], done, step, ends);
+  return s;
+}
+
+/* The rounds of loop number `loop`, in step number `step`. */
+static int repeat(HostRun *h, int32_t loop, int64_t step) {
+  const HostLoop *l = &h->m->host.loops[loop];
+  int64_t most = affine_eval(l->most, h->scalars, NULL);
+  bool ends = false;
+  int s = 0;
+  for (int64_t done = 0; done < most && !ends && !s;) {
+    int64_t left = module_steps_to_reduction(h->m, loop + 1, done, most - done);
+    const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
+    s = run_ops(h, seq->nops, seq->ops, step);
+    done += seq->steps;
+    if (!s)
+      s = evaluate_due(h, loop + 1, done, step, &ends);
+  }
+  return s;
+}
+
+int host_ops(HostRun *h, int n, const HostOp *op) { return run_ops(h, n, op, *h->steps); }
 
 int host_sequence_run(HostRun *h, const HostSeq *seq) {
   if (h->on->fresh)
@@ -22,27 +71,7 @@ int host_sequence_run(HostRun *h, const HostSeq *seq) {
   return host_ops(h, seq->nops, seq->ops);
 }
 
-/* Evaluates `r`, and makes of its value what it is for. */
-static int evaluate(HostRun *h, const Reduction *r) {
-  Const value;
-  int s = host_sequence_run(h, &r->seq);
-  if (!s)
-    s = h->on->value(h->user, r, &value);
-  if (s)
-    return s;
-  h->scalars[r->scalar] = value;
-  if (h->reduced)
-    h->reduced(h->reduced_user, r, *h->steps, value);
-  return reduction_judge(h->m, r, h->scalars, *h->steps, &h->ends, h->diags) ? 0 : h->wrong;
-}
-
-int host_reduce(HostRun *h) {
-  int s = 0;
-  for (int i = 0; i < h->m->nreductions && !s; i++)
-    if (reduction_is_due(&h->m->reductions[i], *h->steps))
-      s = evaluate(h, &h->m->reductions[i]);
-  return s;
-}
+int host_reduce(HostRun *h) { return evaluate_due(h, 0, *h->steps, *h->steps, &h->ends); }
 
 /* Makes up to `most` runs of `seq`; *made of them. */
 static int make(HostRun *h, const HostSeq *seq, int64_t most, int64_t *made) {
@@ -59,11 +88,12 @@ static int make(HostRun *h, const HostSeq *seq, int64_t most, int64_t *made) {
 }
 
 int host_run(HostRun *h, int64_t end, int64_t most) {
+  const Host *host = &h->m->host;
   int s = 0;
   for (int64_t made; most > 0 && *h->steps < end && !h->ends && !s; most -= made) {
-    int64_t left = module_steps_to_reduction(h->m, *h->steps, end - *h->steps);
+    int64_t left = module_steps_to_reduction(h->m, 0, *h->steps, end - *h->steps);
     left = h->on->until ? h->on->until(h->user, left) : left;
-    const HostSeq *seq = host_sequence(&h->m->host, h->closed, left);
+    const HostSeq *seq = host_sequence(host->nseqs, host->seqs, h->closed, left);
     if (!seq)
       return diag_error(h->diags, no_loc(), "module '%s' has no host sequence for the last %lld steps", h->m->name,
                         (long long)(end - *h->steps)),

@@ -84,20 +84,22 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars) {
   return n > 0 ? n : 0;
 }
 
-bool reduction_is_due(const Reduction *r, int64_t step) { return step % r->every == 0; }
+bool reduction_is_due(const Reduction *r, int32_t loop, int64_t done) {
+  return r->loop == loop && done % r->every == 0;
+}
 
-int64_t module_steps_to_reduction(const Module *m, int64_t step, int64_t most) {
+int64_t module_steps_to_reduction(const Module *m, int32_t loop, int64_t done, int64_t most) {
   for (int i = 0; i < m->nreductions; i++) {
-    int64_t left = m->reductions[i].every - step % m->reductions[i].every;
-    most = left < most ? left : most;
+    int64_t left = m->reductions[i].every - done % m->reductions[i].every;
+    most = m->reductions[i].loop == loop && left < most ? left : most;
   }
   return most;
 }
 
-const HostSeq *host_sequence(const Host *h, const bool *closed, int64_t left) {
-  for (int i = 0; i < h->nseqs; i++)
-    if (h->seqs[i].steps > 0 && h->seqs[i].steps <= left && !(closed && closed[i]))
-      return &h->seqs[i];
+const HostSeq *host_sequence(int nseqs, const HostSeq *seqs, const bool *closed, int64_t left) {
+  for (int i = 0; i < nseqs; i++)
+    if (seqs[i].steps > 0 && seqs[i].steps <= left && !(closed && closed[i]))
+      return &seqs[i];
   return NULL;
 }
 
@@ -155,9 +157,10 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
     return true;
   if (r->type == TY_F64 && isnan(v.f)) {
     diag_error(d, r->loc,
-               "the value that 'until' compares is NaN after %lld steps: a field has a value that is no number "
+               "the value that 'until' compares is NaN after %lld %s: a field has a value that is no number "
                "(%s=1 tells where and when)",
-               (long long)step, diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
+               (long long)step, r->loop ? "rounds" : "steps",
+               diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
     return false;
   }
   if (step > 0 && expression_value(m->arena, r->stop, scalars).i)

@@ -5,7 +5,7 @@
  *   bind.c  covered.c            params, and what is checked before a launch
  *   weights.c                    coordinates of points, and the weights of differences
  *   points.c                     lists of points and probes
- *   host-run.c                   the host program of kernel IR, on whatever launches (host.h)
+ *   host-run.c                   the host program of kernel IR, on whatever launches (host-run.h)
  *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
  *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
  */
@@ -111,13 +111,13 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars);
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
 /* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
 void module_put_first(Module *m, int n, const Reduction *r);
-/* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is,
- * `most` at most. */
-bool reduction_is_due(const Reduction *r, int64_t step);
-int64_t module_steps_to_reduction(const Module *m, int64_t step, int64_t most);
-/* What the time loop runs next where `left` steps remain until something else is due: the first of the sequences, but
- * for those that are `closed` (NULL: none), that does not advance too far. NULL: there is none. */
-const HostSeq *host_sequence(const Host *h, const bool *closed, int64_t left);
+/* Is the reduction one of the time steps (`loop` 0) or of the rounds of a loop (Reduction.loop) that is to be evaluated
+ * when `done` of these are done? How many may be made from there until one is, `most` at most. */
+bool reduction_is_due(const Reduction *r, int32_t loop, int64_t done);
+int64_t module_steps_to_reduction(const Module *m, int32_t loop, int64_t done, int64_t most);
+/* What the time loop, or another loop, runs next where `left` steps remain until something else is due: the first of
+ * the sequences, but for those that are `closed` (NULL: none), that does not advance too far. NULL: there is none. */
+const HostSeq *host_sequence(int nseqs, const HostSeq *seqs, const bool *closed, int64_t left);
 /* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
 

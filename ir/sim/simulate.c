@@ -1,7 +1,7 @@
 /* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the
  * host part (the paper's
  * Algorithm 5): buffers, launches, swaps, reductions, results. */
-#include "ir/run/host.h"
+#include "ir/run/host-run.h"
 #include "ir/sim/simulate.h"
 
 #include <stdlib.h>

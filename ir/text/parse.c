@@ -547,48 +547,6 @@ static void parse_kernel(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->kernels, p->m->nkernels, k);
 }
 
-/* Reads "{ launch @k  launch @l beside  launch @k after 2  swap @A, @B ... }". */
-static void parse_sequence(Parser *p, HostSeq *q) {
-  reader_expect(&p->r, "{");
-  while (!reader_at(&p->r, "}") && !p->r.failed) {
-    HostOp op = {.kind = HOST_SWAP};
-    if (reader_accept_word(&p->r, "launch")) {
-      op.kind = HOST_LAUNCH;
-      op.a = text_ref(p, module_find_kernel, "kernel");
-      op.beside = reader_accept_word(&p->r, "beside");
-      op.after = reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
-    } else if (reader_accept_word(&p->r, "swap")) {
-      op.a = text_ref(p, module_find_buffer, "buffer");
-      reader_expect(&p->r, ",");
-      op.b = text_ref(p, module_find_buffer, "buffer");
-    } else {
-      reader_error(&p->r, p->r.tok.loc, "expected launch @KERNEL, swap @BUFFER, @BUFFER or '}'");
-    }
-    ARENA_PUSH(p->arena, q->ops, q->nops, op);
-  }
-  reader_expect(&p->r, "}");
-}
-
-static void parse_host(Parser *p, Loc at) {
-  Host *h = &p->m->host;
-  if (p->has_host)
-    reader_error(&p->r, at, "there is already a host part");
-  p->has_host = true;
-  reader_expect(&p->r, "{");
-  if (reader_accept_word(&p->r, "init"))
-    parse_sequence(p, &h->init);
-  if (reader_accept_word(&p->r, "once"))
-    parse_sequence(p, &h->once);
-  while (!reader_at(&p->r, "}") && !p->r.failed) {
-    HostSeq q = {0};
-    reader_expect_word(&p->r, "steps");
-    q.steps = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
-    parse_sequence(p, &q);
-    ARENA_PUSH(p->arena, h->seqs, h->nseqs, q);
-  }
-  reader_expect(&p->r, "}");
-}
-
 /* ---- reductions */
 
 /* Reads the kind of `r`, a plain value if none is named. */
@@ -607,7 +565,7 @@ static void parse_reduction_code(Parser *p, Reduction *r) {
   if (p->m->level == LEVEL_KIR) {
     reader_expect_word(&p->r, "in");
     r->result = text_ref(p, module_find_buffer, "buffer");
-    parse_sequence(p, &r->seq);
+    text_sequence(p, &r->seq);
   } else {
     r->body = block_new(p->arena, NULL);
     text_block(p, r->body);
@@ -702,7 +660,7 @@ static void parse_probe(Parser *p, Loc at) {
   if (reader_accept_word(&p->r, "in"))
     x.result = text_ref(p, module_find_param_array, "param_array");
   if (p->m->level == LEVEL_KIR) {
-    parse_sequence(p, &x.seq);
+    text_sequence(p, &x.seq);
   } else {
     x.body = block_new(p->arena, NULL);
     text_block(p, x.body);
@@ -782,7 +740,7 @@ static void parse_item(Parser *p) {
   } else if (kir && !strcmp(word, "kernel")) {
     parse_kernel(p, at);
   } else if (kir && !strcmp(word, "host")) {
-    parse_host(p, at);
+    text_host(p, at);
   } else {
     reader_error(&p->r, at, "'%.60s' begins no declaration of a %s module", word, kir ? "kernel" : "stencil");
   }

@@ -501,43 +501,6 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  }\n");
 }
 
-static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent) {
-  str_add(s, " {\n");
-  for (int i = 0; i < q->nops; i++) {
-    const HostOp *op = &q->ops[i];
-    indent_print(s, indent + 1);
-    if (op->kind == HOST_LAUNCH) {
-      str_add(s, "launch ");
-      symbol_print(s, kernel_name(m, op->a));
-      str_add(s, op->beside ? " beside" : "");
-      if (op->after)
-        str_addf(s, " after %d", (int)op->after);
-    } else {
-      str_add(s, "swap ");
-      symbol_print(s, buffer_name(m, op->a));
-      str_add(s, ", ");
-      symbol_print(s, buffer_name(m, op->b));
-    }
-    str_add(s, "\n");
-  }
-  indent_print(s, indent);
-  str_add(s, "}\n");
-}
-
-static void print_host(Str *s, const Module *m) {
-  str_add(s, "  host {\n    init");
-  print_sequence(s, m, &m->host.init, 2);
-  if (m->host.once.nops) {
-    str_add(s, "    once");
-    print_sequence(s, m, &m->host.once, 2);
-  }
-  for (int i = 0; i < m->host.nseqs; i++) {
-    str_addf(s, "    steps %d", (int)m->host.seqs[i].steps);
-    print_sequence(s, m, &m->host.seqs[i], 2);
-  }
-  str_add(s, "  }\n");
-}
-
 /* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop
  * condition. */
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
@@ -556,7 +519,7 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   } else {
     str_add(s, " in ");
     symbol_print(s, buffer_name(m, r->result));
-    print_sequence(s, m, &r->seq, 1);
+    sequence_print(s, m, &r->seq, 1);
   }
   if (r->stop) {
     str_add(s, "  stop {\n");
@@ -615,7 +578,7 @@ static void print_probe(Str *s, const Module *m, const Probe *p) {
     symbol_print(s, param_array_name(m, p->result));
   }
   if (m->level == LEVEL_KIR) {
-    print_sequence(s, m, &p->seq, 1);
+    sequence_print(s, m, &p->seq, 1);
     return;
   }
   str_add(s, " {\n");
@@ -733,7 +696,7 @@ static void print_kernels(Str *s, const Module *m) {
     print_reduction(s, m, &m->reductions[i]);
   for (int i = 0; i < m->nprobes; i++)
     print_probe(s, m, &m->probes[i]);
-  print_host(s, m);
+  host_print(s, m);
 }
 
 char *module_print(Module *m) {

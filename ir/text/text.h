@@ -1,4 +1,5 @@
-/* ir/text/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c, parse.c). */
+/* ir/text/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c,
+ * host-text.c, parse.c). */
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
@@ -139,5 +140,14 @@ Type text_type(Parser *p);
 void text_ops(Parser *p, Block *b);
 /* Reads ops in braces. */
 void text_block(Parser *p, Block *b);
+
+/* ---------------------------------------------------------------- the host part: host-text.c */
+
+/* Adds the sequence in braces, nested `indent` deep; the host part. */
+void sequence_print(Str *s, const Module *m, const HostSeq *q, int indent);
+void host_print(Str *s, const Module *m);
+/* Reads a sequence in braces; the host part, whose word stood at `at`. */
+void text_sequence(Parser *p, HostSeq *q);
+void text_host(Parser *p, Loc at);
 
 #endif

@@ -223,31 +223,88 @@ static bool may_swap(const Module *m, int a, int b) {
          root_field(m, x->field) == root_field(m, y->field);
 }
 
-void verify_sequence(Verifier *v, const HostSeq *q) {
+/* Checks launch `op` of the sequence. */
+static void check_host_launch(Verifier *v, const HostSeq *q, const HostOp *op) {
   const Module *m = v->m;
+  if (op->a < 0 || op->a >= m->nkernels)
+    verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
+  else if (m->kernels[op->a].steps > q->steps)
+    verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name,
+                m->kernels[op->a].steps, q->steps);
+  else if (op->beside && (op == q->ops || op[-1].kind != HOST_LAUNCH))
+    verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before",
+                m->kernels[op->a].name);
+  else if (op->after < 0 || (op->after && op->after >= q->steps))
+    verify_fail(v, no_loc(), "kernel '%s' is launched after %d of a sequence's %d steps: there must be one left",
+                m->kernels[op->a].name, (int)op->after, q->steps);
+  else if (op->beside && op->after != op[-1].after)
+    verify_fail(v, no_loc(), "kernel '%s' is launched beside one, but after %d steps, and that after %d",
+                m->kernels[op->a].name, (int)op->after, (int)op[-1].after);
+}
+
+/* Checks a swap. */
+static void check_host_swap(Verifier *v, const HostOp *op) {
+  const Module *m = v->m;
+  if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers)
+    verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
+  else if (!may_swap(m, op->a, op->b))
+    verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two of one field and its past", m->buffers[op->a].name,
+                m->buffers[op->b].name);
+}
+
+/* Checks what a sequence launches and swaps; it may have the first `loops` loops. */
+static void check_sequence(Verifier *v, const HostSeq *q, int loops) {
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
-    if (op->kind == HOST_LAUNCH) {
-      if (op->a < 0 || op->a >= m->nkernels)
-        verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
-      else if (m->kernels[op->a].steps > q->steps)
-        verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name,
-                    m->kernels[op->a].steps, q->steps);
-      else if (op->beside && (i == 0 || op[-1].kind != HOST_LAUNCH))
-        verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before",
-                    m->kernels[op->a].name);
-      else if (op->after < 0 || (op->after && op->after >= q->steps))
-        verify_fail(v, no_loc(), "kernel '%s' is launched after %d of a sequence's %d steps: there must be one left",
-                    m->kernels[op->a].name, (int)op->after, q->steps);
-      else if (op->beside && op->after != op[-1].after)
-        verify_fail(v, no_loc(), "kernel '%s' is launched beside one, but after %d steps, and that after %d",
-                    m->kernels[op->a].name, (int)op->after, (int)op[-1].after);
-    } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
-      verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
-    } else if (!may_swap(m, op->a, op->b)) {
-      verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two of one field and its past", m->buffers[op->a].name,
-                  m->buffers[op->b].name);
-    }
+    if (op->kind == HOST_LAUNCH)
+      check_host_launch(v, q, op);
+    else if (op->kind == HOST_SWAP)
+      check_host_swap(v, op);
+    else if (op->a < 0 || op->a >= loops)
+      verify_fail(v, no_loc(), "a loop stands where there can be none: only in time steps, and in loops behind it");
+    else if (op->after < 0 || (op->after && op->after >= q->steps))
+      verify_fail(v, no_loc(), "a loop begins after %d of a sequence's %d steps: there must be one left", op->after,
+                  q->steps);
+  }
+}
+
+void verify_sequence(Verifier *v, const HostSeq *q) { check_sequence(v, q, 0); }
+
+/* Checks sequences of steps, or of a loop's rounds, which may have the first `loops` loops. */
+static void check_sequences(Verifier *v, int n, const HostSeq *seqs, int loops) {
+  for (int i = 0; i < n; i++) {
+    if (i && seqs[i].steps >= seqs[i - 1].steps)
+      verify_fail(v, no_loc(), "the sequences must come by falling steps, but %d follows %d", seqs[i].steps,
+                  seqs[i - 1].steps);
+    check_sequence(v, &seqs[i], loops);
+  }
+  if (!n || seqs[n - 1].steps != 1)
+    verify_fail(v, no_loc(), "the last sequence must make 1 step, so that every number of steps can be made");
+}
+
+/* Checks loop number `i`, whose launches are all for the step that the loop is in. */
+static void check_loop(Verifier *v, int i) {
+  const HostLoop *l = &v->m->host.loops[i];
+  verify_at(v, l->loc, "loop", l->name);
+  if (host_find_loop(v->m, l->name) != i)
+    verify_fail(v, l->loc, "its name is taken");
+  if (v->m->part)
+    verify_fail(v, l->loc, "a module for a part of a grid has no loops: there is no exchange between their rounds");
+  verify_affine(v, l->loc, l->most);
+  check_sequences(v, l->nseqs, l->seqs, i);
+  for (int k = 0; k < l->nseqs; k++)
+    for (int j = 0; j < l->seqs[k].nops; j++)
+      if (l->seqs[k].ops[j].after)
+        verify_fail(v, l->loc, "'after' counts steps, and a loop makes none");
+}
+
+/* Checks whose the reductions are. */
+static void check_loop_reductions(Verifier *v) {
+  for (int i = 0; i < v->m->nreductions; i++) {
+    const Reduction *r = &v->m->reductions[i];
+    if (r->loop < 0 || r->loop > v->m->host.nloops || (r->loop && r->kind >= REDUCE_FINITE))
+      verify_fail(v, r->loc, "it is of loop number %d, and there are %d; checks are of none", r->loop - 1,
+                  v->m->host.nloops);
   }
 }
 
@@ -260,14 +317,10 @@ static void check_host(Verifier *v) {
     verify_fail(v, no_loc(), "once makes %d steps, must be 0", h->once.steps);
   verify_sequence(v, &h->init);
   verify_sequence(v, &h->once);
-  for (int i = 0; i < h->nseqs; i++) {
-    if (i && h->seqs[i].steps >= h->seqs[i - 1].steps)
-      verify_fail(v, no_loc(), "the sequences must come by falling steps, but %d follows %d", h->seqs[i].steps,
-                  h->seqs[i - 1].steps);
-    verify_sequence(v, &h->seqs[i]);
-  }
-  if (!h->nseqs || h->seqs[h->nseqs - 1].steps != 1)
-    verify_fail(v, no_loc(), "the last sequence must make 1 step, so that every number of steps can be made");
+  check_sequences(v, h->nseqs, h->seqs, h->nloops);
+  check_loop_reductions(v);
+  for (int i = 0; i < h->nloops; i++)
+    check_loop(v, i);
 }
 
 void verify_kernel_ir(Verifier *v) {

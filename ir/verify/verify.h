@@ -57,7 +57,7 @@ void verify_at(Verifier *v, Loc loc, const char *kind, const char *name);
 void verify_type(Verifier *v, Type t);
 /* Checks what the module declares; false after an error. */
 bool verify_declared(Verifier *v);
-/* Checks what a sequence launches and swaps. */
+/* Checks what a sequence without loops launches and swaps. */
 void verify_sequence(Verifier *v, const HostSeq *q);
 /* Checks buffers, kernels and the host part. */
 void verify_kernel_ir(Verifier *v);

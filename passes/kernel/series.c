@@ -115,16 +115,11 @@ static void drop_buffers(Series *s) {
   m->nbuffers = n;
   for (int i = 0; i < m->nkernels; i++)
     block_walk(m->kernels[i].body, renumber_op, s);
-  renumber_sequence(s, &m->host.init);
-  renumber_sequence(s, &m->host.once);
-  for (int i = 0; i < m->host.nseqs; i++)
-    renumber_sequence(s, &m->host.seqs[i]);
-  for (int i = 0; i < m->nreductions; i++) {
-    renumber_sequence(s, &m->reductions[i].seq);
+  HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    renumber_sequence(s, q);
+  for (int i = 0; i < m->nreductions; i++)
     m->reductions[i].result = s->buffer[m->reductions[i].result];
-  }
-  for (int i = 0; i < m->nprobes; i++)
-    renumber_sequence(s, &m->probes[i].seq);
   drop_fields(m);
 }
 

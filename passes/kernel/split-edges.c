@@ -423,22 +423,6 @@ static Split *find_splits(PassContext *c, Module *m) {
   return s;
 }
 
-/* Has `q` launch the edge kernels too. */
-static void split_launches(Module *m, HostSeq *q, const Split *s) {
-  HostSeq out = {.steps = q->steps};
-  for (int i = 0; i < q->nops; i++) {
-    HostOp op = q->ops[i];
-    if (op.kind == HOST_LAUNCH && s[op.a].versions) {
-      HostOp edge = op;
-      edge.a = s[op.a].edge;
-      op.beside = true;
-      ARENA_PUSH(m->arena, out.ops, out.nops, edge);
-    }
-    ARENA_PUSH(m->arena, out.ops, out.nops, op);
-  }
-  *q = out;
-}
-
 /* The pass: every kernel of the module that has two versions, or idle blocks. */
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
@@ -451,14 +435,12 @@ Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) 
   for (int i = 0; i < count; i++)
     if (s[i].versions && m->kernels[i].instead)
       m->kernels[s[i].edge].instead = s[m->kernels[i].instead - 1].edge + 1;
-  split_launches(m, &m->host.init, s);
-  split_launches(m, &m->host.once, s);
-  for (int i = 0; i < m->host.nseqs; i++)
-    split_launches(m, &m->host.seqs[i], s);
-  for (int i = 0; i < m->nreductions; i++)
-    split_launches(m, &m->reductions[i].seq, s);
-  for (int i = 0; i < m->nprobes; i++)
-    split_launches(m, &m->probes[i].seq, s);
+  int32_t *edge = ARENA_ARRAY(m->arena, int32_t, count + 1);
+  for (int i = 0; i < count; i++)
+    edge[i] = s[i].versions ? s[i].edge : -1;
+  HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    host_launch_beside(m, q, count, edge);
   for (int i = 0; i < count; i++)
     if (s[i].versions) {
       simplify_kernel(c, m, &m->kernels[i]);

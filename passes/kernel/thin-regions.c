@@ -372,30 +372,15 @@ static int split_kernel(Module *m, int i, Thin *t) {
   return m->nkernels - 1;
 }
 
-/* Has `q` launch the new kernels too. part[i]: that of kernel i, -1: there is none. */
-static void split_launches(Module *m, HostSeq *q, int count, const int32_t *part) {
-  HostSeq out = {.steps = q->steps};
-  for (int i = 0; i < q->nops; i++) {
-    HostOp op = q->ops[i];
-    if (op.kind == HOST_LAUNCH && op.a < count && part[op.a] >= 0) {
-      HostOp thin = op;
-      thin.a = part[op.a];
-      op.beside = true;
-      ARENA_PUSH(m->arena, out.ops, out.nops, thin);
-    }
-    ARENA_PUSH(m->arena, out.ops, out.nops, op);
-  }
-  *q = out;
-}
-
 /* ---------------------------------------------------------------- the module */
 
 /* Is kernel `k` launched to make time steps? */
 static bool makes_steps(const Module *m, const Kernel *k) {
   bool makes = false;
-  for (int i = 0; i < m->host.nseqs; i++)
-    for (int j = 0; j < m->host.seqs[i].nops; j++) {
-      const HostOp *op = &m->host.seqs[i].ops[j];
+  const HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    for (int j = 0; j < q->nops && q->steps; j++) {
+      const HostOp *op = &q->ops[j];
       const Kernel *own = op->kind == HOST_LAUNCH ? &m->kernels[op->a] : NULL;
       makes = makes || (own && (own == k || own->instead - 1 == k - m->kernels));
     }
@@ -473,8 +458,10 @@ Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < count; i++)
     if (part[i] >= 0 && m->kernels[i].instead)
       m->kernels[part[i]].instead = part[m->kernels[i].instead - 1] + 1;
-  for (int i = 0; i < m->host.nseqs; i++)
-    split_launches(m, &m->host.seqs[i], count, part);
+  HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    if (q->steps)
+      host_launch_beside(m, q, count, part);
   for (int i = 0; i < count; i++)
     if (t[i].tests)
       simplify_kernel(c, m, &m->kernels[i]);

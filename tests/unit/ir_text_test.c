@@ -386,7 +386,8 @@ static const Bad BAD[] = {
      "2:85: error: this kernel already has an array '@s'"},
     {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4] in @t }",
      "2:81: error: this kernel has no array '@t'"},
-    {KIR "host { init { run @k } }", "2:15: error: expected launch @KERNEL, swap @BUFFER, @BUFFER or '}'"},
+    {KIR "host { init { run @k } }",
+     "2:15: error: expected launch @KERNEL, swap @BUFFER, @BUFFER, repeat @LOOP or '}'"},
     {KIR "host { steps 1 { launch @k } }", "2:25: error: there is no kernel '@k' declared before this"},
     {KIR "stencil @s () { }", "2:1: error: a kernel module has no stencils"},
 };

@@ -38,7 +38,7 @@ static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + ste
 static int64_t launches_of_run(const Module *m, int T, int t) {
   int64_t at = 0, launches = 0, end = m->steps > 0 ? m->steps : m->nreductions ? INT64_MAX : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = module_steps_to_reduction(m, at, end - at);
+    int64_t gap = module_steps_to_reduction(m, 0, at, end - at);
     launches += launches_of(gap, T, t);
     at += gap;
   }

@@ -1,14 +1,14 @@
-/* ir/run/host.h: the host program of kernel IR (Host), run on whatever can launch: a device, the simulator. Which
+/* ir/run/host-run.h: the host program of kernel IR (Host), run on whatever can launch: a device, the simulator. Which
  * sequence comes next, its launches and swaps, which reductions are due and what their values mean is decided in
  * host-run.c alone. */
-#ifndef STC_IR_RUN_HOST_H
-#define STC_IR_RUN_HOST_H
+#ifndef STC_IR_RUN_HOST_RUN_H
+#define STC_IR_RUN_HOST_RUN_H
 
 #include "ir/run/run.h"
 
 /* What a host program is run on. Functions that give an int return 0, or else what ends the run at once and is handed
  * on; HOST_STOPPED ends it without an error. NULL where there is nothing to do, but for `launch`, `swap` and `value`.
- */
+ * Those from `fresh` on are for what time steps are made of, and not called within loops. */
 enum { HOST_STOPPED = -1 };
 typedef struct HostMachine {
   /* Launches the kernels of the `n` ops at `op`, all but the first of which may run beside the one before. `step` is

@@ -1,0 +1,155 @@
+/* ir/text/host-text.c: the host part of kernel IR as text, printed and read. */
+#include "ir/text/text.h"
+
+/* ---------------------------------------------------------------- printing */
+
+/* One operation of a sequence. */
+static void print_op(Str *s, const Module *m, const HostOp *op) {
+  if (op->kind == HOST_SWAP) {
+    str_add(s, "swap ");
+    symbol_print(s, buffer_name(m, op->a));
+    str_add(s, ", ");
+    symbol_print(s, buffer_name(m, op->b));
+    return;
+  }
+  str_add(s, op->kind == HOST_LAUNCH ? "launch " : "repeat ");
+  symbol_print(s, op->kind == HOST_LAUNCH ? kernel_name(m, op->a) : m->host.loops[op->a].name);
+  str_add(s, op->beside ? " beside" : "");
+  if (op->after)
+    str_addf(s, " after %d", (int)op->after);
+}
+
+void sequence_print(Str *s, const Module *m, const HostSeq *q, int indent) {
+  str_add(s, " {\n");
+  for (int i = 0; i < q->nops; i++) {
+    indent_print(s, indent + 1);
+    print_op(s, m, &q->ops[i]);
+    str_add(s, "\n");
+  }
+  indent_print(s, indent);
+  str_add(s, "}\n");
+}
+
+/* "    repeat @pressure up to N reduce @left {...}": loop number `i`, with its reductions. */
+static void print_loop(Str *s, const Module *m, int i) {
+  const HostLoop *l = &m->host.loops[i];
+  str_add(s, "    repeat ");
+  symbol_print(s, l->name);
+  str_add(s, " up to ");
+  affine_print(s, m, l->most);
+  for (int k = 0; k < m->nreductions; k++)
+    if (m->reductions[k].loop == i + 1) {
+      str_add(s, " reduce ");
+      symbol_print(s, m->reductions[k].name);
+    }
+  str_add(s, " {\n");
+  for (int k = 0; k < l->nseqs; k++) {
+    str_addf(s, "      rounds %d", (int)l->seqs[k].steps);
+    sequence_print(s, m, &l->seqs[k], 3);
+  }
+  str_add(s, "    }\n");
+}
+
+void host_print(Str *s, const Module *m) {
+  const Host *h = &m->host;
+  str_add(s, "  host {\n    init");
+  sequence_print(s, m, &h->init, 2);
+  if (h->once.nops) {
+    str_add(s, "    once");
+    sequence_print(s, m, &h->once, 2);
+  }
+  for (int i = 0; i < h->nloops; i++)
+    print_loop(s, m, i);
+  for (int i = 0; i < h->nseqs; i++) {
+    str_addf(s, "    steps %d", (int)h->seqs[i].steps);
+    sequence_print(s, m, &h->seqs[i], 2);
+  }
+  str_add(s, "  }\n");
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Reads "after 2", if it stands there. */
+static int32_t parse_after(Parser *p) {
+  return reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
+}
+
+/* Reads "launch @k beside after 2", "swap @A, @B" or "repeat @pressure". */
+static HostOp parse_op(Parser *p) {
+  HostOp op = {.kind = HOST_SWAP};
+  if (reader_accept_word(&p->r, "launch")) {
+    op.kind = HOST_LAUNCH;
+    op.a = text_ref(p, module_find_kernel, "kernel");
+    op.beside = reader_accept_word(&p->r, "beside");
+    op.after = parse_after(p);
+  } else if (reader_accept_word(&p->r, "repeat")) {
+    op.kind = HOST_REPEAT;
+    op.a = text_ref(p, host_find_loop, "loop");
+    op.after = parse_after(p);
+  } else if (reader_accept_word(&p->r, "swap")) {
+    op.a = text_ref(p, module_find_buffer, "buffer");
+    reader_expect(&p->r, ",");
+    op.b = text_ref(p, module_find_buffer, "buffer");
+  } else {
+    reader_error(&p->r, p->r.tok.loc, "expected launch @KERNEL, swap @BUFFER, @BUFFER, repeat @LOOP or '}'");
+  }
+  return op;
+}
+
+void text_sequence(Parser *p, HostSeq *q) {
+  reader_expect(&p->r, "{");
+  while (!reader_at(&p->r, "}") && !p->r.failed) {
+    HostOp op = parse_op(p);
+    ARENA_PUSH(p->arena, q->ops, q->nops, op);
+  }
+  reader_expect(&p->r, "}");
+}
+
+/* Reads sequences, each behind `word` and the number of steps that it makes, up to the brace behind the last. */
+static void parse_sequences(Parser *p, const char *word, int32_t *n, HostSeq **seqs) {
+  while (!reader_at(&p->r, "}") && !p->r.failed) {
+    HostSeq q = {0};
+    reader_expect_word(&p->r, word);
+    q.steps = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+    text_sequence(p, &q);
+    ARENA_PUSH(p->arena, *seqs, *n, q);
+  }
+}
+
+/* Reads a loop, behind its word. */
+static void parse_loop(Parser *p, Loc at) {
+  Module *m = p->m;
+  HostLoop l = {.loc = at};
+  l.name = text_new_symbol(p, host_find_loop, "loop");
+  reader_expect_word(&p->r, "up");
+  reader_expect_word(&p->r, "to");
+  l.most = text_affine(p);
+  while (reader_accept_word(&p->r, "reduce")) {
+    Loc where = p->r.tok.loc;
+    int r = text_ref(p, module_find_reduction, "reduction");
+    if (r >= 0 && m->reductions[r].loop)
+      reader_error(&p->r, where, "'@%.60s' is of another loop already", m->reductions[r].name);
+    else if (r >= 0)
+      m->reductions[r].loop = m->host.nloops + 1;
+  }
+  reader_expect(&p->r, "{");
+  parse_sequences(p, "rounds", &l.nseqs, &l.seqs);
+  reader_expect(&p->r, "}");
+  ARENA_PUSH(p->arena, m->host.loops, m->host.nloops, l);
+}
+
+void text_host(Parser *p, Loc at) {
+  Host *h = &p->m->host;
+  if (p->has_host)
+    reader_error(&p->r, at, "there is already a host part");
+  p->has_host = true;
+  reader_expect(&p->r, "{");
+  if (reader_accept_word(&p->r, "init"))
+    text_sequence(p, &h->init);
+  if (reader_accept_word(&p->r, "once"))
+    text_sequence(p, &h->once);
+  for (Loc where = p->r.tok.loc; reader_accept_word(&p->r, "repeat"); where = p->r.tok.loc)
+    parse_loop(p, where);
+  parse_sequences(p, "steps", &h->nseqs, &h->seqs);
+  reader_expect(&p->r, "}");
+}
