@@ -176,8 +176,7 @@ static const char *not_empty(TextWriter *w, const Box *b) {
   return s.s ? s.s : "";
 }
 
-/* `text` as the inside of a C string. */
-static const char *escaped(Arena *a, const char *text) {
+const char *header_escaped(Arena *a, const char *text) {
   Str s = {a, NULL, 0, 0};
   str_add(&s, "");
   for (; *text; text++)
@@ -192,7 +191,7 @@ static void check_multiples(TextWriter *w, const Kernel *k) {
     affine_print(&value, w->m, k->multiples[i].value);
     str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return \"kernel %s needs %s to be a multiple of %lld\";\n",
              affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name,
-             escaped(w->arena, value.s), (long long)k->multiples[i].of);
+             header_escaped(w->arena, value.s), (long long)k->multiples[i].of);
   }
 }
 
@@ -219,7 +218,7 @@ static void check_sizes(TextWriter *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
     const Box *b = &m->fields[f].box;
-    const char *name = escaped(w->arena, m->fields[f].name);
+    const char *name = header_escaped(w->arena, m->fields[f].name);
     str_addf(&w->s, "  bytes = (int64_t)sizeof(%s);\n", header_element(w, f));
     for (int d = 0; d < b->rank; d++)
       str_addf(&w->s,
@@ -236,7 +235,7 @@ static void check_sizes(TextWriter *w) {
       str_addf(&w->s,
                "  if (%sstc_area(stc_imax(%s, 0), (int64_t)sizeof(%s)) > INT64_MAX / 2) return \"array %s has too many "
                "elements for 64-bit addresses\";\n",
-               far, n, c_type(a->type), escaped(w->arena, a->name));
+               far, n, c_type(a->type), header_escaped(w->arena, a->name));
   }
 }
 
@@ -267,7 +266,7 @@ static void bind(TextWriter *w) {
     for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
         str_add(&w->s, not_empty(w, c->unless_empty[j]));
-    str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));
+    str_addf(&w->s, ") return \"%s\";\n", header_escaped(w->arena, c->message));
   }
   for (int i = 0; i < m->nkernels; i++) {
     check_multiples(w, &m->kernels[i]);
@@ -310,8 +309,8 @@ static void extents(TextWriter *w) {
 /* The structure that holds a run's buffers. */
 static void state(TextWriter *w) {
   str_addf(&w->s,
-           "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  "
-           "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n",
+           "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  %s_params *p;\n  "
+           "int64_t step;\n  void *buffer[%d];\n",
            w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1);
   if (w->gpu)
     str_addf(&w->s, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
@@ -418,28 +417,13 @@ static void launches(TextWriter *w) {
         w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i]);
 }
 
-/* The statements of one sequence, `indent` deep; `state` is the state's address. */
-static void sequence(TextWriter *w, const HostSeq *q, const char *indent, const char *state) {
-  for (int i = 0; i < q->nops; i++) {
-    const HostOp *op = &q->ops[i];
-    if (op->kind == HOST_LAUNCH && op->after)
-      str_addf(&w->s, "%ss.step += %d;\n", indent, (int)op->after);
-    if (op->kind == HOST_LAUNCH)
-      str_addf(&w->s, "%sif (!e) e = %s_launch_%s(%s);\n", indent, w->p, w->m->kernels[op->a].name, state);
-    if (op->kind == HOST_LAUNCH && op->after)
-      str_addf(&w->s, "%ss.step -= %d;\n", indent, (int)op->after);
-    if (op->kind == HOST_SWAP)
-      str_addf(&w->s, "%sstc_exchange(s.buffer, %d, %d);\n", indent, (int)op->a, (int)op->b);
-  }
-}
-
 /* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
  * then it is a 0. */
 static void open_array(TextWriter *w, int b, int array) {
-  str_addf(
-      &w->s,
-      "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n",
-      b, b, w->p, w->arrays[array], w->arrays[array], b);
+  str_addf(&w->s,
+           "  static const double none%d = 0;\n  s->buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void "
+           "*)&none%d;\n",
+           b, b, w->p, w->arrays[array], w->arrays[array], b);
 }
 
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
@@ -454,7 +438,7 @@ static void open_buffer(TextWriter *w, int b) {
     return;
   }
   if (header_is_given(w->m, b)) {
-    str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
+    str_addf(&w->s, "  s->buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
     return;
   }
   str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
@@ -462,16 +446,17 @@ static void open_buffer(TextWriter *w, int b) {
     str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
   else
     str_addf(&w->s, "%lld", (long long)buffer->cells);
-  str_addf(&w->s, " + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
+  str_addf(&w->s, " + 1);\n  s->buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
 static void open_state(TextWriter *w) {
   const Module *m = w->m;
-  str_addf(&w->s,
-           "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = "
-           "%s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
-           w->p, w->p, w->p, w->p);
+  str_addf(
+      &w->s,
+      "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state state, *s = &state;\n  const char *e "
+      "= %s_bind(&bound);\n  if (e) return e;\n  memset(s, 0, sizeof state);\n  s->p = &bound;\n  (void)p;\n",
+      w->p, w->p, w->p, w->p);
   if (w->gpu)
     str_addf(&w->s, "  e = %s_open();\n", w->p);
   for (int b = 0; b < m->nbuffers; b++)
@@ -479,17 +464,6 @@ static void open_state(TextWriter *w) {
   for (int i = 0; i < m->nparam_arrays; i++)
     if (!array_is_passing(m, i))
       str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
-}
-
-/* Can a swap exchange buffer `b` with another? */
-static bool is_swapped(const Module *m, int b) {
-  for (int i = -1; i < m->host.nseqs; i++) {
-    const HostSeq *q = i < 0 ? &m->host.init : &m->host.seqs[i];
-    for (int k = 0; k < q->nops; k++)
-      if (q->ops[k].kind == HOST_SWAP && (q->ops[k].a == b || q->ops[k].b == b))
-        return true;
-  }
-  return false;
 }
 
 /* Statements that leave the results in the caller's arrays and free the rest. */
@@ -500,9 +474,9 @@ static void close_state(TextWriter *w) {
     if (m->fields[f].temp)
       continue;
     if (b >= 0 && w->gpu)
-      launcher_close_buffer(w, b, is_swapped(m, b));
-    else if (b >= 0 && is_swapped(m, b))
-      str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
+      launcher_close_buffer(w, b, header_is_swapped(m, b));
+    else if (b >= 0 && header_is_swapped(m, b))
+      str_addf(&w->s, "  if (!e) stc_settle(s->buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
                (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->p, w->fields[f]);
     if (b < 0)
       str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
@@ -537,7 +511,7 @@ static void init(TextWriter *w) {
     else if (has[f] && !w->m->fields[f].temp)
       str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f],
                header_element(w, f), w->p, w->fields[f]);
-  sequence(w, &w->m->host.init, "  ", "&s");
+  header_sequence(w, &w->m->host.init, "  ");
   close_state(w);
 }
 
@@ -599,7 +573,7 @@ static void fill_list(TextWriter *w, const PointList *l) {
 /* What there is to say about probe `p`, and to do at the start of a run. */
 static void probe_start(TextWriter *w, const Probe *p) {
   str_addf(&w->s, "  if (first_step == 0) {\n");
-  sequence(w, &p->seq, "    ", "&s");
+  header_sequence(w, &p->seq, "    ");
   str_addf(&w->s,
            "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) + (first_step == 0) > "
            "%d)\n    e = \"so many "
@@ -643,64 +617,13 @@ static void first_states(TextWriter *w) {
     const char *name = c_name(w->arena, w->m->scalars[a->first].name);
     if (w->gpu)
       str_addf(&w->s,
-               "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s.buffer[%d], &bound.%s, sizeof bound.%s), "
+               "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s->buffer[%d], &bound.%s, sizeof bound.%s), "
                "\"copying to the device\");\n",
                b, name, name);
     else
-      str_addf(&w->s, "  if (!e && first_step == 0) memcpy(s.buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name,
+      str_addf(&w->s, "  if (!e && first_step == 0) memcpy(s->buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name,
                name);
   }
-}
-
-/* ---------------------------------------------------------------- reductions */
-
-/* Statements that judge the value of `r`, which is in p->NAME. */
-static void judge(TextWriter *w, const Reduction *r, const char *name) {
-  const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
-  if (r->kind == REDUCE_FINITE)
-    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name,
-             escaped(w->arena, field));
-  if (r->kind == REDUCE_BOUNDS)
-    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"an index of a launch-time array was out of range\";\n",
-             name);
-  if (r->kind != REDUCE_UNTIL)
-    return;
-  str_addf(&w->s, "    if (!e && p->%s != p->%s) e = \"the value that `until` compares is NaN\";\n", name, name);
-  str_addf(&w->s, "    if (!e && s->step > 0) {\n      bool met;\n%s      if (met) *stop = true;\n    }\n",
-           expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
-}
-
-/* The function that evaluates the reductions that are due, and the one that says how far it is to the next. */
-static void reductions(TextWriter *w) {
-  const Module *m = w->m;
-  if (m->nreductions == 0)
-    return;
-  str_addf(&w->s,
-           "/* Evaluates what is due after s->step steps into p; sets *stop if the condition of an `until` is met. */\n"
-           "static inline const char *%s_reduce(%s_state *s, %s_params *p, bool *stop) {\n  const char *e = NULL;\n  "
-           "(void)stop;\n",
-           w->p, w->p, w->p);
-  for (int i = 0; i < m->nreductions; i++) {
-    const Reduction *r = &m->reductions[i];
-    const char *name = c_name(w->arena, m->scalars[r->scalar].name);
-    str_addf(&w->s, "  if (!e && s->step %% INT64_C(%lld) == 0) {\n", (long long)r->every);
-    sequence(w, &r->seq, "    ", "s");
-    if (w->gpu)
-      str_addf(&w->s, "    if (!e) e = stc_gpu_read(&%s_gpu.gpu, &p->%s, s->buffer[%d], sizeof p->%s);\n", w->p, name,
-               (int)r->result, name);
-    else
-      str_addf(&w->s, "    if (!e) memcpy(&p->%s, s->buffer[%d], sizeof p->%s);\n", name, (int)r->result, name);
-    judge(w, r, name);
-    str_add(&w->s, "  }\n");
-  }
-  str_addf(&w->s,
-           "  return e;\n}\n\n/* The lesser of `left` and the steps from `step` to the next evaluation. */\n"
-           "static inline int64_t %s_left(int64_t step, int64_t left) {\n",
-           w->p);
-  for (int i = 0; i < m->nreductions; i++)
-    str_addf(&w->s, "  left = stc_imin(left, %lld - step %% INT64_C(%lld));\n", (long long)m->reductions[i].every,
-             (long long)m->reductions[i].every);
-  str_add(&w->s, "  return left;\n}\n\n");
 }
 
 /* ---------------------------------------------------------------- the time loop */
@@ -720,40 +643,26 @@ static void begin_run(TextWriter *w) {
   str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
 }
 
-/* Algorithm 5. */
+/* The function that makes steps. */
 static void run(TextWriter *w) {
   const Module *m = w->m;
-  bool reduce = m->nreductions > 0;
   about_probes(w);
   about_states(w);
   begin_run(w);
   str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
   open_state(w);
-  str_add(&w->s, "  s.step = first_step;\n");
+  str_add(&w->s, "  s->step = first_step;\n");
   first_states(w);
   for (int i = 0; i < m->nprobes; i++)
     probe_start(w, &m->probes[i]);
-  if (reduce)
-    str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
-  str_addf(&w->s, "  while (!e && %ssteps > 0) {\n", reduce ? "!stop && " : "");
-  if (reduce)
-    str_addf(&w->s, "    const int64_t left = %s_left(s.step, steps);\n", w->p);
-  for (int i = 0; i < m->host.nseqs; i++) {
-    const HostSeq *q = &m->host.seqs[i];
-    str_addf(&w->s, "    %sif (%s >= %d) {\n", i ? "else " : "", reduce ? "left" : "steps", (int)q->steps);
-    sequence(w, q, "      ", "&s");
-    str_addf(&w->s, "      s.step += %d;\n      steps -= %d;\n    }\n", (int)q->steps, (int)q->steps);
-  }
-  if (reduce)
-    str_addf(&w->s, "    if (!e) e = %s_reduce(&s, &bound, &stop);\n", w->p);
-  str_addf(&w->s, "%s  }\n", m->host.nseqs ? "" : "    break;\n");
+  str_addf(&w->s, "  if (!e) e = %s_steps(s, first_step + steps);\n", w->p);
   for (int i = 0; i < m->nscalars; i++) {
     const char *name = c_name(w->arena, m->scalars[i].name);
     if (m->scalars[i].is_reduction)
       str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
   }
-  if (reduce)
-    str_add(&w->s, "  if (done) *done = s.step - first_step;\n");
+  if (m->nreductions)
+    str_add(&w->s, "  if (done) *done = s->step - first_step;\n");
   close_state(w);
 }
 
@@ -785,7 +694,7 @@ void header_runs(TextWriter *w) {
   state(w);
   launches(w);
   init(w);
-  reductions(w);
+  header_loops(w);
   run(w);
 }
 

@@ -43,6 +43,20 @@ bool header_is_given(const Module *m, int b);
 /* The C type of a field's elements. */
 const char *header_element(const TextWriter *w, int field);
 
+/* `text` as the inside of a C string. */
+const char *header_escaped(Arena *a, const char *text);
+
+/* ---------------------------------------------------------------- header-host.c */
+
+/* The functions that make steps and rounds, of the time loop and the loops within, and that evaluate their reductions.
+ */
+void header_loops(TextWriter *w);
+/* The statements of one sequence, behind `indent`, in a function that has the state's address `s` and what is wrong,
+ * `e`. */
+void header_sequence(TextWriter *w, const HostSeq *q, const char *indent);
+/* Can a swap exchange buffer `b` with another? */
+bool header_is_swapped(const Module *m, int b);
+
 /* ---------------------------------------------------------------- outside.c */
 
 /* Calls `each` for every function that is for callers: the type of its result, what stands behind the program's name

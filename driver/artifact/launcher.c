@@ -49,10 +49,10 @@ static const char *room_text(TextWriter *w, int b) {
 void launcher_open_buffer(TextWriter *w, int b) {
   const char *room = room_text(w, b);
   if (header_is_given(w->m, b))
-    str_addf(&w->s, "  if (!e) e = stc_gpu_take(&%s_gpu.gpu, %d, %s, %s, %s, &s.buffer[%d], &s.home[%d]);\n", w->p, b,
+    str_addf(&w->s, "  if (!e) e = stc_gpu_take(&%s_gpu.gpu, %d, %s, %s, %s, &s->buffer[%d], &s->home[%d]);\n", w->p, b,
              given_name(w, b), bytes_text(w, b), room, b, b);
   else
-    str_addf(&w->s, "  if (!e) e = stc_gpu_own(&%s_gpu.gpu, %d, %s, &s.buffer[%d]);\n", w->p, b, room, b);
+    str_addf(&w->s, "  if (!e) e = stc_gpu_own(&%s_gpu.gpu, %d, %s, &s->buffer[%d]);\n", w->p, b, room, b);
 }
 
 void launcher_close_buffer(TextWriter *w, int b, bool settle) {
@@ -62,10 +62,10 @@ void launcher_close_buffer(TextWriter *w, int b, bool settle) {
   bool array = buffer->kind == BUFFER_PARAM;
   bool constant = array ? !array_is_written(m, buffer->field) : m->fields[buffer->field].input;
   if (settle)
-    str_addf(&w->s, "  if (!e) e = stc_gpu_settle(&%s_gpu.gpu, s.buffer, s.home, %d, %d, %s, %d);\n", w->p,
+    str_addf(&w->s, "  if (!e) e = stc_gpu_settle(&%s_gpu.gpu, s->buffer, s->home, %d, %d, %s, %d);\n", w->p,
              (int)m->nbuffers, b, bytes, (int)m->nbuffers);
   if (!constant)
-    str_addf(&w->s, "  if (!e) e = stc_gpu_give(&%s_gpu.gpu, %d, %s, %s, s.home[%d]);\n", w->p, b, given_name(w, b),
+    str_addf(&w->s, "  if (!e) e = stc_gpu_give(&%s_gpu.gpu, %d, %s, %s, s->home[%d]);\n", w->p, b, given_name(w, b),
              bytes, b);
 }
 
@@ -73,7 +73,7 @@ void launcher_clear(TextWriter *w, int f) {
   int b = module_field_buffer(w->m, f, 0);
   if (b >= 0)
     str_addf(&w->s,
-             "  if (!e && %s_size_%s(p) > 0) e = stc_gpu_error(stc_gpu_zero(s.buffer[%d], %s, "
+             "  if (!e && %s_size_%s(p) > 0) e = stc_gpu_error(stc_gpu_zero(s->buffer[%d], %s, "
              "%s_gpu.gpu.stream), \"clearing memory\");\n",
              w->p, w->fields[f], b, bytes_text(w, b), w->p);
 }

@@ -2,12 +2,11 @@
  * docs/manifest.md describes it
  * field by field. */
 #include "driver/artifact/artifact.h"
+#include "driver/artifact/manifest.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
-#include <jansson.h>
 #include <llvm/Config/llvm-config.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +16,9 @@ enum {
   SCHEMA_WITH_OVER = 6,
   SCHEMA_WITH_WEIGHTS = 7,
   SCHEMA_WITH_STATES = 8,
-  SCHEMA_WITH_VALUES = 9
+  SCHEMA_WITH_VALUES = 9,
+  SCHEMA_WITH_LOOPS = 10
 };
-
-/* What every part of the manifest is made from. */
-typedef struct ManifestWriter {
-  Arena *arena;
-  const StcProgram *program;
-  const Module *m;
-  const Target *target;
-} ManifestWriter;
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
   return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
@@ -38,69 +30,14 @@ int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
   return target_info(t)->simt ? given : 0;
 }
 
-/* ---------------------------------------------------------------- values and formulas */
-
-/* Sets a key; a NULL value (out of memory) shows when the text is made. */
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
-
-/* A constant as a JSON value; what JSON cannot say is a string. */
-static json_t *constant(Const c, Type t) {
-  if (t == TY_BOOL)
-    return json_boolean(c.i != 0);
-  if (!type_is_float(t))
-    return json_integer(c.i);
-  return isfinite(c.f) ? json_real(c.f) : json_string(isnan(c.f) ? "nan" : c.f > 0 ? "inf" : "-inf");
-}
-
-/* The text of a bound: "N - 2". */
-static const char *affine_text(const ManifestWriter *w, Affine x) {
-  Str s = {w->arena, NULL, 0, 0};
-  affine_print(&s, w->m, x);
-  return s.s;
-}
-
-/* A bound: its text and its terms. */
-static json_t *affine(const ManifestWriter *w, Affine x) {
-  json_t *o = json_object(), *terms = json_array();
-  for (int i = 0; i < x.n; i++) {
-    json_t *t = json_object();
-    set(t, "param", json_string(w->m->scalars[x.t[i].scalar].name));
-    set(t, "coefficient", json_integer(x.t[i].coef));
-    json_array_append_new(terms, t);
-  }
-  set(o, "text", json_string(affine_text(w, x)));
-  set(o, "constant", json_integer(x.c));
-  set(o, "terms", terms);
-  return o;
-}
-
-/* The number of points of `b` along dimension d. */
-static Affine extent(const ManifestWriter *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
-
-/* How long field `f` is in memory along dimension d: a row has its pitch. */
-static Affine memory_extent(const ManifestWriter *w, const Field *f, int d) {
-  bool row = d == f->box.rank - 1 && f->pitch;
-  return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
-}
-
-/* A box: lower and upper bounds, both inclusive. */
-static json_t *box(const ManifestWriter *w, const Box *b) {
-  json_t *o = json_object(), *lo = json_array(), *hi = json_array();
-  for (int d = 0; d < b->rank; d++) {
-    json_array_append_new(lo, affine(w, b->lo[d]));
-    json_array_append_new(hi, affine(w, b->hi[d]));
-  }
-  set(o, "lower", lo);
-  set(o, "upper", hi);
-  return o;
-}
+/* ---------------------------------------------------------------- declarations */
 
 /* The grid's region, and what the program says of distances: for each dimension the name of the scalar that is the
  * distance of two points, or of the array of their coordinates; of the scalar that is the time step. */
 static json_t *whole_grid(const ManifestWriter *w) {
   const Module *m = w->m;
   const Metric *x = &m->metric;
-  json_t *o = box(w, &m->grid), *list = json_array();
+  json_t *o = manifest_box(w, &m->grid), *list = json_array();
   for (int d = 0; d < m->grid.rank; d++) {
     int32_t at = x->coordinates[d];
     if (at)
@@ -117,34 +54,14 @@ static json_t *whole_grid(const ManifestWriter *w) {
   return o;
 }
 
-/* The place of `v`'s op among those of the expression. */
-static int place(const Block *b, const Value *v) {
-  int i = 0;
-  for (const Op *op = b->first; op && op != v->def; op = op->next)
-    i++;
-  return i;
-}
+/* The number of points of `b` along dimension d. */
+static Affine extent(const ManifestWriter *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
 
-/* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
-static json_t *expression(const ManifestWriter *w, const Block *b) {
-  json_t *list = json_array();
-  for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
-    json_t *o = json_object(), *args = json_array();
-    set(o, "op", json_string(op_info[op->code].name));
-    set(o, "type", json_string(type_name(op->results[0]->type)));
-    if (op->code == OP_CONST)
-      set(o, "value", constant(op->cval, op->results[0]->type));
-    if (op->code == OP_SCALAR)
-      set(o, "scalar", json_string(w->m->scalars[op->sym].name));
-    for (int i = 0; i < op->noperands; i++)
-      json_array_append_new(args, json_integer(place(b, op->operands[i])));
-    set(o, "arguments", args);
-    json_array_append_new(list, o);
-  }
-  return list;
+/* How long field `f` is in memory along dimension d: a row has its pitch. */
+static Affine memory_extent(const ManifestWriter *w, const Field *f, int d) {
+  bool row = d == f->box.rank - 1 && f->pitch;
+  return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
 }
-
-/* ---------------------------------------------------------------- declarations */
 
 /* Params and lets, in the order in which they are to be computed. */
 static json_t *scalars(const ManifestWriter *w) {
@@ -160,9 +77,9 @@ static json_t *scalars(const ManifestWriter *w) {
     set(o, "kind", json_string(s->is_param ? "param" : s->is_reduction ? "reduction" : "let"));
     set(o, "type", json_string(type_name(s->type)));
     if (s->is_param)
-      set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
+      set(o, "default", known[i] ? manifest_constant(values[i], s->type) : json_null());
     if (s->expr && !scalar_define(w->program, m, i))
-      set(o, "expression", expression(w, s->expr));
+      set(o, "expression", manifest_expression(w, s->expr));
     json_array_append_new(list, o);
   }
   return list;
@@ -172,7 +89,7 @@ static json_t *scalars(const ManifestWriter *w) {
 static const char *stride_text(const ManifestWriter *w, const Field *f, int d) {
   Str s = {w->arena, NULL, 0, 0};
   for (int e = d + 1; e < f->box.rank; e++)
-    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, memory_extent(w, f, e)));
+    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", manifest_affine_text(w, memory_extent(w, f, e)));
   return s.s ? s.s : "1";
 }
 
@@ -198,9 +115,9 @@ static json_t *side(const ManifestWriter *w, const Field *f, const Side *s) {
   if (s->about)
     set(o, "about", json_string(w->m->scalars[s->about - 1].name));
   else if (s->is_about)
-    set(o, "about", constant(s->value, f->type));
+    set(o, "about", manifest_constant(s->value, f->type));
   if (s->rule == OUTSIDE_CONST)
-    set(o, "value", constant(s->value, f->type));
+    set(o, "value", manifest_constant(s->value, f->type));
   return o;
 }
 
@@ -210,7 +127,7 @@ static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
   if (outside_uniform(f, f->box.rank) && outside_end(f->outside[0], 0) == outside_end(f->outside[0], 1)) {
     set(o, "outside", json_string(rule_name(f->outside[0])));
     if (f->outside[0] == OUTSIDE_CONST)
-      set(o, "outside_value", constant(f->outside_value, f->type));
+      set(o, "outside_value", manifest_constant(f->outside_value, f->type));
     json_decref(list);
     return;
   }
@@ -230,7 +147,7 @@ static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
 static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
   set(o, "exchange", json_string(when[f->exchange]));
-  set(o, "whole", box(w, f->whole));
+  set(o, "whole", manifest_box(w, f->whole));
   set(o, "ring", json_boolean(f->ring));
 }
 
@@ -241,12 +158,12 @@ static json_t *part(const ManifestWriter *w, const GridPart *p) {
     json_array_append_new(lo, json_integer(p->reach.lo[d]));
     json_array_append_new(hi, json_integer(p->reach.hi[d]));
   }
-  set(o, "own", box(w, &p->own));
-  set(o, "whole", box(w, &p->whole));
+  set(o, "own", manifest_box(w, &p->own));
+  set(o, "whole", manifest_box(w, &p->whole));
   set(o, "reach_lower", lo);
   set(o, "reach_upper", hi);
   set(o, "steps", json_string(w->m->scalars[p->steps].name));
-  set(o, "gives", box(w, &p->gives));
+  set(o, "gives", manifest_box(w, &p->gives));
   return o;
 }
 
@@ -257,7 +174,7 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
   const Record *r = record_of(m, i);
   json_t *o = json_object(), *extents = json_array();
   for (int d = 0; d < f->box.rank; d++)
-    json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
+    json_array_append_new(extents, manifest_affine(w, extent(w, &f->box, d)));
   set(o, "name", json_string(f->name));
   set(o, "type", json_string(type_name(f->type)));
   set(o, "npy", json_string(npy_descr((StcType)f->type)));
@@ -265,7 +182,7 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
     set(o, "component_of", json_string(r->name));
   if (r)
     set(o, "component", json_integer(i - r->first));
-  set(o, "region", box(w, &f->box));
+  set(o, "region", manifest_box(w, &f->box));
   set(o, "extents", extents);
   set(o, "strides", strides(w, f));
   set(o, "units", json_string("elements"));
@@ -360,7 +277,7 @@ static json_t *arrays(const ManifestWriter *w) {
     set(o, "name", json_string(p->name));
     set(o, "type", json_string(type_name(p->type)));
     set(o, "npy", json_string(npy_descr((StcType)p->type)));
-    set(o, "extent", affine(w, p->extent));
+    set(o, "extent", manifest_affine(w, p->extent));
     if (p->role != ARRAY_GIVEN)
       set(o, "role", json_string(role_word(p->role)));
     if (p->role == ARRAY_STATE && p->first >= 0)
@@ -382,12 +299,12 @@ static const char *bytes_text(const ManifestWriter *w, const Buffer *b, int size
   if (b->kind == BUFFER_SCRATCH) {
     str_addf(&s, "%d * %lld", size, (long long)b->cells);
   } else if (b->kind == BUFFER_PARAM) {
-    str_addf(&s, "%d * max(%s, 1)", size, affine_text(w, w->m->param_arrays[b->field].extent));
+    str_addf(&s, "%d * max(%s, 1)", size, manifest_affine_text(w, w->m->param_arrays[b->field].extent));
   } else {
     const Field *f = &w->m->fields[b->field];
     str_addf(&s, "%d", size);
     for (int d = 0; d < f->box.rank; d++)
-      str_addf(&s, " * max(%s, 0)", affine_text(w, memory_extent(w, f, d)));
+      str_addf(&s, " * max(%s, 0)", manifest_affine_text(w, memory_extent(w, f, d)));
   }
   return s.s;
 }
@@ -428,7 +345,7 @@ static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   json_t *x = json_object(), *by = json_array();
   covered_print(&s, w->m, c);
   set(o, "text", json_string(s.s));
-  set(x, "region", box(w, &c->need));
+  set(x, "region", manifest_box(w, &c->need));
   bool uniform = true;
   json_t *rules = json_array();
   for (int d = 0; d < c->need.rank; d++) {
@@ -438,9 +355,9 @@ static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   set(x, "outside", uniform ? json_string(outside_name(c->rule[0])) : rules);
   if (uniform)
     json_decref(rules);
-  set(x, "within", box(w, &c->within));
+  set(x, "within", manifest_box(w, &c->within));
   for (int i = 0; i < c->n; i++)
-    json_array_append_new(by, box(w, &c->by[i]));
+    json_array_append_new(by, manifest_box(w, &c->by[i]));
   set(x, "by", by);
   set(o, "covered", x);
 }
@@ -455,12 +372,12 @@ static json_t *checks(const ManifestWriter *w) {
     if (c->covered) {
       set_covered(w, o, c->covered);
     } else {
-      set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
-      set(o, "value", affine(w, c->value));
+      set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", manifest_affine_text(w, c->value))));
+      set(o, "value", manifest_affine(w, c->value));
     }
     for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
-        json_array_append_new(empty, box(w, c->unless_empty[j]));
+        json_array_append_new(empty, manifest_box(w, c->unless_empty[j]));
     set(o, "unless_empty", empty);
     set(o, "message", json_string(c->message));
     json_array_append_new(list, o);
@@ -509,9 +426,9 @@ static json_t *argument(const ManifestWriter *w, const Kernel *k, const KArg *a,
 /* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside, as text. */
 static const char *blocks_text(const ManifestWriter *w, Affine extent, int32_t over, int32_t tile) {
   if (over)
-    return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", affine_text(w, extent), (int)over,
-                        affine_text(w, extent), (int)tile);
-  return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, extent), (int)tile);
+    return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", manifest_affine_text(w, extent),
+                        (int)over, manifest_affine_text(w, extent), (int)tile);
+  return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", manifest_affine_text(w, extent), (int)tile);
 }
 
 /* The number of all blocks of kernel `k`, which leaves some out, as text. */
@@ -534,12 +451,12 @@ static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
       json_string(!k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                   : d < k->rank - 1 ? "1"
                                     : left_out_text(w, k)));
-  set(o, "extent", affine(w, k->extent[d]));
+  set(o, "extent", manifest_affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
   if (k->over[d])
     set(o, "over", json_integer(k->over[d]));
   if (k->leaves_out)
-    set(o, "without", affine(w, k->without[d]));
+    set(o, "without", manifest_affine(w, k->without[d]));
   return o;
 }
 
@@ -559,8 +476,8 @@ static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
     const Multiple *x = &k->multiples[i];
     json_t *each = json_object();
     set(each, "text",
-        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", affine_text(w, x->value), (long long)x->of)));
-    set(each, "value", affine(w, x->value));
+        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", manifest_affine_text(w, x->value), (long long)x->of)));
+    set(each, "value", manifest_affine(w, x->value));
     set(each, "of", json_integer(x->of));
     json_array_append_new(list, each);
   }
@@ -604,88 +521,7 @@ static json_t *kernels(const ManifestWriter *w) {
   return list;
 }
 
-/* ---------------------------------------------------------------- the host part */
-
-/* A sequence of launches and swaps. */
-static json_t *sequence(const ManifestWriter *w, const HostSeq *s) {
-  json_t *o = json_object(), *ops = json_array();
-  for (int i = 0; i < s->nops; i++) {
-    json_t *op = json_object();
-    if (s->ops[i].kind == HOST_LAUNCH)
-      set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
-    if (s->ops[i].beside)
-      set(op, "beside", json_true());
-    if (s->ops[i].after)
-      set(op, "after", json_integer(s->ops[i].after));
-    if (s->ops[i].kind == HOST_SWAP)
-      set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
-    json_array_append_new(ops, op);
-  }
-  set(o, "steps", json_integer(s->steps));
-  set(o, "operations", ops);
-  return o;
-}
-
-/* How long the text of an expression may become before the rest is left out. */
-enum { LONGEST_FORMULA = 2000 };
-
-/* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
-static void add_formula(const ManifestWriter *w, Str *s, const Value *v) {
-  const Op *op = v->def;
-  if (s->n > LONGEST_FORMULA) {
-    str_add(s, "...");
-  } else if (op->code == OP_SCALAR) {
-    str_add(s, w->m->scalars[op->sym].name);
-  } else if (op->code == OP_CONST) {
-    const_print(s, op->cval, v->type);
-  } else {
-    str_addf(s, "%s(", op_info[op->code].name);
-    for (int i = 0; i < op->noperands && s->n <= LONGEST_FORMULA; i++) {
-      if (i)
-        str_add(s, ", ");
-      add_formula(w, s, op->operands[i]);
-    }
-    str_add(s, ")");
-  }
-}
-
-/* The text of what `b` yields. */
-static json_t *formula(const ManifestWriter *w, const Block *b) {
-  Str s = {w->arena, NULL, 0, 0};
-  add_formula(w, &s, b->last->operands[0]);
-  return json_string(s.s);
-}
-
-/* What is evaluated between sequences. */
-static json_t *reductions(const ManifestWriter *w) {
-  static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
-  const Module *m = w->m;
-  json_t *list = json_array();
-  for (int i = 0; i < m->nreductions; i++) {
-    const Reduction *r = &m->reductions[i];
-    bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
-    json_t *o = json_object();
-    set(o, "name", json_string(r->name));
-    set(o, "kind", json_string(kinds[r->kind]));
-    set(o, "operation", json_string(op_info[r->op].name));
-    set(o, "type", json_string(type_name(r->type)));
-    set(o, "region", box(w, &r->over));
-    set(o, "every", json_integer(r->every));
-    set(o, "scalar", json_string(m->scalars[r->scalar].name));
-    set(o, "result", json_string(m->buffers[r->result].name));
-    if (check)
-      set(o, "field", json_string(declared_name(m, r->field)));
-    if (check)
-      set(o, "good", json_integer(INT64_MAX));
-    if (r->stop)
-      set(o, "stop_text", formula(w, r->stop));
-    if (r->stop)
-      set(o, "stop", expression(w, r->stop));
-    set(o, "sequence", sequence(w, &r->seq));
-    json_array_append_new(list, o);
-  }
-  return list;
-}
+/* ---------------------------------------------------------------- the whole */
 
 /* The lists of points. */
 static json_t *lists(const ManifestWriter *w) {
@@ -695,11 +531,11 @@ static json_t *lists(const ManifestWriter *w) {
     const PointList *l = &m->lists[i];
     json_t *o = json_object(), *at = json_array();
     for (int d = 0; d < m->grid.rank; d++)
-      json_array_append_new(at, l->array[d] < 0 ? affine(w, l->at[d])
+      json_array_append_new(at, l->array[d] < 0 ? manifest_affine(w, l->at[d])
                                                 : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
     set(o, "name", json_string(l->name));
     set(o, "at", at);
-    set(o, "region", box(w, &l->box));
+    set(o, "region", manifest_box(w, &l->box));
     set(o, "field", json_string(m->fields[l->field].name));
     if (l->next >= 0)
       set(o, "next", json_string(m->param_arrays[l->next].name));
@@ -707,41 +543,6 @@ static json_t *lists(const ManifestWriter *w) {
     json_array_append_new(list, o);
   }
   return list;
-}
-
-/* What is seen at points. */
-static json_t *probes(const ManifestWriter *w) {
-  const Module *m = w->m;
-  json_t *list = json_array();
-  for (int i = 0; i < m->nprobes; i++) {
-    const Probe *p = &m->probes[i];
-    json_t *o = json_object();
-    set(o, "name", json_string(p->name));
-    set(o, "type", json_string(type_name(p->type)));
-    set(o, "every", json_integer(p->every));
-    if (p->list >= 0)
-      set(o, "points", json_string(m->lists[p->list].name));
-    else
-      set(o, "at", box(w, &p->box));
-    set(o, "series", json_string(m->param_arrays[p->result].name));
-    set(o, "rows", json_integer(SERIES_ROWS));
-    set(o, "sequence", sequence(w, &p->seq));
-    json_array_append_new(list, o);
-  }
-  return list;
-}
-
-/* Init and the sequences of the time loop. */
-static json_t *host(const ManifestWriter *w) {
-  json_t *o = json_object(), *list = json_array();
-  for (int i = 0; i < w->m->host.nseqs; i++)
-    json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
-  set(o, "init", sequence(w, &w->m->host.init));
-  set(o, "sequences", list);
-  set(o, "reductions", reductions(w));
-  if (w->m->nprobes)
-    set(o, "probes", probes(w));
-  return o;
 }
 
 /* The target and what the artifact is. */
@@ -759,6 +560,8 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  if (m->host.nloops)
+    return SCHEMA_WITH_LOOPS;
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].role == ARRAY_VALUES)
       return SCHEMA_WITH_VALUES;
@@ -813,7 +616,7 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "fields", fields(&w));
   set(o, "buffers", buffers(&w));
   set(o, "kernels", kernels(&w));
-  set(o, "host", host(&w));
+  set(o, "host", manifest_host(&w));
   set(o, "checksum", json_string("00000000"));
   char *text = json_dumps(o, JSON_INDENT(2)), *copy;
   json_decref(o);

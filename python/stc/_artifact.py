@@ -266,14 +266,18 @@ class _Run:
                   for a in k["arguments"]]
         self.driver.launch(k, grid, values)
 
-    def _sequence(self, sequence: Mapping[str, Any]) -> None:
+    def _swap(self, x: str, y: str) -> None:
+        self.memory[x], self.memory[y] = self.memory[y], self.memory[x]
+
+    def _sequence(self, sequence: Mapping[str, Any], after: int = 0) -> None:
+        """Its operations, `after` steps behind the one at hand."""
         for op in sequence["operations"]:
             if "launch" in op:
-                self._launch(op["launch"], op.get("after", 0))
+                self._launch(op["launch"], after + op.get("after", 0))
+            elif "repeat" in op:
+                self._repeat(op["repeat"], after + op.get("after", 0))
             else:
-                x, y = op["swap"]
-                self.memory[x], self.memory[y] = self.memory[y], self.memory[x]
-        self.step += sequence["steps"]
+                self._swap(*op["swap"])
 
     def _writes(self, kernel: str) -> set:
         """The fields that a kernel writes."""
@@ -296,49 +300,68 @@ class _Run:
             if "launch" in op and self._writes(op["launch"]) - set(self.given):
                 self._launch(op["launch"])
             elif "swap" in op and buffers[op["swap"][0]].get("field") not in self.given:
-                x, y = op["swap"]
-                self.memory[x], self.memory[y] = self.memory[y], self.memory[x]
+                self._swap(*op["swap"])
         for name, aside, size in saved:
             self.driver.copy(self.memory[name], aside, size)
 
     # ---------------------------------------------------------------- the time loop
 
-    def _reduce(self, first: int) -> Optional[str]:
-        """Evaluates what is due; the name of an `until` whose condition is met."""
+    def _reductions(self, loop: Optional[str]) -> List[Mapping[str, Any]]:
+        """Those of the time steps (None), or of a loop's rounds."""
+        return [r for r in self.m["host"]["reductions"] if r.get("loop") == loop]
+
+    def _reduce(self, loop: Optional[str], done: int, after: int = 0) -> Optional[str]:
+        """Evaluates what is due after so many steps, or rounds of a loop; the name of an `until` whose condition is met."""
         met = None
-        for r in self.m["host"]["reductions"]:
-            if self.step % r["every"]:
+        when = f"after {done} {'steps' if loop is None else f'rounds of {loop}'}"
+        for r in self._reductions(loop):
+            if done % r["every"]:
                 continue
-            self._sequence(r["sequence"])
+            self._sequence(r["sequence"], after)
             value = CTYPES[r["type"]]()
             self.driver.fetch(c.addressof(value), self.memory[r["result"]], c.sizeof(value))
             self.env[r["scalar"]] = value.value
             if r["kind"] in ("finite", "bounds"):
                 if value.value != r["good"]:
-                    raise FloatingPointError(f"field {r['field']} is not finite everywhere after {self.step} steps") if r["kind"] == "finite" else \
-                        IndexError(f"an index of a launch-time array was out of range after {self.step} steps")
+                    raise FloatingPointError(f"field {r['field']} is not finite everywhere {when}") if r["kind"] == "finite" else \
+                        IndexError(f"an index of a launch-time array was out of range {when}")
                 continue
-            self.series.setdefault(r["name"], []).append((self.step, value.value))
+            if loop is None:
+                self.series.setdefault(r["name"], []).append((done, value.value))
             if r["kind"] == "until":
                 if isinstance(value.value, float) and math.isnan(value.value):
-                    raise FloatingPointError(f"the value that `until` compares is NaN after {self.step} steps")
-                if self.step > 0 and met is None and expression(r["stop"], self.env):
+                    raise FloatingPointError(f"the value that `until` compares is NaN {when}")
+                if done > 0 and met is None and expression(r["stop"], self.env):
                     met = r["name"]
         return met
 
-    def _left(self, end: int) -> int:
-        return min([end - self.step] + [r["every"] - self.step % r["every"] for r in self.m["host"]["reductions"]])
+    def _next(self, loop: Optional[str], sequences: List[Mapping[str, Any]], done: int, end: int) -> tuple:
+        """The first sequence that goes neither beyond the end nor beyond the next evaluation; how many steps or rounds are done behind it."""
+        count = "steps" if loop is None else "rounds"
+        left = min([end - done] + [r["every"] - done % r["every"] for r in self._reductions(loop)])
+        sequence = next(s for s in sequences if 0 < s[count] <= left)
+        return sequence, done + sequence[count]
+
+    def _repeat(self, name: str, after: int) -> None:
+        """The rounds of a loop within a step."""
+        loop = next(l for l in self.m["host"]["loops"] if l["name"] == name)
+        done, most, met = 0, bound(loop["most"], self.env), None
+        while done < most and met is None:
+            sequence, done = self._next(name, loop["sequences"], done, most)
+            self._sequence(sequence, after)
+            met = self._reduce(name, done, after)
 
     def all(self, steps: int) -> ArtifactRun:
         """Inits before step 0, the steps, results where the caller wants them."""
         first, met = self.step, None
         if first == 0:
             self._init()
-            met = self._reduce(first)
+            met = self._reduce(None, first)
         while self.step < first + steps and met is None:
-            left = self._left(first + steps)
-            self._sequence(next(s for s in self.m["host"]["sequences"] if 0 < s["steps"] <= left))
-            met = self._reduce(first)
+            sequence, done = self._next(None, self.m["host"]["sequences"], self.step, first + steps)
+            self._sequence(sequence)
+            self.step = done
+            met = self._reduce(None, done)
         self._settle()
         for name, value in self.back:
             self._copy_back(name, value)

@@ -31,7 +31,8 @@ def _block(v: Any) -> bool:
 _text, _any, _type = (lambda v: isinstance(v, str)), _number(-2**63), _one_of(*TYPES)
 _BOUND = {"constant": _any, "terms": [{"param": _text, "coefficient": _any}], "text": _text}
 _REGION = {"lower": [_BOUND], "upper": [_BOUND]}
-_OPERATIONS = {"steps": _number(0), "operations": [lambda v: isinstance(v, dict) and ("launch" in v or "swap" in v) and isinstance(v.get("after", 0), int)]}
+_OPERATION = (lambda v: isinstance(v, dict) and sum(key in v for key in ("launch", "swap", "repeat")) == 1 and isinstance(v.get("after", 0), int))
+_OPERATIONS, _ROUNDS = ({count: _number(0), "operations": [_OPERATION]} for count in ("steps", "rounds"))
 _SHAPE = {
     "target": {"arch": _one_of("nvptx", "amdgpu", "host"), "artifact": _one_of("ptx", "hsaco", "o")}, "rank": _one_of, "grid": _REGION,
     "scalars": [{"name": _text, "kind": _one_of("param", "let", "reduction"), "type": _type}], "checks": [{"unless_empty": [_REGION]}],
@@ -42,11 +43,11 @@ _SHAPE = {
     "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
                  "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}],
                  "arguments": [{"kind": _one_of("buffer", "scalar", "step"), "bytes": _number(1), "offset": _number(0)}]}],
-    "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS],
+    "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS], "loops": [{"name": _text, "most": _BOUND, "sequences": [_ROUNDS]}],
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
                              "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
-_OPTIONAL = {"scratch_bytes", "multiples"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:
@@ -138,21 +139,44 @@ def _check_buffers(data: Dict[str, Any], buffers: Dict[str, Any]) -> None:
         _fits(b.get("lead", 0), _number(0), f"buffer {b['name']}.lead")
 
 
+def _check_sequence(sequence: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[str, Any], loops: Dict[str, Any]) -> None:
+    for op in sequence["operations"]:
+        if "launch" in op:
+            _known(op["launch"], kernels, "a sequence")
+        elif "repeat" in op:
+            _known(op["repeat"], loops, "a sequence")
+        elif not isinstance(op["swap"], list) or len(op["swap"]) != 2:
+            raise _Damaged("a swap is not of two buffers")
+        else:
+            for name in op["swap"]:
+                _known(name, buffers, "a swap")
+
+
+def _check_loops(host: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[str, Any]) -> Dict[str, Any]:
+    """The loops by name; each has none but those before it."""
+    loops: Dict[str, Any] = {}
+    for l in host.get("loops", []):
+        for sequence in l["sequences"]:
+            _check_sequence(sequence, buffers, kernels, loops)
+        if l["name"] in loops or not any(s["rounds"] == 1 for s in l["sequences"]):
+            raise _Damaged(f"the loop {l['name']} is there twice, or has no sequence of one round")
+        loops[l["name"]] = l
+    return loops
+
+
 def _check_host(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[str, Any]) -> None:
     host = data["host"]
-    for sequence in [host["init"]] + host["sequences"] + [r["sequence"] for r in host["reductions"]]:
-        for op in sequence["operations"]:
-            if "launch" in op:
-                _known(op["launch"], kernels, "a sequence")
-            elif not isinstance(op["swap"], list) or len(op["swap"]) != 2:
-                raise _Damaged("a swap is not of two buffers")
-            else:
-                for name in op["swap"]:
-                    _known(name, buffers, "a swap")
+    loops = _check_loops(host, buffers, kernels)
+    for sequence in host["sequences"]:
+        _check_sequence(sequence, buffers, kernels, loops)
+    for sequence in [host["init"]] + [r["sequence"] for r in host["reductions"]]:
+        _check_sequence(sequence, buffers, kernels, {})
     if not any(s["steps"] == 1 for s in host["sequences"]):
         raise _Damaged("no sequence makes one step")
     for r in host["reductions"]:
         _known(r["scalar"], scalars, "a reduction")
+        if r.get("loop") is not None:
+            _known(r["loop"], loops, "a reduction")
         result = _known(r["result"], buffers, "a reduction")
         if result["kind"] != "scratch" or result["elements"] < 1 or result["type"] != r["type"]:
             raise _Damaged("the result of a reduction has no place")

@@ -94,6 +94,43 @@ def test_refuses(tmp_path, heat_text):
         stc.load(path)
 
 
+LOOPS = """
+param N = 24;  grid G = [0 .. N-1], 120;
+field p : f64 on G outside 0.0;
+reduce total = sum(p) over G every 4;
+until total > 200.0 every 4;
+stencil relax(p)[G] = 0.5 * (p[-1] + p[1]) + 0.5;
+"""
+
+
+@needs_cc
+def test_loops(tmp_path):
+    """Rounds of a loop within a step, which the host part of a .kir has, ended by an `until` of the loop's."""
+    plain = stc.load(build(tmp_path, LOOPS, "-schedule=overlap", "-T=3", "-fno-contract"))
+    want = rng.random(24)
+    got = want.copy()
+    steps = plain.run({"p": want}).steps
+    assert 4 < steps < 120 and steps % 4 == 0
+    kir = tmp_path / "p.kir"
+    subprocess.run([sys.executable, "-m", "stc", "-emit=kir", "-schedule=overlap", "-T=3", "-fno-contract", "-o", str(kir), str(tmp_path / "p.stn")], check=True)
+    before, host = kir.read_text().split("  host {\n", 1)
+    init, sequences = host.split("    steps 3 {", 1)
+    loop = "    repeat @rounds up to 5 * N reduce @total reduce @until {\n    rounds 3 {" + sequences.replace("steps 1 {", "rounds 1 {").replace(
+        "\n  }\n}", "\n  }\n  steps 1 {\n    repeat @rounds\n  }\n }\n}")
+    kir.write_text(before + "  host {\n" + init + loop)
+    subprocess.run([sys.executable, "-m", "stc", "-o", str(tmp_path / "p.o"), str(kir)], check=True)
+    looped = stc.load(tmp_path / "p.json")
+    assert looped.manifest["schema_version"] == 9
+    run = looped.run({"p": got}, steps=1)
+    assert (run.steps, run.until, run.reductions) == (1, None, {})
+    np.testing.assert_array_equal(got, want)
+    for change in (lambda host: host["loops"].append(host["loops"][0]), lambda host: host["loops"][0].pop("most"), lambda host: host.pop("loops"),
+                   lambda host: host["loops"][0]["sequences"].pop(), lambda host: host["init"]["operations"].append({"repeat": "rounds"})):
+        data = json.loads((tmp_path / "p.json").read_text())
+        change(data["host"])
+        assert check(data)
+
+
 STANDIN = os.environ.get("STC_STANDIN_DIR")
 
 

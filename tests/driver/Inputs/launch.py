@@ -138,7 +138,7 @@ def mirrored(c, i):
 
 class Launcher:
     def __init__(self, manifest, env, library):
-        self.manifest, self.env, self.library, self.step = manifest, env, library, 0
+        self.manifest, self.env, self.library, self.step, self.after = manifest, env, library, 0, 0
         self.memory = {}
         for b in manifest["buffers"]:
             if b["kind"] == "field":
@@ -155,7 +155,7 @@ class Launcher:
     def argument(self, a):
         if a["kind"] == "buffer":
             return ctypes.c_void_p(ctypes.addressof(self.memory[a["buffer"]]))
-        return C[a["type"]](self.env[a["scalar"]] if a["kind"] == "scalar" else self.step)
+        return C[a["type"]](self.env[a["scalar"]] if a["kind"] == "scalar" else self.step + self.after)
 
     def chosen(self, name):
         """The kernel that is launched under the params where the host part says `name`."""
@@ -184,12 +184,31 @@ class Launcher:
 
     def run(self, sequence):
         for op in sequence["operations"]:
+            self.after += op.get("after", 0)
             if "launch" in op:
                 self.launch(self.chosen(op["launch"]))
+            elif "repeat" in op:
+                self.repeat(next(l for l in self.manifest["host"]["loops"] if l["name"] == op["repeat"]))
             else:
                 a, b = op["swap"]
                 self.memory[a], self.memory[b] = self.memory[b], self.memory[a]
-        self.step += sequence["steps"]
+            self.after -= op.get("after", 0)
+
+    def reductions(self, loop):
+        return [r for r in self.manifest["host"]["reductions"] if r.get("loop") == loop]
+
+    def advance(self, loop, sequences, count, done, end):
+        """One sequence of the time steps (loop None), or of a loop's rounds; the number of those done behind it."""
+        left = min([end - done] + [r["every"] - done % r["every"] for r in self.reductions(loop)])
+        sequence = next(s for s in sequences if s[count] <= left)
+        self.run(sequence)
+        return done + sequence[count]
+
+    def repeat(self, loop):
+        done, most, met = 0, affine(loop["most"], self.env), False
+        while done < most and not met:
+            done = self.advance(loop["name"], loop["sequences"], "rounds", done, most)
+            met = self.reduce(loop["name"], done)
 
     def init(self, given):
         """Fields with data in, and the init sequence without what would only write or swap these; data again where a kernel wrote other fields, too."""
@@ -275,24 +294,19 @@ class Launcher:
             for row in range(0 if done < 0 else done // p["every"] + 1, self.step // p["every"] + 1):
                 print(p["name"], row * p["every"], *[repr(self.memory[p["series"]][row % p["rows"] * len(first) + i]) for i in first])
 
-    def reduce(self):
+    def reduce(self, loop, done):
         """Evaluates what is due. Has the condition of an `until` been met?"""
         met = False
-        for r in self.manifest["host"]["reductions"]:
-            if self.step % r["every"]:
+        for r in self.reductions(loop):
+            if done % r["every"]:
                 continue
-            step = self.step
             self.run(r["sequence"])
-            assert self.step == step
             self.env[r["scalar"]] = self.memory[r["result"]][0]
             assert r["kind"] not in ("finite", "bounds") or self.env[r["scalar"]] == r["good"], r["name"]
             if r["kind"] == "until":
                 assert not math.isnan(self.env[r["scalar"]])
-                met |= self.step > 0 and expression(r["stop"], self.env)
+                met |= done > 0 and expression(r["stop"], self.env)
         return met
-
-    def left(self, steps):
-        return min([steps - self.step] + [r["every"] - self.step % r["every"] for r in self.manifest["host"]["reductions"]])
 
 
 def main():
@@ -310,12 +324,12 @@ def main():
     launcher.values()
     launcher.init(given)
     launcher.probe(-1)
-    met = launcher.reduce()
+    met = launcher.reduce(None, 0)
     while launcher.step < steps and not met:
         done = launcher.step
-        launcher.run(next(s for s in manifest["host"]["sequences"] if s["steps"] <= launcher.left(steps)))
+        launcher.step = launcher.advance(None, manifest["host"]["sequences"], "steps", done, steps)
         launcher.probe(done)
-        met = launcher.reduce()
+        met = launcher.reduce(None, launcher.step)
     for f in manifest["fields"]:
         if not f["temp"] and not f["input"]:
             buffer = next(b for b in manifest["buffers"] if b.get("field") == f["name"] and b["copy"] == 0)

@@ -1,0 +1,139 @@
+/* driver/artifact/manifest-host.c: the host program (Host) in the manifest. */
+#include "driver/artifact/manifest.h"
+
+/* A sequence of launches, swaps and loops, of so many `steps`, or rounds. */
+static json_t *sequence(const ManifestWriter *w, const HostSeq *s, const char *steps) {
+  json_t *o = json_object(), *ops = json_array();
+  for (int i = 0; i < s->nops; i++) {
+    json_t *op = json_object();
+    if (s->ops[i].kind == HOST_LAUNCH)
+      set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
+    if (s->ops[i].kind == HOST_REPEAT)
+      set(op, "repeat", json_string(w->m->host.loops[s->ops[i].a].name));
+    if (s->ops[i].beside)
+      set(op, "beside", json_true());
+    if (s->ops[i].after)
+      set(op, "after", json_integer(s->ops[i].after));
+    if (s->ops[i].kind == HOST_SWAP)
+      set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
+    json_array_append_new(ops, op);
+  }
+  set(o, steps, json_integer(s->steps));
+  set(o, "operations", ops);
+  return o;
+}
+
+/* How long the text of an expression may become before the rest is left out. */
+enum { LONGEST_FORMULA = 2000 };
+
+/* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
+static void add_formula(const ManifestWriter *w, Str *s, const Value *v) {
+  const Op *op = v->def;
+  if (s->n > LONGEST_FORMULA) {
+    str_add(s, "...");
+  } else if (op->code == OP_SCALAR) {
+    str_add(s, w->m->scalars[op->sym].name);
+  } else if (op->code == OP_CONST) {
+    const_print(s, op->cval, v->type);
+  } else {
+    str_addf(s, "%s(", op_info[op->code].name);
+    for (int i = 0; i < op->noperands && s->n <= LONGEST_FORMULA; i++) {
+      if (i)
+        str_add(s, ", ");
+      add_formula(w, s, op->operands[i]);
+    }
+    str_add(s, ")");
+  }
+}
+
+/* The text of what `b` yields. */
+static json_t *formula(const ManifestWriter *w, const Block *b) {
+  Str s = {w->arena, NULL, 0, 0};
+  add_formula(w, &s, b->last->operands[0]);
+  return json_string(s.s);
+}
+
+/* What is evaluated between sequences. */
+static json_t *reductions(const ManifestWriter *w) {
+  static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
+    json_t *o = json_object();
+    set(o, "name", json_string(r->name));
+    set(o, "kind", json_string(kinds[r->kind]));
+    set(o, "operation", json_string(op_info[r->op].name));
+    set(o, "type", json_string(type_name(r->type)));
+    set(o, "region", manifest_box(w, &r->over));
+    set(o, "every", json_integer(r->every));
+    if (r->loop)
+      set(o, "loop", json_string(m->host.loops[r->loop - 1].name));
+    set(o, "scalar", json_string(m->scalars[r->scalar].name));
+    set(o, "result", json_string(m->buffers[r->result].name));
+    if (check)
+      set(o, "field", json_string(declared_name(m, r->field)));
+    if (check)
+      set(o, "good", json_integer(INT64_MAX));
+    if (r->stop)
+      set(o, "stop_text", formula(w, r->stop));
+    if (r->stop)
+      set(o, "stop", manifest_expression(w, r->stop));
+    set(o, "sequence", sequence(w, &r->seq, "steps"));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* What is seen at points. */
+static json_t *probes(const ManifestWriter *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nprobes; i++) {
+    const Probe *p = &m->probes[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(p->name));
+    set(o, "type", json_string(type_name(p->type)));
+    set(o, "every", json_integer(p->every));
+    if (p->list >= 0)
+      set(o, "points", json_string(m->lists[p->list].name));
+    else
+      set(o, "at", manifest_box(w, &p->box));
+    set(o, "series", json_string(m->param_arrays[p->result].name));
+    set(o, "rows", json_integer(SERIES_ROWS));
+    set(o, "sequence", sequence(w, &p->seq, "steps"));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The loops within time steps. */
+static json_t *loops(const ManifestWriter *w) {
+  const Host *h = &w->m->host;
+  json_t *list = json_array();
+  for (int i = 0; i < h->nloops; i++) {
+    json_t *o = json_object(), *rounds = json_array();
+    for (int k = 0; k < h->loops[i].nseqs; k++)
+      json_array_append_new(rounds, sequence(w, &h->loops[i].seqs[k], "rounds"));
+    set(o, "name", json_string(h->loops[i].name));
+    set(o, "most", manifest_affine(w, h->loops[i].most));
+    set(o, "sequences", rounds);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+json_t *manifest_host(const ManifestWriter *w) {
+  json_t *o = json_object(), *list = json_array();
+  for (int i = 0; i < w->m->host.nseqs; i++)
+    json_array_append_new(list, sequence(w, &w->m->host.seqs[i], "steps"));
+  set(o, "init", sequence(w, &w->m->host.init, "steps"));
+  set(o, "sequences", list);
+  set(o, "reductions", reductions(w));
+  if (w->m->host.nloops)
+    set(o, "loops", loops(w));
+  if (w->m->nprobes)
+    set(o, "probes", probes(w));
+  return o;
+}

@@ -1,0 +1,37 @@
+/* driver/artifact/manifest.h: what the files that make a manifest have in common. */
+#ifndef STC_ARTIFACT_MANIFEST_H
+#define STC_ARTIFACT_MANIFEST_H
+
+#include "driver/program/program.h"
+
+#include <jansson.h>
+
+/* What every part of the manifest is made from. */
+typedef struct ManifestWriter {
+  Arena *arena;
+  const StcProgram *program;
+  const Module *m;
+  const Target *target;
+} ManifestWriter;
+
+/* Sets a key; a NULL value (out of memory) shows when the text is made. */
+static inline void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* ---------------------------------------------------------------- manifest-values.c */
+
+/* A constant as a JSON value; what JSON cannot say is a string. */
+json_t *manifest_constant(Const c, Type t);
+/* The text of a bound, "N - 2"; a bound: its text and its terms. */
+const char *manifest_affine_text(const ManifestWriter *w, Affine x);
+json_t *manifest_affine(const ManifestWriter *w, Affine x);
+/* A box: lower and upper bounds, both inclusive. */
+json_t *manifest_box(const ManifestWriter *w, const Box *b);
+/* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
+json_t *manifest_expression(const ManifestWriter *w, const Block *b);
+
+/* ---------------------------------------------------------------- manifest-host.c */
+
+/* The host program: init, the sequences of the time loop and of the loops in it, reductions, probes. */
+json_t *manifest_host(const ManifestWriter *w);
+
+#endif
