@@ -1,7 +1,7 @@
 /* frontend/ast.h: the syntax tree and what the parts of the front end hand each other (private to frontend/).
  *
  *   include.c                       other files put in place
- *   lex.c           Token           characters to tokens
+ *   lex.c           Token           characters to tokens (token.h)
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
  *   parse_stmt.c    Stmt            tokens to statements and functions
@@ -26,7 +26,7 @@
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
  *   check_mask.c                    masks, where, dry (fields.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
- *   fold.c                          constant expressions and affine bounds
+ *   fold.c                          constant expressions and affine bounds (fold.h)
  *   lower.c                         Checked to a stencil IR module
  *   dump.c                          Checked as text
  *   outline.c                       what editors want to know
@@ -34,74 +34,7 @@
 #ifndef STC_AST_H
 #define STC_AST_H
 
-#include "frontend/frontend.h"
-
-/* ---------------------------------------------------------------- tokens: lex.c */
-
-typedef enum Tok {
-  TOK_EOF,
-  TOK_NAME,
-  TOK_INT,
-  TOK_FLOAT,
-  TOK_LPAREN,
-  TOK_RPAREN,
-  TOK_LBRACKET,
-  TOK_RBRACKET,
-  TOK_LBRACE,
-  TOK_RBRACE,
-  TOK_COMMA,
-  TOK_SEMI,
-  TOK_COLON,
-  TOK_ASSIGN,
-  TOK_DOTS,
-  TOK_DOT,
-  TOK_AT,
-  TOK_PLUS,
-  TOK_MINUS,
-  TOK_STAR,
-  TOK_SLASH,
-  TOK_PERCENT,
-  TOK_NOT,
-  TOK_AND,
-  TOK_OR,
-  TOK_EQ,
-  TOK_NE,
-  TOK_LT,
-  TOK_LE,
-  TOK_GT,
-  TOK_GE,
-  TOK_SHL,
-  TOK_SHR,
-  TOK_BIT_AND,
-  TOK_BIT_OR,
-  TOK_BIT_XOR,
-  TOK_BIT_NOT,
-  TOK_STRING
-} Tok;
-
-/* The byte that marks of include.c begin with; how deep files may include each other; the lines that marks may name. */
-#define LEX_MARK '\x01'
-enum { MAX_INCLUDES = 64, MAX_LINE = 1 << 30 };
-/* A token: its text as written (arena), and whether it is the first of its line. */
-typedef struct Token {
-  Tok kind;
-  Loc loc;
-  const char *text;
-  bool first;
-} Token;
-
-/* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and
- * left out. */
-Token *lex(Arena *a, Diags *d, int file, const char *text);
-
-/* Is it a word that begins a declaration, a statement or an expression: param, let, if, ...? */
-bool is_keyword(const char *s);
-/* Is it a keyword, a type or a built-in function, so that no program may declare it? */
-bool is_reserved(const char *s);
-/* The op that is the built-in function of that name; OP_COUNT if there is none. */
-Opcode builtin_function(const char *s);
-/* Of the keywords and built-ins, number i; NULL beyond the last. */
-const char *reserved_word(int i);
+#include "frontend/token.h"
 
 /* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
  * parse_point.c parse_scalar.c */
@@ -860,26 +793,6 @@ void check_access(Checker *c, Loc loc, Symbol *field, const int64_t *off, const 
 const Box *check_region_name(Checker *c, Loc loc, const char *name);
 /* No two pieces of `s` overlap. */
 void check_overlap(Checker *c, const CheckedStencil *s);
-/* The value of a checked constant expression (kinds INT, FLOAT, BOOL, OP, CONST). False if it is none. */
-bool fold_const(Checker *c, const Expr *e, Const *out);
-/* The checked integer expression as an affine form; false if it is none, or too large. */
-bool fold_affine(Checker *c, const Expr *e, Affine *out);
-/* The same of an expression that may stand in a bound: what is no affine form of params, a quotient or a minimum, say,
- * becomes one as a scalar that launching computes, the same for all expressions written alike. */
-bool fold_bound(Checker *c, const Expr *e, Affine *out);
-/* The number of the scalar that is the value of the checked integer expression, made if there is none. */
-int fold_computed(Checker *c, Expr *e);
-/* May launching compute `e` for a bound: is there no product of two params in it, which might wrap unseen? */
-bool fold_may_compute(Checker *c, const Expr *e);
-/* Scalar number `scalar`, a let, is the value of `e`. */
-void fold_note(Checker *c, Expr *e, int scalar);
-/* Adds a let that no program names. */
-Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value);
-/* The value of a launch-time expression under the params' defaults; false if it is not known. */
-bool fold_default(Checker *c, const Expr *e, Const *out);
-/* The literal as written, as type t; false if it is an integer beyond t's range. */
-bool fold_literal(const Expr *e, Type t, Const *out);
-
 /* ---------------------------------------------------------------- values used several times: share.c */
 
 /* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once.
@@ -902,5 +815,7 @@ Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, c
 void lower_program(Checker *c);
 /* The checked program as an indented tree. */
 char *dump_program(Checker *c);
+
+#include "frontend/fold.h"
 
 #endif
