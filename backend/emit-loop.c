@@ -22,20 +22,13 @@ const Op *emit_loop_about(const Block *b) {
   return b ? b->parent : NULL;
 }
 
-/* Is block `b` in `loop`? */
-static bool is_within(const Block *b, const Op *loop) {
-  while (b && b->parent && b->parent != loop)
-    b = b->parent->parent;
-  return b && b->parent;
-}
-
 /* The block that `v` belongs to. */
 static const Block *home_of(const Value *v) { return v->def ? v->def->parent : v->block; }
 
-bool emit_is_outside(const Value *v, const Op *loop) { return !is_within(home_of(v), loop); }
+bool emit_is_outside(const Value *v, const Op *loop) { return !block_is_within(home_of(v), loop); }
 
 bool emit_is_invariant(const Value *v, const Op *loop, int depth) {
-  if (!is_within(home_of(v), loop))
+  if (!block_is_within(home_of(v), loop))
     return true;
   if (!v->def || v->def->nblocks || depth == 0 || !(op_info[v->def->code].flags & OPF_PURE))
     return false;
@@ -109,7 +102,7 @@ static bool is_exact(Emit *e, const EmitLoop *w, const Value *v) {
 static bool growth_of(Emit *e, const EmitLoop *w, const Value *v, int64_t *growth) {
   int64_t x = 0, y = 0;
   *growth = 0;
-  if (!is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
+  if (!block_is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
     return true;
   if (v == w->loop->blocks[0]->args[0]) {
     *growth = 1;
@@ -132,7 +125,7 @@ static bool growth_of(Emit *e, const EmitLoop *w, const Value *v, int64_t *growt
 static LLVMValueRef start_of(Emit *e, EmitLoop *w, const Value *v) {
   if (v == w->loop->blocks[0]->args[0])
     return emit_value(e, w->loop->operands[0]);
-  if (!is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
+  if (!block_is_within(home_of(v), w->loop) || LLVMIsAConstant(emit_value(e, v)))
     return emit_value(e, v);
   LLVMValueRef x = start_of(e, w, v->def->operands[0]);
   if (v->def->code == OP_CONVERT)

@@ -104,6 +104,8 @@ void op_unlink(Op *op);                       /* takes it out of its block */
 /* Replaces the value in all operands below `b`, nested blocks included. Returns how many. */
 int block_replace_uses(Block *b, const Value *old, Value *by);
 
+/* Is block `b` (NULL: in none) in a block of `op`? */
+bool block_is_within(const Block *b, const Op *op);
 /* Calls fn for every op in `b` in order, nested ones after their parent. fn may unlink the op it is given. */
 void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user);
 

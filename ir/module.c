@@ -242,6 +242,12 @@ int block_replace_uses(Block *b, const Value *old, Value *by) {
   return n;
 }
 
+bool block_is_within(const Block *b, const Op *op) {
+  while (b && b->parent && b->parent != op)
+    b = b->parent->parent;
+  return b && b->parent;
+}
+
 void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;

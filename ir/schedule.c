@@ -44,6 +44,12 @@ void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole) {
   print_knobs(s, p, rank, whole ? is_of_tile : is_of_launch);
 }
 
+const char *plan_tile_text(Arena *a, const Schedule *p, int rank) {
+  Str text = {.arena = a};
+  plan_print_tile(&text, p, rank, true);
+  return text.s;
+}
+
 /* Adds a line of the mapping that `p` says of itself, `of` telling of what; none, unless `always`, if it says nothing.
  */
 static void print_map(Str *s, const Schedule *p, const char *of, bool always, const char *indent) {

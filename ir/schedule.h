@@ -182,6 +182,7 @@ char *plan_text(Arena *a, const Schedule *p, int rank);
 /* Adds the family and what applies to one tile, "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4"; whole: of the
  * plan, else of one of its launches, which make one step. */
 void plan_print_tile(Str *s, const Schedule *p, int rank, bool whole);
+const char *plan_tile_text(Arena *a, const Schedule *p, int rank); /* of the whole plan */
 /* Is `text` (NULL: no) such a text, by how it begins? */
 bool plan_is_text(const char *text);
 /* Reads such a text, in which anything may be open (family "auto"). Blanks, newlines and comments are free. NULL after

@@ -7,15 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-/* `name` with what C does not allow in identifiers replaced. */
-static char *identifier(Arena *a, const char *name) {
-  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);
-  for (char *c = s; *c; c++)
-    if (!isalnum((unsigned char)*c) && *c != '_')
-      *c = '_';
-  return s;
-}
-
 const char *comment_name(Arena *a, const char *name) {
   char *s = arena_strdup(a, name);
   for (char *c = s; *c; c++)
@@ -36,7 +27,7 @@ static bool is_taken(const char *const *names, int n, const char *name) {
 
 /* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
 static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
-  const char *s = identifier(a, name);
+  const char *s = arena_identifier(a, name);
   while (is_taken(names, n, s))
     s = arena_printf(a, "%s_", s);
   return s;
@@ -49,12 +40,12 @@ static void choose_names(TextWriter *w) {
   const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
   for (int i = 0; i < n; i++) {
     const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
-    if (strcmp(identifier(w->arena, name), name) == 0)
+    if (strcmp(arena_identifier(w->arena, name), name) == 0)
       names[n + plain++] = name;
   }
   for (int i = 0; i < n; i++) {
     const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
-    const char *s = identifier(w->arena, name);
+    const char *s = arena_identifier(w->arena, name);
     while (strcmp(s, name) != 0 && is_taken(names + n, plain, s))
       s = arena_printf(w->arena, "%s_", s);
     names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
@@ -667,7 +658,7 @@ static void run(TextWriter *w) {
 }
 
 TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
-  TextWriter w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL, gpu, NULL};
+  TextWriter w = {{a, NULL, 0, 0}, a, p, m, arena_identifier(a, p->name), NULL, NULL, gpu, NULL};
   choose_names(&w);
   return w;
 }

@@ -11,14 +11,6 @@
 
 /* ---------------------------------------------------------------- values of parts */
 
-/* The points of a field. */
-static int64_t count_points(const StcFieldInfo *f) {
-  int64_t n = 1;
-  for (int d = 0; d < f->rank; d++)
-    n *= f->shape[d];
-  return n;
-}
-
 /* A look for the first NaN (part_each): its point, -1: none so far. */
 typedef struct Look4Nan {
   const Stored *v;
@@ -28,7 +20,7 @@ typedef struct Look4Nan {
 static StcStatus look_at_run(void *user, int64_t from, int64_t to, int64_t n) {
   Look4Nan *l = user;
   StcFieldInfo f = l->v->info;
-  int64_t unit = f.bytes / count_points(&f);
+  int64_t unit = f.bytes / field_points(&f);
   f.rank = 1;
   f.shape[0] = n;
   f.bytes = n * unit;
@@ -43,7 +35,7 @@ static FieldPart part_here(const FieldPart *p, const StcFieldInfo *f) {
   FieldPart here = *p;
   here.info = f;
   here.source = here.first = 0;
-  here.points = count_points(f);
+  here.points = field_points(f);
   here.bytes = (size_t)(here.points * joint_unit(p));
   return here;
 }

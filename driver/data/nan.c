@@ -57,8 +57,7 @@ static int64_t first_of(StcType t, const char *data, int64_t n, int64_t stride) 
 
 static bool is_float(StcType t) { return t == STC_F16 || t == STC_BF16 || t == STC_F32 || t == STC_F64; }
 
-/* The points of the field. */
-static int64_t point_count(const StcFieldInfo *f) {
+int64_t field_points(const StcFieldInfo *f) {
   int64_t points = 1;
   for (int d = 0; d < f->rank; d++)
     points *= f->shape[d];
@@ -80,12 +79,12 @@ static int64_t first_in(const StcFieldInfo *f, const char *data, int64_t n, int6
 }
 
 int64_t first_nan(const StcFieldInfo *f, const void *data) {
-  int64_t points = point_count(f);
+  int64_t points = field_points(f);
   return first_in(f, data, points, points ? f->bytes / points : 0);
 }
 
 bool glance_finds_nan(const StcFieldInfo *f, const void *data, int64_t turn) {
-  int64_t points = point_count(f), stride = points ? f->bytes / points : 0;
+  int64_t points = field_points(f), stride = points ? f->bytes / points : 0;
   bool small = f->bytes < FILE_LARGE;
   for (int64_t at = small ? 0 : turn % GLANCE * PIECE; at < points; at += PIECE * (small ? 1 : GLANCE))
     if (first_in(f, (const char *)data + at * stride, points - at < PIECE ? points - at : PIECE, stride) >= 0)

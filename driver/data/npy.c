@@ -440,10 +440,8 @@ StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const 
 static int npy_arrays(Writer *w, FieldPart **out) {
   const StcFieldInfo *f = &w->sources[0]->info;
   FieldPart *p = *out = ARENA_NEW(w->w.arena, FieldPart);
-  *p = (FieldPart){
-      .name = f->name, .info = f, .ncomponents = f->ncomponents, .from = f->type, .type = f->type, .points = 1};
-  for (int d = 0; d < f->rank; d++)
-    p->points *= f->shape[d];
+  *p = (FieldPart){.name = f->name, .info = f, .ncomponents = f->ncomponents, .from = f->type, .type = f->type};
+  p->points = field_points(f);
   p->bytes = (size_t)f->bytes;
   return 1;
 }

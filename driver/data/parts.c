@@ -27,9 +27,7 @@ static FieldPart make_part(Writer *w, int i, int c, int n) {
   p.from = f->components ? f->components[c].type : f->type;
   p.type = stored_type(p.from);
   p.naxes = n == f->ncomponents ? f->naxes : 0;
-  p.points = 1;
-  for (int d = 0; d < f->rank; d++)
-    p.points *= f->shape[d];
+  p.points = field_points(f);
   p.bytes = (size_t)(p.points * n) * (size_t)type_size((Type)p.type);
   return p;
 }

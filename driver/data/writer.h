@@ -242,6 +242,8 @@ StcStatus restart_check(const Job *j, const char *path, const Facts *f);
 
 /* ---------------------------------------------------------------- no numbers: nan.c */
 
+/* The points of the field. */
+int64_t field_points(const StcFieldInfo *f);
 /* The first point (in C order) of the values `data` of field `f` at which a number, or a component's, is NaN; -1: none.
  */
 int64_t first_nan(const StcFieldInfo *f, const void *data);

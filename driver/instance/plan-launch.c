@@ -7,31 +7,8 @@
 typedef union ArgValue {
   void *p;
   int64_t i64;
-  int32_t i32;
-  int16_t i16;
-  int8_t i8;
-  uint8_t b;
-  float f32;
   double f64;
 } ArgValue;
-
-/* `c` of type `t` as the bytes that are passed. */
-static ArgValue scalar_bytes(Const c, Type t) {
-  ArgValue v = {0};
-  switch (t) {
-  case TY_BOOL: v.b = c.i != 0; break;
-  case TY_I8: v.i8 = (int8_t)c.i; break;
-  case TY_I16: v.i16 = (int16_t)c.i; break;
-  case TY_U8: v.b = (uint8_t)c.i; break;
-  case TY_U16: v.i16 = (int16_t)c.i; break;
-  case TY_U32:
-  case TY_I32: v.i32 = (int32_t)c.i; break;
-  case TY_F32: v.f32 = (float)c.f; break;
-  case TY_F64: v.f64 = c.f; break;
-  default: v.i64 = c.i; break;
-  }
-  return v;
-}
 
 /* Starts `l`; if kernels are timed, waits for it and adds what it took. */
 static StcStatus start_kernel(StcPlan *p, const KernelLaunch *l) {
@@ -76,7 +53,7 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int
     if (a->kind == KARG_BUFFER)
       values[i].p = buffer_slot(p, a->index)->memory;
     if (a->kind == KARG_SCALAR)
-      values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
+      const_store(m->scalars[a->index].type, &values[i], p->scalars[a->index]);
     if (a->kind == KARG_STEP)
       values[i].i64 = step;
     args[i] = &values[i];

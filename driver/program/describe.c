@@ -39,17 +39,10 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
   return text.s;
 }
 
-/* "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4": of one launch, the knobs of tiles that its family has. */
-static const char *tile_describe(Arena *a, const Schedule *s, int rank) {
-  Str text = {.arena = a};
-  plan_print_tile(&text, s, rank, true);
-  return text.s;
-}
-
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family)
-    return s->ngroups > 1 ? groups_describe(a, s, rank) : tile_describe(a, s, rank);
+    return s->ngroups > 1 ? groups_describe(a, s, rank) : plan_tile_text(a, s, rank);
   bool *launched = ARENA_ARRAY(a, bool, m->nkernels + 1);
   if (m->host.nseqs)
     host_kernels(m, &m->host.seqs[0], launched);

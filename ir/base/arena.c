@@ -2,6 +2,7 @@
 #include "ir/base/base.h"
 #include "ir/run/run.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,14 @@ char *arena_strndup(Arena *a, const char *s, size_t n) {
 }
 
 char *arena_strdup(Arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
+
+char *arena_identifier(Arena *a, const char *name) {
+  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) || !name[0] ? "_" : "", name);
+  for (char *c = s; *c; c++)
+    if (!isalnum((unsigned char)*c))
+      *c = '_';
+  return s;
+}
 
 char *arena_printf(Arena *a, const char *fmt, ...) {
   Str b = {.arena = a};

@@ -47,6 +47,9 @@ void *arena_alloc(Arena *a, size_t size);
 char *arena_strdup(Arena *a, const char *s);
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit.
+ */
+char *arena_identifier(Arena *a, const char *name);
 /* Moves the `old_n` elements of `size` bytes at `p` to a place for `new_n`, the new ones zeroed. */
 void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n, size_t size);
 /* Bytes handed out so far, and not released (for -stats). */

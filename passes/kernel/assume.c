@@ -189,18 +189,11 @@ static unsigned require_op(Assumptions *s, Condition *c, const Op *op) {
   return varies ? taken : 0;
 }
 
-/* Is block `b` in `loop`? */
-static bool is_within(const Block *b, const Op *loop) {
-  while (b && b->parent && b->parent != loop)
-    b = b->parent->parent;
-  return b && b->parent;
-}
-
 /* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops
  * in them are decided too, and then the requirements are added anew to the condition that includes theirs. */
 static bool assume(Assumptions *s, const Op *op) {
   uint8_t *d = &s->decision[op->results[0]->id];
-  if (*d == UNDECIDED && s->loop && !is_within(op->parent, s->loop))
+  if (*d == UNDECIDED && s->loop && !block_is_within(op->parent, s->loop))
     *d = KEPT;
   if (*d != UNDECIDED)
     return *d == ASSUMED;

@@ -6,8 +6,6 @@
  * kernel for all others (see docs/ir.md); which one is launched the host part decides anew for each run. */
 #include "passes/lower/lower.h"
 
-#include <ctype.h>
-
 /* Adds the buffer of `copy` of field `f`. */
 static void add_buffer(Lowering *lo, int f, int copy) {
   Module *out = lo->out;
@@ -76,19 +74,9 @@ int store_buffer(const Lowering *lo, const Launch *l, int field) {
   return u->paired && u->into >= 0 ? lo->copy[0][u->into] : lo->copy[u->paired][field];
 }
 
-/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit.
- */
-static char *identifier(Arena *a, const char *name) {
-  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) || !name[0] ? "_" : "", name);
-  for (char *p = s; *p; p++)
-    if (!isalnum((unsigned char)*p))
-      *p = '_';
-  return s;
-}
-
 /* An identifier for `name` that no kernel has yet. */
 static const char *unique_name(const Module *out, const char *name) {
-  const char *base = identifier(out->arena, name), *s = base;
+  const char *base = arena_identifier(out->arena, name), *s = base;
   for (int i = 2; module_find_kernel(out, s) >= 0; i++)
     s = arena_printf(out->arena, "%s_%d", base, i);
   return s;

@@ -56,13 +56,6 @@ static Value *combine(const Reducer *k, Builder *b, Value *x, Value *y) {
   return build_reduce_combine(b, k->r->op, x, y);
 }
 
-/* A builder at the end of `block`, for code of the place that `b` is at. */
-static Builder inside(const Builder *b, Block *block) {
-  Builder in = builder_at_end(b->arena, block);
-  in.loc = b->loc;
-  return in;
-}
-
 /* ---- the region */
 
 /* Point.access: from global memory, at points of the region only. */
@@ -197,7 +190,7 @@ static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
 
 /* Element `at` of the partial values becomes `x` of the first thread. */
 static void store_from_first(const Reducer *k, Builder *b, Value *x, Value *at) {
-  Builder in = inside(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
+  Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
   build_store(&in, k->buffer, x, 1, &at, NULL);
 }
 
@@ -209,7 +202,7 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
   Value *end = n > 1 ? build2(b, OP_SUB, w.end, i64(b, (n - 1) * REDUCE_LANES)) : w.end;
   Op *loop = build_for(b, from, end, n * REDUCE_LANES, 0, 2, init);
   Value *at = loop->blocks[0]->args[0];
-  Builder in = inside(b, loop->blocks[0]);
+  Builder in = builder_in(b, loop->blocks[0]);
   out[0] = loop->blocks[0]->args[1];
   for (int i = 0; i < n; i++) {
     w.at[k->rank - 1] = i ? build2(&in, OP_ADD, at, i64(&in, i * REDUCE_LANES)) : at;
@@ -235,9 +228,9 @@ static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
 static void threads_over_rows(const Reducer *k, Builder *b) {
   Value *rows = count_rows(k, b), *acc = identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, k->block, rows), 0, NULL);
-  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
+  Builder in = builder_in(b, some->blocks[0]), none = builder_in(b, some->blocks[1]);
   Op *loop = build_for(&in, k->block, rows, REDUCE_BLOCKS, 0, 1, &acc);
-  Builder each = inside(b, loop->blocks[0]);
+  Builder each = builder_in(b, loop->blocks[0]);
   Value *row = thread_row(k, &each, loop->blocks[0]->args[0]);
   Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
@@ -255,7 +248,7 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
     for (int i = 0; i < w; i++)
       x[i] = combine(k, b, x[i], x[i + w]);
   Value *all = combine_threads(k, b, x[0]);
-  Builder in = inside(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
+  Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
   store_result(k, &in, all, zero);
 }
 
@@ -287,7 +280,7 @@ static void store_lane(const Reducer *k, Builder *b, int array, Value *lane, Val
 /* Opens a loop over lanes 0 .. n - 1 at `b`, whose iterations are independent; the lane. */
 static Value *open_lanes(Builder *b, Value *n, Builder *in) {
   Op *loop = build_for(b, i32(b, 0), n, 1, FOR_PARALLEL, 0, NULL);
-  *in = inside(b, loop->blocks[0]);
+  *in = builder_in(b, loop->blocks[0]);
   return loop->blocks[0]->args[0];
 }
 
@@ -309,7 +302,7 @@ static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   Value *each = open_lanes(b, i32(b, REDUCE_LANES), &all);
   store_lane(k, &all, array, each, identity(k, &all));
   Op *loop = build_for(b, w.first, w.end, REDUCE_LANES, 0, 0, NULL);
-  Builder chunk = inside(b, loop->blocks[0]), in;
+  Builder chunk = builder_in(b, loop->blocks[0]), in;
   Value *start = loop->blocks[0]->args[0];
   Value *n = build2(&chunk, OP_MIN, build2(&chunk, OP_SUB, w.end, start), i64(&chunk, REDUCE_LANES));
   Value *lane = open_lanes(&chunk, build_convert(&chunk, TY_I32, n), &in);
@@ -322,9 +315,9 @@ static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
 static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block) {
   Value *rows = count_rows(k, b), *acc = identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
-  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
+  Builder in = builder_in(b, some->blocks[0]), none = builder_in(b, some->blocks[1]);
   Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 1, &acc);
-  Builder each = inside(&in, loop->blocks[0]);
+  Builder each = builder_in(&in, loop->blocks[0]);
   Value *row = lanes_row(k, &each, array, loop->blocks[0]->args[0]);
   Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
@@ -351,7 +344,7 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
 static void loops_over_all(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_LANES);
   Op *loop = build_for(b, i64(b, 0), i64(b, REDUCE_BLOCKS), 1, 0, 0, NULL);
-  Builder in = inside(b, loop->blocks[0]);
+  Builder in = builder_in(b, loop->blocks[0]);
   loop_over_rows(k, &in, array, loop->blocks[0]->args[0]);
   loops_over_blocks(k, b);
 }

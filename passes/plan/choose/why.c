@@ -12,13 +12,6 @@
 /* Candidates that are lowered for each that is listed; reasons that are listed. */
 enum { LOOKED_AT = 3, REASONS = 16 };
 
-/* "stream T=4 block=1x16x32 ...": the tile of plan `s`. */
-static const char *tile_text(Arena *a, const Schedule *s, int rank) {
-  Str text = {.arena = a};
-  plan_print_tile(&text, s, rank, true);
-  return text.s;
-}
-
 /* By expected time, those that are dropped last (for qsort). */
 static int by_time(const void *x, const void *y) {
   const PlanCandidate *a = x, *b = y;
@@ -88,10 +81,10 @@ static void say_dropped(const PlanCandidates *all, int from, Str *out) {
 /* Says number `i` of the candidates. */
 static void say_candidate(const PlanQuery *q, const PlanCandidate *k, int i, bool taken, Str *out) {
   if (k->dropped)
-    str_addf(out, "  taken: %s; %s\n", tile_text(q->c->arena, &k->s, q->rank), k->dropped);
+    str_addf(out, "  taken: %s; %s\n", plan_tile_text(q->c->arena, &k->s, q->rank), k->dropped);
   else
     str_addf(out, "  %2d. %7.4g GPts/s, bound by %s: %s%s\n", i + 1, q->points / k->seconds * 1e-9,
-             bound_name(k->time.bound), tile_text(q->c->arena, &k->s, q->rank), taken ? "; taken" : "");
+             bound_name(k->time.bound), plan_tile_text(q->c->arena, &k->s, q->rank), taken ? "; taken" : "");
 }
 
 /* The question about all tiles for what `want` leaves open, of which `chosen` was taken; a reason why there is none. */
