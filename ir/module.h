@@ -437,10 +437,12 @@ typedef struct Kernel {
 /* A loop within time steps, or within a loop that comes behind it in Host.loops: while fewer than `most` rounds have
  * been made, the first of seqs (as those of Host are sorted) that does not advance too far, and then the reductions of
  * the loop that are due after so many rounds. An `until` whose condition is met ends the loop; none is evaluated before
- * the first round. Kernels take the number of the time step. */
+ * the first round. As the number of the step kernels take that of the time step, where `count` is 0; else rounds count
+ * as steps from there on, by 1 forwards (1) or, from the last of `most` rounds on, backwards (-1). */
 typedef struct HostLoop {
   const char *name;
   Affine most;
+  int32_t count;
   int32_t nseqs;
   HostSeq *seqs;
   Loc loc;

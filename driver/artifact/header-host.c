@@ -99,8 +99,8 @@ static void reductions(TextWriter *w, int loop) {
 /* ---------------------------------------------------------------- loops */
 
 /* The statements by which loop `loop` goes on: always by the longest sequence that does not go too far. `done` counts
- * its steps or rounds. */
-static void rounds(TextWriter *w, int loop, int n, const HostSeq *seqs, const char *done) {
+ * its steps or rounds; `count`: HostLoop.count. */
+static void rounds(TextWriter *w, int loop, int count, int n, const HostSeq *seqs, const char *done) {
   bool reduce = reduces(w->m, loop);
   const char *left = arena_printf(w->arena, "end - %s", done);
   str_addf(&w->s, "  while (!e && %s%s < end) {\n    const int64_t left = ", reduce ? "!stop && " : "", done);
@@ -108,14 +108,18 @@ static void rounds(TextWriter *w, int loop, int n, const HostSeq *seqs, const ch
     str_addf(&w->s, "%s_left%s(%s, %s);\n", w->p, number(w, loop), done, left);
   else
     str_addf(&w->s, "%s;\n", left);
+  if (count)
+    str_addf(&w->s, "    s->step = first + %s;\n", count > 0 ? "done" : "end - 1 - done");
   for (int i = 0; i < n; i++) {
     str_addf(&w->s, "    %sif (left >= %d) {\n", i ? "else " : "", (int)seqs[i].steps);
     header_sequence(w, &seqs[i], "      ");
     str_addf(&w->s, "      %s += %d;\n    }\n", done, (int)seqs[i].steps);
   }
+  if (count)
+    str_addf(&w->s, "    s->step = first + %s;\n", count > 0 ? "done" : "end - done");
   if (reduce)
     str_addf(&w->s, "    if (!e) e = %s_reduce%s(s, %s, &stop);\n", w->p, number(w, loop), done);
-  str_addf(&w->s, "%s  }\n  return e;\n}\n\n", n ? "" : "    break;\n");
+  str_addf(&w->s, "%s  }\n%s  return e;\n}\n\n", n ? "" : "    break;\n", loop ? "  s->step = first;\n" : "");
 }
 
 /* The function of loop number `i`. */
@@ -124,10 +128,10 @@ static void inner_loop(TextWriter *w, int i) {
   reductions(w, i + 1);
   str_addf(&w->s,
            "/* The rounds of %s. */\nstatic inline const char *%s_steps%d(%s_state *s) {\n  const %s_params *p = "
-           "s->p;\n  const int64_t end = %s;\n  int64_t done = 0;\n  const char *e = NULL;\n",
+           "s->p;\n  const int64_t end = %s, first = s->step;\n  int64_t done = 0;\n  const char *e = NULL;\n",
            comment_name(w->arena, l->name), w->p, i + 1, w->p, w->p, affine_c_text(w->arena, w->m, l->most, "p->"));
   str_add(&w->s, reduces(w->m, i + 1) ? "  bool stop = false;\n  (void)p;\n" : "  (void)p;\n");
-  rounds(w, i + 1, l->nseqs, l->seqs, "done");
+  rounds(w, i + 1, l->count, l->nseqs, l->seqs, "done");
 }
 
 void header_loops(TextWriter *w) {
@@ -141,5 +145,5 @@ void header_loops(TextWriter *w) {
            w->p, w->p);
   if (reduces(w->m, 0))
     str_addf(&w->s, "  bool stop = false;\n  if (s->step == 0) e = %s_reduce(s, 0, &stop);\n", w->p);
-  rounds(w, 0, h->nseqs, h->seqs, "s->step");
+  rounds(w, 0, 0, h->nseqs, h->seqs, "s->step");
 }

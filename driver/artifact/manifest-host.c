@@ -118,6 +118,8 @@ static json_t *loops(const ManifestWriter *w) {
       json_array_append_new(rounds, sequence(w, &h->loops[i].seqs[k], "rounds"));
     set(o, "name", json_string(h->loops[i].name));
     set(o, "most", manifest_affine(w, h->loops[i].most));
+    if (h->loops[i].count)
+      set(o, "counting", json_string(h->loops[i].count > 0 ? "up" : "down"));
     set(o, "sequences", rounds);
     json_array_append_new(list, o);
   }

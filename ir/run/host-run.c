@@ -46,7 +46,7 @@ static int evaluate_due(HostRun *h, int32_t loop, int64_t done, int64_t step, bo
   return s;
 }
 
-/* The rounds of loop number `loop`, in step number `step`. */
+/* The rounds of loop number `loop`, which begins in step number `step`. */
 static int repeat(HostRun *h, int32_t loop, int64_t step) {
   const HostLoop *l = &h->m->host.loops[loop];
   int64_t most = affine_eval(l->most, h->scalars, NULL);
@@ -55,10 +55,10 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
   for (int64_t done = 0; done < most && !ends && !s;) {
     int64_t left = module_steps_to_reduction(h->m, loop + 1, done, most - done);
     const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
-    s = run_ops(h, seq->nops, seq->ops, step);
+    s = run_ops(h, seq->nops, seq->ops, step + (l->count < 0 ? most - 1 - done : l->count * done));
     done += seq->steps;
     if (!s)
-      s = evaluate_due(h, loop + 1, done, step, &ends);
+      s = evaluate_due(h, loop + 1, done, step + (l->count < 0 ? most - done : l->count * done), &ends);
   }
   return s;
 }

@@ -37,6 +37,7 @@ static void print_loop(Str *s, const Module *m, int i) {
   symbol_print(s, l->name);
   str_add(s, " up to ");
   affine_print(s, m, l->most);
+  str_add(s, l->count > 0 ? " counting up" : l->count < 0 ? " counting down" : "");
   for (int k = 0; k < m->nreductions; k++)
     if (m->reductions[k].loop == i + 1) {
       str_add(s, " reduce ");
@@ -124,6 +125,8 @@ static void parse_loop(Parser *p, Loc at) {
   reader_expect_word(&p->r, "up");
   reader_expect_word(&p->r, "to");
   l.most = text_affine(p);
+  if (reader_accept_word(&p->r, "counting"))
+    l.count = reader_accept_word(&p->r, "up") ? 1 : (reader_expect_word(&p->r, "down"), -1);
   while (reader_accept_word(&p->r, "reduce")) {
     Loc where = p->r.tok.loc;
     int r = text_ref(p, module_find_reduction, "reduction");

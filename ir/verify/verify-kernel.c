@@ -282,7 +282,8 @@ static void check_sequences(Verifier *v, int n, const HostSeq *seqs, int loops) 
     verify_fail(v, no_loc(), "the last sequence must make 1 step, so that every number of steps can be made");
 }
 
-/* Checks loop number `i`, whose launches are all for the step that the loop is in. */
+/* Checks loop number `i`. Launches behind the first of several rounds are for steps of their own only where rounds
+ * count as steps, forwards. */
 static void check_loop(Verifier *v, int i) {
   const HostLoop *l = &v->m->host.loops[i];
   verify_at(v, l->loc, "loop", l->name);
@@ -294,8 +295,8 @@ static void check_loop(Verifier *v, int i) {
   check_sequences(v, l->nseqs, l->seqs, i);
   for (int k = 0; k < l->nseqs; k++)
     for (int j = 0; j < l->seqs[k].nops; j++)
-      if (l->seqs[k].ops[j].after)
-        verify_fail(v, l->loc, "'after' counts steps, and a loop makes none");
+      if (l->seqs[k].ops[j].after && l->count < 1)
+        verify_fail(v, l->loc, "'after' counts steps, and rounds of this loop are none, or count down");
 }
 
 /* Checks whose the reductions are. */

@@ -343,13 +343,15 @@ class _Run:
         return sequence, done + sequence[count]
 
     def _repeat(self, name: str, after: int) -> None:
-        """The rounds of a loop within a step."""
+        """The rounds of a loop within a step, which count as steps, up or down, if it says so."""
         loop = next(l for l in self.m["host"]["loops"] if l["name"] == name)
         done, most, met = 0, bound(loop["most"], self.env), None
+        first, steps = {"up": (0, 1), "down": (most, -1)}.get(loop.get("counting"), (0, 0))
         while done < most and met is None:
+            at = after + first + steps * done - (steps < 0)
             sequence, done = self._next(name, loop["sequences"], done, most)
-            self._sequence(sequence, after)
-            met = self._reduce(name, done, after)
+            self._sequence(sequence, at)
+            met = self._reduce(name, done, after + first + steps * done)
 
     def all(self, steps: int) -> ArtifactRun:
         """Inits before step 0, the steps, results where the caller wants them."""

@@ -160,6 +160,8 @@ def _check_loops(host: Dict[str, Any], buffers: Dict[str, Any], kernels: Dict[st
             _check_sequence(sequence, buffers, kernels, loops)
         if l["name"] in loops or not any(s["rounds"] == 1 for s in l["sequences"]):
             raise _Damaged(f"the loop {l['name']} is there twice, or has no sequence of one round")
+        if l.get("counting", "up") not in ("up", "down"):
+            raise _Damaged(f"the loop {l['name']} counts {l['counting']!r:.60}")
         loops[l["name"]] = l
     return loops
 

@@ -103,6 +103,20 @@ stencil relax(p)[G] = 0.5 * (p[-1] + p[1]) + 0.5;
 """
 
 
+def looped(folder, text, tile, most):
+    """The artifact of the program whose time steps are rounds of a loop of a single one, `tile` at a time."""
+    options = ("-schedule=overlap", f"-T={tile}", "-fno-contract")
+    build(folder, text, *options)
+    kir = folder / "p.kir"
+    subprocess.run([sys.executable, "-m", "stc", "-emit=kir", *options, "-o", str(kir), str(folder / "p.stn")], check=True)
+    before, host = kir.read_text().split("  host {\n", 1)
+    init, sequences = host.split(f"    steps {tile} {{", 1)
+    rounds = f"    rounds {tile} {{" + sequences.replace("steps 1 {", "rounds 1 {")
+    kir.write_text(f"{before}  host {{\n{init}    repeat @rounds up to {most} {{\n" + rounds.replace("\n  }\n}", "\n  }\n  steps 1 {\n    repeat @rounds\n  }\n }\n}"))
+    subprocess.run([sys.executable, "-m", "stc", "-o", str(folder / "p.o"), str(kir)], check=True)
+    return stc.load(folder / "p.json")
+
+
 @needs_cc
 def test_loops(tmp_path):
     """Rounds of a loop within a step, which the host part of a .kir has, ended by an `until` of the loop's."""
@@ -111,17 +125,9 @@ def test_loops(tmp_path):
     got = want.copy()
     steps = plain.run({"p": want}).steps
     assert 4 < steps < 120 and steps % 4 == 0
-    kir = tmp_path / "p.kir"
-    subprocess.run([sys.executable, "-m", "stc", "-emit=kir", "-schedule=overlap", "-T=3", "-fno-contract", "-o", str(kir), str(tmp_path / "p.stn")], check=True)
-    before, host = kir.read_text().split("  host {\n", 1)
-    init, sequences = host.split("    steps 3 {", 1)
-    loop = "    repeat @rounds up to 5 * N reduce @total reduce @until {\n    rounds 3 {" + sequences.replace("steps 1 {", "rounds 1 {").replace(
-        "\n  }\n}", "\n  }\n  steps 1 {\n    repeat @rounds\n  }\n }\n}")
-    kir.write_text(before + "  host {\n" + init + loop)
-    subprocess.run([sys.executable, "-m", "stc", "-o", str(tmp_path / "p.o"), str(kir)], check=True)
-    looped = stc.load(tmp_path / "p.json")
-    assert looped.manifest["schema_version"] == 9
-    run = looped.run({"p": got}, steps=1)
+    k = looped(tmp_path, LOOPS, 3, "5 * N reduce @total reduce @until")
+    assert k.manifest["schema_version"] == 9
+    run = k.run({"p": got}, steps=1)
     assert (run.steps, run.until, run.reductions) == (1, None, {})
     np.testing.assert_array_equal(got, want)
     for change in (lambda host: host["loops"].append(host["loops"][0]), lambda host: host["loops"][0].pop("most"), lambda host: host.pop("loops"),
@@ -129,6 +135,19 @@ def test_loops(tmp_path):
         data = json.loads((tmp_path / "p.json").read_text())
         change(data["host"])
         assert check(data)
+
+
+@needs_cc
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_rounds_that_count(tmp_path, way):
+    """Rounds that are steps: forwards, and from the last one back."""
+    text = "param N = 24;  grid G = [0 .. N-1], 12;  field p : f64 on G outside 0.0;  stencil s(p)[G] = 0.5 * p[-1] + f64(step * step);"
+    p = rng.random(24)
+    want = p.copy()
+    for n in range(12) if way == "up" else range(11, -1, -1):
+        want = 0.5 * np.concatenate([[0], want[:-1]]) + n * n
+    looped(tmp_path, text, 1, f"12 counting {way}").run({"p": p}, steps=1)
+    np.testing.assert_array_equal(p, want)
 
 
 STANDIN = os.environ.get("STC_STANDIN_DIR")

@@ -205,10 +205,13 @@ class Launcher:
         return done + sequence[count]
 
     def repeat(self, loop):
-        done, most, met = 0, affine(loop["most"], self.env), False
+        done, most, met, outside = 0, affine(loop["most"], self.env), False, self.after
         while done < most and not met:
+            self.after = outside + {"up": done, "down": most - 1 - done}.get(loop.get("counting"), 0)
             done = self.advance(loop["name"], loop["sequences"], "rounds", done, most)
+            self.after = outside + {"up": done, "down": most - done}.get(loop.get("counting"), 0)
             met = self.reduce(loop["name"], done)
+        self.after = outside
 
     def init(self, given):
         """Fields with data in, and the init sequence without what would only write or swap these; data again where a kernel wrote other fields, too."""
