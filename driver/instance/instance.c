@@ -331,7 +331,7 @@ void plan_release(StcPlan *p) {
     plan_release_slot(p, &p->memory.slots[i]);
   plan_release_slot(p, &p->memory.spare);
   plan_release_left(p, true);
-  plan_free_loans(p);
+  memory_free_loans(&p->memory);
   p->memory.nslots = 0;
 }
 

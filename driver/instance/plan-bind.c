@@ -56,8 +56,8 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
 }
 
 /* Copies the values of slot `from` to slot `to`, of the same size, in order with launches. */
-static StcStatus copy_slot(StcPlan *p, const Slot *to, const Slot *from) {
-  return p->device.kind->copy(&p->device, to->memory, from->memory, from->size);
+static StcStatus copy_slot(Device *d, const Slot *to, const Slot *from) {
+  return d->kind->copy(d, to->memory, from->memory, from->size);
 }
 
 /* Exchanges the values of two slots of the same size. */
@@ -71,10 +71,10 @@ static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
   }
   Slot aside = {.memory = spare->memory, .size = a->size};
   if (!s)
-    s = copy_slot(p, &aside, a);
+    s = copy_slot(&p->device, &aside, a);
   if (!s)
-    s = copy_slot(p, a, b);
-  return s ? s : copy_slot(p, b, &aside);
+    s = copy_slot(&p->device, a, b);
+  return s ? s : copy_slot(&p->device, b, &aside);
 }
 
 /* Does slot `slot` hold the present value of a field other than `but`? */
@@ -98,7 +98,7 @@ StcStatus plan_settle(StcPlan *p) {
     if (want < 0 || want == have)
       continue;
     s = is_live(p, want, f) ? exchange_values(p, &p->memory.slots[want], &p->memory.slots[have])
-                            : copy_slot(p, &p->memory.slots[want], &p->memory.slots[have]);
+                            : copy_slot(&p->device, &p->memory.slots[want], &p->memory.slots[have]);
     rename_slots(p->memory.of_field, p->module->nfields, want, have);
     rename_slots(p->memory.of_buffer, p->build->code.module->nbuffers, want, have);
   }
@@ -221,7 +221,7 @@ static StcStatus own_slot(StcPlan *p, Slot *slot) {
   Slot own = {.size = slot->size};
   StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
   if (!s)
-    s = copy_slot(p, &own, slot);
+    s = copy_slot(&p->device, &own, slot);
   if (!s)
     s = p->device.kind->wait(&p->device);
   if (s)
@@ -245,10 +245,8 @@ Slot *plan_fix_slot(StcPlan *p, int field, int component) {
 
 StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
   Slot to = {.memory = memory, .size = slot->size};
-  return copy_slot(p, &to, slot);
+  return copy_slot(&p->device, &to, slot);
 }
-
-StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->wait(&p->device); }
 
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
   size_t size = slot->size;
@@ -341,15 +339,14 @@ static StcType type_of(DLDataType t) {
 }
 
 /* Can the plan's device work on memory of DLPack's kind `kind`? */
-static bool kind_fits(const StcPlan *p, int kind) {
-  int own = p->device.kind->dlpack;
+static bool kind_fits(int own, int kind) {
   return kind == own || (own == kDLCPU && (kind == kDLCUDAHost || kind == kDLROCMHost || kind == kDLCUDAManaged)) ||
          (own == kDLCUDA && kind == kDLCUDAManaged);
 }
 
 StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLManagedTensor *tensor) {
   const DLTensor *t = &tensor->dl_tensor;
-  if (!kind_fits(p, t->device.device_type) ||
+  if (!kind_fits(p->device.kind->dlpack, t->device.device_type) ||
       (p->device.kind->dlpack != kDLCPU && t->device.device_type != kDLCUDAManaged &&
        t->device.device_id != (p->device.index < 0 ? 0 : p->device.index)))
     return context_error(p->w.context,

@@ -299,10 +299,9 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
 
 /* ---------------------------------------------------------------- random numbers */
 
-/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the plan's device or, where that has no
- * memory of its own, here. */
-static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
-  Device *d = &p->device;
+/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the device or, where that has no memory
+ * of its own, here. */
+static StcStatus repeat(Device *d, char *to, size_t size, size_t bytes) {
   StcStatus s = STC_OK;
   for (size_t done = size; done < bytes && !s; done *= 2) {
     size_t n = bytes - done < done ? bytes - done : done;
@@ -348,7 +347,7 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
   else
     s = p->device.kind->put(&p->device, p->memory.slots[slot].memory, data, (size_t)f.bytes);
   if (!s && !p->memory.slots[slot].pitch)
-    s = repeat(p, p->memory.slots[slot].memory, (size_t)f.bytes, bytes);
+    s = repeat(&p->device, p->memory.slots[slot].memory, (size_t)f.bytes, bytes);
   if (array)
     p->bound.array_given[field] = true;
   else

@@ -143,7 +143,7 @@ static int replay(void *user, const HostSeq *seq, int64_t most, int64_t *made) {
 static int show(void *user) { return plan_show(user); }
 static int64_t steps_to_watch(void *user, int64_t left) {
   const StcPlan *p = user;
-  return plan_steps_to_watch(p, p->run.done, left);
+  return observers_wait(&p->observers, p->run.done, left);
 }
 
 HostRun plan_host(StcPlan *p) {

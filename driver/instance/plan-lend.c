@@ -79,8 +79,8 @@ static Loan *new_loan(Lending *l, size_t size) {
   return loan;
 }
 
-void plan_free_loans(StcPlan *p) {
-  Lending *l = p->memory.lending;
+void memory_free_loans(PlanMemory *m) {
+  Lending *l = m->lending;
   if (!l)
     return;
   for (Loan *loan = l->spares, *next; loan; loan = next) {
@@ -89,7 +89,7 @@ void plan_free_loans(StcPlan *p) {
   }
   pthread_mutex_destroy(&l->lock);
   free(l);
-  p->memory.lending = NULL;
+  m->lending = NULL;
 }
 
 /* ---------------------------------------------------------------- what can be lent */

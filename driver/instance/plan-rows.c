@@ -14,12 +14,11 @@ enum { PIECE_BYTES = 1 << 24 };
 
 size_t slot_bytes(const Slot *slot) { return slot->pitch ? slot->size / slot->pitch * slot->row : slot->size; }
 
-/* Copies `size` bytes to a place of the plan's memory, or (`out`) from there. */
-static StcStatus move(StcPlan *p, char *memory, char *here, size_t size, bool out) {
-  const DeviceKind *kind = p->device.kind;
+/* Copies `size` bytes to a place of the device's memory, or (`out`) from there. */
+static StcStatus move(Device *d, char *memory, char *here, size_t size, bool out) {
   if (!size)
     return STC_OK;
-  return out ? kind->fetch(&p->device, here, memory, size) : kind->put(&p->device, memory, here, size);
+  return out ? d->kind->fetch(d, here, memory, size) : d->kind->put(d, memory, here, size);
 }
 
 /* Rows of `slot` that are on their way at once. */
@@ -46,7 +45,7 @@ StcStatus slot_fill(StcPlan *p, const Slot *slot, SlotSource fn, void *user) {
     size_t n = rows - first < most ? rows - first : most;
     for (size_t i = 0; i < n; i++)
       fn(user, (first + i) * slot->row, slot->row, piece + i * slot->pitch);
-    s = move(p, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, false);
+    s = move(&p->device, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, false);
   }
   free(piece);
   return s;
@@ -58,7 +57,7 @@ static void give_bytes(void *user, size_t from, size_t n, char *to) { memcpy(to,
 StcStatus slot_put(StcPlan *p, const Slot *slot, const void *values) {
   if (slot->pitch)
     return slot_fill(p, slot, give_bytes, (void *)values);
-  return move(p, slot->memory, (char *)values, slot->size, false);
+  return move(&p->device, slot->memory, (char *)values, slot->size, false);
 }
 
 StcStatus slot_fetch(StcPlan *p, const Slot *slot, void *values) {
@@ -66,11 +65,11 @@ StcStatus slot_fetch(StcPlan *p, const Slot *slot, void *values) {
   size_t rows = slot->pitch ? slot->size / slot->pitch : 0, most = rows ? piece_rows(slot) : 1;
   StcStatus s = STC_OK;
   if (!slot->pitch)
-    return move(p, slot->memory, values, slot->size, true);
+    return move(&p->device, slot->memory, values, slot->size, true);
   s = piece ? STC_OK : STC_MEMORY;
   for (size_t first = 0; first < rows && !s; first += most) {
     size_t n = rows - first < most ? rows - first : most;
-    s = move(p, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, true);
+    s = move(&p->device, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, true);
     for (size_t i = 0; i < n && !s; i++, to += slot->row)
       memcpy(to, piece + i * slot->pitch, slot->row);
   }
@@ -90,11 +89,11 @@ static StcStatus close_rows(StcPlan *p, Slot *slot, char *piece) {
   StcStatus s = STC_OK;
   for (size_t first = 0; first < rows && !s; first += most) {
     size_t n = rows - first < most ? rows - first : most;
-    s = move(p, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, true);
+    s = move(&p->device, (char *)slot->memory + first * slot->pitch, piece, n * slot->pitch, true);
     for (size_t i = 1; i < n && !s; i++)
       memmove(piece + i * slot->row, piece + i * slot->pitch, slot->row);
     if (!s)
-      s = move(p, to, piece, n * slot->row, false);
+      s = move(&p->device, to, piece, n * slot->row, false);
     to += n * slot->row;
   }
   if (s)

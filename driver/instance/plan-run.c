@@ -30,8 +30,6 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) 
 
 /* ---------------------------------------------------------------- the time loop */
 
-bool plan_is_asked(const StcPlan *p) { return p->observers.progress || p->observers.visit; }
-
 StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps) {
   const Observers *o = &p->observers;
   int64_t done = p->run.done - first;
@@ -67,8 +65,8 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
     s = plan_show(p);
   while (!s && p->run.done < end && !p->run.met) {
     double before = clock_seconds();
-    s = host_run(&h, end, plan_is_asked(p) ? count : INT64_MAX);
-    if (!s && plan_is_asked(p))
+    s = host_run(&h, end, observers_ask(&p->observers) ? count : INT64_MAX);
+    if (!s && observers_ask(&p->observers))
       s = d->kind->wait(d);
     if (!s)
       s = plan_ask(p, first, steps);
@@ -133,9 +131,9 @@ static int64_t whole_tile(const StcPlan *p) {
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   if (!p->run.inits_done && p->observers.watches)
     return 0;
-  left = plan_steps_to_watch(p, p->run.done, left);
+  left = observers_wait(&p->observers, p->run.done, left);
   int64_t tile = whole_tile(p);
-  return !plan_is_asked(p) || count > left / tile ? left : count * tile;
+  return !observers_ask(&p->observers) || count > left / tile ? left : count * tile;
 }
 
 /* What the plan has for a run of the whole module. */

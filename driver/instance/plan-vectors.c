@@ -169,7 +169,7 @@ static StcStatus bind_checked(VectorArgs *a, const int64_t *offsets) {
   }
   StcStatus s = slots ? STC_OK : STC_USAGE;
   if (!s && any_is_given_back(a, slots))
-    s = plan_wait_copies(p);
+    s = p->device.kind->wait(&p->device);
   Shared *shared = s || !a->owner ? NULL : shared_new(p, a->d->ncomponents);
   if (s || (a->owner && !shared))
     return s ? s : STC_MEMORY;
@@ -245,7 +245,7 @@ static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
     s = plan_copy_slot(p, slots[c], (char *)shared->memory + offsets[c]);
   }
   if (!s)
-    s = plan_wait_copies(p);
+    s = p->device.kind->wait(&p->device);
   if (s)
     return let_go(&shared->managed), s;
   shared->users = n;

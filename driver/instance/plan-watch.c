@@ -3,20 +3,22 @@
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
-int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left) {
-  for (const Watch *w = p->observers.watches; w; w = w->next) {
+int64_t observers_wait(const Observers *o, int64_t done, int64_t left) {
+  for (const Watch *w = o->watches; w; w = w->next) {
     int64_t due = w->every - done % w->every;
     left = due < left ? due : left;
   }
   return left;
 }
 
-/* Is `w` to be called now? */
-static bool is_due(const StcPlan *p, const Watch *w) { return p->run.done % w->every == 0 && w->shown != p->run.done; }
+bool observers_ask(const Observers *o) { return o->progress || o->visit; }
 
-bool plan_watch_is_due(const StcPlan *p) {
-  for (const Watch *w = p->observers.watches; w; w = w->next)
-    if (is_due(p, w))
+/* Is `w` to be called when so many steps are done? */
+static bool is_due(const Watch *w, int64_t done) { return done % w->every == 0 && w->shown != done; }
+
+bool observers_are_due(const Observers *o, int64_t done) {
+  for (const Watch *w = o->watches; w; w = w->next)
+    if (is_due(w, done))
       return true;
   return false;
 }
@@ -24,7 +26,7 @@ bool plan_watch_is_due(const StcPlan *p) {
 StcStatus plan_show(StcPlan *p) {
   StcStatus s = STC_OK;
   for (Watch *w = p->observers.watches; w && !s; w = w->next) {
-    if (!is_due(p, w))
+    if (!is_due(w, p->run.done))
       continue;
     if (!w->queued)
       s = p->device.kind->wait(&p->device);

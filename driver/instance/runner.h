@@ -125,9 +125,8 @@ StcStatus plan_evaluate(StcPlan *p);
  * run (`ran`) in a twentieth of a second, else `count`. */
 int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
 /* Asks the progress callback and who looks on whether a run goes on that began behind `first` steps, to make `steps`
- * (STC_INTERRUPTED: no). Is there one to ask? */
+ * (STC_INTERRUPTED: no). */
 StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
-bool plan_is_asked(const StcPlan *p);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
 /* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
@@ -176,10 +175,12 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 
 /* plan-watch.c: */
 
-/* Is a watch to be called now? */
-bool plan_watch_is_due(const StcPlan *p);
+/* Is there somebody to ask whether a run goes on? */
+bool observers_ask(const Observers *o);
+/* Is a watch to be called when `done` steps are done? */
+bool observers_are_due(const Observers *o, int64_t done);
 /* How many steps may be made behind `done` of them until a watch is due: at most `left`. */
-int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left);
+int64_t observers_wait(const Observers *o, int64_t done, int64_t left);
 /* stc_plan_watch; queued: `fn` takes values only in order with launches, so the device need not be done. */
 StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user);
 /* Calls the watches that are due now, if they have not been called yet. */

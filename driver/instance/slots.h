@@ -74,13 +74,11 @@ StcStatus plan_make_dense(StcPlan *p);
 /* Moves each field whose slot is fixed there. */
 StcStatus plan_settle(StcPlan *p);
 /* For plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL after an
- * error); copies a slot's values to memory as large, of the plan's device; waits until copies are there, and until
- * nobody works on the slots; lets a slot be in other memory, of `owner` (NULL: of the caller), whose deleter is called
- * when it is let go. */
+ * error); copies a slot's values to memory as large, of the plan's device, in order with launches; lets a slot be in
+ * other memory, of `owner` (NULL: of the caller), whose deleter is called when it is let go. */
 StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
 Slot *plan_fix_slot(StcPlan *p, int field, int component);
 StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
-StcStatus plan_wait_copies(StcPlan *p);
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
 /* A tensor of the memory of `slot`, which stays until the tensor is deleted; its lengths and strides (elements) are to
  * be filled in. NULL after an error. */
@@ -116,6 +114,6 @@ void loan_return(Loan *loan);
 /* Before anything is written to the slot's memory: if that is lent the slot gets other memory, with the same values
  * where they are a field's. */
 StcStatus plan_before_write(StcPlan *p, Slot *slot);
-void plan_free_loans(StcPlan *p);
+void memory_free_loans(PlanMemory *m);
 
 #endif

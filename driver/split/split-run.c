@@ -112,7 +112,7 @@ static bool probe_is_due(const StcPlan *p) {
 
 /* Is something due after `done` steps that needs the whole grid? */
 static bool needs_whole(const StcPlan *p) {
-  bool due = plan_watch_is_due(p) || probe_is_due(p);
+  bool due = observers_are_due(&p->observers, p->run.done) || probe_is_due(p);
   for (int i = 0; i < p->module->nreductions; i++)
     due |= reduction_is_due(&p->module->reductions[i], 0, p->run.done);
   return due;
@@ -121,12 +121,12 @@ static bool needs_whole(const StcPlan *p) {
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t n = module_steps_to_reduction(p->module, 0, p->run.done, plan_steps_to_watch(p, p->run.done, left));
+  int64_t n = module_steps_to_reduction(p->module, 0, p->run.done, observers_wait(&p->observers, p->run.done, left));
   for (int i = 0; i < p->module->nprobes; i++) {
     int64_t due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
     n = due < n ? due : n;
   }
-  bool few = plan_is_asked(p) || p->split->net;
+  bool few = observers_ask(&p->observers) || p->split->net;
   return few && (n - 1) / p->split->every >= count ? count * p->split->every : n;
 }
 
