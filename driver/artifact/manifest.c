@@ -287,7 +287,7 @@ static json_t *arrays(const ManifestWriter *w) {
           json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
                     (int)p->derivative, "points", (int)p->points, "side", (int)p->side, "beyond", (int)p->beyond));
     if (p->role == ARRAY_VALUES)
-      set(o, "values", expression(w, p->value));
+      set(o, "values", manifest_expression(w, p->value));
     json_array_append_new(list, o);
   }
   return list;

@@ -154,12 +154,13 @@ typedef struct Written {
 /* The line of cells with the value that the access to `field` at `off` under `rules` leads to, and in *cell which one
  * of the lane that the line names. A constant is chosen behind the load, which is the same as without a rule. */
 static CellLine cell_line(const Written *w, int field, const int64_t *off, const Rules *rules, int *cell) {
+  const Field *f = &w->r->lo->m->fields[field];
   int x = w->r->lo->m->grid.rank - 1, V = w->r->elems[x], at = w->on[x] + (int)off[x];
   CellLine line = {.of = field, .lanes = at >= 0 ? at / V : -((V - 1 - at) / V)};
   for (int d = 0; d < x; d++) {
     line.version =
         line.version * OUTSIDE_RULES + (rules->dim[d] == OUTSIDE_CONST ? OUTSIDE_NONE : (int32_t)rules->dim[d]);
-    *(d ? &line.back : &line.line) = w->on[d] + (int32_t)off[d];
+    *(d ? &line.back : &line.line) = field_lacks(f, d) ? 0 : w->on[d] + (int32_t)off[d];
   }
   *cell = at - line.lanes * V;
   return line;
@@ -175,10 +176,13 @@ static void load_vector(const Written *w, Builder *b, CellLine line, int cell, c
   Rules led = *rules;
   led.dim[x] = OUTSIDE_NONE;
   for (int d = 0; d < m->grid.rank; d++) {
-    to[d] = d < x ? w->on[d] + off[d] : line.lanes * w->r->elems[x] + first;
+    to[d] = d == x ? line.lanes * w->r->elems[x] + first : field_lacks(f, d) ? 0 : w->on[d] + off[d];
     bool guarded = d == x || w->zone || led.dim[d] != OUTSIDE_NONE || rules_have(rules, OUTSIDE_CONST);
-    at[d] = guarded ? guarded_place(b, f, &led, w->g, to, d, d < x ? 1 : n) : w->g[d];
-    rest[d] = guarded ? 0 : to[d];
+    if (field_lacks(f, d))
+      at[d] = build_int(b, TY_I64, 0);
+    else
+      at[d] = guarded ? guarded_place(b, f, &led, w->g, to, d, d < x ? 1 : n) : w->g[d];
+    rest[d] = guarded || field_lacks(f, d) ? 0 : to[d];
   }
   Op *op = build_vload(b, f->type, n, load_buffer(w->k.lo, line.of), m->grid.rank, at, rest);
   for (int i = 0; i < n; i++)

@@ -126,7 +126,7 @@ def test_loops(tmp_path):
     steps = plain.run({"p": want}).steps
     assert 4 < steps < 120 and steps % 4 == 0
     k = looped(tmp_path, LOOPS, 3, "5 * N reduce @total reduce @until")
-    assert k.manifest["schema_version"] == 9
+    assert k.manifest["schema_version"] == 10
     run = k.run({"p": got}, steps=1)
     assert (run.steps, run.until, run.reductions) == (1, None, {})
     np.testing.assert_array_equal(got, want)
