@@ -7,6 +7,7 @@
  *   parse_stmt.c    Stmt            tokens to statements and functions
  *   parse_point.c                   tokens to probes and injects, masks, and absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
+ *   parse_gradient.c                tokens to losses and gradients
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
@@ -18,6 +19,7 @@
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_scalar.c                  scalars that are kept, their updates, until on them
+ *   check_gradient.c                losses, and what they are differentiated by
  *   check_stmt.c                    statements of blocks: lets, vars, loops
  *   check_fn.c                      functions
  *   check_type.c                    expressions: types, literals adapted
@@ -37,7 +39,7 @@
 #include "frontend/token.h"
 
 /* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
- * parse_point.c parse_scalar.c */
+ * parse_point.c parse_scalar.c parse_gradient.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
@@ -200,7 +202,9 @@ typedef enum DeclKind {
   DECL_MASK,   /* value */
   DECL_PROBE,
   DECL_INJECT,
-  DECL_ABSORB
+  DECL_ABSORB,
+  DECL_LOSS,    /* as a probe or a reduction over a region; every NULL: at the end */
+  DECL_GRADIENT /* value: the sum of losses; names: by what it is differentiated */
 } DeclKind;
 
 /* A member of a struct as written. */
@@ -305,6 +309,12 @@ bool parse_until(Parse *p);
 /* probe NAME = EXPR at POINT every EXPR; and inject NAME(FIELD) += EXPR at POINT; after the word. */
 bool parse_probe(Parse *p);
 bool parse_inject(Parse *p);
+/* "at [COORDINATE, ...] [in REGION]" of these; "up to N", if it is there. */
+bool parse_places(Parse *p, Decl *d);
+bool parse_up_to(Parse *p, Decl *d);
+/* Does a loss or a gradient begin at p->t? That, from the word on. */
+bool parse_begins_gradient(const Parse *p);
+bool parse_gradient(Parse *p);
 bool parse_begins_declaration(const Token *t); /* does the token begin a declaration wherever it stands? */
 /* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
 void parse_skip(Parse *p);
@@ -346,6 +356,7 @@ typedef enum SymbolKind {
   SYM_REDUCTION,
   SYM_PROBE,
   SYM_LAYER,
+  SYM_LOSS,
   SYM_STATE, /* a scalar that is kept: its launch-time array, once lower_program gave it one */
   SYM_LOCAL,
   SYM_VAR,
@@ -475,6 +486,12 @@ typedef struct CheckedProbe {
   Expr *body;
 } CheckedProbe;
 
+/* A loss: all but its code, and what it adds up, an f64. */
+typedef struct CheckedLoss {
+  Loss head;
+  Expr *body;
+} CheckedLoss;
+
 /* A list of points with the symbols of the field and array made of it, which get their numbers when all that the
  * program declares has its; `next` is NULL as long as nobody needs it. */
 typedef struct CheckedList {
@@ -531,6 +548,9 @@ typedef struct Checker {
   CheckedReduction *reductions;
   int32_t nprobes;
   CheckedProbe *probes;
+  int32_t nlosses;
+  CheckedLoss *losses;
+  bool has_gradient; /* one was declared */
   int32_t nstates;
   CheckedState *states;
   int32_t nupdates;
@@ -727,6 +747,13 @@ bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReductio
 bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out);
 /* The inject `d` of field `f`, likewise, as the only piece of `s`. False after reporting. */
 bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within, CheckedStencil *s);
+/* What `d` adds up at its points, which lie in `within` (NULL: as above), over *over: at each of these the f64 that is
+ * the sum of the values of the points of the list there. EXPR_BAD after reporting, NULL if it is about the points. */
+Expr *check_at_points(Checker *c, const Decl *d, const Box *within, Box *over);
+/* Adds the loss `d`, over `over`, or at points in `within` (NULL: of the grid); and the gradient `d`. False after
+ * reporting. */
+bool check_loss(Checker *c, const Decl *d, const Box *within);
+bool check_gradient(Checker *c, const Decl *d);
 /* Adds the fields and arrays of the lists to the module, behind all that is declared; and the arrays of weights. */
 void check_add_lists(Checker *c);
 void check_add_weights(Checker *c);

@@ -824,6 +824,18 @@ static void check_absorb(Checker *c, const Decl *d) {
     s->layer = layer;
 }
 
+/* ---- derivatives */
+
+/* loss. */
+static void check_loss_decl(Checker *c, const Decl *d) {
+  Box room;
+  const Box *within;
+  bool ok = point_region(c, d, &room, &within) && check_loss(c, d, within);
+  Symbol *s = declare(c, ok ? SYM_LOSS : SYM_BAD, d);
+  if (s && ok)
+    s->index = c->nlosses - 1;
+}
+
 /* ---- the program */
 
 /* Any declaration. */
@@ -855,6 +867,8 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_PROBE: check_probe_decl(c, d); break;
   case DECL_ABSORB: check_absorb(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;
+  case DECL_LOSS: check_loss_decl(c, d); break;
+  case DECL_GRADIENT: check_gradient(c, d); break;
   }
 }
 

@@ -274,3 +274,49 @@ bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within,
   ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
   return e->kind != EXPR_BAD;
 }
+
+/* ---- sums at points */
+
+/* What x->d adds up for `point`, an f64. EXPR_BAD after reporting. */
+static Expr *added(const Inject *x, Expr *point) {
+  Checker *c = x->c;
+  Type t;
+  Symbol *outer = c->locals;
+  check_add_local(c, NULL, SYM_VALUE, "point", x->d->loc, point)->used = true;
+  c->in_reduction = true;
+  Expr *e = check_accumulated(c, check_in(c, x->d->value, NULL, ALLOW_BODY, "a loss"), &t);
+  c->in_reduction = false;
+  check_leave(c, outer);
+  if (e->kind != EXPR_BAD && t != TY_F64)
+    return check_error(c, NULL, e->loc, "a loss adds up floats, not integers; convert it: f64(...)");
+  return e;
+}
+
+Expr *check_at_points(Checker *c, const Decl *d, const Box *within, Box *over) {
+  PointList l;
+  bool list;
+  int64_t most;
+  if (!check_places(c, d, within, &l, &list) || !check_most(c, d, list, &most) || !point_is_free(c, d))
+    return NULL;
+  *over = l.box;
+  Inject x = {.c = c, .d = d, .list = list ? find_list(c, &l, (int32_t)most) : -1};
+  c->region = over;
+  c->locals = NULL;
+  x.k = list ? share(c, check_leaf(c, EXPR_FIELD, TY_I32, d->loc, c->lists[x.list].field), "point") : NULL;
+  for (int64_t i = 0; i < most; i++) {
+    Expr *point = point_number(&x), *there = NULL;
+    if (list)
+      there = share(c, operation(c, OP_NE, TY_BOOL, d->loc, 2, (Expr *[]){x.k, whole(c, TY_I32, 0, d->loc)}), "there");
+    Expr *value = added(&x, point);
+    if (value->kind != EXPR_BAD && list)
+      value = operation(c, OP_SELECT, TY_F64, d->loc, 3, (Expr *[]){there, value, whole(c, TY_F64, 0, d->loc)});
+    x.sum =
+        value->kind == EXPR_BAD || !x.sum ? value : operation(c, OP_ADD, TY_F64, d->loc, 2, (Expr *[]){x.sum, value});
+    if (value->kind == EXPR_BAD)
+      break;
+    if (i + 1 < most)
+      x.k = next_point(&x, there, point);
+  }
+  c->region = NULL;
+  return x.sum;
+}

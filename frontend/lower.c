@@ -210,6 +210,13 @@ static Probe lower_probe(Checker *c, const CheckedProbe *p) {
   return out;
 }
 
+/* One loss. */
+static Loss lower_loss(Checker *c, const CheckedLoss *l) {
+  Loss out = l->head;
+  out.body = lower_yield(c, l->body, out.loc);
+  return out;
+}
+
 void lower_program(Checker *c) {
   Module *m = c->m;
   check_add_lists(c);
@@ -240,6 +247,10 @@ void lower_program(Checker *c) {
   for (int i = 0; i < c->nprobes; i++) {
     Probe p = lower_probe(c, &c->probes[i]);
     ARENA_PUSH(c->arena, m->probes, m->nprobes, p);
+  }
+  for (int i = 0; i < c->nlosses; i++) {
+    Loss l = lower_loss(c, &c->losses[i]);
+    ARENA_PUSH(c->arena, m->losses, m->nlosses, l);
   }
   m->time_tile = 1;
   module_renumber(m);

@@ -326,7 +326,7 @@ const char *outline_reserved(int i) {
                                      "up",         "to",      "probe",   "inject", "scalar", "update",
                                      "spacing",    "order",   "side",    "coord",  "diff",   "absorb",
                                      "of",         "but",     "lower",   "upper",  "speed",  "frequency",
-                                     "reflection", "kappa",   "mask",    "where",  "dry",    "self"};
+                                     "reflection", "kappa",   "mask",    "where",  "dry",    "self", "loss", "gradient", "end"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -572,7 +572,7 @@ static bool paper_declaration(Parse *p) {
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
     parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "mask, reduce, probe, scalar, update, absorb or until)");
+                   "mask, reduce, probe, scalar, update, absorb, until, loss or gradient)");
   return false;
 }
 
@@ -598,6 +598,8 @@ static bool declaration(Parse *p) {
     return parse_is_word(p, "probe") ? (p->t++, parse_probe(p)) : (p->t++, parse_inject(p));
   if (named && parse_is_word(p, "absorb"))
     return p->t++, parse_absorb(p);
+  if (parse_begins_gradient(p))
+    return parse_gradient(p);
   if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
   if (named && parse_is_word(p, "mask"))
@@ -632,7 +634,7 @@ static bool declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                 "mask, reduce, probe, scalar, update, absorb or until)");
+                 "mask, reduce, probe, scalar, update, absorb, until, loss or gradient)");
   return false;
 }
 

@@ -13,8 +13,7 @@ static bool take_word(Parse *p, const char *word, const char *expected) {
   return true;
 }
 
-/* at [COORDINATE, ...] [in REGION] */
-static bool places(Parse *p, Decl *d) {
+bool parse_places(Parse *p, Decl *d) {
   if (!take_word(p, "at", "'at' and a point '[...]'") ||
       !parse_in_brackets(p, d, "the point's coordinates '[...]'", parse_expr))
     return false;
@@ -29,8 +28,8 @@ bool parse_probe(Parse *p) {
   if (!parse_new_name(p, "the probe's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!parse_expect(p, TOK_ASSIGN, "'=' and what the probe sees") || !(d->value = parse_expr(p)) || !places(p, d) ||
-      !parse_every(p, d))
+  if (!parse_expect(p, TOK_ASSIGN, "'=' and what the probe sees") || !(d->value = parse_expr(p)) ||
+      !parse_places(p, d) || !parse_every(p, d))
     return false;
   d->kind = DECL_PROBE;
   return parse_end(p, false);
@@ -50,8 +49,7 @@ static bool target(Parse *p, Decl *d) {
   return parse_expect(p, TOK_RPAREN, "')'");
 }
 
-/* "up to N", if it is there. */
-static bool up_to(Parse *p, Decl *d) {
+bool parse_up_to(Parse *p, Decl *d) {
   if (!parse_is_word(p, "up"))
     return true;
   p->t++;
@@ -67,7 +65,7 @@ bool parse_inject(Parse *p) {
     return false;
   bool adds = parse_accept(p, TOK_PLUS);
   if (!parse_expect(p, TOK_ASSIGN, adds ? "'=' behind '+'" : "'+=' or '=' and a value") ||
-      !(d->value = parse_expr(p)) || !places(p, d) || !up_to(p, d))
+      !(d->value = parse_expr(p)) || !parse_places(p, d) || !parse_up_to(p, d))
     return false;
   d->op = adds ? OP_ADD : OP_COUNT;
   d->kind = DECL_INJECT;

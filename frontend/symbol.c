@@ -78,6 +78,7 @@ const char *symbol_words(const Symbol *s) {
   case SYM_REDUCTION: return "a reduction";
   case SYM_PROBE: return "a probe";
   case SYM_LAYER: return "an absorbing layer";
+  case SYM_LOSS: return "a loss";
   case SYM_STATE: return "a scalar";
   case SYM_BAD: break;
   }

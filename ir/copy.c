@@ -81,6 +81,11 @@ static void own_declared(Arena *a, Module *m) {
   }
   for (int i = 0; i < m->nupdates; i++)
     own_code(a, &m->updates[i].body);
+  OWN_LIST(a, m, by);
+  if (m->nlosses)
+    m->losses = copy_list(a, m->losses, m->nlosses, sizeof *m->losses);
+  for (int i = 0; i < m->nlosses; i++)
+    own_code(a, &m->losses[i].body);
 }
 
 Module *module_copy(Arena *a, const Module *m) {
@@ -99,5 +104,14 @@ Module *module_copy(Arena *a, const Module *m) {
   for (int i = 0; i < c->nkernels; i++)
     own_kernel(a, &c->kernels[i]);
   own_host(a, &c->host);
+  return c;
+}
+
+Module *module_without_losses(Arena *a, Module *m) {
+  if (!m->nlosses && !m->nby)
+    return m;
+  Module *c = ARENA_NEW(a, Module);
+  *c = *m;
+  c->nlosses = c->nby = 0;
   return c;
 }

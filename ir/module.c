@@ -80,6 +80,7 @@ DEFINE_FIND(module_find_record, records, nrecords)
 DEFINE_FIND(module_find_reduction, reductions, nreductions)
 DEFINE_FIND(module_find_list, lists, nlists)
 DEFINE_FIND(module_find_probe, probes, nprobes)
+DEFINE_FIND(module_find_loss, losses, nlosses)
 DEFINE_FIND(module_find_field, fields, nfields)
 DEFINE_FIND(module_find_buffer, buffers, nbuffers)
 DEFINE_FIND(module_find_kernel, kernels, nkernels)
@@ -186,6 +187,8 @@ void module_renumber(Module *m) {
     if (m->reductions[i].stop)
       block_renumber(m->reductions[i].stop, 0);
   }
+  for (int i = 0; i < m->nlosses; i++)
+    block_renumber(m->losses[i].body, 0);
   for (int i = 0; i < m->nprobes; i++)
     if (m->probes[i].body)
       block_renumber(m->probes[i].body, 0);

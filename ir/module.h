@@ -338,6 +338,28 @@ typedef struct Update {
   Loc loc;
 } Update;
 
+/* A loss: the sum of `body`, of type f64, at all points of `over`, in the order of reductions, added up over all steps
+ * that are due: before the first step and after every `every` steps, as a reduction is; every 0: behind the last step
+ * alone. The body reads what that of a reduction may. factor: what it counts in the sum that is differentiated, 0: not
+ * at all. Runs do not evaluate losses; who wants derivatives does (ir/interp/tape.c, passes/stencil/transpose.c).
+ * Passes know nothing of them: module_without_losses comes first. */
+typedef struct Loss {
+  const char *name;
+  Box over;
+  int64_t every;
+  double factor;
+  Block *body;
+  Loc loc;
+} Loss;
+/* By what the sum is differentiated: input field or field (its values before the first step) number `index`,
+ * launch-time array, param. */
+typedef enum ByKind { BY_FIELD, BY_ARRAY, BY_PARAM } ByKind;
+typedef struct By {
+  ByKind kind;
+  int32_t index;
+  Loc loc;
+} By;
+
 /* ---- kernel IR */
 
 /* What a buffer stands for. */
@@ -497,7 +519,11 @@ typedef struct Module {
   int32_t nprobes;
   Probe *probes;
   int32_t nupdates;
-  Update *updates;          /* in the order of the step; none in kernel IR */
+  Update *updates; /* in the order of the step; none in kernel IR */
+  int32_t nlosses;
+  Loss *losses; /* stencil IR, as the front end makes it */
+  int32_t nby;
+  By *by;                   /* what they are differentiated by, in order; none: there is no gradient */
   const GridPart *part;     /* NULL: the module is for the whole grid */
   const Defaults *defaults; /* those that keep_defaults has found; NULL: none */
   /* stencil IR */
@@ -594,6 +620,8 @@ Module *module_new(Arena *a, const char *name, OpLevel level);
 /* A copy of `m`, whose values are numbered (module_renumber), that passes may change: names, messages and what nothing
  * changes in place it shares. */
 Module *module_copy(Arena *a, const Module *m);
+/* `m` without its losses, which runs do not need: a copy if it has some, so that `m` stays as it is. */
+Module *module_without_losses(Arena *a, Module *m);
 /* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
 Module *module_derive(const Module *m, OpLevel level);
 /* Index of the scalar, launch-time array, record, reduction, field, buffer or kernel of that name, or -1. */
@@ -603,6 +631,7 @@ int module_find_record(const Module *m, const char *name);
 int module_find_reduction(const Module *m, const char *name);
 int module_find_list(const Module *m, const char *name);
 int module_find_probe(const Module *m, const char *name);
+int module_find_loss(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);

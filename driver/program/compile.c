@@ -75,6 +75,8 @@ static const char *check_pipeline(const StcProgram *p, Arena *a) {
 Module *program_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const PassHooks *hooks) {
   const char *pipeline = check_pipeline(p, w->arena);
   Module *m = module_copy(w->arena, p->source);
+  if (!p->options.passes || strncmp(p->options.passes, "transpose", strlen("transpose")) != 0)
+    m = module_without_losses(w->arena, m);
   PassContext c = {.arena = w->arena, .diags = w->diags, .target = t, .schedule = &p->schedule, .loaded = p->loaded};
   return pipeline ? passes_run(&c, hooks, pipeline, m) : m;
 }

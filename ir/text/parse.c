@@ -735,6 +735,10 @@ static void parse_item(Parser *p) {
     ARENA_PUSH(p->arena, m->stencils, m->nstencils, st);
   } else if (!kir && !strcmp(word, "update")) {
     parse_update(p, at);
+  } else if (!kir && !strcmp(word, "loss")) {
+    loss_parse(p, at);
+  } else if (!kir && !strcmp(word, "gradient")) {
+    by_parse(p, at);
   } else if (kir && !strcmp(word, "buffer")) {
     parse_buffer(p);
   } else if (kir && !strcmp(word, "kernel")) {

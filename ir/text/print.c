@@ -668,6 +668,9 @@ static void print_stencils(Str *s, const Module *m) {
     print_reduction(s, m, &m->reductions[i]);
   for (int i = 0; i < m->nprobes; i++)
     print_probe(s, m, &m->probes[i]);
+  for (int i = 0; i < m->nlosses; i++)
+    loss_print(s, m, &m->losses[i]);
+  by_print(s, m);
 }
 
 static void print_buffer(Str *s, const Module *m, const Buffer *b) {

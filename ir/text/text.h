@@ -1,5 +1,6 @@
 /* ir/text/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c,
- * host-text.c, parse.c). */
+ * host-text.c, parse.c,
+ * loss.c). */
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
@@ -149,5 +150,14 @@ void host_print(Str *s, const Module *m);
 /* Reads a sequence in braces; the host part, whose word stood at `at`. */
 void text_sequence(Parser *p, HostSeq *q);
 void text_host(Parser *p, Loc at);
+
+/* ---------------------------------------------------------------- losses: loss.c */
+
+/* "  loss @misfit factor 1 over [0 .. N - 1] every 2 {...}"; "  gradient field @v", a line for each. */
+void loss_print(Str *s, const Module *m, const Loss *l);
+void by_print(Str *s, const Module *m);
+/* Reads one of these, behind its word. */
+void loss_parse(Parser *p, Loc at);
+void by_parse(Parser *p, Loc at);
 
 #endif

@@ -290,5 +290,7 @@ bool module_verify(const Module *m, Diags *d) {
     check_lists(&v);
   if (!v.errors)
     check_probes(&v);
+  if (!v.errors)
+    verify_losses(&v);
   return v.errors == 0;
 }

@@ -5,6 +5,7 @@
  *   verify-kernel.c    those of kernels and the host part
  *   verify-code.c      those of the code in all of them
  *   verify-outside.c   those of what is beyond fields' edges
+ *   verify-losses.c    those of losses
  *   verify-updates.c   those of numbers that are kept, and of the updates that change them
  */
 #ifndef STC_IR_VERIFY_H
@@ -50,6 +51,8 @@ void verify_body(Verifier *v, const Block *b, const char *what, int n, const Typ
 /* Checks that states are one number each, and in stencil IR the updates, and that stencils are in stages. */
 void verify_states(Verifier *v);
 void verify_updates(Verifier *v);
+/* Checks losses, and what they are differentiated by. */
+void verify_losses(Verifier *v);
 
 /* Sets what messages begin with and where they point if there is no better place. */
 void verify_at(Verifier *v, Loc loc, const char *kind, const char *name);
