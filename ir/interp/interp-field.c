@@ -184,7 +184,6 @@ static void read_outside(const FieldState *f, Const *dst) {
 /* Brings coordinate *x of an access to `f`, whose edges have rules of their own, in dimension `k` into the field: the
  * number of the side whose constant is meant, or -1; the odd sides that it comes across, in order, into list[0] ..
  * list[*n - 1]. -2 if these are more than MOST_ODD. */
-enum { MOST_ODD = 64 };
 static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n) {
   int64_t lo = f->lo[k], hi = f->hi[k];
   *n = 0;
@@ -233,6 +232,22 @@ static bool read_sides(Interp *in, const FieldState *f, const Op *op, const int6
         dst[i * CHUNK] = eval_odd(f->components[i].type, f->field->sides[list[k][c]].is_about,
                                   f->sides[list[k][c] * f->ncomponents + i], dst[i * CHUNK]);
   return true;
+}
+
+int64_t interp_locate(const FieldState *f, const int64_t *at, int *list, int *n) {
+  int crossed[MAX_RANK][MOST_ODD], count[MAX_RANK] = {0};
+  int64_t cell = 0;
+  *n = 0;
+  for (int k = 0; k < f->rank; k++) {
+    int64_t x = at[k];
+    if (f->sides ? cross_sides(f, k, &x, crossed[k], &count[k]) >= 0 : map_coord(f, k, &x) != 0)
+      return -1;
+    cell += (x - f->lo[k]) * f->stride[k];
+  }
+  for (int k = f->rank - 1; k >= 0; k--)
+    for (int c = count[k] - 1; c >= 0; c--)
+      list[(*n)++] = crossed[k][c];
+  return cell;
 }
 
 /* interp_access of a field whose edges have rules of their own, where a point that it reaches is beyond one. */

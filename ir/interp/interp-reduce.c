@@ -72,6 +72,10 @@ static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Con
   return ok;
 }
 
+bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
+  return evaluate(in, r, body, value);
+}
+
 /* The value of `body` at the only point of `u` into *value. */
 static bool evaluate_point(Interp *in, const Update *u, const InterpBody *body, Const *value) {
   InterpRegion over = interp_region(in, &u->over);

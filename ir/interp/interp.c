@@ -3,19 +3,6 @@
  * fresh arrays. */
 #include "ir/interp/interp.h"
 
-/* A piece made ready. */
-typedef struct PieceCode {
-  Interp *in;
-  const Piece *piece;
-  InterpRegion region;
-  InterpBody body;
-} PieceCode;
-
-typedef struct StencilCode {
-  const Stencil *stencil;
-  PieceCode *pieces;
-} StencilCode;
-
 /* ---- making ready */
 
 /* Each target of each piece must have a cell for every point of the piece. */
@@ -128,6 +115,8 @@ static bool run_stencil(Interp *in, const StencilCode *code) {
   }
   for (int i = 0; i < s->ntargets; i++)
     in->fields[s->targets[i]].changing = false;
+  if (ok && in->tape)
+    tape_stencil(in, code);
   return ok;
 }
 
@@ -169,6 +158,8 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
   bool ok = run_list(in, in->m->ninits, inits, false);
   if (ok)
     interp_fill_pasts(in);
+  if (ok && in->tape)
+    tape_begin(in);
   in->skip = NULL;
   return ok;
 }
@@ -185,22 +176,25 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody 
     return false;
   if (begins && !interp_reduce(in, bodies, &stop))
     return false;
+  if (in->tape && !tape_losses(in, steps))
+    return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);
     if (!run_step(in, stencils, updates, (int)(s % tile)))
       return false;
+    if (in->tape)
+      tape_move_on(in);
     interp_move_on(in);
     in->b->done = s + 1;
     in->step++;
-    if (!interp_probe(in) || !interp_reduce(in, bodies, &stop))
+    if (!interp_probe(in) || !interp_reduce(in, bodies, &stop) || (in->tape && !tape_losses(in, steps)))
       return false;
     stop |= in->b->done % tile == 0 && stop_asked(in->b->stop);
   }
   return true;
 }
 
-/* interp_run with its memory in `in->arena`. */
-static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *skip_init) {
+bool interp_start(Interp *in, int64_t steps, bool with_inits, const bool *skip_init) {
   const Module *m = in->m;
   in->rank = m->grid.rank;
   in->step = in->b->first_step;
@@ -234,7 +228,7 @@ bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, cons
   }
   arena_on_oom(arena, &oom);
   Interp in = {.arena = arena, .m = m, .b = b, .d = d};
-  bool ok = run_module(&in, steps, run_inits, skip_init);
+  bool ok = interp_start(&in, steps, run_inits, skip_init);
   arena_free(arena);
   return ok;
 }

@@ -4,7 +4,9 @@
  *   interp-body.c     bodies, op by op over neighbouring points
  *   interp-field.c    fields: their memory, and what accesses read
  *   interp-reduce.c   reductions in their fixed order
- *   interp-probe.c    probes at their points */
+ *   interp-probe.c    probes at their points
+ *   tape.c            what a run did, and the derivatives of the losses, backwards
+ *   tape-body.c       the derivatives of a body */
 #ifndef STC_INTERP_H
 #define STC_INTERP_H
 
@@ -81,6 +83,7 @@ typedef struct Interp {
   const Probe *probe;
   InterpBody *probe_bodies;
   void *probe_values;
+  struct Tape *tape; /* what the run does is kept there; NULL: it is not */
 } Interp;
 
 /* interp-field.c */
@@ -123,6 +126,58 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop);
 /* Makes the updates from number *next on whose stage is not beyond `stage`, the running step being in->step; *next
  * becomes the number of the first that is left. False after an error. */
 bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next);
+
+/* The value of reduction `r`, whose body is `body`, now. False after an error. */
+bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, Const *value);
+
+/* interp.c: interp_run with its memory in in->arena. */
+bool interp_start(Interp *in, int64_t steps, bool with_inits, const bool *skip_init);
+
+/* A piece made ready. */
+typedef struct PieceCode {
+  Interp *in;
+  const Piece *piece;
+  InterpRegion region;
+  InterpBody body;
+} PieceCode;
+
+/* A stencil or an init made ready. */
+typedef struct StencilCode {
+  const Stencil *stencil;
+  PieceCode *pieces;
+} StencilCode;
+
+/* tape.c, tape-body.c */
+
+/* Called behind a stencil that ran; before the levels are moved on at the end of a step; behind the inits; and when
+ * in->step of `last` steps are done. The last one is false after an error. */
+void tape_stencil(Interp *in, const StencilCode *code);
+void tape_move_on(Interp *in);
+void tape_begin(Interp *in);
+bool tape_losses(Interp *in, int64_t last);
+
+/* The derivatives of what is differentiated by the cells of fields (points, then components), elements of launch-time
+ * arrays and scalars. */
+typedef struct Bars {
+  double **field, **array, *scalar;
+} Bars;
+/* The derivatives by one value that a body yields, of `n` components: that by component `c` at point `i` is at[c *
+ * CHUNK
+ * + i]. */
+typedef struct Seed {
+  int n;
+  double *at;
+} Seed;
+/* Adds to `bars` what body `body`, which has just run at the `n` points from `p` on, makes of the derivatives by the
+ * values that it yields. `rows` has room for CHUNK numbers for each of its rows. */
+void tape_pull(Interp *in, const InterpBody *body, const int64_t *p, int n, int nseeds, const Seed *seeds, double *rows,
+               const Bars *bars);
+
+/* interp-field.c: where the access `op` leads that reaches the point `at`: the number of the cell, -1: to a constant.
+ * The odd sides that it comes across, in the order in which they change the value, are list[0] .. list[*n - 1]; there
+ * is room for MAX_RANK * MOST_ODD. The access was made before. */
+enum { MOST_ODD = 64 };
+int64_t interp_locate(const FieldState *f, const int64_t *at, int *list, int *n);
 
 /* interp-probe.c */
 

@@ -6,7 +6,9 @@
  *   weights.c                    coordinates of points, and the weights of differences
  *   points.c                     lists of points and probes
  *   host-run.c                   the host program of kernel IR, on whatever launches (host-run.h)
+ *   derive.c                     derivatives of ops and scalars, and which programs have a gradient
  *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
+ *   interp/tape.c                the derivatives of what it does
  *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
  */
 #ifndef STC_IR_RUN_H
@@ -196,6 +198,25 @@ int64_t module_steps(const Module *m, const Const *scalars);
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 /* The same as it lies in memory, where a row may be longer than the box is wide (Field.pitch). */
 int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
+
+/* Derivatives: derive.c. */
+
+/* The derivatives of op's value `out`, a float, by its operands, whose values are `in`, of those that are floats; else
+ * 0. Not for access, index, step, element, scalar. min, max, abs and select have that of the branch that they take, of
+ * two equal ones the first; floor and ceil have 0. */
+void op_partials(const Op *op, const Const *in, Const out, double partial[3]);
+/* bar[s] is the derivative of something by scalar s, where the others stay: adds to those of the scalars that lets are
+ * made of, so that bar[s] of a param is the derivative by it. */
+void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar);
+/* Has the program, stencil IR as it was read, a gradient? False after reporting what is in the way. */
+bool gradient_check(const Module *m, Diags *d);
+/* Is the loss, which counts, to be evaluated when `step` of `last` steps are done? */
+bool loss_is_due(const Loss *l, int64_t step, int64_t last);
+/* The losses' sum, into *value, and its derivatives: those by m->by[i] into out[i], of as many doubles as it has
+ * numbers (a field: points, then components; an array: elements; a param: 1). Runs the program as interp_run does, from
+ * its inits on, and keeps a tape of it. False after an error. (interp/tape.c) */
+bool interp_gradient(const Module *m, Binding *b, int64_t steps, const bool *skip_init, double *value,
+                     double *const *out, Diags *d);
 
 /* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out:
  * their values come from outside) and `steps` time steps on the arrays in `b`, in place. After the inits, a field's

@@ -31,6 +31,7 @@ passes/tile
 passes/plan/cost
 passes/plan passes/plan/choose
 passes/stencil
+passes/transpose
 passes/lower
 passes/tile/emit/loops
 passes/tile/emit
@@ -64,7 +65,7 @@ REGISTRIES = {
     "passes/registry.h": r"pass_\w+",
     "passes/passes.h": r"pass_\w+|can_distribute",
     "passes/lower/lower.h": r"overlap_(?:seq|kernel)",
-    "ir/run/run.h": r"interp_run",
+    "ir/run/run.h": r"interp_run|interp_gradient",
     "driver/cli/options/command.h": r"command_\w+|help_print|depfile_text",
     "driver/cli/options/options.h": r"man_print|completion_print",
     "driver/stc.h": r"stc_\w+",

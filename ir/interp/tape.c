@@ -1,0 +1,376 @@
+/* tape.c: what a run of the reference did, and backwards from there the derivatives of the losses: the yardstick for
+ * those that pass transpose makes programs for, and written apart from it.
+ *
+ * While the program runs, the tape keeps for each stencil what its targets were before it, and for each step the oldest
+ * levels, which are lost at its end. So the run can be undone from its end on, event by event: each time the fields are
+ * as the stencil found them, its bodies run again at all points, and the derivatives by their results are handed, op by
+ * op, to what they read (tape-body.c): scattered, as the program gathers. Derivatives are kept in f64, whatever the
+ * program computes in: they are those of the program without its roundings, at the values that it has. */
+#include "ir/interp/interp.h"
+
+typedef enum EventKind { EVENT_STENCIL, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
+
+/* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
+ * init left as they were, NULL: none. MOVE: the levels moved on; old[f] is the oldest level of field f. LOSSES: `step`
+ * steps are done, and losses are evaluated that are due. BEGIN: the inits have been run, and other levels filled. */
+typedef struct Event {
+  EventKind kind;
+  const StencilCode *code;
+  int64_t step;
+  const bool *given;
+  char **old;
+} Event;
+
+typedef struct Tape {
+  int n;
+  Event *events;
+  int64_t last;       /* steps that are to be made */
+  InterpBody *bodies; /* of the losses */
+  double *sums;       /* of each loss so far */
+  /* backwards */
+  Bars bars;
+  double **starts; /* by field: its bars at the start of the step at hand, beside those of the field itself */
+  double *rows;
+  double *const *out; /* what is wanted, by Module.by, */
+  bool *taken;        /* and is there already */
+} Tape;
+
+/* ---- forward */
+
+/* A copy of the whole array at `from` of field `f`. */
+static char *copy_of(Interp *in, const FieldState *f, const char *from) {
+  size_t n = (size_t)(f->points * f->bytes);
+  char *to = arena_alloc(in->arena, n + 1);
+  if (n)
+    memcpy(to, from, n);
+  return to;
+}
+
+/* Adds an event. */
+static Event *add_event(Interp *in, EventKind kind) {
+  Tape *t = in->tape;
+  Event e = {.kind = kind, .step = in->step};
+  ARENA_PUSH(in->arena, t->events, t->n, e);
+  return &t->events[t->n - 1];
+}
+
+void tape_stencil(Interp *in, const StencilCode *code) {
+  Event *e = add_event(in, EVENT_STENCIL);
+  e->code = code;
+  e->given = in->skip;
+  e->old = ARENA_ARRAY(in->arena, char *, code->stencil->ntargets + 1);
+  for (int i = 0; i < code->stencil->ntargets; i++) {
+    const FieldState *f = &in->fields[code->stencil->targets[i]];
+    e->old[i] = copy_of(in, f, f->old);
+  }
+}
+
+void tape_move_on(Interp *in) {
+  Event *e = add_event(in, EVENT_MOVE);
+  e->old = ARENA_ARRAY(in->arena, char *, in->m->nfields + 1);
+  for (int i = 0; i < in->m->nfields; i++) {
+    const FieldState *f = &in->fields[i];
+    if (f->start)
+      e->old[i] = copy_of(in, f, f->pasts[f->field->history - 1]->now);
+  }
+}
+
+void tape_begin(Interp *in) { add_event(in, EVENT_BEGIN)->given = in->skip; }
+
+bool tape_losses(Interp *in, int64_t last) {
+  Tape *t = in->tape;
+  const Module *m = in->m;
+  if (!t->bodies) {
+    t->bodies = ARENA_ARRAY(in->arena, InterpBody, m->nlosses + 1);
+    for (int i = 0; i < m->nlosses; i++)
+      t->bodies[i] = interp_translate(in, m->losses[i].body);
+    in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
+    in->sums = in->sums ? in->sums : ARENA_ARRAY(in->arena, Const, REDUCE_BLOCKS + REDUCE_LANES);
+  }
+  t->last = last;
+  add_event(in, EVENT_LOSSES);
+  for (int i = 0; i < m->nlosses; i++) {
+    const Loss *l = &m->losses[i];
+    Reduction r = {.name = l->name, .op = OP_ADD, .type = TY_F64, .over = l->over};
+    Const value;
+    if (!loss_is_due(l, in->step, last))
+      continue;
+    if (!interp_total(in, &r, &t->bodies[i], &value))
+      return false;
+    t->sums[i] += value.f;
+  }
+  return true;
+}
+
+/* ---- backwards */
+
+static int64_t numbers(const FieldState *f) { return f->points * f->ncomponents; }
+
+/* Takes the derivatives by what number `i` of Module.by is, unless that is done. */
+static void take(Interp *in, int i) {
+  Tape *t = in->tape;
+  const By *x = &in->m->by[i];
+  if (t->taken[i])
+    return;
+  t->taken[i] = true;
+  const double *from = x->kind == BY_FIELD ? t->bars.field[x->index] : t->bars.array[x->index];
+  int64_t n = x->kind == BY_FIELD ? numbers(&in->fields[x->index])
+                                  : param_array_extent(&in->m->param_arrays[x->index], in->b->scalars);
+  if (n > 0)
+    memcpy(t->out[i], from, (size_t)n * sizeof *from);
+}
+
+/* What number `i` of Module.by is, is a field: takes the derivatives by it, if it is `field`. */
+static void take_field(Interp *in, int field) {
+  for (int i = 0; i < in->m->nby; i++)
+    if (in->m->by[i].kind == BY_FIELD && in->m->by[i].index == field)
+      take(in, i);
+}
+
+/* A piece, or a loss, being pulled: where its seeds come from, by value a field's derivatives before the stencil (NULL:
+ * none), of a loss `factor`. */
+typedef struct Source {
+  Interp *in;
+  const InterpBody *body;
+  int n;
+  const FieldState **fields;
+  double *const *before;
+  double factor;
+  Seed *seeds;
+} Source;
+
+/* The number of the cell of point `p` of field `f`. */
+static int64_t cell_of(const FieldState *f, const int64_t *p) {
+  int64_t cell = 0;
+  for (int k = 0; k < f->rank; k++)
+    cell += (p[k] - f->lo[k]) * f->stride[k];
+  return cell;
+}
+
+/* Runs the body at the `n` points from `p` on and hands its results' derivatives on (an interp_each callback). */
+static bool pull_chunk(void *user, const int64_t *p, int n) {
+  const Source *s = user;
+  if (!interp_run_body(s->in, s->body, p, n))
+    return false;
+  for (int v = 0; v < s->n; v++)
+    for (int c = 0; c < s->seeds[v].n; c++)
+      for (int i = 0; i < n; i++)
+        s->seeds[v].at[c * CHUNK + i] =
+            !s->fields     ? s->factor
+            : s->before[v] ? s->before[v][(cell_of(s->fields[v], p) + i) * s->fields[v]->ncomponents + c]
+                           : 0;
+  tape_pull(s->in, s->body, p, n, s->n, s->seeds, s->in->tape->rows, &s->in->tape->bars);
+  return true;
+}
+
+/* Clears the derivatives by the targets of the piece on it. */
+typedef struct Clearing {
+  Interp *in;
+  const double *const *before;
+  const FieldState *f;
+  double *bar;
+} Clearing;
+static bool clear_chunk(void *user, const int64_t *p, int n) {
+  const Clearing *c = user;
+  memset(c->bar + cell_of(c->f, p) * c->f->ncomponents, 0, sizeof(double) * (size_t)(n * c->f->ncomponents));
+  return true;
+}
+
+/* Pulls one piece; before[i] are the derivatives by target number i of the stencil, NULL if it was given. */
+static bool pull_piece(Interp *in, const Stencil *st, const PieceCode *code, double *const *before) {
+  const Piece *p = code->piece;
+  Source s = {.in = in, .body = &code->body, .n = p->ntargets};
+  s.fields = ARENA_ARRAY(in->arena, const FieldState *, p->ntargets + 1);
+  s.seeds = ARENA_ARRAY(in->arena, Seed, p->ntargets + 1);
+  double **from = ARENA_ARRAY(in->arena, double *, p->ntargets + 1);
+  for (int v = 0; v < p->ntargets; v++) {
+    s.fields[v] = &in->fields[p->targets[v]];
+    s.seeds[v].n = s.fields[v]->ncomponents;
+    s.seeds[v].at = ARENA_ARRAY(in->arena, double, s.seeds[v].n *CHUNK);
+    for (int i = 0; i < st->ntargets; i++)
+      if (st->targets[i] == p->targets[v])
+        from[v] = before[i];
+  }
+  s.before = from;
+  interp_start_body(in, s.body);
+  return interp_each(in, &code->region, pull_chunk, &s);
+}
+
+/* Undoes a stencil and pulls it. */
+static bool pull_stencil(Interp *in, const Event *e) {
+  const Stencil *st = e->code->stencil;
+  Tape *t = in->tape;
+  double **before = ARENA_ARRAY(in->arena, double *, st->ntargets + 1);
+  bool ok = true;
+  in->stencil = st;
+  in->step = e->step;
+  for (int i = 0; i < st->ntargets; i++) {
+    FieldState *f = &in->fields[st->targets[i]];
+    double *bar = t->bars.field[st->targets[i]];
+    if (e->given && e->given[st->targets[i]])
+      continue;
+    if (f->points)
+      memcpy(f->now, e->old[i], (size_t)(f->points * f->bytes));
+    before[i] = arena_alloc(in->arena, sizeof(double) * (size_t)(numbers(f) + 1));
+    memcpy(before[i], bar, sizeof(double) * (size_t)numbers(f));
+    for (int k = 0; k < st->npieces; k++)
+      for (int v = 0; v < st->pieces[k].ntargets; v++) {
+        Clearing c = {in, NULL, f, bar};
+        if (st->pieces[k].targets[v] == st->targets[i])
+          ok = ok && interp_each(in, &e->code->pieces[k].region, clear_chunk, &c);
+      }
+  }
+  for (int k = 0; k < st->npieces; k++)
+    ok = ok && pull_piece(in, st, &e->code->pieces[k], before);
+  return ok;
+}
+
+/* At the start of a step: fields have the derivatives by what they were then, too. */
+static void end_step(Interp *in) {
+  for (int f = 0; f < in->m->nfields; f++)
+    for (int64_t i = 0; in->tape->starts[f] && i < numbers(&in->fields[f]); i++) {
+      in->tape->bars.field[f][i] += in->tape->starts[f][i];
+      in->tape->starts[f][i] = 0;
+    }
+}
+
+/* Undoes the rotation of the levels: level k goes to level k - 1, and the first to the field at the step's start. */
+static void pull_move(Interp *in, const Event *e) {
+  Tape *t = in->tape;
+  for (int i = 0; i < in->m->nfields; i++) {
+    const FieldState *f = &in->fields[i];
+    int levels = f->start ? f->field->history : 0;
+    size_t bytes = (size_t)(f->points * f->bytes), bars = sizeof(double) * (size_t)numbers(f);
+    for (int k = 0; k < levels && bytes; k++) {
+      double *bar = t->bars.field[f->pasts[k] - in->fields];
+      memcpy(k ? t->bars.field[f->pasts[k - 1] - in->fields] : t->starts[i], bar, bars);
+      memset(bar, 0, bars);
+      memcpy(f->pasts[k]->now, k + 1 < levels ? f->pasts[k + 1]->now : e->old[i], bytes);
+    }
+  }
+}
+
+/* Pulls the losses that were due. */
+static bool pull_losses(Interp *in, const Event *e) {
+  const Module *m = in->m;
+  Tape *t = in->tape;
+  double at[CHUNK];
+  Seed seed = {1, at};
+  bool ok = true;
+  in->step = e->step;
+  for (int i = 0; i < m->nlosses && ok; i++) {
+    InterpRegion over = interp_region(in, &m->losses[i].over);
+    Source s = {.in = in, .body = &t->bodies[i], .n = 1, .factor = m->losses[i].factor, .seeds = &seed};
+    Reduction r = {.name = m->losses[i].name};
+    in->reduction = &r;
+    if (loss_is_due(&m->losses[i], e->step, t->last)) {
+      interp_start_body(in, s.body);
+      ok = interp_each(in, &over, pull_chunk, &s);
+    }
+    in->reduction = NULL;
+  }
+  return ok;
+}
+
+/* Before the first step: levels that were filled were copies of their fields; then fields have their derivatives. */
+static void pull_begin(Interp *in, const Event *e) {
+  const Module *m = in->m;
+  for (int i = 0; i < m->nfields; i++) {
+    const Field *past = &m->fields[i];
+    bool set = e->given && e->given[i];
+    for (int k = 0; k < m->ninits; k++)
+      for (int v = 0; v < m->inits[k].ntargets; v++)
+        set = set || m->inits[k].targets[v] == i;
+    for (int64_t c = 0; past->past && !past->temp && !set && c < numbers(&in->fields[i]); c++) {
+      in->tape->bars.field[past->present][c] += in->tape->bars.field[i][c];
+      in->tape->bars.field[i][c] = 0;
+    }
+  }
+  for (int i = 0; i < m->nfields; i++)
+    if (!m->fields[i].input)
+      take_field(in, i);
+}
+
+/* Pulls all events, from the last to the first. An input field is as an init has left it, if one sets it: that is what
+ * the derivative is by. */
+static bool pull_all(Interp *in) {
+  Tape *t = in->tape;
+  for (int k = t->n - 1; k >= 0; k--) {
+    const Event *e = &t->events[k];
+    if (e->kind != EVENT_STENCIL)
+      end_step(in);
+    if (e->kind == EVENT_BEGIN)
+      pull_begin(in, e);
+    if (e->kind == EVENT_MOVE)
+      pull_move(in, e);
+    if (e->kind == EVENT_STENCIL && e->given)
+      in->skip = e->given;
+    for (int i = 0; e->kind == EVENT_STENCIL && i < e->code->stencil->ntargets; i++)
+      if (in->m->fields[e->code->stencil->targets[i]].input && !(e->given && e->given[e->code->stencil->targets[i]]))
+        take_field(in, e->code->stencil->targets[i]);
+    if ((e->kind == EVENT_LOSSES && !pull_losses(in, e)) || (e->kind == EVENT_STENCIL && !pull_stencil(in, e)))
+      return false;
+  }
+  return true;
+}
+
+/* Makes room for all derivatives, 0 at first. */
+static void make_bars(Interp *in) {
+  Tape *t = in->tape;
+  const Module *m = in->m;
+  t->bars.field = ARENA_ARRAY(in->arena, double *, m->nfields + 1);
+  t->bars.array = ARENA_ARRAY(in->arena, double *, m->nparam_arrays + 1);
+  t->bars.scalar = ARENA_ARRAY(in->arena, double, m->nscalars + 1);
+  t->starts = ARENA_ARRAY(in->arena, double *, m->nfields + 1);
+  t->rows = ARENA_ARRAY(in->arena, double, (size_t)(in->max_rows + 1) * CHUNK);
+  t->taken = ARENA_ARRAY(in->arena, bool, m->nby + 1);
+  for (int i = 0; i < m->nfields; i++) {
+    t->bars.field[i] = ARENA_ARRAY(in->arena, double, numbers(&in->fields[i]) + 1);
+    t->starts[i] = in->fields[i].start ? ARENA_ARRAY(in->arena, double, numbers(&in->fields[i]) + 1) : NULL;
+  }
+  for (int i = 0; i < m->nparam_arrays; i++)
+    t->bars.array[i] = ARENA_ARRAY(in->arena, double, param_array_extent(&m->param_arrays[i], in->b->scalars) + 1);
+}
+
+/* The run, and what comes of it. */
+static bool run_back(Interp *in, int64_t steps, const bool *skip_init, double *value) {
+  const Module *m = in->m;
+  Tape *t = in->tape;
+  t->sums = ARENA_ARRAY(in->arena, double, m->nlosses + 1);
+  if (!interp_start(in, steps, true, skip_init))
+    return false;
+  make_bars(in);
+  if (!pull_all(in))
+    return false;
+  scalars_pull(in->arena, m, in->b->scalars, t->bars.scalar);
+  for (int i = 0; i < m->nby; i++)
+    if (m->by[i].kind == BY_PARAM)
+      *t->out[i] = t->bars.scalar[m->by[i].index];
+    else
+      take(in, i);
+  *value = 0;
+  for (int i = 0; i < m->nlosses; i++)
+    if (m->losses[i].factor != 0)
+      *value += m->losses[i].factor * t->sums[i];
+  return true;
+}
+
+bool interp_gradient(const Module *m, Binding *b, int64_t steps, const bool *skip_init, double *value,
+                     double *const *out, Diags *d) {
+  jmp_buf oom;
+  Arena *arena = arena_new(NULL, NULL);
+  if (!gradient_check(m, d))
+    return arena_free(arena), false;
+  if (!arena || setjmp(oom)) {
+    diag_error(d, no_loc(), "out of memory for the reference's tape of all steps");
+    if (arena)
+      arena_free(arena);
+    return false;
+  }
+  arena_on_oom(arena, &oom);
+  Tape tape = {.out = out};
+  Interp in = {.arena = arena, .m = m, .b = b, .d = d, .tape = &tape};
+  bool ok = run_back(&in, steps, skip_init, value);
+  arena_free(arena);
+  return ok;
+}

@@ -1,0 +1,184 @@
+/* derive.c: derivatives of ops, of scalars that launching computes, and which programs have a gradient. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one op */
+
+/* The derivatives of an op of two floats, whose value is `v`, by them. */
+static void binary(Opcode code, double x, double y, double v, double *dx, double *dy) {
+  switch (code) {
+  case OP_ADD: *dx = 1, *dy = 1; break;
+  case OP_SUB: *dx = 1, *dy = -1; break;
+  case OP_MUL: *dx = y, *dy = x; break;
+  case OP_DIV: *dx = 1 / y, *dy = -v / y; break;
+  case OP_REM: *dx = 1, *dy = -trunc(x / y); break;
+  case OP_MIN: *dx = x <= y || isnan(y), *dy = 1 - *dx; break;
+  case OP_MAX: *dx = x >= y || isnan(y), *dy = 1 - *dx; break;
+  case OP_POW:
+    *dx = y == 0 ? 0 : y * pow(x, y - 1);
+    *dy = x == 0 && y > 0 ? 0 : v * log(x);
+    break;
+  case OP_ATAN2: *dx = y / (x * x + y * y), *dy = -x / (x * x + y * y); break;
+  case OP_COPYSIGN: *dx = signbit(x) == signbit(y) ? 1 : -1; break;
+  default: break;
+  }
+}
+
+/* The derivative of an op of one float, whose value is `v`. */
+static double unary(Opcode code, double x, double v) {
+  switch (code) {
+  case OP_NEG: return -1;
+  case OP_ABS: return x >= 0 ? 1 : -1;
+  case OP_SQRT: return 0.5 / v;
+  case OP_RSQRT: return -0.5 * v * v * v;
+  case OP_EXP: return v;
+  case OP_LOG: return 1 / x;
+  case OP_LOG2: return M_LOG2E / x;
+  case OP_LOG10: return M_LOG10E / x;
+  case OP_SIN: return cos(x);
+  case OP_COS: return -sin(x);
+  case OP_TAN: return 1 + v * v;
+  case OP_TANH: return 1 - v * v;
+  case OP_CBRT: return 1 / (3 * v * v);
+  case OP_ASIN: return 1 / sqrt(1 - x * x);
+  case OP_ACOS: return -1 / sqrt(1 - x * x);
+  case OP_ATAN: return 1 / (1 + x * x);
+  case OP_SINH: return cosh(x);
+  case OP_COSH: return sinh(x);
+  case OP_ERF: return M_2_SQRTPI * exp(-x * x);
+  default: return 0; /* floor, ceil */
+  }
+}
+
+void op_partials(const Op *op, const Const *in, Const out, double partial[3]) {
+  partial[0] = partial[1] = partial[2] = 0;
+  if (!type_is_float(op->results[0]->type))
+    return;
+  switch (op->code) {
+  case OP_SELECT: partial[in[0].i ? 1 : 2] = 1; return;
+  case OP_CONVERT: partial[0] = type_is_float(op->operands[0]->type); return;
+  case OP_FMA: partial[0] = in[1].f, partial[1] = in[0].f, partial[2] = 1; return;
+  default: break;
+  }
+  if (op->noperands == 2)
+    binary(op->code, in[0].f, in[1].f, out.f, &partial[0], &partial[1]);
+  else if (op->noperands == 1)
+    partial[0] = unary(op->code, in[0].f, out.f);
+}
+
+/* ---- scalars */
+
+/* Adds to bar[s] of the scalars that `b` is computed from what `seed` times its derivative by them is. */
+static void pull_expr(Arena *a, const Block *b, const Const *scalars, double seed, double *bar) {
+  int n = block_renumber((Block *)b, 0);
+  Const *value = ARENA_ARRAY(a, Const, n + 1), in[3];
+  double *adjoint = ARENA_ARRAY(a, double, n + 1), partial[3];
+  for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
+    for (int i = 0; i < op->noperands && i < 3; i++)
+      in[i] = value[op->operands[i]->id];
+    value[op->results[0]->id] = op->code == OP_CONST    ? op->cval
+                                : op->code == OP_SCALAR ? scalars[op->sym]
+                                                        : eval_op(op, in);
+  }
+  adjoint[b->last->operands[0]->id] = seed;
+  for (const Op *op = b->last->prev; op; op = op->prev) {
+    double g = adjoint[op->results[0]->id];
+    if (g == 0 || !type_is_float(op->results[0]->type))
+      continue;
+    if (op->code == OP_SCALAR)
+      bar[op->sym] += g;
+    for (int i = 0; i < op->noperands && i < 3; i++)
+      in[i] = value[op->operands[i]->id];
+    op_partials(op, in, value[op->results[0]->id], partial);
+    for (int i = 0; i < op->noperands && i < 3; i++)
+      adjoint[op->operands[i]->id] += partial[i] != 0 ? partial[i] * g : 0;
+  }
+}
+
+void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar) {
+  for (int s = m->nscalars - 1; s >= 0; s--)
+    if (m->scalars[s].expr && !m->scalars[s].is_param && type_is_float(m->scalars[s].type) && bar[s] != 0)
+      pull_expr(a, m->scalars[s].expr, scalars, bar[s], bar);
+}
+
+/* ---- programs */
+
+/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. */
+static bool check_body(const Module *m, Diags *d, const Block *b, const char *what, const char *name) {
+  for (const Op *op = b->first; op; op = op->next) {
+    const char *of = op->code == OP_SCALAR && m->scalars[op->sym].is_reduction ? m->scalars[op->sym].name
+                     : op->code == OP_ELEMENT && m->param_arrays[op->sym].role == ARRAY_STATE
+                         ? m->param_arrays[op->sym].name
+                         : NULL;
+    if (!of)
+      continue;
+    diag_error(d, op->loc,
+               "%s '%s' reads '%s', which is computed as the program runs, of all points: what is made of it has no "
+               "gradient yet; use a param in its place",
+               what, name, of);
+    return false;
+  }
+  return true;
+}
+
+/* Is no param's default made of a param that the losses are differentiated by, or of a let that is? False after
+ * reporting one. */
+static bool check_defaults(const Module *m, Diags *d) {
+  bool *varies = ARENA_ARRAY(m->arena, bool, m->nscalars + 1);
+  for (int i = 0; i < m->nby; i++)
+    if (m->by[i].kind == BY_PARAM)
+      varies[m->by[i].index] = true;
+  for (int s = 0; s < m->nscalars; s++)
+    for (const Op *op = m->scalars[s].expr ? m->scalars[s].expr->first : NULL; op; op = op->next) {
+      if (op->code != OP_SCALAR || !varies[op->sym])
+        continue;
+      if (!m->scalars[s].is_param) {
+        varies[s] = true;
+        continue;
+      }
+      diag_error(d, m->scalars[s].loc,
+                 "the default of param '%s' is made of '%s', and who runs the program may say another one, so it is "
+                 "not known whether it changes with that: make '%s' a let",
+                 m->scalars[s].name, m->scalars[op->sym].name, m->scalars[s].name);
+      return false;
+    }
+  return true;
+}
+
+bool gradient_check(const Module *m, Diags *d) {
+  bool ok = true;
+  if (m->level != LEVEL_SIR || !m->nby || !m->nlosses) {
+    diag_error(
+        d, no_loc(),
+        "the program says no gradient; write what is to be differentiated and by what: loss misfit += ... over G "
+        "at end; gradient misfit to v;");
+    return false;
+  }
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].kind == REDUCE_UNTIL) {
+      diag_error(d, m->reductions[i].loc,
+                 "'until' ends runs when the values say so, and then the number of steps has no derivative: leave it "
+                 "out, and say how many steps are to be made");
+      return false;
+    }
+  if (m->nupdates) {
+    diag_error(d, m->updates[0].loc,
+               "'%s' is updated as the program runs, which has no gradient yet: use a param in its place",
+               update_name(m, &m->updates[0]));
+    return false;
+  }
+  for (int i = 0; i < m->ninits + m->nstencils; i++) {
+    const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
+    for (int k = 0; k < s->npieces; k++)
+      ok = ok && check_body(m, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
+  }
+  for (int i = 0; i < m->nlosses; i++)
+    ok = ok && check_body(m, d, m->losses[i].body, "loss", m->losses[i].name);
+  return ok && check_defaults(m, d);
+}
+
+bool loss_is_due(const Loss *l, int64_t step, int64_t last) {
+  return l->factor != 0 && (l->every ? step % l->every == 0 : step == last);
+}
