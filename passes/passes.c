@@ -39,6 +39,10 @@ const Pass pass_table[] = {
      "these "
      "looks at, and nothing else; rows=1: its rows that params name",
      LEVEL_SIR, LEVEL_SIR, distribute_options, pass_distribute},
+    {"transpose",
+     "the program that computes the gradient backwards; it comes first, and runs of\nwhat it makes are set up by "
+     "stc_plan_gradient",
+     LEVEL_SIR, LEVEL_SIR, NULL, pass_transpose},
     {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_scalarize},
     {"sides", "write out what edges of fields with rules of their own make of the\nvalues beyond them", LEVEL_SIR,

@@ -8,6 +8,8 @@
  *   tile/             the mapping of a launch to streamed tiles, lanes and pipelines of warps (mapping.h, warps.h)
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
+ *   transpose/        the program that computes gradients backwards (transpose/transpose.h), before all others
+ *
  *   stencil IR -> stencil IR (stencil/; simplify/ has simplify.c)
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)

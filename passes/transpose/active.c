@@ -1,0 +1,191 @@
+/* active.c: what the losses depend on that depends on what they are differentiated by: forward from the one, backwards
+ * from the other, over all stencils of the step again and again until nothing is new. */
+#include "passes/transpose/transpose.h"
+
+void transpose_vary(Transpose *x, const By *by) {
+  bool *of = by->kind == BY_PARAM ? x->scalar_varied : by->kind == BY_ARRAY ? x->array_varied : x->varied;
+  of[by->index] = true;
+}
+
+/* Does the op's result vary where its operands do? */
+static bool op_varies(const Transpose *x, const Op *op, const bool *varies) {
+  if (!op->nresults || !type_is_float(op->results[0]->type))
+    return false;
+  if (op->code == OP_ACCESS)
+    return x->varied[op->sym];
+  if (op->code == OP_SCALAR)
+    return x->scalar_varied[op->sym];
+  if (op->code == OP_ELEMENT)
+    return x->array_varied[op->sym];
+  for (int i = 0; i < op->noperands; i++)
+    if (varies[op->operands[i]->id])
+      return op->code != OP_FLOOR && op->code != OP_CEIL;
+  return false;
+}
+
+bool *transpose_varies(const Transpose *x, const Block *body) {
+  bool *varies = ARENA_ARRAY(x->a, bool, block_renumber((Block *)body, 0) + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->nresults)
+      varies[op->results[0]->id] = op_varies(x, op, varies);
+  return varies;
+}
+
+/* Sets *flag; was it not set before? */
+static bool set(bool *flag) {
+  bool is_new = !*flag;
+  *flag = true;
+  return is_new;
+}
+
+/* Goes forward over the step once: is something new? */
+static bool forward(Transpose *x) {
+  bool more = false;
+  for (int i = 0; i < x->m->nstencils; i++)
+    for (int k = 0; k < x->m->stencils[i].npieces; k++) {
+      const Piece *p = &x->m->stencils[i].pieces[k];
+      const bool *varies = transpose_varies(x, p->body);
+      for (int t = 0; t < p->ntargets; t++)
+        if (varies[p->body->last->operands[t]->id])
+          more |= set(&x->varied[p->targets[t]]);
+    }
+  return more;
+}
+
+/* Goes backwards over a body of whose results wanted[i] matters; is something new in what it reads? */
+static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
+  bool *useful = ARENA_ARRAY(x->a, bool, block_renumber((Block *)body, 0) + 1), more = false;
+  for (int i = 0; i < body->last->noperands; i++)
+    if (wanted[i])
+      useful[body->last->operands[i]->id] = true;
+  for (const Op *op = body->last->prev; op; op = op->prev) {
+    if (!useful[op->results[0]->id] || !type_is_float(op->results[0]->type))
+      continue;
+    if (op->code == OP_ACCESS)
+      more |= set(&x->active[op->sym]);
+    if (op->code == OP_SCALAR)
+      more |= set(&x->scalar_active[op->sym]);
+    if (op->code == OP_ELEMENT)
+      more |= set(&x->array_active[op->sym]);
+    for (int i = 0; i < op->noperands; i++)
+      useful[op->operands[i]->id] = true;
+  }
+  return more;
+}
+
+/* The same over the step. */
+static bool backwards_all(Transpose *x) {
+  bool more = false;
+  for (int i = x->m->nstencils - 1; i >= 0; i--)
+    for (int k = 0; k < x->m->stencils[i].npieces; k++) {
+      const Piece *p = &x->m->stencils[i].pieces[k];
+      bool *wanted = ARENA_ARRAY(x->a, bool, p->ntargets + 1);
+      for (int t = 0; t < p->ntargets; t++)
+        wanted[t] = x->active[p->targets[t]];
+      more |= backwards(x, p->body, wanted);
+    }
+  return more;
+}
+
+/* Lets vary with what they are made of, and what they are made of matters if they do. */
+static void scalars(Transpose *x, bool onwards) {
+  for (int i = 0; i < x->m->nscalars; i++) {
+    int s = onwards ? i : x->m->nscalars - 1 - i;
+    const Scalar *l = &x->m->scalars[s];
+    for (const Op *op = l->expr && !l->is_param ? l->expr->first : NULL; op; op = op->next)
+      if (op->code == OP_SCALAR && type_is_float(l->type)) {
+        if (onwards)
+          x->scalar_varied[s] |= x->scalar_varied[op->sym];
+        else
+          x->scalar_active[op->sym] |= x->scalar_active[s];
+      }
+  }
+}
+
+/* Makes room for what is found, and notes what varies of itself. */
+static void begin(Transpose *x, const By *by, int nby) {
+  Module *m = x->m;
+  x->varied = ARENA_ARRAY(x->a, bool, m->nfields + 1);
+  x->active = ARENA_ARRAY(x->a, bool, m->nfields + 1);
+  x->scalar_varied = ARENA_ARRAY(x->a, bool, m->nscalars + 1);
+  x->scalar_active = ARENA_ARRAY(x->a, bool, m->nscalars + 1);
+  x->array_varied = ARENA_ARRAY(x->a, bool, m->nparam_arrays + 1);
+  x->array_active = ARENA_ARRAY(x->a, bool, m->nparam_arrays + 1);
+  for (int i = 0; i < nby; i++)
+    transpose_vary(x, &by[i]);
+}
+
+/* Only what varies and is useful matters. */
+static void both_ways(Transpose *x) {
+  for (int f = 0; f < x->m->nfields; f++)
+    x->active[f] = x->active[f] && x->varied[f];
+  for (int s = 0; s < x->m->nscalars; s++)
+    x->scalar_active[s] = x->scalar_active[s] && x->scalar_varied[s];
+}
+
+bool transpose_analyse_starts(Transpose *x, const By *by, int nby, const bool *useful) {
+  bool any = false;
+  begin(x, by, nby);
+  scalars(x, true);
+  while (forward(x))
+    ;
+  for (int f = 0; f < x->m->nfields; f++)
+    x->active[f] = useful && useful[f];
+  while (backwards_all(x))
+    ;
+  scalars(x, false);
+  for (int i = 0; i < x->m->nstencils; i++)
+    for (int t = 0; t < x->m->stencils[i].ntargets; t++)
+      any = any || x->varied[x->m->stencils[i].targets[t]];
+  both_ways(x);
+  return any;
+}
+
+/* Says that nothing depends on `x`; true if that is so. */
+static bool is_idle(Transpose *x, const By *by, const char *name, bool matters) {
+  if (!matters)
+    diag_error(x->c->diags, by->loc,
+               "'%s' does not influence the losses, by way of floats at least: take it out of the gradient", name);
+  return !matters;
+}
+
+bool transpose_analyse(Transpose *x, const By *by, int nby) {
+  static const bool yes = true;
+  Module *m = x->m;
+  bool ok = true;
+  begin(x, by, nby);
+  for (int f = 0; f < m->nfields; f++)
+    x->varied[f] = x->varied[f] || (x->starts && x->starts[f]);
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].past && !m->fields[f].temp && x->varied[m->fields[f].present])
+      x->varied[f] = true;
+  scalars(x, true);
+  while (forward(x))
+    ;
+  for (int i = 0; i < m->nreductions; i++)
+    backwards(x, m->reductions[i].body, &yes);
+  while (backwards_all(x))
+    ;
+  scalars(x, false);
+  for (int i = 0; i < nby; i++) {
+    bool field = by[i].kind == BY_FIELD, param = by[i].kind == BY_PARAM;
+    bool matters = param   ? x->scalar_active[by[i].index]
+                   : field ? x->active[by[i].index]
+                           : x->array_active[by[i].index];
+    for (int f = 0; f < m->nfields && field; f++)
+      matters = matters || (m->fields[f].past && m->fields[f].present == by[i].index && x->active[f]);
+    for (int k = 0; k < nby; k++) /* another component of the same field */
+      matters = matters || (by[k].kind == BY_FIELD && by[k].loc.line == by[i].loc.line &&
+                            by[k].loc.col == by[i].loc.col && field && x->active[by[k].index]);
+    if (x->starts && !(field && !m->fields[by[i].index].input))
+      matters = true; /* an init may read it */
+    ok = !is_idle(x, &by[i],
+                  param   ? m->scalars[by[i].index].name
+                  : field ? m->fields[by[i].index].name
+                          : m->param_arrays[by[i].index].name,
+                  matters) &&
+         ok;
+  }
+  both_ways(x);
+  return ok;
+}

@@ -1,0 +1,286 @@
+/* adjoint.c: a body backwards. From the derivative by what it yields, op by op from the last to the first, that by each
+ * value; what an access has got in the end is what it contributes. The derivative by a value is kept as a list of
+ * terms, a value of the point times a factor that is the same at all points, as long as only such factors are met: so
+ * accesses that differ in their weight alone share what is gathered from them. */
+#include "passes/transpose/transpose.h"
+
+#include <math.h>
+
+/* With more terms than these they are added up at the point. */
+enum { MOST_TERMS = 4 };
+
+Type bar_type(Type t) { return t == TY_F64 ? TY_F64 : TY_F32; }
+
+/* ---- forward values */
+
+/* Which values of the body are the same at all points, by Value.id. */
+static bool *uniform_values(const Undo *u) {
+  bool *same = ARENA_ARRAY(u->x->a, bool, block_renumber((Block *)u->body, 0) + 1);
+  for (const Op *op = u->body->first; op; op = op->next) {
+    bool all = op->nresults && op->code != OP_ACCESS && op->code != OP_INDEX && op->code != OP_ELEMENT &&
+               op->code != OP_RANDOM && op->code != OP_NORMAL;
+    for (int i = 0; i < op->noperands; i++)
+      all = all && same[op->operands[i]->id];
+    if (op->nresults)
+      same[op->results[0]->id] = all;
+  }
+  return same;
+}
+
+/* An access of the field with what the forward field was. */
+static Value *clone_access(Undo *u, const Op *op) {
+  int32_t field = u->version[op->sym];
+  u->x->needed[field] = true;
+  return build_access(&u->b, op->results[0]->type, field, op->off, u->x->m->grid.rank);
+}
+
+Value *undo_clone(Undo *u, const Value *v) {
+  const Op *op = v->def;
+  Value *operands[8];
+  if (u->clone[v->id])
+    return u->clone[v->id];
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = undo_clone(u, op->operands[i]);
+  u->b.loc = op->loc;
+  switch (op->code) {
+  case OP_ACCESS: u->clone[v->id] = clone_access(u, op); break;
+  case OP_INDEX: u->clone[v->id] = build_dim(&u->b, OP_INDEX, op->sym); break;
+  case OP_STEP: u->clone[v->id] = u->number; break;
+  case OP_CONST: u->clone[v->id] = build_const(&u->b, v->type, op->cval); break;
+  case OP_SCALAR: u->clone[v->id] = build_scalar(&u->b, v->type, op->sym); break;
+  case OP_ELEMENT: u->clone[v->id] = build_element(&u->b, v->type, op->sym, operands[0]); break;
+  default: u->clone[v->id] = build_op(&u->b, op->code, v->type, op->noperands, operands)->results[0];
+  }
+  return u->clone[v->id];
+}
+
+/* ---- sums */
+
+Value *term_value(Builder *b, Term t) { return t.factor ? build2(b, OP_MUL, t.factor, t.base) : t.base; }
+
+/* The derivative by forward value `v` as one value. */
+static Value *total(Undo *u, const Value *v) {
+  Adjoint *a = &u->adjoint[v->id];
+  Value *sum = NULL;
+  for (int i = 0; i < a->n; i++) {
+    Value *x = term_value(&u->b, a->terms[i]);
+    sum = sum ? build2(&u->b, OP_ADD, sum, x) : x;
+  }
+  a->n = 0;
+  ARENA_PUSH(u->x->a, a->terms, a->n, ((Term){NULL, sum}));
+  return sum;
+}
+
+/* Adds a term to the derivative by `v`, if that varies. */
+static void give(Undo *u, const Value *v, Value *factor, Value *base) {
+  Adjoint *a = &u->adjoint[v->id];
+  if (!u->varies[v->id])
+    return;
+  ARENA_PUSH(u->x->a, a->terms, a->n, ((Term){factor, base}));
+  if (a->n > MOST_TERMS)
+    total(u, v);
+}
+
+/* All terms of the derivative by `from`, times `factor` (NULL: 1), as terms of that by `to`. */
+static void hand_on(Undo *u, const Value *from, const Value *to, Value *factor) {
+  Adjoint *a = &u->adjoint[from->id];
+  Type t = bar_type(to->type);
+  for (int i = 0; i < a->n && u->varies[to->id]; i++) {
+    Term x = a->terms[i];
+    Value *f = x.factor ? build_convert(&u->b, t, x.factor) : NULL;
+    f = f && factor ? build2(&u->b, OP_MUL, f, factor) : f ? f : factor;
+    give(u, to, f, build_convert(&u->b, t, x.base));
+  }
+}
+
+/* ---- ops */
+
+static Value *number(Undo *u, Type t, double v) { return build_float(&u->b, t, v); }
+static Value *times(Undo *u, Value *x, Value *y) { return build2(&u->b, OP_MUL, x, y); }
+static Value *squared(Undo *u, Value *x) { return times(u, x, x); }
+static Value *one_less(Undo *u, Value *x) { return build2(&u->b, OP_SUB, number(u, x->type, 1), x); }
+static Value *one_more(Undo *u, Value *x) { return build2(&u->b, OP_ADD, number(u, x->type, 1), x); }
+static Value *quotient(Undo *u, Value *x, Value *y) { return build2(&u->b, OP_DIV, x, y); }
+
+/* `g` times the derivative `d`, which need not be finite: 0 where g is 0. */
+static Value *guarded(Undo *u, Value *g, Value *d) {
+  Value *none = number(u, g->type, 0);
+  return build3(&u->b, OP_SELECT, build2(&u->b, OP_EQ, g, none), none, times(u, g, d));
+}
+
+/* The derivative of op `op` of one operand `x` with the result `v`; *finite: it always is, where x is. NULL: 0. */
+static Value *unary(Undo *u, const Op *op, Value *x, Value *v, bool *finite) {
+  Type t = x->type;
+  *finite = true;
+  switch (op->code) {
+  case OP_ABS:
+    return build3(&u->b, OP_SELECT, build2(&u->b, OP_GE, x, number(u, t, 0)), number(u, t, 1), number(u, t, -1));
+  case OP_EXP: return v;
+  case OP_SIN: return build1(&u->b, OP_COS, x);
+  case OP_COS: return build1(&u->b, OP_NEG, build1(&u->b, OP_SIN, x));
+  case OP_TANH: return one_less(u, squared(u, v));
+  case OP_ATAN: return quotient(u, number(u, t, 1), one_more(u, squared(u, x)));
+  case OP_SINH: return build1(&u->b, OP_COSH, x);
+  case OP_COSH: return build1(&u->b, OP_SINH, x);
+  case OP_ERF: return times(u, number(u, t, M_2_SQRTPI), build1(&u->b, OP_EXP, build1(&u->b, OP_NEG, squared(u, x))));
+  default: break;
+  }
+  *finite = false;
+  switch (op->code) {
+  case OP_SQRT: return quotient(u, number(u, t, 0.5), v);
+  case OP_RSQRT: return times(u, number(u, t, -0.5), times(u, v, squared(u, v)));
+  case OP_LOG: return quotient(u, number(u, t, 1), x);
+  case OP_LOG2: return quotient(u, number(u, t, M_LOG2E), x);
+  case OP_LOG10: return quotient(u, number(u, t, M_LOG10E), x);
+  case OP_TAN: return one_more(u, squared(u, v));
+  case OP_CBRT: return quotient(u, number(u, t, 1), times(u, number(u, t, 3), squared(u, v)));
+  case OP_ASIN: return quotient(u, number(u, t, 1), build1(&u->b, OP_SQRT, one_less(u, squared(u, x))));
+  case OP_ACOS: return quotient(u, number(u, t, -1), build1(&u->b, OP_SQRT, one_less(u, squared(u, x))));
+  default: return NULL;
+  }
+}
+
+/* min and max: the chosen operand's, the first one's where they are equal; NaN is not chosen. */
+static void undo_choice(Undo *u, const Op *op, Value *g) {
+  Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]), *none = number(u, g->type, 0);
+  Value *first = build2(&u->b, op->code == OP_MIN ? OP_LE : OP_GE, x, y);
+  first = build2(&u->b, OP_OR, first, build2(&u->b, OP_NE, y, y));
+  give(u, op->operands[0], NULL, build3(&u->b, OP_SELECT, first, g, none));
+  give(u, op->operands[1], NULL, build3(&u->b, OP_SELECT, first, none, g));
+}
+
+/* pow, where either may vary. */
+static void undo_pow(Undo *u, const Op *op, Value *g) {
+  Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]), *none = number(u, g->type, 0);
+  if (u->varies[op->operands[0]->id]) {
+    Value *d = times(u, y, build2(&u->b, OP_POW, x, build2(&u->b, OP_SUB, y, number(u, g->type, 1))));
+    d = build3(&u->b, OP_SELECT, build2(&u->b, OP_EQ, y, none), none, d);
+    give(u, op->operands[0], NULL, guarded(u, g, d));
+  }
+  if (u->varies[op->operands[1]->id]) {
+    Value *d = times(u, undo_clone(u, op->results[0]), build1(&u->b, OP_LOG, x));
+    Value *flat = build2(&u->b, OP_AND, build2(&u->b, OP_EQ, x, none), build2(&u->b, OP_GT, y, none));
+    give(u, op->operands[1], NULL, guarded(u, g, build3(&u->b, OP_SELECT, flat, none, d)));
+  }
+}
+
+/* x / y. */
+static void undo_quotient(Undo *u, const Op *op) {
+  const Value *a = op->operands[0], *b = op->operands[1], *v = op->results[0];
+  Value *y = undo_clone(u, b), *one = number(u, y->type, 1);
+  if (u->same[b->id] && !u->varies[b->id]) {
+    hand_on(u, v, a, quotient(u, one, y));
+    return;
+  }
+  Value *share = guarded(u, total(u, v), quotient(u, one, y));
+  give(u, a, NULL, share);
+  if (u->varies[b->id])
+    give(u, b, NULL, guarded(u, share, build1(&u->b, OP_NEG, undo_clone(u, v))));
+}
+
+/* x * y: what is the same at all points stays a factor. */
+static void undo_product(Undo *u, const Op *op) {
+  for (int i = 0; i < 2; i++) {
+    const Value *of = op->operands[i], *other = op->operands[1 - i];
+    if (!u->varies[of->id])
+      continue;
+    if (u->same[other->id])
+      hand_on(u, op->results[0], of, undo_clone(u, other));
+    else
+      give(u, of, NULL, times(u, total(u, op->results[0]), undo_clone(u, other)));
+  }
+}
+
+/* Ops of two operands that are not among the others. */
+static void undo_binary(Undo *u, const Op *op, Value *g) {
+  Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]);
+  if (op->code == OP_ATAN2) {
+    Value *r = build2(&u->b, OP_ADD, squared(u, x), squared(u, y));
+    give(u, op->operands[0], NULL, guarded(u, g, quotient(u, y, r)));
+    give(u, op->operands[1], NULL, guarded(u, g, build1(&u->b, OP_NEG, quotient(u, x, r))));
+  } else if (op->code == OP_COPYSIGN) {
+    Value *one = number(u, g->type, 1);
+    Value *sign = times(u, build2(&u->b, OP_COPYSIGN, one, x), build2(&u->b, OP_COPYSIGN, one, y));
+    give(u, op->operands[0], NULL, times(u, g, sign));
+  } else if (op->code == OP_REM) {
+    give(u, op->operands[0], NULL, g);
+    if (u->varies[op->operands[1]->id]) {
+      diag_error(u->x->c->diags, op->loc, "the gradient of a remainder by its divisor is not computed yet");
+      u->x->failed = true;
+    }
+  }
+}
+
+/* Hands the derivative by op's result on to its operands. */
+static void undo_op(Undo *u, const Op *op) {
+  const Value *v = op->results[0];
+  Value *const *in = op->operands;
+  bool finite;
+  switch (op->code) {
+  case OP_ADD: hand_on(u, v, in[0], NULL), hand_on(u, v, in[1], NULL); return;
+  case OP_SUB:
+    hand_on(u, v, in[0], NULL);
+    if (u->varies[in[1]->id])
+      hand_on(u, v, in[1], number(u, bar_type(v->type), -1));
+    return;
+  case OP_NEG: hand_on(u, v, in[0], number(u, bar_type(v->type), -1)); return;
+  case OP_CONVERT: hand_on(u, v, in[0], NULL); return;
+  case OP_MUL: undo_product(u, op); return;
+  case OP_DIV: undo_quotient(u, op); return;
+  default: break;
+  }
+  Value *g = total(u, v), *none = number(u, g->type, 0);
+  if (op->code == OP_SELECT) {
+    Value *c = undo_clone(u, in[0]);
+    give(u, in[1], NULL, build3(&u->b, OP_SELECT, c, g, none));
+    give(u, in[2], NULL, build3(&u->b, OP_SELECT, c, none, g));
+  } else if (op->code == OP_FMA) {
+    for (int i = 0; i < 2; i++)
+      if (u->varies[in[i]->id])
+        give(u, in[i], NULL, times(u, g, undo_clone(u, in[1 - i])));
+    give(u, in[2], NULL, g);
+  } else if (op->code == OP_MIN || op->code == OP_MAX) {
+    undo_choice(u, op, g);
+  } else if (op->code == OP_POW) {
+    undo_pow(u, op, g);
+  } else if (op->noperands == 2) {
+    undo_binary(u, op, g);
+  } else if (op->noperands == 1) {
+    Value *d = unary(u, op, undo_clone(u, in[0]), undo_clone(u, v), &finite);
+    if (d)
+      give(u, in[0], NULL, finite ? times(u, g, d) : guarded(u, g, d));
+  }
+}
+
+void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **list) {
+  const Transpose *x = u->x;
+  u->same = uniform_values(u);
+  for (int i = 0; i < u->body->last->noperands; i++)
+    if (seeds[i])
+      give(u, u->body->last->operands[i], NULL, seeds[i]);
+  for (const Op *op = u->body->last->prev; op; op = op->prev) {
+    const Adjoint *a = op->nresults ? &u->adjoint[op->results[0]->id] : NULL;
+    if (!a || !a->n)
+      continue;
+    u->b.loc = op->loc;
+    if (op->code == OP_ELEMENT) {
+      ElementShare e = {piece, op->sym, build_convert(&u->b, TY_F64, total(u, op->results[0])),
+                        undo_clone(u, op->operands[0])};
+      ARENA_PUSH(x->a, u->elements, u->nelements, e);
+      continue;
+    }
+    if (op->code != OP_ACCESS && op->code != OP_SCALAR) {
+      undo_op(u, op);
+      continue;
+    }
+    bool scalar = op->code == OP_SCALAR;
+    if (scalar ? !x->scalar_active[op->sym] : !x->active[op->sym])
+      continue;
+    for (int i = 0; i < a->n; i++) {
+      Contribution c = {.piece = piece, .field = scalar ? -1 - op->sym : op->sym, .term = a->terms[i], .loc = op->loc};
+      for (int d = 0; d < MAX_RANK && !scalar; d++)
+        c.off[d] = op->off[d];
+      ARENA_PUSH(x->a, *list, *n, c);
+    }
+  }
+}

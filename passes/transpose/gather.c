@@ -1,0 +1,470 @@
+/* gather.c: what the pieces of a stencil contribute, as stencils: the first one computes at the pieces' points what
+ * others gather, in temp fields, and adds what belongs to the point itself; the second one gathers. */
+#include "passes/transpose/transpose.h"
+
+/* A temp field on `box`, a piece's region, that holds `base` of its code; around[d]: beyond an edge of dimension d it
+ * is what is at the other side, else 0. wider: to go around it has more points than the region, where it is 0. */
+typedef struct Kept {
+  int piece;
+  const Value *base;
+  bool around[MAX_RANK], wider;
+  Box box;
+  int32_t field;
+} Kept;
+
+/* A stencil being undone. `own`: field f of m is changed by the first stencil, by way of all its contributions, which
+ * are to the point alone; `whole`: a target that the stencil sets everywhere; `set`: a target. */
+typedef struct Gather {
+  Transpose *x;
+  const Stencil *st;
+  int n, nkept;
+  Contribution *list;
+  Kept *kept;
+  Undo *undo; /* by piece */
+  bool *own, *whole, *set, *hit;
+} Gather;
+
+/* The distance from affine `y` up to `x`, if it is known, or else from `z`, or INT64_MAX. */
+static int64_t at_most(Affine x, Affine y, Affine z, int64_t off) {
+  int64_t d, best = INT64_MAX;
+  if (affine_diff(x, y, &d))
+    best = d - off;
+  if (affine_diff(x, z, &d) && d - off < best)
+    best = d - off;
+  return best;
+}
+
+/* By how much accesses at offset `off` from the points of `box` may leave field `f` of m beyond end `end` of dimension
+ * `d`; at most 0: not at all. INT64_MAX: that is not known. */
+static int64_t leaves(const Gather *g, const Box *box, int f, int d, int end, int64_t off) {
+  const Box *grid = &g->x->m->grid, *in = &g->x->m->fields[f].box;
+  if (!end)
+    return at_most(in->lo[d], box->lo[d], grid->lo[d], off);
+  int64_t a, best = INT64_MAX;
+  if (affine_diff(box->hi[d], in->hi[d], &a))
+    best = a + off;
+  if (affine_diff(grid->hi[d], in->hi[d], &a) && a + off < best)
+    best = a + off;
+  return best;
+}
+
+/* Does a periodic field's derivative in dimension `d` gather around the edge? Then the temp field `k` is as wide as
+ * that field there. False after reporting that it may be wider than that. */
+static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
+  const Box *box = g->undo[c->piece].box, *in = &g->x->m->fields[c->field].box;
+  bool all = affine_equal(box->lo[d], in->lo[d]) && affine_equal(box->hi[d], in->hi[d]);
+  if (!all && leaves(g, box, c->field, d, 0, c->off[d]) <= 0 && leaves(g, box, c->field, d, 1, c->off[d]) <= 0)
+    return true;
+  if (!all && (leaves(g, box, c->field, d, 0, 0) > 0 || leaves(g, box, c->field, d, 1, 0) > 0)) {
+    diag_error(g->x->c->diags, c->loc,
+               "the gradient of a read of '%s' beyond its periodic edge is not computed where the stencil's region may "
+               "reach beyond the field's in dimension %d, by params at least; --device=ref has it for any region",
+               g->x->m->fields[c->field].name, d);
+    return false;
+  }
+  k->around[d] = true;
+  k->wider |= !all;
+  k->box.lo[d] = in->lo[d];
+  k->box.hi[d] = in->hi[d];
+  return true;
+}
+
+/* The temp field that holds the base of contribution `c`, made if there is none. */
+static int32_t keep(Gather *g, const Contribution *c) {
+  Transpose *x = g->x;
+  const Undo *u = &g->undo[c->piece];
+  int rank = x->m->grid.rank;
+  Kept k = {.piece = c->piece, .base = c->term.base, .box = *u->box};
+  for (int d = 0; d < rank; d++)
+    if (x->m->fields[c->field].outside[d] == OUTSIDE_PERIODIC && !goes_around(g, c, d, &k))
+      x->failed = true;
+  for (int i = 0; i < g->nkept; i++) {
+    bool same = g->kept[i].piece == k.piece && g->kept[i].base == k.base && box_equal(&g->kept[i].box, &k.box);
+    for (int d = 0; d < rank; d++)
+      same = same && g->kept[i].around[d] == k.around[d];
+    if (same)
+      return g->kept[i].field;
+  }
+  Field f = {.name = arena_printf(x->a, "%s.bar.%d", g->st->name, x->b->nfields),
+             .type = c->term.base->type,
+             .box = k.box,
+             .temp = true,
+             .loc = c->loc};
+  for (int d = 0; d < MAX_RANK; d++)
+    f.outside[d] = d < rank && k.around[d] ? OUTSIDE_PERIODIC : OUTSIDE_CONST;
+  k.field = transpose_field(x, f);
+  ARENA_PUSH(x->a, g->kept, g->nkept, k);
+  return k.field;
+}
+
+/* ---- the first stencil */
+
+/* Is the contribution to the point itself, wherever its piece has one? */
+static bool is_here(const Gather *g, const Contribution *c) {
+  const Box *in = &g->x->m->fields[c->field].box;
+  for (int d = 0; d < g->x->m->grid.rank; d++)
+    if (c->off[d])
+      return false;
+  return box_equal(in, &g->x->m->grid) || box_inside(g->undo[c->piece].box, in) == 1;
+}
+
+/* Adds target `field` of b, with its value, to the piece; targets are kept in order. */
+static void yield(Arena *a, Piece *p, Value ***values, int32_t field, Value *v) {
+  int n = p->ntargets;
+  ARENA_PUSH(a, *values, n, v);
+  ARENA_PUSH(a, p->targets, p->ntargets, field);
+  for (int i = p->ntargets - 1; i > 0 && p->targets[i - 1] > p->targets[i]; i--) {
+    int32_t t = p->targets[i];
+    Value *w = (*values)[i];
+    p->targets[i] = p->targets[i - 1];
+    p->targets[i - 1] = t;
+    (*values)[i] = (*values)[i - 1];
+    (*values)[i - 1] = w;
+  }
+}
+
+/* Adds `target` to those of stencil `st`, in order. */
+static void add_target(Arena *a, Stencil *st, int32_t target) {
+  int i = 0;
+  while (i < st->ntargets && st->targets[i] < target)
+    i++;
+  if (i < st->ntargets && st->targets[i] == target)
+    return;
+  ARENA_PUSH(a, st->targets, st->ntargets, target);
+  for (int k = st->ntargets - 1; k > i; k--)
+    st->targets[k] = st->targets[k - 1];
+  st->targets[i] = target;
+}
+
+/* The derivative by field `f` of m behind the first stencil at the points of piece number `k`, NULL: as it was. */
+static Value *own_value(Gather *g, int k, int f) {
+  Transpose *x = g->x;
+  Undo *u = &g->undo[k];
+  static const int64_t here[MAX_RANK];
+  bool target = false, any = false;
+  for (int t = 0; t < u->ntargets; t++)
+    target = target || u->targets[t] == f;
+  Type type = x->b->fields[x->bar[f]].type;
+  Value *sum = NULL;
+  if (!target && !x->zero[f])
+    sum = build_access(&u->b, type, x->bar[f], here, x->m->grid.rank);
+  for (int i = 0; i < g->n && g->own[f]; i++)
+    if (g->list[i].piece == k && g->list[i].field == f) {
+      Value *v = build_convert(&u->b, type, term_value(&u->b, g->list[i].term));
+      sum = sum ? build2(&u->b, OP_ADD, sum, v) : v;
+      any = true;
+    }
+  if (!any && (!target || x->zero[f] || g->whole[f]))
+    return NULL;
+  return sum ? sum : build_float(&u->b, type, 0);
+}
+
+/* The derivative by scalar `s` behind the piece, NULL: as it was. */
+static Value *scalar_value(Gather *g, int k, int s) {
+  Undo *u = &g->undo[k];
+  static const int64_t here[MAX_RANK];
+  Value *sum = NULL;
+  for (int i = 0; i < g->n; i++)
+    if (g->list[i].piece == k && g->list[i].field == -1 - s) {
+      Value *v = build_convert(&u->b, TY_F64, term_value(&u->b, g->list[i].term));
+      sum = build2(&u->b, OP_ADD,
+                   sum ? sum : build_access(&u->b, TY_F64, g->x->scalar_bar[s], here, g->x->m->grid.rank), v);
+    }
+  return sum;
+}
+
+/* A field of type `t` on the region of `u` that keeps what a step leaves there. */
+static int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t) {
+  Field f = {.name = arena_printf(x->a, "%s.%d", name, x->b->nfields), .type = t, .box = *u->box};
+  int32_t field = transpose_field(x, f);
+  ARENA_PUSH(x->a, x->b->inits, x->b->ninits, transpose_zero(x, field));
+  return field;
+}
+
+/* Has the piece leave derivatives by elements of arrays, and their numbers, for the launcher. */
+static void leave_elements(Gather *g, Undo *u, Piece *p, Value ***values) {
+  Transpose *x = g->x;
+  for (int i = 0; i < u->nelements; i++) {
+    const ElementShare *e = &u->elements[i];
+    const char *array = x->m->param_arrays[e->array].name;
+    int32_t bar = left_field(x, u, arena_printf(x->a, "%s.bar", array), TY_F64),
+            number = left_field(x, u, arena_printf(x->a, "%s.number", array), TY_I64);
+    yield(x->a, p, values, bar, e->bar);
+    yield(x->a, p, values, number, e->number);
+    ARENA_PUSH(x->a, x->facts->elements, x->facts->nelements,
+               ((AdjointElements){x->b->fields[bar].name, x->b->fields[number].name, array}));
+  }
+}
+
+/* The first stencil. */
+static void compute(Gather *g) {
+  Transpose *x = g->x;
+  Module *m = x->m;
+  Stencil out = {.name = arena_printf(x->a, "%s.back", g->st->name), .loc = g->st->loc};
+  for (int k = 0; k < g->st->npieces; k++) {
+    Undo *u = &g->undo[k];
+    Piece p = {.box = *u->box, .body = u->b.block, .loc = g->st->pieces[k].loc};
+    Value **values = NULL;
+    for (int f = 0; f < m->nfields; f++) {
+      Value *v = x->active[f] && (g->own[f] || g->set[f]) ? own_value(g, k, f) : NULL;
+      if (v)
+        yield(x->a, &p, &values, x->bar[f], v);
+    }
+    for (int s = 0; s < m->nscalars; s++) {
+      Value *v = x->scalar_active[s] ? scalar_value(g, k, s) : NULL;
+      if (v)
+        yield(x->a, &p, &values, x->scalar_bar[s], v);
+    }
+    for (int i = 0; i < g->nkept; i++)
+      if (g->kept[i].piece == k)
+        yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].base);
+    leave_elements(g, u, &p, &values);
+    u->b.loc = p.loc;
+    build_yield(&u->b, p.ntargets, values);
+    for (int t = 0; t < p.ntargets; t++)
+      add_target(x->a, &out, p.targets[t]);
+    if (p.ntargets)
+      ARENA_PUSH(x->a, out.pieces, out.npieces, p);
+  }
+  for (int i = 0; i < g->nkept; i++)
+    if (g->kept[i].wider)
+      ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, transpose_zero(x, g->kept[i].field));
+  if (out.npieces)
+    ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, out);
+}
+
+/* ---- the second stencil */
+
+/* The value `v` of a piece's code, the same at all points, in another one. */
+static Value *copy_value(Builder *b, const Value *v, Value **memo) {
+  const Op *op = v->def;
+  Value *operands[8];
+  if (memo[v->id])
+    return memo[v->id];
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = copy_value(b, op->operands[i], memo);
+  Value *out = op->code == OP_CONST    ? build_const(b, v->type, op->cval)
+               : op->code == OP_SCALAR ? build_scalar(b, v->type, op->sym)
+               : op->code == OP_STEP   ? build_step(b)
+                                       : build_op(b, op->code, v->type, op->noperands, operands)->results[0];
+  return memo[v->id] = out;
+}
+
+/* A place to gather from: at `by` from the point, if that is `from` points from end `end` of the field (end -1:
+ * wherever it is). */
+typedef struct Place {
+  int64_t by, from;
+  int end;
+} Place;
+enum { MOST_PLACES = 33 };
+
+/* The points j whose access at offset off[d] leads to a point, in dimension `d`: by how much they lie from it, into
+ * `out`; how many. 0 after reporting that it is not known. */
+static int places(Gather *g, const Contribution *c, int d, Place *out) {
+  const Field *f = &g->x->m->fields[c->field];
+  int n = 0;
+  out[n++] = (Place){-c->off[d], 0, -1};
+  if (f->outside[d] == OUTSIDE_NONE || f->outside[d] == OUTSIDE_CONST || f->outside[d] == OUTSIDE_PERIODIC)
+    return n;
+  for (int end = 0; end < 2; end++) {
+    OutsideRule r = outside_end(f->outside[d], end);
+    int64_t most = leaves(g, g->undo[c->piece].box, c->field, d, end, c->off[d]), to = end ? 1 : -1;
+    if (most > 0 && (most > MOST_PLACES || n + most > MOST_PLACES)) {
+      diag_error(
+          g->x->c->diags, c->loc,
+          "the gradient of a read of '%s' beyond its edge is not computed where it is not known, or is more than "
+          "%d, how far beyond: the stencil's region and the field's are to differ by a constant in dimension %d; "
+          "--device=ref has it for any",
+          f->name, MOST_PLACES / 2, d);
+      return 0;
+    }
+    for (int64_t k = 1; k <= most; k++) {
+      /* j + off is k beyond the end, and is led to the point that lies `from` before it. */
+      int64_t from = r == OUTSIDE_CLAMP ? 0 : r == OUTSIDE_HALF ? k - 1 : k;
+      out[n++] = (Place){to * (k + from) - c->off[d], from, end};
+    }
+    if (most > 0 && r != OUTSIDE_CLAMP) {
+      Affine wide = affine_add_const(affine_sub(g->x->a, f->box.hi[d], f->box.lo[d]), (r == OUTSIDE_HALF) - most);
+      Check check = {.value = wide,
+                     .message = arena_printf(g->x->a, "the gradient needs more points in dimension %d of field '%s'", d,
+                                             f->name),
+                     .loc = c->loc};
+      if (wide.n || wide.c < 0)
+        ARENA_PUSH(g->x->a, g->x->b->checks, g->x->b->nchecks, check);
+    }
+  }
+  return n;
+}
+
+/* Is the point `p.from` points from end p.end of the field, in dimension `d`? And `also` (may be NULL). */
+static Value *is_there(Gather *g, Builder *b, int f, int d, Place p, Value *also) {
+  const Box *box = &g->x->m->fields[f].box;
+  if (p.end < 0)
+    return also;
+  Affine at = affine_add_const(p.end ? box->hi[d] : box->lo[d], p.end ? -p.from : p.from);
+  Value *here = build2(b, OP_EQ, build_dim(b, OP_INDEX, d), build_affine(b, g->x->b, at));
+  return also ? build2(b, OP_AND, also, here) : here;
+}
+
+/* What contribution `c`, whose base is in field `from`, adds at a point, before its factor. */
+static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t from) {
+  Place at[MAX_RANK][MOST_PLACES];
+  int n[MAX_RANK] = {1, 1, 1}, rank = g->x->m->grid.rank, all = 1;
+  Type t = g->x->b->fields[from].type;
+  Value *sum = NULL;
+  for (int d = 0; d < rank; d++) {
+    n[d] = places(g, c, d, at[d]);
+    all *= n[d];
+    if (!n[d])
+      g->x->failed = true;
+  }
+  for (int i = 0; i < all && !g->x->failed; i++) {
+    int64_t off[MAX_RANK] = {0};
+    Value *where = NULL;
+    for (int d = rank - 1, left = i; d >= 0; left /= n[d], d--) {
+      off[d] = at[d][left % n[d]].by;
+      where = is_there(g, b, c->field, d, at[d][left % n[d]], where);
+    }
+    Value *v = build_access(b, t, from, off, rank);
+    if (where)
+      v = build3(b, OP_SELECT, where, v, build_float(b, t, 0));
+    sum = sum ? build2(b, OP_ADD, sum, v) : v;
+  }
+  return sum ? sum : build_float(b, t, 0);
+}
+
+/* The derivative by field `f` behind the second stencil. */
+static Value *sum_of(Gather *g, Builder *b, int f, Value ***memo) {
+  Transpose *x = g->x;
+  static const int64_t here[MAX_RANK];
+  Type type = x->b->fields[x->bar[f]].type;
+  Value *sum = x->zero[f] ? NULL : build_access(b, type, x->bar[f], here, x->m->grid.rank);
+  for (int i = 0; i < g->n; i++) {
+    const Contribution *c = &g->list[i];
+    if (c->field != f)
+      continue;
+    b->loc = c->loc;
+    Value *v = gathered(g, b, c, keep(g, c));
+    if (c->term.factor)
+      v = build2(b, OP_MUL, copy_value(b, c->term.factor, memo[c->piece]), v);
+    v = build_convert(b, type, v);
+    sum = sum ? build2(b, OP_ADD, sum, v) : v;
+  }
+  return sum;
+}
+
+/* The second stencils, one for each region on which there is something to gather, from field `f` of m on. */
+static void gather(Gather *g) {
+  Transpose *x = g->x;
+  Module *m = x->m;
+  for (int f = 0; f < m->nfields; f++) {
+    if (!x->active[f] || !g->hit[f] || g->own[f])
+      continue;
+    Stencil out = {.name = arena_printf(x->a, "%s.gather", g->st->name), .loc = g->st->loc};
+    Piece p = {.box = m->fields[f].box, .body = block_new(x->a, NULL), .loc = g->st->loc};
+    Builder b = builder_at_end(x->a, p.body);
+    Value **values = NULL;
+    int32_t *done = NULL;
+    int ndone = 0;
+    for (int o = f; o < m->nfields; o++) {
+      if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(&m->fields[o].box, &p.box))
+        continue;
+      Value ***memo = ARENA_ARRAY(x->a, Value **, g->st->npieces + 1);
+      for (int k = 0; k < g->st->npieces; k++)
+        memo[k] = ARENA_ARRAY(x->a, Value *, block_renumber(g->undo[k].b.block, 0) + 1);
+      yield(x->a, &p, &values, x->bar[o], sum_of(g, &b, o, memo));
+      ARENA_PUSH(x->a, done, ndone, o);
+    }
+    for (int i = 0; i < ndone; i++) {
+      g->hit[done[i]] = false;
+      x->zero[done[i]] = false;
+    }
+    b.loc = g->st->loc;
+    build_yield(&b, p.ntargets, values);
+    for (int t = 0; t < p.ntargets; t++)
+      add_target(x->a, &out, p.targets[t]);
+    ARENA_PUSH(x->a, out.pieces, out.npieces, p);
+    ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, out);
+  }
+}
+
+/* ---- both */
+
+/* Undoes the bodies of all pieces; their contributions come into g->list. */
+static void undo_pieces(Gather *g, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
+                        const void *loss) {
+  Transpose *x = g->x;
+  static const int64_t here[MAX_RANK];
+  for (int k = 0; k < g->st->npieces; k++) {
+    const Piece *p = &g->st->pieces[k];
+    Undo *u = &g->undo[k];
+    *u = (Undo){.x = x, .box = &p->box, .body = p->body, .ntargets = p->ntargets, .targets = p->targets};
+    u->version = version;
+    u->varies = transpose_varies(x, p->body);
+    int n = block_renumber(p->body, 0) + 1;
+    u->clone = ARENA_ARRAY(x->a, Value *, n);
+    u->adjoint = ARENA_ARRAY(x->a, Adjoint, n);
+    u->b = builder_at_end(x->a, block_new(x->a, NULL));
+    u->number = build2(&u->b, OP_SUB, build_scalar(&u->b, TY_I64, x->last), build_step(&u->b));
+    Value **seeds = ARENA_ARRAY(x->a, Value *, p->body->last->noperands + 1);
+    if (loss)
+      seeds[0] = seed(u, loss);
+    for (int t = 0; t < p->ntargets; t++)
+      if (x->active[p->targets[t]] && !x->zero[p->targets[t]])
+        seeds[t] =
+            build_access(&u->b, x->b->fields[x->bar[p->targets[t]]].type, x->bar[p->targets[t]], here, x->m->grid.rank);
+    undo_body(u, k, seeds, &g->n, &g->list);
+  }
+}
+
+/* Finds what the first stencil does with each field. */
+static void sort_fields(Gather *g) {
+  const Module *m = g->x->m;
+  int n = m->nfields + 1;
+  Arena *a = g->x->a;
+  g->own = ARENA_ARRAY(a, bool, n);
+  g->set = ARENA_ARRAY(a, bool, n);
+  g->whole = ARENA_ARRAY(a, bool, n);
+  g->hit = ARENA_ARRAY(a, bool, n);
+  for (int t = 0; t < g->st->ntargets; t++) {
+    g->set[g->st->targets[t]] = true;
+    for (int k = 0; k < g->st->npieces; k++)
+      for (int i = 0; i < g->st->pieces[k].ntargets; i++)
+        if (g->st->pieces[k].targets[i] == g->st->targets[t] &&
+            box_equal(&g->st->pieces[k].box, &m->fields[g->st->targets[t]].box))
+          g->whole[g->st->targets[t]] = true;
+  }
+  for (int i = 0; i < g->n; i++)
+    if (g->list[i].field >= 0) {
+      g->own[g->list[i].field] |= !g->hit[g->list[i].field];
+      g->hit[g->list[i].field] = true;
+      g->own[g->list[i].field] &= is_here(g, &g->list[i]);
+    }
+  /* What is known to be 0 is nowhere so in memory: it is to be written everywhere at once. */
+  for (int f = 0; f < m->nfields; f++)
+    if (g->own[f] && g->x->zero[f])
+      for (int i = 0; i < g->n; i++)
+        if (g->list[i].field == f && !box_equal(g->undo[g->list[i].piece].box, &m->fields[f].box))
+          g->own[f] = false;
+}
+
+void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
+                    const void *loss) {
+  Gather g = {.x = x, .st = st, .undo = ARENA_ARRAY(x->a, Undo, st->npieces + 1)};
+  undo_pieces(&g, version, seed, loss);
+  sort_fields(&g);
+  for (int i = 0; i < g.n && !x->failed; i++)
+    if (g.list[i].field >= 0 && !g.own[g.list[i].field])
+      keep(&g, &g.list[i]);
+  if (x->failed)
+    return;
+  compute(&g);
+  for (int f = 0; f < x->m->nfields; f++)
+    if (x->active[f]) {
+      if (g.own[f])
+        x->zero[f] = false;
+      else if (g.set[f] && g.whole[f])
+        x->zero[f] = true;
+    }
+  gather(&g);
+}

@@ -1,0 +1,101 @@
+/* inits.c: what inits make of what is differentiated by: are they to be undone, and the module that does it. They are
+ * stencils that run once, so the module's one step undoes them as if they were the step. */
+#include "passes/transpose/transpose.h"
+
+#include <string.h>
+
+/* Takes out of the piece what it makes of given fields. */
+static void drop_given(Transpose *x, Piece *p, int n, const char *const *given) {
+  Op *yield = p->body->last;
+  int kept = 0;
+  for (int t = 0; t < p->ntargets; t++)
+    if (!transpose_is_given(x->m, p->targets[t], n, given)) {
+      p->targets[kept] = p->targets[t];
+      yield->operands[kept++] = yield->operands[t];
+    }
+  p->ntargets = yield->noperands = kept;
+}
+
+void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
+  Module *m = x->m;
+  m->stencils = NULL;
+  m->nstencils = 0;
+  for (int i = 0; i < m->ninits; i++) {
+    Stencil st = m->inits[i];
+    int kept = 0;
+    for (int t = 0; t < st.ntargets; t++)
+      if (!transpose_is_given(m, st.targets[t], ngiven, given))
+        st.targets[kept++] = st.targets[t];
+    st.ntargets = kept;
+    kept = 0;
+    for (int k = 0; k < st.npieces; k++) {
+      drop_given(x, &st.pieces[k], ngiven, given);
+      if (st.pieces[k].ntargets)
+        st.pieces[kept++] = st.pieces[k];
+    }
+    st.npieces = kept;
+    if (kept)
+      ARENA_PUSH(x->a, m->stencils, m->nstencils, st);
+  }
+  m->inits = NULL;
+  m->ninits = 0;
+}
+
+/* Those of `by` that inits are made of: all but fields that steps change, which count from behind the inits on. */
+static int sources(const Module *m, const By *by, int nby, By *out) {
+  int n = 0;
+  for (int i = 0; i < nby; i++)
+    if (by[i].kind != BY_FIELD || m->fields[by[i].index].input)
+      out[n++] = by[i];
+  return n;
+}
+
+bool inits_vary(Transpose *x, const By *by, int nby, int ngiven, const char *const *given) {
+  Module *m = x->m;
+  By *of = ARENA_ARRAY(x->a, By, nby + 1);
+  int n = sources(m, by, nby, of);
+  x->m = module_copy(x->a, m);
+  inits_as_step(x, ngiven, given);
+  bool any = transpose_analyse_starts(x, of, n, NULL), ok = true;
+  x->starts = any ? ARENA_ARRAY(x->a, bool, 2 * m->nfields + 1) : NULL;
+  for (int i = 0; i < x->m->nstencils && any; i++)
+    for (int t = 0; t < x->m->stencils[i].ntargets; t++) {
+      int f = x->m->stencils[i].targets[t];
+      x->starts[f] = x->varied[f];
+      for (int k = 0; k < nby && ok; k++)
+        if (x->varied[f] && m->fields[f].input && by[k].kind == BY_FIELD && by[k].index == f) {
+          diag_error(
+              x->c->diags, x->m->stencils[i].loc,
+              "init '%s' sets '%s', which the gradient is to, and what it sets is made of something else that it "
+              "is to: give the field its values, or take one of them from the gradient",
+              x->m->stencils[i].name, declared_name(m, f));
+          ok = false;
+        }
+    }
+  x->m = m;
+  return ok;
+}
+
+Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const char *const *given,
+                        const AdjointFacts *main, AdjointFacts *facts) {
+  Transpose x = {.c = c, .a = c->arena, .facts = facts};
+  By *by = NULL;
+  *facts = (AdjointFacts){0};
+  x.m = module_copy(c->arena, source);
+  x.m->nreductions = x.m->nprobes = x.m->nlosses = x.m->nby = 0;
+  x.m = c->run(c, NULL, "scalarize,sides,simplify", x.m);
+  if (!x.m)
+    return NULL;
+  int nby = transpose_by(c, source, x.m, &by);
+  By *of = ARENA_ARRAY(c->arena, By, nby + 1);
+  int n = sources(x.m, by, nby, of);
+  bool *useful = ARENA_ARRAY(c->arena, bool, x.m->nfields + 1);
+  inits_as_step(&x, ngiven, given);
+  for (int i = 0; i < main->nbars; i++) {
+    int f = module_find_field(x.m, main->bars[i].from);
+    if (f >= 0)
+      useful[f] = true;
+  }
+  transpose_analyse_starts(&x, of, n, useful);
+  return transpose_finish(&x, source);
+}

@@ -1,0 +1,132 @@
+/* replay.c: what fields were at places within a step. A field that a stencil changes has another version from there on:
+ * a temp field of the backward step, computed again from what fields were at the step's start, if it is needed. */
+#include "passes/transpose/transpose.h"
+
+#include <string.h>
+
+/* A new version of field `f` of m, as stencil number `s` leaves it. */
+static int32_t new_version(Transpose *x, int f, int s) {
+  Field v = x->m->fields[f];
+  v.name = arena_printf(x->a, "%s.%d", v.name, s);
+  v.temp = true;
+  v.input = v.derived = false;
+  v.history = v.past = v.present = 0;
+  return transpose_field(x, v);
+}
+
+void replay_versions(Transpose *x) {
+  const Module *m = x->m;
+  size_t n = (size_t)m->nfields + 1;
+  x->before = ARENA_ARRAY(x->a, int32_t *, m->nstencils + 1);
+  int32_t *now = ARENA_ARRAY(x->a, int32_t, n);
+  for (int f = 0; f < m->nfields; f++)
+    now[f] = m->fields[f].temp ? -1 : f;
+  for (int s = 0; s <= m->nstencils; s++) {
+    x->before[s] = ARENA_ARRAY(x->a, int32_t, n);
+    memcpy(x->before[s], now, n * sizeof *now);
+    for (int t = 0; s < m->nstencils && t < m->stencils[s].ntargets; t++)
+      now[m->stencils[s].targets[t]] = new_version(x, m->stencils[s].targets[t], s);
+  }
+}
+
+/* Is `field` a target of the piece? */
+static int target_number(const Piece *p, int field) {
+  for (int t = 0; t < p->ntargets; t++)
+    if (p->targets[t] == field)
+      return t;
+  return -1;
+}
+
+/* Does one piece of `st` set all of `field`? */
+static bool sets_all(const Module *m, const Stencil *st, int field) {
+  for (int k = 0; k < st->npieces; k++)
+    if (target_number(&st->pieces[k], field) >= 0 && box_equal(&st->pieces[k].box, &m->fields[field].box))
+      return true;
+  return false;
+}
+
+/* Adds to `st` a piece on `box` in which field `to` becomes what `from` is. */
+static void add_copy(Transpose *x, Stencil *st, const Box *box, int32_t to, int32_t from) {
+  static const int64_t here[MAX_RANK];
+  Piece p = {.box = *box, .body = block_new(x->a, NULL), .loc = st->loc};
+  Builder b = builder_at_end(x->a, p.body);
+  b.loc = st->loc;
+  Value *v = build_access(&b, x->b->fields[from].type, from, here, x->m->grid.rank);
+  build_yield(&b, 1, &v);
+  x->needed[from] = true;
+  ARENA_PUSH(x->a, p.targets, p.ntargets, to);
+  ARENA_PUSH(x->a, st->pieces, st->npieces, p);
+}
+
+/* Adds the stencils that make version `to` of `field`, of stencil number `s`, what the version before was, where the
+ * step has given it values: a temp field where stencils before have. */
+static void copy_version(Transpose *x, int s, int field, int32_t to, int *n, Stencil **list) {
+  const Module *m = x->m;
+  int32_t from = x->before[s][field];
+  for (int r = m->fields[field].temp ? 0 : s; r <= s; r++) {
+    Stencil st = {.name = arena_printf(x->a, "%s.again", m->fields[field].name), .loc = m->stencils[s].loc};
+    ARENA_PUSH(x->a, st.targets, st.ntargets, to);
+    if (!m->fields[field].temp)
+      add_copy(x, &st, &m->fields[field].box, to, from);
+    for (int k = 0; r < s && k < m->stencils[r].npieces; k++)
+      if (target_number(&m->stencils[r].pieces[k], field) >= 0)
+        add_copy(x, &st, &m->stencils[r].pieces[k].box, to, from);
+    if (st.npieces)
+      ARENA_PUSH(x->a, *list, *n, st);
+  }
+}
+
+/* Stencil number `s` with those of its targets whose versions are needed. */
+static Stencil again(Transpose *x, int s) {
+  const Stencil *st = &x->m->stencils[s];
+  const int32_t *after = x->before[s + 1];
+  Stencil out = {.name = arena_printf(x->a, "%s.again", st->name), .loc = st->loc};
+  for (int t = 0; t < st->ntargets; t++)
+    if (x->needed[after[st->targets[t]]])
+      ARENA_PUSH(x->a, out.targets, out.ntargets, after[st->targets[t]]);
+  for (int k = 0; k < st->npieces; k++) {
+    const Piece *p = &st->pieces[k];
+    Piece q = {.box = p->box, .body = block_new(x->a, NULL), .loc = p->loc};
+    Undo u = {.x = x, .body = p->body, .version = x->before[s], .b = builder_at_end(x->a, q.body)};
+    u.clone = ARENA_ARRAY(x->a, Value *, block_renumber(p->body, 0) + 1);
+    u.b.loc = p->loc;
+    u.number = build2(&u.b, OP_SUB, build_scalar(&u.b, TY_I64, x->last), build_step(&u.b));
+    Value **values = NULL;
+    int n = 0;
+    for (int t = 0; t < p->ntargets; t++)
+      if (x->needed[after[p->targets[t]]]) {
+        ARENA_PUSH(x->a, values, n, undo_clone(&u, p->body->last->operands[t]));
+        ARENA_PUSH(x->a, q.targets, q.ntargets, after[p->targets[t]]);
+      }
+    build_yield(&u.b, n, values);
+    if (n)
+      ARENA_PUSH(x->a, out.pieces, out.npieces, q);
+  }
+  return out;
+}
+
+/* The stencils that compute what stencil number `s` leaves, as far as it is needed, behind those for stencils before.
+ */
+static void replay(Transpose *x, int s, int *n, Stencil **list) {
+  const Stencil *st = &x->m->stencils[s];
+  Stencil *own = NULL;
+  int nown = 0;
+  bool any = false;
+  for (int t = 0; t < st->ntargets; t++) {
+    int f = st->targets[t];
+    any |= x->needed[x->before[s + 1][f]];
+    if (x->needed[x->before[s + 1][f]] && x->before[s][f] >= 0 && !sets_all(x->m, st, f))
+      copy_version(x, s, f, x->before[s + 1][f], &nown, &own);
+  }
+  if (any)
+    ARENA_PUSH(x->a, own, nown, again(x, s));
+  if (s)
+    replay(x, s - 1, n, list);
+  for (int i = 0; i < nown; i++)
+    ARENA_PUSH(x->a, *list, *n, own[i]);
+}
+
+void replay_stencils(Transpose *x, int *n, Stencil **list) {
+  if (x->m->nstencils)
+    replay(x, x->m->nstencils - 1, n, list);
+}

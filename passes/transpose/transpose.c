@@ -1,0 +1,353 @@
+/* transpose.c: the backward module: its fields, its step, and what launchers must know of it. */
+#include "passes/transpose/transpose.h"
+#include "passes/registry.h"
+
+#include <string.h>
+
+/* ---- making ready */
+
+int32_t transpose_field(Transpose *x, Field f) {
+  Module *b = x->b;
+  if (b->nfields + 1 >= x->needed_room) {
+    bool *needed = ARENA_ARRAY(x->a, bool, 2 * x->needed_room + 64);
+    if (x->needed_room)
+      memcpy(needed, x->needed, sizeof *needed * (size_t)x->needed_room);
+    x->needed = needed;
+    x->needed_room = 2 * x->needed_room + 64;
+  }
+  ARENA_PUSH(x->a, b->fields, b->nfields, f);
+  return b->nfields - 1;
+}
+
+/* The losses that count as reductions of `m`, in place of all others, each with a scalar of its name. */
+static void take_losses(Module *m) {
+  m->nreductions = m->nprobes = 0;
+  m->reductions = NULL;
+  for (int i = 0; i < m->nlosses; i++) {
+    const Loss *l = &m->losses[i];
+    Scalar s = {.name = l->name, .type = TY_F64, .is_reduction = true, .loc = l->loc};
+    Reduction r = {.name = l->name, .op = OP_ADD, .type = TY_F64, .over = l->over, .every = l->every ? l->every : 1};
+    r.scalar = m->nscalars;
+    r.field = r.result = -1;
+    r.body = l->body;
+    r.loc = l->loc;
+    if (l->factor == 0)
+      continue;
+    ARENA_PUSH(m->arena, m->scalars, m->nscalars, s);
+    ARENA_PUSH(m->arena, m->reductions, m->nreductions, r);
+  }
+  m->nlosses = m->nby = 0;
+}
+
+int transpose_by(PassContext *c, const Module *source, const Module *m, By **out) {
+  int n = 0;
+  for (int i = 0; i < source->nby; i++) {
+    By x = source->by[i];
+    int parts = x.kind == BY_FIELD ? type_components(source, source->fields[x.index].type) : 1;
+    if (x.kind == BY_FIELD) {
+      int record = module_find_record(m, source->fields[x.index].name);
+      x.index = record >= 0 ? m->records[record].first : module_find_field(m, source->fields[x.index].name);
+    }
+    for (int k = 0; k < parts; k++, x.index++)
+      ARENA_PUSH(c->arena, *out, n, x);
+  }
+  return n;
+}
+
+bool transpose_is_given(const Module *m, int field, int n, const char *const *given) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(given[i], m->fields[field].name) || !strcmp(given[i], declared_name(m, field)))
+      return true;
+  return false;
+}
+
+/* Levels that become what their field is before the first step, into the facts. */
+static void note_filled(const Transpose *x, int n, const char *const *given, AdjointFacts *facts) {
+  const Module *m = x->m;
+  for (int f = 0; f < m->nfields; f++) {
+    bool set = !m->fields[f].past || m->fields[f].temp || transpose_is_given(m, f, n, given);
+    for (int i = 0; i < m->ninits; i++)
+      for (int t = 0; t < m->inits[i].ntargets; t++)
+        set = set || m->inits[i].targets[t] == f;
+    if (!set)
+      ARENA_PUSH(x->a, facts->filled, facts->nfilled,
+                 ((AdjointField){m->fields[f].name, m->fields[m->fields[f].present].name}));
+  }
+}
+
+/* ---- fields */
+
+static bool is_written(const Module *m, int field) {
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      if (m->stencils[i].targets[t] == field)
+        return true;
+  return false;
+}
+
+/* A field of derivatives. */
+static int32_t bar_field(Transpose *x, const char *of, Type t, const Box *box, bool temp) {
+  Field f = {.name = arena_printf(x->a, "%s.bar", of), .type = t, .box = *box, .temp = temp};
+  for (int d = 0; d < MAX_RANK; d++)
+    f.outside[d] = OUTSIDE_CONST;
+  return transpose_field(x, f);
+}
+
+/* Starts the backward module: its fields are the forward ones, as inputs; what they are behind the last step; and
+ * derivatives, which are 0 at first. */
+static void make_fields(Transpose *x) {
+  Module *m = x->m;
+  x->b = module_derive(m, LEVEL_SIR);
+  x->b->name = arena_printf(x->a, "%s.back", m->name);
+  x->b->fields = NULL;
+  x->b->nfields = x->b->nrecords = x->b->nreductions = x->b->nprobes = 0;
+  x->b->reductions = NULL;
+  x->b->records = NULL;
+  x->b->time_tile = 1;
+  x->bar = ARENA_ARRAY(x->a, int32_t, m->nfields + 1);
+  x->end = ARENA_ARRAY(x->a, int32_t, m->nfields + 1);
+  x->zero = ARENA_ARRAY(x->a, bool, m->nfields + 1);
+  x->scalar_bar = ARENA_ARRAY(x->a, int32_t, m->nscalars + 1);
+  for (int f = 0; f < m->nfields; f++) {
+    Field v = m->fields[f];
+    v.history = v.past = v.present = 0;
+    v.input = !v.temp;
+    transpose_field(x, v);
+  }
+  for (int f = 0; f < m->nfields; f++) {
+    Field v = x->b->fields[f];
+    x->end[f] = f;
+    v.name = arena_printf(x->a, "%s.end", v.name);
+    if (!v.temp && !v.derived && is_written(m, f))
+      x->end[f] = transpose_field(x, v);
+  }
+  for (int f = 0; f < m->nfields; f++) {
+    x->zero[f] = m->fields[f].temp;
+    x->bar[f] = -1;
+    if (x->active[f])
+      x->bar[f] = bar_field(x, m->fields[f].name, bar_type(m->fields[f].type), &m->fields[f].box, m->fields[f].temp);
+  }
+  for (int s = 0; s < m->nscalars; s++)
+    x->scalar_bar[s] = x->scalar_active[s] ? bar_field(x, m->scalars[s].name, TY_F64, &m->grid, false) : -1;
+}
+
+Stencil transpose_zero(Transpose *x, int32_t field) {
+  const Field *f = &x->b->fields[field];
+  Stencil st = {.name = arena_printf(x->a, "%s.zero", f->name)};
+  Piece p = {.box = f->box, .body = block_new(x->a, NULL)};
+  Builder b = builder_at_end(x->a, p.body);
+  Value *v = type_is_int(f->type) ? build_int(&b, f->type, 0) : build_float(&b, f->type, 0);
+  build_yield(&b, 1, &v);
+  ARENA_PUSH(x->a, p.targets, p.ntargets, field);
+  ARENA_PUSH(x->a, st.targets, st.ntargets, field);
+  ARENA_PUSH(x->a, st.pieces, st.npieces, p);
+  return st;
+}
+
+/* ---- losses */
+
+/* Is the loss due, `n` steps being done? NULL: always. */
+static Value *due(Builder *b, const Loss *l, Value *n) {
+  if (l->every <= 1)
+    return NULL;
+  return build2(b, OP_EQ, build2(b, OP_REM, n, build_int(b, TY_I64, l->every)), build_int(b, TY_I64, 0));
+}
+
+/* The derivative by what the loss adds up at a point: its factor, when it is due. */
+static Value *loss_seed(Undo *u, const void *loss) {
+  const Loss *l = loss;
+  Builder *b = &u->b;
+  Value *factor = build_float(b, TY_F64, l->factor), *is_due = due(b, l, u->number);
+  if (!l->every)
+    is_due = build2(b, OP_EQ, build_step(b), build_int(b, TY_I64, 0));
+  return is_due ? build3(b, OP_SELECT, is_due, factor, build_float(b, TY_F64, 0)) : factor;
+}
+
+/* What the loss that is reduction `r` of m adds up, as a reduction of b: before the first step, of what fields are
+ * behind the last one, or behind step k of what they were when N - k steps were done. */
+static void add_value(Transpose *x, const Loss *l, const Reduction *r) {
+  Reduction out = *r;
+  out.body = block_new(x->a, NULL);
+  Undo u = {.x = x, .body = r->body, .version = l->every ? x->before[0] : x->end, .b = builder_at_end(x->a, out.body)};
+  u.clone = ARENA_ARRAY(x->a, Value *, block_renumber(r->body, 0) + 1);
+  u.b.loc = r->loc;
+  Value *last = build_scalar(&u.b, TY_I64, x->last), *step = build_step(&u.b);
+  u.number = l->every ? build2(&u.b, OP_SUB, build2(&u.b, OP_ADD, last, build_int(&u.b, TY_I64, 1)), step) : last;
+  Value *v = undo_clone(&u, r->body->last->operands[0]), *is_due = due(&u.b, l, u.number);
+  if (!l->every)
+    is_due = build2(&u.b, OP_EQ, step, build_int(&u.b, TY_I64, 0));
+  if (is_due)
+    v = build3(&u.b, OP_SELECT, is_due, v, build_float(&u.b, TY_F64, 0));
+  build_yield(&u.b, 1, &v);
+  out.every = l->every ? 1 : INT64_C(1) << 40;
+  ARENA_PUSH(x->a, x->b->reductions, x->b->nreductions, out);
+}
+
+/* Undoes the losses and has them evaluated. `source` has them as they were read. */
+static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) {
+  for (int i = 0; i < x->m->nreductions && !x->failed; i++) {
+    const Reduction *r = &x->m->reductions[i];
+    const Loss *l = &source->losses[module_find_loss(source, r->name)];
+    Piece p = {.box = r->over, .body = r->body, .loc = r->loc};
+    Stencil st = {.name = r->name, .npieces = 1, .pieces = &p, .loc = r->loc};
+    facts->every |= l->every > 0;
+    gather_stencil(x, &st, l->every ? x->before[0] : x->end, loss_seed, l);
+    add_value(x, l, r);
+  }
+}
+
+/* ---- the step */
+
+/* All of the step, and the inits. */
+static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
+  Module *b = x->b, *m = x->m;
+  replay_versions(x);
+  for (int s = m->nstencils - 1; s >= 0 && !x->failed; s--)
+    gather_stencil(x, &m->stencils[s], x->before[s], NULL, NULL);
+  add_losses(x, source, facts);
+  if (x->failed)
+    return;
+  Stencil *all = NULL;
+  int n = 0;
+  replay_stencils(x, &n, &all);
+  for (int i = 0; i < b->nstencils; i++)
+    ARENA_PUSH(x->a, all, n, b->stencils[i]);
+  for (int f = 0; f < m->nfields; f++)
+    if (x->active[f] && !m->fields[f].temp) {
+      ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->bar[f]));
+      if (x->zero[f])
+        ARENA_PUSH(x->a, all, n, transpose_zero(x, x->bar[f]));
+    }
+  for (int s = 0; s < m->nscalars; s++)
+    if (x->scalar_active[s])
+      ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->scalar_bar[s]));
+  b->stencils = all;
+  b->nstencils = n;
+}
+
+/* ---- fields that are there for nothing */
+
+/* Which fields of b its code, in `b`, reads. */
+static void mark(bool *used, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next)
+    if (op->code == OP_ACCESS)
+      used[op->sym] = true;
+}
+static void renumber(const int32_t *to, Block *b) {
+  for (Op *op = b->first; op; op = op->next)
+    if (op->code == OP_ACCESS)
+      op->sym = to[op->sym];
+}
+
+/* The same of `n` stencils; `to` NULL: marks. */
+static void stencils_fields(int n, Stencil *st, bool *used, const int32_t *to) {
+  for (int i = 0; i < n; i++) {
+    for (int t = 0; t < st[i].ntargets; t++)
+      to ? (void)(st[i].targets[t] = to[st[i].targets[t]]) : (void)(used[st[i].targets[t]] = true);
+    for (int k = 0; k < st[i].npieces; k++) {
+      for (int t = 0; t < st[i].pieces[k].ntargets && to; t++)
+        st[i].pieces[k].targets[t] = to[st[i].pieces[k].targets[t]];
+      to ? renumber(to, st[i].pieces[k].body) : mark(used, st[i].pieces[k].body);
+    }
+  }
+}
+
+/* Takes fields that nothing uses out of b. */
+static void drop_fields(Transpose *x) {
+  Module *b = x->b;
+  bool *used = ARENA_ARRAY(x->a, bool, b->nfields + 1);
+  int32_t *to = ARENA_ARRAY(x->a, int32_t, b->nfields + 1);
+  Field *fields = NULL;
+  PointList *lists = NULL;
+  int n = 0, nlists = 0;
+  stencils_fields(b->ninits, b->inits, used, NULL);
+  stencils_fields(b->nstencils, b->stencils, used, NULL);
+  for (int i = 0; i < b->nreductions; i++)
+    mark(used, b->reductions[i].body);
+  for (int f = 0; f < b->nfields; f++) {
+    to[f] = n;
+    if (used[f])
+      ARENA_PUSH(x->a, fields, n, b->fields[f]);
+  }
+  stencils_fields(b->ninits, b->inits, used, to);
+  stencils_fields(b->nstencils, b->stencils, used, to);
+  for (int i = 0; i < b->nreductions; i++)
+    renumber(to, b->reductions[i].body);
+  for (int i = 0; i < b->nlists; i++)
+    if (used[b->lists[i].field]) {
+      PointList l = b->lists[i];
+      l.field = to[l.field];
+      ARENA_PUSH(x->a, lists, nlists, l);
+    }
+  for (int f = 0; f < x->m->nfields; f++) {
+    x->end[f] = used[x->end[f]] ? to[x->end[f]] : -1;
+    x->needed[f] = used[f];
+  }
+  b->lists = lists;
+  b->nlists = nlists;
+  b->fields = fields;
+  b->nfields = n;
+}
+
+/* Has the reductions' scalars be those of b's reductions alone. */
+static void note_facts(Transpose *x, AdjointFacts *facts) {
+  const Module *m = x->m;
+  for (int f = 0; f < m->nfields; f++) {
+    const char *name = m->fields[f].name;
+    AdjointField same = {name, name};
+    if (x->needed[f] && !m->fields[f].temp && !m->fields[f].derived && is_written(m, f))
+      ARENA_PUSH(x->a, facts->saved, facts->nsaved, same);
+    else if (x->needed[f] && !m->fields[f].temp && !m->fields[f].derived)
+      ARENA_PUSH(x->a, facts->inputs, facts->ninputs, same);
+    if (x->end[f] >= 0 && is_written(m, f) && !m->fields[f].temp)
+      ARENA_PUSH(x->a, facts->ends, facts->nends, ((AdjointField){arena_printf(x->a, "%s.end", name), name}));
+    if (x->bar[f] >= 0 && !m->fields[f].temp)
+      ARENA_PUSH(x->a, facts->bars, facts->nbars, ((AdjointField){arena_printf(x->a, "%s.bar", name), name}));
+  }
+  for (int s = 0; s < m->nscalars; s++)
+    if (x->scalar_active[s])
+      ARENA_PUSH(x->a, facts->scalars, facts->nscalars,
+                 ((AdjointField){arena_printf(x->a, "%s.bar", m->scalars[s].name), m->scalars[s].name}));
+}
+
+Module *transpose_module(PassContext *c, const Module *source, int ngiven, const char *const *given,
+                         AdjointFacts *facts) {
+  Transpose x = {.c = c, .a = c->arena, .facts = facts};
+  By *by = NULL;
+  *facts = (AdjointFacts){0};
+  if (!gradient_check(source, c->diags))
+    return NULL;
+  x.m = module_copy(c->arena, source);
+  take_losses(x.m);
+  x.m = c->run(c, NULL, "scalarize,sides", x.m);
+  int nby = x.m ? transpose_by(c, source, x.m, &by) : -1;
+  if (nby < 0 || !inits_vary(&x, by, nby, ngiven, given))
+    return NULL;
+  facts->starts = x.starts != NULL;
+  note_filled(&x, ngiven, given, facts);
+  x.m = c->run(c, NULL, "history,simplify", x.m);
+  if (!x.m || !transpose_analyse(&x, by, nby))
+    return NULL;
+  return transpose_finish(&x, source);
+}
+
+Module *transpose_finish(Transpose *x, const Module *source) {
+  Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
+  x->last = x->m->nscalars;
+  ARENA_PUSH(x->a, x->m->scalars, x->m->nscalars, last);
+  make_fields(x);
+  make_step(x, source, x->facts);
+  if (x->failed)
+    return NULL;
+  drop_fields(x);
+  note_facts(x, x->facts);
+  module_renumber(x->b);
+  return module_verify(x->b, x->c->diags) ? x->c->run(x->c, NULL, "simplify", x->b) : NULL;
+}
+
+/* The pass: of a program none of whose fields are given. */
+Module *pass_transpose(PassContext *c, Module *m, int n, const PassOption *o) {
+  AdjointFacts facts;
+  (void)n, (void)o;
+  return transpose_module(c, m, 0, NULL, &facts);
+}

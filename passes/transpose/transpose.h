@@ -1,0 +1,180 @@
+/* passes/transpose/transpose.h: from a program with losses to the program that computes their derivatives backwards,
+ * which is an ordinary one: it is tiled, runs on all devices and is printed like any other.
+ *
+ *   transpose.c   the backward module: its fields, its step, what it reports
+ *   inits.c       inits undone: a module of its own
+ *   active.c      which fields and scalars matter: what the losses depend on, of what is differentiated by
+ *   adjoint.c     a body backwards, op by op: what each access contributes
+ *   gather.c      contributions as stencils that gather
+ *   replay.c      values of fields within a step, computed again
+ *
+ * Step k = 0 .. N of the backward program, N being the steps made, undoes forward step n = N - k. It has as input
+ * fields what the forward fields were when n steps were done, as far as it needs that, under their own names. Field
+ * x.bar is the derivative of the losses by field x, as it is then, and of the steps from there on. The step is the
+ * forward one's stencils in reverse order, then the losses that were due when n steps were done. (Step 0 undoes one
+ * that was never made, of derivatives that are 0.)
+ *
+ * A stencil t(j) = f(x(j+o), ...) on region R becomes at most two. The first computes at each point j of R, from
+ * t.bar(j) and forward values, the adjoint of each access: into temp fields on R, outside 0; what is a constant or a
+ * scalar times another one shares that one's field. The second one gathers: x.bar(i) += w(i-o), which is 0 where i-o is
+ * not in R. Where x has a rule that leads back into it, points near its edge gather more: those from which it is led to
+ * them. Each sum is made in one order, that of the text. What is read at the point alone needs no second stencil.
+ *
+ * Fields that a stencil within the step needs as they were before it, and that the step has changed by then, are
+ * computed again, in temp fields: replay.c. */
+#ifndef STC_TRANSPOSE_H
+#define STC_TRANSPOSE_H
+
+#include "passes/passes.h"
+
+/* A field of the backward program and the one of the forward program that it is filled from, both by name (the latter
+ * after pass scalarize: v.0). */
+typedef struct AdjointField {
+  const char *name, *from;
+} AdjointField;
+
+/* Fields of the backward program: derivatives by an element of the launch-time array, and the number of that, which is
+ * to be brought into its range. */
+typedef struct AdjointElements {
+  const char *bar, *number, *array;
+} AdjointElements;
+
+/* What a launcher must know of a backward module. */
+typedef struct AdjointFacts {
+  int ninputs, nsaved, nends; /* input fields that no step changes; that are to change every step; and that have what
+                                 fields are behind the last step */
+  AdjointField *inputs, *saved, *ends;
+  int nbars; /* fields with derivatives: name, and by which field */
+  AdjointField *bars;
+  int nfilled; /* levels that become what their field is before the first step: bar of the level, bar of the field */
+  AdjointField *filled;
+  int nscalars; /* derivatives by scalars, to be added over all points: field, scalar */
+  AdjointField *scalars;
+  int nelements; /* derivatives by elements of launch-time arrays, one at each point of a region, new in each step */
+  AdjointElements *elements;
+  bool starts; /* inits are to be undone behind the last step, by transpose_inits */
+  bool every;  /* losses are due in every step, so that their values must be seen there */
+} AdjointFacts;
+
+/* The scalar that says how many forward steps were made. */
+#define ADJOINT_LAST "back.last"
+
+/* The backward module of `source`, stencil IR as it was read, into c->arena. c->run is set. given: names of fields that
+ * are given, so that their inits are not run. NULL after reporting what has no derivative, or none yet. */
+Module *transpose_module(PassContext *c, const Module *source, int ngiven, const char *const *given,
+                         AdjointFacts *facts);
+
+/* The module that undoes, in its one step, the inits of `source` that are run: after the backward run, whose facts are
+ * `main`. Its fields x.bar begin as the derivatives by what x is behind the inits, and its input fields as what fields
+ * are before those: as they are given, else 0. (inits.c) */
+Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const char *const *given,
+                        const AdjointFacts *main, AdjointFacts *facts);
+
+/* ---------------------------------------------------------------- within this folder */
+
+/* The derivative `bar` by the element of launch-time array `array` whose number is `number`, in the code of a piece. */
+typedef struct ElementShare {
+  int piece, array;
+  Value *bar, *number;
+} ElementShare;
+
+/* The work. m: the forward module, scalarized, levels moved by stencils; losses are its reductions. b: the backward
+ * one, whose first fields are m's. By field of m: does it matter; its derivative's field in b (-1); is that known to be
+ * 0, whatever its memory holds; before[s][f] is the field of b that has what it is before stencil s. By scalar: does it
+ * vary, and the field of its derivative. needed: by field of b, is it read. */
+typedef struct Transpose {
+  PassContext *c;
+  Arena *a;
+  Module *m, *b;
+  bool *active, *varied, *scalar_active, *scalar_varied, *array_active, *array_varied;
+  int32_t *bar, *scalar_bar, *end;
+  bool *zero;
+  bool *starts; /* by field: an init sets it to what varies; NULL: none does */
+  int32_t **before;
+  int needed_room;
+  bool *needed;
+  int last;
+  bool failed;
+  AdjointFacts *facts;
+} Transpose;
+
+/* A term of an adjoint: `base`, times `factor`, which is the same at all points (NULL: 1). */
+typedef struct Term {
+  Value *factor, *base;
+} Term;
+/* The derivative by a value: the sum of these. */
+typedef struct Adjoint {
+  int n;
+  Term *terms;
+} Adjoint;
+/* What a piece contributes to the derivative by field `field` of m at the point that lies at `off` from it. */
+typedef struct Contribution {
+  int piece, field;
+  int64_t off[MAX_RANK];
+  Term term;
+  Loc loc;
+} Contribution;
+
+/* A piece that is undone: its region, its body, what its targets are (ntargets 0: it is a loss, whose derivative is
+ * `seed`); version[f] is the field of b with what field f of m was; the new code. */
+typedef struct Undo {
+  Transpose *x;
+  const Box *box;
+  const Block *body;
+  int ntargets;
+  const int32_t *targets;
+  const int32_t *version;
+  Builder b;
+  Value **clone;
+  Adjoint *adjoint;
+  bool *varies, *same;
+  int nelements;
+  ElementShare *elements;
+  Value *number; /* that `step` has in the forward program */
+} Undo;
+
+/* active.c: notes that what `by` names varies. Fills what x says of fields and scalars; false after reporting that
+ * something does not matter. */
+void transpose_vary(Transpose *x, const By *by);
+/* The same of inits, which stand in place of the step: useful[f] (NULL: none is) says which fields matter behind them.
+ * Does one of them set something that varies? */
+bool transpose_analyse_starts(Transpose *x, const By *by, int nby, const bool *useful);
+bool transpose_analyse(Transpose *x, const By *by, int nby);
+/* Which values of the body vary, by Value.id. */
+bool *transpose_varies(const Transpose *x, const Block *body);
+
+/* transpose.c: what the losses are differentiated by, fields as their components in `m`, into *out; how many. Is the
+ * field given, or what it is a component of? The module's fields, its step, and what it is to be drop of those that
+ * nothing needs, and the facts. */
+int transpose_by(PassContext *c, const Module *source, const Module *m, By **out);
+bool transpose_is_given(const Module *m, int field, int n, const char *const *given);
+Module *transpose_finish(Transpose *x, const Module *source);
+/* inits.c: the inits of x->m that are run, in place of its step, without targets that are given; whether one of them
+ * sets something that varies, and then x->starts. False after reporting that one sets what is differentiated by. */
+void inits_as_step(Transpose *x, int ngiven, const char *const *given);
+bool inits_vary(Transpose *x, const By *by, int nby, int ngiven, const char *const *given);
+
+/* adjoint.c: the value `v` of the forward body in the new one. */
+Value *undo_clone(Undo *u, const Value *v);
+/* Adds the contributions of piece number `piece` to list[*n]; seeds[i] is the derivative by what it yields number i,
+ * NULL: 0. */
+void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **list);
+/* The type in which derivatives by a value of type `t` are. */
+Type bar_type(Type t);
+/* term.factor * term.base. */
+Value *term_value(Builder *b, Term t);
+
+/* gather.c: adds to the step what undoes stencil `st` (its `loss`: NULL, or the loss that it stands for, due or not as
+ * `seed` says, made in the piece's code). */
+void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
+                    const void *loss);
+/* A stencil that makes field `field` of b 0. */
+Stencil transpose_zero(Transpose *x, int32_t field);
+/* A new field of b. */
+int32_t transpose_field(Transpose *x, Field f);
+
+/* replay.c: gives fields their versions; then, when it is known which are needed, adds the stencils that compute them
+ * to list[*n], in order. */
+void replay_versions(Transpose *x);
+void replay_stencils(Transpose *x, int *n, Stencil **list);
+#endif
