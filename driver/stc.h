@@ -381,6 +381,21 @@ void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64
  * only. A status other than STC_OK, about which fn has sent its message, ends the run with it. */
 typedef StcStatus (*StcWatch)(void *user, StcPlan *plan, int64_t step);
 StcStatus stc_plan_watch(StcPlan *plan, int64_t every, StcWatch fn, void *user);
+/* Gradients. What the program's `gradient` is to, in order: their names, NULL beyond the last. */
+int stc_program_gradient_count(const StcProgram *p);
+const char *stc_program_gradient_name(const StcProgram *p, int i);
+/* The losses' sum over `steps` steps (< 0: the program's own number) from the first one on, into *value (may be NULL),
+ * and its derivatives. The plan must not have run, and is then as if it had not; all fields and arrays that it needs
+ * are set. What the backward run needs of the forward one is kept in the computer's memory, in at most `memory` bytes
+ * (0: as many as it takes): where that is less than all of it, steps are made again, and all results are the same bits.
+ */
+StcStatus stc_plan_gradient(StcPlan *plan, int64_t steps, int64_t memory, double *value);
+/* The derivatives by what has number `i`: how many they are, one for each number of a field (of vectors and structs
+ * point by point), of an array, or 1 for a param; -1: there is no such number. And they themselves, of the last
+ * stc_plan_gradient. */
+int64_t stc_plan_gradient_size(const StcPlan *plan, int i);
+StcStatus stc_plan_gradient_get(StcPlan *plan, int i, double *out, size_t n);
+
 /* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared
  * memory a block takes; on cuda and hip the registers of a thread and the bytes of its own in memory, for spilled
  * registers or arrays (elsewhere 0), and the registers that stc expected. */

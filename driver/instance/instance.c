@@ -371,6 +371,7 @@ void stc_plan_free(StcPlan *p) {
     p->split_ops->close(p);
     c->realloc(c->user, split, 0);
   }
+  gradient_free(p->gradient);
   plan_release(p);
   if (p->device.kind)
     p->device.kind->close(&p->device);

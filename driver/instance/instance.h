@@ -19,6 +19,7 @@
  *     plan-steps.c    runs that begin at a later step, arrays with an element a step
  *     plan-params.c   params with other values between two runs
  *     plan-replay.c   launches recorded once and made in one go
+ *     gradient.h      gradients: plan-gradient.c plan-backward.c plan-saved.c
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
  */
 #ifndef STC_DRIVER_PLAN_H
@@ -81,7 +82,8 @@ struct StcPlan {
   Points lists;
   Observers observers;
   Background back;
-  Split *split; /* NULL: the grid is whole, and so is split_ops */
+  struct Gradient *gradient; /* the last one, NULL: there is none (gradient.h) */
+  Split *split;              /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool facade;    /* of a grid that is cut: it has no memory, since another rank has the whole grid, or none */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
@@ -110,6 +112,11 @@ StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool de
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */
 void plan_release(StcPlan *p);
+
+/* ---------------------------------------------------------------- its gradient: plan-gradient.c */
+
+/* Frees what stc_plan_gradient has left. */
+void gradient_free(struct Gradient *g);
 
 /* ---------------------------------------------------------------- its code: plan-build.c */
 

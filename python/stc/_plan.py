@@ -16,6 +16,7 @@ from . import _arrays as arrays
 from . import _running as running
 from ._context import text_of
 from ._errors import Message, Owner, error
+from ._gradient import Gradient, gradient
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRunInfo, lib, strings)
 from ._numbers import I32, defines as param_words, text, whole, wholes
 from ._view import View
@@ -622,6 +623,13 @@ class Plan(Owner):
         return _run_info(info)
 
     run = __call__
+
+    def gradient(self, steps: Optional[int] = None, *, memory: Union[int, str, None] = None) -> Gradient:
+        """The sum of the losses of `steps` time steps from the first one on (None: as many as the program says), and its derivatives by what the
+        program's `gradient` is to: `J, g = run.gradient(3000); g["v"]`. Fields and arrays are set before, and stay so: the plan is as if it had not
+        run. memory: what may be kept of the steps in this computer's memory, in bytes or as "8GiB"; with less than all of them takes, steps are made
+        again, and the results are the same bits."""
+        return gradient(self, steps, memory)
 
     def restart(self) -> None:
         """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""

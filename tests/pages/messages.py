@@ -23,6 +23,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check_scalar.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
      ["frontend/check_fn.c", "frontend/check_stmt.c", "frontend/check_sum.c", "frontend/check_move.c"]),
+    ("Losses and gradients", "language.md#losses-and-gradients-loss-gradient", ["frontend/check_gradient.c", "ir/run/derive.c", "passes/transpose/"]),
     ("Probes and injects", "language.md#at-single-points-probe-and-inject", ["frontend/check_point.c"]),
     ("Schedules", "command.md#schedules", ["passes/"]),
     ("The command and its options", "command.md", ["driver/cli/", "driver/artifact/", "driver/explain/", "driver/bench/", "driver/tune/"]),

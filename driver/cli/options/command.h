@@ -55,7 +55,8 @@ typedef struct Command {
   int64_t steps;       /* -1: the program's */
   int64_t every;       /* steps from one output to the next; 0: the last step only */
   const char *checkpoint, *restart;
-  int64_t checkpoint_every; /* 0: as `every` */
+  const char *gradient, *memory; /* where files of derivatives go, NULL: none are asked for; in how many bytes */
+  int64_t checkpoint_every;      /* 0: as `every` */
   int nspacing, norigin;
   double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */
   int nunit;

@@ -8,6 +8,7 @@
  *   run-kept.c   values for it that cannot be read again
  *   run-ranks.c  several processes, speaking with one voice
  *   run-parts.c  fields in where none of them has the whole grid
+ *   run-gradient.c  derivatives in place of a run
  *   run-view.c   the page that shows the run
  *
  * No file is read and replaced, or written twice: driver/cli/used/used.h. */
@@ -73,6 +74,8 @@ StcStatus ranks_same_program(Job *j);
 bool job_leads(const Job *j);
 /* The same status on all ranks. */
 StcStatus job_agree(Job *j, StcStatus s);
+/* run-gradient.c: computes the gradient of so many steps, and writes its files. */
+StcStatus run_gradient(Job *j, int64_t steps);
 /* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank. All ranks call it. */
 StcStatus give_parts(const Job *j);
 /* run-view.c: opens the page, if one is asked for, and tells where it is. After a run whose files are written: keeps it

@@ -164,6 +164,10 @@ static StcStatus report_run(Job *j, const StcRunInfo *info) {
 static StcStatus run_plan(Job *j, int64_t *written) {
   StcRunInfo info;
   int64_t steps;
+  if (j->c->gradient) {
+    StcStatus given = give_start(j, &steps);
+    return given ? given : run_gradient(j, steps);
+  }
   StcStatus s = job_agree(j, start_run(j, &steps));
   if (!s)
     s = stc_plan_run(j->plan, steps, &info);

@@ -1,0 +1,84 @@
+/* driver/cli/run/run-gradient.c: `stc run --gradient=FOLDER`: the value of the losses' sum, and a file for each of what
+ * it is differentiated by. */
+#include "driver/cli/run/job.h"
+#include "driver/data/data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --memory: "8GiB", "500MB", a number of bytes, into *out. */
+static StcStatus memory_of(const Command *c, int64_t *out) {
+  static const struct {
+    const char *unit;
+    double bytes;
+  } units[] = {{"", 1},      {"B", 1},           {"kB", 1e3},        {"MB", 1e6},        {"GB", 1e9},
+               {"TB", 1e12}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}, {"TiB", 1LL << 40}};
+  char *end;
+  *out = 0;
+  if (!c->memory)
+    return STC_OK;
+  double v = strtod(c->memory, &end);
+  for (size_t i = 0; i < sizeof units / sizeof *units && end != c->memory; i++)
+    if (strcmp(end, units[i].unit) == 0 && v * units[i].bytes >= 1 && v * units[i].bytes < (double)INT64_MAX) {
+      *out = (int64_t)(v * units[i].bytes);
+      return STC_OK;
+    }
+  return context_error(c->context, "--memory=%s: expected a number of bytes, such as 8GiB or 500MB", c->memory),
+         STC_USAGE;
+}
+
+/* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several. */
+static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int64_t axes[2]) {
+  const char *name = stc_program_gradient_name(j->program, i);
+  int field = stc_program_find_field(j->program, name), array = stc_program_find_array(j->program, name);
+  StcStatus s = STC_OK;
+  *n = stc_plan_gradient_size(j->plan, i);
+  *f = (StcFieldInfo){.name = name};
+  if (field >= 0)
+    s = stc_plan_field(j->plan, field, f);
+  else if (array >= 0)
+    s = stc_plan_array(j->plan, array, f);
+  if (s)
+    return s;
+  int64_t points = 1;
+  for (int d = 0; d < f->rank; d++)
+    points *= f->shape[d];
+  axes[0] = points ? *n / points : 1;
+  f->naxes = f->ncomponents > 1;
+  f->axes = axes;
+  f->type = STC_F64;
+  f->dtype = "'<f8'";
+  f->type_name = "f64";
+  f->ncomponents = 1;
+  f->components = NULL;
+  f->bytes = *n * (int64_t)sizeof(double);
+  return STC_OK;
+}
+
+StcStatus run_gradient(Job *j, int64_t steps) {
+  const Command *c = j->c;
+  int64_t memory, n, axes[2];
+  double value;
+  StcFieldInfo f;
+  StcStatus s = memory_of(c, &memory);
+  if (!s)
+    s = stc_plan_gradient(j->plan, steps, memory, &value);
+  if (!s)
+    printf("gradient: value %.17g\n", value);
+  for (int i = 0; i < stc_program_gradient_count(j->program) && !s; i++) {
+    s = shape_of(j, i, &f, &n, axes);
+    double *data = s ? NULL : malloc((size_t)f.bytes + 1);
+    const char *path = arena_printf(c->arena, "%s/%s.npy", c->gradient, f.name);
+    if (!s)
+      s = data ? stc_plan_gradient_get(j->plan, i, data, (size_t)n) : STC_MEMORY;
+    if (!s && f.rank == 0)
+      printf("gradient: %s %.17g\n", f.name, *data);
+    else if (!s)
+      s = npy_write(c->context, path, &f, data);
+    if (!s && f.rank)
+      printf("gradient: %s in %s\n", f.name, path);
+    free(data);
+  }
+  return s;
+}

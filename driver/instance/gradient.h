@@ -1,0 +1,49 @@
+/* driver/instance/gradient.h: gradients of plans: what is computed, and how.
+ *
+ *   plan-gradient.c  stc_plan_gradient: what it takes and gives, on the reference by its tape
+ *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step
+ *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots */
+#ifndef STC_DRIVER_GRADIENT_H
+#define STC_DRIVER_GRADIENT_H
+
+#include "driver/instance/instance.h"
+
+/* A backward program and a plan of it, kept from one gradient to the next (plan-backward.c). */
+typedef struct Backward Backward;
+/* The gradient of a plan: its value, and the derivatives by Module.by of the program's source, n[i] numbers at
+ * of[i] each (malloc). NULL of a plan that has none so far. */
+struct Gradient {
+  double value;
+  int count;
+  int64_t *n;
+  double **of;
+  bool done; /* they have been computed */
+  Backward *backward;
+};
+
+/* A declared field, or its component number `component` (-1: it is a scalar), and the bytes of it. */
+typedef struct SavedPart {
+  int field, component;
+  int64_t bytes;
+} SavedPart;
+/* The part of the program's that the backward module calls `name`, such as v.0. False if there is none. */
+bool gradient_part(StcPlan *p, const char *name, SavedPart *out);
+/* Copies its values out and in. */
+StcStatus part_get(StcPlan *p, const SavedPart *part, void *data);
+StcStatus part_set(StcPlan *p, const SavedPart *part, const void *data);
+
+/* plan-backward.c: the gradient of `steps` steps, in `memory` bytes beside the plan's own (0: as many as it takes),
+ * into *g, which has room. */
+StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gradient *g);
+
+void backward_free(Backward *b);
+
+/* plan-saved.c: what `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
+typedef struct Saved Saved;
+/* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. */
+StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, int64_t memory, Saved **out);
+/* What they were when `step` steps were done, one behind the other. To be asked for falling steps. */
+StcStatus saved_at(Saved *s, int64_t step, const char **out);
+void saved_free(Saved *s);
+
+#endif

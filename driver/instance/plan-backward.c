@@ -1,0 +1,567 @@
+/* driver/instance/plan-backward.c: gradients by the backward program: a program of its own, made of the plan's by pass
+ * transpose, on the same device. It is handed, step by step, what the forward run's fields were. */
+#include "driver/instance/gradient.h"
+#include "driver/program/program.h"
+#include "passes/transpose/transpose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The backward program of a plan, a plan of it, and what they were made for: the names of the fields that are given,
+ * the params' values and the number of steps, as text. */
+struct Backward {
+  StcProgram *program;
+  StcPlan *plan;
+  AdjointFacts facts;
+  StcProgram *start; /* the one that undoes inits, made when first needed */
+  AdjointFacts start_facts;
+  char *given, *params;
+};
+
+void backward_free(Backward *b) {
+  if (!b)
+    return;
+  stc_plan_free(b->plan);
+  stc_program_free(b->program);
+  stc_program_free(b->start);
+  free(b->given);
+  free(b->params);
+  free(b);
+}
+
+/* The work: the plan, its backward program and a plan of that, what is known of it; fields that were given, and their
+ * values; sums[i * (steps + 1) + n] is what loss number i was when n steps were done. The plan's observers meanwhile.
+ */
+typedef struct Back {
+  StcPlan *p, *back;
+  StcProgram *program;
+  AdjointFacts facts;
+  const char *text;
+  int64_t steps;
+  int ngiven;
+  int *given;
+  char **values;
+  double *sums;
+  struct Gradient *g;
+  Observers observers;
+} Back;
+
+/* ---- the program */
+
+/* Makes the text of the backward program, or, where there is one, of that which undoes the inits. */
+static StcStatus make_text(void *arg) {
+  Back *b = arg;
+  StcPlan *p = b->p;
+  Backward *k = b->g->backward;
+  const char **names = ARENA_ARRAY(p->w.arena, const char *, b->ngiven + 1);
+  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .loaded = p->program->loaded, .run = passes_run};
+  for (int i = 0; i < b->ngiven; i++)
+    names[i] = p->program->declared[b->given[i]].name;
+  Module *m = k->program ? transpose_inits(&c, p->program->source, b->ngiven, names, &k->facts, &k->start_facts)
+                         : transpose_module(&c, p->program->source, b->ngiven, names, &b->facts);
+  b->text = m ? module_print(m) : NULL;
+  return m ? STC_OK : STC_INPUT;
+}
+
+/* The value of scalar `s` as "NAME=VALUE". */
+static const char *define(StcPlan *p, int s) {
+  const Scalar *x = &p->module->scalars[s];
+  Const v = p->scalars[s];
+  return type_is_float(x->type) ? arena_printf(p->w.arena, "%s=%.17g", x->name, v.f)
+         : x->type == TY_BOOL   ? arena_printf(p->w.arena, "%s=%s", x->name, v.i ? "true" : "false")
+                                : arena_printf(p->w.arena, "%s=%lld", x->name, (long long)v.i);
+}
+
+/* The program's params and ADJOINT_LAST, into `defines`, which has room; how many. */
+static int defines_of(Back *b, const char **defines) {
+  StcPlan *p = b->p;
+  const Module *m = p->program->source;
+  int n = 0;
+  for (int s = 0; s < m->nscalars; s++)
+    if (m->scalars[s].is_param && module_find_scalar(p->module, m->scalars[s].name) == s)
+      defines[n++] = define(p, s);
+  defines[n++] = arena_printf(p->w.arena, "%s=%lld", ADJOINT_LAST, (long long)b->steps);
+  return n;
+}
+
+/* The texts, a line each, in new memory (malloc). */
+static char *joined(int n, const char *const *texts) {
+  size_t size = 1;
+  for (int i = 0; i < n; i++)
+    size += strlen(texts[i]) + 1;
+  char *out = malloc(size), *at = out;
+  for (int i = 0; i < n && out; i++)
+    at += sprintf(at, "%s\n", texts[i]);
+  if (out)
+    *at = 0;
+  return out;
+}
+
+/* Compiles b->text, which goes by the plan's program and `what`. */
+static StcStatus compile_text(Back *b, const char *what, StcProgram **out) {
+  StcPlan *p = b->p;
+  StcOptions o = p->program->options;
+  options_open_knobs(&o);
+  o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
+  o.ndefines = 0;
+  const char *name = arena_printf(p->w.arena, "%s.%s.sir", p->program->name, what);
+  return stc_compile_string(p->w.context, name, b->text, &o, out);
+}
+
+/* Compiles the backward program, unless `k` has it already. */
+static StcStatus compile_back(Back *b, Backward *k, const char *given) {
+  StcPlan *p = b->p;
+  if (k->program && !strcmp(k->given, given))
+    return STC_OK;
+  stc_plan_free(k->plan);
+  stc_program_free(k->program);
+  stc_program_free(k->start);
+  k->plan = NULL;
+  k->program = k->start = NULL;
+  StcStatus s = workspace_guard(&p->w, make_text, b);
+  if (s)
+    return s;
+  k->facts = b->facts;
+  free(k->given);
+  k->given = strdup(given);
+  return k->given ? compile_text(b, "back", &k->program) : STC_MEMORY;
+}
+
+/* Makes the backward plan, or has the one that was kept begin anew. */
+static StcStatus make_plan(void *arg) {
+  Back *b = arg;
+  StcPlan *p = b->p;
+  Backward *k = b->g->backward;
+  const char **names = ARENA_ARRAY(p->w.arena, const char *, b->ngiven + 1);
+  const char **defines = ARENA_ARRAY(p->w.arena, const char *, p->program->source->nscalars + 1);
+  for (int i = 0; i < b->ngiven; i++)
+    names[i] = p->program->declared[b->given[i]].name;
+  int n = defines_of(b, defines);
+  char *given = joined(b->ngiven, names), *params = joined(n, defines);
+  StcStatus s = given && params ? compile_back(b, k, given) : STC_MEMORY;
+  bool again = !s && k->plan && !strcmp(k->params, params);
+  if (again) {
+    s = stc_plan_restart(k->plan);
+  } else if (!s) {
+    stc_plan_free(k->plan);
+    k->plan = NULL;
+    free(k->params);
+    k->params = params;
+    params = NULL;
+    s = stc_plan_new(k->program, p->device.name, n, defines, &k->plan);
+  }
+  free(given);
+  free(params);
+  b->program = k->program;
+  b->back = k->plan;
+  b->facts = k->facts;
+  return s;
+}
+
+/* ---- values in */
+
+/* Gives the backward plan the launch-time arrays of the forward one. */
+static StcStatus copy_arrays(Back *b) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < stc_program_array_count(b->program) && !s; i++) {
+    StcFieldInfo f;
+    int from = module_find_param_array(b->p->module, stc_program_array_name(b->program, i));
+    s = stc_plan_array(b->back, i, &f);
+    void *data = s ? NULL : malloc((size_t)f.bytes + 1);
+    if (!s)
+      s = data && from >= 0 ? plan_get_array(b->p, from, data, (size_t)f.bytes) : STC_MEMORY;
+    if (!s)
+      s = stc_plan_set_array(b->back, i, data, (size_t)f.bytes);
+    free(data);
+  }
+  return s;
+}
+
+/* Hands fields of the forward plan, as they are now, to the backward one. */
+static StcStatus hand_over(Back *b, int n, const AdjointField *fields) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < n && !s; i++) {
+    SavedPart from, to;
+    if (!gradient_part(b->p, fields[i].from, &from) || !gradient_part(b->back, fields[i].name, &to))
+      return context_error(b->p->w.context, "the gradient lacks field '%s'", fields[i].from), STC_INTERNAL;
+    char *data = malloc((size_t)from.bytes + 1);
+    s = data ? part_get(b->p, &from, data) : STC_MEMORY;
+    if (!s)
+      s = part_set(b->back, &to, data);
+    free(data);
+  }
+  return s;
+}
+
+/* ---- values of losses */
+
+/* A loss was evaluated behind step `r->step` - 1 of the backward run: it is that of N + 1 - r->step steps, or at the
+ * end (Loss.every 0) that of step 0. */
+static void take_loss(void *user, const StcReduction *r) {
+  Back *b = user;
+  const Module *m = b->p->program->source;
+  int i = module_find_loss(m, r->name);
+  if (i < 0)
+    return;
+  int64_t at = m->losses[i].every ? b->steps + 1 - r->step : b->steps;
+  if ((m->losses[i].every == 0) == (r->step == 0) && at >= 0 && at <= b->steps)
+    b->sums[i * (b->steps + 1) + at] = r->f;
+}
+
+/* The losses' sum: those of each in order of steps. */
+static double total(const Back *b) {
+  const Module *m = b->p->program->source;
+  double value = 0;
+  for (int i = 0; i < m->nlosses; i++) {
+    double sum = 0;
+    for (int64_t n = 0; n <= b->steps; n++)
+      if (loss_is_due(&m->losses[i], n, b->steps))
+        sum += b->sums[i * (b->steps + 1) + n];
+    if (m->losses[i].factor != 0)
+      value += m->losses[i].factor * sum;
+  }
+  return value;
+}
+
+/* ---- derivatives by elements of launch-time arrays */
+
+/* Adds those that the last step has left to `to`, the derivatives by the `extent` elements of the array, in order of
+ * the points. */
+static StcStatus add_elements(Back *b, const AdjointElements *e, int64_t extent, double *to) {
+  SavedPart bar, number;
+  if (!gradient_part(b->back, e->bar, &bar) || !gradient_part(b->back, e->number, &number))
+    return STC_INTERNAL;
+  double *g = malloc((size_t)bar.bytes + 1);
+  int64_t *k = malloc((size_t)number.bytes + 1);
+  StcStatus s = g && k ? part_get(b->back, &bar, g) : STC_MEMORY;
+  if (!s)
+    s = part_get(b->back, &number, k);
+  for (size_t i = 0; i < (size_t)bar.bytes / sizeof *g && !s && extent > 0; i++)
+    to[k[i] < 0 ? 0 : k[i] < extent ? k[i] : extent - 1] += g[i];
+  free(g), free(k);
+  return s;
+}
+
+/* The same for all arrays. */
+static StcStatus take_elements(Back *b) {
+  const Module *m = b->p->program->source;
+  StcStatus s = STC_OK;
+  for (int e = 0; e < b->facts.nelements; e++)
+    for (int i = 0; i < m->nby && !s; i++)
+      if (m->by[i].kind == BY_ARRAY && !strcmp(m->param_arrays[m->by[i].index].name, b->facts.elements[e].array))
+        s = add_elements(b, &b->facts.elements[e], b->g->n[i], b->g->of[i]);
+  return s;
+}
+
+/* ---- the backward run */
+
+/* All of it: step k of what fields were when N - k steps were done. */
+static StcStatus run_back(Back *b, Saved *saved, const SavedPart *to) {
+  StcStatus s = STC_OK;
+  stc_plan_series(b->back, take_loss, b);
+  if (!b->facts.nsaved && !b->facts.every && !b->facts.nelements)
+    return stc_plan_run(b->back, b->steps + 1, NULL);
+  for (int64_t k = 0; k <= b->steps && !s; k++) {
+    const char *at = NULL;
+    if (stop_asked(&b->p->run.asked))
+      return STC_INTERRUPTED;
+    s = b->facts.nsaved ? saved_at(saved, b->steps - k, &at) : STC_OK;
+    for (int i = 0; i < b->facts.nsaved && !s; at += to[i++].bytes)
+      s = part_set(b->back, &to[i], at);
+    if (!s)
+      s = stc_plan_run(b->back, 1, NULL);
+    if (!s)
+      s = take_elements(b);
+  }
+  return s;
+}
+
+/* ---- values out */
+
+/* Field `name` of the backward plan as doubles, *n of them, to be freed. NULL after an error. */
+static double *field_of(Back *b, const char *name, int64_t *n) {
+  int f = stc_program_find_field(b->program, name);
+  StcFieldInfo info;
+  if (f < 0 || stc_plan_field(b->back, f, &info))
+    return NULL;
+  Type t = info.type == STC_F64 ? TY_F64 : TY_F32;
+  *n = info.bytes / type_size(t);
+  char *data = malloc((size_t)info.bytes + 1);
+  double *out = malloc(sizeof *out * (size_t)(*n + 1));
+  if (!data || !out || stc_plan_get(b->back, f, data, (size_t)info.bytes)) {
+    free(data), free(out);
+    return NULL;
+  }
+  for (int64_t i = 0; i < *n; i++)
+    out[i] = const_load(t, data + i * type_size(t)).f;
+  free(data);
+  return out;
+}
+
+/* Adds the derivative by field `by` (of the module without composites), in field `bar`, to those by what the program
+ * calls `name`, of `parts` components, if that is it. */
+static bool add_field(Back *b, const char *bar, const char *by, const char *name, int parts, double *to, int64_t room) {
+  SavedPart p;
+  int64_t n;
+  if (!gradient_part(b->p, by, &p) || strcmp(b->p->program->declared[p.field].name, name) != 0)
+    return true;
+  double *from = field_of(b, bar, &n);
+  int c = p.component < 0 ? 0 : p.component;
+  for (int64_t i = 0; from && i < n && i * parts + c < room; i++)
+    to[i * parts + c] += from[i];
+  free(from);
+  return from != NULL;
+}
+
+/* Adds up, in the order of reductions, what all points have of the derivative by a scalar. */
+static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
+  int64_t n, shape[MAX_RANK];
+  double *v = field_of(b, x->name, &n);
+  const Module *m = b->p->program->source;
+  Field grid = {.box = m->grid};
+  field_shape(&grid, b->p->scalars, shape);
+  int64_t row = m->grid.rank > 1 ? shape[m->grid.rank - 1] : REDUCE_ROW, rows = row ? (n + row - 1) / row : 0;
+  Const *each = malloc(sizeof *each * (size_t)(n + 1)), *of_rows = malloc(sizeof *of_rows * (size_t)(rows + 1));
+  bool ok = v && each && of_rows;
+  for (int64_t i = 0; i < n && ok; i++)
+    each[i].f = v[i];
+  for (int64_t r = 0; r < rows && ok; r++)
+    of_rows[r] = reduce_row(OP_ADD, TY_F64, each + r * row, n - r * row < row ? n - r * row : row);
+  int s = module_find_scalar(m, x->from);
+  if (ok && s >= 0)
+    bar[s] += reduce_rows(OP_ADD, TY_F64, of_rows, rows).f;
+  free(v), free(each), free(of_rows);
+  return ok;
+}
+
+/* What is wanted, into b->g. */
+static StcStatus take(void *arg) {
+  Back *b = arg;
+  StcPlan *p = b->p;
+  struct Gradient *g = b->g;
+  const Module *m = p->program->source;
+  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
+  bool ok = true;
+  for (int i = 0; i < b->facts.nscalars; i++)
+    ok = ok && add_scalar(b, &b->facts.scalars[i], bar);
+  scalars_pull(p->w.arena, m, p->scalars, bar);
+  for (int i = 0; i < m->nby && ok; i++) {
+    const By *x = &m->by[i];
+    if (x->kind == BY_PARAM)
+      *g->of[i] = bar[x->index];
+    if (x->kind != BY_FIELD)
+      continue;
+    const char *name = m->fields[x->index].name;
+    int parts = type_components(m, m->fields[x->index].type);
+    for (int k = 0; k < b->facts.nbars; k++)
+      ok = ok && add_field(b, b->facts.bars[k].name, b->facts.bars[k].from, name, parts, g->of[i], g->n[i]);
+    for (int k = 0; k < b->facts.nfilled; k++)
+      for (int f = 0; f < b->facts.nbars; f++)
+        if (!strcmp(b->facts.bars[f].from, b->facts.filled[k].name))
+          ok = ok && add_field(b, b->facts.bars[f].name, b->facts.filled[k].from, name, parts, g->of[i], g->n[i]);
+  }
+  g->value = total(b);
+  return ok ? STC_OK : STC_MEMORY;
+}
+
+/* ---- the plan before and after */
+
+/* Keeps what was given to the plan, so that it can begin anew. */
+static StcStatus keep_given(Back *b) {
+  StcPlan *p = b->p;
+  StcStatus s = STC_OK;
+  b->given = calloc((size_t)p->program->ndeclared + 1, sizeof *b->given);
+  b->values = calloc((size_t)p->program->ndeclared + 1, sizeof *b->values);
+  if (!b->given || !b->values)
+    return STC_MEMORY;
+  for (int i = 0; i < p->program->ndeclared && !s; i++) {
+    StcFieldInfo f;
+    if (!p->bound.component_given[p->program->declared[i].first])
+      continue;
+    s = stc_plan_field(p, i, &f);
+    b->values[b->ngiven] = s ? NULL : malloc((size_t)f.bytes + 1);
+    s = s ? s : b->values[b->ngiven] ? stc_plan_get(p, i, b->values[b->ngiven], (size_t)f.bytes) : STC_MEMORY;
+    b->given[b->ngiven++] = i;
+  }
+  return s;
+}
+
+/* Has the plan begin anew, as it was found. */
+static StcStatus put_back(Back *b) {
+  StcPlan *p = b->p;
+  p->observers = b->observers;
+  StcStatus s = stc_plan_restart(p);
+  for (int i = 0; i < b->ngiven && !s; i++) {
+    StcFieldInfo f;
+    s = stc_plan_field(p, b->given[i], &f);
+    if (!s)
+      s = stc_plan_set(p, b->given[i], b->values[i], (size_t)f.bytes);
+  }
+  return s;
+}
+
+/* ---- inits */
+
+/* Gives the field of the start plan that is called `name` the forward field `from` as it was before the inits: as it
+ * was given, else 0. */
+static StcStatus give_before(Back *b, const AdjointField *x) {
+  SavedPart from, to;
+  if (!gradient_part(b->p, x->from, &from) || !gradient_part(b->back, x->name, &to))
+    return STC_INTERNAL;
+  char *data = calloc((size_t)from.bytes + 1, 1);
+  StcStatus s = data ? STC_OK : STC_MEMORY;
+  if (!s && b->p->bound.component_given[b->p->program->declared[from.field].first])
+    s = part_get(b->p, &from, data);
+  if (!s)
+    s = part_set(b->back, &to, data);
+  free(data);
+  return s;
+}
+
+/* Adds what field `bar` of the backward program has to the derivatives at `to`. */
+static StcStatus add_bar(Back *main, const char *bar, double *to, int64_t n) {
+  int64_t m;
+  double *v = field_of(main, bar, &m);
+  for (int64_t i = 0; v && i < m && i < n; i++)
+    to[i] += v[i];
+  free(v);
+  return v ? STC_OK : STC_MEMORY;
+}
+
+/* Gives field `x` of the start plan the derivatives that the backward run `main` has left, with those by levels that
+ * became what the field is. */
+static StcStatus give_bar(Back *b, Back *main, const AdjointField *x) {
+  SavedPart to;
+  StcStatus s = gradient_part(b->back, x->name, &to) ? STC_OK : STC_INTERNAL;
+  Type t = s ? TY_F64 : b->back->module->fields[b->program->declared[to.field].field].type;
+  int64_t n = s ? 0 : to.bytes / type_size(t);
+  double *sum = calloc((size_t)n + 1, sizeof *sum);
+  char *data = calloc((size_t)n + 1, sizeof(double));
+  s = s ? s : sum && data ? STC_OK : STC_MEMORY;
+  for (int i = 0; i < main->facts.nbars && !s; i++) {
+    const AdjointField *bar = &main->facts.bars[i];
+    bool same = strcmp(bar->from, x->from) == 0;
+    for (int k = 0; k < main->facts.nfilled; k++)
+      same = same || (!strcmp(main->facts.filled[k].name, bar->from) && !strcmp(main->facts.filled[k].from, x->from));
+    s = same ? add_bar(main, bar->name, sum, n) : STC_OK;
+  }
+  for (int64_t i = 0; i < n && !s; i++)
+    const_store(t, data + i * type_size(t), (Const){.f = sum[i]});
+  if (!s)
+    s = part_set(b->back, &to, data);
+  free(sum);
+  free(data);
+  return s;
+}
+
+/* Adds what the inits' undoing came to; of input fields it is all. */
+static StcStatus take_start(void *arg) {
+  Back *b = arg;
+  StcPlan *p = b->p;
+  const Module *m = p->program->source;
+  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
+  bool ok = true;
+  for (int i = 0; i < b->facts.nscalars; i++)
+    ok = ok && add_scalar(b, &b->facts.scalars[i], bar);
+  scalars_pull(p->w.arena, m, p->scalars, bar);
+  for (int i = 0; i < m->nby && ok; i++) {
+    const By *x = &m->by[i];
+    if (x->kind == BY_PARAM)
+      *b->g->of[i] += bar[x->index];
+    if (x->kind != BY_FIELD || !m->fields[x->index].input)
+      continue;
+    memset(b->g->of[i], 0, (size_t)b->g->n[i] * sizeof(double));
+    for (int k = 0; k < b->facts.nbars; k++)
+      ok = ok && add_field(b, b->facts.bars[k].name, b->facts.bars[k].from, m->fields[x->index].name,
+                           type_components(m, m->fields[x->index].type), b->g->of[i], b->g->n[i]);
+  }
+  return ok ? take_elements(b) : STC_MEMORY;
+}
+
+/* Makes the start plan: of the program that undoes inits, compiled when it is first needed. */
+static StcStatus make_start(void *arg) {
+  Back *b = arg;
+  StcPlan *p = b->p;
+  Backward *k = b->g->backward;
+  const char **defines = ARENA_ARRAY(p->w.arena, const char *, p->program->source->nscalars + 1);
+  int n = defines_of(b, defines);
+  StcStatus s = k->start ? STC_OK : make_text(b);
+  if (!s && !k->start)
+    s = compile_text(b, "start", &k->start);
+  b->program = k->start;
+  b->facts = k->start_facts;
+  b->back = NULL;
+  return s ? s : stc_plan_new(k->start, p->device.name, n, defines, &b->back);
+}
+
+/* Undoes the inits, behind the backward run `main`, the plan being as it was before. */
+static StcStatus undo_inits(const Back *main) {
+  Back b = *main, before = *main;
+  StcStatus s = workspace_guard(&b.p->w, make_start, &b);
+  if (!s)
+    s = copy_arrays(&b);
+  for (int i = 0; i < b.facts.ninputs && !s; i++)
+    s = give_before(&b, &b.facts.inputs[i]);
+  for (int i = 0; i < b.facts.nsaved && !s; i++)
+    s = give_before(&b, &b.facts.saved[i]);
+  for (int i = 0; i < b.facts.nbars && !s; i++)
+    s = give_bar(&b, &before, &b.facts.bars[i]);
+  if (!s)
+    s = stc_plan_run(b.back, 1, NULL);
+  if (!s)
+    s = workspace_guard(&b.p->w, take_start, &b);
+  stc_plan_free(b.back);
+  return s;
+}
+
+/* The forward run, and the backward one. */
+static StcStatus both(Back *b, int64_t memory) {
+  StcPlan *p = b->p;
+  int n = b->facts.nsaved;
+  SavedPart *from = calloc((size_t)n + 1, sizeof *from), *to = calloc((size_t)n + 1, sizeof *to);
+  Saved *saved = NULL;
+  StcStatus s = from && to ? STC_OK : STC_MEMORY;
+  for (int i = 0; i < n && !s; i++)
+    if (!gradient_part(p, b->facts.saved[i].from, &from[i]) || !gradient_part(b->back, b->facts.saved[i].name, &to[i]))
+      s = STC_INTERNAL;
+  if (!s)
+    s = copy_arrays(b);
+  if (!s)
+    s = stc_plan_run(p, 0, NULL);
+  if (!s)
+    s = hand_over(b, b->facts.ninputs, b->facts.inputs);
+  if (!s)
+    s = saved_make(p, n, from, b->steps, memory, &saved);
+  if (!s)
+    s = hand_over(b, b->facts.nends, b->facts.ends);
+  if (!s)
+    s = run_back(b, saved, to);
+  saved_free(saved);
+  free(from), free(to);
+  return s ? s : workspace_guard(&p->w, take, b);
+}
+
+StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gradient *g) {
+  Back b = {.p = p, .steps = steps, .g = g, .observers = p->observers};
+  int losses = p->program->source->nlosses;
+  b.sums = calloc((size_t)(steps + 1) * (size_t)(losses + 1), sizeof *b.sums);
+  StcStatus s = b.sums ? keep_given(&b) : STC_MEMORY;
+  g->backward = g->backward ? g->backward : calloc(1, sizeof *g->backward);
+  if (!s)
+    s = g->backward ? workspace_guard(&p->w, make_plan, &b) : STC_MEMORY;
+  if (!s) {
+    p->observers = (Observers){0};
+    s = both(&b, memory);
+    StcStatus after = put_back(&b);
+    s = s ? s : after;
+    if (!s && b.facts.starts)
+      s = undo_inits(&b);
+  }
+  if (s == STC_MEMORY)
+    context_error(p->w.context, "out of memory for the gradient");
+  for (int i = 0; i < b.ngiven; i++)
+    free(b.values[i]);
+  free(b.values), free(b.given), free(b.sums);
+  return s;
+}

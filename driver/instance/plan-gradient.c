@@ -1,0 +1,223 @@
+/* driver/instance/plan-gradient.c: the losses' sum of a plan's run and its derivatives: what is taken from the plan,
+ * and what users get. On the reference they are computed by a tape of the run. */
+#include "driver/instance/gradient.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int stc_program_gradient_count(const StcProgram *p) { return p->source->level == LEVEL_SIR ? p->source->nby : 0; }
+
+const char *stc_program_gradient_name(const StcProgram *p, int i) {
+  const Module *m = p->source;
+  if (i < 0 || i >= stc_program_gradient_count(p))
+    return NULL;
+  const By *x = &m->by[i];
+  return x->kind == BY_FIELD   ? m->fields[x->index].name
+         : x->kind == BY_ARRAY ? m->param_arrays[x->index].name
+                               : m->scalars[x->index].name;
+}
+
+void gradient_free(struct Gradient *g) {
+  for (int i = 0; g && i < g->count; i++)
+    free(g->of[i]);
+  if (g) {
+    backward_free(g->backward);
+    free(g->n);
+    free(g->of);
+  }
+  free(g);
+}
+
+/* How many numbers what number `i` of the gradient is to has. */
+static int64_t numbers(const StcPlan *p, int i) {
+  const Module *m = p->program->source;
+  const By *x = &m->by[i];
+  int64_t shape[MAX_RANK];
+  if (x->kind == BY_FIELD)
+    return field_shape(&m->fields[x->index], p->scalars, shape) * type_components(m, m->fields[x->index].type);
+  return x->kind == BY_ARRAY ? param_array_extent(&m->param_arrays[x->index], p->scalars) : 1;
+}
+
+/* Room for the gradient of the plan, all of it 0. NULL after reporting that there is none. */
+static struct Gradient *make(StcPlan *p) {
+  int n = p->program->source->nby;
+  struct Gradient *g = calloc(1, sizeof *g);
+  if (g) {
+    g->n = calloc((size_t)n + 1, sizeof *g->n);
+    g->of = calloc((size_t)n + 1, sizeof *g->of);
+  }
+  bool ok = g && g->n && g->of;
+  for (int i = 0; i < n && ok; i++) {
+    g->count = i + 1;
+    g->n[i] = numbers(p, i);
+    g->of[i] = calloc((size_t)g->n[i] + 1, sizeof(double));
+    ok = g->of[i] != NULL;
+  }
+  if (ok)
+    return g;
+  gradient_free(g);
+  context_error(p->w.context, "out of memory for the gradient");
+  return NULL;
+}
+
+/* ---- parts of fields */
+
+bool gradient_part(StcPlan *p, const char *name, SavedPart *out) {
+  const StcProgram *q = p->program;
+  StcFieldInfo f;
+  for (int i = 0; i < q->ndeclared; i++) {
+    const Declared *d = &q->declared[i];
+    for (int k = 0; k < d->ncomponents; k++) {
+      bool parts = declared_has_parts(d);
+      if (strcmp(parts ? d->names[k] : d->name, name) != 0)
+        continue;
+      *out = (SavedPart){i, parts ? k : -1, 0};
+      if (parts ? stc_plan_component(p, i, k, &f) : stc_plan_field(p, i, &f))
+        return false;
+      out->bytes = f.bytes;
+      return true;
+    }
+  }
+  return false;
+}
+
+StcStatus part_get(StcPlan *p, const SavedPart *part, void *data) {
+  return part->component < 0 ? stc_plan_get(p, part->field, data, (size_t)part->bytes)
+                             : stc_plan_get_component(p, part->field, part->component, data, (size_t)part->bytes);
+}
+
+StcStatus part_set(StcPlan *p, const SavedPart *part, const void *data) {
+  return part->component < 0 ? stc_plan_set(p, part->field, data, (size_t)part->bytes)
+                             : stc_plan_set_component(p, part->field, part->component, data, (size_t)part->bytes);
+}
+
+/* ---- the reference */
+
+/* What the reference runs on: arrays of its own. */
+typedef struct TapeArgs {
+  StcPlan *p;
+  int64_t steps;
+  struct Gradient *g;
+  Binding b;
+} TapeArgs;
+
+/* Fills the arrays of the fields that are given, and of lists of points. */
+static StcStatus fill_fields(TapeArgs *t) {
+  StcPlan *p = t->p;
+  const Module *m = p->program->source;
+  StcStatus s = STC_OK;
+  int64_t shape[MAX_RANK];
+  for (int f = 0; f < m->nfields && !s; f++)
+    if (!m->fields[f].temp) {
+      t->b.fields[f] =
+          calloc((size_t)(field_shape(&m->fields[f], p->scalars, shape) * type_bytes(m, m->fields[f].type)) + 8, 1);
+      s = t->b.fields[f] ? STC_OK : STC_MEMORY;
+    }
+  for (int i = 0; i < p->program->ndeclared && !s; i++) {
+    const Declared *d = &p->program->declared[i];
+    StcFieldInfo info;
+    if (!p->bound.component_given[d->first] || !t->b.fields[d->field])
+      continue;
+    s = stc_plan_field(p, i, &info);
+    if (!s)
+      s = stc_plan_get(p, i, t->b.fields[d->field], (size_t)info.bytes);
+  }
+  for (int i = 0; i < m->nparam_arrays && !s; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    size_t bytes = (size_t)(param_array_extent(a, p->scalars) * type_size(a->type));
+    t->b.param_arrays[i] = calloc(bytes + 8, 1);
+    s = !t->b.param_arrays[i] ? STC_MEMORY : plan_get_array(p, i, t->b.param_arrays[i], bytes);
+  }
+  for (int i = 0; i < m->nlists && !s; i++) {
+    const PointList *l = &m->lists[i];
+    int32_t *next = l->next >= 0 ? t->b.param_arrays[l->next] : NULL;
+    if (!list_fill(m, l, p->scalars, t->b.param_arrays, t->b.fields[l->field], next, p->w.diags))
+      s = STC_INPUT;
+  }
+  return s;
+}
+
+/* The gradient by the tape. */
+static StcStatus by_tape(void *arg) {
+  TapeArgs *t = arg;
+  StcPlan *p = t->p;
+  const Module *m = p->program->source;
+  bool *skip = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
+  t->b.scalars = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
+  memcpy(t->b.scalars, p->scalars, sizeof *t->b.scalars * (size_t)m->nscalars);
+  t->b.fields = ARENA_ARRAY(p->w.arena, void *, m->nfields + 1);
+  t->b.param_arrays = ARENA_ARRAY(p->w.arena, void *, m->nparam_arrays + 1);
+  for (int i = 0; i < p->program->ndeclared; i++)
+    skip[p->program->declared[i].field] = p->bound.component_given[p->program->declared[i].first];
+  StcStatus s = fill_fields(t);
+  if (s == STC_MEMORY)
+    context_error(p->w.context, "out of memory for the reference's fields");
+  if (!s && !interp_gradient(m, &t->b, t->steps, skip, &t->g->value, t->g->of, p->w.diags))
+    s = STC_INPUT;
+  for (int f = 0; f < m->nfields; f++)
+    free(t->b.fields[f]);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    free(t->b.param_arrays[i]);
+  return s;
+}
+
+/* ---- what users call */
+
+/* Is all there that the gradient needs? */
+static StcStatus check(void *arg) {
+  StcPlan *p = arg;
+  const StcOptions *o = &p->program->options;
+  const char *cure = p->split || p->facade                ? "its grid is cut into parts: take a plan of the whole grid"
+                     : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
+                     : o->passes                          ? "the program has a pipeline of its own: leave it out"
+                     : p->run.inits_done || p->run.first
+                         ? "it has run already: a gradient is that of a run from the first step on; restart the plan"
+                         : NULL;
+  if (cure)
+    return context_error(p->w.context, "the gradient of this plan cannot be computed: %s", cure), STC_USAGE;
+  if (!gradient_check(p->program->source, p->w.diags))
+    return STC_INPUT;
+  return program_check_given(p->program, p->w.arena, p->w.diags, p->scalars, p->bound.component_given,
+                             p->bound.array_given, false);
+}
+
+StcStatus stc_plan_gradient(StcPlan *p, int64_t steps, int64_t memory, double *value) {
+  StcStatus s = plan_join(p);
+  if (!s)
+    s = workspace_guard(&p->w, check, p);
+  if (s)
+    return s;
+  Backward *kept = p->gradient ? p->gradient->backward : NULL;
+  if (p->gradient)
+    p->gradient->backward = NULL;
+  gradient_free(p->gradient);
+  p->gradient = make(p);
+  if (!p->gradient)
+    return backward_free(kept), STC_MEMORY;
+  p->gradient->backward = kept;
+  steps = steps < 0 ? module_steps(p->module, p->scalars) : steps;
+  TapeArgs t = {.p = p, .steps = steps, .g = p->gradient};
+  s = p->device.kind == &device_ref ? workspace_guard(&p->w, by_tape, &t)
+                                    : gradient_backward(p, steps, memory, p->gradient);
+  p->gradient->done = !s;
+  if (!s && value)
+    *value = p->gradient->value;
+  return s;
+}
+
+StcStatus stc_plan_gradient_get(StcPlan *p, int i, double *out, size_t n) {
+  if (!p->gradient || !p->gradient->done || i < 0 || i >= p->gradient->count)
+    return context_error(p->w.context, "the plan has no gradient number %d; stc_plan_gradient computes them", i),
+           STC_USAGE;
+  if (n != (size_t)p->gradient->n[i])
+    return context_error(p->w.context, "the gradient to '%s' has %lld numbers, not %lld",
+                         stc_program_gradient_name(p->program, i), (long long)p->gradient->n[i], (long long)n),
+           STC_USAGE;
+  memcpy(out, p->gradient->of[i], n * sizeof *out);
+  return STC_OK;
+}
+
+int64_t stc_plan_gradient_size(const StcPlan *p, int i) {
+  return i < 0 || i >= stc_program_gradient_count(p->program) ? -1 : numbers(p, i);
+}

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Gradients of random programs: those of the backward program on a device against those of the reference's tape, and these against
+differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--print=SEED]`; a program that fails
+is printed with the command that repeats it."""
+import argparse, os, random, re, struct, subprocess, sys, tempfile
+
+SMOOTH = ["sin({a})", "cos({a})", "exp(-{a} * {a})", "tanh({a})", "sqrt(1 + {a} * {a})", "log(2 + {a} * {a})", "{a} / (2 + {b} * {b})", "atan({a})",
+          "rsqrt(1 + {a} * {a})", "pow(1 + {a} * {a}, 0.5 + 0.1 * {b})", "atan2({a}, 2 + {b} * {b})", "fma({a}, {b}, {c})", "cbrt(2 + {a} * {a})", "erf({a})",
+          "cosh(sin({a}))", "sinh(sin({a}))", "asin(0.5 * sin({a}))", "acos(0.5 * sin({a}))", "tan(0.5 * sin({a}))", "log2(2 + {a} * {a})",
+          "log10(2 + {a} * {a})", "{a} * {b}", "{a} + {b}", "{a} - {b}", "-{a}", "({a} + {b}) * {c}", "0.5 * {a}", "{p} * {a}", "{a} / {p}"]
+KINKED = ["min({a}, {b})", "max({a}, {b})", "abs({a})", "(if {a} > {b} then {b} else {c})", "(if idx(0) % 2 == 0 then {a} else {b})", "copysign({a}, {b})",
+          "(if {a} > 0 then sqrt({a}) else 0)", "floor({a}) * {b}"]
+RULES = ["clamp", "mirror", "mirror half", "periodic", "0", "0.5", "mirror odd", "mirror half odd", "mirror odd about q"]
+
+
+class Maker:
+    """A program of seed `seed`; `smooth`: it has derivatives everywhere."""
+
+    def __init__(self, seed, smooth):
+        self.r = random.Random(seed)
+        self.smooth, self.starting, self.inits = smooth, False, []
+        self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
+        self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
+        self.fields, self.text, self.steps = [], [], self.r.randint(0, 5)
+
+    def pick(self, *of):
+        return self.r.choice(of)
+
+    def rule(self):
+        if self.r.random() < 0.3:                       # a rule for each dimension, or side
+            sides = []
+            for _ in range(self.rank):
+                a, b = self.pick("clamp", "mirror", "mirror half", "0", "mirror odd"), self.pick("clamp", "mirror", "mirror half", "0.25")
+                sides.append(self.pick(a, a + " .. " + b, "periodic"))
+            return "[" + ", ".join(sides) + "]"
+        return self.r.choice(RULES)
+
+    def offset(self, most):
+        return "[" + ", ".join(str(self.r.randint(-most, most)) for _ in range(self.rank)) + "]"
+
+    def access(self):
+        f = self.r.choice([f for f in self.fields if f["ready"]])
+        level = "@%d" % self.r.randint(1, f["history"]) if f["history"] and not self.starting and self.r.random() < 0.4 else ""
+        inner = f["rule"] is None
+        most = min(self.reach, 1) if inner else 2
+        off = self.offset(most) if self.r.random() < 0.7 and (most or not inner) else ""
+        part = "[%d]" % self.r.randint(0, 1) if f["vector"] else ""
+        if part and not off:
+            off = "[" + ", ".join("0" for _ in range(self.rank)) + "]"
+        return f["name"] + level + off + part
+
+    def expr(self, depth):
+        if depth == 0:
+            k = self.r.random()
+            return self.access() if k < 0.7 else self.pick("p", "q", "w", "0.7", "(0.1 * f64(idx(%d)))" % self.r.randrange(self.rank), "src[1]" if self.starting else "(0.05 * f64(step))")
+        forms = SMOOTH if self.smooth or self.r.random() < 0.75 else KINKED
+        return "(" + self.r.choice(forms).format(a=self.expr(depth - 1), b=self.expr(self.r.randint(0, depth - 1)), c=self.expr(0), p=self.pick("p", "(1.5 + q)")) + ")"
+
+    def region(self):
+        """A region, and how far accesses may reach in it without leaving the grid."""
+        kind = self.r.random()
+        if kind < 0.4:
+            self.reach = 0
+            return "G"
+        lo = [self.r.randint(0, 2) for _ in range(self.rank)]
+        hi = [self.r.randint(0, 2) for _ in range(self.rank)]
+        self.reach = min(lo + hi)
+        return "[" + ", ".join("%d .. N%d-%d" % (l, d, h + 1) for d, (l, h) in enumerate(zip(lo, hi))) + "]"
+
+    def value(self, depth):
+        return "0.6 * tanh(%s) + 0.2 * %s" % (self.expr(depth), self.expr(0))
+
+    def stencil(self, n):
+        targets = [f for f in self.fields if not f["input"]]
+        chosen = self.r.sample(targets, self.r.randint(1, min(2, len(targets))))
+        temps = [f for f in targets if f["temp"] and not f["ready"]]
+        if temps and self.r.random() < 0.7:
+            chosen = [temps[0]]
+        if any(f["temp"] for f in chosen) or self.r.random() < 0.75:
+            region = self.region()
+            if any(f["temp"] for f in chosen):
+                region, self.reach = "G", 0
+            pieces = [region]
+        else:                                           # pieces by the first dimension
+            self.reach = 0
+            rest = "".join(", 0 .. N%d-1" % d for d in range(1, self.rank))
+            pieces = ["[0%s]" % rest, "[1 .. N0-2%s]" % rest] + (["[N0-1%s]" % rest] if self.r.random() < 0.5 else [])
+        def one():
+            def v(f):
+                return "{%s, %s}" % (self.value(2), self.value(1)) if f["vector"] else self.value(self.r.randint(1, 3))
+            return " ".join("%s = %s;" % (f["name"], v(f)) for f in chosen)
+        body = "\n".join("  %s { %s }" % ("[G]" if p == "G" else p, one()) for p in pieces)
+        self.text.append("stencil s%d(%s) {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), body))
+        for f in chosen:
+            f["ready"] = True
+
+    def field(self, name, **of):
+        f = dict(name=name, rule=self.rule(), history=0, temp=False, input=False, vector=False, ready=True)
+        f.update(of)
+        self.fields.append(f)
+        words = (" temp" if f["temp"] else "") + (" input" if f["input"] else "") + (" history %d" % f["history"] if f["history"] else "")
+        self.text.append("field %s : f64%s on G%s%s;" % (name, "[2]" if f["vector"] else "", " outside " + f["rule"] if f["rule"] else "", words))
+
+    def start(self):
+        """Inits of some fields, made of what there is before."""
+        self.starting, self.reach = True, 0
+        states = [f for f in self.fields if not f["input"]]
+        for f in states:
+            f["ready"] = False
+        for f in states:
+            f["ready"] = self.r.random() < 0.4
+            if f["ready"]:
+                f["ready"] = False
+                v = "{%s, %s}" % (self.value(1), self.value(1)) if f["vector"] else self.value(2)
+                f["ready"] = True
+                self.inits.append(f["name"])
+                self.text.append("init z%s(%s)[G] = %s;" % (f["name"], f["name"], v))
+                if f["history"] and self.r.random() < 0.5:
+                    v = "{%s, %s}" % (self.value(1), self.value(1)) if f["vector"] else self.value(1)
+                    self.text.append("init y%s(%s@1)[G] = %s;" % (f["name"], f["name"], v))
+        for f in states:
+            f["ready"] = True
+        self.starting = False
+
+    def make(self):
+        add = self.text.append
+        add("param " + ", ".join("N%d = %d" % (d, n) for d, n in enumerate(self.sizes)) + ", nr = 4;")
+        add("param p : f64 = 1.1, q : f64 = 0.3;\nlet w = sin(p) * q;\nparam r[nr] : i32, src[6] : f64;")
+        add("grid G = [%s], %d;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps))
+        self.field("u", history=self.pick(0, 0, 1, 2))
+        self.field("v", rule=self.pick(None, "clamp", "periodic", "mirror"), input=True)
+        if self.r.random() < 0.6:
+            self.field("x", vector=self.r.random() < 0.4, history=self.pick(0, 0, 1))
+        self.start()
+        temp = self.r.random() < 0.6
+        if temp:
+            self.field("t", temp=True, ready=False)
+        for n in range(self.r.randint(1, 3) + temp):
+            self.stencil(n)
+            if self.r.random() < 0.3:
+                rest = ", ".join(["r"] + ["N%d / 2" % d for d in range(1, self.rank)])
+                self.reach = 0
+                add("inject i%d(u) += 0.3 * sin(%s) * src[%s] at [%s];" % (n, self.value(1), self.pick("step", "point"), rest))
+        for f in self.fields:
+            f["ready"] = not f["temp"]
+        names, terms = [], []
+        for k in range(self.r.randint(1, 2)):
+            due = self.pick("every 1", "every 2", "every 3", "at end", "at end")
+            self.reach = 0
+            where = "at [%s]" % ", ".join(["r"] + ["N%d / 2" % d for d in range(1, self.rank)]) if self.r.random() < 0.35 else "over " + self.region()
+            if where.startswith("at"):
+                self.reach = 0
+            e = self.expr(self.r.randint(1, 2))
+            u = "x" if any(f["name"] == "x" and not f["vector"] for f in self.fields) and self.r.random() < 0.4 else "u"
+            add("loss l%d += 0.5 * %s * %s + 0.1 * %s %s %s;" % (k, u, u, e, where, due))
+            terms.append(self.pick("", "2 * ", "-0.3 * ") + "l%d" % k)
+        self.names = ["u", "v", "p", "q", "src"] + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
+        return "\n".join(self.text) + "\n", " + ".join(terms)
+
+
+def load(path):
+    with open(path, "rb") as f:
+        b = f.read()
+    n = struct.unpack("<H", b[8:10])[0]
+    return list(struct.unpack("<%dd" % ((len(b) - 10 - n) // 8), b[10 + n:]))
+
+
+def save(path, values, kind="<f8", code="d", shape=None):
+    shape = shape or [len(values)]
+    h = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (kind, "".join("%d," % s for s in shape))
+    h += " " * (63 - (len(h) + 10) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(h)) + h.encode() + struct.pack("<%d%s" % (len(values), code), *values))
+
+
+class Refused(Exception):
+    pass
+
+
+class Case:
+    """One program on disk, with its inputs, in folder `at`."""
+
+    def __init__(self, stc, at, seed, smooth):
+        self.stc, self.at, self.m = stc, at, Maker(seed, smooth)
+        self.text, self.terms = self.m.make()
+        rnd = random.Random(seed + 1)
+        points = 1
+        for s in self.m.sizes:
+            points *= s
+        self.values, self.shapes = {}, {}
+        for f in self.m.fields:
+            if f["temp"] or (f["name"] in self.m.inits and seed % 4):
+                continue
+            shape = self.m.sizes + ([2] if f["vector"] else [])
+            self.shapes[f["name"]] = shape
+            self.values[f["name"]] = [rnd.uniform(-1, 1) for _ in range(points * (2 if f["vector"] else 1))]
+        save(os.path.join(at, "r.npy"), sorted(rnd.sample(range(self.m.sizes[0]), 4)), "<i4", "i")
+        save(os.path.join(at, "src.npy"), [rnd.uniform(-1, 1) for _ in range(6)])
+        self.names = list(self.m.names)
+
+    def gradient(self, device, values=None, defines=(), extra=()):
+        """The value and the derivatives by name; names that do not matter are left out of the program."""
+        values = values or self.values
+        for n, v in values.items():
+            save(os.path.join(self.at, n + ".npy"), v, shape=self.shapes[n])
+        while True:
+            path, out = os.path.join(self.at, "a.stn"), os.path.join(self.at, "out")
+            os.makedirs(out, exist_ok=True)
+            with open(path, "w") as f:
+                f.write(self.text + "gradient %s to %s;\n" % (self.terms, ", ".join(self.names)))
+            ins = [a for n in list(values) + ["r", "src"] for a in ("--in", "%s=%s" % (n, os.path.join(self.at, n + ".npy")))]
+            command = [self.stc, "run", "--quiet", "-fno-contract", "--device=" + device, "--gradient=" + out, *extra, *defines, *ins, path]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode == 0:
+                break
+            idle = [n for n in self.names if "'%s' does not influence" % n in done.stderr or ("'%s.0' does not" % n in done.stderr and "'%s.1' does not" % n in done.stderr)]
+            if idle and len(self.names) > len(idle):
+                self.names = [n for n in self.names if n not in idle]
+                continue
+            raise (Refused if idle or "gradient" in done.stderr and "does not influence" in done.stderr or "is computed only where" in done.stderr or
+                   "is not computed where" in done.stderr else RuntimeError)(done.stderr)
+        got = {}
+        for line in done.stdout.splitlines():
+            w = line.split()
+            if w[0] == "gradient:" and w[2] != "in":
+                got[w[1]] = [float(w[2])]
+            elif w[0] == "gradient:":
+                got[w[1]] = load(w[3])
+        return got.pop("value")[0], got
+
+
+def differ(a, b):
+    """The largest difference, by the largest number."""
+    most = max(max(map(abs, a)), 1e-3)
+    if any(x != x for x in a + b):
+        return 9.0 if [x != x for x in a] != [x != x for x in b] else 0.0
+    return max(abs(x - y) for x, y in zip(a, b)) / most
+
+
+def in_least_memory(case, device, extra):
+    """The same with as many steps made again as can be; None: nothing is kept anyway."""
+    try:
+        case.gradient(device, extra=[*extra, "--memory=1"])
+    except RuntimeError as e:
+        least = re.search(r"needs (\d+) bytes of memory at least", str(e))
+        if not least:
+            raise
+        return case.gradient(device, extra=[*extra, "--memory=" + least[1]])
+
+
+def check(stc, seed, device, taylor, memory, extra):
+    with tempfile.TemporaryDirectory() as at:
+        case = Case(stc, at, seed, taylor)
+        try:
+            j, g = case.gradient(device, extra=extra)
+            k, t = case.gradient("ref")
+        except Refused as e:
+            return "refused", str(e)
+        except RuntimeError as e:
+            return "failed", str(e)
+        if memory:
+            less = in_least_memory(case, device, extra)
+            if less and less != (j, g):
+                return "failed", "in the least memory the numbers are others"
+        worst = max([abs(j - k) / max(abs(k), 1e-3)] + [differ(t[n], g[n]) for n in t])
+        if worst > 1e-11 or set(g) != set(t):
+            return "failed", "value %r and %r, differences %s" % (j, k, {n: differ(t[n], g[n]) for n in t})
+        if taylor:
+            rnd, h, slope, up, down, defines = random.Random(seed), 1e-5, 0.0, {}, {}, ([], [])
+            for n, v in case.values.items():
+                d = [rnd.uniform(-1, 1) if n in t else 0.0 for _ in v]
+                slope += sum(x * y for x, y in zip(d, t.get(n, [])))
+                up[n], down[n] = [x + h * y for x, y in zip(v, d)], [x - h * y for x, y in zip(v, d)]
+            for n, v in (("p", 1.1), ("q", 0.3)):
+                if n in t:
+                    slope += 0.7 * t[n][0]
+                    defines[0].append("-D%s=%.17g" % (n, v + 0.7 * h)), defines[1].append("-D%s=%.17g" % (n, v - 0.7 * h))
+            a, b = case.gradient("ref", up, defines[0])[0], case.gradient("ref", down, defines[1])[0]
+            found = (a - b) / (2 * h)
+            if abs(found - slope) > 1e-5 * max(1.0, abs(slope)):
+                return "failed", "the tape's slope is %r, differences of the value say %r" % (slope, found)
+        return "ok", worst
+
+
+def main():
+    o = argparse.ArgumentParser(description=__doc__)
+    o.add_argument("stc")
+    o.add_argument("--device", default="host")
+    o.add_argument("--programs", type=int, default=40)
+    o.add_argument("--seed", type=int, default=1)
+    o.add_argument("--taylor", action="store_true")
+    o.add_argument("--memory", action="store_true", help="and whether numbers are the same in the least memory")
+    o.add_argument("--option", action="append", default=[])
+    o.add_argument("--verbose", action="store_true", help="say why programs are refused")
+    o.add_argument("--print", type=int, dest="show")
+    a = o.parse_args()
+    if a.show is not None:
+        with tempfile.TemporaryDirectory() as at:
+            case = Case(a.stc, at, a.show, a.taylor)
+            print(case.text + "gradient %s to %s;" % (case.terms, ", ".join(case.names)))
+        return 0
+    count, worst = {"ok": 0, "refused": 0, "failed": 0}, 0.0
+    for seed in range(a.seed, a.seed + a.programs):
+        what, told = check(a.stc, seed, a.device, a.taylor, a.memory, a.option)
+        count[what] += 1
+        worst = max(worst, told) if what == "ok" else worst
+        if what == "refused" and a.verbose:
+            print("seed %d: %s" % (seed, next((l for l in told.splitlines() if "error:" in l), told)))
+        if what == "failed":
+            print("seed %d: %s\n  %s %s %s --device=%s --seed=%d --programs=1%s" % (seed, told, sys.executable, __file__, a.stc, a.device, seed, " --taylor" if a.taylor else ""))
+    print("%d programs agree, %d refused, %d failed; the largest difference is %.2g" % (count["ok"], count["refused"], count["failed"], worst))
+    return count["failed"] > 0 or count["refused"] * 4 > a.programs
+
+
+if __name__ == "__main__":
+    sys.exit(main())
