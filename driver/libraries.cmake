@@ -1,7 +1,17 @@
 # stc_llvm: LLVM. stc_data: jansson, libpng, zlib, HDF5 with its dimension scales and, where it is found, libmicrohttpd. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
 # stc_llvm_archives, stc_data_archives: the same always as archives, for libstc.so; made where something asks for them.
+# stc_lld: what is linked by lld, where the compiler can be told to use it: in a tenth of the time, for LLVM and where there is debug information.
 add_library(stc_llvm INTERFACE)
 add_library(stc_data INTERFACE)
+add_library(stc_lld INTERFACE)
+find_program(STC_LLD NAMES ld.lld-22 HINTS ${LLVM_TOOLS_BINARY_DIR})
+if(STC_LLD AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+  get_filename_component(folder ${STC_LLD} REALPATH)
+  get_filename_component(folder ${folder} DIRECTORY)
+  target_link_options(stc_lld INTERFACE -B${folder} -fuse-ld=lld)
+elseif(STC_LLD)
+  target_link_options(stc_lld INTERFACE --ld-path=${STC_LLD})
+endif()
 
 # stc_make_archives(): makes the targets stc_llvm_archives and stc_data_archives.
 function(stc_make_archives)

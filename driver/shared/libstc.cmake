@@ -17,12 +17,4 @@ set_target_properties(libstc_shared PROPERTIES OUTPUT_NAME stc LINKER_LANGUAGE C
 target_link_libraries(libstc_shared PRIVATE stc_llvm_archives stc_data_archives Threads::Threads)
 target_link_options(libstc_shared PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/driver/shared/libstc.map LINKER:--gc-sections
   LINKER:--no-undefined LINKER:-O1 ${STC_SHIPPED_LINK_OPTIONS} LINKER:--wrap=stdin LINKER:--wrap=stdout LINKER:--wrap=stderr)
-# lld links LLVM in a tenth of the time, where the compiler can be told to use it.
-find_program(STC_LLD NAMES ld.lld-22 HINTS ${LLVM_TOOLS_BINARY_DIR})
-if(STC_LLD AND CMAKE_C_COMPILER_ID STREQUAL GNU)
-  get_filename_component(folder ${STC_LLD} REALPATH)
-  get_filename_component(folder ${folder} DIRECTORY)
-  target_link_options(libstc_shared PRIVATE -B${folder} -fuse-ld=lld)
-elseif(STC_LLD)
-  target_link_options(libstc_shared PRIVATE --ld-path=${STC_LLD})
-endif()
+target_link_libraries(libstc_shared PRIVATE stc_lld)
