@@ -417,7 +417,7 @@ static void test_rows(void **state) {
 typedef struct Loader {
   int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *),
       (*unload)(void *);
-  char name[8];
+  char name[16];
   int wrong;
 } Loader;
 
