@@ -18,6 +18,7 @@ from lit.formats.base import FileBasedTest
 from loose import loose
 
 DEBUG = re.compile(lit.TestRunner.kPdbgRegex)
+SHORTENED = re.compile(r"UNSUPPORTED:.*sanitize|%if sanitize")  # of a test that a build with the sanitizers leaves out, or runs in part
 
 
 class Script(FileBasedTest):
@@ -27,6 +28,8 @@ class Script(FileBasedTest):
         """Runs a test, as lit calls it; gives lit's result."""
         if test.config.unsupported:
             return lit.Test.Result(lit.Test.UNSUPPORTED, "Test is unsupported")
+        if lit_config.params.get("beside") and not SHORTENED.search(pathlib.Path(test.getSourcePath()).read_text(encoding="utf-8", errors="replace")):
+            return lit.Test.Result(lit.Test.UNSUPPORTED, "A build with the sanitizers runs all of this test")
         lines = lit.TestRunner.parseIntegratedTestScript(test)
         if isinstance(lines, lit.Test.Result):
             return lines
