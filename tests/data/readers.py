@@ -23,7 +23,7 @@ def install(folder):
     if done.exists() and done.read_text() == " ".join(PACKAGES):
         return 0
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    pip = subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES],
+    pip = subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "--no-compile", "--disable-pip-version-check", *PACKAGES],
                          capture_output=True, text=True)
     if pip.returncode:
         print(f"skipped: pip cannot install {' '.join(PACKAGES)}: {pip.stderr[-1000:]}")

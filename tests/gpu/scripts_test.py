@@ -102,7 +102,7 @@ class Check(unittest.TestCase):
         self.assertRegex(text, r"4 of 4 runs done, 4 failed")
 
     def test_is_cut_by_the_budget(self):
-        for budget in (5, 20, 120):
+        for budget in (2, 20, 120):
             text, status = self.check("--device=sim", f"--budget={budget}", "--jobs=3", "--stages=edges", "--only=^(star1d1r f32 (odd|large)|star3d2r f32 large)")
             if status == 0:
                 break

@@ -1,11 +1,11 @@
 /* tests/programs/barrier_deletion.c: no barrier is there by rote.
  *
- *   barrier_deletion [-v] FILE.stn...
+ *   barrier_deletion [-v] [-each=N] FILE.stn...
  *
  * For each program: compiles it under the overlap schedule, T = 2, to kernel IR; runs that on the simulator, which
  * must find no fault; then deletes each
- * barrier from the text in turn and runs again, which must report a race each time. There must be at least one
- * barrier in each program.
+ * barrier from the text in turn, or every Nth, and runs again, which must report a race each time. There must be at
+ * least one barrier in each program.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,11 +17,12 @@
 
 enum { MAX_TEXT = 8192 };
 
-/* What is known of the run: the messages of the last call, and the failures so far. */
+/* What is known of the run: the messages of the last call, and the failures so far. Of a program's barriers each
+ * `each`th is deleted. */
 typedef struct Test {
   StcContext *context;
   char messages[MAX_TEXT];
-  int failures;
+  int each, failures;
   bool verbose;
 } Test;
 
@@ -149,11 +150,11 @@ static char *kernel_text(Test *t, const char *path, int rank, const Shape **shap
   return NULL;
 }
 
-/* Tests all barriers of the kernel IR `text` of `path`. Returns their number. A barrier is in the kernel of two steps
+/* Tests the barriers of the kernel IR `text` of `path`. Returns their number. A barrier is in the kernel of two steps
  * or in that of one, and as a rule in the same one as the barrier before it: that kernel alone is run first. */
 static int delete_each(Test *t, const char *path, const char *text, const Shape *shape, int rank) {
   int n = 0, steps = 2;
-  for (const char *line; (line = find_barrier(text, n)); n++) {
+  for (const char *line; (line = find_barrier(text, n)); n += t->each) {
     char *shorter = without_line(text, line);
     StcStatus s = simulate(t, shorter, shape, rank, steps);
     if (s == STC_OK) {
@@ -189,12 +190,14 @@ static void test_program(Test *t, const char *path) {
 }
 
 int main(int argc, char **argv) {
-  Test t = {0};
+  Test t = {.each = 1};
   StcConfig config = {.message = keep_message, .user = &t};
   t.context = stc_context_new(&config);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "-v") == 0)
       t.verbose = true;
+    else if (strncmp(argv[i], "-each=", 6) == 0 && atoi(argv[i] + 6) > 0)
+      t.each = atoi(argv[i] + 6);
     else
       test_program(&t, argv[i]);
   }
