@@ -94,13 +94,14 @@ static Builder each_point(Builder *b, const Module *m, const int32_t *elems, con
   return core ? out_of(&in, m, g, core, &none) : in;
 }
 
-/* Has kernel `index`, which covers the grid, leave out the blocks in `core`. */
+/* Has kernel `index`, which covers what launches do, leave out the blocks in `core`. */
 static void set_idle(Lowering *lo, int index, const Box *core) {
   Kernel *k = &lo->out->kernels[index];
+  const Box *covers = launch_covers(lo->m);
   k->idles = true;
   for (int d = 0; d < k->rank; d++) {
-    k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], lo->m->grid.lo[d]);
-    k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], lo->m->grid.lo[d]);
+    k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], covers->lo[d]);
+    k->idle_hi[d] = affine_sub(lo->out->arena, core->hi[d], covers->lo[d]);
   }
 }
 
