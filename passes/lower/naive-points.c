@@ -200,11 +200,13 @@ static Value *points_in(const Written *w, Builder *b, int i, int n, const Box *b
   return build_inside(b, box->rank, at, &within);
 }
 
-/* Are they points that are to be stored? */
+/* Are they points that are to be stored? Beside a layer whose width is a param, less than 0, the zone is larger than
+ * the grid. */
 static Value *points_stored(const Written *w, Builder *b, int i, int n) {
   const Module *m = w->r->lo->m;
   Value *in = points_in(w, b, i, n, w->zone);
-  return m->part ? build2(b, OP_AND, in, points_in(w, b, i, n, launch_covers(m))) : in;
+  bool within = !m->part && box_inside(w->zone, &m->grid) > 0;
+  return within ? in : build2(b, OP_AND, in, points_in(w, b, i, n, launch_covers(m)));
 }
 
 /* Does a member of the kernel store to `buffer`? */
