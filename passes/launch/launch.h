@@ -320,6 +320,8 @@ typedef struct ThinPart {
   Box box;
   bool *has;
 } ThinPart;
+/* Has launch `l`, of one instance, something to copy at points of no piece? */
+bool launch_copies_rest(const Launch *l);
 /* The parts of launch `l`, of one instance that computes no point twice, if all of its pieces are thin where the params
  * have the values `scalars` (NULL: not known) and it has nothing to do but at their points: *parts in the module's
  * arena, and how many; 0: one kernel is to cover what the launch covers. */

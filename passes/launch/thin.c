@@ -136,8 +136,7 @@ bool is_rare_field(const Module *m, int field) {
   return !m->fields[field].series && !box_equal(box, &m->grid) && is_few(m, box, default_scalars(m));
 }
 
-/* Has launch `l` something to copy at points of no piece? */
-static bool copies_rest(const Launch *l) {
+bool launch_copies_rest(const Launch *l) {
   bool copies = false;
   for (int t = 0; t < l->st->ntargets; t++) {
     int f = l->st->targets[t];
@@ -150,7 +149,7 @@ int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts) {
   const Module *m = l->m;
   int n = 0;
   *parts = NULL;
-  if (!scalars || l->n != 1 || m->part || l->st->npieces < 1 || copies_rest(l))
+  if (!scalars || l->n != 1 || m->part || l->st->npieces < 1 || launch_copies_rest(l))
     return 0;
   for (int i = 0; i < l->st->npieces; i++) {
     const Box *box = &l->st->pieces[i].box;

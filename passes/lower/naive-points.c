@@ -357,12 +357,12 @@ static void rows_code(PointsKernel *r, int i, Builder *b, Value *const *g) {
 }
 
 /* The code of member `i`, which is seldom for all points, at the thread's points from `g` on. One test tells that it is
- * for none of them, if it has a single piece. */
+ * for none of them, if it has a single piece and copies nothing. */
 static void others_code(PointsKernel *r, int i, Builder b, Value *const *g) {
   const Module *m = r->lo->m;
   const Stencil *st = r->k[i].l->st;
   Value *at[MAX_RANK];
-  if (st->npieces == 1) {
+  if (st->npieces == 1 && (r->of[i].pieces || !launch_copies_rest(r->k[i].l))) {
     Box any = st->pieces[0].box;
     for (int d = 0; d < m->grid.rank; d++)
       any.lo[d] = affine_add_const(any.lo[d], 1 - r->elems[d]);

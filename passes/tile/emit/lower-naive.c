@@ -84,9 +84,11 @@ static void block_launch(Points *x, const Level *v, const char *name) {
   host_launch(lo, x->seq, index);
 }
 
-/* Have the stencils of level `v`, all of few points, none in its zone? */
+/* Have the stencils of level `v`, all of few points, none in its zone, and nothing to copy there? */
 static bool is_around(const Level *v) {
   bool around = true;
+  for (int i = 0; i < v->n; i++)
+    around = around && !launch_copies_rest(v->of[i]->l);
   for (int i = 0; i < v->n; i++)
     for (int k = 0; k < v->of[i]->l->st->npieces; k++)
       around = around && boxes_apart(&v->of[i]->l->st->pieces[k].box, &v->zone);
