@@ -52,6 +52,11 @@ static Wait waits(const Touch *a, const Touch *b) {
   return wait == WAIT_POINT && (a->fl->apart || b->fl->apart) ? WAIT_ALL : wait;
 }
 
+bool frame_waits(const FrameLaunch *a, const FrameLaunch *b) {
+  Touch before = touch_of(a), behind = touch_of(b);
+  return waits(&before, &behind) != WAIT_NONE;
+}
+
 /* Gives launch `fl` the buffers as they are in `at`, and has them change places as they do behind it. */
 static void take_buffers(FrameLaunch *fl, int32_t *const at[2]) {
   int nfields = fl->l->m->nfields;

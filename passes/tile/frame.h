@@ -76,6 +76,8 @@ Box frame_middle(const Module *m);
 
 /* Finds the levels of the launches of `f`. */
 void frame_levels(Frame *f);
+/* Does launch `b`, one behind launch `a`, read or set what that sets, or set what it reads? Their levels are known. */
+bool frame_waits(const FrameLaunch *a, const FrameLaunch *b);
 /* The `n` launches at `l` of a step of family naive by roles and levels, and no more of a frame: no boxes. */
 const Frame *frame_of_step(const Module *m, int n, Launch *const *l);
 

@@ -95,21 +95,31 @@ static bool is_around(const Level *v) {
   return around;
 }
 
-/* Adds the launches of level `v`, whose stencils have few points, each by itself, beside each other. */
+/* Must launch number `i` of level `v` wait for one from number `first` on, since they meet at points? */
+static bool meets(const Level *v, int first, int i) {
+  bool waits = false;
+  for (int k = first; k < i; k++)
+    waits = waits || frame_waits(v->of[k], v->of[i]);
+  return waits;
+}
+
+/* Adds the launches of level `v`, whose stencils have few points, each by itself: beside each other as far as none has
+ * to wait for another one, since threads of two launches have no order among them, as those of one point would have. */
 static void few_points(Points *x, const Level *v) {
   Arena *a = x->lo->out->arena;
-  int first = x->seq->nops;
+  int first = 0;
   for (int i = 0; i < v->n; i++) {
     Together alone = {0, 0, 0};
+    int ops = x->seq->nops;
     const Launch *l = v->of[i]->l;
     const char *name = arena_printf(a, "%s_naive_%s", x->lo->m->name, l->st->name);
     int steps = i == v->n - 1 ? v->steps : 0;
     Level own = {.n = 1, .members = &v->members[i]};
     if (!naive_parts(v->members[i].lo, x->seq, l, default_scalars(x->lo->m), name, x->s->block, steps, &alone))
-      edge_launch(x, &own, NULL, name, steps, true);
+      edge_launch(x, &own, NULL, name, steps, false);
+    first = meets(v, first, i) ? i : first;
+    x->seq->ops[ops].beside = i > first;
   }
-  for (int i = first; i < x->seq->nops; i++)
-    x->seq->ops[i].beside = i > first;
 }
 
 /* Adds the launches of level number `level`, of the last ones of the step if `last`. */
