@@ -3,11 +3,12 @@
  * The index of a launch-time array is clamped, so a wrong one does no harm to memory. This pass finds it. Bounds of
  * every index are computed from the regions: constants, params, grid coordinates, `step` (at least 0), sums, multiples,
  * `min`, `max`, `%` by a constant. An index that lies in the array by them needs no check. Each stencil that has
- * another gets a hidden i64 target, the field `bounds.STENCIL` on the whole grid: INT64_MAX at first (init `bounds`),
- * and where an index is out of range the number of the step, unless an earlier one is there. A reduction of kind
- * `bounds` takes the least of it after each step; that makes a time tile one step. An element that a `select` throws
- * away does not count, if it has that one use: `if step < n then src[step] else 0` is in order. Inits note -1, which is
- * looked at once. A reduction with an index to check gets another beside it, `bounds.REDUCTION`.
+ * another gets a hidden i64 target, the field `bounds.STENCIL` on the grid (of an init, without the dimensions that its
+ * targets lack): INT64_MAX at first (init `bounds`), and where an index is out of range the number of the step, unless
+ * an earlier one is there. A reduction of kind `bounds` takes the least of it after each step; that makes a time tile
+ * one step. An element that a `select` throws away does not count, if it has that one use: `if step < n then src[step]
+ * else 0` is in order. Inits note -1, which is looked at once. A reduction with an index to check gets another beside
+ * it, `bounds.REDUCTION`.
  *
  * Both passes come first, before `scalarize`, and for the reference too. */
 #include "passes/launch/launch.h"
@@ -216,12 +217,16 @@ static Value *any_bad(Module *m, Block *body, const Box *box) {
 
 /* ---- stencils */
 
-/* A hidden field over the grid for the indices of `st`. */
+/* A hidden field for the indices of `st`: over the grid, without the dimensions that the targets of an init lack. */
 static int add_field(Module *m, const Stencil *st) {
   const char *name = arena_printf(m->arena, "bounds.%s", st->name);
   for (int k = 2; module_find_field(m, name) >= 0; k++)
     name = arena_printf(m->arena, "bounds.%s.%d", st->name, k);
-  ARENA_PUSH(m->arena, m->fields, m->nfields, ((Field){.name = name, .type = TY_I64, .box = m->grid, .loc = st->loc}));
+  Field f = {.name = name, .type = TY_I64, .box = m->grid, .loc = st->loc};
+  for (int d = 0; d < m->grid.rank; d++)
+    if (field_lacks(&m->fields[st->targets[0]], d))
+      field_leave_out(&f, d);
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
   return m->nfields - 1;
 }
 
@@ -289,29 +294,40 @@ static bool check_stencil(Module *m, Stencil *st, bool init, Reduction *out) {
   return true;
 }
 
-/* An init before all others by which the fields from `first` on say that all is well. */
-static void add_init(Module *m, int first) {
-  int n = m->nfields - first;
+/* An init by which those fields from number `first` on say that all is well that lack the same dimensions as it. */
+static Stencil init_like(Module *m, int first) {
   Stencil st = {.name = "bounds",
-                .ntargets = n,
-                .targets = ARENA_ARRAY(m->arena, int32_t, n + 1),
+                .targets = ARENA_ARRAY(m->arena, int32_t, m->nfields),
                 .npieces = 1,
                 .pieces = ARENA_NEW(m->arena, Piece)};
   Block *body = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, body);
-  Value *well = build_int(&b, TY_I64, INT64_MAX), **values = ARENA_ARRAY(m->arena, Value *, n + 1);
-  for (int i = 0; i < n; i++) {
-    st.targets[i] = first + i;
-    values[i] = well;
+  Value *well = build_int(&b, TY_I64, INT64_MAX), **values = ARENA_ARRAY(m->arena, Value *, m->nfields);
+  for (int f = first; f < m->nfields; f++)
+    if (field_lacks_same(&m->fields[f], &m->fields[first])) {
+      values[st.ntargets] = well;
+      st.targets[st.ntargets++] = f;
+    }
+  build_yield(&b, st.ntargets, values);
+  st.pieces[0] = (Piece){.box = m->fields[first].box, .ntargets = st.ntargets, .targets = st.targets, .body = body};
+  return st;
+}
+
+/* Inits before all others by which the fields from `first` on say that all is well. */
+static void add_inits(Module *m, int first) {
+  Stencil *inits = NULL;
+  int32_t n = 0;
+  for (int f = first; f < m->nfields; f++) {
+    bool done = false;
+    for (int g = first; g < f; g++)
+      done = done || field_lacks_same(&m->fields[g], &m->fields[f]);
+    if (!done)
+      ARENA_PUSH(m->arena, inits, n, init_like(m, f));
   }
-  build_yield(&b, n, values);
-  st.pieces[0] = (Piece){.box = m->grid, .ntargets = n, .targets = st.targets, .body = body};
-  Stencil *inits = ARENA_ARRAY(m->arena, Stencil, m->ninits + 1);
-  inits[0] = st;
   for (int i = 0; i < m->ninits; i++)
-    inits[i + 1] = m->inits[i];
+    ARENA_PUSH(m->arena, inits, n, m->inits[i]);
   m->inits = inits;
-  m->ninits++;
+  m->ninits = n;
 }
 
 /* Checks the indices in reduction `r`; false if it needs no check. */
@@ -347,7 +363,7 @@ Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o)
     if (check_reduction(m, &m->reductions[i], &r))
       ARENA_PUSH(m->arena, checks, count, r);
   if (m->nfields > first)
-    add_init(m, first);
+    add_inits(m, first);
   module_put_first(m, count, checks);
   pass_stat(c, count, "check-bounds", "stencils, inits and reductions checked");
   return m;
