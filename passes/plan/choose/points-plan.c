@@ -2,61 +2,134 @@
  * clearly faster: on grids that lie in the cache, for layers on few points, for long equations in three dimensions.
  *
  * One shape a rank is looked at: rows of whole vectors, in 2-D two of them, in 3-D eight one behind the other, whose
- * points a thread keeps in registers. Nothing is lowered where memory alone would take longer than what is expected of
- * the plan at hand. */
+ * points a thread keeps in registers; fewer where the code that is written out for them would not fit the instruction
+ * cache. Nothing is lowered where memory alone would take longer than what is expected of the plan at hand, and nothing
+ * taken where instructions bound it: several points save loads. What is around the middle of the grid is counted as a
+ * frame's steps are: its kernels have many pieces, of which each point makes one. */
 #include "passes/tile/frame.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/resolve.h"
 
+#include <math.h>
 #include <string.h>
+
+/* Bytes that launch `l` moves for a point of the grid, on an average: of each field it loads or stores, its share. */
+static double bytes_of(const Launch *l, const Const *scalars) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * box_share(l->m, &l->m->fields[f].box, scalars) *
+             ((l->use[f].loaded ? 1 : 0) + (l->use[f].stored ? 1 : 0));
+  return bytes;
+}
 
 /* The least seconds that a step takes: to read and write its fields once a launch, if they do not lie in the cache. */
 static double least_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
+  const Const *scalars = default_scalars(m);
   double points = 1, bytes = 0, all = 0;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
   for (int i = 0; i < m->nfields; i++)
-    all += m->fields[i].temp ? 0 : points * (double)type_size(m->fields[i].type);
+    all += m->fields[i].temp || !scalars
+               ? 0
+               : points * (double)type_size(m->fields[i].type) * box_share(m, &m->fields[i].box, scalars);
   for (int i = 0; i < f->n; i++)
-    if (f->launches[i].role == FRAME_INNER)
-      bytes += points * launch_bytes(f->launches[i].l);
+    if (f->launches[i].role == FRAME_INNER && scalars)
+      bytes += points * bytes_of(f->launches[i].l, scalars);
   bool kept = all < tuning.kept_cache * (double)c->target->cache_bytes;
   return kept || c->target->bandwidth <= 0 ? 0 : bytes / (c->target->bandwidth * 1e9);
 }
 
-/* The shape that is looked at for module `m`. */
-static Schedule shape_of(const Module *m) {
+/* Instructions of the code that is written out for a point: the most of a level of step `f`. */
+static int64_t code_of(const Frame *f) {
+  int64_t most = 0;
+  for (int level = 0; level < f->nlevels; level++) {
+    int64_t code = 0;
+    for (int i = 0; i < f->n; i++)
+      if (f->launches[i].level == level && f->launches[i].role == FRAME_INNER)
+        code += stream_code(f->launches[i].l);
+    most = code > most ? code : most;
+  }
+  return most;
+}
+
+/* The shape that is looked at for module `m`, whose step is `f`: of so many points that their code is short enough. */
+static Schedule shape_of(const Module *m, const Frame *f) {
   int rank = m->grid.rank, bytes = 4;
+  int64_t code = code_of(f);
   Schedule s = {.family = FAMILY_NAIVE};
-  for (int f = 0; f < m->nfields; f++)
-    bytes = (int)type_size(m->fields[f].type) > bytes ? (int)type_size(m->fields[f].type) : bytes;
-  for (int d = 0; d < rank; d++) {
+  for (int i = 0; i < m->nfields; i++)
+    bytes = (int)type_size(m->fields[i].type) > bytes ? (int)type_size(m->fields[i].type) : bytes;
+  for (int d = rank - 1; d >= 0; d--) {
     s.block[d] = (int32_t)tuning.points_block[rank - 1][d];
     s.elems[d] = d == rank - 1 ? VECTOR_BYTES / bytes : (int32_t)tuning.points_elems[rank - 1][d];
+    while (s.elems[d] > 1 && code * s.elems[d] > tuning.points_code)
+      s.elems[d] /= 2;
     s.elems[d] = s.elems[d] > 1 ? s.elems[d] : 1;
+    code *= s.elems[d];
   }
   return s;
 }
 
+/* Levels of step `f` of few points alone, which the next one waits for; those of others have them beside them. */
+static int alone_levels(const Frame *f) {
+  int alone = 0;
+  for (int level = 0; level < f->nlevels; level++) {
+    bool main = false;
+    for (int i = 0; i < f->n; i++)
+      main = main || (f->launches[i].level == level && f->launches[i].role == FRAME_INNER);
+    alone += !main;
+  }
+  return alone;
+}
+
+/* The seconds that what is around the middle of the grid takes in a step, on a grid of extents `size`: as a frame's. */
+static double around_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
+  const Const *scalars = default_scalars(m);
+  Box middle = frame_middle(m);
+  double all = 1, inside = 1, bytes = 0, rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : INFINITY;
+  bool overflow = false;
+  if (!scalars || box_equal(&middle, &m->grid))
+    return 0;
+  for (int d = 0; d < m->grid.rank; d++) {
+    double cut =
+        (double)(affine_eval(middle.lo[d], scalars, &overflow) - affine_eval(m->grid.lo[d], scalars, &overflow)) +
+        (double)(affine_eval(m->grid.hi[d], scalars, &overflow) - affine_eval(middle.hi[d], scalars, &overflow));
+    all *= (double)size[d];
+    inside *= fmax((double)size[d] - cut, 0);
+  }
+  for (int i = 0; i < f->n; i++)
+    if (f->launches[i].role == FRAME_INNER || f->launches[i].role == FRAME_EDGE)
+      bytes += (all - inside) * launch_bytes(f->launches[i].l);
+  return alone_levels(f) * tuning.frame_gap + bytes / rate;
+}
+
+/* Is a launch that this bounds one that loads more than it computes? */
+static bool is_of_loads(Bound b) {
+  return b == BOUND_MEMORY || b == BOUND_CACHE || b == BOUND_SHARED || b == BOUND_LATENCY;
+}
+
 void prefer_points(PassContext *c, const Module *m, double expected, Schedule *s) {
   PassContext with = *c;
-  Schedule want = shape_of(m), points;
+  Schedule points;
   ScheduleTime time;
   int32_t n;
   int count;
   Module *trial = module_trial(m);
   const Stencil *st = last_level(m, &n);
   Launch **l = naive_launches(m, n, st, &count);
-  if (!(least_seconds(c, m, frame_of_step(m, count, l), c->schedule->size) < tuning.clearly * expected))
+  const Frame *f = frame_of_step(m, count, l);
+  Schedule want = shape_of(m, f);
+  double limit = tuning.clearly * expected, around = around_seconds(c, m, f, c->schedule->size);
+  if (!schedule_has_points(&want, m->grid.rank) || !(least_seconds(c, m, f, c->schedule->size) + around < limit))
     return;
   memcpy(want.size, c->schedule->size, sizeof want.size);
   want.edges = EDGES_APART;
   with.schedule = &want;
   with.diags = diags_quiet(c->arena);
   if (!plan_tile(&with, trial, &points) ||
-      !schedule_time_with_edges(c, plan_tiled_copy(trial, 1), &points, want.size, &time) ||
-      !(time.seconds < tuning.clearly * expected))
+      !schedule_time_with_edges(c, plan_tiled_copy(trial, 1), &points, want.size, &time) || !is_of_loads(time.bound) ||
+      !(time.seconds + around < limit))
     return;
   diag_remark(c->diags, no_loc(), "threads have several points each, and nothing is kept between the steps");
   *s = points;

@@ -52,7 +52,8 @@ static void keep_first(void *user, const Diag *d) {
     *first = d->message;
 }
 
-/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it. */
+/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it.
+ * Kernels of what is around a box, few points of many pieces, are left to who asks. */
 static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
                          const char **why, ScheduleTime *out) {
   PassContext quiet = {.arena = c->arena, .target = c->target, .loaded = c->loaded, .sketch = true};
@@ -71,6 +72,8 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
     if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].leaves_out || (n == count && !beside))
       continue;
     n += !beside;
+    if (k->kernels[seq->ops[i].a].idles)
+      continue;
     LaunchTime t =
         launch_time(c->target, k, seq, i, &work[n - 1], size && size[0] ? size : model_large_grid(rank), edges, out);
     t.seconds -= beside ? t.launch : 0;
