@@ -1,5 +1,5 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder:
+/* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder, and of check/, where
+ * files named check_ and those about layers and derivatives are:
  *
  *   include.c       include "FILE"; put in place
  *   lex.c           characters to tokens

@@ -1,5 +1,5 @@
 /* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 
 #include <string.h>
 

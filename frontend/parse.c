@@ -1,5 +1,5 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* frontend/parse_point.c: tokens to what is said of places: probes and injects at points, layers at sides of the grid,
- * masks, and the `where` and `dry` of others. */
-#include "frontend/absorb.h"
+/* frontend/parse_point.c: tokens to declarations about places: probes and injects at points, layers at sides of the
+ * grid, masks, and the `where` and `dry` of others. */
+#include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
 /* Takes the word `word`, or reports that it, and what follows it, were expected. */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/derivative.h"
+#include "frontend/check/derivative.h"
 
 /* Fractions of which tops and bottoms have hundreds of bits are compared modulo the largest primes below powers of two:
  * two whole numbers that are equal modulo all four differ by a multiple of a number of 242 bits, or not at all. */

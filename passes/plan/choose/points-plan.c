@@ -5,7 +5,7 @@
  * points a thread keeps in registers; fewer where the code that is written out for them would not fit the instruction
  * cache. Nothing is lowered where memory alone would take longer than what is expected of the plan at hand, and nothing
  * taken where instructions bound it: several points save loads. What is around the middle of the grid is counted as a
- * frame's steps are: its kernels have many pieces, of which each point makes one. */
+ * frame's steps are: its kernels have many pieces, and a point makes one of these. */
 #include "passes/tile/frame.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

@@ -1,5 +1,5 @@
-/* frontend/derivative.c: the weights of finite differences, as exact fractions, and rounded to a type once. */
-#include "frontend/derivative.h"
+/* derivative.c: the weights of finite differences, as exact fractions, and rounded to a type once. */
+#include "frontend/check/derivative.h"
 
 #include <math.h>
 

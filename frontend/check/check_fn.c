@@ -1,4 +1,4 @@
-/* frontend/check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
+/* check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
  * with the values of the arguments. */
 #include "frontend/ast.h"
 

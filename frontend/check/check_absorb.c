@@ -1,10 +1,10 @@
-/* frontend/check_absorb.c: absorbing layers: what a program says of one, its profiles, and the derivatives that it
+/* check_absorb.c: absorbing layers: what a program says of one, its profiles, and the derivatives that it
  * stretches. In a layer a derivative d of dimension D becomes d / kappa + m', with the memory m' = b m + a d:
  * convolutional perfectly matched layers (J. Roden, S. Gedney, Microw. Opt. Technol. Lett. 27, 2000), with the profiles
  * and the a and b of D. Komatitsch, R. Martin (Geophysics 72, 2007). A second derivative becomes w / kappa + z', where
  * z' = b z + a w and w is the second derivative and the derivative of what stretching adds to the first one (D.
  * Pasalic, R. McGarry, SEG 2010). */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 
 #include <math.h>
 #include <string.h>

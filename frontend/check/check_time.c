@@ -1,4 +1,4 @@
-/* frontend/check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
+/* check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
  * launch-time arrays. */
 #include "frontend/ast.h"
 

@@ -1,4 +1,4 @@
-/* frontend/check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
+/* check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
  * give them. */
 #include "frontend/ast.h"
 

@@ -1,4 +1,4 @@
-/* frontend/check_mask.c: masks. A mask is a field of bools that is false beyond its region; an init of it stands behind
+/* check_mask.c: masks. A mask is a field of bools that is false beyond its region; an init of it stands behind
  * all others. A stencil where it is true assigns at other points what is there; a read of a field with a mask is a
  * choice between what the field has at the point that it leads to, and what the rule says. So nothing new reaches the
  * IR.

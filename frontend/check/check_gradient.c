@@ -1,4 +1,4 @@
-/* frontend/check_gradient.c: losses, the sum of them that is differentiated, and by what. */
+/* check_gradient.c: losses, the sum of them that is differentiated, and by what. */
 #include "frontend/ast.h"
 
 /* ---- losses */

@@ -1,4 +1,4 @@
-/* frontend/check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
+/* check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
  * check_composite.c. */
 #include "frontend/ast.h"
 

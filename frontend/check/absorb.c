@@ -1,8 +1,8 @@
-/* frontend/absorb.c: what a stencil with absorbing layers stands for, as a user would write it by hand. Its pieces are
+/* absorb.c: what a stencil with absorbing layers stands for, as a user would write it by hand. Its pieces are
  * cut where layers begin. In a layer derivatives are stretched (check_absorb.c), by memories, which are fields on the
  * layer alone and further targets. The memory of a second derivative's first one is read at neighbours, so that it is
  * updated by a stencil of its own before. */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 
 #include <string.h>
 

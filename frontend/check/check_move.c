@@ -1,4 +1,4 @@
-/* frontend/check_move.c: macros at a neighbour: NAME(...)[offsets], and calls whose arguments alone are moved. */
+/* check_move.c: macros at a neighbour: NAME(...)[offsets], and calls whose arguments alone are moved. */
 #include "frontend/ast.h"
 
 #include <string.h>

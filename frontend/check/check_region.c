@@ -1,4 +1,4 @@
-/* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
+/* check_region.c: regions, offsets and launch checks, and what temp fields hold. */
 #include "frontend/fields.h"
 
 #include <string.h>

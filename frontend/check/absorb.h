@@ -1,4 +1,4 @@
-/* frontend/absorb.h: absorbing layers as written, and what the checker keeps of them (private to frontend/).
+/* frontend/check/absorb.h: absorbing layers as written, and what the checker keeps of them (private to frontend/).
  *
  *   parse_point.c     AbsorbDecl, and "absorb NAME" behind a region
  *   check_absorb.c    the layer, its profiles; the derivatives of a stencil that it stretches
@@ -8,7 +8,7 @@
 #define STC_ABSORB_H
 
 #include "frontend/ast.h"
-#include "frontend/derivative.h"
+#include "frontend/check/derivative.h"
 
 /* Points of a layer, the fewest and the most. */
 enum { MIN_LAYER = 4, MAX_LAYER = 64 };

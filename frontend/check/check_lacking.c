@@ -1,4 +1,4 @@
-/* frontend/check_lacking.c: fields that do not have all of the grid's dimensions. A star stands for such a dimension in
+/* check_lacking.c: fields that do not have all of the grid's dimensions. A star stands for such a dimension in
  * the field's region and in those of its inits. The field's box is one point there, at 0, which accesses find from all
  * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
  * it be? */

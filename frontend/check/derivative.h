@@ -1,4 +1,4 @@
-/* frontend/derivative.h: the weights of finite differences.
+/* frontend/check/derivative.h: the weights of finite differences.
  *
  *   derivative.c   weights as exact fractions, and rounded once
  */

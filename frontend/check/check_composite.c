@@ -1,4 +1,4 @@
-/* frontend/check_composite.c: types as written; values in braces, vectors, structs and their members; storage types.
+/* check_composite.c: types as written; values in braces, vectors, structs and their members; storage types.
  *
  * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that
  * meet none are vectors if their

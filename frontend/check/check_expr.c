@@ -1,5 +1,5 @@
-/* frontend/check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
-#include "frontend/absorb.h"
+/* check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
+#include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* frontend/check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
+/* check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
 #include "frontend/ast.h"
 
 #include <math.h>

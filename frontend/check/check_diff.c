@@ -1,6 +1,6 @@
-/* frontend/check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
+/* check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
  * as macros are: what is left are accesses, constants, and scalars that launching computes. */
-#include "frontend/absorb.h"
+#include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
 #include <float.h>

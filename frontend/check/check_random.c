@@ -1,4 +1,4 @@
-/* frontend/check_random.c: expressions: random(seed, n) and normal(seed, n). Both are words of the language only where
+/* check_random.c: expressions: random(seed, n) and normal(seed, n). Both are words of the language only where
  * a program declares nothing of that name. */
 #include "frontend/ast.h"
 #include "ir/run/random.h"

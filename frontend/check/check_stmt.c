@@ -1,4 +1,4 @@
-/* frontend/check_stmt.c: statements: what the variables of a function or of a stencil's block are, step by step. */
+/* check_stmt.c: statements: what the variables of a function or of a stencil's block are, step by step. */
 #include "frontend/ast.h"
 
 #include <string.h>
