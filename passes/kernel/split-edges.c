@@ -63,7 +63,7 @@
 #include "passes/passes.h"
 
 /* A version for edges of so many ops at least, so many times those of the other, is long. */
-enum { MANY_POINTS = 4, LONG_EDGES = 300, LONGER = 3 };
+enum { MANY_POINTS = 8, LONG_EDGES = 300, LONGER = 3 };
 
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
  * number of the kernel for the rest. */
@@ -150,14 +150,21 @@ static bool has_long_edges(const Kernel *k) {
   return ops[1] >= LONG_EDGES && ops[1] >= LONGER * ops[0];
 }
 
-/* Has a thread of `k` so many points that what is written out for all of them takes most of the registers? */
+/* Sets *user, a bool, if `op` is a loop whose rounds are made one after the other (a block_walk callback). */
+static void note_rounds(void *user, Op *op) {
+  *(bool *)user |= op->code == OP_FOR && !(op->flags & (FOR_UNROLL | FOR_APART));
+}
+
+/* Has a thread of `k` so many points, whose code is written out, that they take most of the registers? */
 static bool has_many_points(const Kernel *k) {
   int64_t points = 1, threads = 1;
+  bool rounds = false;
   for (int d = 0; d < k->rank; d++) {
     points *= k->tile[d];
     threads *= k->threads[d];
   }
-  return points >= MANY_POINTS * threads;
+  block_walk(k->body, note_rounds, &rounds);
+  return points >= MANY_POINTS * threads && !rounds;
 }
 
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
