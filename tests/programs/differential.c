@@ -219,7 +219,8 @@ static bool split_refused(const char *message) {
 /* Does the message say that the schedule asked for is not legal for the program? */
 static bool schedule_refused(StcStatus s, const char *message) {
   bool refused = strstr(message, "legal") || split_refused(message) || strstr(message, "share a launch") ||
-                 strstr(message, "go one a launch") || strstr(message, "; use -edges=apart") || walk_refused(message);
+                 strstr(message, "go one a launch") || strstr(message, "; use -edges=apart") || walk_refused(message) ||
+                 strstr(message, "-schedule=naive make fewer");
   return (s == STC_USAGE || s == STC_INPUT) && refused;
 }
 
