@@ -27,6 +27,16 @@ static StcStatus add_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
+/* Do the part's points of field number `field` count in its checksum? Those of a dimension that the field does not have
+ * are the same in all parts along it: they count in the first one. */
+static bool counts(const StcPlan *p, const PartPlan *part, int field) {
+  const Field *f = &p->module->fields[p->bound.homes[field].field];
+  bool first = true;
+  for (int d = 0; d < f->box.rank; d++)
+    first = first && (!field_lacks(f, d) || part->lo[d] == p->split->lo[d]);
+  return first;
+}
+
 /* One component on part `part`: what `m` says. */
 static StcStatus move_part(const Job *j, const PartPlan *part, FieldPlace at, const char *path, Moving *m) {
   StcPlan *q = part->plan;
@@ -46,7 +56,7 @@ static StcStatus move_part(const Job *j, const PartPlan *part, FieldPlace at, co
     s = (context_error(j->c->context, reads ? "--restart=%s: it cannot be read: %s" : "cannot write %s: %s", path,
                        strerror(errno)),
          STC_IO);
-  if (!s && (reads || m->file.fd < 0))
+  if (!s && (reads || m->file.fd < 0) && counts(j->plan, part, at.field))
     s = part_each(j->plan, part, at.field, false, add_run, m);
   if (!s && reads)
     s = stc_plan_set_component(q, field, at.component, m->file.memory, (size_t)f.bytes);
