@@ -127,7 +127,10 @@ static StcStatus fill_fields(TapeArgs *t) {
     const ParamArray *a = &m->param_arrays[i];
     size_t bytes = (size_t)(param_array_extent(a, p->scalars) * type_size(a->type));
     t->b.param_arrays[i] = calloc(bytes + 8, 1);
-    s = !t->b.param_arrays[i] ? STC_MEMORY : plan_get_array(p, i, t->b.param_arrays[i], bytes);
+    if (t->b.param_arrays[i] && a->role == ARRAY_VALUES)
+      values_fill(p->w.arena, a, p->scalars, t->b.param_arrays[i]);
+    else
+      s = !t->b.param_arrays[i] ? STC_MEMORY : plan_get_array(p, i, t->b.param_arrays[i], bytes);
   }
   for (int i = 0; i < m->nlists && !s; i++) {
     const PointList *l = &m->lists[i];

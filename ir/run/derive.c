@@ -123,19 +123,18 @@ static bool check_body(const Module *m, Diags *d, const Block *b, const char *wh
   return true;
 }
 
-/* Is no param's default made of a param that the losses are differentiated by, or of a let that is? False after
- * reporting one. */
-static bool check_defaults(const Module *m, Diags *d) {
-  bool *varies = ARENA_ARRAY(m->arena, bool, m->nscalars + 1);
+/* Is no param's default made of a param that the losses are differentiated by, or of a let that is? of: by scalar the
+ * param that it is made of, NULL: none. False after reporting one. */
+static bool check_defaults(const Module *m, Diags *d, const char **of) {
   for (int i = 0; i < m->nby; i++)
     if (m->by[i].kind == BY_PARAM)
-      varies[m->by[i].index] = true;
+      of[m->by[i].index] = m->scalars[m->by[i].index].name;
   for (int s = 0; s < m->nscalars; s++)
     for (const Op *op = m->scalars[s].expr ? m->scalars[s].expr->first : NULL; op; op = op->next) {
-      if (op->code != OP_SCALAR || !varies[op->sym])
+      if (op->code != OP_SCALAR || !of[op->sym])
         continue;
       if (!m->scalars[s].is_param) {
-        varies[s] = true;
+        of[s] = of[op->sym];
         continue;
       }
       diag_error(d, m->scalars[s].loc,
@@ -147,7 +146,31 @@ static bool check_defaults(const Module *m, Diags *d) {
   return true;
 }
 
+/* Does no launch-time array that launching computes, as the coefficients of absorbing layers, or weights of
+ * derivatives, change with what the losses are differentiated by? made_of: as check_defaults has left it. False after
+ * reporting one. */
+static bool check_computed(const Module *m, Diags *d, const char *const *made_of) {
+  const char *of = NULL;
+  for (int i = 0; i < m->nparam_arrays && !of; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    for (const Op *op = a->role == ARRAY_VALUES ? a->value->first : NULL; op && !of; op = op->next)
+      of = op->code == OP_SCALAR ? made_of[op->sym] : NULL;
+    for (int k = 0; k < m->nby && a->role == ARRAY_WEIGHTS; k++)
+      if (m->by[k].kind == BY_ARRAY && m->by[k].index == a->from)
+        of = m->param_arrays[a->from].name;
+    if (of)
+      diag_error(d, a->loc,
+                 a->role == ARRAY_VALUES ? "what an absorbing layer multiplies by is computed of '%s' when launching, "
+                                           "which has no gradient yet: take that out of the gradient"
+                                         : "the weights of derivatives are computed of '%s' when launching, which has "
+                                           "no gradient yet: take that out of the gradient",
+                 of);
+  }
+  return !of;
+}
+
 bool gradient_check(const Module *m, Diags *d) {
+  const char **of = ARENA_ARRAY(m->arena, const char *, m->nscalars + 1);
   bool ok = true;
   if (m->level != LEVEL_SIR || !m->nby || !m->nlosses) {
     diag_error(
@@ -176,7 +199,7 @@ bool gradient_check(const Module *m, Diags *d) {
   }
   for (int i = 0; i < m->nlosses; i++)
     ok = ok && check_body(m, d, m->losses[i].body, "loss", m->losses[i].name);
-  return ok && check_defaults(m, d);
+  return ok && check_defaults(m, d, of) && check_computed(m, d, of);
 }
 
 bool loss_is_due(const Loss *l, int64_t step, int64_t last) {
