@@ -299,6 +299,40 @@ static double *field_of(Back *b, const char *name, int64_t *n) {
   return out;
 }
 
+/* How derivatives lie that a field of these extents has: of a dimension that the field does not have, `lacks`, all
+ * points of the grid have some. */
+typedef struct Spread {
+  int rank;
+  int64_t shape[MAX_RANK];
+  bool lacks[MAX_RANK];
+} Spread;
+
+/* That of declared field `field` of the forward program. */
+static Spread spread_of(const Back *b, int field) {
+  const Module *m = b->p->program->source;
+  const Field *f = &m->fields[b->p->program->declared[field].field], grid = {.box = m->grid};
+  Spread s = {.rank = m->grid.rank};
+  int64_t all[MAX_RANK];
+  field_shape(f, b->p->scalars, s.shape);
+  field_shape(&grid, b->p->scalars, all);
+  for (int d = 0; d < s.rank; d++) {
+    s.lacks[d] = field_lacks(f, d);
+    s.shape[d] = s.lacks[d] ? all[d] : s.shape[d];
+  }
+  return s;
+}
+
+/* The point of the field that number `i` of the derivatives belongs to. */
+static int64_t point_of(const Spread *s, int64_t i) {
+  int64_t at = 0, stride = 1;
+  for (int d = s->rank - 1; d >= 0; i /= s->shape[d--])
+    if (!s->lacks[d]) {
+      at += i % s->shape[d] * stride;
+      stride *= s->shape[d];
+    }
+  return at;
+}
+
 /* Adds the derivative by field `by` (of the module without composites), in field `bar`, to those by what the program
  * calls `name`, of `parts` components, if that is it. */
 static bool add_field(Back *b, const char *bar, const char *by, const char *name, int parts, double *to, int64_t room) {
@@ -308,8 +342,12 @@ static bool add_field(Back *b, const char *bar, const char *by, const char *name
     return true;
   double *from = field_of(b, bar, &n);
   int c = p.component < 0 ? 0 : p.component;
-  for (int64_t i = 0; from && i < n && i * parts + c < room; i++)
-    to[i * parts + c] += from[i];
+  Spread s = spread_of(b, p.field);
+  for (int64_t i = 0; from && i < n; i++) {
+    int64_t at = point_of(&s, i) * parts + c;
+    if (at < room)
+      to[at] += from[i];
+  }
   free(from);
   return from != NULL;
 }
@@ -409,7 +447,7 @@ static StcStatus give_before(Back *b, const AdjointField *x) {
   SavedPart from, to;
   if (!gradient_part(b->p, x->from, &from) || !gradient_part(b->back, x->name, &to))
     return STC_INTERNAL;
-  char *data = calloc((size_t)from.bytes + 1, 1);
+  char *data = calloc((size_t)(from.bytes > to.bytes ? from.bytes : to.bytes) + 1, 1);
   StcStatus s = data ? STC_OK : STC_MEMORY;
   if (!s && b->p->bound.component_given[b->p->program->declared[from.field].first])
     s = part_get(b->p, &from, data);

@@ -279,7 +279,7 @@ void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **l
     for (int i = 0; i < a->n; i++) {
       Contribution c = {.piece = piece, .field = scalar ? -1 - op->sym : op->sym, .term = a->terms[i], .loc = op->loc};
       for (int d = 0; d < MAX_RANK && !scalar; d++)
-        c.off[d] = op->off[d];
+        c.off[d] = field_lacks(&x->m->fields[op->sym], d) ? 0 : op->off[d];
       ARENA_PUSH(x->a, *list, *n, c);
     }
   }

@@ -48,6 +48,9 @@ static int64_t leaves(const Gather *g, const Box *box, int f, int d, int end, in
   return best;
 }
 
+/* The region of the derivatives by field `f` of m. */
+static const Box *bar_box(const Transpose *x, int f) { return &x->b->fields[x->bar[f]].box; }
+
 /* Does a periodic field's derivative in dimension `d` gather around the edge? Then the temp field `k` is as wide as
  * that field there. False after reporting that it may be wider than that. */
 static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
@@ -101,7 +104,7 @@ static int32_t keep(Gather *g, const Contribution *c) {
 
 /* Is the contribution to the point itself, wherever its piece has one? */
 static bool is_here(const Gather *g, const Contribution *c) {
-  const Box *in = &g->x->m->fields[c->field].box;
+  const Box *in = bar_box(g->x, c->field);
   for (int d = 0; d < g->x->m->grid.rank; d++)
     if (c->off[d])
       return false;
@@ -264,7 +267,8 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
   const Field *f = &g->x->m->fields[c->field];
   int n = 0;
   out[n++] = (Place){-c->off[d], 0, -1};
-  if (f->outside[d] == OUTSIDE_NONE || f->outside[d] == OUTSIDE_CONST || f->outside[d] == OUTSIDE_PERIODIC)
+  if (f->outside[d] == OUTSIDE_NONE || f->outside[d] == OUTSIDE_CONST || f->outside[d] == OUTSIDE_PERIODIC ||
+      field_lacks(f, d))
     return n;
   for (int end = 0; end < 2; end++) {
     OutsideRule r = outside_end(f->outside[d], end);
@@ -361,13 +365,13 @@ static void gather(Gather *g) {
     if (!x->active[f] || !g->hit[f] || g->own[f])
       continue;
     Stencil out = {.name = arena_printf(x->a, "%s.gather", g->st->name), .loc = g->st->loc};
-    Piece p = {.box = m->fields[f].box, .body = block_new(x->a, NULL), .loc = g->st->loc};
+    Piece p = {.box = *bar_box(x, f), .body = block_new(x->a, NULL), .loc = g->st->loc};
     Builder b = builder_at_end(x->a, p.body);
     Value **values = NULL;
     int32_t *done = NULL;
     int ndone = 0;
     for (int o = f; o < m->nfields; o++) {
-      if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(&m->fields[o].box, &p.box))
+      if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(bar_box(x, o), &p.box))
         continue;
       Value ***memo = ARENA_ARRAY(x->a, Value **, g->st->npieces + 1);
       for (int k = 0; k < g->st->npieces; k++)
@@ -444,7 +448,7 @@ static void sort_fields(Gather *g) {
   for (int f = 0; f < m->nfields; f++)
     if (g->own[f] && g->x->zero[f])
       for (int i = 0; i < g->n; i++)
-        if (g->list[i].field == f && !box_equal(g->undo[g->list[i].piece].box, &m->fields[f].box))
+        if (g->list[i].field == f && !box_equal(g->undo[g->list[i].piece].box, bar_box(g->x, f)))
           g->own[f] = false;
 }
 

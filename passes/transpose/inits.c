@@ -16,6 +16,51 @@ static void drop_given(Transpose *x, Piece *p, int n, const char *const *given) 
   p->ntargets = yield->noperands = kept;
 }
 
+/* Has box `b` all of the grid's points in the dimensions that field `f` does not have. */
+static void widen_box(const Module *m, const Field *f, Box *b) {
+  for (int d = 0; d < m->grid.rank; d++)
+    if (field_lacks(f, d)) {
+      b->lo[d] = m->grid.lo[d];
+      b->hi[d] = m->grid.hi[d];
+    }
+}
+
+/* Has field `f` of x->m, which does not have all dimensions, have them: no step writes fields that do not. */
+static void widen_field(Transpose *x, int f) {
+  Module *m = x->m;
+  Field *w = &m->fields[f];
+  Side *sides = w->sides ? ARENA_ARRAY(x->a, Side, 2 * MAX_RANK) : NULL;
+  OutsideRule rule = OUTSIDE_NONE; /* all of its dimensions have one, or none has */
+  for (int d = 0; d < m->grid.rank; d++)
+    if (!field_lacks(w, d) && w->outside[d] != OUTSIDE_NONE)
+      rule = OUTSIDE_CLAMP;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++) {
+      Piece *p = &m->stencils[i].pieces[k];
+      if (p->targets[0] == f)
+        widen_box(m, w, &p->box);
+      for (Op *op = p->body->first; op; op = op->next)
+        for (int d = 0; d < m->grid.rank && op->code == OP_ACCESS && op->sym == f; d++)
+          op->off[d] = field_lacks(w, d) ? 0 : op->off[d];
+    }
+  widen_box(m, w, &w->box);
+  for (int i = 0; i < 2 * m->grid.rank && sides; i++)
+    sides[i] = field_lacks(w, i / 2) ? (Side){.rule = rule} : w->sides[i];
+  w->sides = sides;
+  for (int d = 0; d < m->grid.rank; d++)
+    w->outside[d] = field_lacks(w, d) ? rule : w->outside[d];
+}
+
+/* The same of all fields that the step sets: at each point of a dimension that it does not have, an init makes of it
+ * the same, and the derivatives by these add up. */
+static void widen_fields(Transpose *x) {
+  Module *m = x->m;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      if (field_lacks_any(&m->fields[m->stencils[i].targets[t]]))
+        widen_field(x, m->stencils[i].targets[t]);
+}
+
 void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
   Module *m = x->m;
   m->stencils = NULL;
@@ -39,6 +84,7 @@ void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
   }
   m->inits = NULL;
   m->ninits = 0;
+  widen_fields(x);
 }
 
 /* Those of `by` that inits are made of: all but fields that steps change, which count from behind the inits on. */

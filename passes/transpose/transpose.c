@@ -85,11 +85,19 @@ static bool is_written(const Module *m, int field) {
   return false;
 }
 
-/* A field of derivatives. */
-static int32_t bar_field(Transpose *x, const char *of, Type t, const Box *box, bool temp) {
-  Field f = {.name = arena_printf(x->a, "%s.bar", of), .type = t, .box = *box, .temp = temp};
-  for (int d = 0; d < MAX_RANK; d++)
+/* A field of derivatives, by what `like` is or NULL. Of a dimension that this does not have it has all points of the
+ * grid, each with what it contributes; who takes it adds them up. */
+static int32_t bar_field(Transpose *x, const char *of, Type t, const Field *like) {
+  const Box *grid = &x->m->grid;
+  Field f = {.name = arena_printf(x->a, "%s.bar", of), .type = t, .box = like ? like->box : *grid};
+  f.temp = like && like->temp;
+  for (int d = 0; d < MAX_RANK; d++) {
     f.outside[d] = OUTSIDE_CONST;
+    if (like && d < grid->rank && field_lacks(like, d)) {
+      f.box.lo[d] = grid->lo[d];
+      f.box.hi[d] = grid->hi[d];
+    }
+  }
   return transpose_field(x, f);
 }
 
@@ -125,10 +133,10 @@ static void make_fields(Transpose *x) {
     x->zero[f] = m->fields[f].temp;
     x->bar[f] = -1;
     if (x->active[f])
-      x->bar[f] = bar_field(x, m->fields[f].name, bar_type(m->fields[f].type), &m->fields[f].box, m->fields[f].temp);
+      x->bar[f] = bar_field(x, m->fields[f].name, bar_type(m->fields[f].type), &m->fields[f]);
   }
   for (int s = 0; s < m->nscalars; s++)
-    x->scalar_bar[s] = x->scalar_active[s] ? bar_field(x, m->scalars[s].name, TY_F64, &m->grid, false) : -1;
+    x->scalar_bar[s] = x->scalar_active[s] ? bar_field(x, m->scalars[s].name, TY_F64, NULL) : -1;
 }
 
 Stencil transpose_zero(Transpose *x, int32_t field) {

@@ -20,6 +20,9 @@
  * not in R. Where x has a rule that leads back into it, points near its edge gather more: those from which it is led to
  * them. Each sum is made in one order, that of the text. What is read at the point alone needs no second stencil.
  *
+ * Of a dimension that x does not have, x.bar has all points of the grid: each has what is contributed there, and who
+ * takes x.bar adds them up. So fields that inits set have all dimensions when these are undone (inits.c).
+ *
  * Fields that a stencil within the step needs as they were before it, and that the step has changed by then, are
  * computed again, in temp fields: replay.c. */
 #ifndef STC_TRANSPOSE_H
