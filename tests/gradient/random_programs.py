@@ -2,7 +2,7 @@
 """Gradients of random programs: those of the backward program on a device against those of the reference's tape, and these against
 differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--print=SEED]`; a program that fails
 is printed with the command that repeats it."""
-import argparse, os, random, re, struct, subprocess, sys, tempfile
+import argparse, math, os, random, re, struct, subprocess, sys, tempfile
 
 SMOOTH = ["sin({a})", "cos({a})", "exp(-{a} * {a})", "tanh({a})", "sqrt(1 + {a} * {a})", "log(2 + {a} * {a})", "{a} / (2 + {b} * {b})", "atan({a})",
           "rsqrt(1 + {a} * {a})", "pow(1 + {a} * {a}, 0.5 + 0.1 * {b})", "atan2({a}, 2 + {b} * {b})", "fma({a}, {b}, {c})", "cbrt(2 + {a} * {a})", "erf({a})",
@@ -18,7 +18,7 @@ class Maker:
 
     def __init__(self, seed, smooth):
         self.r = random.Random(seed)
-        self.smooth, self.starting, self.inits = smooth, False, []
+        self.smooth, self.starting, self.inits, self.masks = smooth, False, [], []
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
         self.fields, self.text, self.steps = [], [], self.r.randint(0, 5)
@@ -39,7 +39,10 @@ class Maker:
         return "[" + ", ".join(str(self.r.randint(-most, most)) for _ in range(self.rank)) + "]"
 
     def access(self):
-        f = self.r.choice([f for f in self.fields if f["ready"]])
+        can = [f for f in self.fields if f["ready"] and not (self.starting and f["mask"])]
+        if not can:
+            return "q"
+        f = self.r.choice(can)
         level = "@%d" % self.r.randint(1, f["history"]) if f["history"] and not self.starting and self.r.random() < 0.4 else ""
         inner = f["rule"] is None
         most = min(self.reach, 1) if inner else 2
@@ -89,17 +92,45 @@ class Maker:
             def v(f):
                 return "{%s, %s}" % (self.value(2), self.value(1)) if f["vector"] else self.value(self.r.randint(1, 3))
             return " ".join("%s = %s;" % (f["name"], v(f)) for f in chosen)
-        body = "\n".join("  %s { %s }" % ("[G]" if p == "G" else p, one()) for p in pieces)
+        def where(p):
+            p = "[G]" if p == "G" else p
+            return p[:-1] + " where %s]" % self.r.choice(self.masks) if self.masks and not any(f["temp"] for f in chosen) and self.r.random() < 0.5 else p
+        body = "\n".join("  %s { %s }" % (where(p), one()) for p in pieces)
         self.text.append("stencil s%d(%s) {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), body))
         for f in chosen:
             f["ready"] = True
 
     def field(self, name, **of):
-        f = dict(name=name, rule=self.rule(), history=0, temp=False, input=False, vector=False, ready=True)
+        f = dict(name=name, rule=self.rule(), history=0, temp=False, input=False, vector=False, ready=True, shape=self.sizes, mask="")
         f.update(of)
+        if self.masks and not f["temp"] and self.r.random() < 0.6:
+            dry = self.pick("self", "0.3", "odd about q", "odd about 0.2") if not f["vector"] else "self"
+            f["mask"] = " where %s dry %s" % (self.r.choice(self.masks), dry)
         self.fields.append(f)
         words = (" temp" if f["temp"] else "") + (" input" if f["input"] else "") + (" history %d" % f["history"] if f["history"] else "")
-        self.text.append("field %s : f64%s on G%s%s;" % (name, "[2]" if f["vector"] else "", " outside " + f["rule"] if f["rule"] else "", words))
+        self.text.append("field %s : f64%s on G%s%s%s;" % (name, "[2]" if f["vector"] else "", f["mask"], " outside " + f["rule"] if f["rule"] else "", words))
+
+    def profile(self):
+        """A field without a dimension, or two."""
+        lacks = self.r.sample(range(self.rank), self.r.randint(1, self.rank - 1))
+        ranges = ["*" if d in lacks else "0 .. N%d-1" % d for d in range(self.rank)]
+        rule = "[" + ", ".join("*" if d in lacks else self.pick("clamp", "periodic", "0.5", "mirror half") for d in range(self.rank)) + "]"
+        self.text.append("field c : f64 on [%s] outside %s;" % (", ".join(ranges), rule))
+        if self.r.random() < 0.4:
+            has = next(d for d in range(self.rank) if d not in lacks)
+            self.text.append("init zc(c)[c] = 0.6 * sin(p * f64(idx(%d))) + q;" % has)
+            self.inits.append("c")
+        self.fields.append(dict(name="c", rule=rule, history=0, temp=False, input=True, vector=False, ready=True, mask="",
+                                shape=[1 if d in lacks else n for d, n in enumerate(self.sizes)]))
+
+    def coast(self):
+        """Masks."""
+        self.text.append("field land : f64 on G outside clamp input;\nmask wet on G = land > -0.4;")
+        self.masks = ["wet"]
+        if self.r.random() < 0.5:
+            off = self.offset(1)
+            self.text.append("mask both on G = wet && (wet%s || land%s > 0);" % (off, off))
+            self.masks.append("both")
 
     def start(self):
         """Inits of some fields, made of what there is before."""
@@ -127,6 +158,10 @@ class Maker:
         add("param " + ", ".join("N%d = %d" % (d, n) for d, n in enumerate(self.sizes)) + ", nr = 4;")
         add("param p : f64 = 1.1, q : f64 = 0.3;\nlet w = sin(p) * q;\nparam r[nr] : i32, src[6] : f64;")
         add("grid G = [%s], %d;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps))
+        if self.r.random() < 0.4:
+            self.coast()
+        if self.rank > 1 and self.r.random() < 0.4:
+            self.profile()
         self.field("u", history=self.pick(0, 0, 1, 2))
         self.field("v", rule=self.pick(None, "clamp", "periodic", "mirror"), input=True)
         if self.r.random() < 0.6:
@@ -154,7 +189,7 @@ class Maker:
             u = "x" if any(f["name"] == "x" and not f["vector"] for f in self.fields) and self.r.random() < 0.4 else "u"
             add("loss l%d += 0.5 * %s * %s + 0.1 * %s %s %s;" % (k, u, u, e, where, due))
             terms.append(self.pick("", "2 * ", "-0.3 * ") + "l%d" % k)
-        self.names = ["u", "v", "p", "q", "src"] + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
+        self.names = ["u", "v", "p", "q", "src"] + (["c"] if any(f["name"] == "c" for f in self.fields) and "c" not in self.inits else []) + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
         return "\n".join(self.text) + "\n", " + ".join(terms)
 
 
@@ -184,16 +219,16 @@ class Case:
         self.stc, self.at, self.m = stc, at, Maker(seed, smooth)
         self.text, self.terms = self.m.make()
         rnd = random.Random(seed + 1)
-        points = 1
-        for s in self.m.sizes:
-            points *= s
         self.values, self.shapes = {}, {}
+        if self.m.masks:
+            self.shapes["land"] = self.m.sizes
+            self.values["land"] = [rnd.uniform(-1, 1) for _ in range(math.prod(self.m.sizes))]
         for f in self.m.fields:
-            if f["temp"] or (f["name"] in self.m.inits and seed % 4):
+            if f["temp"] or (f["name"] in self.m.inits and (seed % 4 or "@1)[" in self.text)):   # else an init would read what is given
                 continue
-            shape = self.m.sizes + ([2] if f["vector"] else [])
+            shape = f["shape"] + ([2] if f["vector"] else [])
             self.shapes[f["name"]] = shape
-            self.values[f["name"]] = [rnd.uniform(-1, 1) for _ in range(points * (2 if f["vector"] else 1))]
+            self.values[f["name"]] = [rnd.uniform(-1, 1) for _ in range(math.prod(shape))]
         save(os.path.join(at, "r.npy"), sorted(rnd.sample(range(self.m.sizes[0]), 4)), "<i4", "i")
         save(os.path.join(at, "src.npy"), [rnd.uniform(-1, 1) for _ in range(6)])
         self.names = list(self.m.names)
