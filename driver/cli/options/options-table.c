@@ -316,7 +316,7 @@ const OptionRow option_rows[] = {
      "--compress=N", "how much .h5 and .vti files are compressed, 0 (not at all) to 9; default 1"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, TEXT(log), "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
-    {"png", TAKES_VALUE, CMD_RUN, FIELDS(pngs, npng), "--png F=FILE.png", "draw field F after the last step"},
+    {"png", TAKES_VALUE, CMD_RUN | MORE, FIELDS(pngs, npng), "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN | CMD_FORMAT, BY(set_check), "--check[=TOL]",
      "run the reference too and compare; exit 1 above the tolerance (fmt: see there)"},
     {"time", TAKES_OPTIONAL, CMD_RUN, BY(set_time), "--time[=kernels]",
