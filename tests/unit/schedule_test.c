@@ -193,9 +193,6 @@ static void test_refused(void **state) {
   refused(
       f, &GPU, j1, (Schedule){.family = FAMILY_NAIVE, .T = 4},
       "0:0: error: -T=4: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap\n");
-  refused(
-      f, &GPU, j1, (Schedule){.family = FAMILY_NAIVE, .elems = {2}},
-      "0:0: error: -elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap\n");
   refused(f, &GPU, j1, (Schedule){.block = {8, 8}},
           "0:0: error: -block has more than the program's 1 dimension; leave the last ones out\n");
   refused(f, &GPU, j1, (Schedule){.block = {-8}},

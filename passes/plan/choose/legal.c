@@ -192,10 +192,6 @@ static bool check_request(const Resolve *r) {
     if (w->elems[d] > 1 && !r->target->simt)
       return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block",
                             target_text(r->c->arena, r->target));
-    if (w->elems[d] > 1 && !family_has(w->family, KNOB_ELEMS))
-      return schedule_error(
-          r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap",
-          family->name);
     if (w->elems[d] > MAX_ELEMS)
       return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d,
                             MAX_ELEMS);

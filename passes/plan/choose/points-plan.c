@@ -104,6 +104,17 @@ static double around_seconds(const PassContext *c, const Module *m, const Frame 
   return alone_levels(f) * tuning.frame_gap + bytes / rate;
 }
 
+/* Are most tiles of `s` on a grid of rank `rank` and extents `size` away from its edges? What a launch takes is counted
+ * for these alone. */
+static bool is_mostly_inside(const Schedule *s, int rank, const int64_t *size) {
+  double inside = 1;
+  for (int d = 0; d < rank; d++) {
+    double tiles = (double)size[d] / (double)(s->block[d] * s->elems[d]);
+    inside *= tiles > 2 ? (tiles - 2) / tiles : 0;
+  }
+  return 2 * inside >= 1;
+}
+
 /* Is a launch that this bounds one that loads more than it computes? */
 static bool is_of_loads(Bound b) {
   return b == BOUND_MEMORY || b == BOUND_CACHE || b == BOUND_SHARED || b == BOUND_LATENCY;
@@ -121,7 +132,8 @@ void prefer_points(PassContext *c, const Module *m, double expected, Schedule *s
   const Frame *f = frame_of_step(m, count, l);
   Schedule want = shape_of(m, f);
   double limit = tuning.clearly * expected, around = around_seconds(c, m, f, c->schedule->size);
-  if (!schedule_has_points(&want, m->grid.rank) || !(least_seconds(c, m, f, c->schedule->size) + around < limit))
+  if (!schedule_has_points(&want, m->grid.rank) || !is_mostly_inside(&want, m->grid.rank, c->schedule->size) ||
+      !(least_seconds(c, m, f, c->schedule->size) + around < limit))
     return;
   memcpy(want.size, c->schedule->size, sizeof want.size);
   want.edges = EDGES_APART;
