@@ -537,7 +537,7 @@ class Plan(Owner):
         at, size = values.ctypes.data_as(c.c_void_p), values.nbytes
         if place.field < 0:
             self._check(lib.stc_plan_set_array(self._handle, place.array, at, size))
-            self._arrays[name] = values.copy() if values is value else values
+            self._arrays[name] = values.copy() if isinstance(value, np.ndarray) and np.may_share_memory(values, value) else values
         elif place.component < 0:
             self._check(lib.stc_plan_set(self._handle, place.field, at, size))
         else:
