@@ -373,17 +373,26 @@ static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
   return ok;
 }
 
+/* The derivatives by all scalars, those by params among them, in the arena of the plan's call; *ok is false where
+ * memory was lacking. */
+static const double *bars_of_scalars(Back *b, bool *ok) {
+  StcPlan *p = b->p;
+  const Module *m = p->program->source;
+  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
+  for (int i = 0; i < b->facts.nscalars; i++)
+    *ok = *ok && add_scalar(b, &b->facts.scalars[i], bar);
+  scalars_pull(p->w.arena, m, p->scalars, bar);
+  return bar;
+}
+
 /* What is wanted, into b->g. */
 static StcStatus take(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
   struct Gradient *g = b->g;
   const Module *m = p->program->source;
-  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
   bool ok = true;
-  for (int i = 0; i < b->facts.nscalars; i++)
-    ok = ok && add_scalar(b, &b->facts.scalars[i], bar);
-  scalars_pull(p->w.arena, m, p->scalars, bar);
+  const double *bar = bars_of_scalars(b, &ok);
   for (int i = 0; i < m->nby && ok; i++) {
     const By *x = &m->by[i];
     if (x->kind == BY_PARAM)
@@ -498,11 +507,8 @@ static StcStatus take_start(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
   const Module *m = p->program->source;
-  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
   bool ok = true;
-  for (int i = 0; i < b->facts.nscalars; i++)
-    ok = ok && add_scalar(b, &b->facts.scalars[i], bar);
-  scalars_pull(p->w.arena, m, p->scalars, bar);
+  const double *bar = bars_of_scalars(b, &ok);
   for (int i = 0; i < m->nby && ok; i++) {
     const By *x = &m->by[i];
     if (x->kind == BY_PARAM)

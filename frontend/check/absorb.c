@@ -146,7 +146,7 @@ typedef struct Part {
   int zone;
 } Part;
 
-/* Does launching have to see to it that `value` is not negative? False after reporting that nothing can be said of it,
+/* Does launching have to see to it that `value` is not negative? False after reporting that its sign is not known,
  * as the bound `of` is a fixed number of points from neither end of the grid. */
 static bool on_its_side(Checker *c, Affine of, Affine value, int d, Loc loc) {
   int64_t k;

@@ -47,7 +47,7 @@ static bool factor_of(Checker *c, const Expr *e, double *out) {
     return false;
   if (!fold_const(c, x, &v)) {
     check_error(c, NULL, e->loc,
-                "the factor of a loss must be known when compiling; multiply in the loss by what is not");
+                "the factor of a loss must be a constant; put other factors into the expression of the loss");
     return false;
   }
   *out = v.f;

@@ -457,7 +457,7 @@ static Naive member_alone(PointsKernel *r, Builder *b, const NaiveMember *of) {
 }
 
 /* How many blocks of `block` threads a core is to have room for, so that they wait for memory at different times: half
- * of those that its threads are enough for. 0: nothing is said. */
+ * of those that its threads are enough for. 0: there is no bound. */
 static int32_t blocks_at_once(const Lowering *lo, const int32_t *block) {
   int64_t threads = 2;
   for (int d = 0; d < lo->m->grid.rank; d++)
