@@ -46,10 +46,10 @@ def test_pictures_are_the_field():
 def test_slices_and_kinds():
     """Slices of three dimensions, a row of one, components of vectors, integers, on devices that lend values and such that do not."""
     cube, line, mixed = (Path(HERE) / f"{n}.stn" for n in ("cube", "line", "mixed"))
-    cube.write_text("param N = 5; grid G = [0..N-1, 0..N, 0..N+1], 1000000; field a : f64 on G outside 0;\n"
+    cube.write_text("param N = 5; grid G = [0..N-1, 0..N, 0..N+1], 1000000000000; field a : f64 on G outside 0;\n"
                     "init i(a)[G] = f64(idx(0) * 100 + idx(1) * 10 + idx(2)); stencil s(a)[G] = a + 0 * a[1,0,0];\n")
-    line.write_text("grid G = [-3..40], 1000000; field a : i32 on G outside 0; init i(a)[G] = i32(idx(0) * idx(0)); stencil s(a)[G] = a + 0 * a[1];\n")
-    mixed.write_text("grid G = [0..8, 0..9], 1000000; field v : f32[2] on G outside 0;\n"
+    line.write_text("grid G = [-3..40], 1000000000000; field a : i32 on G outside 0; init i(a)[G] = i32(idx(0) * idx(0)); stencil s(a)[G] = a + 0 * a[1];\n")
+    mixed.write_text("grid G = [0..8, 0..9], 1000000000000; field v : f32[2] on G outside 0;\n"
                      "init i(v)[G] = {f32(idx(0)), f32(idx(1))}; stencil s(v)[G] = v + 0 * v[1,0];\n")
     for device in ("host", "ref", "sim"):
         with Window(STC, cube, f"--device={device}") as w:
@@ -162,7 +162,7 @@ def test_restart_with_given_fields():
 def test_params_of_scalars():
     """First values of scalars follow params that are changed, from restart on, unless they were given; updates take params at once."""
     program = Path(HERE) / "kept.stn"
-    program.write_text("param N = 8, q = 0.5, r = 1.0; grid G = [0..N-1, 0..N-1], 1000000; field a : f64 on G outside 0;\n"
+    program.write_text("param N = 8, q = 0.5, r = 1.0; grid G = [0..N-1, 0..N-1], 1000000000000; field a : f64 on G outside 0;\n"
                        "scalar s : f64 = f64(q) * 2, n : i64 = i64(q * 8), own : f64 = 3;\n"
                        "init i(a)[G] = 0; stencil f(a)[G] = s + f64(n) + own + 0 * a[1,0];\n"
                        "update s = s + f64(r); update own = own + 1;\n")
