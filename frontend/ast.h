@@ -26,6 +26,7 @@
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
+ *   check_every.c                   stencils that run every so many steps
  *   check_mask.c                    masks, where, dry (fields.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds (fold.h)
@@ -295,7 +296,7 @@ bool parse_end(Parse *p, bool paper);
 bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *));
 /* A region or the name of one, at the next token; `word` stands in front of it. */
 bool parse_region_of(Parse *p, Decl *d, const char *word);
-/* every EXPR, at the end of a reduction or probe. */
+/* every EXPR, at the end of a reduction or probe, behind the region or the targets of a stencil. */
 bool parse_every(Parse *p, Decl *d);
 /* Is OP(...) over at p->t, OP one of sum, prod, min and max? That as an expression. */
 bool parse_is_over(const Parse *p);
@@ -443,6 +444,7 @@ typedef struct CheckedStencil {
   Loc loc;
   bool is_init;
   int32_t stage;
+  int64_t every; /* it runs in steps that are multiples of this; 0: in all */
   int32_t ntargets;
   int32_t *targets;
   int32_t npieces;
@@ -741,6 +743,10 @@ Expr *check_element_at(Checker *c, Loc loc, Symbol *array, Expr *index);
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
 /* The number of steps behind 'every' of `d`, at least 1. False after reporting. */
 bool check_every(Checker *c, const Decl *d, int64_t *every);
+/* The number behind `every` of a stencil or init, if there is one, into s->every. False after reporting. */
+bool check_stencil_every(Checker *c, const Decl *d, CheckedStencil *s);
+/* Reports the read of temp field `f` in steps in which a stencil that writes it does not run. */
+void check_every_read(Checker *c, Loc loc, const Symbol *f, const Env *env);
 /* The reduce or until `d` over the box `over`, except for its scalar. False after reporting. */
 bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out);
 /* The probe `d`, whose points lie in `within` (NULL: the grid, or where the coordinates say). False after reporting. */

@@ -698,9 +698,12 @@ static void check_stencil(Checker *c, const Decl *d) {
   if (!ok)
     return;
   int before = diags_errors(c->d);
+  check_stencil_every(c, d, s);
   c->stencil = s;
   c->in_init = s->is_init;
   absorb_begin(c, d);
+  if (c->absorbing && d->every)
+    check_error(c, NULL, d->every->loc, "an absorbing layer moves on in every step; leave out 'every'");
   for (int i = 0; i < d->npieces; i++)
     check_piece(c, &d->pieces[i], s);
   if (!s->is_init) {

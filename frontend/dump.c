@@ -220,6 +220,8 @@ char *dump_program(Checker *c) {
     for (int t = 0; t < s->ntargets; t++)
       str_addf(&d.s, "%s%s", t ? ", " : "", c->m->fields[s->targets[t]].name);
     str_add(&d.s, ")");
+    if (s->every)
+      str_addf(&d.s, " every %lld", (long long)s->every);
     place(&d, s->loc);
     for (int j = 0; j < s->npieces; j++)
       piece(&d, &s->pieces[j]);

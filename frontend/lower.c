@@ -194,7 +194,12 @@ static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece
 
 /* One stencil or init, without pieces that assign nothing. */
 static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
-  Stencil out = {.name = s->name, .loc = s->loc, .stage = s->stage, .ntargets = s->ntargets, .targets = s->targets};
+  Stencil out = {.name = s->name,
+                 .loc = s->loc,
+                 .stage = s->stage,
+                 .every = s->every > 1 ? s->every : 0,
+                 .ntargets = s->ntargets,
+                 .targets = s->targets};
   for (int i = 0; i < s->npieces; i++) {
     Piece p = lower_piece(c, s, &s->pieces[i]);
     if (p.ntargets)

@@ -485,10 +485,16 @@ void parse_skip(Parse *p) {
   }
 }
 
-/* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`. */
-static bool piece(Parse *p, Decl *d, bool paper) {
+/* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`; if it is the `only` one, `every K` may stand behind its
+ * region. */
+static bool piece(Parse *p, Decl *d, bool only, bool paper) {
   PieceDecl x = {.loc = p->t->loc};
   bool ok = (x.region = region_expr(p)) != NULL && parse_absorbed(p, &x);
+  if (ok && parse_is_word(p, "every") && !only) {
+    diag_error(p->d, p->t->loc, "all pieces of a stencil run in the same steps; write 'every' before its first brace");
+    return false;
+  }
+  ok = ok && (!parse_is_word(p, "every") || parse_every(p, d));
   if (ok && parse_accept(p, TOK_LBRACE)) {
     x.is_block = true;
     ok = parse_block(p, &x.n, &x.stmts) && parse_no_return(p, x.n, x.stmts);
@@ -512,7 +518,7 @@ static bool pieces(Parse *p, Decl *d) {
       parse_error(p, "a piece '[REGION] = ...' (a stencil whose region stands inside its braces), or '}'");
       return false;
     }
-    if (!piece(p, d, false)) {
+    if (!piece(p, d, false, false)) {
       d->kind = DECL_BAD;
       parse_skip(p);
     }
@@ -531,9 +537,10 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   d->kind = kind;
   bool ok;
   if (parse_is(p, TOK_LBRACKET)) {
-    ok = piece(p, d, paper);
+    ok = piece(p, d, true, paper);
   } else {
-    ok = parse_expect(p, TOK_LBRACE, "a region '[lo .. hi, ...]', or '{' and pieces") && pieces(p, d);
+    ok = (!parse_is_word(p, "every") || parse_every(p, d)) &&
+         parse_expect(p, TOK_LBRACE, "a region '[lo .. hi, ...]', or '{' and pieces") && pieces(p, d);
     parse_accept(p, TOK_SEMI);
   }
   if (!ok)

@@ -185,10 +185,13 @@ typedef struct Piece {
 /* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs.
  * once: of an init, which stands behind all that are not: it computes what no step changes, of fields that no step
  * changes, into fields that nothing else sets. It is run behind the inits, and again before further steps where a field
- * that it reads may have been set from outside. */
+ * that it reads may have been set from outside.
+ * every: it runs in the steps whose number is a multiple of that alone, 0: in all; no init's. In the others its targets
+ * keep their values. Pass every writes that out. */
 typedef struct Stencil {
   const char *name;
   bool once;
+  int64_t every;
   int32_t ntargets;
   int32_t *targets; /* the union of the pieces' targets, in order of declaration */
   int32_t npieces;

@@ -45,6 +45,8 @@ const Pass pass_table[] = {
      LEVEL_SIR, LEVEL_SIR, NULL, pass_transpose},
     {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_scalarize},
+    {"every", "write out that stencils which run every so many steps keep their targets\nin the others", LEVEL_SIR,
+     LEVEL_SIR, NULL, pass_every},
     {"sides", "write out what edges of fields with rules of their own make of the\nvalues beyond them", LEVEL_SIR,
      LEVEL_SIR, NULL, pass_sides},
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,

@@ -15,6 +15,7 @@
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   distribute.c      the program for one part of a grid (distribute.h), and whether there can be one
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
+ *   every.c           stencils that run every so many steps, written out
  *   sides.c           edges of fields that have rules of their own, written out
  *   history.c         time-level rotation written out
  *   merge-points.c    stencils on a point as choices in the stencils before them
@@ -132,11 +133,11 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
  * the plan asks for, which come behind pass plan. */
 #define PASSES_PLANNED "planned"
-#define PASSES_BEFORE_PLAN "scalarize,sides,history,merge-points,probes,random,simplify,share,order"
+#define PASSES_BEFORE_PLAN "scalarize,every,sides,history,merge-points,probes,random,simplify,share,order"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* What stands before pass plan for kernels with hidden fields of what no step changes, which plans alone run (StcPlan).
  */
-#define PASSES_HOISTED "scalarize,sides,history,merge-points,probes,random,simplify,hoist,share,order"
+#define PASSES_HOISTED "scalarize,every,sides,history,merge-points,probes,random,simplify,hoist,share,order"
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

@@ -16,6 +16,7 @@ Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o)
 Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_transpose(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);

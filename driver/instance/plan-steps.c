@@ -35,6 +35,9 @@ bool program_counts_steps(const StcProgram *p, const char **what) {
   StepUse u = {.scalar = -1};
   walk_steps(m, note_use, &u);
   *what = u.step ? "step" : NULL;
+  for (int i = 0; i < m->nstencils && !*what; i++)
+    if (m->stencils[i].every > 1)
+      *what = "every";
   for (int i = 0; i < m->nreductions && !*what; i++)
     if (m->reductions[i].every > 1)
       *what = "every";

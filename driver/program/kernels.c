@@ -106,7 +106,7 @@ Module *program_run_passes(StcProgram *p, const TargetInfo *t) {
 Module *program_simplified(StcProgram *p) {
   static const TargetInfo none;
   PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .target = &none, .schedule = &p->schedule};
-  return passes_run(&c, NULL, "scalarize,sides,simplify", module_copy(p->w.arena, p->source));
+  return passes_run(&c, NULL, "scalarize,every,sides,simplify", module_copy(p->w.arena, p->source));
 }
 
 /* program_compile, which Ctrl-C ends. */

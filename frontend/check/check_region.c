@@ -645,6 +645,7 @@ static void check_covered(Checker *c, Loc loc, const Covered *covered, const cha
 
 /* The read of temp field `f` is of values written before in this step. */
 static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
+  check_every_read(c, loc, f, env);
   if (f->cover_stencil != c->nchecked) {
     f->cover = cover_of(c, f->index);
     f->cover_stencil = c->nchecked;

@@ -136,7 +136,9 @@ static bool run_step(Interp *in, const StencilCode *codes, const InterpBody *upd
     const Stencil *st = codes[i].stencil;
     if (st->level != level || is_probe(in, st))
       continue;
-    if (!interp_update(in, updates, st->stage, &next) || !run_stencil(in, &codes[i]))
+    if (!interp_update(in, updates, st->stage, &next))
+      return false;
+    if ((!st->every || in->step % st->every == 0) && !run_stencil(in, &codes[i]))
       return false;
   }
   return interp_update(in, updates, INT32_MAX, &next);

@@ -326,6 +326,8 @@ static Stencil parse_stencil(Parser *p, Loc at) {
     reader_error(&p->r, at, "the grid must be declared before this");
   st.name = reader_expect_kind(&p->r, TOK_SYMBOL, "a name for the stencil (@name)");
   st.ntargets = parse_fields(p, &st.targets);
+  if (reader_accept_word(&p->r, "every"))
+    st.every = reader_int(&p->r, 1, INT64_MAX);
   if (reader_accept_word(&p->r, "level"))
     st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   if (reader_accept_word(&p->r, "group"))

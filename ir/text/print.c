@@ -381,6 +381,8 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
   symbol_print(s, st->name);
   str_add(s, " ");
   print_fields(s, m, st->ntargets, st->targets);
+  if (st->every)
+    str_addf(s, " every %lld", (long long)st->every);
   if (st->level)
     str_addf(s, " level %d", (int)st->level);
   if (st->group)

@@ -64,6 +64,8 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
     check_piece(v, st, &st->pieces[i], init);
   if (st->level < 0 || st->level >= (init ? 1 : v->m->time_tile))
     verify_fail(v, st->loc, "level %d is outside the time tile of %d", st->level, init ? 1 : v->m->time_tile);
+  if (st->every < 0 || (init && st->every))
+    verify_fail(v, st->loc, "it runs every %lld steps", (long long)st->every);
   for (int d = 0; d < v->m->grid.rank && st->has_extent; d++)
     if (st->extent.lo[d] > MAX_OFFSET || st->extent.lo[d] < -MAX_OFFSET || st->extent.hi[d] > MAX_OFFSET ||
         st->extent.hi[d] < -MAX_OFFSET)

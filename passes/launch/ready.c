@@ -22,7 +22,9 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
     composites = composites || type_composite(m, m->fields[f].type);
     levels = levels || m->fields[f].history;
   }
-  bool sides = false;
+  bool sides = false, every = false;
+  for (int i = 0; i < m->nstencils; i++)
+    every = every || m->stencils[i].every;
   for (int f = 0; f < m->nfields; f++)
     sides = sides || (m->fields[f].sides && !m->fields[f].apart);
   if (composites)
@@ -33,6 +35,9 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
   else if (sides)
     diag_error(c->diags, no_loc(),
                "pass '%s': the module has fields whose edges have rules of their own; run pass sides first", pass);
+  else if (every)
+    diag_error(c->diags, no_loc(),
+               "pass '%s': the module has stencils that run every so many steps; run pass every first", pass);
   else if (any_ops(m, OP_RANDOM, OP_NORMAL))
     diag_error(c->diags, no_loc(), "pass '%s': the module draws random numbers; run pass random first", pass);
   else

@@ -327,7 +327,7 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
     return NULL;
   x.m = module_copy(c->arena, source);
   take_losses(x.m);
-  x.m = c->run(c, NULL, "scalarize,sides", x.m);
+  x.m = c->run(c, NULL, "scalarize,every,sides", x.m);
   int nby = x.m ? transpose_by(c, source, x.m, &by) : -1;
   if (nby < 0 || !inits_vary(&x, by, nby, ngiven, given))
     return NULL;

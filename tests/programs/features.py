@@ -76,6 +76,8 @@ TEXT = {
     "history 2 and more": r"history [2-9]",
     "init": r"init \w+\(\w\)",
     "init of an older level": r"init \w+\(\w@",
+    "stencil every so many steps": r"(?m)^stencil [^={]*\] every [2-7]",
+    "pieces every so many steps": r"(?m)^stencil [^\[=]*\) every [2-7] \{",
     "init in pieces": r"init \w+\(\S+\) \{\n",
     "init of two targets": r"init \w+\(\S+, \S+\)",
     "init that reads a neighbour": r"(?m)^init .*\b[A-E](@\d)?\[[^\]]*[1-9]",

@@ -34,6 +34,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
         self.sided = random.Random(seed * 2 + 25)
+        self.rare = random.Random(seed * 2 + 35)                  # stencils that run every so many steps
         self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
         self.masks = []
         self.start_distances(seed)
@@ -462,12 +463,16 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         mine = [targets if k == 0 or whole or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
         still = [any(x[0] != "all" for x in b) if self.plain else k > 0 and self.own.random() < 0.25 for k, b in enumerate(boxes)]
         at = lambda b, t: self.at_wet(self.region(b), t) if word == "stencil" and not whole else self.region(b)
+        rare = "" if word != "stencil" or whole or any(t.kind == "temp" for t in targets) or self.rare.random() > 0.12 else f" every {self.rare.choice([1, 2, 2, 3, 4, 7])}"
         pieces = [Node("$ $", at(b, t), self.constant_body(t, b, len(targets) == 1) if s and word == "stencil" else self.body(t, b, len(targets) == 1, word == "stencil")) for b, t, s in zip(boxes, mine, still)]
         if self.r.random() < 0.05:
             empty = Node("$ $", self.empty_region(boxes[0]), self.body(targets, boxes[0], len(targets) == 1, word == "stencil"))
             pieces = [empty] if not whole and self.r.random() < 0.5 else pieces + [empty]
+        if rare and len(pieces) == 1:
+            region = pieces[0].parts[0]
+            pieces[0].parts[0] = Node("$" + rare, region, smaller=[region])
         head = List([Node(t.name) for t in targets], ", ", 1)
-        return Node(f"{word} {name}($)" + ("$" if len(pieces) == 1 else " {\n  $\n}"), head, pieces[0] if len(pieces) == 1 else List(pieces, "\n  ", 1), declares=[name])
+        return Node(f"{word} {name}($)" + ("$" if len(pieces) == 1 else rare + " {\n  $\n}"), head, pieces[0] if len(pieces) == 1 else List(pieces, "\n  ", 1), declares=[name])
 
     # ---------------------------------------------------------------- declarations
 

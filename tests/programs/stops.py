@@ -27,7 +27,7 @@ def fitting(run, sizes):
 
 def dense(runs, seed):
     """Has one run on a GPU's kernels in three have dense rows, by naming the passes: then nothing pads them, and other kernels are launched. It has chances of its own."""
-    r, passes = random.Random(seed * 2 + 13), "-passes=scalarize,sides,history,probes,random,simplify,plan,planned"
+    r, passes = random.Random(seed * 2 + 13), "-passes=scalarize,every,sides,history,probes,random,simplify,plan,planned"
     return [run + [passes] if "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref")) and r.random() < 0.33 else run for run in runs]
 
 

@@ -1,0 +1,56 @@
+/* every.c: stencils that run every so many steps (Stencil.every) written out: in the other steps each of their targets
+ * becomes what it is. Lowerings, tiles of several steps and all other passes then know nothing of them.
+ *
+ *     stencil image every 10 (S) = S + p * p     ->     stencil image (S) = step % 10 == 0 ? S + p * p : S
+ *
+ * Temp fields have no value to keep; whatever they get in a step in which the stencil is not due, only stencils read
+ * it that are not due either (frontend/check/check_every.c), and these throw it away. The reference leaves the stencils
+ * out natively. */
+#include "passes/launch/launch.h"
+#include "passes/registry.h"
+
+/* Has the field a type that pass scalarize takes apart? */
+static bool is_composite(const Module *m, int field) { return type_composite(m, m->fields[field].type) != NULL; }
+
+/* Has the piece of a stencil that is due every `every` steps keep its targets in the others. */
+static void keep_between(const Module *m, const Piece *p, int64_t every) {
+  static const int64_t here[MAX_RANK];
+  Op *yield = p->body->last;
+  Value *due = NULL;
+  for (int t = 0; t < p->ntargets; t++) {
+    const Field *f = &m->fields[p->targets[t]];
+    if (f->temp)
+      continue;
+    Builder b = builder_before(m->arena, yield);
+    b.loc = yield->loc;
+    if (!due) {
+      Value *over = build2(&b, OP_REM, build_step(&b), build_int(&b, TY_I64, every));
+      due = build2(&b, OP_EQ, over, build_int(&b, TY_I64, 0));
+    }
+    Value *old = build_access(&b, f->type, p->targets[t], here, m->grid.rank);
+    yield->operands[t] = build3(&b, OP_SELECT, due, yield->operands[t], old);
+  }
+}
+
+/* The pass: a module without such stencils stays as it is. */
+Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o) {
+  int written = 0;
+  (void)n, (void)o;
+  for (int i = 0; i < m->nstencils; i++) {
+    Stencil *st = &m->stencils[i];
+    for (int t = 0; t < st->ntargets && st->every > 1; t++)
+      if (is_composite(m, st->targets[t])) {
+        diag_error(c->diags, st->loc, "pass 'every': field '%s' is a vector or struct; run pass scalarize first",
+                   m->fields[st->targets[t]].name);
+        return NULL;
+      }
+    for (int k = 0; k < st->npieces && st->every > 1; k++)
+      keep_between(m, &st->pieces[k], st->every);
+    written += st->every > 1;
+    st->every = 0;
+  }
+  if (written)
+    module_renumber(m);
+  pass_stat(c, written, "every", "stencils that are not due in every step");
+  return m;
+}
