@@ -27,6 +27,7 @@
  *   share.c                         values that several places of an expression use
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
  *   check_every.c                   stencils that run every so many steps
+ *   check_start.c                   fields as they are at the start of a step
  *   check_mask.c                    masks, where, dry (fields.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds (fold.h)
@@ -393,6 +394,7 @@ struct Symbol {
   Box box;       /* grid, region, field */
   int32_t npasts;
   Symbol **pasts;              /* field: its older levels, 1 and on */
+  Symbol *start;               /* field: the temp field that holds it as it was at the start of the step; NULL: none */
   bool is_mask;                /* field: it is a mask */
   const struct Masked *masked; /* field: its mask (fields.h); NULL: it has none */
   bool set_by_init, warned;    /* field: an init before this one sets it; that an init reads it unset was reported */
@@ -568,7 +570,8 @@ typedef struct Checker {
   bool in_init, in_reduction; /* in_reduction: or in a probe */
   bool in_update;             /* or in a part of one that is reduced, */
   const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
-  int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
+  int64_t ago;   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
+  bool at_start; /* fields are meant as they are at the start of the step, by X@0, if they are not older */
   const Box *region;    /* region of the piece in hand; */
   bool lacks[MAX_RANK]; /* by dimension: it does not have that (fields.h) */
   const CheckedStencil *stencil;
@@ -731,6 +734,8 @@ bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what
 
 /* Of field `f`, named as `name` at `loc`, the level `k` >= 1: its symbol; NULL after reporting that it has none. */
 Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k);
+/* What has field `f`, no input, as it is at the start of the running step; NULL after reporting. */
+Symbol *check_start(Checker *c, const Env *env, Loc loc, Symbol *f);
 /* Gives the field that `s` stands for the history that `d` asks for. False after reporting. */
 bool check_history(Checker *c, const Decl *d, Symbol *s);
 /* Warns of fields with a history that no stencil writes. */

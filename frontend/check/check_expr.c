@@ -171,7 +171,12 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   for (int d = 0; d < c->m->grid.rank; d++)
     if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
       return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
-  if (c->ago && !c->m->fields[sym->index].input && !(sym = check_past(c, env, loc, sym, c->ago)))
+  bool moves = !c->m->fields[sym->index].input;
+  if (c->ago && moves)
+    sym = check_past(c, env, loc, sym, c->ago);
+  else if (c->at_start && moves)
+    sym = check_start(c, env, loc, sym);
+  if (!sym)
     return check_bad(c, loc);
   if (!check_reads_lacking(c, env, loc, sym))
     return check_bad(c, loc);
@@ -185,7 +190,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 
 /* A var, or a let or parameter of a function, whose value is `sym->current`. */
 static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
-  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago)
+  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start)
     return check_error(c, env, loc,
                        "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
                        "or at an older level",
@@ -212,7 +217,7 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     return current_value(c, env, loc, sym, shift);
   if (c->allowed != ALLOW_BODY)
     return check_not_allowed(c, env, loc, sym->name);
-  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago)
+  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago && !c->at_start)
     return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
 }
@@ -434,13 +439,17 @@ static Expr *old_level(Checker *c, const Expr *e, const Env *env, const int64_t 
   int64_t k;
   if (!has_levels(c, e, env) || !check_const_int(c, e->level, env, "the number of steps back", &k))
     return check_bad(c, e->loc);
-  if (k < 1 || k > MAX_HISTORY)
+  if (k < 0 || k > MAX_HISTORY)
     return check_error(c, env, e->level->loc,
-                       "older levels are numbered from 1 to %d, not %lld; the field as it is now has no '@'",
+                       "older levels are numbered from 0, the start of the step, to %d, not %lld; the field as it is "
+                       "now has no '@'",
                        MAX_HISTORY, (long long)k);
+  bool outer = c->at_start;
+  c->at_start = true;
   c->ago += k;
   Expr *r = e->kind == EXPR_NAME ? name(c, e, env, shift) : access(c, e, env, shift);
   c->ago -= k;
+  c->at_start = outer;
   return r;
 }
 

@@ -12,15 +12,17 @@ typedef struct Outer {
   CheckedPiece *piece;
   const Decl *function;
   int64_t ago;
+  bool at_start;
 } Outer;
 
 /* Goes into function `d`, which sees none of the locals in hand. */
 static Outer enter(Checker *c, const Decl *d) {
-  Outer o = {c->locals, c->piece, c->function, c->ago};
+  Outer o = {c->locals, c->piece, c->function, c->ago, c->at_start};
   c->locals = NULL;
   c->piece = NULL;
   c->function = d;
   c->ago = 0;
+  c->at_start = false;
   return o;
 }
 
@@ -30,6 +32,7 @@ static void come_back(Checker *c, const Outer *o) {
   c->piece = o->piece;
   c->function = o->function;
   c->ago = o->ago;
+  c->at_start = o->at_start;
 }
 
 /* The statements and the result of the function of `env`, its parameters being the locals, as a value of type `t`. */

@@ -50,7 +50,7 @@ Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                        "%s is computed once at launch, but '%s' changes as the program runs; use it in a stencil, an "
                        "update, a reduction or an until",
                        c->what, sym->name);
-  if (c->ago)
+  if (c->ago || c->at_start)
     return check_error(c, env, loc, "'%s' is a scalar, of which no older values are kept", sym->name);
   return element(c, loc, sym);
 }

@@ -78,6 +78,8 @@ TEXT = {
     "init of an older level": r"init \w+\(\w@",
     "stencil every so many steps": r"(?m)^stencil [^={]*\] every [2-7]",
     "pieces every so many steps": r"(?m)^stencil [^\[=]*\) every [2-7] \{",
+    "field at the start of the step": r"\b[A-E]@0",
+    "field at the start of the step, written before": r"(?m)^stencil \w+\(([A-E])\)(.|\n)*^stencil .*\b\1@0",
     "init in pieces": r"init \w+\(\S+\) \{\n",
     "init of two targets": r"init \w+\(\S+, \S+\)",
     "init that reads a neighbour": r"(?m)^init .*\b[A-E](@\d)?\[[^\]]*[1-9]",

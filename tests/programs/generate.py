@@ -34,7 +34,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.plain = self.rank == 2 and not points and self.own.random() < 0.25
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
         self.sided = random.Random(seed * 2 + 25)
-        self.rare = random.Random(seed * 2 + 35)                  # stencils that run every so many steps
+        self.rare = random.Random(seed * 2 + 35)                  # stencils that run every so many steps; fields at the start of a step
+        self.in_stencil = False
         self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
         self.masks = []
         self.start_distances(seed)
@@ -139,10 +140,14 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
             return None
         type = computed(field.type) if not path else computed(dict(components(field.type))[path])
         if all(o.form == "0" for o in offsets) and not path.startswith("[") and self.r.random() < 0.9:
-            return Node(field.name + path, type=type)
+            return Node(self.at_start(field) + path, type=type)
         if is_plain(field.type) and path and place.loops and self.r.random() < 0.5:
             path = self.running_path(field.type, place) or path
-        return Node(field.name + "[" + ", ".join("$" * self.rank) + "]" + path, *offsets, type=type)
+        return Node(self.at_start(field) + "[" + ", ".join("$" * self.rank) + "]" + path, *offsets, type=type)
+
+    def at_start(self, field):
+        """The name of the field, in a stencil now and then as it is at the start of the step."""
+        return field.name + "@0" if self.in_stencil and field.kind == "" and self.rare.random() < 0.04 else field.name
 
     def running_path(self, type, place):
         """The index of a vector's component that depends on a sum's variable, in brackets; None if there is none."""
@@ -456,6 +461,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
 
     def stencil(self, name, targets, whole=False, word="stencil"):
         """A stencil, or by another word an init; `whole`: every target gets values at all of its points."""
+        self.in_stencil = word == "stencil"
         thin = [t for t in targets if t.thin][:1]
         targets = thin or targets
         box = self.points_of(thin[0]) if thin else [("all", *(max(t.box[d][end] for t in targets) for end in (0, 1))) for d in range(self.rank)]
@@ -468,6 +474,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         if self.r.random() < 0.05:
             empty = Node("$ $", self.empty_region(boxes[0]), self.body(targets, boxes[0], len(targets) == 1, word == "stencil"))
             pieces = [empty] if not whole and self.r.random() < 0.5 else pieces + [empty]
+        self.in_stencil = False
         if rare and len(pieces) == 1:
             region = pieces[0].parts[0]
             pieces[0].parts[0] = Node("$" + rare, region, smaller=[region])

@@ -26,10 +26,14 @@ static const FrontendCase cases[] = {
      "5:35: error: 'U@3' is not kept: the field has history 2; declare it with 'history 3'\n"},
     {"no_history", GRID1 "stencil s(A)[G] = A@1;\n",
      "4:19: error: field 'A' keeps no older levels; declare it with 'history 1'\n"},
-    {"level_zero", WAVE STEP "U@0;\n",
-     "4:28: error: older levels are numbered from 1 to 16, not 0; the field as it is now has no '@'\n"},
+    {"level_zero", WAVE STEP "U@0;\n", ""},
+    {"level_negative", WAVE STEP "U@(0 - 1);\n",
+     "4:31: error: older levels are numbered from 0, the start of the step, to 16, not -1; the field as it is now has "
+     "no "
+     "'@'\n"},
     {"level_large", WAVE STEP "U@17[1];\n",
-     "4:28: error: older levels are numbered from 1 to 16, not 17; the field as it is now has no '@'\n"},
+     "4:28: error: older levels are numbered from 0, the start of the step, to 16, not 17; the field as it is now has "
+     "no '@'\n"},
     {"level_not_constant", WAVE STEP "U@N;\n",
      "4:28: error: the number of steps back must be a constant, but 'N' is known only when the program runs\n"},
     {"level_missing", WAVE STEP "U@[1];\n", "4:28: error: expected the number of steps back, as in 'U@1', found '['\n"},

@@ -1,0 +1,73 @@
+/* check_start.c: U@0, what a field was at the start of the step. Where no stencil before has written it, it is the
+ * field itself. Else a hidden temp field holds it, by a stencil in front of the first one that writes the field;
+ * launches read through such copies (passes/launch/copies.c). */
+#include "frontend/ast.h"
+#include "frontend/fields.h"
+
+/* The number of the first stencil of the step so far that writes `field`; -1: there is none. */
+static int first_writer(const Checker *c, int field) {
+  for (int i = 0; i < c->nchecked; i++)
+    for (int t = 0; t < c->checked[i].ntargets && !c->checked[i].is_init; t++)
+      if (c->checked[i].targets[t] == field)
+        return i;
+  return -1;
+}
+
+/* The temp field for `f`, like it. */
+static Symbol *add_field(Checker *c, const Symbol *f) {
+  Field copy = c->m->fields[f->index];
+  Symbol *x = ARENA_NEW(c->arena, Symbol);
+  copy.name = arena_printf(c->arena, "%s@0", f->name);
+  copy.temp = true;
+  copy.history = 0;
+  *x = *f;
+  x->name = copy.name;
+  x->index = c->m->nfields;
+  x->npasts = 0;
+  x->pasts = NULL;
+  x->chain = x->next = NULL;
+  x->cover_stencil = -1;
+  ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, copy);
+  return x;
+}
+
+/* Puts a stencil that copies `f` to `copy` before stencil number `at`. */
+static void add_copy(Checker *c, const Symbol *f, const Symbol *copy, int at) {
+  Symbol *plain = ARENA_NEW(c->arena, Symbol);
+  *plain = *f;
+  plain->masked = NULL;
+  CheckedStencil st = {.name = arena_printf(c->arena, "%s.start", f->name), .loc = f->loc, .ntargets = 1, .npieces = 1};
+  CheckedPiece piece = {.loc = f->loc, .box = f->box, .n = 1, .assigns = ARENA_NEW(c->arena, Assign)};
+  piece.assigns[0] =
+      (Assign){.loc = f->loc, .target = copy->index, .value = check_leaf(c, EXPR_FIELD, f->type, f->loc, plain)};
+  st.stage = c->checked[at].stage;
+  st.targets = ARENA_NEW(c->arena, int32_t);
+  st.targets[0] = copy->index;
+  st.pieces = ARENA_NEW(c->arena, CheckedPiece);
+  st.pieces[0] = piece;
+  ARENA_PUSH(c->arena, c->checked, c->nchecked, st);
+  for (int i = c->nchecked - 1; i > at; i--)
+    c->checked[i] = c->checked[i - 1];
+  c->checked[at] = st;
+}
+
+Symbol *check_start(Checker *c, const Env *env, Loc loc, Symbol *f) {
+  const Field *field = &c->m->fields[f->index];
+  f->used = true;
+  if (c->in_update || c->in_init || field->temp) {
+    check_error(c, env, loc,
+                c->in_update ? "an update reads fields as they are at its place in the step; read '%s@0' in a stencil"
+                : c->in_init ? "'%s@0' is what the field is at the start of a step; an init runs before all steps"
+                             : "'%s' is a temp field, which has no value at the start of a step; leave out 'temp'",
+                f->name);
+    return NULL;
+  }
+  int at = c->in_reduction ? -1 : first_writer(c, f->index);
+  if (at < 0)
+    return f;
+  if (!f->start) {
+    f->start = add_field(c, f);
+    add_copy(c, f, f->start, at);
+  }
+  return f->start;
+}
