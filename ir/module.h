@@ -37,12 +37,14 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, A
  * Of role ARRAY_WEIGHTS: `from` is the array of the coordinates of a dimension's points, which rise. For each of them
  * it has the weights by which the values at `points` points there make the derivative number `derivative`: at the point
  * and those about it from the nearest outwards, the upper one of two first (side 0), or at the point and those above
- * (1) or below it (-1); where the derivative is number 0 and there is one point, the coordinates themselves. It has as
- * much for `beyond` more points on either side, as which coordinates go on beyond the ends: see weights_fill
- * (run/weights.c).
- * Of role ARRAY_STATE, a number that is kept from step to step: it has one element, f64 or i64, which before the first
- * step is the value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it.
- * Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const, scalar, index and pure ops.
+ * (1) or below it (-1); where the derivative is number 0 and there is one point, the coordinates themselves. half 1:
+ * the derivative is that half way to the next point, the nearest points being that and the point itself; half -1: at
+ * the point, of values that lie half way from each point to the next, the nearest being that of the point itself and
+ * the one before. It has as much for `beyond` more points on either side, as which coordinates go on beyond the ends:
+ * see weights_fill (run/weights.c). Of role ARRAY_STATE, a number that is kept from step to step: it has one element,
+ * f64 or i64, which before the first step is the value of scalar number `first`; -1: it is not kept, each step gives it
+ * a value before it reads it. Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const,
+ * scalar, index and pure ops.
  */
 typedef struct ParamArray {
   const char *name;
@@ -50,7 +52,7 @@ typedef struct ParamArray {
   Affine extent;
   ArrayRole role;
   Loc loc;
-  int32_t from, derivative, points, side, beyond;
+  int32_t from, derivative, points, side, half, beyond;
   int32_t first;
   Block *value;
 } ParamArray;

@@ -17,7 +17,8 @@ enum {
   SCHEMA_WITH_WEIGHTS = 7,
   SCHEMA_WITH_STATES = 8,
   SCHEMA_WITH_VALUES = 9,
-  SCHEMA_WITH_LOOPS = 10
+  SCHEMA_WITH_LOOPS = 10,
+  SCHEMA_WITH_HALVES = 11
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -282,10 +283,14 @@ static json_t *arrays(const ManifestWriter *w) {
       set(o, "role", json_string(role_word(p->role)));
     if (p->role == ARRAY_STATE && p->first >= 0)
       set(o, "first", json_string(w->m->scalars[p->first].name));
-    if (p->role == ARRAY_WEIGHTS)
-      set(o, "weights",
+    if (p->role == ARRAY_WEIGHTS) {
+      json_t *of =
           json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",
-                    (int)p->derivative, "points", (int)p->points, "side", (int)p->side, "beyond", (int)p->beyond));
+                    (int)p->derivative, "points", (int)p->points, "side", (int)p->side, "beyond", (int)p->beyond);
+      if (p->half)
+        set(of, "half", json_integer(p->half));
+      set(o, "weights", of);
+    }
     if (p->role == ARRAY_VALUES)
       set(o, "values", manifest_expression(w, p->value));
     json_array_append_new(list, o);
@@ -560,6 +565,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].half)
+      return SCHEMA_WITH_HALVES;
   if (m->host.nloops)
     return SCHEMA_WITH_LOOPS;
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -23,16 +23,25 @@ static void check_rising(TextWriter *w, const char *z) {
            z, z, z, z, z);
 }
 
+/* The coordinate of point `at`, or that half way to the next one. */
+static const char *place(TextWriter *w, const char *name, const char *z, const char *at, bool half) {
+  const char *whole = arena_printf(w->arena, "%s_place_%s(array_%s, n, %s)", w->p, name, z, at);
+  return half ? arena_printf(w->arena, "(%s + %s_place_%s(array_%s, n, %s + 1)) / 2", whole, w->p, name, z, at) : whole;
+}
+
 /* The statements that find x[j], how far the points of the weights `name` are from point i, among the n coordinates
  * array_Z. */
 static void distances(TextWriter *w, const ParamArray *a, const char *name, const char *z) {
-  str_addf(&w->s, "    const double here = %s_place_%s(array_%s, n, i);\n    for (j = 0; j < %d; j++) {\n", w->p, name,
-           z, (int)a->points);
+  str_addf(&w->s, "    const double here = %s;\n    for (j = 0; j < %d; j++) {\n", place(w, name, z, "i", a->half > 0),
+           (int)a->points);
   if (a->side)
     str_addf(&w->s, "      const int64_t at = i %c j;\n", a->side > 0 ? '+' : '-');
+  else if (a->half)
+    str_addf(&w->s, "      const int64_t at = i + (j %% 2 ? -((j + %d) / 2) : j / 2 + %d);\n", a->half < 0,
+             a->half > 0);
   else
     str_add(&w->s, "      const int64_t at = i + (j % 2 ? (j + 1) / 2 : -(j / 2));\n");
-  str_addf(&w->s, "      x[j] = %s_place_%s(array_%s, n, at) - here;\n", w->p, name, z);
+  str_addf(&w->s, "      x[j] = %s - here;\n", place(w, name, z, "at", a->half < 0));
 }
 
 /* The statements that make the weights w[j][k] of the distances x[j], and put them into array `name`. */

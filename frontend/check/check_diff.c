@@ -179,7 +179,7 @@ static Symbol *made_of(Checker *c, int d, ParamArray head) {
   for (int i = 0; i < c->nweights; i++) {
     const ParamArray *b = &c->weights[i].head;
     if (b->type == head.type && b->from == head.from && b->derivative == head.derivative && b->points == head.points &&
-        b->side == head.side && b->beyond == head.beyond)
+        b->side == head.side && b->half == head.half && b->beyond == head.beyond)
       return c->weights[i].array;
   }
   head.name = arena_printf(c->arena, "%s.weights.%d", z->name, c->nweights + 1);
@@ -410,20 +410,29 @@ static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
 
 /* ---- diff: on points that lie unevenly */
 
-/* Where point number `i` of those lies that the derivative needs there, as many as its order and its number. */
-static int uneven_place(const Diff *f, int i) { return f->way.side ? f->way.side * i : i % 2 ? (i + 1) / 2 : -(i / 2); }
+/* How many points the derivative needs there: as many as its order and its number; of both sides of a place between two
+ * points as many of each, but the two alone where they do, as that is half way. */
+static int uneven_points(const Diff *f) {
+  int n = f->way.order + f->way.n;
+  if (!f->way.half || f->way.side)
+    return n;
+  return n == 3 && f->way.half > 0 ? 2 : (n + 1) / 2 * 2;
+}
+
+/* Where point number `i` of those lies. */
+static int uneven_place(const Diff *f, int i) {
+  if (f->way.side)
+    return f->way.side * i;
+  if (!f->way.half)
+    return i % 2 ? (i + 1) / 2 : -(i / 2);
+  return i % 2 ? -((i + (f->way.half < 0)) / 2) : i / 2 + (f->way.half > 0);
+}
 
 /* The derivative as the sum over the points, from the nearest outwards, of weights that arrays have. */
 static Expr *uneven(const Diff *f, const int64_t *shift) {
   Checker *c = f->c;
   Expr *x[MAX_REACH], *sum = NULL;
-  int points = f->way.order + f->way.n, beyond = beyond_of(c, f->env, f->e->loc, shift[f->dim]);
-  if (f->way.half)
-    return check_error(
-        c, f->env, f->e->loc,
-        "dimension %d has a launch-time array of coordinates, which says where whole points are, not halves: a "
-        "derivative there is at the point itself, without 'at'",
-        f->dim);
+  int points = uneven_points(f), beyond = beyond_of(c, f->env, f->e->loc, shift[f->dim]);
   for (int i = points - 1; i >= 0 && beyond >= 0; i--) {
     x[i] = value_at(f, shift, uneven_place(f, i));
     if (x[i]->kind == EXPR_BAD)
@@ -436,6 +445,7 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
                                        .derivative = f->way.n,
                                        .points = points,
                                        .side = f->way.side,
+                                       .half = f->way.half,
                                        .beyond = beyond,
                                        .loc = f->e->loc});
   Expr *count = check_leaf(c, EXPR_INT, TY_I64, f->e->loc, NULL);

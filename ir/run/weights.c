@@ -63,14 +63,27 @@ static void recur(int count, const double *x, int n, double w[MAX_WEIGHED_POINTS
   }
 }
 
+/* How far from its point the value number `j` of those of array `a` stands. */
+static int64_t place_of(const ParamArray *a, int j) {
+  if (a->side)
+    return a->side * j;
+  if (!a->half)
+    return j % 2 ? (j + 1) / 2 : -(j / 2);
+  return j % 2 ? -((j + (a->half < 0)) / 2) : j / 2 + (a->half > 0);
+}
+
+/* The place of value number `i` if it lies at the points (half 0), or half way to the next ones. */
+static double place(Type type, const void *x, int64_t n, int64_t i, bool half) {
+  double here = coordinate(type, x, n, i);
+  return half ? (here + coordinate(type, x, n, i + 1)) / 2 : here;
+}
+
 /* The weights of array `a` for point `i` of the `n` whose coordinates are at `from`, at `to`. */
 static void fill_point(const ParamArray *a, Type type, const void *from, int64_t n, int64_t i, void *to) {
   double x[MAX_WEIGHED_POINTS], w[MAX_WEIGHED_POINTS][MAX_WEIGHED_DERIVATIVE + 1];
-  double here = coordinate(type, from, n, i);
-  for (int j = 0; j < a->points; j++) {
-    int at = a->side ? a->side * j : j % 2 ? (j + 1) / 2 : -j / 2;
-    x[j] = coordinate(type, from, n, i + at) - here;
-  }
+  double here = place(type, from, n, i, a->half > 0);
+  for (int j = 0; j < a->points; j++)
+    x[j] = place(type, from, n, i + place_of(a, j), a->half < 0) - here;
   recur(a->points, x, a->derivative, w);
   for (int j = 0; j < a->points; j++) {
     double value = a->derivative ? w[j][a->derivative] : here;

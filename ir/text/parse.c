@@ -45,6 +45,8 @@ static void parse_weights(Parser *p, ParamArray *a) {
   a->points = (int32_t)reader_int(&p->r, 1, MAX_WEIGHED_POINTS);
   reader_expect_word(&p->r, "side");
   a->side = (int32_t)reader_int(&p->r, -1, 1);
+  if (reader_accept_word(&p->r, "half"))
+    a->half = (int32_t)reader_int(&p->r, -1, 1);
   if (reader_accept_word(&p->r, "beyond"))
     a->beyond = (int32_t)reader_int(&p->r, 0, MAX_WEIGHED_BEYOND);
   reader_expect_word(&p->r, "from");

@@ -208,6 +208,8 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   }
   if (p->role == ARRAY_WEIGHTS) {
     str_addf(s, " weights %d of %d side %d ", (int)p->derivative, (int)p->points, (int)p->side);
+    if (p->half)
+      str_addf(s, "half %d ", (int)p->half);
     if (p->beyond)
       str_addf(s, "beyond %d ", (int)p->beyond);
     str_add(s, "from ");

@@ -193,7 +193,7 @@ static bool are_weights(const Module *m, const ParamArray *a, int i) {
   if (a->from < 0 || a->from >= i || !type_is_float(m->param_arrays[a->from].type) || !type_is_float(a->type))
     return false;
   Affine rows = affine_add_const(m->param_arrays[a->from].extent, 2 * (int64_t)a->beyond);
-  return (a->points > a->derivative) && (a->derivative || a->points == 1) &&
+  return (a->points > a->derivative) && (a->derivative || (a->points == 1 && !a->half)) &&
          affine_equal(a->extent, affine_scale(m->arena, rows, a->points));
 }
 

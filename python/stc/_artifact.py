@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 10
+MOST_VERSION = 11
 WHITE = b" \t\r\n"
 
 
@@ -197,7 +197,7 @@ class _Run:
         if x.shape != self._shape(name) or not np.all(np.isfinite(x)) or not np.all(np.diff(x) > 0):
             raise _wrong(f"the coordinates {name} are not {self._shape(name)[0]} numbers that rise")
         x = x.astype(arrays.NUMPY[self.a._arrays[name]["type"]]).astype(np.float64)
-        return weights(x, of["derivative"], of["points"], of["side"], of["beyond"])
+        return weights(x, of["derivative"], of["points"], of["side"], of["beyond"], of.get("half", 0))
 
     def _values(self, of: Mapping[str, Any]) -> np.ndarray:
         """The elements of an array that are computed from params."""

@@ -16,15 +16,22 @@ def _places(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     return total + sign * x[at]
 
 
-def weights(x: np.ndarray, derivative: int, points: int, side: int, beyond: int) -> np.ndarray:
+def _halves(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Those half way from places to the next ones."""
+    return (_places(x, at) + _places(x, at + 1)) / 2
+
+
+def weights(x: np.ndarray, derivative: int, points: int, side: int, beyond: int, half: int = 0) -> np.ndarray:
     """For each of the coordinates, and for so many beyond each end, the weights of so many points about it in a derivative, one after the other;
-    of derivative 0 the coordinates themselves."""
+    of derivative 0 the coordinates themselves. half 1: the derivative is half way to the next point; -1: the values are."""
     here = np.arange(-beyond, len(x) + beyond)
-    middle = _places(x, here)
+    middle = _halves(x, here) if half > 0 else _places(x, here)
     if derivative == 0:
         return middle
     far = [side * j if side else (j + 1) // 2 if j % 2 else -(j // 2) for j in range(points)]
-    d = [_places(x, here + k) - middle for k in far]
+    if half and not side:
+        far = [-((j + (half < 0)) // 2) if j % 2 else j // 2 + (half > 0) for j in range(points)]
+    d = [(_halves if half < 0 else _places)(x, here + k) - middle for k in far]
     w = [[np.full(len(here), float(j == 0 and k == 0)) for k in range(derivative + 1)] for j in range(points)]
     before = np.ones(len(here))
     for j in range(1, points):

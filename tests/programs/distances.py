@@ -7,6 +7,9 @@ from tree import Node
 
 def reach_of(n, order, half, side, uneven=False):
     """How many points below and above the point derivative `n` reads, at so many halves, from a side or from both (0); `uneven`: of points that an array has the places of."""
+    if uneven and half and not side:
+        k = 1 if order + n == 3 and half > 0 else (order + n + 1) // 2
+        return (k - (half > 0), k - (half < 0))
     if uneven and not side:
         return (order + n - 1) // 2, (order + n) // 2
     if side:
@@ -50,7 +53,6 @@ class Distances:
             uneven = d in self.rising
             while max(reach_of(n, order, half, side, uneven)) > least and own.random() < 0.9:
                 n, order, half, side = own.choice([(1, 2, 0, 0), (1, 2, 1, 0), (1, 2, -1, 0), (2, 2, 0, 0), (1, 4, half, 0), (1, 2, 0, side), (2, 4, 0, 0), (3, 2, half, 0)])
-            half = 0 if uneven else half
             words = [f"order {order}"] * (order != 2 or own.random() < 0.3) + [f"at {'-' if half < 0 else ''}1/2"] * bool(half) + [f"side {side}"] * bool(side)
             own.shuffle(words)
             body = f"diff({own.choice(['X', 'X', 'X * X', 'abs(X)'])}, {d}{f', {n}' if n > 1 or own.random() < 0.3 else ''}{''.join(', ' + w for w in words)})"

@@ -111,6 +111,7 @@ TEXT = {
     "spacing": r"(?m)^grid .* spacing \[",
     "spacing by an array": r"(?m)^grid .* spacing \[[^\]]*\bat z",
     "derivative along an array": r"spacing \[at z(.|\n)*\bdiff\([^;]*, 0[,)]",
+    "derivative half a point ahead along an array": r"spacing \[at z(.|\n)*\bdiff\([^;]*, 0[,)][^;]*at -?1/2",
     "time step": r"(?m)^grid .* step (d|0)",
     "coord": r"\bcoord\(",
     "diff": r"\bdiff\(",

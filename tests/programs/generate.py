@@ -35,7 +35,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.edges, self.words = random.Random(seed * 2 + 21), random.Random(seed * 2 + 23)
         self.sided = random.Random(seed * 2 + 25)
         self.rare = random.Random(seed * 2 + 35)                  # stencils that run every so many steps; fields at the start of a step
-        self.in_stencil = False
+        self.in_stencil = self.starts = False
         self.bitwise, self.draws = self.words.choice([0, 0, 0.6]), self.words.choice([0, 0, 0.3])
         self.masks = []
         self.start_distances(seed)
@@ -147,7 +147,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
 
     def at_start(self, field):
         """The name of the field, in a stencil now and then as it is at the start of the step."""
-        return field.name + "@0" if self.in_stencil and field.kind == "" and self.rare.random() < 0.04 else field.name
+        starts = self.in_stencil and field.kind == "" and self.rare.random() < 0.04
+        self.starts |= starts
+        return field.name + "@0" if starts else field.name
 
     def running_path(self, type, place):
         """The index of a vector's component that depends on a sum's variable, in brackets; None if there is none."""
@@ -813,8 +815,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
     # ---------------------------------------------------------------- runs
 
     def cut(self):
-        """A list for -fuse: the step's stencils in order, cut at random."""
-        return self.names[0] + "".join(self.r.choice("+,") + name for name in self.names[1:])
+        """A list for -fuse: the step's stencils in order, cut at random; not where copies of fields at the start of the step, which have names of their own, are among them."""
+        cut = self.names[0] + "".join(self.r.choice("+,") + name for name in self.names[1:])
+        return "none" if self.starts else cut
 
     def tiles(self, shape, threads, elems):
         """Options of the overlap schedule: time steps a tile, or a cut of the step into launches; tiles of a random shape."""

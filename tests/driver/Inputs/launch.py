@@ -267,8 +267,11 @@ class Launcher:
             c = list((C[z["type"]] * n).from_buffer_copy(read_npy(given[z["name"]])))
             assert all(x < y for x, y in zip(c, c[1:])), "the coordinates do not rise"
             at = lambda i: c[0] + i if n == 1 else mirrored(c, i)
+            half, side = of.get("half", 0), of["side"]
+            place = lambda i, between: (at(i) + at(i + 1)) / 2 if between else at(i)
+            far = lambda j: side * j if side else (-((j + (half < 0)) // 2) if j % 2 else j // 2 + (half > 0)) if half else (j + 1) // 2 if j % 2 else -(j // 2)
             for i in range(-of["beyond"], n + of["beyond"]):
-                x = [at(i + (of["side"] * j if of["side"] else (j + 1) // 2 if j % 2 else -(j // 2))) - at(i) for j in range(of["points"])]
+                x = [place(i + far(j), half < 0) - place(i, half > 0) for j in range(of["points"])]
                 w, before = [[float(j == 0 and k == 0) for k in range(N + 1)] for j in range(of["points"])], 1.0
                 for j in range(1, of["points"]):
                     product = math.prod([x[j] - x[l] for l in range(j)], start=1.0)
@@ -314,7 +317,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
