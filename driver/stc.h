@@ -148,6 +148,9 @@ bool stc_program_is_exact(const StcProgram *p);
 int stc_program_field_count(const StcProgram *p);
 const char *stc_program_field_name(const StcProgram *p, int field);
 int stc_program_find_field(const StcProgram *p, const char *name);
+/* What reads beyond the field's edges give, as the language writes it behind `outside`, "clamp" or "[mirror half odd ..
+ * 0.0, periodic]"; NULL: such reads are errors. */
+const char *stc_program_field_outside(const StcProgram *p, int field);
 /* Launch-time arrays (`param src[n] : f32`), likewise. */
 int stc_program_array_count(const StcProgram *p);
 const char *stc_program_array_name(const StcProgram *p, int array);

@@ -91,6 +91,24 @@ static bool has_init(const Module *m, const Declared *d) {
   return any;
 }
 
+/* What a read beyond the edges of the field gives, as the program's language has it; NULL: there is nothing beyond. */
+static const char *outside_text(const Module *m, const Field *f) {
+  static const char word[] = "const ";
+  Str text = {m->arena, NULL, 0, 0};
+  char *to;
+  if (!outside_any(f))
+    return NULL;
+  outside_print(&text, m, f);
+  to = text.s;
+  for (const char *from = text.s; *from; from++)
+    if (strncmp(from, word, sizeof word - 1) == 0)
+      from += sizeof word - 2;
+    else if (*from != '@' && *from != '"')
+      *to++ = *from;
+  *to = '\0';
+  return text.s;
+}
+
 void program_declare(StcProgram *p) {
   const Module *m = p->module;
   int first = 0;
@@ -104,6 +122,7 @@ void program_declare(StcProgram *p) {
     Declared *d = &p->declared[p->ndeclared++];
     declare(m, d, r ? r->name : m->fields[f].name, r ? r->type : m->fields[f].type, f, first);
     d->has_init = has_init(m, d);
+    d->outside = outside_text(m, &m->fields[f]);
     first += d->ncomponents;
     f += r ? d->ncomponents : 1;
   }
@@ -167,6 +186,10 @@ void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out) {
 int stc_program_field_count(const StcProgram *p) { return p->ndeclared; }
 const char *stc_program_field_name(const StcProgram *p, int field) {
   return field >= 0 && field < p->ndeclared ? p->declared[field].name : NULL;
+}
+
+const char *stc_program_field_outside(const StcProgram *p, int field) {
+  return field >= 0 && field < p->ndeclared ? p->declared[field].outside : NULL;
 }
 
 int stc_program_find_field(const StcProgram *p, const char *name) {

@@ -157,7 +157,7 @@ typedef struct Declared {
   const char *name;
   Type type;
   int field, first, ncomponents;
-  const char *type_name, *dtype;
+  const char *type_name, *dtype, *outside; /* outside: NULL if there is nothing beyond its edges */
   StcComponent *components;
   const char **names;
   int naxes;

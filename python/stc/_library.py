@@ -127,7 +127,7 @@ _FUNCTIONS = {
     "stc_program_plan": (c.c_int, [P, c.POINTER(c.c_char_p)]),
     "stc_program_name": (c.c_char_p, [P]), "stc_program_field_count": (c.c_int, [P]), "stc_program_field_name": (c.c_char_p, [P, c.c_int]),
     "stc_program_find_field": (c.c_int, [P, c.c_char_p]), "stc_program_array_count": (c.c_int, [P]),
-    "stc_program_array_name": (c.c_char_p, [P, c.c_int]), "stc_program_find_array": (c.c_int, [P, c.c_char_p]),
+    "stc_program_array_name": (c.c_char_p, [P, c.c_int]), "stc_program_field_outside": (c.c_char_p, [P, c.c_int]), "stc_program_find_array": (c.c_int, [P, c.c_char_p]),
     "stc_program_rank": (c.c_int, [P]), "stc_program_reduction_count": (c.c_int, [P]), "stc_program_steps": (c.c_int64, [P]),
     "stc_plan_new": (c.c_int, [P, c.c_char_p, c.c_int, STRINGS, OUT]), "stc_plan_free": (None, [P]),
     "stc_plan_new_split": (c.c_int, [P, c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),

@@ -130,6 +130,14 @@ class Program(Owner):
         """Names of the fields, older levels ("U@1") behind theirs."""
         return [text_of(lib.stc_program_field_name(self._handle, i)) for i in range(lib.stc_program_field_count(self._handle))]
 
+    def outside(self, name: str) -> Optional[str]:
+        """What reads beyond the field's edges give, as the program writes it behind `outside`: "clamp", "[mirror half odd .. 0.0, periodic]"; None: they are errors."""
+        field = lib.stc_program_find_field(self._handle, text("a field's name", name))
+        if field < 0:
+            raise KeyError(f"the program has no field {name!r}; there are {', '.join(self.fields)}")
+        rule = lib.stc_program_field_outside(self._handle, field)
+        return None if rule is None else text_of(rule)
+
     @property
     def arrays(self) -> List[str]:
         """Names of the launch-time arrays."""

@@ -287,6 +287,18 @@ def test_progress(heat_text, capsys):
     assert run(50, progress=True).steps == 50
 
 
+def test_outside():
+    program = stc.compile("""param w = 2; grid G = [0 .. 7, 0 .. 8], 1;
+        field A : f64 on G outside [mirror half odd about 0.5 .. clamp, periodic] history 1;
+        field B : f64 on G; field C : f32[2] on G outside -1.5; field D : f32 on G outside mirror odd about real(w);
+        stencil s(A, B, C, D)[G] { A = A; B = B; C = C; D = D; }""")
+    assert [program.outside(n) for n in program.fields] == [
+        "[mirror half odd about 0.5 .. clamp, periodic]", "[mirror half odd about 0.5 .. clamp, periodic]", None, "-1.5", program.outside("D")]
+    assert program.outside("D").startswith("mirror odd about ")
+    with pytest.raises(KeyError, match="no field 'E'; there are A, A@1, B, C, D"):
+        program.outside("E")
+
+
 def test_spacing(heat_text):
     text = "param h : f64 = 0.5;\ngrid G = [0 .. 7, 0 .. 8], 1 spacing [h, 2 * h] step h / 4;\nfield A : f64 on G outside 0;\nstencil s(A)[G] = diff(A, 1);\n"
     run = stc.compile(text).plan(h=0.25)
