@@ -357,11 +357,12 @@ typedef struct Loss {
   Loc loc;
 } Loss;
 /* By what the sum is differentiated: input field or field (its values before the first step) number `index`,
- * launch-time array, param. */
+ * launch-time array, param. may_be_idle: that it does not influence the losses is no error: the derivatives are 0. */
 typedef enum ByKind { BY_FIELD, BY_ARRAY, BY_PARAM } ByKind;
 typedef struct By {
   ByKind kind;
   int32_t index;
+  bool may_be_idle;
   Loc loc;
 } By;
 

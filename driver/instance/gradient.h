@@ -2,7 +2,8 @@
  *
  *   plan-gradient.c  stc_plan_gradient: what it takes and gives, on the reference by its tape
  *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step
- *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots */
+ *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots
+ *   plan-pull.c      derivatives by fields at the end of a run handed back: the gradient of another program's plan */
 #ifndef STC_DRIVER_GRADIENT_H
 #define STC_DRIVER_GRADIENT_H
 
@@ -10,6 +11,8 @@
 
 /* A backward program and a plan of it, kept from one gradient to the next (plan-backward.c). */
 typedef struct Backward Backward;
+/* The program that hands derivatives back, and a plan of it, kept likewise (plan-pull.c). */
+typedef struct Pull Pull;
 /* The gradient of a plan: its value, and the derivatives by Module.by of the program's source, n[i] numbers at
  * of[i] each (malloc). NULL of a plan that has none so far. */
 struct Gradient {
@@ -17,8 +20,10 @@ struct Gradient {
   int count;
   int64_t *n;
   double **of;
-  bool done; /* they have been computed */
+  bool done;   /* they have been computed */
+  bool pulled; /* by stc_plan_pull, by what that was told and not by Module.by */
   Backward *backward;
+  Pull *pull;
 };
 
 /* A declared field, or its component number `component` (-1: it is a scalar), and the bytes of it. */
@@ -37,6 +42,16 @@ StcStatus part_set(StcPlan *p, const SavedPart *part, const void *data);
 StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gradient *g);
 
 void backward_free(Backward *b);
+void pull_free(Pull *k);
+
+/* plan-gradient.c: may the plan have a gradient, as it is? Reports why not. */
+StcStatus gradient_may_be(StcPlan *p);
+/* plan-backward.c: the plan's params as "NAME=VALUE", into `defines`, which has room for all scalars; how many. The
+ * texts, a line each, in new memory (malloc). */
+int gradient_defines(StcPlan *p, const char **defines);
+char *gradient_joined(int n, const char *const *texts);
+/* Gives plan `to` the launch-time arrays of plan `from` that it has, too. */
+StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 
 /* plan-saved.c: what `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;

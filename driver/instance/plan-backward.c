@@ -73,20 +73,23 @@ static const char *define(StcPlan *p, int s) {
                                 : arena_printf(p->w.arena, "%s=%lld", x->name, (long long)v.i);
 }
 
-/* The program's params and ADJOINT_LAST, into `defines`, which has room; how many. */
-static int defines_of(Back *b, const char **defines) {
-  StcPlan *p = b->p;
+int gradient_defines(StcPlan *p, const char **defines) {
   const Module *m = p->program->source;
   int n = 0;
   for (int s = 0; s < m->nscalars; s++)
     if (m->scalars[s].is_param && module_find_scalar(p->module, m->scalars[s].name) == s)
       defines[n++] = define(p, s);
-  defines[n++] = arena_printf(p->w.arena, "%s=%lld", ADJOINT_LAST, (long long)b->steps);
   return n;
 }
 
-/* The texts, a line each, in new memory (malloc). */
-static char *joined(int n, const char *const *texts) {
+/* The program's params and ADJOINT_LAST, into `defines`, which has room; how many. */
+static int defines_of(Back *b, const char **defines) {
+  int n = gradient_defines(b->p, defines);
+  defines[n++] = arena_printf(b->p->w.arena, "%s=%lld", ADJOINT_LAST, (long long)b->steps);
+  return n;
+}
+
+char *gradient_joined(int n, const char *const *texts) {
   size_t size = 1;
   for (int i = 0; i < n; i++)
     size += strlen(texts[i]) + 1;
@@ -138,7 +141,7 @@ static StcStatus make_plan(void *arg) {
   for (int i = 0; i < b->ngiven; i++)
     names[i] = p->program->declared[b->given[i]].name;
   int n = defines_of(b, defines);
-  char *given = joined(b->ngiven, names), *params = joined(n, defines);
+  char *given = gradient_joined(b->ngiven, names), *params = gradient_joined(n, defines);
   StcStatus s = given && params ? compile_back(b, k, given) : STC_MEMORY;
   bool again = !s && k->plan && !strcmp(k->params, params);
   if (again) {
@@ -161,18 +164,17 @@ static StcStatus make_plan(void *arg) {
 
 /* ---- values in */
 
-/* Gives the backward plan the launch-time arrays of the forward one. */
-static StcStatus copy_arrays(Back *b) {
+StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
   StcStatus s = STC_OK;
-  for (int i = 0; i < stc_program_array_count(b->program) && !s; i++) {
+  for (int i = 0; i < stc_program_array_count(to->program) && !s; i++) {
     StcFieldInfo f;
-    int from = module_find_param_array(b->p->module, stc_program_array_name(b->program, i));
-    s = stc_plan_array(b->back, i, &f);
+    int source = module_find_param_array(from->module, stc_program_array_name(to->program, i));
+    s = stc_plan_array(to, i, &f);
     void *data = s ? NULL : malloc((size_t)f.bytes + 1);
     if (!s)
-      s = data && from >= 0 ? plan_get_array(b->p, from, data, (size_t)f.bytes) : STC_MEMORY;
+      s = data && source >= 0 ? plan_get_array(from, source, data, (size_t)f.bytes) : STC_MEMORY;
     if (!s)
-      s = stc_plan_set_array(b->back, i, data, (size_t)f.bytes);
+      s = stc_plan_set_array(to, i, data, (size_t)f.bytes);
     free(data);
   }
   return s;
@@ -544,7 +546,7 @@ static StcStatus undo_inits(const Back *main) {
   Back b = *main, before = *main;
   StcStatus s = workspace_guard(&b.p->w, make_start, &b);
   if (!s)
-    s = copy_arrays(&b);
+    s = gradient_arrays(b.p, b.back);
   for (int i = 0; i < b.facts.ninputs && !s; i++)
     s = give_before(&b, &b.facts.inputs[i]);
   for (int i = 0; i < b.facts.nsaved && !s; i++)
@@ -570,7 +572,7 @@ static StcStatus both(Back *b, int64_t memory) {
     if (!gradient_part(p, b->facts.saved[i].from, &from[i]) || !gradient_part(b->back, b->facts.saved[i].name, &to[i]))
       s = STC_INTERNAL;
   if (!s)
-    s = copy_arrays(b);
+    s = gradient_arrays(p, b->back);
   if (!s)
     s = stc_plan_run(p, 0, NULL);
   if (!s)

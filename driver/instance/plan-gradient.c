@@ -23,6 +23,7 @@ void gradient_free(struct Gradient *g) {
     free(g->of[i]);
   if (g) {
     backward_free(g->backward);
+    pull_free(g->pull);
     free(g->n);
     free(g->of);
   }
@@ -167,9 +168,7 @@ static StcStatus by_tape(void *arg) {
 
 /* ---- what users call */
 
-/* Is all there that the gradient needs? */
-static StcStatus check(void *arg) {
-  StcPlan *p = arg;
+StcStatus gradient_may_be(StcPlan *p) {
   const StcOptions *o = &p->program->options;
   const char *cure = p->split || p->facade                ? "its grid is cut into parts: take a plan of the whole grid"
                      : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
@@ -178,27 +177,46 @@ static StcStatus check(void *arg) {
                          ? "it has run already: a gradient is that of a run from the first step on; restart the plan"
                          : NULL;
   if (cure)
-    return context_error(p->w.context, "the gradient of this plan cannot be computed: %s", cure), STC_USAGE;
+    context_error(p->w.context, "the gradient of this plan cannot be computed: %s", cure);
+  return cure ? STC_USAGE : STC_OK;
+}
+
+/* Is all there that the gradient needs? */
+static StcStatus check(void *arg) {
+  StcPlan *p = arg;
+  StcStatus s = gradient_may_be(p);
+  if (s)
+    return s;
   if (!gradient_check(p->program->source, p->w.diags))
     return STC_INPUT;
   return program_check_given(p->program, p->w.arena, p->w.diags, p->scalars, p->bound.component_given,
                              p->bound.array_given, false);
 }
 
+/* Gives the plan room for its gradient, in place of the last one; programs and plans made for that are kept. */
+static StcStatus renew(StcPlan *p) {
+  struct Gradient *old = p->gradient, *new = make(p);
+  if (!new)
+    return STC_MEMORY;
+  if (old) {
+    new->backward = old->backward;
+    new->pull = old->pull;
+    old->backward = NULL;
+    old->pull = NULL;
+  }
+  gradient_free(old);
+  p->gradient = new;
+  return STC_OK;
+}
+
 StcStatus stc_plan_gradient(StcPlan *p, int64_t steps, int64_t memory, double *value) {
   StcStatus s = plan_join(p);
   if (!s)
     s = workspace_guard(&p->w, check, p);
+  if (!s)
+    s = renew(p);
   if (s)
     return s;
-  Backward *kept = p->gradient ? p->gradient->backward : NULL;
-  if (p->gradient)
-    p->gradient->backward = NULL;
-  gradient_free(p->gradient);
-  p->gradient = make(p);
-  if (!p->gradient)
-    return backward_free(kept), STC_MEMORY;
-  p->gradient->backward = kept;
   steps = steps < 0 ? module_steps(p->module, p->scalars) : steps;
   TapeArgs t = {.p = p, .steps = steps, .g = p->gradient};
   s = p->device.kind == &device_ref ? workspace_guard(&p->w, by_tape, &t)
@@ -214,13 +232,15 @@ StcStatus stc_plan_gradient_get(StcPlan *p, int i, double *out, size_t n) {
     return context_error(p->w.context, "the plan has no gradient number %d; stc_plan_gradient computes them", i),
            STC_USAGE;
   if (n != (size_t)p->gradient->n[i])
-    return context_error(p->w.context, "the gradient to '%s' has %lld numbers, not %lld",
-                         stc_program_gradient_name(p->program, i), (long long)p->gradient->n[i], (long long)n),
+    return context_error(p->w.context, "gradient number %d has %lld numbers, not %lld", i, (long long)p->gradient->n[i],
+                         (long long)n),
            STC_USAGE;
   memcpy(out, p->gradient->of[i], n * sizeof *out);
   return STC_OK;
 }
 
 int64_t stc_plan_gradient_size(const StcPlan *p, int i) {
+  if (p->gradient && p->gradient->pulled)
+    return i < 0 || i >= p->gradient->count ? -1 : p->gradient->n[i];
   return i < 0 || i >= stc_program_gradient_count(p->program) ? -1 : numbers(p, i);
 }

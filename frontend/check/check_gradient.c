@@ -101,7 +101,11 @@ static bool add_name(Checker *c, const Name *n) {
   Symbol *s = symbols_find(&c->syms, n->s);
   if (!s || s->kind == SYM_BAD)
     return s ? false : (check_undefined(c, NULL, n->loc, n->s, NULL), false);
-  By by = {s->kind == SYM_FIELD ? BY_FIELD : s->kind == SYM_ARRAY ? BY_ARRAY : BY_PARAM, s->index, n->loc};
+  By by = {.kind = s->kind == SYM_FIELD   ? BY_FIELD
+                   : s->kind == SYM_ARRAY ? BY_ARRAY
+                                          : BY_PARAM,
+           .index = s->index,
+           .loc = n->loc};
   s->used = true;
   if (s->kind != SYM_FIELD && s->kind != SYM_ARRAY && s->kind != SYM_PARAM) {
     check_error(c, NULL, n->loc, "'%s' is %s; %s", n->s, symbol_words(s), cure);

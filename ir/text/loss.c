@@ -25,7 +25,7 @@ void by_print(Str *s, const Module *m) {
     symbol_print(s, x->kind == BY_FIELD   ? field_name(m, x->index)
                     : x->kind == BY_ARRAY ? param_array_name(m, x->index)
                                           : scalar_name(m, x->index));
-    str_add(s, "\n");
+    str_add(s, x->may_be_idle ? " if used\n" : "\n");
   }
 }
 
@@ -54,5 +54,9 @@ void by_parse(Parser *p, Loc at) {
   x.index = x.kind == BY_FIELD   ? text_ref(p, module_find_field, "field")
             : x.kind == BY_ARRAY ? text_ref(p, module_find_param_array, "param_array")
                                  : text_ref(p, module_find_scalar, "param");
+  if (reader_accept_word(&p->r, "if")) {
+    reader_expect_word(&p->r, "used");
+    x.may_be_idle = true;
+  }
   ARENA_PUSH(p->arena, p->m->by, p->m->nby, x);
 }

@@ -153,7 +153,8 @@ void text_host(Parser *p, Loc at);
 
 /* ---------------------------------------------------------------- losses: loss.c */
 
-/* "  loss @misfit factor 1 over [0 .. N - 1] every 2 {...}"; "  gradient field @v", a line for each. */
+/* "  loss @misfit factor 1 over [0 .. N - 1] every 2 {...}"; "  gradient field @v", a line for each, with " if used"
+ * behind what may be idle. */
 void loss_print(Str *s, const Module *m, const Loss *l);
 void by_print(Str *s, const Module *m);
 /* Reads one of these, behind its word. */

@@ -141,12 +141,13 @@ bool transpose_analyse_starts(Transpose *x, const By *by, int nby, const bool *u
   return any;
 }
 
-/* Says that nothing depends on `x`; true if that is so. */
+/* Says that nothing depends on what `by` is, where that is wrong; true then. */
 static bool is_idle(Transpose *x, const By *by, const char *name, bool matters) {
-  if (!matters)
-    diag_error(x->c->diags, by->loc,
-               "'%s' does not influence the losses, by way of floats at least: take it out of the gradient", name);
-  return !matters;
+  if (matters || by->may_be_idle)
+    return false;
+  diag_error(x->c->diags, by->loc,
+             "'%s' does not influence the losses, by way of floats at least: take it out of the gradient", name);
+  return true;
 }
 
 bool transpose_analyse(Transpose *x, const By *by, int nby) {

@@ -7,6 +7,7 @@
  *   adjoint.c     a body backwards, op by op: what each access contributes
  *   gather.c      contributions as stencils that gather
  *   replay.c      values of fields within a step, computed again
+ *   pull.c        the program whose losses hand back what derivatives by its fields at the end are given
  *
  * Step k = 0 .. N of the backward program, N being the steps made, undoes forward step n = N - k. It has as input
  * fields what the forward fields were when n steps were done, as far as it needs that, under their own names. Field
@@ -72,6 +73,12 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
  * are before those: as they are given, else 0. (inits.c) */
 Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const char *const *given,
                         const AdjointFacts *main, AdjointFacts *facts);
+
+/* `source` with other losses and another gradient: the sum, over the fields `of` behind the last step, of each times
+ * input field NAME.pull, which is new, by the fields (older levels, "u@1", among them), launch-time arrays and params
+ * `to`. NULL after reporting a name that cannot be one of these. (pull.c) */
+Module *transpose_pull(PassContext *c, const Module *source, int nof, const char *const *of, int nto,
+                       const char *const *to);
 
 /* ---------------------------------------------------------------- within this folder */
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 import ctypes as c
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from ._context import text_of
 from ._errors import Message, OptionError
-from ._library import TYPES, lib
+from ._library import TYPES, CPull, lib, strings
 from ._numbers import whole
 
 if TYPE_CHECKING:
@@ -38,18 +38,44 @@ def memory_bytes(memory: Union[int, str, None]) -> int:
 
 
 def gradient(plan: "Plan", steps: Optional[int], memory: Union[int, str, None]) -> Gradient:
-    value, program = c.c_double(), plan.program._handle
+    value = c.c_double()
     n = -1 if steps is None else whole("steps", steps, 0)
     room = memory_bytes(memory)
     plan._settle()
     plan._check(plan._make(partial(lib.stc_plan_gradient, plan._handle, n, room, c.byref(value))))
-    by = {text_of(lib.stc_program_gradient_name(program, i)): _values(plan, i) for i in range(lib.stc_program_gradient_count(program))}
-    return Gradient(value.value, by)
+    return Gradient(value.value, {name: _values(plan, i, name) for i, name in enumerate(_names(plan))})
 
 
-def _values(plan: "Plan", i: int) -> Any:
+def _names(plan: "Plan") -> List[str]:
+    """What the program's `gradient` is to."""
+    program = plan.program._handle
+    return [text_of(lib.stc_program_gradient_name(program, i)) for i in range(lib.stc_program_gradient_count(program))]
+
+
+def pull(plan: "Plan", steps: Optional[int], bars: Mapping[str, Any], to: Optional[Sequence[str]], memory: Union[int, str, None]) -> Dict[str, Any]:
+    n = -1 if steps is None else whole("steps", steps, 0)
+    room = memory_bytes(memory)
+    plan._settle()
+    names = _names(plan) if to is None else [to] if isinstance(to, str) else list(to)
+    if to is None and not names:
+        raise OptionError(2, [Message("error", None, 0, 0, None, "the program says no gradient, so say what the derivatives are to be by: to=[\"v\"]")])
+    given = {}
+    for name, bar in bars.items():
+        place = plan._find(name)
+        if place.field < 0 or place.component >= 0:
+            raise KeyError(f"{name!r} is no field of the program, which derivatives can be given by")
+        given[name] = plan._values(name, plan._info(place), bar)
+    of = (CPull * max(len(given), 1))(*[CPull(name.encode(), v.ctypes.data, v.nbytes) for name, v in given.items()])
+    words, count = strings([name if isinstance(name, str) else str(name) for name in names])
+
+    def call(given=given):      # which live as long as the call, that Ctrl-C may leave to a worker
+        return lib.stc_plan_pull(plan._handle, n, room, len(given), of, count, words)
+    plan._check(plan._make(call))
+    return {name: _values(plan, i, name) for i, name in enumerate(names)}
+
+
+def _values(plan: "Plan", i: int, name: str) -> Any:
     """The derivatives by what has number i."""
-    name = text_of(lib.stc_program_gradient_name(plan.program._handle, i))
     values = np.empty(lib.stc_plan_gradient_size(plan._handle, i), np.float64)
     plan._check(lib.stc_plan_gradient_get(plan._handle, i, values.ctypes.data_as(c.POINTER(c.c_double)), values.size))
     if name not in plan.program.fields and name not in plan.program.arrays:

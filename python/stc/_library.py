@@ -100,6 +100,10 @@ class CRanks(c.Structure):
     _fields_ = [("communicator", c.c_void_p), ("module", c.c_char_p), ("parts", c.c_bool)]
 
 
+class CPull(c.Structure):
+    _fields_ = [("field", c.c_char_p), ("data", c.c_void_p), ("bytes", c.c_size_t)]
+
+
 class CReduction(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
 
@@ -155,6 +159,7 @@ _FUNCTIONS = {
     "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),
     "stc_program_gradient_count": (c.c_int, [P]), "stc_program_gradient_name": (c.c_char_p, [P, c.c_int]),
     "stc_plan_gradient": (c.c_int, [P, c.c_int64, c.c_int64, c.POINTER(c.c_double)]), "stc_plan_gradient_size": (c.c_int64, [P, c.c_int]),
+    "stc_plan_pull": (c.c_int, [P, c.c_int64, c.c_int64, c.c_int, c.POINTER(CPull), c.c_int, STRINGS]),
     "stc_plan_gradient_get": (c.c_int, [P, c.c_int, c.POINTER(c.c_double), c.c_size_t]),
     "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),
     "stc_plan_device": (c.c_char_p, [P]), "stc_plan_schedule": (c.c_char_p, [P]), "stc_plan_compile_seconds": (c.c_double, [P]),

@@ -16,7 +16,7 @@ from . import _arrays as arrays
 from . import _running as running
 from ._context import text_of
 from ._errors import Message, Owner, error
-from ._gradient import Gradient, gradient
+from ._gradient import Gradient, gradient, pull
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRunInfo, lib, strings)
 from ._numbers import I32, defines as param_words, text, whole, wholes
 from ._view import View
@@ -630,6 +630,13 @@ class Plan(Owner):
         run. memory: what may be kept of the steps in this computer's memory, in bytes or as "8GiB"; with less than all of them takes, steps are made
         again, and the results are the same bits."""
         return gradient(self, steps, memory)
+
+    def pull(self, steps: Optional[int], bars: Mapping[str, Any], *, to: Union[str, Sequence[str], None] = None,
+             memory: Union[int, str, None] = None) -> Dict[str, Any]:
+        """The same for a loss that is computed elsewhere, of fields as they are behind the last step: bars["p"] is its derivatives by field p there,
+        an array of its shape. What is given back is its derivatives by the names `to`: fields and older levels before the first step, launch-time
+        arrays, params; None: by what the program's `gradient` is to. `g = run.pull(3000, {"p": pbar}, to=["v"]); g["v"]`."""
+        return pull(self, steps, bars, to, memory)
 
     def restart(self) -> None:
         """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""

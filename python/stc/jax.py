@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 import jax
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
 try:
     import jax.ffi as ffi
@@ -25,6 +26,7 @@ from ._library import TYPES, CArray, lib
 from ._numbers import whole
 from ._program import Plan, Program, compile
 
+_HALVES = {"f16": np.dtype(np.float16), "bf16": jax.numpy.dtype(jax.numpy.bfloat16)}
 _count = itertools.count()
 _alive: List[Any] = []
 
@@ -54,6 +56,10 @@ class _Bound:
         return bind
 
 
+def _is_float(type: str) -> bool:
+    return type in ("f16", "bf16", "f32", "f64")
+
+
 def _array(b: _xla.Buffer) -> np.ndarray:
     """An array of a call's in the host's memory."""
     memory = (c.c_char * (math.prod(b.shape) * NUMPY[b.type].itemsize)).from_address(b.address)
@@ -75,16 +81,18 @@ class _Function:
         self.arrays = program.arrays
         self.types = {**{f: self.about[f]["type"] for f in self.fields}, **{a["name"]: a["type"] for a in self.manifest["arrays"]}}
         self.plans: Dict[Any, Any] = {}
+        self.pulls: Dict[Any, str] = {}
         self.lock = threading.Lock()
-        self.name = f"stc_{next(_count)}"
-        self.register()
+        self.name = self.register(self.on_host, self.on_gpu)
 
-    def register(self) -> None:
-        """Makes the function known to XLA, for CPUs and NVIDIA's GPUs."""
+    def register(self, on_host: Callable[[_xla.Call], None], on_gpu: Callable[[_xla.Call], None]) -> str:
+        """Makes a function known to XLA, for CPUs and NVIDIA's GPUs; its name there."""
+        name = f"stc_{next(_count)}"
         for platform in "cpu", "CUDA":
-            handle = _xla.handler(self.on_host if platform == "cpu" else self.on_gpu, platform != "cpu")
+            handle = _xla.handler(on_host if platform == "cpu" else on_gpu, platform != "cpu")
             _alive.append((handle, self))
-            ffi.register_ffi_target(self.name, ffi.pycapsule(handle), platform=platform)
+            ffi.register_ffi_target(name, ffi.pycapsule(handle), platform=platform)
+        return name
 
     def bound(self, device: str, call: _xla.Call) -> _Bound:
         """The plan for arrays of these shapes, which is kept."""
@@ -118,11 +126,15 @@ class _Function:
                 to.plan[a] = _array(b)
             to.plan(self.steps)
 
-    def on_gpu(self, call: _xla.Call) -> None:
+    def gpu(self, call: _xla.Call) -> str:
+        """The device that the call is on."""
         device = f"cuda:{call.device}"
         if self.device not in (None, "cuda", device):
             raise ValueError(f"the arrays are on {device}, but the function is for {self.device}: put them there with jax.device_put")
-        to = self.bound(device, call)
+        return device
+
+    def on_gpu(self, call: _xla.Call) -> None:
+        to = self.bound(self.gpu(call), call)
         with to.lock:
             to.plan.restart()
             to.plan.stream = call.stream
@@ -134,10 +146,51 @@ class _Function:
     def fetch(self, call: _xla.Call, b: _xla.Buffer) -> np.ndarray:
         """A launch-time array from the device: the call waits for it."""
         out = np.empty(b.shape, NUMPY[b.type])
+        self.driver(call).fetch(out.ctypes.data, b.address, out.nbytes)
+        return out
+
+    def pull(self, call: _xla.Call, of: Sequence[str], by: Sequence[str], on_gpu: bool) -> None:
+        """From the arguments, with the derivatives by what fields `of` end as behind them, to those by the arguments `by`. The plan does not run: it
+        says what the run that is derived begins with."""
+        names = self.fields + self.arrays
+        to = self.bound(self.gpu(call) if on_gpu else self.device or "host", call)
+        get = (lambda b: self.fetch(call, b)) if on_gpu else _array
+        with to.lock:
+            to.plan.restart()
+            if on_gpu:
+                to.plan.stream = call.stream
+            for f, b in zip(self.fields, call.arguments):
+                to.binders[f](b.address)
+            for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
+                to.plan[a] = get(b)
+            found = to.plan.pull(self.steps, {f: get(b) for f, b in zip(of, call.arguments[len(names):])}, to=by)
+        for name, b in zip(by, call.results):
+            values = np.ascontiguousarray(found[name], _HALVES.get(b.type) or NUMPY[b.type])
+            if on_gpu:
+                self.driver(call).put(b.address, values.ctypes.data, values.nbytes)
+            else:
+                c.memmove(b.address, values.ctypes.data, values.nbytes)
+
+    def pull_name(self, of: Sequence[str], by: Sequence[str]) -> str:
+        """What XLA calls that."""
+        key = (tuple(of), tuple(by))
+        with self.lock:
+            if key not in self.pulls:
+                self.pulls[key] = self.register(lambda call: self.pull(call, *key, False), lambda call: self.pull(call, *key, True))
+            return self.pulls[key]
+
+    def driver(self, call: _xla.Call) -> Cuda:
+        """The device's, in the call's stream."""
         driver = Cuda(call.device)
         driver.stream = call.stream
-        driver.fetch(out.ctypes.data, b.address, out.nbytes)
-        return out
+        return driver
+
+    def derive(self, values: Sequence[Any], bars: Dict[str, Any], by: Sequence[str]) -> Dict[str, Any]:
+        """The derivatives by the arguments `by`, from those by fields at the end."""
+        at = dict(zip(self.fields + self.arrays, values))
+        shapes = [jax.ShapeDtypeStruct(at[name].shape, at[name].dtype) for name in by]
+        found = ffi.ffi_call(self.pull_name(list(bars), by), shapes, vmap_method="sequential")(*values, *bars.values())
+        return dict(zip(by, found))
 
     def call(self, *values):
         names = self.fields + self.arrays
@@ -161,6 +214,9 @@ def function(program: Union[Program, str], *, steps: Optional[int] = None, outpu
     It runs where the arrays are, on their own memory: XLA copies an argument that is used again, and none that is not (or is donated to jax.jit).
     On an NVIDIA GPU the call puts its launches into XLA's stream and waits for nothing but inits, reductions and launch-time arrays. device: on a
     CPU "host" (default), "sim" or "ref".
+
+    jax.grad and jax.vjp derive it by all floats that it takes: stc makes the program that goes back through the steps, and the forward run is made
+    once more for it.
     """
     f = _Function(compile(program) if isinstance(program, str) else program, steps, device, params)
     gives = list(outputs) if outputs is not None else f.changed
@@ -168,9 +224,25 @@ def function(program: Union[Program, str], *, steps: Optional[int] = None, outpu
         if name not in f.fields:
             raise ValueError(f"there is no field {name!r} to give; there are {', '.join(f.fields)}")
 
+    names = f.fields + f.arrays
+
+    @jax.custom_vjp
     def call(*values):
         changed = dict(zip(f.changed, f.call(*values)))
         made = tuple(changed[name] if name in changed else values[f.fields.index(name)] for name in gives)
         return made if len(made) != 1 else made[0]
 
+    def forward(*given):
+        values = tuple(jax.numpy.asarray(v.value) for v in given)
+        return call(*values), (values, tuple(() if v.perturbed else None for v in given))       # () and None are no arrays, but structure
+
+    def backward(kept, bars):
+        values, wanted = kept
+        by = [name for name, w in zip(names, wanted) if w is not None and _is_float(f.types[name])]
+        given = dict(zip(gives, bars if len(gives) != 1 else (bars,)))
+        known = {name: bar for name, bar in given.items() if not isinstance(bar, SymbolicZero) and _is_float(f.types[name])}
+        found = f.derive(values, known, by) if known and by else {}
+        return tuple(found.get(name) for name in names)
+
+    call.defvjp(forward, backward, symbolic_zeros=True)
     return call

@@ -1,9 +1,12 @@
 """Stencil programs as operators of PyTorch, which torch.compile takes."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
 import json
+import threading
+
+import numpy as np
 
 import torch
 
@@ -32,6 +35,7 @@ class _Operator:
         self.inputs = {f for f in self.fields if fields[f]["input"]}
         self.arrays = program.arrays
         self.plans: Dict[Any, Plan] = {}
+        self.lock = threading.Lock()        # torch's threads take a plan one after the other
 
     def schema(self) -> str:
         """The operator's, in torch's words."""
@@ -47,26 +51,39 @@ class _Operator:
             self.plans[key] = self.program.plan(device=name, **params)
         return self.plans[key]
 
-    def __call__(self, *values):
-        *tensors, steps = values
-        given = dict(zip(self.fields + self.arrays, tensors))
-        for f in self.fields:
-            if given[f].dtype != self.dtypes[f]:
-                raise TypeError(f"{self.name}: {f} is of {self.dtypes[f]}, but the tensor is of {given[f].dtype}")
-        device = tensors[0].device
-        plan = self.plan(device, {f: tuple(given[f].shape) for f in self.fields})
+    def ready(self, values: Sequence[torch.Tensor], work: Mapping[str, torch.Tensor]) -> Plan:
+        """The plan, at its start, with the fields bound to `work` and the arrays that are among `values`."""
+        device = values[0].device
+        plan = self.plan(device, {f: tuple(work[f].shape) for f in self.fields})
         plan.restart()
         if device.type != "cpu":
             plan.stream = torch.cuda.current_stream(device)
-        work = {f: given[f].detach().contiguous() if f in self.inputs else given[f].detach().clone(memory_format=torch.contiguous_format)
-                for f in self.fields}
         for f in self.fields:
             plan.bind(f, work[f])
-        for a in self.arrays:
-            plan[a] = given[a]
-        plan(steps, wait=device.type == "cpu")
+        for a, value in zip(self.arrays, values[len(self.fields):]):
+            plan[a] = value
+        return plan
+
+    def __call__(self, *values):
+        *tensors, steps = values
+        given = dict(zip(self.fields, tensors))
+        for f in self.fields:
+            if given[f].dtype != self.dtypes[f]:
+                raise TypeError(f"{self.name}: {f} is of {self.dtypes[f]}, but the tensor is of {given[f].dtype}")
+        work = {f: given[f].detach().contiguous() if f in self.inputs else given[f].detach().clone(memory_format=torch.contiguous_format)
+                for f in self.fields}
+        with self.lock:
+            self.ready(tensors, work)(steps, wait=tensors[0].device.type == "cpu")
         made = tuple(work[f] for f in self.outputs)
         return made if len(made) > 1 else made[0]
+
+    def pull(self, bars: Sequence[torch.Tensor], values: Sequence[torch.Tensor], steps: int, to: Sequence[int]) -> List[torch.Tensor]:
+        """From the derivatives by what the operator gives to those by its arguments number `to`."""
+        names = self.fields + self.arrays
+        with self.lock:
+            plan = self.ready(values, {f: v.detach().contiguous() for f, v in zip(self.fields, values)})
+            found = plan.pull(steps, {f: _numpy(bar) for f, bar in zip(self.outputs, bars) if self.dtypes[f].is_floating_point}, to=[names[i] for i in to])
+        return [torch.as_tensor(found[names[i]]).to(values[i].device, values[i].dtype) for i in to]
 
     def fake(self, *values):
         """Tensors of the shapes that the call gives, without values."""
@@ -75,23 +92,50 @@ class _Operator:
         return made if len(made) > 1 else made[0]
 
 
+def _numpy(t: torch.Tensor) -> np.ndarray:
+    """The tensor's values, which plans take."""
+    values = t.detach().cpu().contiguous()
+    return values.view(torch.uint16).numpy() if values.dtype == torch.bfloat16 else values.numpy()
+
+
+def _keep(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+    """Keeps what the backward run needs."""
+    ctx.steps = inputs[-1]
+    ctx.save_for_backward(*inputs[:-1])
+
+
+def _derive(op: Any, o: _Operator) -> None:
+    """Gives the operator its gradient, by one more operator, so that compiled graphs have it, too."""
+    pull = torch.library.custom_op(f"{o.name}_pull", o.pull, mutates_args=(), schema="(Tensor[] bars, Tensor[] values, int steps, int[] to) -> Tensor[]")
+    pull.register_fake(lambda bars, values, steps, to: [torch.empty_like(values[i], memory_format=torch.contiguous_format) for i in to])
+
+    def backward(ctx, *bars):
+        to = [i for i, needed in enumerate(ctx.needs_input_grad[:-1]) if needed]
+        found = dict(zip(to, pull([bar.contiguous() for bar in bars], list(ctx.saved_tensors), ctx.steps, to)))
+        return (*(found.get(i) for i in range(len(ctx.needs_input_grad) - 1)), None)
+    op.register_autograd(backward, setup_context=_keep)
+
+
 def operator(name: str, program: Union[Program, str], *, outputs: Optional[Sequence[str]] = None,
-             backward: Optional[Callable[..., Any]] = None, **params: Any) -> Callable[..., Any]:
+             backward: Union[Callable[..., Any], Literal["auto"], None] = None, **params: Any) -> Callable[..., Any]:
     """Registers a program as the operator `name` ("mine::heat") and gives it back: op(A, ..., steps), with a tensor for each field that is not
     temp, older levels and then launch-time arrays behind them in the order of Program.fields and .arrays.
 
     It runs `steps` time steps from step 0 and gives new tensors of the fields in `outputs` (default: all that steps change); its arguments stay as
     they are. The params come from the tensors' shapes or from `params`. On a GPU it works in torch's current stream.
 
-    backward(ctx, *gradients) gives the gradients of the arguments (None for `steps`), as torch.library.register_autograd takes it; ctx.steps is
-    the number of steps and ctx.saved_tensors are the arguments. Without it the operator has no gradient.
+    backward: "auto": stc makes the program that goes back through the steps, and the operator has gradients by all floats that it takes; they make
+    the forward run once more. Else backward(ctx, *gradients) gives the gradients of the arguments (None for `steps`), as
+    torch.library.register_autograd takes it; ctx.steps is the number of steps and ctx.saved_tensors are the arguments. Without either the operator
+    has no gradient.
     """
+    if backward is not None and backward != "auto" and not callable(backward):
+        raise ValueError(f'backward={backward!r}: "auto" is wanted, or a function of the context and the gradients')
     o = _Operator(name, compile(program) if isinstance(program, str) else program, params, outputs)
     op = torch.library.custom_op(name, o.__call__, mutates_args=(), schema=o.schema())
     op.register_fake(o.fake)
-    if backward is not None:
-        def setup(ctx, inputs, output):
-            ctx.steps = inputs[-1]
-            ctx.save_for_backward(*inputs[:-1])
-        op.register_autograd(backward, setup_context=setup)
+    if backward == "auto":
+        _derive(op, o)
+    elif backward is not None:
+        op.register_autograd(backward, setup_context=_keep)
     return op

@@ -67,6 +67,80 @@ def test_difference_of_values(device):
     assert (up - run.gradient().value) / (2 * h) == pytest.approx((g["u"] * to).sum(), rel=1e-6)
 
 
+PULL = """
+param N = 14, M = 9;  param k : f64 = 0.2;  param seen[3] : f64;
+grid G = [0 .. N-1, 0 .. M-1], 6;
+field u : f64 on G outside clamp history 1;
+field V : f64[2] on G outside mirror;
+field c : f64 on [0 .. N-1, *];
+field q : f32 on G input;
+field idle : f64 on G input;
+stencil heat(u)[G] = u + k * (u[-1,0] + u[1,0] - 2 * u) + 0.1 * u@1 * u + f64(q) + 0.1 * V[0,1][0];
+stencil turn(V)[G] = {V[1,0][1], 0.5 * V[0,0][0] * u * c + seen[1] + floor(idle)};
+"""
+SHAPES = {"u": (14, 9), "u@1": (14, 9), "V": (14, 9, 2), "c": (14, 1), "idle": (14, 9), "seen": (3,)}
+
+
+def pull_plan(device, **moved):
+    run, rng = stc.compile(PULL, contract=False).plan(device, k=0.2 + moved.get("k", 0)), np.random.default_rng(3)
+    for name, shape in SHAPES.items():
+        run[name] = rng.random(shape) + moved.get(name, 0)
+    run["q"] = rng.random((14, 9)).astype(np.float32)
+    return run
+
+
+@pytest.mark.parametrize("device", ["host:2", "sim"])
+def test_pull(device):
+    """Derivatives by fields at the end, from outside: against the tape and differences of runs; older levels, vectors, what does not matter."""
+    rng, to = np.random.default_rng(5), ["u", "u@1", "V", "c", "idle", "seen", "k", "q"]
+    bars = {name: rng.standard_normal(SHAPES[name]) for name in ("u", "u@1", "V", "c")}
+    want, run = pull_plan("ref").pull(6, bars, to=to), pull_plan(device)
+    g = run.pull(6, bars, to=to)
+    for name in to:
+        assert np.shape(g[name]) == np.shape(want[name])
+        np.testing.assert_allclose(g[name], want[name], **(dict(rtol=1e-5, atol=1e-5) if name == "q" else dict(rtol=1e-12, atol=1e-12)))
+    assert not g["idle"].any() and g["q"].dtype == np.float32 and isinstance(g["k"], float)
+    again = run.pull(6, bars, to=to, memory="20.5kB")
+    assert all(np.array_equal(again[name], g[name]) for name in to)
+    d = {name: rng.standard_normal(np.shape(g[name])) for name in to if name != "q"}
+    ends = []
+    for h in 1e-6, -1e-6:
+        moved = pull_plan(device, **{name: h * v for name, v in d.items()})
+        moved(6)
+        ends.append(sum((bar * np.asarray(moved[name])).sum() for name, bar in bars.items()))
+    slope = sum((np.asarray(g[name]) * d[name]).sum() for name in d)
+    assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope, rel=1e-6)
+    run(6)                                                         # the plan is as it was
+    moved = pull_plan(device)
+    moved(6)
+    assert np.array_equal(run["V"], moved["V"])
+
+
+def test_pull_errors():
+    run = pull_plan("host:1")
+    for message, of, more in [("say what the derivatives are to be by", {"u": 1}, {}), ("from one field at least", {}, {"to": "u"}),
+                              ("'x' is no field of the program", {"u": 1}, {"to": ["u", "x"]}), ("'N' is no param of floats", {"u": 1}, {"to": "N"})]:
+        with pytest.raises(stc.StcError, match=message):
+            run.pull(6, of, **more)
+    with pytest.raises(KeyError, match="seen.* is no field"):
+        run.pull(6, {"seen": 1}, to="u")
+    with pytest.raises(ValueError, match="has the shape"):
+        run.pull(6, {"u": np.zeros(3)}, to="u")
+    run(1)
+    with pytest.raises(stc.OptionError, match="it has run already"):
+        run.pull(6, {"u": 1}, to="u")
+    run.restart()
+    for name in "u", "V", "c", "q", "idle":
+        run[name] = 0
+    with pytest.raises(stc.OptionError, match="'u@1' has not been set"):
+        run.pull(6, {"u": 1}, to="u@1")
+    until = stc.compile(PULL + "until max(u) over G < 0.0 every 1;").plan("host:1")
+    for name in "u", "V", "c", "q", "idle", "seen":
+        until[name] = 0
+    with pytest.raises(stc.InputError, match="'until' ends runs"):
+        until.pull(6, {"u": 1}, to="u")
+
+
 def test_errors():
     run = plan("host:1")
     with pytest.raises(stc.OptionError, match="bytes of memory at least"):

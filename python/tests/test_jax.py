@@ -83,6 +83,29 @@ def test_levels_arrays_inputs_and_outputs():
     np.testing.assert_allclose(only, want[0], rtol=1e-4, atol=1e-6)
 
 
+def test_gradients():
+    """By all floats that are taken; nothing by integers. check_grads compares with differences."""
+    from jax.test_util import check_grads
+    with jax.enable_x64(True):
+        program = stc.compile(LEVELS.replace("f32", "f64").replace("input;", "input;\nfield m : i32 on G input;").replace("* (U[-1,0]", "* U * (U[-1,0] + f64(m)"))
+        f, r = stc.jax.function(program), np.random.default_rng(4)
+        values = {"U": r.random((10, 10)), "U@1": r.random((10, 10)), "c": 0.1 * r.random((10, 10)), "kick": r.random(8)}
+        fixed = {"m": np.ones((10, 10), np.int32)}
+
+        def loss(*moved):
+            at = {**dict(zip(values, moved)), **fixed}
+            u, past = f(*[at[n] for n in program.fields if n in at], at["kick"])
+            return (u ** 2).sum() + (u * past).sum()
+
+        check_grads(loss, tuple(values.values()), 1, modes=["rev"], eps=1e-6)
+        one = jax.grad(loss, argnums=(0, 2))
+        whole = one(*values.values())
+        for a, b in zip(jax.jit(one)(*values.values()), whole):
+            np.testing.assert_array_equal(a, b)
+        many = jax.vmap(one, in_axes=(0, None, None, None))(np.stack([2 * values["U"], values["U"]]), *list(values.values())[1:])
+        np.testing.assert_array_equal(many[1][1], whole[1])
+
+
 def test_errors_and_the_end():
     """What fails within a call is JAX's error; a call may be under way when Python ends."""
     text = "param N = 8; grid G = [0 .. N-1], 5; field A : f32 on G; stencil s(A)[G] = A / 0 * 0; until max(A) over G < 0.0 every 1;"

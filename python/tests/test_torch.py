@@ -67,3 +67,19 @@ def test_compile(op):
         return op(x * 2, c, src, 3) + 1
 
     np.testing.assert_allclose(torch.compile(f, backend="aot_eager", fullgraph=True)(a).numpy(), f(a).numpy())
+
+
+def test_gradients():
+    """backward="auto": torch's own comparison with differences, and compiled graphs. Integers have no gradient."""
+    text = TEXT.replace("f32", "f64").replace("input;", "input;  field m : i32 on G input;").replace("+ src[step]", "* A + src[step] * f64(m)")
+    op = stc.torch.operator("stctest::derived", text, backward="auto")
+    a, c, src = (v.double().requires_grad_() for v in values(8))
+    m = torch.ones(8, 8, dtype=torch.int32)
+    assert torch.autograd.gradcheck(lambda a, c, src: op(a, c, m, src, 3), (a, c, src))
+    f = lambda a: (op(2 * a, c, m, src, 3) ** 2).sum()      # noqa: E731
+    want, = torch.autograd.grad(f(a), a)
+    got, = torch.autograd.grad(torch.compile(f, backend="aot_eager", fullgraph=True)(a), a)
+    assert torch.equal(got, want)
+    torch.library.opcheck(op, (a, c, m, src, 3))
+    with pytest.raises(ValueError, match="auto.* is wanted"):
+        stc.torch.operator("stctest::wrong", TEXT, backward="automatic")
