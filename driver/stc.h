@@ -389,9 +389,9 @@ int stc_program_gradient_count(const StcProgram *p);
 const char *stc_program_gradient_name(const StcProgram *p, int i);
 /* The losses' sum over `steps` steps (< 0: the program's own number) from the first one on, into *value (may be NULL),
  * and its derivatives. The plan must not have run, and is then as if it had not; all fields and arrays that it needs
- * are set. What the backward run needs of the forward one is kept in the computer's memory, in at most `memory` bytes
- * (0: as many as it takes): where that is less than all of it, steps are made again, and all results are the same bits.
- */
+ * are set. What the backward run needs of the forward one is kept in the device's memory and then in the computer's, in
+ * at most `memory` bytes (0: in what both have left, but for a quarter): where that is less than all of it, steps are
+ * made again, and all results are the same bits. */
 StcStatus stc_plan_gradient(StcPlan *plan, int64_t steps, int64_t memory, double *value);
 /* The same for a loss that is computed elsewhere: of[i] is its derivatives by each number of a field, older levels
  * ("U@1") among them, as it is behind the last step, in the field's type and layout; to: by what they are wanted:

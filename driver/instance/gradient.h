@@ -3,6 +3,7 @@
  *   plan-gradient.c  stc_plan_gradient: what it takes and gives, on the reference by its tape
  *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step
  *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots
+ *   plan-keep.c      copies of fields: on the device, or on this computer
  *   plan-pull.c      derivatives by fields at the end of a run handed back: the gradient of another program's plan */
 #ifndef STC_DRIVER_GRADIENT_H
 #define STC_DRIVER_GRADIENT_H
@@ -53,12 +54,44 @@ char *gradient_joined(int n, const char *const *texts);
 /* Gives plan `to` the launch-time arrays of plan `from` that it has, too. */
 StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 
+/* plan-keep.c: who makes copies of `n` parts of a plan. On the device a copy has `image` bytes, of the slots as they
+ * lie, and `apart` here of parts that are no slots; else `dense` here. bytes: the most that one takes. left: what may
+ * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
+ * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
+ * copies. */
+enum { KEEPER_BLOCKS = 64 };
+typedef struct Keeper {
+  StcPlan *p;
+  int n;
+  SavedPart *parts;
+  int64_t image, apart, dense, bytes;
+  double left, left_here;
+  int nblocks, more;
+  void *blocks[KEEPER_BLOCKS];
+  size_t sizes[KEEPER_BLOCKS];
+  char *next;
+} Keeper;
+/* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. */
+typedef struct Kept {
+  void *image;
+  char *here;
+  bool pinned;
+} Kept;
+/* A keeper of the parts, which become its own. Frees it, and the device's memory of all its copies. */
+void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out);
+void keeper_free(Keeper *k);
+/* Makes *x a copy of what the plan has now; on the device it is done when the device is waited for. At most `of` such
+ * copies are made. Gives it to parts of the same or another plan on the same device. Frees what it has here. */
+StcStatus kept_take(Keeper *k, Kept *x, int64_t of);
+StcStatus kept_give(const Keeper *k, const Kept *x, StcPlan *to, const SavedPart *parts);
+void kept_free(const Keeper *k, Kept *x);
+
 /* plan-saved.c: what `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;
 /* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. */
 StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, int64_t memory, Saved **out);
-/* What they were when `step` steps were done, one behind the other. To be asked for falling steps. */
-StcStatus saved_at(Saved *s, int64_t step, const char **out);
+/* Gives parts[i] of plan `to` what part number i was when `step` steps were done. To be asked for falling steps. */
+StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
 void saved_free(Saved *s);
 
 #endif

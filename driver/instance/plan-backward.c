@@ -101,13 +101,15 @@ char *gradient_joined(int n, const char *const *texts) {
   return out;
 }
 
-/* Compiles b->text, which goes by the plan's program and `what`. */
+/* Compiles b->text, which goes by the plan's program and `what`. Nothing is computed once where fields are new in each
+ * step, though none of its own steps changes them. */
 static StcStatus compile_text(Back *b, const char *what, StcProgram **out) {
   StcPlan *p = b->p;
   StcOptions o = p->program->options;
   options_open_knobs(&o);
   o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
   o.ndefines = 0;
+  o.no_hoist |= b->facts.nsaved > 0;
   const char *name = arena_printf(p->w.arena, "%s.%s.sir", p->program->name, what);
   return stc_compile_string(p->w.context, name, b->text, &o, out);
 }
@@ -265,12 +267,9 @@ static StcStatus run_back(Back *b, Saved *saved, const SavedPart *to) {
   if (!b->facts.nsaved && !b->facts.every && !b->facts.nelements)
     return stc_plan_run(b->back, b->steps + 1, NULL);
   for (int64_t k = 0; k <= b->steps && !s; k++) {
-    const char *at = NULL;
     if (stop_asked(&b->p->run.asked))
       return STC_INTERRUPTED;
-    s = b->facts.nsaved ? saved_at(saved, b->steps - k, &at) : STC_OK;
-    for (int i = 0; i < b->facts.nsaved && !s; at += to[i++].bytes)
-      s = part_set(b->back, &to[i], at);
+    s = b->facts.nsaved ? saved_give(saved, b->steps - k, b->back, to) : STC_OK;
     if (!s)
       s = stc_plan_run(b->back, 1, NULL);
     if (!s)

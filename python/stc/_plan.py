@@ -627,7 +627,7 @@ class Plan(Owner):
     def gradient(self, steps: Optional[int] = None, *, memory: Union[int, str, None] = None) -> Gradient:
         """The sum of the losses of `steps` time steps from the first one on (None: as many as the program says), and its derivatives by what the
         program's `gradient` is to: `J, g = run.gradient(3000); g["v"]`. Fields and arrays are set before, and stay so: the plan is as if it had not
-        run. memory: what may be kept of the steps in this computer's memory, in bytes or as "8GiB"; with less than all of them takes, steps are made
+        run. memory: what may be kept of the steps, on the device and here, in bytes or as "8GiB"; with less than all of them takes, steps are made
         again, and the results are the same bits."""
         return gradient(self, steps, memory)
 

@@ -1,0 +1,162 @@
+/* driver/instance/plan-keep.c: copies of what a plan's fields are at a step: on its device, as they lie there, as long
+ * as that has room, since a copy within it is many times as fast as one to this computer; else here. */
+#include "driver/instance/gradient.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies begin at multiples of so many bytes on devices with memory of their own. */
+enum { KEPT_ALIGN = 256 };
+
+/* The slot that holds the part, and nothing else; NULL: it is in several, or in one with others. */
+static Slot *part_slot(const StcPlan *p, const SavedPart *part) {
+  const Declared *d = &p->program->declared[part->field];
+  Home h = p->bound.homes[part->field];
+  if (h.packed || (part->component < 0 && d->ncomponents > 1))
+    return NULL;
+  return field_slot(p, h.field + (part->component < 0 ? 0 : part->component));
+}
+
+/* Bytes that the slot takes in a copy. */
+static size_t image_bytes(const Keeper *k, const Slot *slot) {
+  size_t align = k->p->device.kind->room ? KEPT_ALIGN : 1;
+  return (slot->size + align - 1) / align * align;
+}
+
+void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out) {
+  double total;
+  *out = (Keeper){.p = p, .n = n, .parts = parts};
+  for (int i = 0; i < n; i++) {
+    const Slot *slot = part_slot(p, &parts[i]);
+    out->dense += parts[i].bytes;
+    if (slot)
+      out->image += (int64_t)image_bytes(out, slot);
+    else
+      out->apart += parts[i].bytes;
+  }
+  out->bytes = out->image + out->apart > out->dense ? out->image + out->apart : out->dense;
+  device_room(&p->device, &out->left, &total);
+  computer_room(&out->left_here, &total);
+  out->left = out->left / 4 * 3; /* others need some of it, and what computes takes more now and then */
+  out->left_here = out->left_here / 4 * 3;
+}
+
+/* Room on this computer, from and to which the device copies at full speed if there is such memory. */
+static StcStatus room_here(Keeper *k, Kept *x, int64_t bytes) {
+  Device *d = &k->p->device;
+  x->pinned = d->kind->pinned_new && 2 * bytes <= k->left_here;
+  x->here = x->pinned ? d->kind->pinned_new(d, (size_t)bytes + 1) : NULL;
+  x->pinned = x->here != NULL;
+  x->here = x->here ? x->here : malloc((size_t)bytes + 1);
+  k->left_here -= (double)bytes;
+  if (x->here)
+    return STC_OK;
+  return context_error(k->p->w.context,
+                       "out of memory for what the gradient needs of all steps; allow it less, so that steps are made "
+                       "again (memory)"),
+         STC_MEMORY;
+}
+
+/* Asks the device for a block of copies: of as many as there are blocks for if `of` are made in all, while that is a
+ * small part of what is left. False: it has no room. */
+static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
+  Device *d = &k->p->device;
+  int64_t n = of / (KEEPER_BLOCKS / 2) + 1;
+  while (n > 1 && (double)(n * k->image) > k->left / 8)
+    n /= 2;
+  if (k->nblocks == KEEPER_BLOCKS || (double)(n * k->image) > k->left)
+    return false;
+  void *block = NULL;
+  *s = d->kind->alloc(d, (size_t)(n * k->image), &block);
+  if (*s || !block)
+    return false;
+  k->left -= (double)(n * k->image);
+  k->more = (int)n;
+  k->next = block;
+  k->sizes[k->nblocks] = (size_t)(n * k->image);
+  k->blocks[k->nblocks++] = block;
+  return true;
+}
+
+/* Room for a copy. */
+static StcStatus make_room(Keeper *k, Kept *x, int64_t of) {
+  StcStatus s = STC_OK;
+  if (k->image && (k->more || new_block(k, of, &s))) {
+    x->image = k->next;
+    k->next += k->image;
+    k->more--;
+  }
+  int64_t bytes = x->image ? k->apart : k->dense;
+  return s || !bytes ? s : room_here(k, x, bytes);
+}
+
+/* Copies an image of a slot as large, whose rows lie alike, to `slot`, which holds the part. */
+static StcStatus part_copy(StcPlan *p, const SavedPart *part, Slot *slot, const void *image) {
+  StcStatus s = slot->loan ? plan_before_write(p, slot) : STC_OK;
+  if (!s && slot->size)
+    s = p->device.kind->copy(&p->device, slot->memory, image, slot->size);
+  if (!s)
+    plan_mark_given(p, part->field, part->component);
+  return s;
+}
+
+/* The same where rows lie otherwise than in `from`, by way of this computer. */
+static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part) {
+  Slot at = {.memory = image, .size = from->size, .row = from->row, .pitch = from->pitch};
+  char *values = malloc((size_t)part->bytes + 1);
+  StcStatus s = values ? slot_fetch(k->p, &at, values) : STC_MEMORY;
+  if (!s)
+    s = part_set(p, part, values);
+  free(values);
+  return s;
+}
+
+/* Copies all parts of `p`, which is the keeper's plan if `out`, to the copy or from there. */
+static StcStatus copy_parts(const Keeper *k, const Kept *x, StcPlan *p, const SavedPart *parts, bool out) {
+  StcStatus s = STC_OK;
+  char *image = x->image, *here = x->here;
+  for (int i = 0; i < k->n && !s; i++) {
+    const Slot *from = part_slot(k->p, &k->parts[i]);
+    Slot *slot = part_slot(p, &parts[i]);
+    if (!image || !from) {
+      s = out ? part_get(p, &parts[i], here) : part_set(p, &parts[i], here);
+      here += parts[i].bytes;
+      continue;
+    }
+    if (out)
+      s = slot->size ? p->device.kind->copy(&p->device, image, slot->memory, slot->size) : STC_OK;
+    else if (slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch)
+      s = part_copy(p, &parts[i], slot, image);
+    else
+      s = part_convert(k, from, image, p, &parts[i]);
+    image += image_bytes(k, from);
+  }
+  return s;
+}
+
+StcStatus kept_take(Keeper *k, Kept *x, int64_t of) {
+  StcStatus s = x->image || x->here ? STC_OK : make_room(k, x, of);
+  return s ? s : copy_parts(k, x, k->p, k->parts, true);
+}
+
+StcStatus kept_give(const Keeper *k, const Kept *x, StcPlan *to, const SavedPart *parts) {
+  return copy_parts(k, x, to, parts, false);
+}
+
+void kept_free(const Keeper *k, Kept *x) {
+  Device *d = &k->p->device;
+  if (x->pinned)
+    d->kind->pinned_free(d, x->here);
+  else
+    free(x->here);
+  *x = (Kept){0};
+}
+
+void keeper_free(Keeper *k) {
+  for (int i = 0; i < k->nblocks; i++)
+    k->p->device.kind->release(&k->p->device, k->blocks[i], k->sizes[i]);
+  free(k->parts);
+  k->parts = NULL;
+  k->nblocks = k->more = 0;
+}
