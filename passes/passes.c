@@ -55,6 +55,8 @@ const Pass pass_table[] = {
      pass_merge_points},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
     {"random", "write out random numbers as the operations that make them", LEVEL_SIR, LEVEL_SIR, NULL, pass_random},
+    {"pack-tests", "make tests of what no step changes, such as masks at neighbours, once: the bits of\na hidden field",
+     LEVEL_SIR, LEVEL_SIR, NULL, pass_pack_tests},
     {"hoist",
      "compute what no step changes once, before the first step, into hidden fields;\nfor targets without threads, "
      "always=1: for all",

@@ -21,6 +21,7 @@
  *   merge-points.c    stencils on a point as choices in the stencils before them
  *   probes.c          what probes see as stencils
  *   random.c          random numbers as the operations that make them
+ *   pack-tests.c      tests of what no step changes, as bits of hidden fields
  *   stencil/hoist.c   what no step changes, computed once into hidden fields
  *   stencil/share.c   what a stencil computes at several points beside each other, in temp fields
  *   order.c           long bodies in an order in which few values are alive at once
@@ -137,7 +138,9 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* What stands before pass plan for kernels with hidden fields of what no step changes, which plans alone run (StcPlan).
  */
-#define PASSES_HOISTED "scalarize,every,sides,history,merge-points,probes,random,simplify,hoist,share,order"
+#define PASSES_HOISTED "scalarize,every,sides,history,merge-points,probes,random,simplify,pack-tests,hoist,share,order"
+/* The same on targets with threads, where hidden fields have the tests of masks alone. */
+#define PASSES_PACKED "scalarize,every,sides,history,merge-points,probes,random,simplify,pack-tests,share,order"
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

@@ -22,6 +22,7 @@ Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o);

@@ -44,7 +44,7 @@ static StcStatus find_build(void *arg) {
   if (!t)
     return STC_USAGE;
   Extra extra = a->plain ? EXTRA_NONE : program_extra(p, a->d->w->arena, target_info(t), a->n, a->defines);
-  program_size(p, a->d->w->arena, target_info(t), extra >= EXTRA_PITCH, a->n, a->defines, size);
+  program_size(p, a->d->w->arena, target_info(t), extra_pads(extra), a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
         a->out->extra == extra && a->out->every == p->schedule.every)

@@ -3,15 +3,19 @@
 #include "driver/program/program.h"
 
 Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts) {
+  bool hides = p->kind != SOURCE_KIR && !p->options.passes && !p->cut && !p->options.no_hoist;
   int padded = program_pads_rows(p, a, t, n, texts);
   if (padded)
-    return EXTRA_PITCH + padded - 1;
-  bool hoists = !t->simt && p->kind != SOURCE_KIR && !p->options.passes && !p->cut && !p->options.no_hoist;
-  return hoists ? EXTRA_FIELDS : EXTRA_NONE;
+    return (hides ? EXTRA_TESTS_PITCH : EXTRA_PITCH) + padded - 1;
+  return !hides ? EXTRA_NONE : t->simt ? EXTRA_TESTS : EXTRA_FIELDS;
 }
 
+bool extra_pads(Extra e) { return e >= EXTRA_PITCH; }
+
 const char *extra_passes(Arena *a, Extra e) {
+  if (e >= EXTRA_TESTS_PITCH)
+    return arena_printf(a, PASSES_PACKED ",pad-rows(rest=%d)", e - EXTRA_TESTS_PITCH);
   if (e >= EXTRA_PITCH)
     return arena_printf(a, PASSES_BEFORE_PLAN ",pad-rows(rest=%d)", e - EXTRA_PITCH);
-  return e == EXTRA_FIELDS ? PASSES_HOISTED : PASSES_BEFORE_PLAN;
+  return e == EXTRA_FIELDS ? PASSES_HOISTED : e == EXTRA_TESTS ? PASSES_PACKED : PASSES_BEFORE_PLAN;
 }

@@ -180,7 +180,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   bool muted = w->muted;
   w->muted = true;
   Extra extra = p->explains ? program_extra(p, w->arena, info, 0, NULL) : EXTRA_NONE;
-  program_size(p, w->arena, target_info(t), extra >= EXTRA_PITCH, 0, NULL, size);
+  program_size(p, w->arena, target_info(t), extra_pads(extra), 0, NULL, size);
   suit_size(&want, size);
   PassContext c = {.arena = w->arena,
                    .diags = w->diags,
@@ -203,7 +203,7 @@ Module *program_kernels(StcProgram *p) {
   const Target *t = program_target(p);
   Extra extra = t && p->explains ? program_extra(p, p->w.arena, target_info(t), 0, NULL) : EXTRA_NONE;
   if (!p->kernels && t)
-    program_size(p, p->w.arena, target_info(t), extra >= EXTRA_PITCH, 0, NULL, size);
+    program_size(p, p->w.arena, target_info(t), extra_pads(extra), 0, NULL, size);
   if (!p->kernels && t && program_compile(p, &p->w, t, size, extra, &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;

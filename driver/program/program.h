@@ -123,8 +123,9 @@ typedef struct CodeUnits CodeUnits;
 
 /* What the memory of plans has beside the program's fields, and their kernels go by: nothing, hidden fields of what no
  * step changes (pass hoist), room behind rows (pass pad-rows), whose points leave R when they are divided by ROW_REST:
- * EXTRA_PITCH + R. */
-enum { EXTRA_NONE, EXTRA_FIELDS, EXTRA_PITCH };
+ * EXTRA_PITCH + R; hidden fields of tests of that alone (pass pack-tests), on targets with threads, with such room or
+ * without. */
+enum { EXTRA_NONE, EXTRA_FIELDS, EXTRA_TESTS, EXTRA_PITCH, EXTRA_TESTS_PITCH = EXTRA_PITCH + ROW_REST };
 typedef int Extra;
 
 /* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
@@ -307,6 +308,8 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 
 /* What the memory of plans has for `t` with these params. */
 Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
+/* Is there room behind rows? */
+bool extra_pads(Extra e);
 /* The passes before pass plan that make kernels for it, as text in `a`. */
 const char *extra_passes(Arena *a, Extra e);
 

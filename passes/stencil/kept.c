@@ -71,9 +71,7 @@ OutsideRule kept_rule(const Alike *s, const Box *box, const int64_t *low, const 
   return rule;
 }
 
-/* Does an access at `off` to field `f` give a value at all points of `box`, by an outside rule or since it lies inside?
- */
-static bool gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off) {
+bool kept_gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off) {
   Box read = *box;
   bool inside = true;
   for (int d = 0; d < box->rank; d++) {
@@ -94,7 +92,7 @@ bool kept_is_defined(const Alike *s, const Box *box) {
   bool defined = true;
   for (int i = 0; i < s->n && defined; i++) {
     const Op *op = in[i] ? s->v[i].op : NULL;
-    defined = !op || op->code != OP_ACCESS || gives_value(s->m, box, &s->m->fields[op->sym], op->off);
+    defined = !op || op->code != OP_ACCESS || kept_gives_value(s->m, box, &s->m->fields[op->sym], op->off);
   }
   arena_release(s->m->arena, mark);
   return defined;

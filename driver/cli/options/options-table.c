@@ -371,7 +371,7 @@ const OptionRow option_rows[] = {
     {"fno-contract", TAKES_NOTHING, PROGRAM, FLAG(options.no_contract), "-fno-contract",
      "a*b+c rounds twice: all devices agree bit for bit"},
     {"fno-hoist", TAKES_NOTHING, PROGRAM, FLAG(options.no_hoist), "-fno-hoist",
-     "run, host: compute in each step what no step changes, not once"},
+     "run: compute in each step what no step changes, not once"},
     {"fno-cache", TAKES_NOTHING, PROGRAM | MORE, FLAG(options.no_cache), "-fno-cache",
      "run, host: compile kernels, whether some are kept on disk or not"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",

@@ -1,0 +1,353 @@
+/* pack-tests.c: tests of what no step changes, such as masks at several neighbours, are made once, and each point has
+ * their outcomes as bits of one word:
+ *
+ *     mask wet on G = ..                          once tests(T)[G] = (wet ? 1 : 0) | (wet[0,1] ? 2 : 0) | ..
+ *     stencil s(A)[G where wet] = A[0,1] + ..  -> stencil s(A)[G] = if T & 1 then (if T & 2 then A[0,1] else A) + ..
+ *
+ * A value is *still* here if it is a bool or an integer made of constants, params, coordinates and fields of bools and
+ * bytes that no stencil writes, nor a launcher while the program runs. A *test* is a still bool that reads a field and
+ * that something reads which is not still, so that the largest expressions are taken: `wet && !ice[0,1]` is one bit.
+ * The tests of a piece are packed if the fields that it then no longer reads have more bytes than the word it reads
+ * instead, counted by accesses: one load in place of many, whatever the order of the stencil.
+ *
+ * Tests that are the same share a bit, in all pieces and stencils. A word lies on the grid if what its tests are made
+ * of has values there, by their rules for edges; else on the box of the piece that they are of, which it shares with
+ * others of that box. A word has as many bits as it needs, in u8, u16 or u32; what does not fit goes to another one.
+ * Which bit a test has is the order of the text, so words whose tests all hold are 2^n - 1: pass `tile-classes` makes
+ * code for tiles where that is so everywhere, and for those where none does.
+ *
+ * The words are made by `once` stencils (pass `hoist`), and for whom that pass is, this one is, too, and on GPUs; where
+ * it is asked for by `-passes=`, making an artifact is an error. A part of a grid has none. */
+#include "passes/registry.h"
+#include "passes/stencil/alike.h"
+
+#include <string.h>
+
+/* Bodies of more values are left alone. */
+enum { MOST_VALUES = 4000, MOST_BITS = 32 };
+
+/* A test: made by `op`, on points of `box`; bit number `bit` of word number `word`. */
+typedef struct Test {
+  const Op *op;
+  Box box;
+  int32_t word, bit;
+} Test;
+
+/* A word: its region, and how many bits it has so far; the field, once there is one. */
+typedef struct Word {
+  Box box;
+  int32_t bits, field;
+} Word;
+
+/* The pass at work. changes[f]: may field f change while the program runs, or does it hold other than bools and bytes?
+ */
+typedef struct Packer {
+  Module *m;
+  bool *changes;
+  int32_t ntests, nwords;
+  Test *tests;
+  Word *words;
+} Packer;
+
+/* A piece looked at. still, root: by the number of a value; is it still, is it a test? */
+typedef struct Look {
+  const Piece *piece;
+  bool *still, *root;
+  int32_t n;
+} Look;
+
+/* ---- which values are tests */
+
+/* Finds the fields that tests cannot be made of. */
+static void find_changes(Packer *p) {
+  const Module *m = p->m;
+  p->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++) {
+    const Field *x = &m->fields[f];
+    p->changes[f] = x->temp || x->derived || x->series || x->history || x->past ||
+                    !(x->type == TY_BOOL || x->type == TY_U8 || x->type == TY_I8);
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      p->changes[m->stencils[i].targets[t]] = true;
+}
+
+/* Is what `op` gives still, if its operands are? */
+static bool is_still(const Packer *p, const Op *op) {
+  Type t = op->results[0]->type;
+  if (!type_is_scalar(t) || !(t == TY_BOOL || type_is_int(t)))
+    return false;
+  switch (op->code) {
+  case OP_ACCESS: return !p->changes[op->sym];
+  case OP_SCALAR: return !p->m->scalars[op->sym].is_reduction;
+  case OP_CONST:
+  case OP_INDEX: return true;
+  case OP_STEP:
+  case OP_ELEMENT: return false;
+  default: return op->nblocks == 0 && (op_info[op->code].flags & OPF_PURE);
+  }
+}
+
+/* Does value `v`, which is still, read a field? */
+static bool reads_field(const Value *v) {
+  if (v->def->code == OP_ACCESS)
+    return true;
+  for (int i = 0; i < v->def->noperands; i++)
+    if (reads_field(v->def->operands[i]))
+      return true;
+  return false;
+}
+
+/* Makes `v` a test, which is still and which something reads that is not: if it is a bool that reads a field; of an
+ * integer the bools that it is made of. */
+static void add_roots(Look *l, const Value *v) {
+  if (v->type == TY_BOOL) {
+    l->root[v->id] = l->root[v->id] || reads_field(v);
+    return;
+  }
+  for (int i = 0; i < v->def->noperands; i++)
+    add_roots(l, v->def->operands[i]);
+}
+
+/* Finds the tests of `piece`, whose values are numbered. */
+static Look look_at(const Packer *p, const Piece *piece) {
+  int32_t n = body_number(piece->body);
+  Look l = {.piece = piece, .n = n};
+  l.still = ARENA_ARRAY(p->m->arena, bool, n + 1);
+  l.root = ARENA_ARRAY(p->m->arena, bool, n + 1);
+  for (const Op *op = piece->body->first; op; op = op->next) {
+    bool still = op->nresults == 1 && is_still(p, op);
+    for (int i = 0; i < op->noperands; i++)
+      still = still && l.still[op->operands[i]->id];
+    if (op->nresults == 1)
+      l.still[op->results[0]->id] = still;
+    for (int i = 0; i < op->noperands && !still; i++)
+      if (l.still[op->operands[i]->id])
+        add_roots(&l, op->operands[i]);
+  }
+  return l;
+}
+
+/* ---- what it saves */
+
+/* Marks what of the body of `l` is needed, if tests are read from words. */
+static const bool *needed(const Packer *p, const Look *l) {
+  bool *need = ARENA_ARRAY(p->m->arena, bool, l->n + 1);
+  for (const Op *op = l->piece->body->last; op; op = op->prev) {
+    bool here = op->nresults == 0 || (op->nresults == 1 && need[op->results[0]->id] && !l->root[op->results[0]->id]);
+    for (int i = 0; i < op->noperands && here; i++)
+      need[op->operands[i]->id] = true;
+  }
+  return need;
+}
+
+/* The smallest type with so many bits. */
+static Type word_type(int32_t bits) { return bits <= 8 ? TY_U8 : bits <= 16 ? TY_U16 : TY_U32; }
+
+/* Are fewer bytes read at a point, if the tests of `l` are read from a word? */
+static bool pays(const Packer *p, const Look *l) {
+  const bool *need = needed(p, l);
+  int64_t saved = 0;
+  int32_t bits = 0;
+  for (const Op *op = l->piece->body->first; op; op = op->next) {
+    int32_t id = op->nresults == 1 ? op->results[0]->id : -1;
+    bool access = op->code == OP_ACCESS;
+    saved += access && (!need[id] || l->root[id]) ? type_size(op->results[0]->type) : 0;
+    bits += id >= 0 && l->root[id];
+  }
+  return bits && saved > type_size(word_type(bits < MOST_BITS ? bits : MOST_BITS));
+}
+
+/* ---- which bit is whose */
+
+/* Are `x` and `y`, values of straight-line code, the same ops on the same operands? */
+static bool same_value(const Op *x, const Op *y) {
+  if (x == y)
+    return true;
+  if (x->code != y->code || x->sym != y->sym || x->noperands != y->noperands || x->count != y->count ||
+      x->results[0]->type != y->results[0]->type || memcmp(x->off, y->off, sizeof x->off) != 0 ||
+      (x->code == OP_CONST && !const_same(x->cval, y->cval, x->results[0]->type)))
+    return false;
+  for (int i = 0; i < x->noperands; i++)
+    if (!same_value(x->operands[i]->def, y->operands[i]->def))
+      return false;
+  return true;
+}
+
+/* Has all that `op` is made of a value on the box? */
+static bool is_defined(const Module *m, const Op *op, const Box *box) {
+  if (op->code == OP_ACCESS && !kept_gives_value(m, box, &m->fields[op->sym], op->off))
+    return false;
+  for (int i = 0; i < op->noperands; i++)
+    if (!is_defined(m, op->operands[i]->def, box))
+      return false;
+  return true;
+}
+
+/* The number of a word on `box` with room for a bit. */
+static int32_t word_on(Packer *p, const Box *box) {
+  for (int i = 0; i < p->nwords; i++)
+    if (p->words[i].bits < MOST_BITS && box_equal(&p->words[i].box, box))
+      return i;
+  ARENA_PUSH(p->m->arena, p->words, p->nwords, ((Word){.box = *box, .field = -1}));
+  return p->nwords - 1;
+}
+
+/* The number of the test that `op`, of a piece on `box`, is: a new one, unless there is the same. */
+static int32_t test_of(Packer *p, const Op *op, const Box *box) {
+  const Box *on = is_defined(p->m, op, &p->m->grid) ? &p->m->grid : box;
+  for (int i = 0; i < p->ntests; i++)
+    if (box_equal(&p->tests[i].box, on) && same_value(p->tests[i].op, op))
+      return i;
+  int32_t word = word_on(p, on);
+  ARENA_PUSH(p->m->arena, p->tests, p->ntests, ((Test){op, *on, word, p->words[word].bits++}));
+  return p->ntests - 1;
+}
+
+/* Gives the tests of `l` their bits. Their numbers, by value; -1: it is none. */
+static const int32_t *tests_of(Packer *p, const Look *l) {
+  int32_t *test = ARENA_ARRAY(p->m->arena, int32_t, l->n + 1);
+  for (const Op *op = l->piece->body->first; op; op = op->next)
+    if (op->nresults == 1)
+      test[op->results[0]->id] = l->root[op->results[0]->id] ? test_of(p, op, &l->piece->box) : -1;
+  return test;
+}
+
+/* ---- rewriting */
+
+/* A copy of `op` and of what it is made of at `b`. */
+static Value *copy_value(Builder *b, const Op *op) {
+  Value **operands = ARENA_ARRAY(b->arena, Value *, op->noperands + 1);
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = copy_value(b, op->operands[i]->def);
+  Op *own = build_op(b, op->code, op->results[0]->type, op->noperands, operands);
+  own->sym = op->sym;
+  own->count = op->count;
+  own->cval = op->cval;
+  own->loc = op->loc;
+  memcpy(own->off, op->off, sizeof own->off);
+  return own->results[0];
+}
+
+/* The body that makes word number `w`. */
+static Block *making_body(const Packer *p, int32_t w) {
+  Block *body = block_new(p->m->arena, NULL);
+  Builder b = builder_at_end(p->m->arena, body);
+  Type t = word_type(p->words[w].bits);
+  Value *all = NULL;
+  for (int i = 0; i < p->ntests; i++) {
+    if (p->tests[i].word != w)
+      continue;
+    Value *holds = copy_value(&b, p->tests[i].op);
+    Value *bit = build3(&b, OP_SELECT, holds, build_int(&b, t, (int64_t)1 << p->tests[i].bit), build_int(&b, t, 0));
+    all = all ? build2(&b, OP_BIT_OR, all, bit) : bit;
+  }
+  build_yield(&b, 1, (Value *[]){all});
+  return body;
+}
+
+/* Adds the field of word number `w` and what makes it, once. */
+static void add_word(Packer *p, int32_t w) {
+  Module *m = p->m;
+  Word *word = &p->words[w];
+  Field f = {.name = kept_field_name(m, m->name, "tests"), .type = word_type(word->bits), .box = word->box};
+  Stencil st = {.name = kept_stencil_name(m, m->name, "tests"), .once = true, .npieces = 1, .ntargets = 1};
+  word->field = m->nfields;
+  for (int i = p->ntests - 1; i >= 0; i--)
+    if (p->tests[i].word == w)
+      f.loc = st.loc = p->tests[i].op->loc;
+  st.targets = ARENA_NEW(m->arena, int32_t);
+  st.targets[0] = word->field;
+  st.pieces = ARENA_NEW(m->arena, Piece);
+  st.pieces[0] = (Piece){word->box, 1, st.targets, making_body(p, w), st.loc};
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+  ARENA_PUSH(m->arena, m->inits, m->ninits, st);
+}
+
+/* Takes the ops out of `body` that nothing uses. */
+static void drop_unused(const Module *m, Block *body) {
+  int32_t *uses = ARENA_ARRAY(m->arena, int32_t, block_renumber(body, 0) + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++)
+      uses[op->operands[i]->id]++;
+  for (Op *op = body->last, *before; op; op = before) {
+    before = op->prev;
+    if (op->nresults != 1 || uses[op->results[0]->id])
+      continue;
+    for (int i = 0; i < op->noperands; i++)
+      uses[op->operands[i]->id]--;
+    op_unlink(op);
+  }
+}
+
+/* A body like that of a piece, with words in place of its tests, whose numbers are `test`. */
+static Block *reading_body(const Packer *p, const Block *body, const int32_t *test) {
+  static const int64_t here[MAX_RANK];
+  Module *m = p->m;
+  Block *own = block_clone(m->arena, body, NULL, NULL);
+  Builder b = builder_before(m->arena, own->first);
+  Value **word = ARENA_ARRAY(m->arena, Value *, p->nwords + 1);
+  const Op *op = body->first;
+  for (Op *mine = own->first, *next; op; op = op->next, mine = next) {
+    next = mine->next;
+    int32_t n = op->nresults == 1 ? test[op->results[0]->id] : -1;
+    if (n < 0)
+      continue;
+    const Test *t = &p->tests[n];
+    Type type = word_type(p->words[t->word].bits);
+    b.loc = op->loc;
+    if (!word[t->word])
+      word[t->word] = build_access(&b, type, p->words[t->word].field, here, m->grid.rank);
+    Value *bit = build2(&b, OP_BIT_AND, word[t->word], build_int(&b, type, (int64_t)1 << t->bit));
+    block_replace_uses(own, mine->results[0], build2(&b, OP_NE, bit, build_int(&b, type, 0)));
+  }
+  drop_unused(m, own);
+  return own;
+}
+
+/* ---- the pass */
+
+/* The tests of each piece of each stencil, by value; NULL where they stay. */
+static const int32_t ***find_tests(Packer *p) {
+  Module *m = p->m;
+  const int32_t ***tests = ARENA_ARRAY(m->arena, const int32_t **, m->nstencils + 1);
+  for (int i = 0; i < m->nstencils; i++) {
+    const Stencil *st = &m->stencils[i];
+    tests[i] = ARENA_ARRAY(m->arena, const int32_t *, st->npieces + 1);
+    for (int k = 0; k < st->npieces; k++) {
+      Look l = {0};
+      if (body_number(st->pieces[k].body) <= MOST_VALUES)
+        l = look_at(p, &st->pieces[k]);
+      tests[i][k] = l.piece && pays(p, &l) ? tests_of(p, &l) : NULL;
+    }
+  }
+  return tests;
+}
+
+/* Has the pieces of stencil `st` read words where tests[k] says so of piece k. */
+static void read_words(const Packer *p, Stencil *st, const int32_t *const *tests) {
+  Piece *pieces = ARENA_ARRAY(p->m->arena, Piece, st->npieces);
+  memcpy(pieces, st->pieces, sizeof *pieces * (size_t)st->npieces);
+  for (int k = 0; k < st->npieces; k++)
+    if (tests[k])
+      pieces[k].body = reading_body(p, pieces[k].body, tests[k]);
+  st->pieces = pieces;
+}
+
+Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o) {
+  Packer p = {.m = m};
+  (void)n, (void)o;
+  if (m->time_tile > 1 || m->part)
+    return m;
+  module_renumber(m);
+  kept_own_lists(m);
+  find_changes(&p);
+  const int32_t ***tests = find_tests(&p);
+  for (int w = 0; w < p.nwords; w++)
+    add_word(&p, w);
+  for (int i = 0; i < m->nstencils && p.nwords; i++)
+    read_words(&p, &m->stencils[i], tests[i]);
+  module_renumber(m);
+  pass_stat(c, p.ntests, "pack-tests", "tests of what no step changes, bits of %d hidden fields", p.nwords);
+  return m;
+}
