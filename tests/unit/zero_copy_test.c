@@ -614,21 +614,35 @@ static void test_vector_in(void **state) {
   free(got);
 }
 
+/* Where the fields of a plan on the CPU lie: at whole lines of the cache, no two of them at the same place of a page.
+ */
+static void test_places(void **state) {
+  World *w = *state;
+  static const char *const eight = "param N = 800;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield a, b, c, d, e, f, g : "
+                                   "f32 on G input;\nfield A : f32 on G;\n"
+                                   "stencil s(A)[G] = a + b + c + d + e + f + g;\n";
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, eight, "host:1", &p);
+  uintptr_t at[8];
+  for (int f = 0; f < 8; f++) {
+    void *pointer = NULL;
+    assert_int_equal(stc_plan_pointer(plan, f, 0, &pointer), STC_OK);
+    at[f] = (uintptr_t)pointer;
+    assert_int_equal(at[f] % 64, 0);
+    for (int g = 0; g < f; g++)
+      assert_int_not_equal(at[f] % 4096, at[g] % 4096);
+  }
+  stc_plan_free(plan);
+  stc_program_free(p);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_bound),
-                                     TEST(test_fresh),
-                                     TEST(test_refused),
-                                     TEST(test_padded_rows),
-                                     TEST(test_padded_rows_on_gpu),
-                                     TEST(test_no_device),
-                                     TEST(test_restart),
-                                     TEST(test_dlpack),
-                                     TEST(test_vector_out),
-                                     TEST(test_vector_in),
-                                     TEST(test_background),
-                                     TEST(test_stream),
-                                     TEST(test_events)};
+  const struct CMUnitTest tests[] = {TEST(test_places),     TEST(test_bound),       TEST(test_fresh),
+                                     TEST(test_refused),    TEST(test_padded_rows), TEST(test_padded_rows_on_gpu),
+                                     TEST(test_no_device),  TEST(test_restart),     TEST(test_dlpack),
+                                     TEST(test_vector_out), TEST(test_vector_in),   TEST(test_background),
+                                     TEST(test_stream),     TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
