@@ -231,7 +231,9 @@ typedef struct StcFieldInfo {
   const char *dtype;
   int naxes; /* of vectors: their lengths, outermost first */
   const int64_t *axes;
-  int64_t first[3]; /* the place of element 0 in the grid */
+  int64_t first[3];  /* the place of element 0 in the grid */
+  int64_t frames;    /* it is a series of frames of so many steps each (stc_plan_frames); 0: it is not */
+  bool ahead, cycle; /* of frames: it has the one behind that of the step, for the field before it; they begin anew */
 } StcFieldInfo;
 StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
 /* The same of one component by itself, as a field of its scalar type called "v.0"; of a launch-time array (rank 1, as
@@ -252,6 +254,12 @@ StcStatus stc_plan_get(StcPlan *plan, int field, void *data, size_t bytes);
 /* The same for one component. Before the first run either all components of a field are set, or none. */
 StcStatus stc_plan_set_component(StcPlan *plan, int field, int component, const void *data, size_t bytes);
 StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *data, size_t bytes);
+/* The frames of a field that is a series of them, `count` (< 0: as many as are asked for): `fn` writes number `frame`,
+ * from 0 on, to `data`, the field's `bytes` bytes in C order. Runs call it, before the step with which a frame begins,
+ * or earlier, for each frame that they need, in order, but for series that begin anew. What fn returns other than
+ * STC_OK ends the run. A field that is set by stc_plan_set instead has that one frame in all steps. */
+typedef StcStatus (*StcFrame)(void *user, int64_t frame, void *data, size_t bytes);
+StcStatus stc_plan_frames(StcPlan *plan, int field, int64_t count, StcFrame fn, void *user);
 /* Sets a launch-time array; each must be set before the first run. */
 StcStatus stc_plan_set_array(StcPlan *plan, int array, const void *data, size_t bytes);
 /* Device memory holding a component of the field now (component 0 of a scalar field; a device pointer on cuda and hip);

@@ -29,6 +29,7 @@
  *   check_every.c                   stencils that run every so many steps
  *   check_start.c                   fields as they are at the start of a step
  *   check_mask.c                    masks, where, dry (fields.h)
+ *   parse_frames.c check_frames.c   fields that are series of frames (fields.h)
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds (fold.h)
  *   lower.c                         Checked to a stencil IR module
@@ -246,8 +247,9 @@ typedef struct Decl {
   SideDecl *sides;
   bool input, temp;
   const struct DryDecl
-      *dry;            /* field: its mask, and what reads where that is false give (fields.h); NULL: it has none */
-  Expr *history;       /* field: number of older levels, NULL if not given */
+      *dry; /* field: its mask, and what reads where that is false give (fields.h); NULL: it has none */
+  const struct FramesDecl *frames; /* field: it is a series of frames (fields.h); NULL: it is not */
+  Expr *history;                   /* field: number of older levels, NULL if not given */
   Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */
   Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL.
                           grid: right: the time step, or NULL */
@@ -397,6 +399,7 @@ struct Symbol {
   Symbol *start;               /* field: the temp field that holds it as it was at the start of the step; NULL: none */
   bool is_mask;                /* field: it is a mask */
   const struct Masked *masked; /* field: its mask (fields.h); NULL: it has none */
+  const struct Framed *framed; /* field: its frames (fields.h); NULL: it has none */
   bool set_by_init, warned;    /* field: an init before this one sets it; that an init reads it unset was reported */
   const Cover *cover;
   int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;

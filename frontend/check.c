@@ -469,7 +469,8 @@ static void check_field(Checker *c, const Decl *d) {
   s->box = f.box;
   s->index = c->m->nfields;
   ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, f);
-  if ((d->dry && !check_dry(c, d, s)) || (d->history && !check_history(c, d, s)))
+  if ((d->dry && !check_dry(c, d, s)) || (d->history && !check_history(c, d, s)) ||
+      (d->frames && !check_frames(c, d, s)))
     s->kind = SYM_BAD;
 }
 
@@ -538,6 +539,11 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
                 name.s);
   else if (s->is_mask)
     check_error(c, NULL, name.loc, "'%s' is a mask, which does not change; for wetting and drying use if", name.s);
+  else if (s->framed)
+    check_error(
+        c, NULL, name.loc,
+        "the frames of '%s' come from outside, and no %s writes them; leave out 'frames', or write another field",
+        name.s, is_init ? "init" : "stencil");
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
@@ -891,5 +897,6 @@ void check_program(Checker *c, int n, Decl *const *decls) {
   if (!diags_errors(c->d)) {
     unused_names(c);
     check_histories_move(c);
+    check_frames_by(c);
   }
 }

@@ -147,6 +147,8 @@ static void declarations(Dump *d) {
       outside_print(&d->s, m, f);
     }
     str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");
+    if (f->frames)
+      str_addf(&d->s, " frames %lld%s%s", (long long)f->frames, f->ahead ? " ahead" : "", f->cycle ? " cycle" : "");
     if (f->history)
       str_addf(&d->s, " history %d", (int)f->history);
     place(d, f->loc);

@@ -1,9 +1,11 @@
 /* frontend/fields.h: fields that do not have all of the grid's dimensions, `*` in their regions; masks, stencils on
- * their points, and what a read of a field gives at others.
+ * their points, and what a read of a field gives at others; fields that are a series of frames.
  *
  *   check_lacking.c   where a star may stand, and what such fields and their inits are
  *   parse_point.c     tokens to masks and rules of dry points
  *   check_mask.c      masks as fields, the choices that stand for them
+ *   parse_frames.c    tokens to what fields that are series of frames say of these
+ *   check_frames.c    such fields, and what a read of one is
  */
 #ifndef STC_FIELDS_H
 #define STC_FIELDS_H
@@ -70,5 +72,31 @@ Expr *check_dry_read(Checker *c, const Env *env, Symbol *sym, Expr *e);
 void check_where(Checker *c, Name name, CheckedPiece *p);
 /* Adds the inits of masks to the program, behind all others. */
 void check_add_masks(Checker *c);
+
+/* ---------------------------------------------------------------- frames: parse_frames.c check_frames.c */
+
+/* `frames every K [linear] [cycle]` as written. */
+typedef struct FramesDecl {
+  Expr *every;
+  bool linear, cycle;
+  Loc loc;
+} FramesDecl;
+
+/* every K [linear] [cycle], behind the word `frames` of a field at `loc`; NULL after reporting. */
+const FramesDecl *parse_frames(Parse *p, Loc loc);
+
+/* Of a field with frames: the steps for which each stands; where reads lie between two of them, the hidden field that
+ * has the one behind that of the step, else NULL. */
+typedef struct Framed {
+  int64_t every;
+  Symbol *later;
+} Framed;
+
+/* Makes field `s`, which `d` declares, an input with frames. False after reporting. */
+bool check_frames(Checker *c, const Decl *d, Symbol *s);
+/* Reports if the program has frames and is differentiated, which is done backwards. */
+void check_frames_by(Checker *c);
+/* The read `e` of field `sym`, which has frames; EXPR_BAD after reporting that it has no place where the checker is. */
+Expr *check_frame_read(Checker *c, const Env *env, const Symbol *sym, Expr *e);
 
 #endif

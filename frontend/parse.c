@@ -375,9 +375,10 @@ static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
        is_temp = !strcmp(t->text, "temp");
-  bool is_history = !strcmp(t->text, "history"), is_where = !strcmp(t->text, "where");
+  bool is_history = !strcmp(t->text, "history"), is_where = !strcmp(t->text, "where"),
+       is_frames = !strcmp(t->text, "frames");
   if ((is_on && (d->region || d->on.s)) || (is_outside && d->nsides) || (is_input && d->input) ||
-      (is_temp && d->temp) || (is_history && d->history) || (is_where && d->dry)) {
+      (is_temp && d->temp) || (is_history && d->history) || (is_where && d->dry) || (is_frames && d->frames)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;
   }
@@ -389,8 +390,11 @@ static bool attribute(Parse *p, Decl *d) {
     return (d->history = parse_expr(p)) != NULL;
   if (is_where)
     return (d->dry = parse_dry(p)) != NULL;
+  if (is_frames)
+    return (d->frames = parse_frames(p, t->loc)) != NULL;
   if (!is_input && !is_temp)
-    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, where, input, temp and history",
+    diag_error(p->d, t->loc,
+               "'%s' is no attribute of a field; there are on, outside, where, input, temp, history and frames",
                t->text);
   return is_input || is_temp;
 }

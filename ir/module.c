@@ -143,6 +143,15 @@ bool array_is_written(const Module *m, int array) {
   return role == ARRAY_SERIES || role == ARRAY_STATE;
 }
 
+int module_frames_of(const Module *m, int field) {
+  const Record *r = record_of(m, field);
+  int first = r ? r->first : field, of = first - 1;
+  while (of > 0 && m->fields[of].ahead)
+    of--;
+  const Record *base = of >= 0 ? record_of(m, of) : NULL;
+  return base ? base->first + field - first : of;
+}
+
 const char *update_name(const Module *m, const Update *u) { return m->param_arrays[u->state].name; }
 
 /* ---- numbering */

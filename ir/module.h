@@ -131,6 +131,11 @@ typedef struct Field {
   const Side *sides;
   bool apart;
   bool input, temp;
+  int64_t frames;        /* of an input that the launcher sets as the program runs, to frames of a series of so many
+                            steps each: before step s to frame s / frames, or if it is `ahead` to the one behind that;
+                            0: no step changes it */
+  bool ahead, cycle;     /* it has the frames ahead, of the field before it that has those of the step; behind its last
+                            frame the series begins anew, and does not stay there */
   bool derived;          /* filled by the launcher from a list of points (PointList.field); hidden from users; input */
   int32_t series, level; /* series > 0: what probe number series - 1 sees after step `level` of a time tile; has no
                             memory: pass series takes it away */
@@ -660,6 +665,8 @@ bool array_is_passing(const Module *m, int array);
 const ParamArray *module_state(const Module *m);
 /* Do kernels write launch-time array `array`? */
 bool array_is_written(const Module *m, int array);
+/* The field of which `field`, one of frames ahead, has the frames ahead. */
+int module_frames_of(const Module *m, int field);
 /* The name of the number that `u` changes. */
 const char *update_name(const Module *m, const Update *u);
 

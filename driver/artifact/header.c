@@ -617,6 +617,30 @@ static void first_states(TextWriter *w) {
   }
 }
 
+/* The comment that says which frames the fields hold that have frames. */
+static void about_frames(TextWriter *w) {
+  for (int f = 0; f < w->m->nfields; f++) {
+    const Field *x = &w->m->fields[f];
+    if (x->frames)
+      str_addf(&w->s,
+               "/* field_%s holds frame s / %lld%s of a series in step s: a run ends before the step with which the "
+               "next frame begins, and is called again with that. */\n",
+               w->fields[f], (long long)x->frames, x->ahead ? " + 1" : "");
+  }
+}
+
+/* Statements that refuse a run for which a field needs more than one frame. */
+static void check_frames(TextWriter *w) {
+  for (int f = 0; f < w->m->nfields; f++) {
+    const Field *x = &w->m->fields[f];
+    if (x->frames && !x->ahead)
+      str_addf(&w->s,
+               "  if (steps > 0 && first_step / INT64_C(%lld) != (first_step + steps - 1) / INT64_C(%lld))\n    return "
+               "\"field %s gets its next frame within these steps: run up to there, and go on with that\";\n",
+               (long long)x->frames, (long long)x->frames, header_escaped(w->arena, x->name));
+  }
+}
+
 /* ---------------------------------------------------------------- the time loop */
 
 /* Comment, name and parameters of the run function. */
@@ -639,8 +663,10 @@ static void run(TextWriter *w) {
   const Module *m = w->m;
   about_probes(w);
   about_states(w);
+  about_frames(w);
   begin_run(w);
   str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
+  check_frames(w);
   open_state(w);
   str_add(&w->s, "  s->step = first_step;\n");
   first_states(w);

@@ -18,7 +18,7 @@ enum {
   SCHEMA_WITH_STATES = 8,
   SCHEMA_WITH_VALUES = 9,
   SCHEMA_WITH_LOOPS = 10,
-  SCHEMA_WITH_HALVES = 11
+  SCHEMA_WITH_FRAMES = 11 /* or weights at half points */
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -194,6 +194,10 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
     set(o, "level", json_integer(f->past));
   set(o, "input", json_boolean(f->input));
   set(o, "temp", json_boolean(f->temp));
+  if (f->frames)
+    set(o, "frames", json_pack("{s:I, s:b}", "every", (json_int_t)f->frames, "cycle", (int)f->cycle));
+  if (f->ahead)
+    set(json_object_get(o, "frames"), "ahead_of", json_string(m->fields[module_frames_of(m, i)].name));
   if (f->derived)
     set(o, "derived", json_true());
   set(o, "init", json_boolean(has_init));
@@ -565,9 +569,11 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  if (module_steps_to_frames(m, 0, INT64_MAX) < INT64_MAX)
+    return SCHEMA_WITH_FRAMES;
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].half)
-      return SCHEMA_WITH_HALVES;
+      return SCHEMA_WITH_FRAMES;
   if (m->host.nloops)
     return SCHEMA_WITH_LOOPS;
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -1,4 +1,5 @@
-/* driver/data/data.h: fields in and out of files (npy.c, png.c), and how far fields differ (check.c). */
+/* driver/data/data.h: fields in and out of files (npy.c, png.c), series of frames in from files (frames.c), and how far
+ * fields differ (check.c). */
 #ifndef STC_DRIVER_DATA_H
 #define STC_DRIVER_DATA_H
 
@@ -12,6 +13,11 @@ StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
  * begin. A piece of bools is brought in order by npy_bools, as part of a field of its own. -1 after a message. */
 int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at);
 void npy_bools(const StcFieldInfo *f, void *data);
+/* Has the file one axis more than the field, in front, so that it is a series of frames of it? Opens such a file;
+ * *count frames lie from *at on. */
+bool npy_has_frames(const char *path, const StcFieldInfo *f);
+int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at,
+                    int64_t *count);
 /* The same of one that can be read but once, from its beginning on, such as a pipe; NULL after a message.
  * npy_stream_end closes it: were the `got` bytes of elements that were read all, and nothing is behind them? */
 FILE *npy_stream(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
@@ -21,6 +27,17 @@ StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f,
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);
 /* Would npy_read find the right header and as many elements as that promises? */
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
+
+/* A series of frames in files, and a thread that reads the frame which will be wanted next: frames.c. */
+typedef struct FrameFile FrameFile;
+/* Is the value of --in, for the field, such a series: a file with one axis more, in front, or a name with a place for
+ * the number of a frame, name_%04d.npy? */
+bool frames_are_in(const char *path, const StcFieldInfo *f);
+/* Opens it, and checks its type and shape. Frames are read by frames_read (an StcFrame), whose `user` it is. */
+StcStatus frames_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameFile **out);
+int64_t frames_count(const FrameFile *x);
+StcStatus frames_read(void *user, int64_t frame, void *data, size_t bytes);
+void frames_close(FrameFile *x);
 
 /* Reads a PNG into a field of two dimensions, of scalars or vectors of three: floats from 0 to 1, integers as they are.
  */

@@ -340,6 +340,62 @@ int npy_open(StcContext *c, const char *path, const char *what, const StcFieldIn
   return fd;
 }
 
+bool npy_has_frames(const char *path, const StcFieldInfo *f) {
+  FILE *from = fopen(path, "rb");
+  NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
+  bool has = h && !read_header(from, h) && h->rank == f->rank + f->naxes + 1;
+  free(h);
+  if (from)
+    fclose(from);
+  return has;
+}
+
+/* Checks the header of a series of frames of `f`, from whose shape their number is taken, into *count; and that they
+ * are all there, from byte `at` on. */
+static StcStatus check_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, NpyHeader *h,
+                              FILE *from, int64_t *count) {
+  int64_t all, shape[1 + MAX_DIMS];
+  int rank = 1 + file_shape(f, shape + 1), place[1 + MAX_DIMS];
+  struct stat st;
+  shape[0] = *count = h->rank ? h->shape[0] : 0;
+  if (h->rank != rank || !shape_places(h->rank, h->shape, rank, shape, place)) {
+    char have[512], need[512];
+    shape_text(have, sizeof have, h->shape, h->rank);
+    shape_text(need, sizeof need, shape, rank);
+    context_error(c, "%s: its shape is %s, but the frames of %s need %s; change the file, or the params with -D", path,
+                  have, what, need);
+    return STC_INPUT;
+  }
+  h->rank -= h->rank > 0;
+  memmove(h->shape, h->shape + 1, sizeof h->shape - sizeof *h->shape);
+  StcStatus s = check_header(c, path, what, f, h);
+  if (s)
+    return s;
+  if (*count < 1)
+    return context_error(c, "%s: it has no frame", path), STC_INPUT;
+  if (__builtin_mul_overflow(*count, f->bytes, &all) || fstat(fileno(from), &st) != 0 ||
+      st.st_size - ftello(from) < all)
+    return context_error(c, "%s: it has fewer elements than its header promises", path), STC_INPUT;
+  return STC_OK;
+}
+
+int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at,
+                    int64_t *count) {
+  FILE *from = fopen(path, "rb");
+  if (!from)
+    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), -1;
+  NpyHeader *h = calloc(1, sizeof *h);
+  const char *wrong = h ? read_header(from, h) : "there is no memory for its header";
+  if (wrong)
+    context_error(c, "%s: %s", path, wrong);
+  bool good = !wrong && !check_frames(c, path, what, f, h, from, count);
+  *at = good ? ftello(from) : -1;
+  int fd = good ? dup(fileno(from)) : -1;
+  free(h);
+  fclose(from);
+  return fd;
+}
+
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
   return npy_read(c, path, what, f, NULL);
 }

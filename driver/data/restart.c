@@ -202,7 +202,7 @@ static StcStatus restore_field(RestartReader *r, int field) {
   for (int c = 0; c < r->j->program->declared[field].ncomponents && !s; c++) {
     StcFieldInfo f;
     s = stc_plan_component(r->plan, field, c, &f);
-    if (s || f.temp)
+    if (s || f.temp || f.frames)
       return s;
     size_t size = (size_t)type_size((Type)f.type), bytes = (size_t)f.bytes;
     if (split_is_lean(r->plan)) {

@@ -332,6 +332,7 @@ void plan_release(StcPlan *p) {
   plan_release_slot(p, &p->memory.spare);
   plan_release_left(p, true);
   memory_free_loans(&p->memory);
+  plan_free_frames(p);
   p->memory.nslots = 0;
 }
 

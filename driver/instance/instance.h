@@ -3,6 +3,7 @@
  *   instance.c      making one: checks and memory
  *   plan-build.c    the program compiled for its device and params
  *   plan-data.c     its fields and arrays, in and out
+ *   plan-frames.c   fields that get frames of a series while it runs
  *   slots.h         the memory of fields, and whose it is:
  *     plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
  *     plan-vectors.c  whole fields of vectors as one array
@@ -82,8 +83,9 @@ struct StcPlan {
   Points lists;
   Observers observers;
   Background back;
-  struct Gradient *gradient; /* the last one, NULL: there is none (gradient.h) */
-  Split *split;              /* NULL: the grid is whole, and so is split_ops */
+  struct FrameSeries *frames; /* by declared field: where its frames come from; NULL: none have any */
+  struct Gradient *gradient;  /* the last one, NULL: there is none (gradient.h) */
+  Split *split;               /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool facade;    /* of a grid that is cut: it has no memory, since another rank has the whole grid, or none */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
@@ -113,6 +115,17 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */
 void plan_release(StcPlan *p);
 
+/* ---------------------------------------------------------------- its frames: plan-frames.c */
+
+/* Has fields that are series of frames those of the step that comes next, if they have not. */
+StcStatus plan_next_frames(StcPlan *p);
+/* Are there enough of them for `steps` steps from here on? An error if not. */
+StcStatus plan_check_frames(StcPlan *p, int64_t steps);
+/* Declared field `field` was set by itself, and has no frames from elsewhere any more; none has. Gives back the memory
+ * for that. */
+void plan_drop_frames(StcPlan *p, int field);
+void plan_free_frames(StcPlan *p);
+
 /* ---------------------------------------------------------------- its gradient: plan-gradient.c */
 
 /* Frees what stc_plan_gradient has left. */
@@ -137,6 +150,8 @@ bool plan_is_facade(const StcPlan *p, const char *name);
 /* The declared field number `field`; NULL after an error if there is none such, or it has no component number
  * `component`. */
 const Declared *plan_find_declared(const StcPlan *p, int field, int component);
+/* Copies all of the field in, as stc_plan_set does, without noting that it came from outside. */
+StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes);
 /* Notes that component `component` (-1: all) of the field has come from outside. */
 void plan_mark_given(StcPlan *p, int field, int component);
 /* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */

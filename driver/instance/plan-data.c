@@ -166,13 +166,24 @@ void plan_mark_given(StcPlan *p, int field, int component) {
     p->bound.given[h.field] = all;
 }
 
-StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
+StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes) {
   CopyArgs a = {p, field, -1, NULL, data};
-  StcStatus s = copy(&a, bytes);
-  if (!s)
-    plan_mark_given(p, field, -1);
-  return s;
+  return copy(&a, bytes);
 }
+
+/* Sets component `component` (-1: all) of a field and, if that is a series of frames, of all of these. */
+static StcStatus set(StcPlan *p, int field, int component, const void *data, size_t bytes) {
+  CopyArgs a = {p, field, component, NULL, data};
+  StcStatus s = copy(&a, bytes);
+  if (s)
+    return s;
+  plan_mark_given(p, field, component);
+  plan_drop_frames(p, field);
+  int next = program_next_frame(p->program, field);
+  return next < 0 ? STC_OK : set(p, next, component, data, bytes);
+}
+
+StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) { return set(p, field, -1, data, bytes); }
 
 StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
   CopyArgs a = {p, field, -1, data, NULL};
@@ -180,13 +191,7 @@ StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
 }
 
 StcStatus stc_plan_set_component(StcPlan *p, int field, int component, const void *data, size_t bytes) {
-  if (!plan_find_declared(p, field, component))
-    return STC_USAGE;
-  CopyArgs a = {p, field, component, NULL, data};
-  StcStatus s = copy(&a, bytes);
-  if (!s)
-    plan_mark_given(p, field, component);
-  return s;
+  return plan_find_declared(p, field, component) ? set(p, field, component, data, bytes) : STC_USAGE;
 }
 
 StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *data, size_t bytes) {

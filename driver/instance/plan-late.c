@@ -35,7 +35,7 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = module_steps_to_reduction(m, 0, at, observers_wait(&p->observers, at, end - at));
+    int64_t gap = module_steps_to_stop(m, 0, at, observers_wait(&p->observers, at, end - at));
     count_uses(m, NULL, gap, uses);
     runs += count_uses(m, p->run.closed, gap, unused);
     at += gap;

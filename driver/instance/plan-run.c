@@ -131,7 +131,7 @@ static int64_t whole_tile(const StcPlan *p) {
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   if (!p->run.inits_done && p->observers.watches)
     return 0;
-  left = observers_wait(&p->observers, p->run.done, left);
+  left = module_steps_to_frames(p->module, p->run.done, observers_wait(&p->observers, p->run.done, left));
   int64_t tile = whole_tile(p);
   return !observers_ask(&p->observers) || count > left / tile ? left : count * tile;
 }
@@ -185,7 +185,9 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   while (!s && again) {
     double before = clock_seconds();
     int64_t done = p->run.done;
-    s = run_chunk(p, whole_chunk(p, end - p->run.done, count));
+    s = plan_next_frames(p);
+    if (!s)
+      s = run_chunk(p, whole_chunk(p, end - p->run.done, count));
     again = p->run.done < end && !p->run.met;
     count = plan_next_count(count, (p->run.done - done) / whole_tile(p), clock_seconds() - before);
     if (!s)
@@ -270,6 +272,8 @@ static StcStatus run_guarded(void *arg) {
     s = plan_make_values(p);
   if (!s && !p->facade)
     plan_check_steps(p, steps);
+  if (!s)
+    s = plan_check_frames(p, steps);
   p->run.met = NULL;
   p->run.wrong = false;
   if (!s || p->split)
@@ -340,6 +344,7 @@ StcStatus stc_plan_restart(StcPlan *p) {
   p->run.inits_done = p->run.evaluated = p->run.torn = false;
   p->run.first = p->run.done = p->lists.unseen = 0;
   p->lists.sent_to = -1;
+  plan_free_frames(p);
   for (Watch *w = p->observers.watches; w; w = w->next)
     w->shown = -1;
   memset(p->bound.given, 0, sizeof *p->bound.given * (size_t)p->module->nfields);

@@ -41,6 +41,8 @@ bool program_counts_steps(const StcProgram *p, const char **what) {
   for (int i = 0; i < m->nreductions && !*what; i++)
     if (m->reductions[i].every > 1)
       *what = "every";
+  if (!*what && module_steps_to_frames(m, 0, INT64_MAX) < INT64_MAX)
+    *what = "frames";
   return *what != NULL;
 }
 

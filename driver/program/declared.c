@@ -137,6 +137,9 @@ void declared_info(const StcProgram *p, int field, const Module *m, int home, co
                         .rank = f->box.rank,
                         .input = f->input,
                         .temp = f->temp,
+                        .frames = f->frames,
+                        .ahead = f->ahead,
+                        .cycle = f->cycle,
                         .has_init = d->has_init,
                         .type_name = d->type_name,
                         .ncomponents = d->ncomponents,
@@ -242,9 +245,15 @@ StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *diags, const
     const Field *field = &p->module->fields[p->declared[i].field];
     if (!is_missing(p, diags, i, components, &s))
       continue;
+    if (field->ahead && is_missing(p, diags, i - 1, components, &s))
+      continue;
     const char *cure =
-        options ? arena_printf(a, "give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0", name, name, name)
-                : "set it with stc_plan_set";
+        options && field->frames
+            ? arena_printf(a, "give it one with --in %s=FILE.npy, whose first axis is that of its frames", name)
+        : field->frames ? "set it with stc_plan_frames"
+        : options
+            ? arena_printf(a, "give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0", name, name, name)
+            : "set it with stc_plan_set";
     diag_error(diags, field->loc, "field %s has no value to start from: %s%s", name, cure,
                field->input ? "" : ", or write an `init` for it");
     s = STC_INPUT;
@@ -259,6 +268,16 @@ StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *diags, const
     s = STC_INPUT;
   }
   return s;
+}
+
+bool declared_has_frames(const StcProgram *p, int field) { return p->module->fields[p->declared[field].field].frames; }
+
+int program_next_frame(const StcProgram *p, int field) {
+  const Module *m = p->module;
+  int next = field + 1;
+  bool is =
+      next < p->ndeclared && m->fields[p->declared[next].field].ahead && !m->fields[p->declared[field].field].ahead;
+  return is ? next : -1;
 }
 
 bool argument_writes(const Module *m, const KArg *a, int field) {

@@ -295,6 +295,10 @@ void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out);
  * be told what to do, or a caller of the interface? */
 StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *d, const Const *scalars, const bool *components,
                               const bool *arrays, bool options);
+/* Is declared field `field` a series of frames? The number of the field that has the frames behind those of it; -1:
+ * there is none. */
+bool declared_has_frames(const StcProgram *p, int field);
+int program_next_frame(const StcProgram *p, int field);
 /* Does kernel argument `a` write a buffer of field `field`? */
 bool argument_writes(const Module *m, const KArg *a, int field);
 /* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */

@@ -121,7 +121,7 @@ static bool needs_whole(const StcPlan *p) {
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t n = module_steps_to_reduction(p->module, 0, p->run.done, observers_wait(&p->observers, p->run.done, left));
+  int64_t n = module_steps_to_stop(p->module, 0, p->run.done, observers_wait(&p->observers, p->run.done, left));
   for (int i = 0; i < p->module->nprobes; i++) {
     int64_t due = p->module->probes[i].every - p->run.done % p->module->probes[i].every;
     n = due < n ? due : n;
@@ -295,6 +295,9 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
   int64_t count = 1;
   StcStatus s = STC_OK;
   while (!s && p->run.done < end && !p->run.met) {
+    s = p->run.done > first ? split_next_frames(p) : STC_OK;
+    if (s)
+      break;
     int64_t steps = next_steps(p, end - p->run.done, count);
     if (net)
       net->broadcast(net, &steps, sizeof steps, 0);
@@ -339,6 +342,8 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     s = begin_lean(p);
   else if (!s && split_leads(p->split))
     s = plan_run_whole_grid(p);
+  if (!s && !lean)
+    s = plan_next_frames(p);
   s = share_state(p, s);
   if (net && !s)
     net->broadcast(net, &steps, sizeof steps, 0);

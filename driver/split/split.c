@@ -245,11 +245,12 @@ static StcStatus check_probes(StcPlan *p) {
 }
 
 /* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
- * inits are another matter. */
+ * inits are another matter. Frames are put into the whole grid, and go to the parts from there. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  *yes = m->nreductions + m->nprobes == 0;
-  return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
+  bool frames = module_steps_to_frames(m, 0, INT64_MAX) < INT64_MAX;
+  *yes = m->nreductions + m->nprobes == 0 && !frames;
+  return *yes || frames ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 
 /* Does a probe use `step`? */

@@ -309,6 +309,8 @@ bool cells_are_there(const StcPlan *p, const Transfer *t);
 bool cells_are_free(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
+/* Has the parts, behind some steps, the frames that begin with the next one. All ranks call it. */
+StcStatus split_next_frames(StcPlan *p);
 StcStatus split_gather(StcPlan *p);
 /* Where the cells of declared field `field` lie that part `part` has, ghost cells too (`in`), or owns: calls fn for
  * each run with its first cell in the whole field's array and in the part's, or the other way round, until one fails.

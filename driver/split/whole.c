@@ -205,6 +205,20 @@ StcStatus split_scatter(StcPlan *p) {
   return s;
 }
 
+StcStatus split_next_frames(StcPlan *p) {
+  const Module *m = p->split->part[p->split->begin].module;
+  bool due = false;
+  for (int f = 0; f < m->nfields; f++)
+    due |= m->fields[f].frames && p->run.done % m->fields[f].frames == 0;
+  if (!due)
+    return STC_OK;
+  StcStatus s = plan_next_frames(p);
+  for (int f = 0; f < m->nfields && (!s || p->split->net); f++)
+    if (m->fields[f].frames && p->run.done % m->fields[f].frames == 0)
+      s = move_field(p, f, true, s);
+  return split_agree(p, s);
+}
+
 /* Where a part's cells go, from device to device. */
 typedef struct Homeward {
   const Slot *from, *to;

@@ -185,6 +185,8 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     e->off[d] = field_lacks(&c->m->fields[sym->index], d) ? 0 : off[d];
   check_access(c, loc, sym, e->off, env);
   check_absorbed_read(c, loc, sym, off);
+  if (sym->framed)
+    return check_frame_read(c, env, sym, e);
   return sym->masked || sym->is_mask || c->in_mask ? check_dry_read(c, env, sym, e) : e;
 }
 
@@ -426,7 +428,8 @@ static bool has_levels(Checker *c, const Expr *e, const Env *env) {
                 sym ? symbol_words(sym) : "no field");
   } else if (sym->kind == SYM_FIELD && c->m->fields[sym->index].input) {
     sym->used = true;
-    check_error(c, env, e->loc, "'%s' is an input field, which is the same in all steps; leave out the '@'", e->name);
+    check_error(c, env, e->loc, "'%s' is an input field, %s; leave out the '@'", e->name,
+                sym->framed ? "of which no older frames are kept" : "which is the same in all steps");
   } else {
     sym->used = true;
     return sym->kind == SYM_FIELD;

@@ -53,7 +53,7 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
   bool ends = false;
   int s = 0;
   for (int64_t done = 0; done < most && !ends && !s;) {
-    int64_t left = module_steps_to_reduction(h->m, loop + 1, done, most - done);
+    int64_t left = module_steps_to_stop(h->m, loop + 1, done, most - done);
     const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
     s = run_ops(h, seq->nops, seq->ops, step + (l->count < 0 ? most - 1 - done : l->count * done));
     done += seq->steps;
@@ -91,7 +91,7 @@ int host_run(HostRun *h, int64_t end, int64_t most) {
   const Host *host = &h->m->host;
   int s = 0;
   for (int64_t made; most > 0 && *h->steps < end && !h->ends && !s; most -= made) {
-    int64_t left = module_steps_to_reduction(h->m, 0, *h->steps, end - *h->steps);
+    int64_t left = module_steps_to_stop(h->m, 0, *h->steps, end - *h->steps);
     left = h->on->until ? h->on->until(h->user, left) : left;
     const HostSeq *seq = host_sequence(host->nseqs, host->seqs, h->closed, left);
     if (!seq)

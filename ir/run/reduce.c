@@ -88,7 +88,16 @@ bool reduction_is_due(const Reduction *r, int32_t loop, int64_t done) {
   return r->loop == loop && done % r->every == 0;
 }
 
-int64_t module_steps_to_reduction(const Module *m, int32_t loop, int64_t done, int64_t most) {
+int64_t module_steps_to_frames(const Module *m, int64_t done, int64_t most) {
+  for (int f = 0; f < m->nfields; f++) {
+    int64_t every = m->fields[f].frames, left = every ? every - done % every : most;
+    most = left < most ? left : most;
+  }
+  return most;
+}
+
+int64_t module_steps_to_stop(const Module *m, int32_t loop, int64_t done, int64_t most) {
+  most = loop ? most : module_steps_to_frames(m, done, most);
   for (int i = 0; i < m->nreductions; i++) {
     int64_t left = m->reductions[i].every - done % m->reductions[i].every;
     most = m->reductions[i].loop == loop && left < most ? left : most;

@@ -114,9 +114,11 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
 /* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
 void module_put_first(Module *m, int n, const Reduction *r);
 /* Is the reduction one of the time steps (`loop` 0) or of the rounds of a loop (Reduction.loop) that is to be evaluated
- * when `done` of these are done? How many may be made from there until one is, `most` at most. */
+ * when `done` of these are done? How many may be made from there until one is or, of time steps, a field gets its next
+ * frame (Field.frames), `most` at most; until a field gets its next frame. */
 bool reduction_is_due(const Reduction *r, int32_t loop, int64_t done);
-int64_t module_steps_to_reduction(const Module *m, int32_t loop, int64_t done, int64_t most);
+int64_t module_steps_to_stop(const Module *m, int32_t loop, int64_t done, int64_t most);
+int64_t module_steps_to_frames(const Module *m, int64_t done, int64_t most);
 /* What the time loop, or another loop, runs next where `left` steps remain until something else is due: the first of
  * the sequences, but for those that are `closed` (NULL: none), that does not advance too far. NULL: there is none. */
 const HostSeq *host_sequence(int nseqs, const HostSeq *seqs, const bool *closed, int64_t left);

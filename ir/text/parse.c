@@ -236,6 +236,11 @@ static void parse_field(Parser *p, Loc at) {
       field_leave_out(&f, d);
   f.input = reader_accept_word(&p->r, "input");
   f.temp = reader_accept_word(&p->r, "temp");
+  if (reader_accept_word(&p->r, "frames")) {
+    f.frames = reader_int(&p->r, 1, MAX_SIZE);
+    f.ahead = reader_accept_word(&p->r, "ahead");
+    f.cycle = reader_accept_word(&p->r, "cycle");
+  }
   f.derived = reader_accept_word(&p->r, "derived");
   if (reader_accept_word(&p->r, "series")) {
     f.series = 1 + (int32_t)reader_int(&p->r, 0, MAX_SIZE);

@@ -302,6 +302,8 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   str_add(s, f->apart ? " apart" : "");
   str_add(s, f->input ? " input" : "");
   str_add(s, f->temp ? " temp" : "");
+  if (f->frames)
+    str_addf(s, " frames %lld%s%s", (long long)f->frames, f->ahead ? " ahead" : "", f->cycle ? " cycle" : "");
   str_add(s, f->derived ? " derived" : "");
   if (f->series)
     str_addf(s, " series %d level %d", (int)f->series - 1, (int)f->level);

@@ -116,6 +116,19 @@ static void check_pitch(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "it has another pitch than field '%s', whose past it is", v->m->fields[f->present].name);
 }
 
+/* A frame of a series is set by the launcher alone; one ahead belongs to a field before it. */
+static void check_frames(Verifier *v, int i) {
+  const Field *f = &v->m->fields[i];
+  if (f->frames < 0 || (f->frames && (!f->input || f->derived || f->series || f->past || f->history)) ||
+      (!f->frames && (f->ahead || f->cycle)))
+    verify_fail(v, f->loc, "such a field has no frames");
+  int of = i;
+  while (of >= 0 && v->m->fields[of].ahead)
+    of--;
+  if (f->ahead && (of < 0 || v->m->fields[of].frames != f->frames || v->m->fields[of].cycle != f->cycle))
+    verify_fail(v, f->loc, "there is no field before it of which it has the frames ahead");
+}
+
 /* A field with a history has each of its pasts once. */
 static void check_history(Verifier *v, int i) {
   const Field *f = &v->m->fields[i];
@@ -144,6 +157,7 @@ static void check_fields(Verifier *v) {
       verify_fail(v, f->loc, "series %d, level %d", f->series - 1, f->level);
     check_past(v, f);
     check_history(v, i);
+    check_frames(v, i);
     check_pitch(v, f);
   }
 }

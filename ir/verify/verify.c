@@ -88,7 +88,7 @@ static void check_unchanging(void *user, Op *op) {
       op->code == OP_STEP || op->code == OP_ELEMENT || (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction);
   if (op->code == OP_ACCESS) {
     const Field *f = &m->fields[op->sym];
-    changes = f->temp || f->derived || f->series || f->history || f->past;
+    changes = f->temp || f->derived || f->series || f->history || f->past || f->frames;
     for (int i = 0; i < m->nstencils; i++)
       changes = changes || holds(m->stencils[i].ntargets, m->stencils[i].targets, op->sym);
   }

@@ -56,7 +56,7 @@ Module *module_trial(const Module *m);
  * bodies are those of `m`. */
 Module *plan_tiled_copy(const Module *m, int T);
 /* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a
- * reduction. *by is the reduction that this is due to, or NULL. */
+ * reduction, or two frames of a field. *by is the reduction that this is due to, or NULL. */
 int64_t most_levels(const Module *m, const Reduction **by);
 
 /* ---------------------------------------------------------------- groups.c */

@@ -69,7 +69,7 @@ static void find_changes(Hoist *h) {
   h->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++) {
     const Field *x = &m->fields[f];
-    h->changes[f] = x->temp || x->derived || x->series || x->history || x->past;
+    h->changes[f] = x->temp || x->derived || x->series || x->history || x->past || x->frames;
   }
   for (int i = 0; i < m->nstencils; i++)
     for (int t = 0; t < m->stencils[i].ntargets; t++)

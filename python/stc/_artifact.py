@@ -113,7 +113,8 @@ class Artifact(Owner):
         fields: arrays by the names of fields and launch-time arrays, dense, in C order. Arrays on the GPU are worked on where they are, NumPy
         arrays are copied in and out. A field that is not given begins as its init makes it, else as zeros. stream: a CUDA or HIP stream; arrays on
         the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
-        shapes of the fields do not tell.
+        shapes of the fields do not tell. A field that is a series of frames is given all of them, as an array with one axis more, in front, or
+        as a function that makes frame j (with None behind the last); or one array without that axis, for all steps.
         """
         count = None if steps is None else whole("steps", steps, 0)
         first = whole("first_step", first_step, 0, I64 - (count or 0))
@@ -122,6 +123,25 @@ class Artifact(Owner):
             return run.all(run.program_steps() if count is None else count)
         finally:
             run.close()
+
+
+class _Series:
+    """Frames: an array whose first axis is theirs, or a function that makes each. frame: the shape of one."""
+
+    def __init__(self, value: Any):
+        self.value, self.made = value, {}
+        self.count = None if callable(value) else len(value)
+        if self.count == 0:
+            raise _wrong("a series of frames has one at least")
+        self.frame = tuple(self.at(0, False).shape)
+
+    def at(self, j: int, cycle: bool) -> Any:
+        """The frame of number j: behind the last of an array it begins anew, or stays there."""
+        if self.count is not None:
+            return self.value[j % self.count if cycle else min(j, self.count - 1)]
+        if j not in self.made:
+            self.made = {**{k: v for k, v in self.made.items() if k == j - 1}, j: np.asarray(self.value(j))}
+        return self.made[j]
 
 
 class _Run:
@@ -134,10 +154,14 @@ class _Run:
         for name in given:
             if name not in artifact._arrays and name not in artifact.fields:
                 raise KeyError(f"{name!r} is no field or launch-time array of the artifact; there are {', '.join(artifact.fields + list(artifact._arrays))}")
+        self.frames = {f["name"]: f["frames"] for f in self.m["fields"] if "frames" in f}
+        self.held: Dict[str, int] = {}
+        given = {n: self._series(n, v) if n in self.frames else v for n, v in given.items()}
         for n, v in given.items():
             if n in artifact._fields and not hasattr(v, "shape"):
                 raise TypeError(f"{n}: a {type(v).__name__} holds no values that a run could change; give numpy.array of it")
-        shapes = {n: tuple(np.shape(v) if isinstance(v, np.ndarray) else v.shape) for n, v in given.items() if n in artifact._fields}
+        shapes = {n: v.frame if isinstance(v, _Series) else tuple(np.shape(v) if isinstance(v, np.ndarray) else v.shape)
+                  for n, v in given.items() if n in artifact._fields}
         self.env = bind(self.m, {**params_of_shapes(self.m, shapes), **params})
         self.own: List[int] = []
         self.home: Dict[str, int] = {}
@@ -148,6 +172,33 @@ class _Run:
         self.given = given
         for b in self.m["buffers"]:
             self.memory[b["name"]] = self._memory_for(b)
+
+    def _series(self, name: str, value: Any) -> Any:
+        """What is given of a field with frames: the series, or a single array."""
+        if "ahead_of" in self.frames[name]:
+            raise _wrong(f"{name} has the frames ahead of {self.frames[name]['ahead_of']}: give them to that")
+        rank = len(self.a._fields[name]["extents"])
+        if not callable(value) and len(value.shape) <= rank:
+            return value
+        return _Series(value)
+
+    def _check_frames(self, last: int) -> None:
+        """Refuses a run whose last step has no frame."""
+        for name, frames in self.frames.items():
+            series = self.given.get(name)
+            number = last // frames["every"]
+            if isinstance(series, _Series) and series.count is not None and not frames["cycle"] and number >= series.count:
+                raise _wrong(f"{name} has {series.count} frames of {frames['every']} steps each, but step {last} is in frame {number}")
+
+    def _next_frames(self) -> None:
+        """Has fields the frames of the step at hand."""
+        for b in self.m["buffers"]:
+            frames = self.frames.get(b["field"]) if b["kind"] == "field" else None
+            series = self.given.get(frames.get("ahead_of", b["field"])) if frames else None
+            number = self.step // frames["every"] if frames else 0
+            if isinstance(series, _Series) and self.held.get(b["name"]) != number:
+                self._fill(self.memory[b["name"]], b["field"], series.at(number + ("ahead_of" in frames), frames["cycle"]), b)
+                self.held[b["name"]] = number
 
     def program_steps(self) -> int:
         """As many as the program says."""
@@ -165,7 +216,8 @@ class _Run:
     def _memory_for(self, b: Mapping[str, Any]) -> int:
         """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
         name = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
-        value = self.given.get(name) if name else None
+        value = self.given.get(self.frames.get(name, {}).get("ahead_of", name)) if name else None
+        value = None if isinstance(value, _Series) else value
         if b["kind"] == "array" and "first" in self.a._arrays[name]:
             value = np.reshape(np.asarray(self.env[self.a._arrays[name]["first"]] if value is None else value), 1).astype(arrays.NUMPY[b["type"]])
         if b["kind"] == "array" and "weights" in self.a._arrays[name]:
@@ -338,7 +390,8 @@ class _Run:
     def _next(self, loop: Optional[str], sequences: List[Mapping[str, Any]], done: int, end: int) -> tuple:
         """The first sequence that goes neither beyond the end nor beyond the next evaluation; how many steps or rounds are done behind it."""
         count = "steps" if loop is None else "rounds"
-        left = min([end - done] + [r["every"] - done % r["every"] for r in self._reductions(loop)])
+        left = min([end - done] + [r["every"] - done % r["every"] for r in self._reductions(loop)]
+                   + [f["every"] - done % f["every"] for f in self.frames.values() if loop is None])
         sequence = next(s for s in sequences if 0 < s[count] <= left)
         return sequence, done + sequence[count]
 
@@ -356,10 +409,13 @@ class _Run:
     def all(self, steps: int) -> ArtifactRun:
         """Inits before step 0, the steps, results where the caller wants them."""
         first, met = self.step, None
+        if steps:
+            self._check_frames(first + steps - 1)
         if first == 0:
             self._init()
             met = self._reduce(None, first)
         while self.step < first + steps and met is None:
+            self._next_frames()
             sequence, done = self._next(None, self.m["host"]["sequences"], self.step, first + steps)
             self._sequence(sequence)
             self.step = done

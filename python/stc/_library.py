@@ -84,7 +84,7 @@ class CFieldInfo(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.c_int64 * 3), ("bytes", c.c_int64),
                 ("input", c.c_bool), ("temp", c.c_bool), ("has_init", c.c_bool), ("type_name", c.c_char_p), ("ncomponents", c.c_int),
                 ("components", c.POINTER(CComponent)), ("dtype", c.c_char_p), ("naxes", c.c_int), ("axes", c.POINTER(c.c_int64)),
-                ("first", c.c_int64 * 3)]
+                ("first", c.c_int64 * 3), ("frames", c.c_int64), ("ahead", c.c_bool), ("cycle", c.c_bool)]
 
 
 class CArray(c.Structure):

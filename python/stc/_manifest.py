@@ -38,7 +38,7 @@ _SHAPE = {
     "scalars": [{"name": _text, "kind": _one_of("param", "let", "reduction"), "type": _type}], "checks": [{"unless_empty": [_REGION]}],
     "arrays": [{"name": _text, "type": _type, "extent": _BOUND}],
     "fields": [{"name": _text, "type": _type, "extents": [_BOUND], "input": lambda v: isinstance(v, bool), "temp": lambda v: isinstance(v, bool),
-                "init": lambda v: isinstance(v, bool)}],
+                "init": lambda v: isinstance(v, bool), "frames": {"every": _number(1), "cycle": lambda v: isinstance(v, bool)}}],
     "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1)}],
     "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
                  "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}],
@@ -47,7 +47,7 @@ _SHAPE = {
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
                              "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
-_OPTIONAL = {"scratch_bytes", "multiples", "loops"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:
@@ -125,6 +125,9 @@ def _check_kernels(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[
 
 def _check_buffers(data: Dict[str, Any], buffers: Dict[str, Any]) -> None:
     fields, arrays = _names(data, "fields"), _names(data, "arrays")
+    for f in fields.values():
+        if "ahead_of" in f.get("frames", {}) and "frames" not in _known(f["frames"]["ahead_of"], fields, f"field {f['name']}"):
+            raise _Damaged(f"field {f['name']} has the frames ahead of a field without")
     for b in buffers.values():
         if b["element_bytes"] != TYPES[b["type"]] or b["alignment"] & (b["alignment"] - 1):
             raise _Damaged(f"buffer {b['name']} has elements or an alignment of a wrong size")

@@ -100,7 +100,8 @@ static const FrontendCase cases[] = {
      "field A : f32 on G const;\n"
      "field B : f32 on G constant;\n",
      "3:20: error: expected ';', found 'const'\n"
-     "4:20: error: 'constant' is no attribute of a field; there are on, outside, where, input, temp and history\n"},
+     "4:20: error: 'constant' is no attribute of a field; there are on, outside, where, input, temp, history and "
+     "frames\n"},
     {"outside_what",
      "param N = 10;\n"
      "grid G = [0 .. N-1], 4;\n"

@@ -3,6 +3,7 @@
  *   run.c        fields in, steps, fields out, the check and the time line
  *   run-ready.c  what can be known before code is made
  *   run-data.c   what options name, and fields in from files
+ *   run-frames.c fields that are series of frames, in from files
  *   run-out.c    fields out, after the last step and while the program runs
  *   run-check.c  the same run on the reference, compared
  *   run-kept.c   values for it that cannot be read again
@@ -48,6 +49,13 @@ typedef struct Voice Voice;
 /* Values of one --in for --check: run-kept.c. */
 typedef struct Kept Kept;
 
+/* Open series of frames: run-frames.c. */
+struct FrameFile;
+typedef struct FrameFiles {
+  int n;
+  struct FrameFile **file;
+} FrameFiles;
+
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
 typedef struct Job {
   const Command *c;
@@ -61,7 +69,8 @@ typedef struct Job {
   const Const *scalars; /* of the program's module; set by ready_check */
   Net *net;             /* NULL: there are no other processes */
   Voice *voice;
-  Kept *kept;    /* by --in */
+  Kept *kept; /* by --in */
+  FrameFiles *frames;
   Claim *claims; /* of files that other runs must not write meanwhile */
 } Job;
 
@@ -108,6 +117,14 @@ typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, F
 /* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
 StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give);
 StcStatus give_fields(const Job *j, StcPlan *plan);
+/* run-frames.c: Is --in, which names `at`, of type and shape *f, a series of frames in files? Checks it, and that it
+ * has as many as the run needs; has `plan` take them from there; closes what is open of them. */
+bool frames_are_wanted(const FieldOption *o, FieldPlace at, const StcFieldInfo *f);
+StcStatus frames_check(const Job *j, const FieldOption *o, const StcFieldInfo *f);
+StcStatus frames_give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, const StcFieldInfo *f);
+void frames_close_all(const Job *j);
+/* Carries out the --in of these alone, in a run that goes on from a checkpoint. */
+StcStatus give_frames(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */
 StcStatus outputs_check(Job *j);

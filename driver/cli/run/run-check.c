@@ -46,7 +46,7 @@ static double tolerance(const Job *j, StcType t) {
 static StcStatus shake_component(StcPlan *p, int field, int component) {
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
-  if (s || f.temp || !type_is_float((Type)f.type))
+  if (s || f.temp || f.frames || !type_is_float((Type)f.type))
     return s;
   int64_t size = type_size((Type)f.type);
   char *data = malloc((size_t)f.bytes + 1);

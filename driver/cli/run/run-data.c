@@ -173,6 +173,10 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, F
 /* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
+  StcFieldInfo f;
+  StcStatus found = d ? stc_plan_field(plan, at.field, &f) : STC_OK;
+  if (found || (d && frames_are_wanted(o, at, &f)))
+    return found ? found : frames_give(j, plan, o, at, &f);
   if (!d || !declared_has_parts(d) || is_file(o->value))
     return give_place(j, plan, o, at);
   StcStatus s = STC_OK;
@@ -215,6 +219,13 @@ StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give) {
     }
   return s;
 }
+
+/* Carries out one --in if it is of a field with frames. */
+static StcStatus give_if_frames(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
+  return at.array < 0 && declared_has_frames(j->program, at.field) ? give(j, plan, o, at) : STC_OK;
+}
+
+StcStatus give_frames(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give_if_frames); }
 
 StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give); }
 

@@ -206,7 +206,9 @@ static StcStatus add_checkpoint(Job *j) {
   w->sources = ARENA_ARRAY(c->arena, const Source *, state_sources(p));
   add_source(out, w, (Source){.at = {-1, -1, -1}, .copy = checkpoint_copy, .user = j});
   for (int f = 0; f < p->ndeclared; f++)
-    for (int k = 0; k < p->declared[f].ncomponents && !p->module->fields[p->declared[f].field].temp; k++)
+    for (int k = 0;
+         k < p->declared[f].ncomponents && !p->module->fields[p->declared[f].field].temp && !declared_has_frames(p, f);
+         k++)
       add_source(out, w, (Source){.at = {f, k, -1}});
   for (int i = 0; i < stc_program_array_count(p); i++)
     add_source(out, w, (Source){.at = {-1, -1, i}});
@@ -389,7 +391,10 @@ static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *s
 
 StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps) {
   *steps = j->c->steps;
-  return j->c->restart ? restart(j, plan, series, steps) : give_fields(j, plan);
+  if (!j->c->restart)
+    return give_fields(j, plan);
+  StcStatus s = restart(j, plan, series, steps);
+  return s ? s : give_frames(j, plan);
 }
 
 /* ---------------------------------------------------------------- the run */

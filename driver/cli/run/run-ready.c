@@ -35,6 +35,8 @@ static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) 
            STC_USAGE;
   if (!is_file(o->value))
     return check_in_value(j->c, &f, o->value);
+  if (frames_are_wanted(o, at, &f))
+    return frames_check(j, o, &f);
   return check_file(j, o->value,
                     arena_printf(j->c->arena, "%s %s", at.array >= 0 ? "launch-time array" : "field", f.name), &f);
 }
@@ -49,8 +51,11 @@ static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, 
   StcStatus s = STC_OK;
   if (at.array >= 0)
     arrays[at.array] = true;
+  int next = d ? program_next_frame(j->program, at.field) : -1;
   for (int c = 0; d && c < d->ncomponents && !s; c++) {
     components[d->first + c] |= at.component < 0 || at.component == c;
+    if (next >= 0)
+      components[d[1].first + c] |= components[d->first + c];
     if (parts)
       s = check_place(j, o, (FieldPlace){at.field, c, -1});
   }
@@ -78,6 +83,21 @@ static StcStatus check_reference_room(const Job *j) {
   return needs_check(&d, n, needs);
 }
 
+/* Does --in name a field with frames? */
+static bool names_frames(const Job *j, const FieldOption *o) {
+  FieldPlace at;
+  return find_place(j, "--in", o->field, true, &at) && at.array < 0 && declared_has_frames(j->program, at.field);
+}
+
+/* Notes which components and arrays have values by a checkpoint: all but frames. */
+static void mark_restored(const StcProgram *p, bool *components, bool *arrays) {
+  for (int f = 0; f < p->ndeclared; f++)
+    for (int c = 0; c < p->declared[f].ncomponents && !declared_has_frames(p, f); c++)
+      components[p->declared[f].first + c] = true;
+  for (int i = 0; i < p->module->nparam_arrays; i++)
+    arrays[i] = true;
+}
+
 StcStatus ready_check(Job *j) {
   const StcProgram *p = j->program;
   const Command *c = j->c;
@@ -88,9 +108,11 @@ StcStatus ready_check(Job *j) {
   bool *components = ARENA_ARRAY(c->arena, bool, count_components(p) + 1),
        *arrays = ARENA_ARRAY(c->arena, bool, p->module->nparam_arrays + 1);
   StcStatus s = c->check ? check_reference_room(j) : STC_OK;
-  if (c->restart)
-    return s ? s : restart_check(j, c->restart, facts);
+  if (c->restart && !s)
+    s = restart_check(j, c->restart, facts);
   for (int i = 0; i < c->nin && !s; i++)
-    s = check_in(j, &c->in[i], components, arrays);
+    s = c->restart && !names_frames(j, &c->in[i]) ? STC_OK : check_in(j, &c->in[i], components, arrays);
+  if (c->restart)
+    mark_restored(p, components, arrays);
   return s ? s : program_check_given(p, c->arena, p->w.diags, j->scalars, components, arrays, true);
 }

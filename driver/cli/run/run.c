@@ -128,6 +128,7 @@ static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lea
 static StcStatus give_start(Job *j, int64_t *steps) {
   *steps = j->c->steps;
   kept_open(j);
+  j->frames = ARENA_NEW(j->c->arena, FrameFiles);
   outputs_facts(j);
   bool lean = j->plan->split && j->plan->split->lean;
   bool parts = lean && !j->c->restart;
@@ -305,6 +306,7 @@ static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   view_end(j);
   series_free(&j->series);
   kept_close(j);
+  frames_close_all(j);
   claims_drop(&j->claims);
   if (j->plan)
     stc_plan_free(j->plan);

@@ -368,6 +368,11 @@ static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
   else if (r->m->nupdates)
     diag_remark(r->c->diags, r->m->updates[0].loc,
                 "-T=%d: scalars are updated within each time step, and a tile makes no more: -T=1 is taken", T);
+  else if (module_steps_to_frames(r->m, 0, INT64_MAX) == most)
+    diag_remark(r->c->diags, no_loc(),
+                "-T=%d: a field gets its next frame every %" PRId64 " time steps, and a tile makes no more: -T=%" PRId64
+                " is taken",
+                T, most, most);
   else
     diag_remark(r->c->diags, no_loc(),
                 "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);

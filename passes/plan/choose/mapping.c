@@ -36,9 +36,12 @@ static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + ste
 
 /* Launches that the program's own run takes, or its first part if there are many stops. */
 static int64_t launches_of_run(const Module *m, int T, int t) {
-  int64_t at = 0, launches = 0, end = m->steps > 0 ? m->steps : m->nreductions ? INT64_MAX : 0;
+  int64_t at = 0, launches = 0,
+          end = m->steps > 0                                           ? m->steps
+                : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX
+                                                                       : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = module_steps_to_reduction(m, 0, at, end - at);
+    int64_t gap = module_steps_to_stop(m, 0, at, end - at);
     launches += launches_of(gap, T, t);
     at += gap;
   }

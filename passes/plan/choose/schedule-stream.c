@@ -238,7 +238,8 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
 
 /* The steps from one stop of a run to the next, as far as they are known: the fewest; 0: they are not. */
 static int64_t steps_between_stops(const Chooser *r) {
-  int64_t every = r->want->every;
+  int64_t every = r->want->every, frames = module_steps_to_frames(r->m, 0, INT64_MAX);
+  every = frames < INT64_MAX && (!every || frames < every) ? frames : every;
   for (int i = 0; i < r->m->nreductions; i++)
     if (!every || r->m->reductions[i].every < every)
       every = r->m->reductions[i].every;

@@ -138,7 +138,7 @@ def mirrored(c, i):
 
 class Launcher:
     def __init__(self, manifest, env, library):
-        self.manifest, self.env, self.library, self.step, self.after = manifest, env, library, 0, 0
+        self.manifest, self.env, self.library, self.step, self.after, self.series = manifest, env, library, 0, 0, {}
         self.memory = {}
         for b in manifest["buffers"]:
             if b["kind"] == "field":
@@ -200,6 +200,9 @@ class Launcher:
     def advance(self, loop, sequences, count, done, end):
         """One sequence of the time steps (loop None), or of a loop's rounds; the number of those done behind it."""
         left = min([end - done] + [r["every"] - done % r["every"] for r in self.reductions(loop)])
+        if loop is None:
+            left = min([left] + [f["frames"]["every"] - done % f["frames"]["every"] for f in self.manifest["fields"] if "frames" in f])
+            self.frames()
         sequence = next(s for s in sequences if s[count] <= left)
         self.run(sequence)
         return done + sequence[count]
@@ -231,9 +234,22 @@ class Launcher:
     def give(self, given):
         for name, path in given.items():
             data = read_npy(path)
+            if any(f["name"] == name and "frames" in f for f in self.manifest["fields"]):
+                self.series[name] = data
+                continue
             for b in self.manifest["buffers"]:
                 if b.get("array") == name or (b.get("field") == name and b["copy"] == 0):
                     ctypes.memmove(self.memory[b["name"]], data, len(data))
+
+    def frames(self):
+        """Has fields the frames of the step at hand."""
+        for b in self.manifest["buffers"]:
+            f = next((f for f in self.manifest["fields"] if f["name"] == b.get("field") and "frames" in f), None)
+            if f:
+                of, size = f["frames"], elements(f, self.env) * b["element_bytes"]
+                data, number = self.series[of.get("ahead_of", f["name"])], self.step // of["every"] + ("ahead_of" in of)
+                number = number % (len(data) // size) if of["cycle"] else min(number, len(data) // size - 1)
+                ctypes.memmove(self.memory[b["name"]], data[number * size:][:size], size)
 
     def points(self):
         """Makes the fields and arrays of the lists of points. first[list]: for each point the number of the first one at its place."""
