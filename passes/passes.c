@@ -102,6 +102,8 @@ const Pass pass_table[] = {
      "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=N: between neighbouring warps alone "
      "where that will do, in blocks of N and more",
      LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
+    {"step-branches", "compute what a choice by the step takes in the steps alone that take it", LEVEL_KIR, LEVEL_KIR,
+     NULL, pass_step_branches},
     {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR,
      NULL, pass_range_guards},
     {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR,

@@ -46,6 +46,7 @@
  *   shared-alloc.c    versions of an array that are never alive at once share storage
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps
  *                     where that will do
+ *   step-branches.c   arithmetic that a choice by the step throws away, in an if
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   thin-regions.c    a version without what thin regions need for the tiles that meet none
  *   specialize.c      a version without tests for the tiles that touch no edge of any region

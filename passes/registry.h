@@ -48,6 +48,7 @@ Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_step_branches(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);

@@ -86,3 +86,33 @@ int32_t body_live_words(Arena *a, Block *body) {
   }
   return most;
 }
+
+double value_step_share(const Value *v) {
+  const Op *op = v->def, *rest = op && op->code == OP_EQ ? op->operands[0]->def : NULL;
+  const Op *zero = rest && rest->code == OP_REM ? op->operands[1]->def : NULL;
+  const Op *every = zero ? rest->operands[1]->def : NULL, *of = zero ? rest->operands[0]->def : NULL;
+  if (of && of->code == OP_ADD && of->operands[1]->def && of->operands[1]->def->code == OP_CONST)
+    of = of->operands[0]->def;
+  if (!of || of->code != OP_STEP || !every || every->code != OP_CONST || zero->code != OP_CONST || every->cval.i < 2)
+    return 0;
+  return 1 / (double)every->cval.i;
+}
+
+double *body_step_shares(Arena *a, const Block *body) {
+  int32_t n = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  double *share = ARENA_ARRAY(a, double, n + 1);
+  for (const Op *op = body->last; op; op = op->prev) {
+    double own = op->nresults ? 0 : 1, chosen = op->code == OP_SELECT ? value_step_share(op->operands[0]) : 0;
+    for (int i = 0; i < op->nresults; i++)
+      own = share[op->results[i]->id] > own ? share[op->results[i]->id] : own;
+    for (int i = 0; i < op->noperands; i++) {
+      double of = chosen > 0 && i == 1 ? own * chosen : own;
+      int32_t id = op->operands[i]->id;
+      share[id] = of > share[id] ? of : share[id];
+    }
+  }
+  return share;
+}

@@ -16,6 +16,14 @@ int32_t op_instructions(const Op *op, bool fast_math);
 int32_t op_f64_operations(const Op *op);
 int32_t op_special(const Op *op);
 
+/* In what part of all steps `v` holds, if that is a test whether the number of the step, and of one some steps behind
+ * it, has a remainder when it is divided by a constant; else 0. */
+double value_step_share(const Value *v);
+
+/* By the number of each value of stencil IR `body`, which it numbers: in what part of all steps it is needed, as far as
+ * choices by the step say (kernel/step-branches.c). Memory from `a`. */
+double *body_step_shares(Arena *a, const Block *body);
+
 /* 32-bit words of a value of type `t`: the registers that it takes. */
 int32_t type_words(Type t);
 /* Most words that are alive at once in stencil IR `body` if its ops run in order. Numbers its values; memory from `a`.

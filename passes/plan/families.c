@@ -10,7 +10,7 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_add(p, ",shared-alloc,barriers");
   if (f->tiled && near)
     str_addf(p, "(near=%d)", (int)plan_mapped(s, MAP_NEAR));
-  str_add(p, ",range-guards");
+  str_add(p, ",step-branches,range-guards");
   if (f->tiled && !whole)
     str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)

@@ -408,8 +408,8 @@ static void count_if(Count *c, const Op *op) {
   first = *c->w;
   *c->w = before;
   count_block(c, op->blocks[1]);
-  double share = test_share(c, op->operands[0]);
-  if (share * THIN_SHARE <= 1) {
+  double steps = value_step_share(op->operands[0]), share = steps > 0 ? steps : test_share(c, op->operands[0]);
+  if (steps > 0 || share * THIN_SHARE <= 1) {
     add_part(c->w, &first, share);
     add_part(c->w, &before, -share);
   } else if (first.instructions >= c->w->instructions)

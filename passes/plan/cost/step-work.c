@@ -16,31 +16,33 @@ static bool takes_product(const Op *op, const int *uses) {
   return false;
 }
 
-/* Adds what an op takes for a point, less `taken` for a product that it takes in, to *w and *k; roots and quotients are
- * tested together if `ranged`. */
-static void count_op(const Op *op, bool taken, bool ranged, Work *w, KernelWork *k) {
+/* Adds what an op takes for a point in the part `share` of all steps, less `taken` for a product that it takes in, to
+ * *w and *k; roots and quotients are tested together if `ranged`. */
+static void count_op(const Op *op, double share, bool taken, bool ranged, Work *w, KernelWork *k) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double all = op_additions(op), n = all - taken;
   bool f64 = type == TY_F64;
-  *(f64 ? &w->f64_ops : &w->f32_ops) += n;
-  k->instructions += (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
-  k->f64 += f64 ? (all > 1 ? op_f64_operations(op) : n) : 0;
-  k->chained += f64 && all > 1 ? op_f64_operations(op) : 0;
-  k->special += all > 1 && type_is_float(type) ? op_special(op) : 0;
+  *(f64 ? &w->f64_ops : &w->f32_ops) += share * n;
+  k->instructions +=
+      share * (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
+  k->f64 += f64 ? share * (all > 1 ? op_f64_operations(op) : n) : 0;
+  k->chained += f64 && all > 1 ? share * op_f64_operations(op) : 0;
+  k->special += all > 1 && type_is_float(type) ? share * op_special(op) : 0;
 }
 
 /* Adds what the ops of `body`, whose values are numbered here, take for a point. */
 static void count_ops(const Module *m, Block *body, bool ranged, Work *w, KernelWork *k) {
   int n = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
+  const double *share = body_step_shares(m->arena, body);
+  for (const Op *op = body->first; op; op = op->next)
+    n += op->nresults;
   int *uses = ARENA_ARRAY(m->arena, int, n + 1);
   for (const Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->noperands; i++)
       uses[op->operands[i]->id]++;
   for (const Op *op = body->first; op; op = op->next)
-    count_op(op, (m->contract || m->fast_math) && takes_product(op, uses), ranged, w, k);
+    count_op(op, op->nresults ? share[op->results[0]->id] : 1, (m->contract || m->fast_math) && takes_product(op, uses),
+             ranged, w, k);
 }
 
 /* The same of the piece of `st` that takes most, but for rare ones. */
