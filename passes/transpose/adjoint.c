@@ -1,7 +1,8 @@
 /* adjoint.c: a body backwards. From the derivative by what it yields, op by op from the last to the first, that by each
  * value; what an access has got in the end is what it contributes. The derivative by a value is kept as a list of
- * terms, a value of the point times a factor that is the same at all points, as long as only such factors are met: so
- * accesses that differ in their weight alone share what is gathered from them. */
+ * terms, a value of the point times a factor that is the same at all points, where a condition on the place holds, as
+ * long as only such factors and conditions are met: so accesses that differ in their weight alone, or are those of some
+ * points alone, share what is gathered from them. */
 #include "passes/transpose/transpose.h"
 
 #include <math.h>
@@ -25,6 +26,22 @@ static bool *uniform_values(const Undo *u) {
       same[op->results[0]->id] = all;
   }
   return same;
+}
+
+/* Which values depend on where the point lies alone, and are computed by integers and conditions: they can be computed
+ * anywhere else for it. */
+static bool *placed_values(const Undo *u) {
+  bool *placed = ARENA_ARRAY(u->x->a, bool, block_renumber((Block *)u->body, 0) + 1);
+  for (const Op *op = u->body->first; op; op = op->next) {
+    bool all = op->nresults && (u->same[op->results[0]->id] ||
+                                (!type_is_float(op->results[0]->type) && op->code != OP_ACCESS &&
+                                 op->code != OP_ELEMENT && op->code != OP_RANDOM && op->code != OP_NORMAL));
+    for (int i = 0; i < op->noperands; i++)
+      all = all && placed[op->operands[i]->id];
+    if (op->nresults)
+      placed[op->results[0]->id] = all;
+  }
+  return placed;
 }
 
 /* An access of the field with what the forward field was. */
@@ -56,7 +73,10 @@ Value *undo_clone(Undo *u, const Value *v) {
 
 /* ---- sums */
 
-Value *term_value(Builder *b, Term t) { return t.factor ? build2(b, OP_MUL, t.factor, t.base) : t.base; }
+Value *term_value(Builder *b, Term t) {
+  Value *v = t.factor ? build2(b, OP_MUL, t.factor, t.base) : t.base;
+  return t.where ? build3(b, OP_SELECT, t.where, v, build_float(b, v->type, 0)) : v;
+}
 
 /* The derivative by forward value `v` as one value. */
 static Value *total(Undo *u, const Value *v) {
@@ -67,18 +87,21 @@ static Value *total(Undo *u, const Value *v) {
     sum = sum ? build2(&u->b, OP_ADD, sum, x) : x;
   }
   a->n = 0;
-  ARENA_PUSH(u->x->a, a->terms, a->n, ((Term){NULL, sum}));
+  ARENA_PUSH(u->x->a, a->terms, a->n, ((Term){.base = sum}));
   return sum;
 }
 
 /* Adds a term to the derivative by `v`, if that varies. */
-static void give(Undo *u, const Value *v, Value *factor, Value *base) {
+static void give_term(Undo *u, const Value *v, Term t) {
   Adjoint *a = &u->adjoint[v->id];
   if (!u->varies[v->id])
     return;
-  ARENA_PUSH(u->x->a, a->terms, a->n, ((Term){factor, base}));
+  ARENA_PUSH(u->x->a, a->terms, a->n, t);
   if (a->n > MOST_TERMS)
     total(u, v);
+}
+static void give(Undo *u, const Value *v, Value *factor, Value *base) {
+  give_term(u, v, (Term){.factor = factor, .base = base});
 }
 
 /* All terms of the derivative by `from`, times `factor` (NULL: 1), as terms of that by `to`. */
@@ -89,7 +112,7 @@ static void hand_on(Undo *u, const Value *from, const Value *to, Value *factor) 
     Term x = a->terms[i];
     Value *f = x.factor ? build_convert(&u->b, t, x.factor) : NULL;
     f = f && factor ? build2(&u->b, OP_MUL, f, factor) : f ? f : factor;
-    give(u, to, f, build_convert(&u->b, t, x.base));
+    give_term(u, to, (Term){f, build_convert(&u->b, t, x.base), x.where});
   }
 }
 
@@ -211,6 +234,30 @@ static void undo_binary(Undo *u, const Op *op, Value *g) {
   }
 }
 
+/* A choice by a condition on the place, which stays one of the terms. */
+static void undo_choice_of_place(Undo *u, const Op *op) {
+  Adjoint *a = &u->adjoint[op->results[0]->id];
+  Value *c = undo_clone(u, op->operands[0]), *other = build1(&u->b, OP_NOT, c);
+  for (int i = 0; i < a->n; i++) {
+    Term x = a->terms[i], first = x, second = x;
+    first.where = x.where ? build2(&u->b, OP_AND, x.where, c) : c;
+    second.where = x.where ? build2(&u->b, OP_AND, x.where, other) : other;
+    give_term(u, op->operands[1], first);
+    give_term(u, op->operands[2], second);
+  }
+}
+
+/* The term with its condition in its base: what goes around an edge must not ask where it is. */
+static Term settled(Undo *u, Term t) {
+  for (int i = 0; i < u->nchosen; i++)
+    if (u->chosen[i].factor == t.base && u->chosen[i].where == t.where)
+      return (Term){.factor = t.factor, .base = u->chosen[i].base};
+  Term x = {.factor = t.base, .where = t.where};
+  x.base = build3(&u->b, OP_SELECT, t.where, t.base, number(u, t.base->type, 0));
+  ARENA_PUSH(u->x->a, u->chosen, u->nchosen, x);
+  return (Term){.factor = t.factor, .base = x.base};
+}
+
 /* Hands the derivative by op's result on to its operands. */
 static void undo_op(Undo *u, const Op *op) {
   const Value *v = op->results[0];
@@ -227,6 +274,12 @@ static void undo_op(Undo *u, const Op *op) {
   case OP_CONVERT: hand_on(u, v, in[0], NULL); return;
   case OP_MUL: undo_product(u, op); return;
   case OP_DIV: undo_quotient(u, op); return;
+  case OP_SELECT:
+    if (u->placed[in[0]->id]) {
+      undo_choice_of_place(u, op);
+      return;
+    }
+    break;
   default: break;
   }
   Value *g = total(u, v), *none = number(u, g->type, 0);
@@ -255,6 +308,7 @@ static void undo_op(Undo *u, const Op *op) {
 void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **list) {
   const Transpose *x = u->x;
   u->same = uniform_values(u);
+  u->placed = placed_values(u);
   for (int i = 0; i < u->body->last->noperands; i++)
     if (seeds[i])
       give(u, u->body->last->operands[i], NULL, seeds[i]);
@@ -280,6 +334,9 @@ void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **l
       Contribution c = {.piece = piece, .field = scalar ? -1 - op->sym : op->sym, .term = a->terms[i], .loc = op->loc};
       for (int d = 0; d < MAX_RANK && !scalar; d++)
         c.off[d] = field_lacks(&x->m->fields[op->sym], d) ? 0 : op->off[d];
+      for (int d = 0; d < x->m->grid.rank && !scalar && c.term.where; d++)
+        if (x->m->fields[op->sym].outside[d] == OUTSIDE_PERIODIC)
+          c.term = settled(u, c.term);
       ARENA_PUSH(x->a, *list, *n, c);
     }
   }

@@ -253,6 +253,22 @@ static Value *copy_value(Builder *b, const Value *v, Value **memo) {
   return memo[v->id] = out;
 }
 
+/* The condition `v` of a piece's code on where its point lies, for the point at `off` from that of the code at hand. */
+static Value *copy_condition(Builder *b, const Value *v, const int64_t *off) {
+  const Op *op = v->def;
+  Value *operands[8];
+  if (op->code == OP_INDEX) {
+    Value *i = build_dim(b, OP_INDEX, op->sym);
+    return off[op->sym] ? build2(b, OP_ADD, i, build_int(b, i->type, off[op->sym])) : i;
+  }
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = copy_condition(b, op->operands[i], off);
+  return op->code == OP_CONST    ? build_const(b, v->type, op->cval)
+         : op->code == OP_SCALAR ? build_scalar(b, v->type, op->sym)
+         : op->code == OP_STEP   ? build_step(b)
+                                 : build_op(b, op->code, v->type, op->noperands, operands)->results[0];
+}
+
 /* A place to gather from: at `by` from the point, if that is `from` points from end `end` of the field (end -1:
  * wherever it is). */
 typedef struct Place {
@@ -330,6 +346,10 @@ static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t fro
       where = is_there(g, b, c->field, d, at[d][left % n[d]], where);
     }
     Value *v = build_access(b, t, from, off, rank);
+    if (c->term.where) {
+      Value *chosen = copy_condition(b, c->term.where, off);
+      where = where ? build2(b, OP_AND, where, chosen) : chosen;
+    }
     if (where)
       v = build3(b, OP_SELECT, where, v, build_float(b, t, 0));
     sum = sum ? build2(b, OP_ADD, sum, v) : v;

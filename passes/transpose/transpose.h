@@ -108,9 +108,10 @@ typedef struct Transpose {
   AdjointFacts *facts;
 } Transpose;
 
-/* A term of an adjoint: `base`, times `factor`, which is the same at all points (NULL: 1). */
+/* A term of an adjoint: `base`, times `factor`, which is the same at all points (NULL: 1), at the points where `where`
+ * is true, which depends on where these lie alone (NULL: everywhere). */
 typedef struct Term {
-  Value *factor, *base;
+  Value *factor, *base, *where;
 } Term;
 /* The derivative by a value: the sum of these. */
 typedef struct Adjoint {
@@ -126,7 +127,9 @@ typedef struct Contribution {
 } Contribution;
 
 /* A piece that is undone: its region, its body, what its targets are (ntargets 0: it is a loss, whose derivative is
- * `seed`); version[f] is the field of b with what field f of m was; the new code. */
+ * `seed`); version[f] is the field of b with what field f of m was; the new code. By value: does it vary; is it the
+ * same at all points; does it depend on where they lie alone, by integers? chosen: bases that are 0 but where `where`
+ * is true; `factor` is the base without that. */
 typedef struct Undo {
   Transpose *x;
   const Box *box;
@@ -137,7 +140,9 @@ typedef struct Undo {
   Builder b;
   Value **clone;
   Adjoint *adjoint;
-  bool *varies, *same;
+  bool *varies, *same, *placed;
+  int nchosen;
+  Term *chosen;
   int nelements;
   ElementShare *elements;
   Value *number; /* that `step` has in the forward program */
@@ -171,7 +176,7 @@ Value *undo_clone(Undo *u, const Value *v);
 void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **list);
 /* The type in which derivatives by a value of type `t` are. */
 Type bar_type(Type t);
-/* term.factor * term.base. */
+/* term.factor * term.base, or 0. */
 Value *term_value(Builder *b, Term t);
 
 /* gather.c: adds to the step what undoes stencil `st` (its `loss`: NULL, or the loss that it stands for, due or not as
