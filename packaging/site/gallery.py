@@ -2,6 +2,8 @@
 running it on this CPU, which takes some minutes, and writes docs/gallery.md, which shows them. --only: these examples alone; --text: no
 pictures, only the page.
 
+gallery.py --inputs: writes the arrays that some examples are given, drawn.npy and others, into this folder.
+
 Programs that start from noise are given a drawing; those of one dimension are drawn as rows, a step below the other. Needs Python alone.
 """
 import argparse
@@ -180,12 +182,12 @@ def twin(name):
     words = ["device=\"host\""] + [f"{k}={v}" for k, v in given.items()]
     lines = [f"run = stc.compile(\"{source_of(name).relative_to(SOURCE)}\").plan({', '.join(words)})"]
     for field_in, file in arrays:
-        value = file if re.fullmatch(r"[\d.]+", file) else f"np.load(\"{file.replace('EXAMPLES', 'examples')}\")"
+        value = file if re.fullmatch(r"[\d.]+", file) else f"np.load(\"{file.replace('EXAMPLES', 'examples').replace('DRAWN', DRAWN)}\")"
         lines.append(f"run[\"{field_in}\"] = {value}")
     cut = re.search(r"--slice=0:(\d+)", options)
     shown = (f"np.moveaxis(run[\"{field.split('.')[0]}\"], -1, 0)[{field.split('.')[1]}]" if "." in field else f"run[\"{field}\"]") + (f"[{cut[1]}]" if cut else "")
     if every:
-        lines += [f"for _ in range({int(steps) // every}):", f"    run({every})", f"    frames.append({shown}.copy())"]
+        lines += ["frames = []", f"for _ in range({int(steps) // every}):", f"    run({every})", f"    frames.append({shown}.copy())", "plt.imshow(frames[-1])"]
     else:
         lines += [f"run({steps})", f"plt.plot({shown})" if options.startswith("rows") else f"plt.imshow({shown})"]
     return "\n".join(lines)
@@ -213,7 +215,8 @@ def page():
 
 {len(PICTURES)} programs of {len(sciences)} fields, each with its picture after some steps on a CPU, the command that drew it, and the same from Python.
 `packaging/site/gallery.py STC` draws them all and writes this page. In the Python snippets `import numpy as np, stc` and
-`import matplotlib.pyplot as plt` come first; `{DRAWN}`, `sz.npy`, `sx.npy` and `rx.npy` are what that script draws.
+`import matplotlib.pyplot as plt` come first. `python3 packaging/site/gallery.py --inputs` writes the arrays `{DRAWN}`, `sz.npy`, `sx.npy`
+and `rx.npy`, which some of them are given.
 """]
     out.append("\n".join(f"- {science}: " + ", ".join(f"[{n}](#{n})" for n in names) for science, names in sorted(sciences.items())) + "\n")
     for science, names in sorted(sciences.items()):
@@ -237,10 +240,16 @@ def check(out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stc", type=lambda s: str(Path(s).resolve()))
+    parser.add_argument("stc", nargs="?", type=lambda s: str(Path(s).resolve()))
+    parser.add_argument("--inputs", action="store_true", help="write what some examples are given into this folder, and nothing else")
     parser.add_argument("--only", help="these examples, with commas between them")
     parser.add_argument("--text", action="store_true", help="no pictures, only the page")
     options = parser.parse_args()
+    if options.inputs:
+        draw_inputs(Path())
+        return
+    if options.stc is None:
+        parser.error("which stc? build/stc, for example")
     out = SOURCE / "docs/pictures/gallery"
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

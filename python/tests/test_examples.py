@@ -3,9 +3,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+import stc
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/python"
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="not in a checkout")
@@ -47,3 +50,20 @@ def test_torch_training(tmp_path):
     pytest.importorskip("torch")
     losses = [float(x) for x in re.findall(r"loss (\S+?),?\s", run("torch_training.py", cwd=tmp_path))]
     assert losses[-1] < 0.3 * losses[0]
+
+
+def test_gallery(tmp_path, monkeypatch):
+    """The same from Python, of each example in the gallery: with two steps, on the reference."""
+    source = EXAMPLES.parents[1]
+    subprocess.run([sys.executable, source / "packaging/site/gallery.py", "--inputs"], cwd=tmp_path, check=True)
+    (tmp_path / "examples").symlink_to(source / "examples")
+    monkeypatch.chdir(tmp_path)
+    call, shown = stc.Plan.__call__, []
+    monkeypatch.setattr(stc.Plan, "__call__", lambda plan, steps=None: call(plan, min(steps or 2, 2)))
+    names = {"np": np, "stc": stc, "plt": SimpleNamespace(imshow=lambda a: shown.append(np.shape(a)), plot=lambda a: shown.append(np.shape(a)))}
+    sections = re.split(r"^## ", (source / "docs/gallery.md").read_text(), flags=re.M)[1:]
+    for section in sections:
+        snippet = re.search(r"```python\n(.*?)```", section, re.S)[1]
+        snippet = re.sub(r"(?<=range\()\d+", "2", snippet.replace('device="host"', 'device="ref"'))
+        exec(snippet, dict(names))
+    assert len(sections) == len(shown) > 40 and all(len(s) in (1, 2) for s in shown)
