@@ -90,7 +90,7 @@ static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule
 static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   bool open = want.family == FAMILY_AUTO;
-  want.T = open ? 0 : m->time_tile;
+  want.T = open && c->target->simt ? 0 : m->time_tile;
   if (!schedule_resolve(c, m, &want, s))
     return false;
   if (family_row(s->family)->streamed) {
@@ -156,12 +156,32 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
 /* Does `want` say anything of tiles: more than a cut? */
 static bool says_tile(const Schedule *want) { return schedule_says_any(want, KNOBS_NUMBERS | KNOBS_WORDS); }
 
-/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, a streamed
- * tile would make no more than a step, and these loops are expected to take less than tiles? */
+/* Does `want` leave all open, but that tiles have one time step, which loops without tiles do, too? */
+static bool wants_one_step(const Schedule *want) {
+  return !says_tile(want) || (want->T == 1 && schedule_gives_steps(want));
+}
+
+/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, and these
+ * loops are expected to take less than streamed tiles, or than others where nothing is streamed? */
 static bool is_better_apart(PassContext *c, const Module *m, const Schedule *want) {
   const Reduction *by;
-  return !c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) &&
-         loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most_levels(m, &by));
+  int64_t most = most_levels(m, &by);
+  return !c->target->simt && want->family == FAMILY_AUTO && !want->fuse && wants_one_step(want) &&
+         (loops_beat_streams(c, m, want, most) ||
+          (loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most)));
+}
+
+/* Resolves `want` for module `m`, which is cut but not repeated, in *first. On a target without threads the family that
+ * it comes to is put into *want: it is not asked for again where the module is repeated. */
+static bool resolve_first(PassContext *c, const Module *m, Schedule *want, Schedule *first) {
+  bool open = want->family == FAMILY_AUTO && !c->target->simt;
+  if (!schedule_resolve(c, m, want, first))
+    return false;
+  if (open && first->family == FAMILY_OVERLAP) {
+    remark_overlapped(c, m);
+    want->family = FAMILY_OVERLAP;
+  }
+  return true;
 }
 
 /* Were warp pipelines compared with what plan `s` comes to: with streamed tiles, and on grids so small that what is
@@ -281,7 +301,7 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
     want = (Schedule){.family = FAMILY_NAIVE};
   if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
-  bool ok = schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
+  bool ok = resolve_first(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
             prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
   if (ok && expected > 0)
     prefer_framed(c, m, &expected, s);

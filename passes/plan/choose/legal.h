@@ -44,6 +44,9 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
 /* Why tiles of module `m`, everything else than what is in `want` being left open, had better not be streamed, NULL:
  * they had. */
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most);
+/* Is that, on a target without threads, since a launch of plain loops for each stencil is expected to take less time?
+ */
+bool loops_beat_streams(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 /* The same for warp pipelines (schedule-warps.c). */
 bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);

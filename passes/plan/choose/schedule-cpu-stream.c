@@ -11,9 +11,10 @@
  * half as many, of half of that, and so on. A core computes points, halo included, starts lines, moves bytes from and
  * to memory, and gets rows from the next cache that its second-level cache has lost; these times add up, but for memory
  * behind arithmetic of more than 150 additions a point, and where tiles do not come out even on the cores all wait for
- * the last. An instance on few points copies the others of the rows that it keeps. `auto` takes streamed tiles if that
- * gives more than one time step; with `-T=N` alone, if N steps can be streamed. For a step of several stencils that is
- * better not streamed it takes `naive` where one launch each is expected to take less time than one in tiles of a step.
+ * the last. An instance on few points copies the others of the rows that it keeps. `auto` takes streamed tiles, of
+ * one step, too, where that has several stencils, unless plain loops are expected to take less time: a launch for each
+ * stencil, which is measured to take less than one that makes a tile of each in turn. `-T=N` alone takes streamed tiles
+ * if N steps can be streamed; `-T=1` the best of all that make one.
  */
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"

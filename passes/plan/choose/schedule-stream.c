@@ -357,8 +357,59 @@ static bool leaves_planes_to_model(const Chooser *r) {
 
 /* Time steps a tile that were asked for, as many as there can be, on a target without threads; 0: none were. */
 static int asked_T(const PassContext *c, int64_t most) {
-  int T = c->target->simt || !c->schedule ? 0 : c->schedule->T;
+  int T = c->schedule ? c->schedule->T : 0;
   return T > most ? (int)most : T;
+}
+
+/* Does a stencil of launch `l` read beside its point? */
+static bool reads_beside(const Launch *l) {
+  bool any = false;
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; k < l->st[i].npieces; k++)
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        for (int d = 0; d < MAX_RANK; d++)
+          any = any || (op->code == OP_ACCESS && op->off[d]);
+  return any;
+}
+
+/* The time steps of the tiles that one thread would stream: as asked for, as the module was tiled for, or what is
+ * expected to take the least time. 0: none is legal. */
+static int cpu_T(const Chooser *r, int64_t most) {
+  int asked = asked_T(r->c, most);
+  return asked ? asked : r->m->time_tile > 1 ? r->m->time_tile : default_T(r, most);
+}
+
+/* stream_is_not_better on targets without threads; *apart: only since a launch of plain loops for each stencil is
+ * expected to take less. A module that was tiled for several steps has been chosen for already. */
+static const char *cpu_stream_is_not_better(const Chooser *r, int64_t most, bool *apart) {
+  Launch *one = tiled_launch(r->m, 1);
+  const char *why = why_not(r, one);
+  Schedule s;
+  *apart = false;
+  if (why && (most < 2 || why_not(r, tiled_launch(r->m, 2))))
+    return why;
+  if (!reads_beside(one))
+    return "no stencil reads beside its point";
+  int T = cpu_T(r, most);
+  if (T < 1 || (T == 1 && why))
+    return T < 1 ? "no tile fits the target" : why;
+  if (T == 1 && one->n == 1)
+    return "it would be for one time step only";
+  const char *no = schedule_streamed(r->c, r->want, tiled_launch(r->m, T), T, &s);
+  if (no || T == asked_T(r->c, most) * (T > 1) || r->m->time_tile > 1)
+    return no;
+  bool each;
+  double loops = loops_ns(r->c->target, r->m, &each);
+  *apart = each && loops <= streamed_time(r, T);
+  return loops <= streamed_time(r, T) ? "plain loops are expected to be faster" : NULL;
+}
+
+bool loops_beat_streams(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  bool apart = false;
+  return n > 0 && group_count(n, st) == 1 && cpu_stream_is_not_better(&r, most, &apart) && apart;
 }
 
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
@@ -367,6 +418,9 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   const Stencil *st = last_level(m, &n);
   if (n == 0 || group_count(n, st) > 1)
     return "a step is several launches";
+  bool apart;
+  if (!c->target->simt)
+    return cpu_stream_is_not_better(&r, most, &apart);
   Launch *one = tiled_launch(m, 1);
   const char *why = why_not(&r, one);
   if (why && (most < 2 || why_not(&r, tiled_launch(m, 2))))
@@ -375,21 +429,16 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   bool any = false;
   for (int d = 0; d < r.rank; d++)
     any = any || halo->lo[d] || halo->hi[d];
-  int asked = asked_T(c, most), T = asked ? asked : default_T(&r, most);
+  int T = default_T(&r, most);
   if (!any || !T)
     return any ? "no tile fits the target" : "no stencil reads beside its point";
   if (T == 1 && why)
     return why;
-  if (T == 1 && !c->target->simt)
-    return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
     return "there are registers for one time step only";
-  T = asked ? asked : chosen_T(&r, most);
+  T = chosen_T(&r, most);
   Schedule stream;
-  const char *no = schedule_streamed(c, want, tiled_launch(m, T), T, &stream);
-  bool legal = !no;
-  if (asked && no)
-    return no;
+  bool legal = !schedule_streamed(c, want, tiled_launch(m, T), T, &stream);
   if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &stream))
     return "that is expected to be faster";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;

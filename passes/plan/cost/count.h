@@ -66,6 +66,10 @@ bool loops_hide_memory(const TargetInfo *t, const Launch *step);
 /* Are the stencils of a step of `m`, which is neither cut nor repeated, expected to take less time as a launch each
  * than as one in tiles, where some have to copy what they do not compute? */
 bool loops_are_better_apart(const TargetInfo *t, const Module *m);
+/* The nanoseconds a point that a step of `m` is expected to take in plain loops: of a launch a stencil (*apart), or,
+ * where one of them cannot be that, of one in tiles, which was measured to be the slower one wherever rows can be
+ * streamed through all stencils. */
+double loops_ns(const TargetInfo *t, const Module *m, bool *apart);
 
 /* ---------------------------------------------------------------- cost.c */
 

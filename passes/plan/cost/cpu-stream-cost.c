@@ -189,16 +189,37 @@ static double plain_ns(const TargetInfo *t, Launch *l) {
   return l->thin ? 0 : sum + exposed_ns(t, moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
 }
 
-bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
+/* Nanoseconds a point of the stencils of a step of `m` as a launch each; infinite where one of them cannot be one. */
+static double apart_ns(const TargetInfo *t, const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   double apart = 0;
   for (int i = 0; i < n; i++) {
     if (is_history_stencil(m, &st[i]))
-      return false;
+      return INFINITY;
     Launch *l = part_launch(m, n, st, i, i + 1);
     apart += l->illegal ? INFINITY : plain_ns(t, l);
   }
+  return apart;
+}
+
+/* The same of the step as one launch, in tiles. */
+static double whole_ns(const TargetInfo *t, const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
   Launch *whole = part_launch(m, n, st, 0, n);
-  return n > 1 && isfinite(apart) && (whole->illegal || apart < plain_ns(t, whole));
+  return whole->illegal ? INFINITY : plain_ns(t, whole);
+}
+
+bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
+  int32_t n;
+  double apart = apart_ns(t, m);
+  last_level(m, &n);
+  return n > 1 && isfinite(apart) && apart < whole_ns(t, m);
+}
+
+double loops_ns(const TargetInfo *t, const Module *m, bool *apart) {
+  double each = apart_ns(t, m);
+  *apart = isfinite(each);
+  return *apart ? each : whole_ns(t, m);
 }
