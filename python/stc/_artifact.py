@@ -158,7 +158,7 @@ class _Run:
         self.held: Dict[str, int] = {}
         given = {n: self._series(n, v) if n in self.frames else v for n, v in given.items()}
         for n, v in given.items():
-            if n in artifact._fields and not hasattr(v, "shape"):
+            if n in artifact._fields and not isinstance(v, _Series) and not hasattr(v, "shape"):
                 raise TypeError(f"{n}: a {type(v).__name__} holds no values that a run could change; give numpy.array of it")
         shapes = {n: v.frame if isinstance(v, _Series) else tuple(np.shape(v) if isinstance(v, np.ndarray) else v.shape)
                   for n, v in given.items() if n in artifact._fields}

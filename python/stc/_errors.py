@@ -24,6 +24,7 @@ class Message(NamedTuple):
 
 
 _CALLS = {"stc_plan_set": "plan[name] = values", "stc_plan_set_array": "plan[name] = values", "stc_plan_get": "plan[name]",
+          "stc_plan_frames": "plan[name] = frames",
           "stc_plan_set_component": "plan[name] = values", "stc_plan_get_component": "plan[name]", "stc_plan_part_set": "part[name] = values",
           "stc_plan_part_get": "part[name]", "stc_plan_new_split": "program.plan(split=...)", "stc_plan_new": "program.plan(...)",
           "stc_program_plan": 'program.emit("plan")', "stc_plan_restart": "plan.restart()", "stc_program_manifest": 'program.emit("manifest")',

@@ -119,6 +119,7 @@ class CProbeInfo(c.Structure):
 PROBES_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CProbe))
 SERIES_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CReduction))
 PROGRESS_FN = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_int64, c.c_int64)
+FRAME_FN = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_int64, c.c_void_p, c.c_size_t)
 P = c.c_void_p
 OUT = c.POINTER(P)
 
@@ -139,6 +140,7 @@ _FUNCTIONS = {
     "stc_plan_part_count": (c.c_int, [P]), "stc_plan_part_field": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_part_set": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]), "stc_plan_part_get": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),
     "stc_plan_field": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
+    "stc_plan_frames": (c.c_int, [P, c.c_int, c.c_int64, FRAME_FN, P]),
     "stc_plan_component": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_array": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_set": (c.c_int, [P, c.c_int, P, c.c_size_t]), "stc_plan_get": (c.c_int, [P, c.c_int, P, c.c_size_t]),

@@ -18,6 +18,7 @@ from ._context import text_of
 from ._errors import Message, Owner, error
 from ._gradient import Gradient, gradient, pull
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRunInfo, lib, strings)
+from ._frames import giver, is_series
 from ._numbers import I32, defines as param_words, text, whole, wholes
 from ._view import View
 
@@ -128,7 +129,8 @@ class Plan(Owner):
         run["A"]            a NumPy array (on cuda and hip a DeviceArray) that shows the field as it is after each run; .copy() keeps it;
                             of structs a copy
 
-    A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
+    A field that is a series of frames is given an array (or a data set that is read a frame at a time) with one axis more, in front, or a function
+    of the frame's number. A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
     the same brackets. Arrays are in C order, the program's slowest dimension first.
     """
     _copying = "plan.program.plan(...) makes another one, whose fields are set by other[name] = plan[name]"
@@ -159,6 +161,7 @@ class Plan(Owner):
         self._arrays: Dict[str, np.ndarray] = {}
         self._probes: Dict[str, List[Tuple[int, np.ndarray]]] = {}
         self._kept: Dict[Tuple[int, int], Any] = {}
+        self._frames: Dict[str, Tuple[Any, Any]] = {}
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
         self._bar = None
         self._interrupt: Optional[BaseException] = None
@@ -169,7 +172,7 @@ class Plan(Owner):
         self._tells = lib.stc_program_reduction_count(program._handle) > 0 or lib.stc_program_probe_count(program._handle) > 0
         self._watch()
         self._life = _Life()
-        self._finalizer = weakref.finalize(self._life, _free_plan, program, handle, self._callbacks)
+        self._finalizer = weakref.finalize(self._life, _free_plan, program, handle, (self._callbacks, self._frames))
         if not self._has_ranks:
             self._finalizer.atexit = False
             running.watch(self)
@@ -325,7 +328,12 @@ class Plan(Owner):
     @property
     def fields(self) -> List[str]:
         """Names of the fields that hold values, older levels ("U@1") behind theirs."""
-        return [n for i, n in enumerate(self.program.fields) if not self._info(_Place(i, -1, -1)).temp]
+        infos = [(n, self._info(_Place(i, -1, -1))) for i, n in enumerate(self.program.fields)]
+        return [n for n, info in infos if not info.temp and not info.ahead]
+
+    def _states(self) -> List[str]:
+        """Fields but those that have frames, which come from outside."""
+        return [n for n in self.fields if not self._info(self._find(n)).frames]
 
     @property
     def arrays(self) -> List[str]:
@@ -399,9 +407,10 @@ class Plan(Owner):
         return True
 
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes a checkpoint, an .npz of all fields, launch-time arrays, scalars and the number of the step. The file is whole or not there."""
+        """Writes a checkpoint, an .npz of all fields but series of frames, launch-time arrays, scalars and the number of the step. The file is whole
+        or not there."""
         self(0)
-        values = {f"field {n}": np.asarray(self[n]) for n in self.fields}
+        values = {f"field {n}": np.asarray(self[n]) for n in self._states()}
         values.update((f"array {n}", a) for n, a in self._arrays.items())
         values.update((f"scalar {n}", np.asarray(x)) for n, x in self.scalars.items())
         target = os.fspath(path)
@@ -418,14 +427,17 @@ class Plan(Owner):
 
     def load(self, path: Union[str, os.PathLike]) -> None:
         """Has the plan, whose params must be the same, go on from a checkpoint of `save`, with the same bits. Earlier steps' reductions and probes are
-        not in it."""
+        not in it; series of frames stay those that the plan has, and are given to a new one as for a run from the beginning."""
         with np.load(path, allow_pickle=False) as saved:
-            wanted = {f"field {n}" for n in self.fields} | {f"array {n}" for n in self.arrays} | {f"scalar {n}" for n in self.program.scalars}
+            wanted = {f"field {n}" for n in self._states()} | {f"array {n}" for n in self.arrays} | {f"scalar {n}" for n in self.program.scalars}
             if "step" not in saved.files or set(saved.files) - {"step"} != wanted:
                 raise error(3, [Message("error", None, 0, 0, None, f"{os.fspath(path)} is no checkpoint of {self.program.name}: it has "
                                         f"{', '.join(saved.files) or 'nothing'}")])
             values = {key: saved[key] for key in saved.files}
+        series = {name: value for name, (value, _) in self._frames.items()}
         self.restart()
+        for name, value in series.items():
+            self[name] = value
         for key, value in values.items():
             if key != "step":
                 self[key.split(" ", 1)[1]] = value
@@ -533,6 +545,10 @@ class Plan(Owner):
                 and not arrays.is_immutable(value) and not isinstance(value, arrays.DeviceArray)):
             self.bind(name, value)
             return
+        if place.component < 0 and is_series(info, len(self._layout(info)[0]), value):
+            self._set_frames(name, place.field, info, value)
+            return
+        self._frames.pop(name, None)
         values = self._values(name, info, value)
         at, size = values.ctypes.data_as(c.c_void_p), values.nbytes
         if place.field < 0:
@@ -542,6 +558,16 @@ class Plan(Owner):
             self._check(lib.stc_plan_set(self._handle, place.field, at, size))
         else:
             self._check(lib.stc_plan_set_component(self._handle, place.field, place.component, at, size))
+
+    def _set_frames(self, name: str, field: int, info: CFieldInfo, value: Any) -> None:
+        """Has the field take its frames from an array, or a function of their number."""
+        count = -1 if callable(value) else value.shape[0]
+        if count > 0:
+            self._values(name, info, value[0])
+        give = giver(self, name, info, value)
+        self._check(lib.stc_plan_frames(self._handle, field, count, give, None))
+        self._frames[name] = (value, give)
+        self._tells = True
 
     def _values(self, name: str, info: CFieldInfo, value: Any) -> np.ndarray:
         """The values as a dense array of the field's type and shape."""
@@ -642,6 +668,7 @@ class Plan(Owner):
         """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""
         self._settle()
         self._check(lib.stc_plan_restart(self._handle))
+        self._frames.clear()
         self._series.clear()
         self._probes.clear()
 

@@ -76,6 +76,8 @@ class _Function:
         self.about = {f["name"]: f for f in self.manifest["fields"]}
         if self.manifest["records"]:
             raise ValueError("fields of vectors and structs cannot be arguments; declare a field for each component")
+        if any("frames" in f for f in self.about.values()):
+            raise ValueError("fields that are series of frames cannot be arguments; use program.plan(...)")
         self.fields = [f for f in program.fields if not self.about[f]["temp"]]
         self.changed = [f for f in self.fields if not self.about[f]["input"]]
         self.arrays = program.arrays

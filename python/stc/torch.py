@@ -26,6 +26,8 @@ class _Operator:
         fields = {f["name"]: f for f in self.manifest["fields"]}
         if self.manifest["records"]:
             raise ValueError(f"{name}: fields of vectors and structs cannot be tensors of an operator; declare a field for each component")
+        if any("frames" in f for f in fields.values()):
+            raise ValueError(f"{name}: fields that are series of frames cannot be tensors of an operator; use program.plan(...)")
         self.fields = [f for f in program.fields if not fields[f]["temp"]]
         self.outputs = list(outputs) if outputs is not None else [f for f in self.fields if not fields[f]["input"]]
         for f in self.outputs:

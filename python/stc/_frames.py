@@ -1,0 +1,35 @@
+"""Fields that are series of frames: an array whose first axis is that of the frames, or a function that makes each."""
+from __future__ import annotations
+
+import ctypes as c
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ._library import FRAME_FN, CFieldInfo
+
+if TYPE_CHECKING:
+    from ._plan import Plan
+
+
+def is_series(info: CFieldInfo, rank: int, value: Any) -> bool:
+    """Is the value for the field, whose arrays have so many axes, a series?"""
+    return bool(info.frames) and (callable(value) or len(getattr(value, "shape", ())) == rank + 1)
+
+
+def giver(plan: "Plan", name: str, info: CFieldInfo, value: Any) -> Any:
+    """What the library calls for a frame of field `name`. An exception ends the run, and comes out of it."""
+    me = weakref.ref(plan)
+
+    @FRAME_FN
+    def give(_, frame, to, size):
+        now = me()
+        if now is None:
+            return 130
+        try:
+            values = now._values(name, info, value(frame) if callable(value) else value[frame])
+            c.memmove(to, values.ctypes.data, size)
+            return 0
+        except BaseException as e:
+            now._interrupt = e
+            return 130
+    return give
