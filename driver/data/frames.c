@@ -1,7 +1,7 @@
 /* driver/data/frames.c: series of frames in from files: an array with one axis more than the field, in front, in one
- * file, or files of one frame each, whose names hold its number. While a run makes the steps of one frame a thread
- * reads the next one, so that it is there when it is wanted. */
-#include "driver/data/data.h"
+ * file (.npy; HDF5: frames-hdf5.c), or files of one frame each, whose names hold its number. While a run makes the
+ * steps of one frame a thread reads the next one, so that it is there when it is wanted. */
+#include "driver/data/frames.h"
 #include "driver/data/writer.h"
 
 #include <dirent.h>
@@ -18,6 +18,7 @@ struct FrameFile {
   char *path, *what;
   StcFieldInfo info;
   int fd;
+  FrameArray *array; /* of an HDF5 file, or NULL */
   int64_t at, count;
   pthread_t thread;
   bool started, ended, done;
@@ -81,7 +82,12 @@ static StcStatus read_own_file(const FrameFile *x, int64_t frame, void *data, ch
 
 /* Reads frame `frame` to `data`; what is wrong, to `why`. */
 static StcStatus read_frame(const FrameFile *x, int64_t frame, void *data, char why[512]) {
+  char reason[256];
   why[0] = 0;
+  if (x->array && !frame_array_read(x->array, frame, data, reason))
+    return snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path, reason), STC_IO;
+  if (x->array)
+    return STC_OK;
   if (x->fd < 0)
     return read_own_file(x, frame, data, why);
   if (!file_read_at(x->fd, data, x->info.bytes, x->at + frame * x->info.bytes)) {
@@ -159,12 +165,17 @@ StcStatus frames_read(void *user, int64_t frame, void *data, size_t bytes) {
 
 bool frames_are_in(const char *path, const StcFieldInfo *f) {
   int n;
-  return f->frames && (path_number(path, &n) || npy_has_frames(path, f));
+  return f->frames && (path_number(path, &n) || frames_are_hdf5(path) || npy_has_frames(path, f));
 }
 
 /* Finds how many there are, and checks the first. */
 static StcStatus look(FrameFile *x, StcContext *c) {
   int n;
+  if (frames_are_hdf5(x->path)) {
+    StcStatus s;
+    x->array = frame_array_open(c, x->path, x->what, &x->info, &x->count, &s);
+    return s;
+  }
   if (!path_number(x->path, &n)) {
     x->fd = npy_open_frames(c, x->path, x->what, &x->info, &x->at, &x->count);
     return x->fd < 0 ? STC_INPUT : STC_OK;
@@ -211,6 +222,7 @@ void frames_close(FrameFile *x) {
     pthread_join(x->thread, NULL);
   if (x->fd >= 0)
     close(x->fd);
+  frame_array_close(x->array);
   pthread_cond_destroy(&x->changed);
   pthread_mutex_destroy(&x->lock);
   free(x->data);

@@ -1,0 +1,166 @@
+/* driver/data/frames-hdf5.c: series of frames in HDF5 and netCDF-4 files: an array, which has the field's name or is
+ * named behind the file's, whose first axis is that of the frames. */
+#include "driver/data/frames.h"
+#include "driver/data/hdf5-io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The open array; hdf5 counts axes the same way as the field. */
+struct FrameArray {
+  hid_t file, set, type;
+  int rank;
+  hsize_t shape[MAX_DIMS];
+};
+
+/* Where the name of the array begins in "FILE.nc:NAME", and the length of the file's; NULL: it is no such file, or has
+ * no name behind it, if *n is not 0. */
+static const char *split_name(const char *path, int *n) {
+  static const char *const endings[] = {".nc", ".h5"};
+  *n = 0;
+  for (int i = 0; i < 2; i++)
+    for (const char *at = strstr(path, endings[i]); at; at = strstr(at + 1, endings[i]))
+      if (!at[3] || at[3] == ':') {
+        *n = (int)(at - path) + 3;
+        return at[3] ? at + 4 : NULL;
+      }
+  return NULL;
+}
+
+bool frames_are_hdf5(const char *path) {
+  int n;
+  split_name(path, &n);
+  return n > 0;
+}
+
+/* "(4, 13, 11)". */
+static const char *shape_text(char text[256], int rank, const int64_t *shape) {
+  int n = snprintf(text, 256, "(");
+  for (int d = 0; d < rank && n < 256; d++)
+    n += snprintf(text + n, (size_t)(256 - n), d ? ", %lld" : "%lld", (long long)shape[d]);
+  if (n < 256)
+    snprintf(text + n, (size_t)(256 - n), ")");
+  return text;
+}
+
+/* Checks that the array has the shape of frames of the field, and notes how many there are. */
+static StcStatus check_shape(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
+                             int64_t *count) {
+  int64_t have[MAX_DIMS] = {0}, need[MAX_DIMS];
+  int rank = 1, place[MAX_DIMS];
+  char text[2][256];
+  hid_t space = H5Dget_space(a->set);
+  a->rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+  if (a->rank > MAX_DIMS || (a->rank > 0 && H5Sget_simple_extent_dims(space, a->shape, NULL) < 0))
+    a->rank = -1;
+  if (space >= 0)
+    H5Sclose(space);
+  for (int d = 0; d < a->rank; d++)
+    have[d] = (int64_t)a->shape[d];
+  need[0] = *count = have[0];
+  for (int d = 0; d < f->rank; d++)
+    need[rank++] = f->shape[d];
+  for (int d = 0; d < f->naxes && rank < MAX_DIMS; d++)
+    need[rank++] = f->axes[d];
+  if (a->rank < 1 || !shape_places(a->rank - 1, have + 1, rank - 1, need + 1, place))
+    return context_error(c, "%s: its shape is %s, but the frames of %s need %s, with their number in front", path,
+                         shape_text(text[0], a->rank, have), what, shape_text(text[1], rank, need)),
+           STC_INPUT;
+  return *count ? STC_OK : (context_error(c, "%s: it has no frame", path), STC_INPUT);
+}
+
+/* Checks that the array's elements are those of the field, in whatever order of bytes, and not packed. */
+static StcStatus check_type(StcContext *c, const char *path, const char *what, Type t, FrameArray *a) {
+  hid_t type = H5Dget_type(a->set);
+  bool number = t == TY_F32 || t == TY_F64 || type_is_int(t);
+  H5T_class_t kind = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+  bool fits = number && kind == (type_is_float(t) ? H5T_FLOAT : H5T_INTEGER) &&
+              H5Tget_size(type) == (size_t)type_size(t) &&
+              (kind == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_NONE) == type_is_unsigned(t));
+  if (type >= 0)
+    H5Tclose(type);
+  if (H5Aexists(a->set, "scale_factor") > 0 || H5Aexists(a->set, "add_offset") > 0)
+    return context_error(c,
+                         "%s: its numbers are packed (scale_factor, add_offset), for %s; unpack them before, by ncpdq "
+                         "-U or xarray",
+                         path, what),
+           STC_INPUT;
+  if (!fits)
+    return context_error(c, "%s: its elements are not of type %s, which %s needs; convert them before%s", path,
+                         type_name(t), what, number ? "" : ", to a .npy file"),
+           STC_INPUT;
+  a->type = hdf5_type((StcType)t);
+  return STC_OK;
+}
+
+/* Opens the array; "" or why not. */
+static StcStatus open_array(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
+                            int64_t *count) {
+  int n;
+  char reason[256];
+  const char *name = split_name(path, &n);
+  char *file = strndup(path, (size_t)n);
+  name = name ? name : f->name;
+  if (f->dtype && f->dtype[0] == '[')
+    return free(file), context_error(c, "%s: %s is of structs, which come from .npy files alone", path, what),
+           STC_INPUT;
+  a->file = file ? H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
+  free(file);
+  hdf5_reason(reason);
+  if (a->file < 0)
+    return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
+  a->set = H5Lexists(a->file, name, H5P_DEFAULT) > 0 ? H5Dopen2(a->file, name, H5P_DEFAULT) : -1;
+  if (a->set < 0)
+    return context_error(c, "%s: there is no array %s in it for %s; name another one behind the file: %.*s:NAME", path,
+                         name, what, n, path),
+           STC_INPUT;
+  StcStatus s = check_shape(c, path, what, f, a, count);
+  return s ? s : check_type(c, path, what, (Type)(f->components ? f->components[0].type : f->type), a);
+}
+
+FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
+                             StcStatus *s) {
+  FrameArray *a = calloc(1, sizeof *a);
+  *s = a ? STC_OK : STC_MEMORY;
+  if (!a)
+    return context_error(c, "out of memory"), NULL;
+  a->file = a->set = -1;
+  hdf5_take();
+  *s = open_array(c, path, what, f, a, count);
+  hdf5_give();
+  if (*s) {
+    frame_array_close(a);
+    a = NULL;
+  }
+  return a;
+}
+
+bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
+  hsize_t first[MAX_DIMS] = {(hsize_t)frame}, n[MAX_DIMS];
+  memcpy(n, a->shape, sizeof n);
+  n[0] = 1;
+  hdf5_take();
+  hid_t file = H5Dget_space(a->set), memory = H5Screate_simple(a->rank, n, NULL);
+  bool ok = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, first, NULL, n, NULL) >= 0 &&
+            H5Dread(a->set, a->type, memory, file, H5P_DEFAULT, data) >= 0;
+  if (!ok)
+    hdf5_reason(reason);
+  if (file >= 0)
+    H5Sclose(file);
+  if (memory >= 0)
+    H5Sclose(memory);
+  hdf5_give();
+  return ok;
+}
+
+void frame_array_close(FrameArray *a) {
+  if (!a)
+    return;
+  hdf5_take();
+  if (a->set >= 0)
+    H5Dclose(a->set);
+  if (a->file >= 0)
+    H5Fclose(a->file);
+  hdf5_give();
+  free(a);
+}

@@ -1,0 +1,17 @@
+/* driver/data/frames.h: series of frames (data.h): frames.c asks frames-hdf5.c for those in HDF5 files. */
+#ifndef STC_DRIVER_DATA_FRAMES_H
+#define STC_DRIVER_DATA_FRAMES_H
+
+#include "driver/data/data.h"
+
+/* An array of an HDF5 file whose first axis is that of frames. Is the name that of such a file, or of one and an array
+ * in it, FILE.nc:NAME? Opens it and finds how many frames there are; NULL after an error, with *s. */
+typedef struct FrameArray FrameArray;
+bool frames_are_hdf5(const char *path);
+FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
+                             StcStatus *s);
+/* Reads one frame; false: `reason` says why not. May be called by any thread. */
+bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]);
+void frame_array_close(FrameArray *a);
+
+#endif
