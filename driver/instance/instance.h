@@ -117,7 +117,8 @@ void plan_release(StcPlan *p);
 
 /* ---------------------------------------------------------------- its frames: plan-frames.c */
 
-/* Has fields that are series of frames those of the step that comes next, if they have not. */
+/* Has fields that are series of frames those of the step that comes next, if they have not. Between steps they have
+ * those of the last one. */
 StcStatus plan_next_frames(StcPlan *p);
 /* Are there enough of them for `steps` steps from here on? An error if not. */
 StcStatus plan_check_frames(StcPlan *p, int64_t steps);

@@ -185,7 +185,7 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   while (!s && again) {
     double before = clock_seconds();
     int64_t done = p->run.done;
-    s = plan_next_frames(p);
+    s = done < end ? plan_next_frames(p) : STC_OK;
     if (!s)
       s = run_chunk(p, whole_chunk(p, end - p->run.done, count));
     again = p->run.done < end && !p->run.met;
@@ -274,6 +274,8 @@ static StcStatus run_guarded(void *arg) {
     plan_check_steps(p, steps);
   if (!s)
     s = plan_check_frames(p, steps);
+  if (!s && !p->split && (steps > 0 || !p->run.inits_done))
+    s = plan_next_frames(p);
   p->run.met = NULL;
   p->run.wrong = false;
   if (!s || p->split)

@@ -338,12 +338,12 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
          STC_DEVICE);
   if (p->split->transport->wait || p->split->ranks)
     s = split_agree(p, s);
+  if (!s && (steps > 0 || !p->run.inits_done))
+    s = plan_next_frames(p);
   if (!s && lean)
     s = begin_lean(p);
   else if (!s && split_leads(p->split))
     s = plan_run_whole_grid(p);
-  if (!s && !lean)
-    s = plan_next_frames(p);
   s = share_state(p, s);
   if (net && !s)
     net->broadcast(net, &steps, sizeof steps, 0);

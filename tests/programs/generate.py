@@ -14,12 +14,13 @@ from layers import Layers, framed
 from masked import Masked
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from numbers_kept import Numbers
+from series import Series
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Series):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -809,7 +810,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         lines += list(self.init_lines()) + list(self.lacking_lines())
         self.hide_layers()
         lines += list(self.kept_lines())
-        lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.numbered(self.stencil_lines())) + list(self.ends_of_kept())
+        lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.frame_lines())
+        lines += list(self.numbered(self.stencil_lines())) + self.past_frames() + list(self.ends_of_kept())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs

@@ -62,15 +62,15 @@ class Field:
     """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before;
     levels: how many older levels it has behind it. written: of a temp, the points left out of the part that is written; None: all is. thin: on a thin region (shapes.py), or None.
     lacks: the dimensions that it does not have (lacking.py). masked: it has a
-    mask (masked.py)."""
+    mask (masked.py). series: it has frames (series.py)."""
 
     def __init__(self, name, type, box, rule, kind, levels=0):
-        self.written, self.thin, self.lacks, self.masked = None, None, (), False
+        self.written, self.thin, self.lacks, self.masked, self.series = None, None, (), False, False
         self.name, self.type, self.box, self.rule, self.kind, self.readable, self.levels = name, type, box, rule, kind, kind != "temp", levels
 
     def kept(self, older):
         """Can a macro read it that looks so many steps back?"""
-        return older <= self.levels or self.kind == "input"
+        return older <= self.levels or (self.kind == "input" and not self.series)
 
 
 class Case:

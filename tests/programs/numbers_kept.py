@@ -55,7 +55,7 @@ class Numbers:
     def over_fields(self, type):
         """OP(...) over REGION of what fields are within the step."""
         fields, macros = self.fields, self.macros
-        self.fields = {n: f for n, f in fields.items() if f.kind not in ("temp", "past")}
+        self.fields = {n: f for n, f in fields.items() if f.kind not in ("temp", "past") and not f.series}
         self.macros = []
         part = self.over_region(type if self.numbers.random() < 0.5 else {"f64": "f32", "i64": "i32"}[type])
         self.fields, self.macros = fields, macros

@@ -135,6 +135,8 @@ const struct Facts *outputs_facts(Job *j);
 StcStatus ready_check(Job *j);
 /* Is the value of --in the name of a picture? Is it else a value that the field, of scalar type, may have? */
 bool is_picture(const char *path);
+/* Are the characters after "random:" a seed? */
+bool parse_seed(const char *text, uint64_t *seed);
 StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data);
 StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value);
 /* Opens them for j->plan, whose runs write them from then on: after every so many steps. */

@@ -91,8 +91,7 @@ static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, StcFie
 
 /* ---------------------------------------------------------------- in */
 
-/* Are the characters after "random:" a seed? */
-static bool parse_seed(const char *text, uint64_t *seed) {
+bool parse_seed(const char *text, uint64_t *seed) {
   char *end;
   errno = 0;
   *seed = strtoull(text, &end, 10);

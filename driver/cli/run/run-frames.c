@@ -6,10 +6,16 @@
 #include "driver/program/program.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Are the frames random numbers: of each others? */
+static bool is_random(const char *value) { return strncmp(value, "random:", 7) == 0; }
 
 bool frames_are_wanted(const FieldOption *o, FieldPlace at, const StcFieldInfo *f) {
-  return at.field >= 0 && at.component < 0 && f->frames && is_file(o->value) && !is_picture(o->value) &&
-         frames_are_in(o->value, f);
+  if (at.field < 0 || at.component >= 0 || !f->frames)
+    return false;
+  return is_random(o->value) || (is_file(o->value) && !is_picture(o->value) && frames_are_in(o->value, f));
 }
 
 /* The field in messages. */
@@ -19,6 +25,8 @@ static const char *what_of(const Job *j, const StcFieldInfo *f) {
 
 StcStatus frames_check(const Job *j, const FieldOption *o, const StcFieldInfo *f) {
   FrameFile *x;
+  if (is_random(o->value))
+    return STC_OK;
   StcStatus s = frames_open(j->c->context, o->value, what_of(j, f), f, &x);
   int64_t steps = j->c->steps < 0 ? module_steps(j->program->module, j->scalars) : j->c->steps,
           first = j->c->first_step > 0 ? j->c->first_step : 0, count = s ? 0 : frames_count(x);
@@ -35,8 +43,41 @@ StcStatus frames_check(const Job *j, const FieldOption *o, const StcFieldInfo *f
          STC_INPUT;
 }
 
+/* Frames of random numbers: of the field `info`, which `d` declares. */
+typedef struct RandomFrames {
+  StcFieldInfo info;
+  const Declared *d;
+  uint64_t seed;
+} RandomFrames;
+
+/* Random numbers that depend on seed, frame, field and place (an StcFrame). */
+static StcStatus random_frame(void *user, int64_t frame, void *data, size_t bytes) {
+  const RandomFrames *r = user;
+  uint64_t seed = r->seed + (uint64_t)frame * UINT64_C(0x9e3779b97f4a7c15);
+  char *part = malloc(bytes + 1), *to = data;
+  for (int c = 0; c < r->d->ncomponents && part; c++) {
+    StcFieldInfo one = r->info;
+    component_info(r->d, c, &one);
+    int64_t size = type_size((Type)one.type), n = one.bytes / size;
+    random_fill(&one, seed, part);
+    for (int64_t i = 0; i < n; i++)
+      memcpy(to + i * r->d->point_bytes + r->d->components[c].offset, part + i * size, (size_t)size);
+  }
+  free(part);
+  return part ? STC_OK : STC_MEMORY;
+}
+
+/* Has the plan take random frames. */
+static StcStatus give_random(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, const StcFieldInfo *f) {
+  RandomFrames *r = ARENA_NEW(j->c->arena, RandomFrames);
+  *r = (RandomFrames){*f, &j->program->declared[at.field], 0};
+  return parse_seed(o->value + 7, &r->seed) ? stc_plan_frames(plan, at.field, -1, random_frame, r) : STC_USAGE;
+}
+
 StcStatus frames_give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, const StcFieldInfo *f) {
   FrameFile *x;
+  if (is_random(o->value))
+    return give_random(j, plan, o, at, f);
   StcStatus s = frames_open(j->c->context, o->value, what_of(j, f), f, &x);
   if (s)
     return s;
