@@ -357,11 +357,21 @@ bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
 const char *stc_program_scalar(const StcProgram *p, int n);
 StcStatus stc_plan_scalar(StcPlan *plan, const char *name, StcReduction *out);
 StcStatus stc_plan_set_scalar(StcPlan *plan, const char *name, double f, int64_t i);
+/* The name of repeat number `n` of the program (`repeat`; one that is within another comes before it), NULL: there is
+ * none. Of its last step that made it, number `step` (-1: none has): how many rounds it made, those of all times that
+ * the step came by, and whether an `until` ended them. */
+typedef struct StcRounds {
+  int64_t step, rounds;
+  bool ended;
+} StcRounds;
+const char *stc_program_repeat(const StcProgram *p, int n);
+StcStatus stc_plan_rounds(StcPlan *plan, const char *name, StcRounds *out);
 /* The distance of two points of the grid in a dimension, and the time from one step to the next, as the program says
  * (`spacing`, `step`) under this plan; 0 where it says nothing, and where a launch-time array has the coordinates. */
 double stc_plan_spacing(const StcPlan *plan, int dimension);
 double stc_plan_time_step(const StcPlan *plan);
-/* Called for each evaluation of a `reduce` or `until` during runs. */
+/* Called for each evaluation of a `reduce` or `until` during runs. Behind a step with repeats it is called for each of
+ * them with NAME.rounds and NAME.ended (1 or 0), and for the reductions in them with their last values. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its
  * list of points; 1 if it has none. They live until the callback returns. */

@@ -7,6 +7,7 @@
  *   parse_stmt.c    Stmt            tokens to statements and functions
  *   parse_point.c                   tokens to probes and injects, masks, and absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
+ *   parse_repeat.c                  tokens to repeats
  *   parse_gradient.c                tokens to losses and gradients
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
@@ -19,6 +20,7 @@
  *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_scalar.c                  scalars that are kept, their updates, until on them
+ *   check_repeat.c                  repeats within a step
  *   check_gradient.c                losses, and what they are differentiated by
  *   check_stmt.c                    statements of blocks: lets, vars, loops
  *   check_fn.c                      functions
@@ -42,7 +44,7 @@
 #include "frontend/token.h"
 
 /* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
- * parse_point.c parse_scalar.c parse_gradient.c */
+ * parse_point.c parse_scalar.c parse_repeat.c parse_gradient.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
@@ -206,6 +208,8 @@ typedef enum DeclKind {
   DECL_PROBE,
   DECL_INJECT,
   DECL_ABSORB,
+  DECL_REPEAT,  /* value: the most rounds; what is repeated follows, up to */
+  DECL_CLOSE,   /* the closing brace of the last one that is open */
   DECL_LOSS,    /* as a probe or a reduction over a region; every NULL: at the end */
   DECL_GRADIENT /* value: the sum of losses; names: by what it is differentiated */
 } DeclKind;
@@ -264,8 +268,8 @@ typedef struct Parse {
   Arena *arena;
   Diags *d;
   const Token *t, *unclosed;
-  bool raw; /* includes stand as they are written, and mean nothing */
-  int32_t nesting;
+  bool raw;                 /* includes stand as they are written, and mean nothing */
+  int32_t nesting, repeats; /* brackets, repeats around the place */
   int32_t ndecls, ndone;
   Decl **decls;
 } Parse;
@@ -277,6 +281,9 @@ void parse_program(Parse *p);
 Expr *parse_expr(Parse *p);
 /* A node of `n` kids; NULL after reporting that it nests too deeply, or if a kid is NULL. */
 Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids);
+
+/* The declaration at p->t. False after an error that leaves the rest of it unread. */
+bool parse_declaration(Parse *p);
 
 /* Helpers of both parsers. */
 bool parse_is(const Parse *p, Tok kind); /* is the next token of that kind */
@@ -310,6 +317,8 @@ bool parse_scalar(Parse *p);
 bool parse_update(Parse *p);
 bool parse_reduce(Parse *p);
 bool parse_until(Parse *p);
+/* repeat NAME up to EXPR { ... }, after the word. */
+bool parse_repeat(Parse *p);
 /* probe NAME = EXPR at POINT every EXPR; and inject NAME(FIELD) += EXPR at POINT; after the word. */
 bool parse_probe(Parse *p);
 bool parse_inject(Parse *p);
@@ -361,6 +370,7 @@ typedef enum SymbolKind {
   SYM_PROBE,
   SYM_LAYER,
   SYM_LOSS,
+  SYM_REPEAT,
   SYM_STATE, /* a scalar that is kept: its launch-time array, once lower_program gave it one */
   SYM_LOCAL,
   SYM_VAR,
@@ -450,6 +460,7 @@ typedef struct CheckedStencil {
   bool is_init;
   int32_t stage;
   int64_t every; /* it runs in steps that are multiples of this; 0: in all */
+  int32_t repeat; /* the one that it stands in, by Checker.repeats from 1 on; 0: none */
   int32_t ntargets;
   int32_t *targets;
   int32_t npieces;
@@ -486,6 +497,23 @@ typedef struct CheckedUpdate {
   Symbol *state;
   Expr *body;
 } CheckedUpdate;
+
+/* A repeat: all but its last stage as long as it is open; the one around it, counted from 1; the state that has the
+ * number of the round, NULL: nothing reads that; its number in Module.repeats. There were so many updates and stencils
+ * before it. failed: its bound was reported. */
+typedef struct CheckedRepeat {
+  Repeat head;
+  int32_t around, number;
+  Symbol *round;
+  int32_t nupdates, nchecked;
+  bool failed;
+} CheckedRepeat;
+
+/* A read of level `k` of a field within a repeat. */
+typedef struct PastRead {
+  Loc loc;
+  int32_t field, k, repeat;
+} PastRead;
 
 /* A probe: all but its code, and what it sees. */
 typedef struct CheckedProbe {
@@ -564,6 +592,11 @@ typedef struct Checker {
   CheckedUpdate *updates;
   int32_t stage;   /* how many runs of updates there were so far; */
   bool in_updates; /* the last of them may go on */
+  int32_t nrepeats, nclosed;
+  CheckedRepeat *repeats; /* in the order of the text */
+  int32_t in_repeat;      /* the innermost one in hand, counted from 1; 0: none */
+  int32_t npast_reads;
+  PastRead *past_reads;
   int32_t nlists;
   CheckedList *lists;
   /* where the checker is */
@@ -782,6 +815,25 @@ void check_update(Checker *c, const Decl *d);
 Expr *check_over(Checker *c, const Expr *e, const Env *env);
 /* The value of the scalar `sym` that is kept. */
 Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym);
+/* The grid's first point, where what has no points is computed. */
+Box check_first_point(const Checker *c);
+/* A hidden scalar of type `t`, which no step leaves to the next. */
+Symbol *check_hidden_state(Checker *c, const char *name, Type t, Loc loc);
+/* Opens the repeat `d`; closes the innermost one. False after reporting that `d` cannot stand in the one in hand. */
+void check_open_repeat(Checker *c, const Decl *d);
+void check_close_repeat(Checker *c, const Decl *d);
+bool check_in_repeat(Checker *c, const Decl *d);
+/* The number of the round in hand. */
+Expr *check_round(Checker *c, const Env *env, Loc loc);
+/* May temp field `f` be read at this place, and `s` write its targets? False after reporting. */
+bool check_repeat_read(Checker *c, const Env *env, Loc loc, const Symbol *f);
+bool check_repeat_writes(Checker *c, const CheckedStencil *s);
+/* Notes that level `k` of `field` is read; in the end reports those that can only be mistaken. */
+void check_note_past(Checker *c, Loc loc, int field, int64_t k);
+void check_repeats_past(Checker *c);
+/* Adds the repeats to the module; reports, of that, an until whose condition its repeat does not change. */
+void check_add_repeats(Checker *c);
+bool check_repeats_end(const Module *m, Diags *d);
 /* What `d`, an until or reduce of an expression without points, comes to; its head and body, but not its scalar. False
  * after reporting. */
 bool check_condition(Checker *c, const Decl *d, CheckedReduction *out);

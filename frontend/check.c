@@ -714,7 +714,9 @@ static void check_stencil(Checker *c, const Decl *d) {
     check_piece(c, &d->pieces[i], s);
   if (!s->is_init) {
     s->stage = c->stage;
+    s->repeat = c->in_repeat;
     c->in_updates = false;
+    check_repeat_writes(c, s);
   }
   if (diags_errors(c->d) == before) {
     if (!c->incomplete)
@@ -758,12 +760,13 @@ static void add_reduction_scalar(Checker *c, Symbol *s, const Reduction *r) {
   add_default(c, s->index, NULL);
 }
 
-/* A name for the next until: "until", "until.2", ... */
+/* A name for the next until: "until", "until.2", ...; in a repeat "pressure.until", ... */
 static const char *until_name(Checker *c) {
+  const char *in = c->in_repeat ? arena_printf(c->arena, "%s.", c->repeats[c->in_repeat - 1].head.name) : "";
   int n = 1;
   for (int i = 0; i < c->nreductions; i++)
-    n += c->reductions[i].head.kind == REDUCE_UNTIL;
-  return n == 1 ? "until" : arena_printf(c->arena, "until.%d", n);
+    n += c->reductions[i].head.kind == REDUCE_UNTIL && c->reductions[i].head.loop == c->in_repeat;
+  return n == 1 ? arena_printf(c->arena, "%suntil", in) : arena_printf(c->arena, "%suntil.%d", in, n);
 }
 
 /* reduce and until. */
@@ -781,6 +784,7 @@ static void check_spanning(Checker *c, const Decl *d) {
     *s = (Symbol){.kind = SYM_REDUCTION, .name = until_name(c), .loc = d->loc};
     r.head.name = s->name;
   }
+  r.head.loop = c->in_repeat;
   add_reduction_scalar(c, s, &r.head);
   r.head.scalar = s->index;
   r.stop = d->kind == DECL_END ? check_met(c, d, s) : is_until ? check_stop(c, d, s) : NULL;
@@ -820,8 +824,9 @@ static void check_inject_decl(Checker *c, const Decl *d) {
   declare(c, SYM_STENCIL, d);
   c->incomplete |= !ok;
   s->stage = c->stage;
+  s->repeat = c->in_repeat;
   c->in_updates = false;
-  if (ok)
+  if (ok && check_repeat_writes(c, s))
     ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
 }
 
@@ -831,6 +836,15 @@ static void check_absorb(Checker *c, const Decl *d) {
   Symbol *s = declare(c, layer ? SYM_LAYER : SYM_BAD, d);
   if (s)
     s->layer = layer;
+}
+
+/* repeat; what it repeats comes behind. */
+static void check_repeat(Checker *c, const Decl *d) {
+  bool grid = have_grid(c, d);
+  Symbol *s = declare(c, grid ? SYM_REPEAT : SYM_BAD, d);
+  if (s)
+    s->used = true;
+  check_open_repeat(c, d);
 }
 
 /* ---- derivatives */
@@ -849,6 +863,10 @@ static void check_loss_decl(Checker *c, const Decl *d) {
 
 /* Any declaration. */
 static void check_decl(Checker *c, const Decl *d) {
+  if (!check_in_repeat(c, d)) {
+    declare(c, SYM_BAD, d);
+    return;
+  }
   switch (d->kind) {
   case DECL_BAD: declare(c, SYM_BAD, d); break;
   case DECL_PARAM:
@@ -875,6 +893,8 @@ static void check_decl(Checker *c, const Decl *d) {
     break;
   case DECL_PROBE: check_probe_decl(c, d); break;
   case DECL_ABSORB: check_absorb(c, d); break;
+  case DECL_REPEAT: check_repeat(c, d); break;
+  case DECL_CLOSE: check_close_repeat(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;
   case DECL_LOSS: check_loss_decl(c, d); break;
   case DECL_GRADIENT: check_gradient(c, d); break;
@@ -898,5 +918,6 @@ void check_program(Checker *c, int n, Decl *const *decls) {
     unused_names(c);
     check_histories_move(c);
     check_frames_by(c);
+    check_repeats_past(c);
   }
 }

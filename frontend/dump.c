@@ -179,6 +179,8 @@ static void reduction(Dump *d, const CheckedReduction *r) {
   str_addf(&d->s, " = %s over ", op_info[r->head.op].name);
   box_print(&d->s, d->c->m, &r->head.over);
   str_addf(&d->s, " every %lld", (long long)r->head.every);
+  if (r->head.loop)
+    str_addf(&d->s, " of %s", d->c->repeats[r->head.loop - 1].head.name);
   place(d, r->head.loc);
   shared(d, r->body, 1, r);
   expr(d, r->body, 1);
@@ -198,6 +200,14 @@ static void update(Dump *d, const CheckedUpdate *u) {
   place(d, u->head.loc);
   shared(d, u->body, 1, u);
   expr(d, u->body, 1);
+}
+
+/* A repeat. */
+static void repeat(Dump *d, const CheckedRepeat *r) {
+  str_addf(&d->s, "repeat '%s' up to ", r->head.name);
+  affine_print(&d->s, d->c->m, r->head.most);
+  str_addf(&d->s, " stage %d .. %d", (int)r->head.first, (int)r->head.last);
+  place(d, r->head.loc);
 }
 
 /* A probe. */
@@ -232,6 +242,8 @@ char *dump_program(Checker *c) {
     state(&d, &c->states[i]);
   for (int i = 0; i < c->nupdates; i++)
     update(&d, &c->updates[i]);
+  for (int i = 0; i < c->nrepeats; i++)
+    repeat(&d, &c->repeats[i]);
   for (int i = 0; i < c->nreductions; i++)
     reduction(&d, &c->reductions[i]);
   for (int i = 0; i < c->nprobes; i++)

@@ -228,6 +228,7 @@ void lower_program(Checker *c) {
   check_add_weights(c);
   check_add_states(c);
   check_add_profiles(c);
+  check_add_repeats(c);
   for (int i = 0; i < m->nscalars; i++)
     m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
   for (int i = 0; i < c->nprofiles; i++) {
@@ -301,7 +302,7 @@ Module *frontend_compile(Arena *a, Diags *d, const char *file, const char *text,
   if (!c)
     return NULL;
   lower_program(c);
-  return module_verify(c->m, d) ? c->m : NULL;
+  return check_repeats_end(c->m, d) && module_verify(c->m, d) ? c->m : NULL;
 }
 
 char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {

@@ -321,12 +321,13 @@ const OutlineName *outline_name(const Outline *o, const OutlineWord *w) {
 }
 
 const char *outline_reserved(int i) {
-  static const char *const more[] = {"on",    "outside",   "history",    "temp",   "input",   "every",  "over",
-                                     "at",    "in",        "half",       "odd",    "about",   "up",     "to",
-                                     "probe", "inject",    "scalar",     "update", "spacing", "order",  "side",
-                                     "coord", "diff",      "absorb",     "of",     "but",     "lower",  "upper",
-                                     "speed", "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
-                                     "self",  "loss",      "gradient",   "end",    "frames",  "linear", "cycle"};
+  static const char *const more[] = {"on",     "outside",   "history",    "temp",   "input",   "every",  "over",
+                                     "at",     "in",        "half",       "odd",    "about",   "up",     "to",
+                                     "probe",  "inject",    "scalar",     "update", "spacing", "order",  "side",
+                                     "coord",  "diff",      "absorb",     "of",     "but",     "lower",  "upper",
+                                     "speed",  "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
+                                     "self",   "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
+                                     "repeat", "round"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

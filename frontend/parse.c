@@ -583,12 +583,11 @@ static bool paper_declaration(Parse *p) {
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
     parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "mask, reduce, probe, scalar, update, absorb, until, loss or gradient)");
+                   "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
   return false;
 }
 
-/* The declaration at p->t. False after an error that leaves the rest of it unread. */
-static bool declaration(Parse *p) {
+bool parse_declaration(Parse *p) {
   if (parse_is_word(p, "param"))
     return declarations(p, param);
   if (parse_is_word(p, "const"))
@@ -613,6 +612,8 @@ static bool declaration(Parse *p) {
     return parse_gradient(p);
   if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
+  if (named && parse_is_word(p, "repeat"))
+    return p->t++, parse_repeat(p);
   if (named && parse_is_word(p, "mask"))
     return p->t++, parse_mask(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
@@ -645,7 +646,7 @@ static bool declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                 "mask, reduce, probe, scalar, update, absorb, until, loss or gradient)");
+                 "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
   return false;
 }
 
@@ -656,7 +657,7 @@ void parse_program(Parse *p) {
     p->ndone = p->ndecls;
     if (parse_accept(p, TOK_SEMI))
       continue;
-    if (!declaration(p)) {
+    if (!parse_declaration(p)) {
       parse_skip(p);
       while (parse_accept(p, TOK_RBRACE))
         ;

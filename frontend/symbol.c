@@ -79,6 +79,7 @@ const char *symbol_words(const Symbol *s) {
   case SYM_PROBE: return "a probe";
   case SYM_LAYER: return "an absorbing layer";
   case SYM_LOSS: return "a loss";
+  case SYM_REPEAT: return "a repeat";
   case SYM_STATE: return "a scalar";
   case SYM_BAD: break;
   }

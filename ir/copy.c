@@ -66,6 +66,7 @@ static void own_declared(Arena *a, Module *m) {
   OWN_LIST(a, m, lists);
   OWN_LIST(a, m, probes);
   OWN_LIST(a, m, updates);
+  OWN_LIST(a, m, repeats);
   for (int i = 0; i < m->nscalars; i++)
     own_code(a, &m->scalars[i].expr);
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -57,9 +57,10 @@ Module *module_derive(const Module *m, OpLevel level) {
   r->level = level;
   r->defaults = NULL;
   r->time_tile = 1;
-  r->ninits = r->nstencils = r->nbuffers = r->nkernels = r->nupdates = 0;
+  r->ninits = r->nstencils = r->nbuffers = r->nkernels = r->nupdates = r->nrepeats = 0;
   r->inits = r->stencils = NULL;
   r->updates = NULL;
+  r->repeats = NULL;
   r->buffers = NULL;
   r->kernels = NULL;
   r->host = (Host){.nseqs = 0};

@@ -5,6 +5,7 @@
  *   outside.c, outside.def     outside rules
  *   module.c copy.c            modules as a whole
  *   module.c                   kernels and buffers
+ *   repeats.c                  repeats within a step
  *   host-part.c                the host part
  */
 #ifndef STC_IR_MODULE_H
@@ -324,8 +325,8 @@ typedef struct Reduction {
   Box over;
   int64_t every; /* at least 1 */
   int32_t scalar, field;
-  int32_t loop; /* in kernel IR: it belongs to loop number `loop` - 1 of Host.loops, and `every` counts its rounds; 0:
-                   to the time steps */
+  int32_t loop; /* it belongs to repeat number `loop` - 1 of Module.repeats, in kernel IR to that loop of
+                   Host.loops, and `every` counts its rounds; 0: to the time steps */
   Block *body, *stop;
   HostSeq seq;
   int32_t result;
@@ -347,6 +348,19 @@ typedef struct Update {
   Block *body;
   Loc loc;
 } Update;
+
+/* A loop within a step, of the stencils and updates whose stages are `first` to `last`: they are run in order, at most
+ * `most` rounds of them, which launching knows. Its reductions (Reduction.loop) are evaluated after so many rounds of
+ * it, none before the first round; an `until` whose condition is met ends it. Of two repeats whose stages meet one has
+ * all of the other's, and that other one stands before it in Module.repeats. `step` and older time levels are those of
+ * the step. A temp field that a stencil of it writes belongs to its rounds: nothing but a stencil of it has it. Where
+ * there are repeats a time tile has one step. In kernel IR they are loops of the host part, by the same numbers. */
+typedef struct Repeat {
+  const char *name;
+  Affine most;
+  int32_t first, last;
+  Loc loc;
+} Repeat;
 
 /* A loss: the sum of `body`, of type f64, at all points of `over`, in the order of reductions, added up over all steps
  * that are due: before the first step and after every `every` steps, as a reduction is; every 0: behind the last step
@@ -531,6 +545,8 @@ typedef struct Module {
   Probe *probes;
   int32_t nupdates;
   Update *updates; /* in the order of the step; none in kernel IR */
+  int32_t nrepeats;
+  Repeat *repeats; /* likewise none in kernel IR */
   int32_t nlosses;
   Loss *losses; /* stencil IR, as the front end makes it */
   int32_t nby;
@@ -704,6 +720,22 @@ int64_t kernel_threads(const Kernel *k);
  * array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);
 int64_t kernel_array_offset(const Kernel *k, int array);
+
+/* ---------------------------------------------------------------- repeats within a step: repeats.c */
+
+/* The number of the repeat of that name, -1: there is none. */
+int module_find_repeat(const Module *m, const char *name);
+/* The number of the innermost repeat that has stage `stage`, -1: none has. That of the innermost one around repeat
+ * number `i`. */
+int repeat_of(const Module *m, int32_t stage);
+int repeat_around(const Module *m, int i);
+/* Is repeat `i` repeat `outer`, or within that? */
+bool repeat_is_in(const Module *m, int i, int outer);
+/* Has the step updates or repeats, so that stencils of two stages cannot share a launch, nor two steps one? */
+bool module_has_stages(const Module *m);
+/* The last stage that an update, a repeat or a stencil has; the stage where a stencil that comes behind all of the step
+ * is. */
+int32_t module_last_stage(const Module *m);
 
 /* ---------------------------------------------------------------- the host part: host-part.c */
 

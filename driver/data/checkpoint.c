@@ -107,8 +107,17 @@ static bool put_sources(const Writer *w, hid_t file, const char *group, bool arr
   return H5Gclose(g) >= 0 && ok;
 }
 
+/* The number of what runs tell of under that name. */
+static int number_of(const StcProgram *p, const char *name) {
+  int i = 0;
+  while (i < p->nlogged && strcmp(p->logged[i], name) != 0)
+    i++;
+  return i;
+}
+
 /* Writes the latest values of the program's reductions, and the series of all. */
-static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
+static bool put_reductions(hid_t file, const StcProgram *p, const RunState *s) {
+  const Module *m = p->module;
   hid_t g = hdf5_make_group(file, "reductions");
   size_t n = (size_t)s->nseries;
   int64_t *columns = malloc((3 * n + 1) * sizeof *columns);
@@ -117,7 +126,7 @@ static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
     ok = hdf5_put_numbers(g, m->reductions[i].name, H5T_NATIVE_INT64, 1, &s->values[i].i);
   for (size_t k = 0; k < n && ok; k++) {
     columns[k] = s->series[k].step;
-    columns[n + k] = module_find_reduction(m, s->series[k].name);
+    columns[n + k] = number_of(p, s->series[k].name);
     memcpy(&columns[2 * n + k], s->series[k].type == STC_F64 ? (void *)&s->series[k].f : (void *)&s->series[k].i, 8);
   }
   static const char *const names[] = {"step", "number", "value"};
@@ -176,8 +185,7 @@ static bool put_all(Writer *w, hid_t file, const Content *c) {
          hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", ended_by(w->facts, s)) &&
          hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &c->step) && hdf5_put_params(file, "params", w->facts) &&
          put_sources(w, file, "fields", false, c) && put_sources(w, file, "arrays", true, c) &&
-         put_reductions(file, j->program->module, s) && put_scalars(file, j, s) &&
-         put_probes(file, j->program->module, s);
+         put_reductions(file, j->program, s) && put_scalars(file, j, s) && put_probes(file, j->program->module, s);
 }
 
 /* Brings what was written under `path` (a file, or the folder of one) to the disk. */

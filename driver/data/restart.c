@@ -279,7 +279,7 @@ static int64_t array_length(const RestartReader *r, const char *name) {
 
 /* Appends the series of the run until then. */
 static StcStatus restore_series(const RestartReader *r, Series *series) {
-  const Module *m = r->j->program->module;
+  const StcProgram *p = r->j->program;
   int64_t n = array_length(r, "reductions/step");
   size_t bytes = n > 0 ? (size_t)n * 8 : 0;
   int64_t *step = get_array(r, "reductions", "step", 8, bytes),
@@ -287,13 +287,13 @@ static StcStatus restore_series(const RestartReader *r, Series *series) {
           *value = number ? get_array(r, "reductions", "value", 8, bytes) : NULL;
   StcStatus s = value ? STC_OK : STC_INPUT;
   for (int64_t i = 0; i < n && !s; i++) {
-    if (number[i] < 0 || number[i] >= m->nreductions) {
+    if (number[i] < 0 || number[i] >= p->nlogged) {
       s = bad_file(r, "its series is of another program");
       break;
     }
-    const Reduction *of = &m->reductions[number[i]];
-    StcReduction v = {of->name, of->type == TY_F64 ? STC_F64 : STC_I64, step[i], 0, 0};
-    memcpy(of->type == TY_F64 ? (void *)&v.f : (void *)&v.i, &value[i], 8);
+    bool real = number[i] < p->module->nreductions && p->module->reductions[number[i]].type == TY_F64;
+    StcReduction v = {p->logged[number[i]], real ? STC_F64 : STC_I64, step[i], 0, 0};
+    memcpy(real ? (void *)&v.f : (void *)&v.i, &value[i], 8);
     series_add(series, &v);
   }
   free(step);

@@ -76,8 +76,8 @@ static bool put_all(hid_t file, const Series *s, StcPlan *plan) {
   const Module *m = s->program->module;
   hid_t reductions = hdf5_make_group(file, "reductions"), probes = hdf5_make_group(file, "probes");
   bool ok = reductions >= 0 && probes >= 0;
-  for (int i = 0; i < m->nreductions && ok; i++)
-    ok = put_reduction(reductions, s, m->reductions[i].name);
+  for (int i = 0; i < s->program->nlogged && ok; i++)
+    ok = put_reduction(reductions, s, s->program->logged[i]);
   for (int i = 0; i < m->nprobes && ok; i++)
     ok = put_probe(probes, s, plan, i);
   ok = (reductions < 0 || H5Gclose(reductions) >= 0) && ok;

@@ -158,18 +158,17 @@ void series_print(FILE *to, const Series *s, const char *until) {
   const Module *m = s->program->module;
   for (int i = 0; i < m->nprobes; i++)
     print_probe(to, s, &m->probes[i]);
-  for (int r = 0; r < m->nreductions; r++)
-    if (last_value(s, m->reductions[r].name))
-      print_line(to, s, m->reductions[r].name);
+  for (int r = 0; r < s->program->nlogged; r++)
+    if (last_value(s, s->program->logged[r]))
+      print_line(to, s, s->program->logged[r]);
   if (until)
     fprintf(to, "%s: met after %" PRId64 " steps\n", until, last_value(s, until)->step);
 }
 
 void series_print_json(FILE *to, const Series *s) {
-  const Module *m = s->program->module;
   const char *separator = "";
-  for (int r = 0; r < m->nreductions; r++) {
-    const StcReduction *last = last_value(s, m->reductions[r].name);
+  for (int r = 0; r < s->program->nlogged; r++) {
+    const StcReduction *last = last_value(s, s->program->logged[r]);
     if (!last)
       continue;
     fprintf(to, "%s\"%s\": ", separator, last->name);
@@ -208,14 +207,13 @@ static int64_t next_step(const Cursor *c) {
 /* Writes the columns of the reductions at `step`. */
 static void write_values(FILE *to, Cursor *c, int64_t step) {
   const Series *s = c->s;
-  const Module *m = s->program->module;
   int64_t end = c->value;
   while (end < s->n && s->values[end].step == step)
     end++;
-  for (int r = 0; r < m->nreductions; r++) {
+  for (int r = 0; r < s->program->nlogged; r++) {
     fputc(',', to);
     for (int64_t k = c->value; k < end; k++)
-      if (strcmp(s->values[k].name, m->reductions[r].name) == 0)
+      if (strcmp(s->values[k].name, s->program->logged[r]) == 0)
         print_value(to, &s->values[k]);
   }
   c->value = end;
@@ -245,8 +243,8 @@ static void write_columns(FILE *to, Cursor *c, int i, int64_t step) {
 static void write_names(FILE *to, const Series *s) {
   const Module *m = s->program->module;
   fputs("step", to);
-  for (int r = 0; r < m->nreductions; r++)
-    fprintf(to, ",%s", m->reductions[r].name);
+  for (int r = 0; r < s->program->nlogged; r++)
+    fprintf(to, ",%s", s->program->logged[r]);
   for (int i = 0; i < m->nprobes; i++)
     for (int64_t k = 0; k < columns(s, &m->probes[i]); k++)
       if (m->probes[i].list < 0)

@@ -281,6 +281,7 @@ static StcStatus reset_guarded(void *arg) {
   p->run.inits_done = p->run.once_done = p->run.evaluated = false;
   p->observers.watches = NULL;
   p->run.first = p->run.done = p->run.launches = 0;
+  plan_start_rounds(p);
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);

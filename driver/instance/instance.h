@@ -19,6 +19,7 @@
  *     plan-watch.c    callbacks that look at fields while a plan runs
  *     plan-steps.c    runs that begin at a later step, arrays with an element a step
  *     plan-params.c   params with other values between two runs
+ *     plan-rounds.c   what is told of the repeats within steps
  *     plan-replay.c   launches recorded once and made in one go
  *     gradient.h      gradients: plan-gradient.c plan-backward.c plan-saved.c
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them

@@ -163,6 +163,7 @@ HostRun plan_host(StcPlan *p) {
                    .steps = &p->run.done,
                    .closed = p->run.closed,
                    .reduced = plan_take_value,
+                   .repeated = plan_take_rounds,
                    .reduced_user = p,
                    .diags = p->w.diags,
                    .wrong = STC_INPUT,

@@ -88,6 +88,9 @@ ParamUse plan_param_use(const StcPlan *p, int scalar) {
     use.steps |= takes(m->probes[i].body, marked);
   for (int i = 0; i < m->nupdates; i++)
     use.steps |= takes(m->updates[i].body, marked);
+  for (int i = 0; i < m->nrepeats; i++)
+    for (int k = 0; k < m->repeats[i].most.n; k++)
+      use.steps |= marked[m->repeats[i].most.t[k].scalar];
   for (int i = 0; i < m->nscalars; i++)
     use.inits |= is_first(m, i) && (i == at || takes(m->scalars[i].expr, marked));
   arena_release(p->w.arena, start);

@@ -21,6 +21,8 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) 
   if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met &&
       expression_value(p->w.arena, r->stop, p->scalars).i)
     p->run.met = r;
+  if (r->loop)
+    p->run.evaluated_in[r->scalar] = true;
   if (check || r->loop || !p->observers.series)
     return;
   bool real = r->type == TY_F64;
@@ -156,6 +158,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps) {
   b.evaluated = p->run.evaluated;
   b.begins = p->run.done == p->run.first;
   b.reduced = plan_take_value;
+  b.repeated = plan_take_rounds;
   b.stop = p->run.stop;
   b.ghosts = p->ghosts;
   WholeRun r = {&b, steps, !p->run.inits_done, p->bound.given};

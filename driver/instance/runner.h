@@ -24,6 +24,13 @@ typedef struct Replay {
   bool follows;    /* and the last thing kept was a launch with none beside it */
 } Replay;
 
+/* What a repeat did in its last step, number `step`: the rounds, all times together, and whether an `until` ended the
+ * last ones. */
+typedef struct Rounds {
+  int64_t step, made;
+  bool ended;
+} Rounds;
+
 /* How far a plan is, and how its runs end. */
 typedef struct TimeLoop {
   int64_t first; /* the number of the first step: what was run before, elsewhere */
@@ -40,6 +47,8 @@ typedef struct TimeLoop {
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
+  Rounds *rounds;       /* of each repeat of the program's reference */
+  bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
   Replay replay;
 } TimeLoop;
 
@@ -129,6 +138,10 @@ int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
 StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
+/* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `repeat` did, and behind the outermost one
+ * tells of it (Binding.repeated). */
+void plan_start_rounds(StcPlan *p);
+void plan_take_rounds(void *user, int repeat, int64_t step, int64_t rounds, bool ended);
 /* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
 StcStatus plan_see_whole(StcPlan *p);
 /* Reports that the fields have no values because a run was stopped within a step, if so. */

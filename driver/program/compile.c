@@ -81,12 +81,25 @@ Module *program_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const 
   return pipeline ? passes_run(&c, hooks, pipeline, m) : m;
 }
 
+/* Lists what runs tell of. */
+static void note_logged(StcProgram *p) {
+  const Module *m = p->module;
+  for (int i = 0; i < m->nreductions; i++)
+    ARENA_PUSH(p->w.arena, p->logged, p->nlogged, m->reductions[i].name);
+  for (int i = 0; i < 2 * m->nrepeats; i++) {
+    const char *name = arena_printf(p->w.arena, "%s.%s", m->repeats[i / 2].name, i % 2 ? "ended" : "rounds");
+    ARENA_PUSH(p->w.arena, p->logged, p->nlogged, name);
+  }
+}
+
 /* Makes what the reference runs. */
 static StcStatus make_reference(StcProgram *p) {
   static const TargetInfo none;
   p->reference = check_pipeline(p, p->w.arena) ? program_checked(p, &p->w, &none, NULL) : p->module;
   if (p->cut && p->reference)
     p->module = p->reference;
+  if (p->reference)
+    note_logged(p);
   return p->reference ? STC_OK : STC_INPUT;
 }
 

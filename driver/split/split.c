@@ -227,6 +227,11 @@ static StcStatus check_program(StcPlan *p) {
                       "the grid of a program with a scalar cannot be cut into parts yet; run it in one piece, or use "
                       "`reduce ... every` and its value"),
            STC_USAGE;
+  const Module *m = p->program->module;
+  if (m->nrepeats)
+    return diag_error(p->w.diags, m->repeats[0].loc,
+                      "the grid of a program with a repeat cannot be cut into parts yet; run it in one piece"),
+           STC_USAGE;
   return STC_OK;
 }
 

@@ -290,6 +290,8 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return global(c, env, e->loc, sym, shift);
   if (!strcmp(e->name, "step"))
     return step_number(c, env, e->loc);
+  if (!strcmp(e->name, "round"))
+    return check_round(c, env, e->loc);
   if (is_reserved(e->name))
     return check_error(c, env, e->loc, "'%s' needs arguments: '%s(...)'", e->name, e->name);
   return check_undefined(c, env, e->loc, e->name, NULL);

@@ -731,6 +731,6 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
                 "'%s' has no value yet: older levels become what the field is after all inits, unless an init before "
                 "this one sets them",
                 f->name);
-  else if (field->temp && !c->incomplete)
+  else if (field->temp && !c->incomplete && check_repeat_read(c, env, loc, f))
     read_temp(c, loc, f, off, env);
 }

@@ -3,8 +3,7 @@
  * read no field; its parts OP(...) over REGION are updates of hidden scalars in front of it. */
 #include "frontend/ast.h"
 
-/* The grid's first point: where what has no points is computed. */
-static Box first_point(const Checker *c) {
+Box check_first_point(const Checker *c) {
   Box b = c->m->grid;
   for (int d = 0; d < b.rank; d++)
     b.hi[d] = b.lo[d];
@@ -82,20 +81,20 @@ static void add_update(Checker *c, Symbol *state, Opcode op, const Box *over, Ex
   ARENA_PUSH(c->arena, c->updates, c->nupdates, u);
 }
 
-/* A hidden scalar of type `t` for the part `op` of the update of `of`. */
-static Symbol *hidden(Checker *c, const Symbol *of, const char *op, Type t, Loc loc) {
+Symbol *check_hidden_state(Checker *c, const char *name, Type t, Loc loc) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
-  int n = 1;
-  for (int i = 0; i < c->nstates; i++)
-    n += c->states[i].first < 0;
-  *s = (Symbol){.kind = SYM_STATE,
-                .name = arena_printf(c->arena, "%s.%s.%d", of->name, op, n),
-                .loc = loc,
-                .type = t,
-                .index = -1};
+  *s = (Symbol){.kind = SYM_STATE, .name = name, .loc = loc, .type = t, .index = -1};
   CheckedState x = {s, -1};
   ARENA_PUSH(c->arena, c->states, c->nstates, x);
   return s;
+}
+
+/* A hidden scalar of type `t` for the part `op` of the update of `of`. */
+static Symbol *hidden(Checker *c, const Symbol *of, const char *op, Type t, Loc loc) {
+  int n = 1;
+  for (int i = 0; i < c->nstates; i++)
+    n += c->states[i].first < 0;
+  return check_hidden_state(c, arena_printf(c->arena, "%s.%s.%d", of->name, op, n), t, loc);
 }
 
 /* What `e`, OP(...) over REGION, combines, of type *t, over *over. EXPR_BAD after reporting. */
@@ -142,7 +141,7 @@ static Symbol *updated(Checker *c, const Decl *d) {
 
 void check_update(Checker *c, const Decl *d) {
   Symbol *s = updated(c, d);
-  Box over = first_point(c);
+  Box over = check_first_point(c);
   Opcode op = OP_MAX;
   Type t = TY_NONE;
   if (!s || !d->value) /* no value: the parser has reported that */
@@ -204,7 +203,7 @@ static Expr *truth(Checker *c, Expr *e) {
 bool check_condition(Checker *c, const Decl *d, CheckedReduction *out) {
   bool until = d->kind == DECL_END;
   const char *what = until ? "the condition of 'until'" : "what is reduced without a region";
-  Box over = first_point(c);
+  Box over = check_first_point(c);
   out->head = (Reduction){.name = d->name,
                           .kind = until ? REDUCE_UNTIL : REDUCE_VALUE,
                           .op = OP_MAX,

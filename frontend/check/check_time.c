@@ -25,7 +25,7 @@ Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k) {
     check_error(c, env, loc, "'%s@%lld' is not kept: the field has history %d; declare it with 'history %lld'", f->name,
                 (long long)k, f->npasts, (long long)k);
   else
-    return f->pasts[k - 1];
+    return check_note_past(c, loc, f->index, k), f->pasts[k - 1];
   return NULL;
 }
 

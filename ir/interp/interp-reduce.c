@@ -102,16 +102,16 @@ bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next) {
   return true;
 }
 
-bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop) {
+bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done, bool *stop) {
   for (int i = 0; i < in->m->nreductions; i++) {
     const Reduction *r = &in->m->reductions[i];
-    if (!reduction_is_due(r, 0, in->step))
+    if (!reduction_is_due(r, loop, done))
       continue;
     if (!evaluate(in, r, &bodies[i], &in->b->scalars[r->scalar]))
       return false;
     if (in->b->reduced)
-      in->b->reduced(in->b->user, r, in->step, in->b->scalars[r->scalar]);
-    if (!reduction_judge(in->m, r, in->b->scalars, in->step, stop, in->d))
+      in->b->reduced(in->b->user, r, done, in->b->scalars[r->scalar]);
+    if (!reduction_judge(in->m, r, in->b->scalars, done, stop, in->d))
       return false;
   }
   return true;

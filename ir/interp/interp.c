@@ -24,8 +24,8 @@ static bool check_targets(Interp *in, const Stencil *s, const PieceCode *code) {
   return true;
 }
 
-/* Is stencil `s` one that pass probes made? The reference evaluates probes by themselves. */
-static bool is_probe(const Interp *in, const Stencil *s) {
+/* The reference evaluates probes by themselves. */
+bool interp_is_probe(const Interp *in, const Stencil *s) {
   return s->ntargets == 1 && in->m->fields[s->targets[0]].series;
 }
 
@@ -34,7 +34,7 @@ static StencilCode *translate(Interp *in, int n, const Stencil *s) {
   StencilCode *codes = ARENA_ARRAY(in->arena, StencilCode, n + 1);
   for (int i = 0; i < n; i++) {
     codes[i].stencil = &s[i];
-    if (is_probe(in, &s[i]))
+    if (interp_is_probe(in, &s[i]))
       continue;
     codes[i].pieces = ARENA_ARRAY(in->arena, PieceCode, s[i].npieces + 1);
     for (int k = 0; k < s[i].ntargets; k++)
@@ -96,8 +96,8 @@ static bool run_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Runs one stencil: its targets' old arrays are set aside, and all pieces read those. */
-static bool run_stencil(Interp *in, const StencilCode *code) {
+/* Its targets' old arrays are set aside, and all pieces read those. */
+bool interp_stencil(Interp *in, const StencilCode *code) {
   const Stencil *s = code->stencil;
   in->stencil = s;
   for (int i = 0; i < s->ntargets; i++) {
@@ -120,36 +120,12 @@ static bool run_stencil(Interp *in, const StencilCode *code) {
   return ok;
 }
 
-/* Temp fields hold nothing at the start of a step. */
-static void forget_temps(Interp *in) {
-  for (int i = 0; i < in->m->nfields; i++)
-    if (in->fields[i].written)
-      memset(in->fields[i].written, 0, (size_t)in->fields[i].points);
-}
-
-/* Runs one step: all stencils of `level`, and between them the updates, whose bodies are `updates`. */
-static bool run_step(Interp *in, const StencilCode *codes, const InterpBody *updates, int level) {
-  const Module *m = in->m;
-  int next = 0;
-  forget_temps(in);
-  for (int i = 0; i < m->nstencils; i++) {
-    const Stencil *st = codes[i].stencil;
-    if (st->level != level || is_probe(in, st))
-      continue;
-    if (!interp_update(in, updates, st->stage, &next))
-      return false;
-    if ((!st->every || in->step % st->every == 0) && !run_stencil(in, &codes[i]))
-      return false;
-  }
-  return interp_update(in, updates, INT32_MAX, &next);
-}
-
 /* Runs those of the `n` inits that are `once` or not, in order. */
 static bool run_list(Interp *in, int n, const StencilCode *codes, bool once) {
-  forget_temps(in);
+  interp_forget_temps(in, -1);
   for (int i = 0; i < n; i++)
-    if (codes[i].stencil->once == once && !is_probe(in, codes[i].stencil))
-      if (!run_stencil(in, &codes[i]))
+    if (codes[i].stencil->once == once && !interp_is_probe(in, codes[i].stencil))
+      if (!interp_stencil(in, &codes[i]))
         return false;
   return true;
 }
@@ -167,8 +143,7 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
 }
 
 /* At most `steps` steps, with the reductions between them; fewer if one of them ends the run. */
-static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody *bodies, const InterpBody *updates,
-                      int64_t steps) {
+static bool run_steps(Interp *in, StepCode *step, int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
   bool begins = !in->b->evaluated && (in->step == 0 || in->b->begins);
@@ -176,20 +151,21 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const InterpBody 
     return interp_probe(in);
   if (begins && in->step == 0 && !interp_probe(in))
     return false;
-  if (begins && !interp_reduce(in, bodies, &stop))
+  if (begins && !interp_reduce(in, step->reductions, 0, in->step, &stop))
     return false;
   if (in->tape && !tape_losses(in, steps))
     return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);
-    if (!run_step(in, stencils, updates, (int)(s % tile)))
+    if (!interp_step(in, step, (int)(s % tile)))
       return false;
     if (in->tape)
       tape_move_on(in);
     interp_move_on(in);
     in->b->done = s + 1;
     in->step++;
-    if (!interp_probe(in) || !interp_reduce(in, bodies, &stop) || (in->tape && !tape_losses(in, steps)))
+    if (!interp_probe(in) || !interp_reduce(in, step->reductions, 0, in->step, &stop) ||
+        (in->tape && !tape_losses(in, steps)))
       return false;
     stop |= in->b->done % tile == 0 && stop_asked(in->b->stop);
   }
@@ -208,11 +184,11 @@ bool interp_start(Interp *in, int64_t steps, bool with_inits, const bool *skip_i
   StencilCode *stencils = inits ? translate(in, m->nstencils, m->stencils) : NULL;
   if (!stencils)
     return false;
-  InterpBody *bodies = translate_reductions(in), *updates = translate_updates(in);
+  StepCode step = {.stencils = stencils, .updates = translate_updates(in), .reductions = translate_reductions(in)};
   interp_start_probes(in);
   in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
   return (!with_inits || run_inits(in, inits, skip_init)) && run_list(in, m->ninits, inits, true) &&
-         run_steps(in, stencils, bodies, updates, steps);
+         run_steps(in, &step, steps);
 }
 
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d) {

@@ -1,6 +1,7 @@
 /* interp.h: what the files of the reference share (private to ir/).
  *
  *   interp.c          a run: stencils, steps, time levels
+ *   interp-step.c     a step: its stencils and updates in order, its repeats
  *   interp-body.c     bodies, op by op over neighbouring points
  *   interp-field.c    fields: their memory, and what accesses read
  *   interp-reduce.c   reductions in their fixed order
@@ -120,9 +121,10 @@ bool interp_run_body(Interp *in, const InterpBody *body, const int64_t *p, int n
 
 /* interp-reduce.c */
 
-/* Evaluates the reductions that are due when in->step steps are done, as far as `bodies`, by reduction, are made ready.
- * Sets *stop if the run is to end. False after an error. */
-bool interp_reduce(Interp *in, const InterpBody *bodies, bool *stop);
+/* Evaluates those of the reductions of the steps (`loop` 0), or of repeat number `loop` - 1, that are due when `done`
+ * steps or rounds are done, as far as `bodies`, by reduction, are made ready. Sets *stop if the run, or the repeat, is
+ * to end. False after an error. */
+bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done, bool *stop);
 /* Makes the updates from number *next on whose stage is not beyond `stage`, the running step being in->step; *next
  * becomes the number of the first that is left. False after an error. */
 bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next);
@@ -146,6 +148,24 @@ typedef struct StencilCode {
   const Stencil *stencil;
   PieceCode *pieces;
 } StencilCode;
+
+/* interp-step.c */
+
+/* What a step is made of: the code of its stencils; the bodies of updates and of reductions. The next one of its
+ * stencils and updates is number `i` and `next`. */
+typedef struct StepCode {
+  const StencilCode *stencils;
+  const InterpBody *updates, *reductions;
+  int i, next;
+} StepCode;
+
+/* Runs one step: all stencils of `level`, and between them the updates. False after an error. */
+bool interp_step(Interp *in, StepCode *s, int level);
+/* Temp fields that stencils of repeat `r` write, or (-1) all, hold nothing at the start of a round or step. */
+void interp_forget_temps(Interp *in, int r);
+/* interp.c: runs a stencil. Is it one that pass probes made, and the reference does not run? */
+bool interp_stencil(Interp *in, const StencilCode *code);
+bool interp_is_probe(const Interp *in, const Stencil *s);
 
 /* tape.c, tape-body.c */
 

@@ -186,6 +186,13 @@ bool gradient_check(const Module *m, Diags *d) {
                  "out, and say how many steps are to be made");
       return false;
     }
+  if (m->nrepeats) {
+    diag_error(d, m->repeats[0].loc,
+               "repeat '%s' makes rounds within each step, which have no gradient yet: write what it repeats out, as "
+               "often as is needed",
+               m->repeats[0].name);
+    return false;
+  }
   if (m->nupdates) {
     diag_error(d, m->updates[0].loc,
                "'%s' is updated as the program runs, which has no gradient yet: use a param in its place",

@@ -51,8 +51,9 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
   const HostLoop *l = &h->m->host.loops[loop];
   int64_t most = affine_eval(l->most, h->scalars, NULL);
   bool ends = false;
+  int64_t done = 0;
   int s = 0;
-  for (int64_t done = 0; done < most && !ends && !s;) {
+  while (done < most && !ends && !s) {
     int64_t left = module_steps_to_stop(h->m, loop + 1, done, most - done);
     const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
     s = run_ops(h, seq->nops, seq->ops, step + (l->count < 0 ? most - 1 - done : l->count * done));
@@ -60,6 +61,8 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
     if (!s)
       s = evaluate_due(h, loop + 1, done, step + (l->count < 0 ? most - done : l->count * done), &ends);
   }
+  if (h->repeated && !s)
+    h->repeated(h->reduced_user, loop, step, done, ends);
   return s;
 }
 

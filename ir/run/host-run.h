@@ -33,7 +33,8 @@ typedef struct HostMachine {
 } HostMachine;
 
 /* A run of the host part of `m`. steps: the steps done, counted here. closed: sequences of steps that are not to be
- * taken (NULL: none). reduced: told of each value (may be NULL), as in Binding. wrong: what functions return after an
+ * taken (NULL: none). reduced: told of each value (may be NULL), as in Binding; repeated: of each loop that has been
+ * made, by its number (may be NULL), likewise. wrong: what functions return after an
  * error of the program, reported to `diags`. ends: the condition of an `until` is met. */
 typedef struct HostRun {
   const Module *m;
@@ -43,6 +44,7 @@ typedef struct HostRun {
   int64_t *steps;
   const bool *closed;
   void (*reduced)(void *user, const Reduction *r, int64_t step, Const value);
+  void (*repeated)(void *user, int loop, int64_t step, int64_t rounds, bool ended);
   void *reduced_user;
   Diags *diags;
   int wrong;

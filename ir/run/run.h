@@ -98,6 +98,9 @@ typedef struct Binding {
    * the list's order (1 without a list); may be NULL. On devices but the reference in order of steps for each probe,
    * and before the run ends. */
   void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
+  /* Called behind the rounds of repeat number `repeat` in step number `step`: so many were made, and an `until` ended
+   * them or not; may be NULL. */
+  void (*repeated)(void *user, int repeat, int64_t step, int64_t rounds, bool ended);
   void *user;
   const Stop *stop; /* ends the run when it asks for it; NULL: nothing does */
   bool torn;        /* out: the run failed because it was stopped within a step; nothing was reported */

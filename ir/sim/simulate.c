@@ -283,7 +283,16 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
                                       .made = count_steps};
   Binding *b = s->b;
   int64_t first = b->first_step, at = first;
-  HostRun h = {s->m, &machine, s, b->scalars, &at, NULL, b->reduced, b->user, s->d, 1, false};
+  HostRun h = {.m = s->m,
+               .on = &machine,
+               .user = s,
+               .scalars = b->scalars,
+               .steps = &at,
+               .reduced = b->reduced,
+               .repeated = b->repeated,
+               .reduced_user = b->user,
+               .diags = s->d,
+               .wrong = 1};
   int failed = run_first(s, &h, run_inits, skip_init);
   b->done = 0;
   if (b->see)

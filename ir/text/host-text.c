@@ -30,6 +30,14 @@ void sequence_print(Str *s, const Module *m, const HostSeq *q, int indent) {
   str_add(s, "}\n");
 }
 
+void loop_reductions_print(Str *s, const Module *m, int i) {
+  for (int k = 0; k < m->nreductions; k++)
+    if (m->reductions[k].loop == i + 1) {
+      str_add(s, " reduce ");
+      symbol_print(s, m->reductions[k].name);
+    }
+}
+
 /* "    repeat @pressure up to N reduce @left {...}": loop number `i`, with its reductions. */
 static void print_loop(Str *s, const Module *m, int i) {
   const HostLoop *l = &m->host.loops[i];
@@ -38,11 +46,7 @@ static void print_loop(Str *s, const Module *m, int i) {
   str_add(s, " up to ");
   affine_print(s, m, l->most);
   str_add(s, l->count > 0 ? " counting up" : l->count < 0 ? " counting down" : "");
-  for (int k = 0; k < m->nreductions; k++)
-    if (m->reductions[k].loop == i + 1) {
-      str_add(s, " reduce ");
-      symbol_print(s, m->reductions[k].name);
-    }
+  loop_reductions_print(s, m, i);
   str_add(s, " {\n");
   for (int k = 0; k < l->nseqs; k++) {
     str_addf(s, "      rounds %d", (int)l->seqs[k].steps);
@@ -117,9 +121,20 @@ static void parse_sequences(Parser *p, const char *word, int32_t *n, HostSeq **s
   }
 }
 
+void text_loop_reductions(Parser *p, int i) {
+  Module *m = p->m;
+  while (reader_accept_word(&p->r, "reduce")) {
+    Loc where = p->r.tok.loc;
+    int r = text_ref(p, module_find_reduction, "reduction");
+    if (r >= 0 && m->reductions[r].loop)
+      reader_error(&p->r, where, "'@%.60s' is of another loop already", m->reductions[r].name);
+    else if (r >= 0)
+      m->reductions[r].loop = i + 1;
+  }
+}
+
 /* Reads a loop, behind its word. */
 static void parse_loop(Parser *p, Loc at) {
-  Module *m = p->m;
   HostLoop l = {.loc = at};
   l.name = text_new_symbol(p, host_find_loop, "loop");
   reader_expect_word(&p->r, "up");
@@ -127,18 +142,11 @@ static void parse_loop(Parser *p, Loc at) {
   l.most = text_affine(p);
   if (reader_accept_word(&p->r, "counting"))
     l.count = reader_accept_word(&p->r, "up") ? 1 : (reader_expect_word(&p->r, "down"), -1);
-  while (reader_accept_word(&p->r, "reduce")) {
-    Loc where = p->r.tok.loc;
-    int r = text_ref(p, module_find_reduction, "reduction");
-    if (r >= 0 && m->reductions[r].loop)
-      reader_error(&p->r, where, "'@%.60s' is of another loop already", m->reductions[r].name);
-    else if (r >= 0)
-      m->reductions[r].loop = m->host.nloops + 1;
-  }
+  text_loop_reductions(p, p->m->host.nloops);
   reader_expect(&p->r, "{");
   parse_sequences(p, "rounds", &l.nseqs, &l.seqs);
   reader_expect(&p->r, "}");
-  ARENA_PUSH(p->arena, m->host.loops, m->host.nloops, l);
+  ARENA_PUSH(p->arena, p->m->host.loops, p->m->host.nloops, l);
 }
 
 void text_host(Parser *p, Loc at) {

@@ -625,6 +625,21 @@ static void parse_update(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->updates, p->m->nupdates, u);
 }
 
+/* "@pressure up to N stage 1 .. 2 reduce @left" */
+static void parse_repeat(Parser *p, Loc at) {
+  Repeat r = {.loc = at};
+  r.name = text_new_symbol(p, module_find_repeat, "repeat");
+  reader_expect_word(&p->r, "up");
+  reader_expect_word(&p->r, "to");
+  r.most = text_affine(p);
+  reader_expect_word(&p->r, "stage");
+  r.first = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  reader_expect(&p->r, "..");
+  r.last = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  text_loop_reductions(p, p->m->nrepeats);
+  ARENA_PUSH(p->arena, p->m->repeats, p->m->nrepeats, r);
+}
+
 /* ---- lists of points, probes */
 
 /* "@points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2" */
@@ -744,6 +759,8 @@ static void parse_item(Parser *p) {
     ARENA_PUSH(p->arena, m->stencils, m->nstencils, st);
   } else if (!kir && !strcmp(word, "update")) {
     parse_update(p, at);
+  } else if (!kir && !strcmp(word, "repeat")) {
+    parse_repeat(p, at);
   } else if (!kir && !strcmp(word, "loss")) {
     loss_parse(p, at);
   } else if (!kir && !strcmp(word, "gradient")) {

@@ -545,6 +545,18 @@ static void print_update(Str *s, const Module *m, const Update *u) {
   str_add(s, "  }\n");
 }
 
+/* "  repeat @pressure up to N stage 1 .. 2 reduce @left": a repeat and its reductions. */
+static void print_repeat(Str *s, const Module *m, int i) {
+  const Repeat *r = &m->repeats[i];
+  str_add(s, "  repeat ");
+  symbol_print(s, r->name);
+  str_add(s, " up to ");
+  affine_print(s, m, r->most);
+  str_addf(s, " stage %d .. %d", (int)r->first, (int)r->last);
+  loop_reductions_print(s, m, i);
+  str_add(s, "\n");
+}
+
 /* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
 static void print_list(Str *s, const Module *m, const PointList *l) {
   str_add(s, "  points ");
@@ -672,6 +684,8 @@ static void print_stencils(Str *s, const Module *m) {
     print_update(s, m, &m->updates[i]);
   for (int i = 0; i < m->nreductions; i++)
     print_reduction(s, m, &m->reductions[i]);
+  for (int i = 0; i < m->nrepeats; i++)
+    print_repeat(s, m, i);
   for (int i = 0; i < m->nprobes; i++)
     print_probe(s, m, &m->probes[i]);
   for (int i = 0; i < m->nlosses; i++)

@@ -147,6 +147,9 @@ void text_block(Parser *p, Block *b);
 /* Adds the sequence in braces, nested `indent` deep; the host part. */
 void sequence_print(Str *s, const Module *m, const HostSeq *q, int indent);
 void host_print(Str *s, const Module *m);
+/* " reduce @left", for each reduction of loop, or repeat, number `i`; reads them. */
+void loop_reductions_print(Str *s, const Module *m, int i);
+void text_loop_reductions(Parser *p, int i);
 /* Reads a sequence in braces; the host part, whose word stood at `at`. */
 void text_sequence(Parser *p, HostSeq *q);
 void text_host(Parser *p, Loc at);

@@ -286,6 +286,8 @@ bool module_verify(const Module *m, Diags *d) {
     verify_fail(&v, no_loc(), "module '%s' is of no level", m->name);
   if (!v.errors)
     verify_updates(&v);
+  if (!v.errors && m->level == LEVEL_SIR)
+    verify_repeats(&v);
   if (!v.errors)
     check_reductions(&v);
   if (!v.errors)

@@ -7,6 +7,7 @@
  *   verify-outside.c   those of what is beyond fields' edges
  *   verify-losses.c    those of losses
  *   verify-updates.c   those of numbers that are kept, and of the updates that change them
+ *   verify-repeats.c   those of repeats within a step
  */
 #ifndef STC_IR_VERIFY_H
 #define STC_IR_VERIFY_H
@@ -51,6 +52,8 @@ void verify_body(Verifier *v, const Block *b, const char *what, int n, const Typ
 /* Checks that states are one number each, and in stencil IR the updates, and that stencils are in stages. */
 void verify_states(Verifier *v);
 void verify_updates(Verifier *v);
+/* Checks the repeats within a step, and whose the reductions are. */
+void verify_repeats(Verifier *v);
 /* Checks losses, and what they are differentiated by. */
 void verify_losses(Verifier *v);
 

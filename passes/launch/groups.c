@@ -56,6 +56,8 @@ bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
 }
 
 const char *cut_cure(const Module *m) {
+  if (m->nrepeats)
+    return "a repeat makes rounds within it: leave -T out";
   return m->nupdates ? "a scalar is updated within it: leave -T out" : "use -fuse=all, or leave -T out";
 }
 

@@ -449,7 +449,8 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
     wanted[f] = wanted[f] || !m->fields[f].temp;
   launch_drop_copies(l, wanted);
   if (n > 0 && st[0].stage != st[n - 1].stage)
-    reject(l, "an update of a scalar stands between its stencils");
+    reject(l, m->nrepeats ? "a repeat or an update of a scalar begins or ends between its stencils"
+                          : "an update of a scalar stands between its stencils");
   return analyse(l, wanted);
 }
 

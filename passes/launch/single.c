@@ -46,7 +46,7 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {
   Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
   *count = 0;
   for (int i = 0, k; i < n; i += k) {
-    for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]);)
+    for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]) && own[i + k].stage == own[i].stage;)
       k++;
     l[*count] = launch_new(m, k, own + i, own, own + n);
     if (l[*count]->n != 1) {

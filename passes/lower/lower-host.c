@@ -206,7 +206,7 @@ static int stage_of(const Module *m, int64_t i) { return i < m->nstencils ? m->s
 
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
   push_swaps(lo, seq, l);
-  if (lo->m->nupdates)
+  if (module_has_stages(lo->m))
     lower_updates(lo, seq, l->given->stage, stage_of(lo->m, l->given - l->first + l->ngiven));
 }
 
@@ -314,6 +314,7 @@ static void lower_probes(Lowering *lo) {
 }
 
 Module *lowering_finish(Lowering *lo, const Schedule *s) {
+  lower_repeats(lo);
   if (!lo->c->sketch)
     lower_reductions(lo, s);
   for (int i = 0; i < lo->out->nkernels; i++) {

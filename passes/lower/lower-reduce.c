@@ -464,19 +464,29 @@ static HostSeq make_updates(Lowering *lo, int first, int last) {
   return seq;
 }
 
-void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage) {
+/* Adds the launches of the updates of stage `stage`. */
+static void push_updates(Lowering *lo, HostSeq *seq, int stage) {
   const Module *m = lo->m;
-  if (lo->c->sketch)
-    return;
   if (!lo->updates)
     lo->updates = ARENA_ARRAY(lo->out->arena, HostSeq, m->nupdates + 1);
   for (int i = 0, last; i < m->nupdates; i = last + 1) {
     last = last_together(m, i);
-    if (m->updates[i].stage <= after || m->updates[i].stage > stage)
+    if (m->updates[i].stage != stage)
       continue;
     if (!lo->updates[i].nops)
       lo->updates[i] = make_updates(lo, i, last);
     for (int k = 0; k < lo->updates[i].nops; k++)
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, lo->updates[i].ops[k]);
+  }
+}
+
+void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage) {
+  if (lo->c->sketch)
+    return;
+  for (int at = next_border(lo->m, after); at <= stage; at = next_border(lo->m, at)) {
+    push_borders(lo, seq, at);
+    push_updates(lo, seq, at);
+    if (at == INT32_MAX)
+      return;
   }
 }

@@ -4,6 +4,7 @@
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-reduce.c   reductions between time tiles
+ *   lower-repeat.c   repeats within a step
  *   lower-tiles.c    the modules of all families of tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
@@ -209,8 +210,18 @@ Module *lower_tiles(PassContext *c, Module *m, const Schedule *s, const TileFami
 
 /* Adds the kernels and sequences of the module's reductions under plan `s`; for lowering_finish. */
 void lower_reductions(Lowering *lo, const Schedule *s);
-/* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`. */
+/* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`, and where
+ * repeats begin and end there. */
 void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
+
+/* ---------------------------------------------------------------- lower-repeat.c */
+
+/* The next stage behind `after` where there is an update, or a repeat begins or has ended; INT32_MAX: there is none. */
+int next_border(const Module *m, int after);
+/* Marks in `seq` the repeats that end before stage `stage` and that begin with it. */
+void push_borders(Lowering *lo, HostSeq *seq, int stage);
+/* Makes loops of what is marked in all sequences of steps; for lowering_finish. */
+void lower_repeats(Lowering *lo);
 
 /* ---------------------------------------------------------------- naive.c */
 

@@ -275,7 +275,7 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
 static bool points_may_be_better(const PassContext *c, const Module *m) {
   const Schedule *want = c->schedule;
   return c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) && want->size[0] > 0 &&
-         m->grid.rank > 1 && !m->nupdates && !m->part;
+         m->grid.rank > 1 && !module_has_stages(m) && !m->part;
 }
 
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {

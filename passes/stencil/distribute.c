@@ -351,6 +351,11 @@ static bool analyse(Parts *p) {
     diag_error(p->c->diags, state->loc, "pass 'distribute': the grid of a program with a scalar cannot be cut yet");
     return false;
   }
+  if (p->m->nrepeats) {
+    diag_error(p->c->diags, p->m->repeats[0].loc,
+               "pass 'distribute': the grid of a program with a repeat cannot be cut yet");
+    return false;
+  }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,

@@ -49,6 +49,27 @@ static int first_writer(int n, const Stencil *st, int field) {
   return n;
 }
 
+/* The number of the stencil in front of which the levels of a field move whose first writer is stencil `i`: it, or the
+ * first one of the outermost repeat around it. */
+static int moves_before(const Module *m, int i) {
+  int r = i < m->nstencils ? repeat_of(m, m->stencils[i].stage) : -1;
+  while (r >= 0 && repeat_around(m, r) >= 0)
+    r = repeat_around(m, r);
+  while (r >= 0 && i > 0 && m->stencils[i - 1].stage >= m->repeats[r].first)
+    i--;
+  return i;
+}
+
+/* The stage of the stencils that move levels in front of stencil number `i`. */
+static int32_t stage_before(const Module *m, int i) {
+  int r = i < m->nstencils ? repeat_of(m, m->stencils[i].stage) : -1;
+  if (i == m->nstencils)
+    return module_last_stage(m);
+  while (r >= 0 && repeat_around(m, r) >= 0)
+    r = repeat_around(m, r);
+  return r < 0 ? m->stencils[i].stage : m->repeats[r].first - 1;
+}
+
 /* Finds the levels and first writers of all fields. False if no field has a history. */
 static bool find_levels(History *h) {
   Module *m = h->m;
@@ -59,7 +80,7 @@ static bool find_levels(History *h) {
   for (int f = 0; f < m->nfields; f++) {
     int K = m->fields[f].history;
     any = any || K;
-    h->writer[f] = first_writer(m->nstencils, m->stencils, f);
+    h->writer[f] = moves_before(m, first_writer(m->nstencils, m->stencils, f));
     h->levels[f] = ARENA_ARRAY(m->arena, int32_t, K + 2);
     h->levels[f][0] = f;
     h->levels[f][K + 1] = -1;
@@ -178,7 +199,7 @@ static void add_moves(const History *h, int i, int *n, Stencil **list) {
       if (h->levels[f][k] >= 0)
         add_copy(m, copies_for(m, f, &ncopies, &copies), h->levels[f][k], h->levels[f][k - 1]);
   for (int k = 0; k < ncopies; k++) {
-    copies[k].stage = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].stage : 0;
+    copies[k].stage = stage_before(m, i);
     copies[k].group = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].group : 0;
     ARENA_PUSH(m->arena, *list, *n, copies[k]);
   }

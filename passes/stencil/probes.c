@@ -58,8 +58,7 @@ static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, boo
   st.pieces = ARENA_NEW(m->arena, Piece);
   const Stencil *last = !init && m->nstencils ? &m->stencils[m->nstencils - 1] : NULL;
   st.group = last ? last->group : 0;
-  st.stage = init ? 0 : m->nupdates ? m->updates[m->nupdates - 1].stage : 0;
-  st.stage = last && last->stage > st.stage ? last->stage : st.stage;
+  st.stage = init ? 0 : module_last_stage(m);
   st.group += last && last->group && last->stage < st.stage;
   st.pieces[0] = (Piece){.box = p->box, .ntargets = 1, .targets = st.targets, .loc = p->loc};
   st.pieces[0].body = block_clone(m->arena, p->body, NULL, NULL);

@@ -566,8 +566,8 @@ static bool start(Finder *x, const Module *m, int T) {
   x->inner = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   x->written = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   x->f->kept = x->inner;
-  if (m->nupdates)
-    return none(x, "the step has updates of scalars");
+  if (module_has_stages(m))
+    return none(x, m->nrepeats ? "the step has repeats" : "the step has updates of scalars");
   if (m->part)
     return none(x, "the grid is in parts");
   if (!x->scalars)

@@ -14,11 +14,11 @@ from ._artifact import Artifact, load
 from ._errors import DeviceError, InputError, OptionError, StcError, StcWarning
 from ._gradient import Gradient
 from ._library import version
-from ._plan import Plan, ProbeSeries, RunInfo
+from ._plan import Plan, ProbeSeries, Rounds, RunInfo
 from ._program import Program, compile, devices
 
 __version__ = version().split()[1]
-__all__ = ["compile", "load", "devices", "Program", "Plan", "RunInfo", "ProbeSeries", "Gradient", "Artifact", "DeviceArray", "StcError", "OptionError", "InputError",
+__all__ = ["compile", "load", "devices", "Program", "Plan", "RunInfo", "Rounds", "ProbeSeries", "Gradient", "Artifact", "DeviceArray", "StcError", "OptionError", "InputError",
            "DeviceError", "StcWarning", "__version__"]
 
 

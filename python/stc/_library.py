@@ -108,6 +108,10 @@ class CReduction(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
 
 
+class CRounds(c.Structure):
+    _fields_ = [("step", c.c_int64), ("rounds", c.c_int64), ("ended", c.c_bool)]
+
+
 class CProbe(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("n", c.c_int64), ("values", c.c_void_p)]
 
@@ -155,6 +159,7 @@ _FUNCTIONS = {
     "stc_plan_probe_point": (c.c_int, [P, c.c_int, c.c_int64, c.POINTER(c.c_int64)]),
     "stc_plan_param": (c.c_bool, [P, c.c_int, c.POINTER(CReduction)]), "stc_plan_first_step": (c.c_int, [P, c.c_int64]),
     "stc_program_scalar": (c.c_char_p, [P, c.c_int]), "stc_plan_scalar": (c.c_int, [P, c.c_char_p, c.POINTER(CReduction)]),
+    "stc_program_repeat": (c.c_char_p, [P, c.c_int]), "stc_plan_rounds": (c.c_int, [P, c.c_char_p, c.POINTER(CRounds)]),
     "stc_plan_set_scalar": (c.c_int, [P, c.c_char_p, c.c_double, c.c_int64]),
     "stc_plan_spacing": (c.c_double, [P, c.c_int]), "stc_plan_time_step": (c.c_double, [P]),
     "stc_plan_restart": (c.c_int, [P]), "stc_plan_stop": (None, [P, c.c_bool]), "stc_context_stop": (None, [P, c.c_bool]),

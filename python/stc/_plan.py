@@ -17,7 +17,7 @@ from . import _running as running
 from ._context import text_of
 from ._errors import Message, Owner, error
 from ._gradient import Gradient, gradient, pull
-from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRunInfo, lib, strings)
+from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRounds, CRunInfo, lib, strings)
 from ._frames import giver, is_series
 from ._numbers import I32, defines as param_words, text, whole, wholes
 from ._view import View
@@ -34,6 +34,14 @@ class ProbeSeries(NamedTuple):
     step: np.ndarray
     value: np.ndarray
     at: np.ndarray
+
+
+class Rounds(NamedTuple):
+    """What a `repeat` did in its last step. rounds: those made, of one within another the sum of all its times. ended: did an `until` end the last
+    ones? step: the number of the step, from 0; -1: none was made so far."""
+    rounds: int
+    ended: bool
+    step: int
 
 
 class RunInfo(NamedTuple):
@@ -713,6 +721,17 @@ class Plan(Owner):
     def reductions(self) -> Dict[str, np.ndarray]:
         """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
         return {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()}
+
+    @property
+    def rounds(self) -> Dict[str, Rounds]:
+        """What each `repeat` did in the last step; those of earlier steps are among the `reductions`, as NAME.rounds and NAME.ended."""
+        self._settle()
+        found: Dict[str, Rounds] = {}
+        of = CRounds()
+        while (name := lib.stc_program_repeat(self.program._handle, len(found))) is not None:
+            self._check(lib.stc_plan_rounds(self._handle, name, c.byref(of)))
+            found[text_of(name)] = Rounds(of.rounds, of.ended, of.step)
+        return found
 
     @property
     def probes(self) -> Dict[str, ProbeSeries]:

@@ -55,8 +55,15 @@ static const Group *group_of(const Fuse *f, int i, int j) {
   return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
 }
 
+/* Does the stencil before stencil `i` rotate levels, and cannot go with it, which a repeat runs? */
+static bool moves_apart(const Fuse *f, int i) {
+  return i > 0 && is_history_stencil(f->m, &f->st[i - 1]) && f->st[i - 1].stage != f->st[i].stage;
+}
+
 /* May the step be cut before stencil `i`? */
-static bool may_cut(const Fuse *f, int i) { return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]); }
+static bool may_cut(const Fuse *f, int i) {
+  return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]) || moves_apart(f, i);
+}
 
 /* The number of the first of the stencils at the step's end that the program has no name for: they move time levels on
  * that no stencil writes, or are of probes. n: there are none. */
@@ -208,7 +215,7 @@ static void note_choice(const Fuse *f, const LaunchCost *whole) {
 static void apply(const Fuse *f, const bool *before) {
   int group = 0;
   for (int i = 0; i < f->n; i++) {
-    group += i > 0 && before[i];
+    group += i > 0 && (before[i] || moves_apart(f, i));
     f->st[i].group = group;
   }
 }
@@ -366,7 +373,7 @@ static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   const Schedule *want = f->c->schedule;
-  bool several = want->T > 1 && !f->m->nupdates, streamed = family_row(want->family)->streamed;
+  bool several = want->T > 1 && !module_has_stages(f->m), streamed = family_row(want->family)->streamed;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
   bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.worth_cutting * whole.ps));

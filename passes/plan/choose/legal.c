@@ -365,6 +365,10 @@ static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
     return;
   if (by)
     remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
+  else if (r->m->nrepeats)
+    diag_remark(r->c->diags, r->m->repeats[0].loc,
+                "-T=%d: repeat '%s' makes rounds within each time step, and a tile makes no more: -T=1 is taken", T,
+                r->m->repeats[0].name);
   else if (r->m->nupdates)
     diag_remark(r->c->diags, r->m->updates[0].loc,
                 "-T=%d: scalars are updated within each time step, and a tile makes no more: -T=1 is taken", T);

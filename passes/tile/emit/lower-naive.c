@@ -141,15 +141,15 @@ static void level_launches(Points *x, int level, bool last) {
 }
 
 /* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars stand
- * between stencils no two of these are made together. */
+ * between stencils, or repeats, no two of these are made together. */
 static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule *s) {
   Points x = {.lo = lo, .seq = host_seq(lo, 1), .s = s, .inner = frame_middle(lo->m)};
-  int together = lo->m->nupdates ? 1 : count;
+  int together = module_has_stages(lo->m) ? 1 : count;
   for (int i = 0; i < count; i += together) {
     x.f = frame_of_step(lo->m, together, l + i);
     for (int level = 0; level < x.f->nlevels; level++)
       level_launches(&x, level, i + together == count);
-    if (lo->m->nupdates)
+    if (module_has_stages(lo->m))
       host_swaps(lo, x.seq, l[i]);
     else
       frame_swaps(lo, x.seq, x.f);

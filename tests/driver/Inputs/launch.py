@@ -34,7 +34,7 @@ def rounded(x, type):
 
 
 BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max,
-          "lt": lambda x, y: x < y, "eq": lambda x, y: x == y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
+          "lt": lambda x, y: x < y, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
 UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "convert": lambda x: x}
 
 

@@ -1,0 +1,70 @@
+/* driver/instance/plan-rounds.c: what runs tell of the repeats within their steps: how many rounds they took, and
+ * whether an `until` ended them; and behind the outermost repeat the values of the reductions within. */
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <string.h>
+
+void plan_start_rounds(StcPlan *p) {
+  const Module *m = p->program->reference;
+  p->run.rounds = ARENA_ARRAY(p->w.arena, Rounds, m->nrepeats + 1);
+  p->run.evaluated_in = ARENA_ARRAY(p->w.arena, bool, p->module->nscalars + 1);
+  for (int i = 0; i <= m->nrepeats; i++)
+    p->run.rounds[i] = (Rounds){.step = -1};
+  for (int i = 0; i < p->module->nscalars; i++)
+    p->run.evaluated_in[i] = false;
+}
+
+/* Tells of `value` under number `name` of StcProgram.logged. */
+static void tell(StcPlan *p, int name, int64_t step, int64_t value) {
+  StcReduction out = {p->program->logged[name], STC_I64, step, 0, value};
+  p->observers.series(p->observers.series_user, &out);
+}
+
+/* Tells of the reductions of the repeats that were evaluated in the step. */
+static void tell_values(StcPlan *p, int64_t step) {
+  for (int i = 0; i < p->module->nreductions; i++) {
+    const Reduction *r = &p->module->reductions[i];
+    Const v = p->scalars[r->scalar];
+    bool real = r->type == TY_F64;
+    StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? v.f : 0, real ? 0 : v.i};
+    if (r->loop && p->run.evaluated_in[r->scalar])
+      p->observers.series(p->observers.series_user, &out);
+    p->run.evaluated_in[r->scalar] = false;
+  }
+}
+
+void plan_take_rounds(void *user, int repeat, int64_t step, int64_t rounds, bool ended) {
+  StcPlan *p = user;
+  const Module *m = p->program->reference;
+  if (repeat >= m->nrepeats)
+    return;
+  Rounds *x = &p->run.rounds[repeat];
+  x->made = (x->step == step ? x->made : 0) + rounds;
+  x->step = step;
+  x->ended = ended;
+  if (repeat_around(m, repeat) >= 0 || !p->observers.series)
+    return;
+  tell_values(p, step + 1);
+  for (int i = 0; i < m->nrepeats; i++)
+    if (repeat_is_in(m, i, repeat) && p->run.rounds[i].step == step) {
+      tell(p, p->program->module->nreductions + 2 * i, step + 1, p->run.rounds[i].made);
+      tell(p, p->program->module->nreductions + 2 * i + 1, step + 1, p->run.rounds[i].ended);
+    }
+}
+
+StcStatus stc_plan_rounds(StcPlan *p, const char *name, StcRounds *out) {
+  StcStatus s = plan_join(p);
+  int i = s ? -1 : module_find_repeat(p->program->reference, name);
+  *out = (StcRounds){.step = -1};
+  if (!s && i < 0)
+    context_error(p->w.context, "the program has no repeat %s", name);
+  if (i < 0)
+    return s ? s : STC_USAGE;
+  *out = (StcRounds){p->run.rounds[i].step, p->run.rounds[i].made, p->run.rounds[i].ended};
+  return STC_OK;
+}
+
+const char *stc_program_repeat(const StcProgram *p, int n) {
+  return n >= 0 && n < p->reference->nrepeats ? p->reference->repeats[n].name : NULL;
+}
