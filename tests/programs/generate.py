@@ -14,13 +14,14 @@ from layers import Layers, framed
 from masked import Masked
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from numbers_kept import Numbers
+from rounds import Rounds
 from series import Series
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import dense, later, longer
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Series):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -41,6 +42,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.masks = []
         self.start_distances(seed)
         self.start_numbers(seed)
+        self.start_rounds(seed)
         self.layered = self.edges.random() < (0.12 if self.rank < 3 else 0.3)
         if self.layered:
             self.plain, self.points = False, points or self.edges.random() < 0.4
@@ -811,7 +813,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.hide_layers()
         lines += list(self.kept_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.frame_lines())
-        lines += list(self.numbered(self.stencil_lines())) + self.past_frames() + list(self.ends_of_kept())
+        lines += self.rounded(self.numbered(self.stencil_lines())) + self.past_frames() + list(self.ends_of_kept())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -890,7 +892,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
                 yield [f"--device={device}"] + options
             return
         gpu = [f"--device={device}"] if device else ["--device=sim", "-march=" + r.choice(["nvptx", "nvptx", "amdgpu"])]
-        reductions = any(i.form.startswith(("reduce", "until", "update")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
+        reductions = any(i.form.startswith(("reduce", "until", "update", "repeat")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
         for _ in range(3 if device else 1 if reductions else r.choice([1, 2])):
             yield gpu + self.tiles(shape, threads, [1, 2, 3, 4])
         if not device or device in ("sim", "cuda"):
@@ -949,9 +951,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         checks = ([f"finite={self.finite}"] if self.finite else []) + (["bounds"] if r.random() < (0.4 if self.arrays else 0.02) else [])
         self.options += ["-fcheck=" + ",".join(checks)] if checks else []
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
-        steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or checks else [7, 12]))
+        steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or self.repeats or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
-        runs += [] if (device and often < 1) or self.kept else list(self.splits(sizes, often, device, runs))
+        runs += [] if (device and often < 1) or self.kept or self.repeats else list(self.splits(sizes, often, device, runs))
         case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
         return case if self.layered else constant_extents(case, self.seed)
