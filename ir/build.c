@@ -103,6 +103,13 @@ Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank)
   return op->results[0];
 }
 
+Value *build_behind(Builder *b, Type t, int field, const int64_t *off, int rank) {
+  Op *op = build_op(b, OP_BEHIND, t, 0, NULL);
+  op->sym = field;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
 Value *build_construct(Builder *b, Type t, int n, Value *const *members) {
   return build_op(b, OP_CONSTRUCT, t, n, members)->results[0];
 }

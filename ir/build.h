@@ -37,6 +37,8 @@ Value *build2(Builder *b, Opcode code, Value *x, Value *y);
 Value *build3(Builder *b, Opcode code, Value *x, Value *y, Value *z);
 Value *build_convert(Builder *b, Type t, Value *x); /* x itself if it is of that type */
 Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank);
+/* What a sweep has left of target `field` at that offset, behind the point. */
+Value *build_behind(Builder *b, Type t, int field, const int64_t *off, int rank);
 /* A composite value of type `t` from its members; member `member`, of type `t`, of a composite value; element %index
  * (i64) of a launch-time array. */
 Value *build_construct(Builder *b, Type t, int n, Value *const *members);

@@ -113,6 +113,13 @@ int module_field_buffer(const Module *m, int field, int copy) {
   return -1;
 }
 
+const Stencil *module_sweep(const Module *m) {
+  for (int i = 0; i < m->nstencils; i++)
+    if (m->stencils[i].sweep)
+      return &m->stencils[i];
+  return NULL;
+}
+
 bool module_moves_levels(const Module *m) {
   for (int i = 0; i < m->nstencils; i++)
     for (int t = 0; t < m->stencils[i].ntargets; t++)

@@ -195,11 +195,16 @@ typedef struct Piece {
  * changes, into fields that nothing else sets. It is run behind the inits, and again before further steps where a field
  * that it reads may have been set from outside.
  * every: it runs in the steps whose number is a multiple of that alone, 0: in all; no init's. In the others its targets
- * keep their values. Pass every writes that out. */
+ * keep their values. Pass every writes that out.
+ * sweep: 0, or its points have an order along dimension `along`: from the least coordinate to the greatest (1), or down
+ * (-1). Then the pieces come in that order, each has the other dimensions' bounds of the first, and OP_BEHIND reads
+ * what the sweep has left of a target at a point that it has passed. No order is among the points of one layer. */
 typedef struct Stencil {
   const char *name;
   bool once;
   int64_t every;
+  int8_t sweep;
+  int32_t along;
   int32_t ntargets;
   int32_t *targets; /* the union of the pieces' targets, in order of declaration */
   int32_t npieces;
@@ -213,6 +218,8 @@ typedef struct Stencil {
   Extent extent; /* the region on which its targets must be computed, about the output tile (pass halo) */
   Loc loc;
 } Stencil;
+/* A value behind lies at most so many layers back. */
+enum { MAX_BEHIND = 4 };
 
 /* The points of the box `need`, mapped into `within` by its outside rule (which leaves them out if it is a constant,
  * and does nothing if there is none), dimension by dimension, all lie in one or another of the `n` boxes at `by`. Text
@@ -662,6 +669,8 @@ int module_find_loss(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
+/* The first stencil of `m` that is a sweep; NULL: there is none. */
+const Stencil *module_sweep(const Module *m);
 /* Do stencils of `m` move the time levels of its fields on (pass history), so that they do not move by themselves? */
 bool module_moves_levels(const Module *m);
 /* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */

@@ -109,7 +109,7 @@ struct Op {
   Op *prev, *next;
   Block *parent;
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
-  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK */
+  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK; FORM_GLOBAL: 0, or 1 for what a sweep has given */
   int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the streaming loop that a for runs in parts, 0: it does not; elements that are moved from

@@ -159,8 +159,9 @@ static int map_coord(const FieldState *f, int k, int64_t *x) {
 
 /* `n` cells from number `cell` on, all inside, into the rows at `dst`. */
 static bool read_cells(Interp *in, const FieldState *f, const Op *op, int64_t cell, int n, Const *dst) {
-  const uint8_t *written = f->changing ? f->old_written : f->written;
-  const char *from = f->changing ? f->old : f->now;
+  bool before = f->changing && op->code != OP_BEHIND;
+  const uint8_t *written = before ? f->old_written : f->written;
+  const char *from = before ? f->old : f->now;
   for (int i = 0; written && i < n; i++)
     if (!written[cell + i])
       return fault_unwritten(in, f, op, cell + i);

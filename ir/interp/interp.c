@@ -96,6 +96,32 @@ static bool run_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
+/* Runs the pieces of a sweep: layer after layer, each that of the piece in which it lies. */
+static bool run_sweep(Interp *in, const StencilCode *code) {
+  const Stencil *s = code->stencil;
+  bool ok = true;
+  for (int i = 0; ok && i < s->npieces; i++) {
+    InterpRegion layer = code->pieces[i].region;
+    int64_t lo = layer.lo[s->along], hi = layer.hi[s->along];
+    interp_start_body(in, &code->pieces[i].body);
+    for (int64_t k = 0; ok && k <= hi - lo; k++) {
+      layer.lo[s->along] = layer.hi[s->along] = s->sweep > 0 ? lo + k : hi - k;
+      ok = interp_each(in, &layer, run_chunk, &code->pieces[i]);
+    }
+  }
+  return ok;
+}
+
+/* Runs the pieces of another stencil, which have no order. */
+static bool run_pieces(Interp *in, const StencilCode *code) {
+  bool ok = true;
+  for (int i = 0; ok && i < code->stencil->npieces; i++) {
+    interp_start_body(in, &code->pieces[i].body);
+    ok = interp_each(in, &code->pieces[i].region, run_chunk, &code->pieces[i]);
+  }
+  return ok;
+}
+
 /* Its targets' old arrays are set aside, and all pieces read those. */
 bool interp_stencil(Interp *in, const StencilCode *code) {
   const Stencil *s = code->stencil;
@@ -108,11 +134,7 @@ bool interp_stencil(Interp *in, const StencilCode *code) {
     if (f->written)
       memcpy(f->old_written, f->written, (size_t)f->points);
   }
-  bool ok = true;
-  for (int i = 0; ok && i < s->npieces; i++) {
-    interp_start_body(in, &code->pieces[i].body);
-    ok = interp_each(in, &code->pieces[i].region, run_chunk, &code->pieces[i]);
-  }
+  bool ok = (s->sweep ? run_sweep : run_pieces)(in, code);
   for (int i = 0; i < s->ntargets; i++)
     in->fields[s->targets[i]].changing = false;
   if (ok && in->tape)

@@ -199,6 +199,12 @@ bool gradient_check(const Module *m, Diags *d) {
                update_name(m, &m->updates[0]));
     return false;
   }
+  if (module_sweep(m)) {
+    diag_error(d, module_sweep(m)->loc,
+               "'%s' is a sweep, through which there is no gradient yet: leave the gradient out",
+               module_sweep(m)->name);
+    return false;
+  }
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     for (int k = 0; k < s->npieces; k++)

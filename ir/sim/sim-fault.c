@@ -41,6 +41,14 @@ static const char *line_text(Sim *s, const Op *op) {
   return op->loc.line ? arena_printf(s->arena, " (line %d)", op->loc.line) : "";
 }
 
+/* Does the kernel store what a sweep gives to buffer `buffer`? */
+static bool is_swept(const Sim *s, int buffer) {
+  for (int n = 0; n < s->k->ninsns; n++)
+    if (s->k->insns[n].code == SIM_STORE && s->k->insns[n].op->ver && s->k->insns[n].op->sym == buffer)
+      return true;
+  return false;
+}
+
 const char *sim_origin_text(Sim *s, uint32_t origin) {
   if (origin & SIM_GHOST)
     return sim_ghost_text(s, origin);
@@ -54,6 +62,12 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
   if (i->code == SIM_SLOAD || i->code == SIM_PLOAD)
     return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the %s%s", op->ver,
                         s->k->kernel->arrays[op->sym].name, op_info[op->code].name, line_text(s, op));
+  if (i->code == SIM_LOAD && op->ver)
+    return arena_printf(s->arena, "the sweep has given nothing where the load of '%s'%s looks for it",
+                        s->m->buffers[i->place->sym].name, line_text(s, op));
+  if (i->code == SIM_LOAD && is_swept(s, op->sym))
+    return arena_printf(s->arena, "the load of '%s'%s found what the sweep has given, not what was before it",
+                        s->m->buffers[i->place->sym].name, line_text(s, op));
   if (i->code == SIM_LOAD)
     return arena_printf(s->arena, "nobody wrote what the %s of '%s'%s found", op_info[op->code].name,
                         s->m->buffers[i->place->sym].name, line_text(s, op));

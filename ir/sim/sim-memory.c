@@ -220,6 +220,20 @@ static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   give_zero(t, i);
 }
 
+/* Notes that `i` stores to element `element` of `page`. */
+static void set_version(Sim *s, SimPage *page, const SimInsn *i, int64_t element) {
+  if (i->op->ver && !page->versions)
+    page->versions = ARENA_ARRAY(s->arena, SimVersion, SIM_PAGE);
+  if (page->versions)
+    page->versions[element % SIM_PAGE] = (SimVersion){s->launch, i->op->ver};
+}
+
+/* Has this launch stored the version of the element that `i` asks for: 0: none? */
+static bool is_version(const Sim *s, const SimPage *page, const SimInsn *i, int64_t element) {
+  const SimVersion *v = page->versions ? &page->versions[element % SIM_PAGE] : NULL;
+  return (v && v->launch == s->launch ? v->ver : 0) == i->op->ver;
+}
+
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   const char *name = s->m->buffers[i->place->sym].name;
   SimMemory *m = s->memory[i->place->sym];
@@ -249,6 +263,9 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       return;
     }
     stale = stale || !page->stale ? stale : page->stale[element % SIM_PAGE];
+    stale = stale || is_version(s, page, i, element) ? stale : origin_of(s, i);
+  } else if (i->op->ver) {
+    stale = origin_of(s, i);
   }
   give(t, i, exec_get(m->type, m->data, element), stale);
 }
@@ -298,6 +315,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   if (sim_is_kept(s, i->place->sym))
     return;
   page->written[element % SIM_PAGE] = 1;
+  set_version(s, page, i, element);
   exec_put(m->type, m->data, element, t->slot[i->a]);
 }
 

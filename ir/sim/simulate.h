@@ -103,9 +103,16 @@ typedef struct SimRead {
   uint32_t read, reader;
 } SimRead;
 
-/* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. */
+/* What version of an element was stored last, and in which launch. */
+typedef struct SimVersion {
+  uint32_t launch;
+  int32_t ver;
+} SimVersion;
+
+/* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. versions: NULL: none was stored but 0. */
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage {
+  SimVersion *versions;
   uint8_t written[SIM_PAGE];
   uint32_t *stale; /* in a part: origins of staleness of ghost cells; NULL: there are none */
   SimTouch touch[SIM_PAGE];

@@ -352,11 +352,11 @@ static Op *parse_scalar_op(Parser *p, Builder *b) {
   return op;
 }
 
-static Op *parse_access(Parser *p, Builder *b) {
+static Op *parse_access(Parser *p, Builder *b, Opcode code) {
   int64_t off[MAX_RANK] = {0};
   int sym = text_ref(p, module_find_field, "field");
   parse_rank_ints(p, p->m->grid.rank, INT64_MIN, INT64_MAX, off);
-  Op *op = finish_op(p, b, OP_ACCESS, (Values){0, NULL});
+  Op *op = finish_op(p, b, code, (Values){0, NULL});
   if (!op)
     return NULL;
   op->sym = sym;
@@ -435,8 +435,8 @@ static Values parse_stored(Parser *p) {
   return v;
 }
 
-/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version if it is an array.
- * An op that loads several has `n` results. */
+/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version, always of an
+ * array. An op that loads several has `n` results. */
 static Op *parse_memory(Parser *p, Builder *b, Opcode code, int n) {
   bool array = op_info[code].form == FORM_ARRAY, stores = op_info[code].flags & OPF_WRITE;
   int64_t off[MAX_RANK] = {0};
@@ -447,7 +447,9 @@ static Op *parse_memory(Parser *p, Builder *b, Opcode code, int n) {
     reader_error(&p->r, at, "'%s' stores one value, found %d", op_info[code].name, stored);
   int sym = array ? parse_array_ref(p) : text_ref(p, module_find_buffer, "buffer");
   parse_place(p, &operands, off);
-  int32_t ver = array ? parse_version(p) : 0;
+  bool numbered = array || (p->r.tok.kind == TOK_WORD && p->r.tok.text[0] == 'v' && p->r.tok.text[1] >= '0' &&
+                            p->r.tok.text[1] <= '9');
+  int32_t ver = numbered ? parse_version(p) : 0;
   Op *op = op_info[code].result == RESULT_MANY ? finish_many(p, b, code, n, operands) : finish_op(p, b, code, operands);
   if (!op)
     return NULL;
@@ -635,7 +637,7 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   switch (op_info[code].form) {
   case FORM_CONST: return parse_const(p, b);
   case FORM_SCALAR: return parse_scalar_op(p, b);
-  case FORM_ACCESS: return parse_access(p, b);
+  case FORM_ACCESS: return parse_access(p, b, code);
   case FORM_MEMBER: return parse_extract(p, b);
   case FORM_ELEMENT: return parse_element(p, b);
   case FORM_LANE: return parse_shuffle(p, b, code);

@@ -325,7 +325,16 @@ static void parse_piece(Parser *p, Stencil *st) {
   ARENA_PUSH(p->arena, st->pieces, st->npieces, piece);
 }
 
-static Stencil parse_stencil(Parser *p, Loc at) {
+/* "along 0 up", of a sweep. */
+static void parse_order(Parser *p, Stencil *st) {
+  reader_expect_word(&p->r, "along");
+  st->along = (int32_t)reader_int(&p->r, 0, MAX_RANK - 1);
+  st->sweep = reader_accept_word(&p->r, "down") ? -1 : 1;
+  if (st->sweep > 0)
+    reader_expect_word(&p->r, "up");
+}
+
+static Stencil parse_stencil(Parser *p, Loc at, bool sweeps) {
   Stencil st = {.loc = at};
   if (p->m->level != LEVEL_SIR)
     reader_error(&p->r, at, "a kernel module has no stencils");
@@ -335,6 +344,8 @@ static Stencil parse_stencil(Parser *p, Loc at) {
   st.ntargets = parse_fields(p, &st.targets);
   if (reader_accept_word(&p->r, "every"))
     st.every = reader_int(&p->r, 1, INT64_MAX);
+  if (sweeps)
+    parse_order(p, &st);
   if (reader_accept_word(&p->r, "level"))
     st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   if (reader_accept_word(&p->r, "group"))
@@ -751,11 +762,11 @@ static void parse_item(Parser *p) {
   } else if (!strcmp(word, "plan")) {
     parse_plan(p, at);
   } else if (!strcmp(word, "init") || !strcmp(word, "once")) {
-    Stencil st = parse_stencil(p, at);
+    Stencil st = parse_stencil(p, at, false);
     st.once = !strcmp(word, "once");
     ARENA_PUSH(p->arena, m->inits, m->ninits, st);
-  } else if (!strcmp(word, "stencil")) {
-    Stencil st = parse_stencil(p, at);
+  } else if (!strcmp(word, "stencil") || !strcmp(word, "sweep")) {
+    Stencil st = parse_stencil(p, at, !strcmp(word, "sweep"));
     ARENA_PUSH(p->arena, m->stencils, m->nstencils, st);
   } else if (!kir && !strcmp(word, "update")) {
     parse_update(p, at);

@@ -44,7 +44,7 @@ static void print_memory(Printer *p, const Op *op, const char *symbol) {
   str_add(p->s, stored ? ", " : "");
   symbol_print(p->s, symbol);
   print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
-  if (op_info[op->code].form != FORM_ARRAY)
+  if (op_info[op->code].form != FORM_ARRAY && !op->ver)
     return;
   str_add(p->s, " v");
   str_addi(p->s, op->ver);

@@ -387,6 +387,8 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
   print_fields(s, m, st->ntargets, st->targets);
   if (st->every)
     str_addf(s, " every %lld", (long long)st->every);
+  if (st->sweep)
+    str_addf(s, " along %d %s", (int)st->along, st->sweep > 0 ? "up" : "down");
   if (st->level)
     str_addf(s, " level %d", (int)st->level);
   if (st->group)
@@ -679,7 +681,7 @@ static void print_stencils(Str *s, const Module *m) {
   for (int i = 0; i < m->ninits; i++)
     print_stencil(s, m, &m->inits[i], m->inits[i].once ? "once" : "init");
   for (int i = 0; i < m->nstencils; i++)
-    print_stencil(s, m, &m->stencils[i], "stencil");
+    print_stencil(s, m, &m->stencils[i], m->stencils[i].sweep ? "sweep" : "stencil");
   for (int i = 0; i < m->nupdates; i++)
     print_update(s, m, &m->updates[i]);
   for (int i = 0; i < m->nreductions; i++)

@@ -196,6 +196,8 @@ static void check_access(Verifier *v, const Op *op) {
   const Field *f = &v->m->fields[op->sym];
   expect_result(v, op, f->type, "field", f->name);
   check_offsets(v, op, v->m->grid.rank, MAX_OFFSET);
+  if (op->code == OP_BEHIND)
+    verify_behind(v, op);
 }
 
 /* construct: one operand for each member, of its type. */
@@ -327,6 +329,8 @@ static void check_global(Verifier *v, const Op *op) {
   }
   const Buffer *b = &v->m->buffers[op->sym];
   bool stores = op_info[op->code].flags & OPF_WRITE;
+  if (op->ver < 0 || (op->ver && op->code != OP_LOAD && op->code != OP_STORE))
+    fail_op(v, op, "version %d is negative, or not of a single element", op->ver);
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
   if (op->code == OP_VLOAD || op->code == OP_VSTORE)
     check_whole_rows(v, op, op->sym, op->count * type_size(buffer_type(v->m, op->sym)));
@@ -642,8 +646,9 @@ static bool check_results(Verifier *v, const Op *op) {
   }
   for (int i = 0; i < op->nresults; i++) {
     const Value *x = op->results[i];
-    bool composite = x && (op->code == OP_ACCESS || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) &&
-                     type_composite(v->m, x->type);
+    bool composite =
+        x && (op->code == OP_ACCESS || op->code == OP_BEHIND || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) &&
+        type_composite(v->m, x->type);
     if (!x || x->def != op || x->index != i || (!type_is_scalar(x->type) && !composite)) {
       fail_op(v, op, "result %d is not a value made by this op", i);
       return false;

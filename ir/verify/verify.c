@@ -58,10 +58,15 @@ static void check_piece(Verifier *v, const Stencil *st, const Piece *p, bool ini
 static void check_stencil(Verifier *v, const Stencil *st, bool init) {
   verify_at(v, st->loc, init ? "init" : "stencil", st->name);
   v->context = CONTEXT_PIECE;
-  if (!check_targets(v, st->loc, st->ntargets, st->targets, init))
+  int errors = v->errors;
+  if (!verify_order(v, st) || !check_targets(v, st->loc, st->ntargets, st->targets, init))
     return;
+  v->stencil = st;
   for (int i = 0; i < st->npieces; i++)
     check_piece(v, st, &st->pieces[i], init);
+  v->stencil = NULL;
+  if (v->errors == errors)
+    verify_layers(v, st);
   if (st->level < 0 || st->level >= (init ? 1 : v->m->time_tile))
     verify_fail(v, st->loc, "level %d is outside the time tile of %d", st->level, init ? 1 : v->m->time_tile);
   if (st->every < 0 || (init && st->every))

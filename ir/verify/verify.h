@@ -6,6 +6,7 @@
  *   verify-code.c      those of the code in all of them
  *   verify-outside.c   those of what is beyond fields' edges
  *   verify-losses.c    those of losses
+ *   verify-sweeps.c    those of sweeps
  *   verify-updates.c   those of numbers that are kept, and of the updates that change them
  *   verify-repeats.c   those of repeats within a step
  */
@@ -27,6 +28,7 @@ typedef struct Verifier {
   const Module *m;
   Diags *d;
   const Kernel *k;
+  const Stencil *stencil; /* whose pieces are being checked; NULL: other code is */
   const char *where;
   Loc loc;
   Context context;
@@ -54,6 +56,11 @@ void verify_states(Verifier *v);
 void verify_updates(Verifier *v);
 /* Checks the repeats within a step, and whose the reductions are. */
 void verify_repeats(Verifier *v);
+/* Checks the order of `st` and, if it is a sweep, that its pieces are in it: false after an error in the former; that
+ * the read `op` behind the point leads to what the sweep in hand has passed. */
+bool verify_order(Verifier *v, const Stencil *st);
+void verify_layers(Verifier *v, const Stencil *st);
+void verify_behind(Verifier *v, const Op *op);
 /* Checks losses, and what they are differentiated by. */
 void verify_losses(Verifier *v);
 
