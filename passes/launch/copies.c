@@ -37,7 +37,7 @@ static bool are_alike(const Field *f, const Field *g) {
 }
 
 int copied_field(const Module *m, const Stencil *st, int f) {
-  for (int i = 0; i < st->npieces; i++) {
+  for (int i = 0; i < st->npieces && !st->sweep; i++) {
     const Piece *p = &st->pieces[i];
     int t = piece_target(p, f);
     if (t < 0)

@@ -365,6 +365,16 @@ static int free_level(const Launch *l, int f) {
   return last != f && l->use[last].fresh ? last : -1;
 }
 
+/* Is field `f` read behind the point, where it may have to be in memory while the launch runs? */
+static bool is_read_behind(const Launch *l, int f) {
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; l->st[i].sweep && k < l->st[i].npieces; k++)
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_BEHIND && op->sym == f)
+          return true;
+  return false;
+}
+
 /* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
 static Launch *analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
@@ -381,7 +391,7 @@ static Launch *analyse(Launch *l, const bool *wanted) {
       s.far[l->use[f].from] = true;
   for (int f = 0; f < m->nfields; f++) {
     FieldUse *u = &l->use[f];
-    u->stored = u->versions && wanted[f] && u->from < 0;
+    u->stored = u->versions && (wanted[f] || is_read_behind(l, f)) && u->from < 0;
     u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
     u->into = u->paired ? free_level(l, f) : -1;
   }
@@ -451,6 +461,9 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
   if (n > 0 && st[0].stage != st[n - 1].stage)
     reject(l, m->nrepeats ? "a repeat or an update of a scalar begins or ends between its stencils"
                           : "an update of a scalar stands between its stencils");
+  for (int i = 0; i < n && n > 1; i++)
+    if (st[i].sweep)
+      reject(l, arena_printf(m->arena, "'%s' is a sweep, which is a launch of its own", st[i].name));
   return analyse(l, wanted);
 }
 

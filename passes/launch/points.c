@@ -30,7 +30,7 @@ static bool reads_here(const Block *body, int rank) {
 }
 
 bool stencil_is_point(const Module *m, const Stencil *st) {
-  return st->npieces == 1 && is_point(st->pieces) && reads_here(st->pieces[0].body, m->grid.rank);
+  return st->npieces == 1 && !st->sweep && is_point(st->pieces) && reads_here(st->pieces[0].body, m->grid.rank);
 }
 
 /* Does `body` read a field that `st` sets? */
@@ -112,7 +112,7 @@ int point_maker(const Module *m, int n) {
   int i = n - 1;
   while (i >= 0 && !is_in_the_way(&m->stencils[i], &m->stencils[n]))
     i--;
-  return i >= 0 && m->stencils[i].stage == m->stencils[n].stage ? i : -1;
+  return i >= 0 && !m->stencils[i].sweep && m->stencils[i].stage == m->stencils[n].stage ? i : -1;
 }
 
 bool point_merge(Module *m, int n, Piece *into) {

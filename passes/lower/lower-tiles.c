@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+/* Are sweeps launches of their own under plan `s`? Reports it if not. */
+static bool sweeps_are_apart(PassContext *c, const Module *m, const Schedule *s) {
+  const Stencil *st = module_sweep(m);
+  bool apart = !st || !family_row(s->family)->tiled;
+  if (!apart)
+    diag_error(c->diags, st->loc, "'%s' is a sweep, of which the %s schedule makes no tiles; use -schedule=naive",
+               st->name, family_row(s->family)->name);
+  return apart;
+}
+
 bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s) {
   const Family *row = family_row(family);
   bool threads = strcmp(pass, row->lower[true]) == 0;
@@ -15,7 +25,7 @@ bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId
                row->lower[!threads]);
     return false;
   }
-  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) &&
+  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) && sweeps_are_apart(c, m, s) &&
          (!(threads ? row->tiled : row->streamed) || extents_ready(c, m, pass));
 }
 

@@ -5,6 +5,7 @@
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-reduce.c   reductions between time tiles
  *   lower-repeat.c   repeats within a step
+ *   sweep.c          sweeps, launches of their own
  *   lower-tiles.c    the modules of all families of tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
@@ -76,6 +77,7 @@ struct Point {
   /* NULL, or gives what `op` of `piece` comes to if that was computed elsewhere, or sets *skip if nobody needs it here.
    */
   Value *(*known)(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip);
+  Value *(*behind)(Point *p, Builder *b, int field, const int64_t *off); /* in sweeps: what they have left there */
   void *user;
   int32_t nseen;
   struct SeenAccess *seen;
@@ -222,6 +224,11 @@ int next_border(const Module *m, int after);
 void push_borders(Lowering *lo, HostSeq *seq, int stage);
 /* Makes loops of what is marked in all sequences of steps; for lowering_finish. */
 void lower_repeats(Lowering *lo);
+/* ---------------------------------------------------------------- sweep.c */
+
+/* Adds the kernel `name` of launch `l`, of one sweep, which advances by `steps`, and its launch to `seq`; kernels of
+ * other stencils have `block` threads a block. */
+void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, int steps);
 
 /* ---------------------------------------------------------------- naive.c */
 

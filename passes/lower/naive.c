@@ -213,7 +213,10 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(lo->out->arena, "%s_naive_%s", m->name, l[i]->st->name);
     together_add(&group, seq, l, i);
-    if (!naive_parts(lo, seq, l[i], scalars, name, block, i == n - 1, &group)) {
+    if (l[i]->st->sweep) {
+      sweep_launch(lo, seq, l[i], name, block, i == n - 1);
+      group.first = i;
+    } else if (!naive_parts(lo, seq, l[i], scalars, name, block, i == n - 1, &group)) {
       naive_kernel((Naive){.lo = lo, .l = l[i], .only = -1}, seq, name, block, i == n - 1);
       group.first = i;
     }

@@ -60,6 +60,18 @@ static bool spread_history(Parts *p) {
   return news;
 }
 
+/* The targets of a sweep, which reads them behind the point, are of one kind. True if that is news. */
+static bool spread_sweep(Parts *p, const Stencil *st) {
+  bool any = false, news = false;
+  for (int t = 0; t < st->ntargets; t++)
+    any = any || p->ring[st->targets[t]];
+  for (int t = 0; t < st->ntargets && any; t++) {
+    news = news || !p->ring[st->targets[t]];
+    p->ring[st->targets[t]] = true;
+  }
+  return news;
+}
+
 /* Finds all rings. False if there are none. */
 static bool find_rings(Parts *p) {
   Module *m = p->m;
@@ -70,9 +82,11 @@ static bool find_rings(Parts *p) {
       any |= p->ring[f] |= p->cut[d] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
   while (any && news) {
     news = spread_history(p);
-    for (int i = 0; i < m->nstencils; i++)
+    for (int i = 0; i < m->nstencils; i++) {
+      news |= m->stencils[i].sweep && spread_sweep(p, &m->stencils[i]);
       for (int k = 0; k < m->stencils[i].npieces; k++)
         news |= spread_ring(p, &m->stencils[i].pieces[k]);
+    }
   }
   return any;
 }
@@ -117,8 +131,26 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
   return true;
 }
 
+/* Does what `st`, a sweep of rings, computes go around in all dimensions that are cut? With copies of its pieces beyond
+ * the edges it would not be one sweep. */
+static bool check_sweep(const Parts *p, const Stencil *st) {
+  for (int d = 0; d < p->m->grid.rank; d++)
+    for (int k = 0; k < st->npieces; k++)
+      if (p->cut[d] && p->ring[st->targets[0]] && !is_around(p, &st->pieces[k].box, d)) {
+        diag_error(p->c->diags, st->loc,
+                   "a grid cannot yet be cut along dimension %d where the sweep '%s' of a periodic field does not go "
+                   "from one end of the grid to the other: cut another dimension",
+                   d, st->name);
+        return false;
+      }
+  return true;
+}
+
 /* Checks all accesses. */
 static bool check_accesses(const Parts *p) {
+  for (int i = 0; i < p->m->nstencils; i++)
+    if (p->m->stencils[i].sweep && !check_sweep(p, &p->m->stencils[i]))
+      return false;
   for (int i = 0; i < p->m->nstencils; i++)
     for (int k = 0; k < p->m->stencils[i].npieces; k++) {
       const Piece *piece = &p->m->stencils[i].pieces[k];

@@ -344,6 +344,17 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
   return ok && read_cut(p, cut) && (!p->rows || check_rows(p));
 }
 
+/* Is `st` no sweep, or one whose columns are not cut? Reports it if not. */
+static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
+  bool whole = !st->sweep || !p->cut[st->along];
+  if (!whole)
+    diag_error(p->c->diags, st->loc,
+               "a grid cannot be cut along dimension %d, in which the sweep '%s' goes from point to point: cut %s",
+               st->along, st->name,
+               p->m->grid.rank > 1 ? "another dimension" : "nothing, the program has no other dimension");
+  return whole;
+}
+
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
   const ParamArray *state = module_state(p->m);
@@ -364,6 +375,9 @@ static bool analyse(Parts *p) {
                  p->m->inits[i].name);
       return false;
     }
+  for (int i = 0; i < p->m->nstencils; i++)
+    if (!sweep_stays_whole(p, &p->m->stencils[i]))
+      return false;
   distribute_add_watches(p);
   return distribute_rings(p) && distribute_reach(p);
 }

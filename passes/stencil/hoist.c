@@ -326,7 +326,7 @@ Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o) {
   find_changes(&h);
   h.bytes = own_bytes(m);
   for (int i = 0, most = m->nstencils; i < most && !nothing; i++)
-    if (!is_probe_stencil(m, &m->stencils[i]) && !is_history_stencil(m, &m->stencils[i]) &&
+    if (!m->stencils[i].sweep && !is_probe_stencil(m, &m->stencils[i]) && !is_history_stencil(m, &m->stencils[i]) &&
         !stencil_is_thin(m, &m->stencils[i]))
       hoist_stencil(&h, i);
   if (h.made && kept_loses_launches(m, &before)) {

@@ -89,14 +89,17 @@ static Value **operand_parts(const Scalarize *s, const Op *op, int32_t *n) {
   return out;
 }
 
+/* Does it read a field? */
+static bool reads_field(const Op *op) { return op->code == OP_ACCESS || op->code == OP_BEHIND; }
+
 /* An access of each component of the field that `op` accesses. */
 static Value **access_parts(const Scalarize *s, Op *op) {
   Builder b = builder_before(s->m->arena, op);
   int n = type_components(s->m, s->old[op->sym].type);
   Value **out = ARENA_ARRAY(s->m->arena, Value *, n);
   for (int i = 0; i < n; i++)
-    out[i] =
-        build_access(&b, s->m->fields[s->first[op->sym] + i].type, s->first[op->sym] + i, op->off, s->m->grid.rank);
+    out[i] = (op->code == OP_BEHIND ? build_behind : build_access)(&b, s->m->fields[s->first[op->sym] + i].type,
+                                                                   s->first[op->sym] + i, op->off, s->m->grid.rank);
   return out;
 }
 
@@ -108,12 +111,12 @@ static void split_op(const Scalarize *s, Op *op) {
     s->parts[result->id] = parts;
   } else if (op->code == OP_EXTRACT) {
     s->parts[result->id] = parts + type_member_component(s->m, op->operands[0]->type, op->sym);
-  } else if (op->code == OP_ACCESS && type_composite(s->m, result->type)) {
+  } else if (reads_field(op) && type_composite(s->m, result->type)) {
     s->parts[result->id] = access_parts(s, op);
   } else {
     op->operands = parts;
     op->noperands = n;
-    if (op->code == OP_ACCESS)
+    if (reads_field(op))
       op->sym = s->first[op->sym];
     for (int i = 0; i < op->nresults; i++)
       s->parts[op->results[i]->id] = &op->results[i];

@@ -25,6 +25,12 @@ Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
                m->time_tile);
     return NULL;
   }
+  if (T > 1 && module_sweep(m)) {
+    diag_error(c->diags, module_sweep(m)->loc,
+               "pass 'time-tile': '%s' is a sweep, whose columns take all of a time step: t=1 is all that can be",
+               module_sweep(m)->name);
+    return NULL;
+  }
   if (T > 1 && group_count(m->nstencils, m->stencils) > 1) {
     diag_error(c->diags, no_loc(),
                "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated",

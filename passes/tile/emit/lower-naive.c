@@ -140,16 +140,22 @@ static void level_launches(Points *x, int level, bool last) {
   }
 }
 
-/* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars stand
- * between stencils, or repeats, no two of these are made together. */
+/* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars, repeats
+ * or sweeps stand between stencils no two of these are made together. */
 static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule *s) {
   Points x = {.lo = lo, .seq = host_seq(lo, 1), .s = s, .inner = frame_middle(lo->m)};
-  int together = module_has_stages(lo->m) ? 1 : count;
+  int together = module_has_stages(lo->m) || module_sweep(lo->m) ? 1 : count;
   for (int i = 0; i < count; i += together) {
+    if (l[i]->st->sweep) {
+      const char *name = arena_printf(lo->out->arena, "%s_naive_%s", lo->m->name, l[i]->st->name);
+      sweep_launch(lo, x.seq, l[i], name, s->block, i == count - 1);
+      host_swaps(lo, x.seq, l[i]);
+      continue;
+    }
     x.f = frame_of_step(lo->m, together, l + i);
     for (int level = 0; level < x.f->nlevels; level++)
       level_launches(&x, level, i + together == count);
-    if (module_has_stages(lo->m))
+    if (together == 1)
       host_swaps(lo, x.seq, l[i]);
     else
       frame_swaps(lo, x.seq, x.f);

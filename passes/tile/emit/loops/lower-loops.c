@@ -132,7 +132,10 @@ static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, co
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(lo->m->arena, "%s_naive_%s", lo->m->name, launches[i]->st->name);
-    loops_launch(lo, seq, launches[i], -1, name, block, i == n - 1);
+    if (launches[i]->st->sweep)
+      sweep_launch(lo, seq, launches[i], name, block, i == n - 1);
+    else
+      loops_launch(lo, seq, launches[i], -1, name, block, i == n - 1);
     host_swaps(lo, seq, launches[i]);
   }
 }

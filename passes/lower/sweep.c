@@ -1,0 +1,294 @@
+/* sweep.c: sweeps, stencils whose points have an order along a dimension: launches of their own, without tiles.
+ *
+ * With threads each has a column and goes along it; what the sweep has given behind the point waits in registers. So it
+ * does without threads where columns are rows of memory. In other columns one thread has some that lie beside each
+ * other, and goes along them layer after layer: the columns of a layer are a vector, and what is behind is loaded from
+ * where it was stored, which is near in the cache.
+ *
+ *     for each piece, in the sweep's order
+ *       for each of its layers
+ *         the values of the piece at the point, stored; the values behind move on
+ *
+ * What is stored has version 1, and so has what is loaded behind the point: all other loads are of what was there
+ * before the launch. The simulator sees to it.
+ *
+ * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
+ * of a pair, and points that no piece has are copied. */
+#include "passes/base/tuning.h"
+#include "passes/lower/naive.h"
+
+/* A sweep in the making. kept[i]: a value behind that waits in a register, `back` layers behind the point, those of a
+ * field in order of distance; now[i]: which it is. rows: columns lie beside each other, and nothing waits. */
+typedef struct KeptBehind {
+  int32_t field, back;
+} KeptBehind;
+typedef struct Sweep {
+  Naive k;
+  const Stencil *st;
+  bool rows;
+  int32_t n;
+  KeptBehind *kept;
+  Value **now;
+} Sweep;
+
+/* ---- what is behind */
+
+/* The most layers that the sweep reads field `f` behind. */
+static int32_t most_behind(const Stencil *st, int f) {
+  int64_t most = 0;
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next) {
+      int64_t back = op->code == OP_BEHIND && op->sym == f ? -st->sweep * op->off[st->along] : 0;
+      most = back > most ? back : most;
+    }
+  return (int32_t)most;
+}
+
+/* Finds the values that wait in registers; before the first layer they are 0, and nobody reads them. */
+static void keep_behind(Sweep *s, Builder *b) {
+  const Module *m = s->k.l->m;
+  for (int t = 0; t < s->st->ntargets && !s->rows; t++) {
+    int f = s->st->targets[t], most = most_behind(s->st, f);
+    for (int32_t back = 1; back <= most; back++)
+      ARENA_PUSH(m->arena, s->kept, s->n, ((KeptBehind){f, back}));
+  }
+  s->now = ARENA_ARRAY(m->arena, Value *, s->n + 1);
+  for (int i = 0; i < s->n; i++)
+    s->now[i] = build_const(b, m->fields[s->kept[i].field].type, (Const){0});
+}
+
+/* Point.behind: the register, or what was stored there. */
+static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
+  const Sweep *s = p->user;
+  int64_t back = -s->st->sweep * off[s->st->along];
+  for (int i = 0; i < s->n; i++)
+    if (s->kept[i].field == field && s->kept[i].back == back)
+      return s->now[i];
+  Value *v =
+      build_load(b, p->m->fields[field].type, store_buffer(s->k.lo, s->k.l, field), p->m->grid.rank, s->k.g, off);
+  v->def->ver = 1;
+  return v;
+}
+
+/* Point.access: from global memory, what was there before. */
+static Value *before(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const Sweep *s = p->user;
+  int from = launch_reads(s->k.l, field, 0).field;
+  return access_global(b, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false);
+}
+
+/* ---- one point */
+
+/* What the sweep leaves of `field` at the point, whose values piece `piece` has given: one of these, or what it was. */
+static Value *left_of(Sweep *s, Builder *b, const Piece *piece, Value *const *values, int field) {
+  int i = piece_target(piece, field);
+  return i >= 0 ? values[i]
+                : build_load(b, s->k.l->m->fields[field].type, load_buffer(s->k.lo, field), s->k.l->m->grid.rank,
+                             s->k.g, NULL);
+}
+
+/* The values that wait move on by a layer. */
+static void move_on(Sweep *s, Builder *b, const Piece *piece, Value *const *values) {
+  Value **next = ARENA_ARRAY(b->arena, Value *, s->n + 1);
+  for (int i = 0; i < s->n; i++)
+    next[i] = s->kept[i].back > 1 ? s->now[i - 1] : left_of(s, b, piece, values, s->kept[i].field);
+  s->now = next;
+}
+
+/* The code of `piece` at the point s->k.g. */
+static void cell_code(Sweep *s, Builder *b, const Piece *piece) {
+  const Module *m = s->k.l->m;
+  Point p = {.m = m, .step = s->k.step, .access = before, .behind = behind, .user = s};
+  for (int d = 0; d < m->grid.rank; d++)
+    p.index[d] = s->k.g[d];
+  b->loc = piece->loc;
+  Value **values = piece_values(&p, b, piece);
+  move_on(s, b, piece, values);
+  for (int t = 0; t < s->st->ntargets; t++) {
+    int f = s->st->targets[t];
+    bool gives = piece_target(piece, f) >= 0 || (s->rows && most_behind(s->st, f));
+    if (!gives)
+      naive_keep(&s->k, b, f);
+    else if (naive_writes(&s->k, f))
+      build_store(b, store_buffer(s->k.lo, s->k.l, f), left_of(s, b, piece, values, f), m->grid.rank, s->k.g, NULL)
+          ->ver = 1;
+  }
+}
+
+/* The point keeps all targets. */
+static void kept_cell(Sweep *s, Builder *b) {
+  for (int t = 0; t < s->st->ntargets; t++)
+    naive_keep(&s->k, b, s->st->targets[t]);
+}
+
+/* Is there something to copy at points of no piece? */
+static bool copies(const Sweep *s) {
+  bool any = false;
+  for (int t = 0; t < s->st->ntargets; t++)
+    any = any || (s->k.l->use[s->st->targets[t]].paired && naive_writes(&s->k, s->st->targets[t]));
+  return any;
+}
+
+/* ---- layers */
+
+/* The columns of one layer that a thread has, in the last dimension: from `lo` to before `hi`; NULL: it has one. */
+typedef struct Columns {
+  Value *lo, *hi;
+} Columns;
+
+/* The columns of the pieces, all of whose bounds in the other dimensions are the same. */
+static Builder in_columns(const Sweep *s, Builder *b, Builder *other) {
+  Box box = s->st->pieces[0].box;
+  Value *at[MAX_RANK];
+  for (int d = 0; d < box.rank; d++)
+    at[d] = s->k.g[d];
+  at[s->st->along] = build_affine(b, s->k.l->m, box.lo[s->st->along]);
+  box.hi[s->st->along] = box.lo[s->st->along];
+  return build_either(b, build_inside(b, box.rank, at, &box), other);
+}
+
+/* One layer of `piece` (NULL: of none), whose coordinate is s->k.g[along], at `b`. */
+static void layer_code(Sweep *s, Builder *b, const Columns *c, const Piece *piece) {
+  Builder in = *b, other = *b;
+  int last = s->k.l->m->grid.rank - 1;
+  if (s->rows) {
+    Op *loop = build_for(b, c->lo, c->hi, 1, FOR_PARALLEL, 0, NULL);
+    in = other = builder_in(b, loop->blocks[0]);
+    s->k.g[last] = loop->blocks[0]->args[0];
+  }
+  if (s->rows && piece && copies(s)) {
+    Builder out;
+    in = in_columns(s, &in, &out);
+    kept_cell(s, &out);
+  }
+  if (piece)
+    cell_code(s, &in, piece);
+  else
+    kept_cell(s, &in);
+  if (!s->rows)
+    *b = in;
+}
+
+/* The layers from `lo` to `hi`, all of `piece` (NULL: of none), in the sweep's order. */
+static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affine hi, const Piece *piece) {
+  const Module *m = s->k.l->m;
+  int along = s->st->along;
+  if (affine_equal(lo, hi)) {
+    s->k.g[along] = build_affine(b, m, lo);
+    layer_code(s, b, c, piece);
+    return;
+  }
+  Value *from = build_affine(b, m, lo), *end = build_affine(b, m, affine_add_const(hi, 1));
+  Op *loop = build_for(b, from, end, 1, 0, s->n, s->now);
+  Builder in = builder_in(b, loop->blocks[0]);
+  Value *x = loop->blocks[0]->args[0];
+  for (int i = 0; i < s->n; i++)
+    s->now[i] = loop->blocks[0]->args[i + 1];
+  s->k.g[along] = x;
+  if (s->st->sweep < 0)
+    s->k.g[along] = build2(&in, OP_SUB, build_affine(&in, m, affine_add(m->arena, lo, hi)), x);
+  layer_code(s, &in, c, piece);
+  if (s->n)
+    build_yield(&in, s->n, s->now);
+  for (int i = 0; i < s->n; i++)
+    s->now[i] = loop->results[i];
+}
+
+/* All layers of the pieces, and those of none below and above them if there is something to copy. */
+static void column_code(Sweep *s, Builder b, const Columns *c) {
+  const Module *m = s->k.l->m;
+  int along = s->st->along;
+  const Piece *first = &s->st->pieces[0], *last = &s->st->pieces[s->st->npieces - 1];
+  const Piece *low = s->st->sweep > 0 ? first : last, *high = s->st->sweep > 0 ? last : first;
+  keep_behind(s, &b);
+  for (int i = 0; i < s->st->npieces; i++)
+    layers_code(s, &b, c, s->st->pieces[i].box.lo[along], s->st->pieces[i].box.hi[along], &s->st->pieces[i]);
+  s->n = 0;
+  if (copies(s) && !affine_equal(m->grid.lo[along], low->box.lo[along]))
+    layers_code(s, &b, c, m->grid.lo[along], affine_add_const(low->box.lo[along], -1), NULL);
+  if (copies(s) && !affine_equal(m->grid.hi[along], high->box.hi[along]))
+    layers_code(s, &b, c, affine_add_const(high->box.hi[along], 1), m->grid.hi[along], NULL);
+}
+
+/* ---- the kernel */
+
+/* The columns that have something to do, a point each in dimension `along`: those of the pieces, or all of the grid; of
+ * a part what launches store. */
+static Box covered(const Sweep *s) {
+  const Module *m = s->k.l->m;
+  const Box *gives = launch_covers(m);
+  Box box = copies(s) ? m->grid : s->st->pieces[0].box;
+  for (int d = 0; d < box.rank; d++) {
+    if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
+      continue;
+    box.lo[d] = gives->lo[d];
+    box.hi[d] = gives->hi[d];
+  }
+  box.lo[s->st->along] = box.hi[s->st->along] = affine_const(0);
+  return box;
+}
+
+/* The threads of a block, of which blocks of other stencils have `block`: none along the sweep, and in the last one of
+ * the other dimensions as many as make it a few warps; without threads the columns that one has. */
+static void sweep_block(const Sweep *s, const int32_t *block, int32_t *out) {
+  const TargetInfo *t = s->k.lo->c->target;
+  int rank = s->k.l->m->grid.rank, along = s->st->along, last = along == rank - 1 ? rank - 2 : rank - 1;
+  int32_t threads = 1;
+  for (int d = 0; d < MAX_RANK; d++)
+    out[d] = d < rank && d != along && t->simt ? block[d] : 1;
+  if (s->rows)
+    out[last] = (int32_t)tuning.sweep_columns;
+  for (int d = 0; d < rank; d++)
+    threads *= out[d];
+  while (t->simt && last >= 0 && threads < tuning.sweep_threads) {
+    out[last] *= 2;
+    threads *= 2;
+  }
+}
+
+/* The columns of the thread's rows that lie in `box`. */
+static Columns clip(const Sweep *s, Builder *b, const Box *box, int32_t width) {
+  const Module *m = s->k.l->m;
+  int last = m->grid.rank - 1;
+  Value *first = s->k.g[last], *end = build2(b, OP_ADD, first, build_int(b, TY_I64, width));
+  return (Columns){build2(b, OP_MAX, first, build_affine(b, m, box->lo[last])),
+                   build2(b, OP_MIN, end, build_affine(b, m, affine_add_const(box->hi[last], 1)))};
+}
+
+/* The code of a thread's columns, of which s->k.g is the first, at `b`; it has `width` in the last dimension. */
+static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
+  const Module *m = s->k.l->m;
+  int along = s->st->along, last = m->grid.rank - 1;
+  Sweep rest = *s;
+  Builder out = b, in = b;
+  if (s->rows) {
+    Box rows = copies(s) ? *box : s->st->pieces[0].box;
+    Columns c = clip(s, &b, &rows, width);
+    rest.k.g[last] = build_affine(&b, m, rows.lo[last]);
+    column_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
+    return;
+  }
+  in = in_columns(s, &b, &out);
+  column_code(s, in, NULL);
+  if (copies(&rest))
+    layers_code(&rest, &out, NULL, m->grid.lo[along], m->grid.hi[along], NULL);
+}
+
+void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, int steps) {
+  Sweep s = {.k = {.lo = lo, .l = l, .only = -1}, .st = l->st};
+  bool threads = lo->c->target->simt;
+  int32_t own[MAX_RANK], one[MAX_RANK];
+  Value *start[MAX_RANK];
+  s.rows = !threads && s.st->along < l->m->grid.rank - 1;
+  sweep_block(&s, block, own);
+  for (int d = 0; d < MAX_RANK; d++)
+    one[d] = 1;
+  int index = lowering_kernel(lo, name, steps, l->st->loc);
+  Box box = covered(&s);
+  Builder b = naive_begin(lo, index, threads ? own : one, threads ? NULL : own, &box, start, s.k.g);
+  for (int d = 0; d < l->m->grid.rank && !threads; d++)
+    s.k.g[d] = start[d];
+  s.k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
+  columns_code(&s, b, &box, own[l->m->grid.rank - 1]);
+  host_launch(lo, seq, index);
+}
