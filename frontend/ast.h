@@ -108,6 +108,7 @@ struct Expr {
   int64_t off[MAX_RANK];
   const struct Decl *over; /* parsed only: of EXPR_OVER, op, value and region */
   Expr *level;             /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
+  bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there */
   bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
                   integers that it meets */
 };
@@ -198,6 +199,7 @@ typedef enum DeclKind {
   DECL_FN,
   DECL_STENCIL,
   DECL_INIT,
+  DECL_SWEEP,
   DECL_ARRAY,
   DECL_REDUCE,
   DECL_UNTIL,
@@ -260,6 +262,7 @@ typedef struct Decl {
   int32_t npieces;
   PieceDecl *pieces;
   const struct AbsorbDecl *absorb; /* of an absorbing layer */
+  const struct SweepDecl *sweep;   /* of a sweep, whose pieces are both on `region` (sweep.h) */
 } Decl;
 
 /* The parser: the next token is *t; where a missing closing brace was reported last; of the declarations `ndone` stand
@@ -306,6 +309,9 @@ bool parse_end(Parse *p, bool paper);
 bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *));
 /* A region or the name of one, at the next token; `word` stands in front of it. */
 bool parse_region_of(Parse *p, Decl *d, const char *word);
+/* "[lo .. hi, ...]"; NULL after reporting. "(FIELD, ...)", the targets of `d`. */
+RegionExpr *parse_region(Parse *p);
+bool parse_targets(Parse *p, Decl *d);
 /* every EXPR, at the end of a reduction or probe, behind the region or the targets of a stencil. */
 bool parse_every(Parse *p, Decl *d);
 /* Is OP(...) over at p->t, OP one of sum, prod, min and max? That as an expression. */
@@ -458,6 +464,7 @@ typedef struct CheckedStencil {
   const char *name;
   Loc loc;
   bool is_init;
+  int sweep, along; /* as those of a Stencil */
   int32_t stage;
   int64_t every; /* it runs in steps that are multiples of this; 0: in all */
   int32_t repeat; /* the one that it stands in, by Checker.repeats from 1 on; 0: none */
@@ -611,10 +618,11 @@ typedef struct Checker {
   const Box *region;    /* region of the piece in hand; */
   bool lacks[MAX_RANK]; /* by dimension: it does not have that (fields.h) */
   const CheckedStencil *stencil;
-  Symbol *locals;         /* lets, vars and parameters that can be seen, linked by next, newest first */
-  CheckedPiece *piece;    /* whose block is in hand; NULL in a function */
-  const Decl *function;   /* which is in hand; NULL outside */
-  int32_t level, inlined; /* blocks of for and if, and calls, around the place */
+  const struct Sweeping *sweeping; /* if it is a sweep; NULL: it is none */
+  Symbol *locals;                  /* lets, vars and parameters that can be seen, linked by next, newest first */
+  CheckedPiece *piece;             /* whose block is in hand; NULL in a function */
+  const Decl *function;            /* which is in hand; NULL outside */
+  int32_t level, inlined;          /* blocks of for and if, and calls, around the place */
   int32_t depth, nodes;
   bool gave_up;          /* too many nodes: reported once */
   bool unread;           /* files that it includes could not be read: names that seem missing may be in them */

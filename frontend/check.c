@@ -1,5 +1,6 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
 #include "frontend/check/absorb.h"
+#include "frontend/sweep.h"
 #include "frontend/fields.h"
 
 #include <math.h>
@@ -710,7 +711,9 @@ static void check_stencil(Checker *c, const Decl *d) {
   absorb_begin(c, d);
   if (c->absorbing && d->every)
     check_error(c, NULL, d->every->loc, "an absorbing layer moves on in every step; leave out 'every'");
-  for (int i = 0; i < d->npieces; i++)
+  if (d->sweep)
+    check_layers(c, d, s);
+  for (int i = 0; i < d->npieces && !d->sweep; i++)
     check_piece(c, &d->pieces[i], s);
   if (!s->is_init) {
     s->stage = c->stage;
@@ -881,6 +884,7 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_OP: check_op(c, d); break;
   case DECL_FN: check_fn(c, d); break;
   case DECL_STENCIL:
+  case DECL_SWEEP:
   case DECL_INIT: check_stencil(c, d); break;
   case DECL_ARRAY: check_param_array(c, d); break;
   case DECL_REDUCE:

@@ -42,7 +42,7 @@ static void head(Dump *d, const Expr *e) {
   switch (e->kind) {
   case EXPR_SCALAR: str_addf(&d->s, "scalar %s", e->name); break;
   case EXPR_FIELD:
-    str_addf(&d->s, "access %s", e->name);
+    str_addf(&d->s, "%s %s", e->behind ? "behind" : "access", e->name);
     offsets(d, e);
     break;
   case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;
@@ -228,7 +228,7 @@ char *dump_program(Checker *c) {
   declarations(&d);
   for (int i = 0; i < c->nchecked; i++) {
     const CheckedStencil *s = &c->checked[i];
-    str_addf(&d.s, "%s '%s' (", s->is_init ? "init" : "stencil", s->name);
+    str_addf(&d.s, "%s '%s' (", s->is_init ? "init" : s->sweep ? "sweep" : "stencil", s->name);
     for (int t = 0; t < s->ntargets; t++)
       str_addf(&d.s, "%s%s", t ? ", " : "", c->m->fields[s->targets[t]].name);
     str_add(&d.s, ")");

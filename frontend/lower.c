@@ -113,7 +113,7 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   b->loc = e->loc;
   switch (e->kind) {
   case EXPR_SCALAR: return build_scalar(b, e->type, e->sym->index);
-  case EXPR_FIELD: return build_access(b, e->type, e->sym->index, e->off, c->m->grid.rank);
+  case EXPR_FIELD: return (e->behind ? build_behind : build_access)(b, e->type, e->sym->index, e->off, c->m->grid.rank);
   case EXPR_INDEX: return build_dim(b, OP_INDEX, (int)e->value.i);
   case EXPR_STEP: return build_step(b);
   case EXPR_ELEMENT: return lower_element(c, b, e);
@@ -200,6 +200,8 @@ static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
                  .every = s->every > 1 ? s->every : 0,
                  .ntargets = s->ntargets,
                  .targets = s->targets};
+  out.sweep = (int8_t)s->sweep;
+  out.along = s->along;
   for (int i = 0; i < s->npieces; i++) {
     Piece p = lower_piece(c, s, &s->pieces[i]);
     if (p.ntargets)

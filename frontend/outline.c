@@ -327,7 +327,7 @@ const char *outline_reserved(int i) {
                                      "coord",  "diff",      "absorb",     "of",     "but",     "lower",  "upper",
                                      "speed",  "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
                                      "self",   "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
-                                     "repeat", "round"};
+                                     "repeat", "round",     "sweep",      "along",  "down",    "first",  "next"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -1,6 +1,7 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
+#include "frontend/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -207,8 +208,7 @@ static bool range(Parse *p, RangeExpr *out) {
   return !parse_accept(p, TOK_DOTS) || (out->hi = parse_expr(p)) != NULL;
 }
 
-/* [lo .. hi, ...]. NULL after reporting. */
-static RegionExpr *region_expr(Parse *p) {
+RegionExpr *parse_region(Parse *p) {
   RegionExpr *r = ARENA_NEW(p->arena, RegionExpr);
   r->loc = p->t->loc;
   if (!parse_expect(p, TOK_LBRACKET, "a region '[lo .. hi, ...]'"))
@@ -286,7 +286,7 @@ static bool grid(Parse *p, bool paper) {
   if (!parse_new_name(p, "the grid's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = parse_region(p)))
     return false;
   if (!parse_expect(p, TOK_COMMA, "',' and the number of time steps") || !(d->value = parse_expr(p)))
     return false;
@@ -302,7 +302,7 @@ static bool region(Parse *p) {
   if (!parse_new_name(p, "the region's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = parse_region(p)))
     return false;
   d->kind = DECL_REGION;
   return parse_end(p, false);
@@ -360,7 +360,7 @@ static bool outside(Parse *p, Decl *d) {
 /* A grid or region, after the `word` on or over. */
 bool parse_region_of(Parse *p, Decl *d, const char *word) {
   if (parse_is(p, TOK_LBRACKET))
-    return (d->region = region_expr(p)) != NULL;
+    return (d->region = parse_region(p)) != NULL;
   if (!parse_is(p, TOK_NAME)) {
     parse_error(p, arena_printf(p->arena, "a region or its name after %s", word));
     return false;
@@ -452,6 +452,8 @@ static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
   return parse_expect(p, TOK_RPAREN, "',' or ')'");
 }
 
+bool parse_targets(Parse *p, Decl *d) { return names(p, d, "a target field's name", false); }
+
 /* op NAME(PARAMS) = EXPR; after the word. */
 static bool op(Parse *p) {
   Name name;
@@ -493,7 +495,7 @@ void parse_skip(Parse *p) {
  * region. */
 static bool piece(Parse *p, Decl *d, bool only, bool paper) {
   PieceDecl x = {.loc = p->t->loc};
-  bool ok = (x.region = region_expr(p)) != NULL && parse_absorbed(p, &x);
+  bool ok = (x.region = parse_region(p)) != NULL && parse_absorbed(p, &x);
   if (ok && parse_is_word(p, "every") && !only) {
     diag_error(p->d, p->t->loc, "all pieces of a stencil run in the same steps; write 'every' before its first brace");
     return false;
@@ -536,7 +538,7 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   if (!parse_new_name(p, kind == DECL_INIT ? "the init's name" : "the stencil's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!names(p, d, "a target field's name", false))
+  if (!parse_targets(p, d))
     return false;
   d->kind = kind;
   bool ok;
@@ -582,8 +584,9 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
-                   "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
+    parse_error(p,
+                "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
+                "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
   return false;
 }
 
@@ -612,10 +615,10 @@ bool parse_declaration(Parse *p) {
     return parse_gradient(p);
   if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
+  if (named && (parse_is_word(p, "mask") || parse_is_word(p, "sweep")))
+    return parse_is_word(p, "mask") ? (p->t++, parse_mask(p)) : (p->t++, parse_sweep(p));
   if (named && parse_is_word(p, "repeat"))
     return p->t++, parse_repeat(p);
-  if (named && parse_is_word(p, "mask"))
-    return p->t++, parse_mask(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -645,7 +648,7 @@ bool parse_declaration(Parse *p) {
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
                  "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
   return false;
 }

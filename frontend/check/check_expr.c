@@ -1,5 +1,6 @@
 /* check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
 #include "frontend/check/absorb.h"
+#include "frontend/sweep.h"
 #include "frontend/fields.h"
 
 #include <string.h>
@@ -183,7 +184,10 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
   for (int d = 0; d < c->m->grid.rank; d++)
     e->off[d] = field_lacks(&c->m->fields[sym->index], d) ? 0 : off[d];
-  check_access(c, loc, sym, e->off, env);
+  if (!check_behind(c, env, sym, e))
+    return check_bad(c, loc);
+  if (!e->behind)
+    check_access(c, loc, sym, e->off, env);
   check_absorbed_read(c, loc, sym, off);
   if (sym->framed)
     return check_frame_read(c, env, sym, e);

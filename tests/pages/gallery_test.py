@@ -38,6 +38,7 @@ CHECKS = {
     "predators": ("-DN=16 -DM=16 -Dslope=0 --steps=50", None),
     "sandpile": ("-DN=33 -DM=33 -Dgrains0=1000", lambda a, b: near(b["grains"], 1000, 0)),
     "schroedinger": ("-DN=60 -DM=80 -Dwidth=8 --steps=100", lambda a, b: stays("total", a, b, 1e-3)),
+    "ocean_mixing": ("-DK=12 -DN=20 -DM=30 --steps=100", lambda a, b: (stays("heat", a, b, 1e-12), near(b["warmest"] < a["warmest"], True, 0))),
     "shallow_water": ("-DN=40 -DM=60 --steps=200", lambda a, b: stays("volume", a, b, 1e-3)),
     "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
     "sphere": ("", lambda a, b: (stays("heat", a, b, 1e-5), near(b["off"], 0, 0.004), near(b["most"], 1.38, 0.01))),

@@ -19,9 +19,10 @@ from series import Series
 from shapes import Shapes, constant_extents, wider
 from statements import Statements
 from stops import dense, later, longer
+from swept import Swept
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series, Swept):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -47,6 +48,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         if self.layered:
             self.plain, self.points = False, points or self.edges.random() < 0.4
         self.start_absorbing(seed)
+        self.start_sweeps(seed)
 
     # ---------------------------------------------------------------- regions
 
@@ -750,6 +752,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
     def temp_lines(self, t):
         """What writes temp field `t`: one stencil all of it; or several, or pieces of one, a part that they cover together, beyond which nothing may read it."""
         r = self.r
+        if self.has_sweeps and self.sweeps.random() < 0.4:
+            yield self.sweep([t], True)
+            return
         if self.own.random() < (0.6 if self.plain else 0.35):
             yield self.constant_pieces(t)
             return
@@ -813,7 +818,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         self.hide_layers()
         lines += list(self.kept_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.frame_lines())
-        lines += self.rounded(self.numbered(self.stencil_lines())) + self.past_frames() + list(self.ends_of_kept())
+        lines += self.rounded(self.numbered(self.swept(self.stencil_lines()))) + self.past_frames() + list(self.ends_of_kept())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -955,5 +960,6 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
         runs += [] if (device and often < 1) or self.kept or self.repeats else list(self.splits(sizes, often, device, runs))
+        runs = list(self.swept_runs(runs))
         case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
         return case if self.layered else constant_extents(case, self.seed)

@@ -57,11 +57,13 @@ static const FrontendCase cases[] = {
      "4:1: error: expected a declaration, found 'stencl'; did you mean 'stencil'?\n"},
     {"no_declaration", "42;\n",
      "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
+     "sweep, "
      "inject, mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient), found '42'\n"},
     {"stray_brace",
      GRID1 INNER1 "A;\n"
                   "}\n",
      "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
+     "sweep, "
      "inject, mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient), found '}'\n"},
     {"reserved_name", "param min = 3;\n",
      "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
@@ -166,6 +168,7 @@ static const FrontendCase cases[] = {
     {"stencil_without_value", GRID1 "stencil s(A)[G] A;\n", "4:17: error: expected '=' or '{', found 'A'\n"},
     {"unknown_word", "quux 3;\n",
      "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
+     "sweep, "
      "inject, mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient), found 'quux'\n"},
     {"question_mark", GRID1 INNER1 "A > 0 ? 1 : 2;\n",
      "4:32: error: '?' is no operator; a choice is written 'if c then a else b'\n4:34: error: expected ';', found "

@@ -1,0 +1,102 @@
+"""Sweeps: stencils whose points have an order along a dimension. One program in eight has them, between its stencils and behind them. Their chances are of their own, so that all other programs stay what they are."""
+import random
+
+from model import Place, Struct, Vector, components, computed
+from tree import List, Node
+
+
+class Swept:
+    """The part of the Generator that makes them. self.sweeps: the chances; self.has_sweeps: has the program any?"""
+
+    def start_sweeps(self, seed):
+        self.sweeps = random.Random(seed * 2 + 37)
+        self.nsweeps, self.swept_dims = 0, set()
+        self.has_sweeps = self.sweeps.random() < 1 / 8 and not (self.plain or self.layered or self.absorbing)
+
+    def swept(self, lines):
+        """The stencils with sweeps between and behind them."""
+        own, plain = self.sweeps, [f for f in self.fields.values() if f.kind == "" and not f.thin]
+        for line in lines:
+            yield line
+            if self.has_sweeps and plain and line.form.startswith(("stencil", "inject")) and own.random() < 0.4:
+                yield self.sweep(own.sample(plain, 2) if len(plain) > 1 and own.random() < 0.4 else [own.choice(plain)])
+        if self.has_sweeps and plain:
+            yield self.sweep([own.choice(plain)])
+
+    def sweep(self, targets, whole=False):
+        """A sweep of these targets along some dimension; `whole`: every target gets a value at all of its points."""
+        own, name, d = self.sweeps, f"sw{self.nsweeps}", self.sweeps.randrange(self.rank)
+        self.nsweeps += 1
+        self.swept_dims.add(d)
+        targets = sorted(targets, key=lambda f: f.name)
+        sign, first = own.choice([1, -1]), own.choice([1, 1, 1, 2, 3, 4])
+        edge = lambda e, end: max(t.box[e][end] for t in targets) + (0 if whole else own.choice([0, 0, 0, 1]))
+        box = [("all", edge(e, 0), edge(e, 1)) for e in range(self.rank)]
+        self.demand(d, box[d][1] + box[d][2] + first)
+        before, depth = [t.readable for t in targets], own.choice([0, 1, 2])
+        for t in targets:
+            t.readable = False
+        begins = self.sweep_body(targets, box, depth, lambda t, e: e)
+        back = lambda: self.offset_along(d, -sign * own.randint(1, first))
+        beside = lambda t: self.beside(t, d, sign) if not whole and t.rule and own.random() < 0.6 else None
+        goes_on = self.sweep_body(targets, box, depth, lambda t, e: self.joined(t, e, f"{own.choice(targets if own.random() < 0.3 else [t]).name}", back(), beside(t)))
+        for t, was in zip(targets, before):
+            t.readable = was
+        self.names.append(name)
+        region = self.at_wet(self.region(box), targets) if not whole else self.region(box)
+        number = f"first {first} " if first > 1 else "first "
+        head = f"sweep {name}({', '.join(t.name for t in targets)})$ along {d} {'up' if sign > 0 else 'down'} {{\n  {number}$\n  next $\n}}"
+        return Node(head, region, begins, goes_on, declares=[name])
+
+    def sweep_body(self, targets, box, depth, of):
+        """The block, or the one value, of some layers: each target gets of(target, a value that reads none of them)."""
+        place = Place(box)
+        values = [(t, of(t, self.value(t.type, place, depth))) for t in targets]
+        if len(values) == 1 and self.sweeps.random() < 0.5:
+            return Node("= $;", values[0][1])
+        return Node("{ $ }", List([Node(f"{t.name} = $;", e) for t, e in values], " ", 1))
+
+    def offset_along(self, d, o):
+        return "[" + ", ".join(str(o if e == d else 0) for e in range(self.rank)) + "]"
+
+    def beside(self, t, d, sign):
+        """A read of target `t` that is not behind: ahead, or beside the point."""
+        own = self.sweeps
+        offsets = [sign * own.choice([0, 1, 1, 2]) if e == d else own.choice([0, 0, 1, -1]) for e in range(self.rank)]
+        return f"{t.name}[{', '.join(map(str, offsets))}]"
+
+    def joined(self, t, e, other, back, beside):
+        """What target `t` becomes of the value `e`, of what the sweep left behind of the target called `other`, and of what was before it at `beside` (None: nothing)."""
+        if self.fields[other].type != t.type:
+            other = t.name
+        behind, type = other + back, computed(t.type)
+        if type != t.type and isinstance(t.type, Vector):
+            return Node(behind, type=t.type)
+        if isinstance(t.type, (Vector, Struct)) or t.type in ("bool", "f16", "bf16", "i8", "i16", "u8", "u16") or self.sweeps.random() < 0.2:
+            condition = f"idx({self.sweeps.randrange(self.rank)}) % 3 {self.sweeps.choice(['==', '!='])} {self.sweeps.choice([0, 1])}"
+            least = f"if {condition} then {behind} else "
+            return Node(least + (f"if idx(0) % 2 == 0 then {beside} else $" if beside else "$"), e, type=t.type)
+        more = f" + {type}({'0.25' if type[0] == 'f' else '2'}) * {beside}" if beside else ""
+        if type[0] == "f":
+            return Node(f"max({type}(-4.0), min({type}(4.0), {type}(0.5) * {behind}{more} + {type}(0.25) * $))", e, type=type)
+        return Node(f"{behind} / {type}(2){more} + $", e, type=type)
+
+    def split_beside(self, option):
+        """The option, which says in how many parts the grid is cut, for a cut that leaves sweeps whole; "" if none is left."""
+        parts, slash, every = option[8:].partition("/")
+        parts = ["1" if d in self.swept_dims else n for d, n in enumerate(parts.split("x"))]
+        return "" if set(parts) == {"1"} else "--split=" + "x".join(parts) + slash + every
+
+    def swept_runs(self, runs):
+        """The runs, of a program with sweeps: none under a schedule with tiles, none whose grid is cut along a sweep."""
+        if not self.has_sweeps:
+            return runs
+        own, taken = self.sweeps, ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
+        for run in runs:
+            left = [o for o in run if not o.startswith(taken)]
+            gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
+            block = own.choice([[], [], ["-block=" + "x".join(str(own.choice([2, 4, 8])) for _ in range(self.rank))]])
+            elems = ["-elems=" + "x".join(str(own.choice([1, 1, 2])) for _ in range(self.rank))] if gpu and own.random() < 0.3 else []
+            left = [self.split_beside(o) if o.startswith("--split=") else o for o in left]
+            if "" not in left:
+                yield left + own.choice([[], ["-schedule=naive"]]) + block + elems
