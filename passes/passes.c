@@ -53,6 +53,8 @@ const Pass pass_table[] = {
      pass_history},
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_merge_points},
+    {"join-sweeps", "make stencils that look only at the point parts of the sweeps beside them", LEVEL_SIR, LEVEL_SIR,
+     NULL, pass_join_sweeps},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
     {"random", "write out random numbers as the operations that make them", LEVEL_SIR, LEVEL_SIR, NULL, pass_random},
     {"pack-tests", "make tests of what no step changes, such as masks at neighbours, once: the bits of\na hidden field",

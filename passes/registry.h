@@ -20,6 +20,7 @@ Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_join_sweeps(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o);

@@ -461,9 +461,9 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
   if (n > 0 && st[0].stage != st[n - 1].stage)
     reject(l, m->nrepeats ? "a repeat or an update of a scalar begins or ends between its stencils"
                           : "an update of a scalar stands between its stencils");
-  for (int i = 0; i < n && n > 1; i++)
-    if (st[i].sweep)
-      reject(l, arena_printf(m->arena, "'%s' is a sweep, which is a launch of its own", st[i].name));
+  for (int i = 0; i < l->n && l->n > 1; i++)
+    if (l->st[i].sweep)
+      reject(l, arena_printf(m->arena, "'%s' is a sweep, which is a launch of its own", l->st[i].name));
   return analyse(l, wanted);
 }
 

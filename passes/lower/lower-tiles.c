@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-/* Are sweeps launches of their own under plan `s`? Reports it if not. */
-static bool sweeps_are_apart(PassContext *c, const Module *m, const Schedule *s) {
-  const Stencil *st = module_sweep(m);
-  bool apart = !st || !family_row(s->family)->tiled;
-  if (!apart)
-    diag_error(c->diags, st->loc, "'%s' is a sweep, of which the %s schedule makes no tiles; use -schedule=naive",
-               st->name, family_row(s->family)->name);
-  return apart;
-}
-
 bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s) {
   const Family *row = family_row(family);
   bool threads = strcmp(pass, row->lower[true]) == 0;
@@ -25,7 +15,7 @@ bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId
                row->lower[!threads]);
     return false;
   }
-  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) && sweeps_are_apart(c, m, s) &&
+  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) &&
          (!(threads ? row->tiled : row->streamed) || extents_ready(c, m, pass));
 }
 
@@ -66,7 +56,10 @@ bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule 
     const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
     int steps = i == n - 1 ? l[i]->steps : 0;
     together_add(&group, seq, l, i);
-    if (!parts || !few_points(lo, seq, l[i], scalars, name, steps, &group)) {
+    if (l[i]->st->sweep) {
+      sweep_launch(lo, seq, l[i], tile->block, steps);
+      group.first = group.last = i;
+    } else if (!parts || !few_points(lo, seq, l[i], scalars, name, steps, &group)) {
       if (!fn(lo, seq, l[i], tile, name, steps))
         return false;
       group.first = group.last = i;

@@ -214,7 +214,7 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
     const char *name = arena_printf(lo->out->arena, "%s_naive_%s", m->name, l[i]->st->name);
     together_add(&group, seq, l, i);
     if (l[i]->st->sweep) {
-      sweep_launch(lo, seq, l[i], name, block, i == n - 1);
+      sweep_launch(lo, seq, l[i], block, i == n - 1);
       group.first = i;
     } else if (!naive_parts(lo, seq, l[i], scalars, name, block, i == n - 1, &group)) {
       naive_kernel((Naive){.lo = lo, .l = l[i], .only = -1}, seq, name, block, i == n - 1);

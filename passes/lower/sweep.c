@@ -274,7 +274,7 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
     layers_code(&rest, &out, NULL, m->grid.lo[along], m->grid.hi[along], NULL);
 }
 
-void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, int steps) {
+void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *block, int steps) {
   Sweep s = {.k = {.lo = lo, .l = l, .only = -1}, .st = l->st};
   bool threads = lo->c->target->simt;
   int32_t own[MAX_RANK], one[MAX_RANK];
@@ -283,6 +283,7 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name,
   sweep_block(&s, block, own);
   for (int d = 0; d < MAX_RANK; d++)
     one[d] = 1;
+  const char *name = arena_printf(lo->out->arena, "%s_sweep_%s", lo->m->name, l->st->name);
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Box box = covered(&s);
   Builder b = naive_begin(lo, index, threads ? own : one, threads ? NULL : own, &box, start, s.k.g);

@@ -330,27 +330,24 @@ static bool map_plan(PassContext *c, const Module *m, const Schedule *want, Sche
   return (!tiled || plan_cut_apply(c, trial, s)) && plan_map(c, tiled ? plan_tiled_copy(trial, s->T) : trial, want, s);
 }
 
-/* Makes `want`, what is asked for, that of a program with sweeps: a launch for each stencil, a time step at a time.
- * False after reporting that something else was asked for. */
+/* Makes `want`, what is asked for, that of a program with sweeps: a time step at a time, which is cut at them, and no
+ * streamed tiles. False after reporting that something else was asked for. */
 static bool suit_sweeps(PassContext *c, const Module *m, Schedule *want) {
   const Stencil *st = module_sweep(m);
-  bool tiled = st && want->family > FAMILY_AUTO && family_row(want->family)->tiled;
-  bool ok = !st || (!tiled && want->T <= 1);
-  if (tiled)
+  bool streamed = st && want->family > FAMILY_AUTO && family_row(want->family)->streamed;
+  if (streamed)
     diag_error(c->diags, st->loc,
-               "-schedule=%s: '%s' is a sweep, whose points have an order, and has no tiles; leave -schedule out, or "
-               "use -schedule=naive",
+               "-schedule=%s: '%s' is a sweep, which is a launch of its own between those of other stencils, and their "
+               "tiles are not streamed then; leave -schedule out, or use -schedule=overlap",
                family_row(want->family)->name, st->name);
   else if (st && want->T > 1)
     diag_error(c->diags, st->loc,
                "-T=%d: '%s' is a sweep, whose columns take all of a time step; a launch makes no more than one: leave "
                "-T out",
                want->T, st->name);
-  if (st) {
-    want->family = FAMILY_NAIVE;
-    want->T = 0;
-  }
-  return ok;
+  if (st && want->family <= FAMILY_AUTO)
+    want->family = FAMILY_OVERLAP;
+  return !st || (!streamed && want->T <= 1);
 }
 
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {

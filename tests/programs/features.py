@@ -179,6 +179,8 @@ TEXT = {
     "sweep of a vector or struct": r"field (\w) : (\w+\[|S)(.|\n)*\nsweep \w+\(\1[,)]",
     "sweep where a mask is true": r"(?m)^sweep [^{]*\[[^\]]* where wet",
     "sweep of a field with older levels": r"(?m)^field (\w) [^;]*history(.|\n)*\nsweep \w+\(\1[,)]",
+    "stencil on the point before a sweep": r"(?m)^stencil sw\d+[^\n]*\nsweep ",
+    "stencil on the point behind a sweep": r"(?m)^}\nstencil sw\d+",
     "sweep that reads ahead": r"(?m)^sweep .* up {\n(.*\n)?  next .* \* \w\[(0, )*[12]",
     "step": r"\bstep\b",
     "probe at a point": r"(?m)^probe [^;]* at \[[^c\]]*\]",

@@ -19,9 +19,32 @@ class Swept:
         for line in lines:
             yield line
             if self.has_sweeps and plain and line.form.startswith(("stencil", "inject")) and own.random() < 0.4:
-                yield self.sweep(own.sample(plain, 2) if len(plain) > 1 and own.random() < 0.4 else [own.choice(plain)])
+                yield from self.with_beside(self.sweep(own.sample(plain, 2) if len(plain) > 1 and own.random() < 0.4 else [own.choice(plain)]))
         if self.has_sweeps and plain:
-            yield self.sweep([own.choice(plain)])
+            yield from self.with_beside(self.sweep([own.choice(plain)]))
+
+    def with_beside(self, sweep):
+        """The sweep, now and then with stencils before and behind it, on its points, that look only at the point."""
+        for line in [None, sweep, None]:
+            if line or self.sweeps.random() < 0.4:
+                line = line or self.here(self.swept_box)
+            if line:
+                yield line
+
+    def here(self, box):
+        """A stencil that looks only at the point, on these points; None if there is no field for it."""
+        own, inside = self.sweeps, lambda f: not f.thin and not f.lacks and all(f.box[e][end] <= box[e][end + 1] for e in range(self.rank) for end in (0, 1))
+        targets = [f for f in self.fields.values() if f.kind == "" and inside(f) and f.type not in ("bool", "f16", "bf16", "i8", "i16", "u8", "u16") and not isinstance(f.type, (Vector, Struct))]
+        if not targets:
+            return None
+        t = own.choice(targets)
+        others = [f for f in self.fields.values() if f.type == t.type and f.readable and inside(f) and not f.written]
+        other, name = own.choice(others), f"sw{self.nsweeps}"
+        self.nsweeps += 1
+        self.names.append(name)
+        e = self.value(t.type, Place(box, fields=False, arrays=False), 1)
+        form = f"max({t.type}(-4.0), min({t.type}(4.0), {t.type}(0.5) * {t.name} - {t.type}(0.25) * {other.name} + $))" if t.type[0] == "f" else f"{t.name} / {t.type}(2) - {other.name} + $"
+        return Node(f"stencil {name}({t.name})$ = $;", self.region(box, False), Node(form, e, type=t.type), declares=[name])
 
     def sweep(self, targets, whole=False):
         """A sweep of these targets along some dimension; `whole`: every target gets a value at all of its points."""
@@ -33,6 +56,7 @@ class Swept:
         edge = lambda e, end: max(t.box[e][end] for t in targets) + (0 if whole else own.choice([0, 0, 0, 1]))
         box = [("all", edge(e, 0), edge(e, 1)) for e in range(self.rank)]
         self.demand(d, box[d][1] + box[d][2] + first)
+        self.swept_box = box
         before, depth = [t.readable for t in targets], own.choice([0, 1, 2])
         for t in targets:
             t.readable = False
@@ -88,15 +112,17 @@ class Swept:
         return "" if set(parts) == {"1"} else "--split=" + "x".join(parts) + slash + every
 
     def swept_runs(self, runs):
-        """The runs, of a program with sweeps: none under a schedule with tiles, none whose grid is cut along a sweep."""
+        """The runs, of a program with sweeps: none under a schedule with streamed tiles or of several steps a tile, none whose grid is cut along a sweep."""
         if not self.has_sweeps:
             return runs
         own, taken = self.sweeps, ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
         for run in runs:
             left = [o for o in run if not o.startswith(taken)]
             gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
-            block = own.choice([[], [], ["-block=" + "x".join(str(own.choice([2, 4, 8])) for _ in range(self.rank))]])
-            elems = ["-elems=" + "x".join(str(own.choice([1, 1, 2])) for _ in range(self.rank))] if gpu and own.random() < 0.3 else []
+            shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(self.rank))
+            words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]])
+            words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
+            words += ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3) + ["-edges=apart"] * (gpu and "naive" not in " ".join(words) and own.random() < 0.3)
             left = [self.split_beside(o) if o.startswith("--split=") else o for o in left]
             if "" not in left:
-                yield left + own.choice([[], ["-schedule=naive"]]) + block + elems
+                yield left + words

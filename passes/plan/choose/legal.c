@@ -403,11 +403,23 @@ static bool tile_is_open(const Resolve *r) {
   return open;
 }
 
+/* What a launch of one sweep has, which has no tiles: its threads are as many as those of naive kernels. */
+static bool resolve_sweep(const Resolve *r, Schedule *s) {
+  s->T = 1;
+  for (int d = 0; d < r->rank; d++) {
+    s->block[d] = r->want.block[d] ? r->want.block[d] : (int32_t)tuning.tile_block[r->rank - 1][d];
+    s->elems[d] = 1;
+  }
+  return check_threads(r);
+}
+
 /* Overlapped tiles for a launch, that of the group or of the whole step. */
 static bool resolve_launch(Resolve *r) {
   Schedule *s = r->out;
   Launch *one = tile_launch(r, 1);
   s->family = FAMILY_OVERLAP;
+  if (one->n == 1 && one->st->sweep)
+    return resolve_sweep(r, s);
   if (one->illegal && r->want.T > 1)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
   if (one->illegal)

@@ -147,8 +147,7 @@ static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule
   int together = module_has_stages(lo->m) || module_sweep(lo->m) ? 1 : count;
   for (int i = 0; i < count; i += together) {
     if (l[i]->st->sweep) {
-      const char *name = arena_printf(lo->out->arena, "%s_naive_%s", lo->m->name, l[i]->st->name);
-      sweep_launch(lo, x.seq, l[i], name, s->block, i == count - 1);
+      sweep_launch(lo, x.seq, l[i], s->block, i == count - 1);
       host_swaps(lo, x.seq, l[i]);
       continue;
     }

@@ -133,7 +133,7 @@ static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, co
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(lo->m->arena, "%s_naive_%s", lo->m->name, launches[i]->st->name);
     if (launches[i]->st->sweep)
-      sweep_launch(lo, seq, launches[i], name, block, i == n - 1);
+      sweep_launch(lo, seq, launches[i], block, i == n - 1);
     else
       loops_launch(lo, seq, launches[i], -1, name, block, i == n - 1);
     host_swaps(lo, seq, launches[i]);

@@ -1,0 +1,178 @@
+/* join-sweeps.c: a stencil that looks only at the point, directly before a sweep on the same region or behind it,
+ * becomes a part of the sweep: what it makes of the point is made where the sweep comes by.
+ *
+ *   stencil warm(T)[G]            T = T + q               sweep down(c, T)[G]  first ... next { t = T + q
+ *   sweep   down(c)[G] ... next   c = f(T, c[-1])   ->                                 c = f(t, c[-1]); T = t }
+ *
+ * So a launch and its loads and stores are saved, and of a temp field that nobody reads any more, all of it. What is
+ * joined changes no value: the sweep reads what the stencil before it sets at the point alone; what it sets itself and
+ * the stencil behind it changes it does not read behind the point.
+ *
+ * A stencil that -fuse= names stays by itself. */
+#include "passes/launch/launch.h"
+#include "passes/registry.h"
+
+#include <string.h>
+
+/* More values than the bodies of a joined sweep have. */
+enum { MOST_VALUES = 1000 };
+
+/* Is `name` in the cut "a+b,c" (NULL: there is none)? What the user names stays a stencil by itself. */
+static bool is_named(const char *cut, const char *name) {
+  size_t n = strlen(name);
+  for (const char *s = cut; s; s = strpbrk(s, "+,") ? strpbrk(s, "+,") + 1 : NULL)
+    if (strncmp(s, name, n) == 0 && (!s[n] || strchr("+,", s[n])))
+      return true;
+  return false;
+}
+
+/* The points that sweep `st` computes. */
+static Box region_of(const Stencil *st) {
+  Box box = st->pieces[0].box;
+  const Box *last = &st->pieces[st->npieces - 1].box;
+  if (st->sweep > 0)
+    box.hi[st->along] = last->hi[st->along];
+  else
+    box.lo[st->along] = last->lo[st->along];
+  return box;
+}
+
+/* Does `st` read a target of `of` by op `code`, away from the point if that is an access? */
+static bool reads_away(const Module *m, const Stencil *st, const Stencil *of, Opcode code) {
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next) {
+      bool away = code == OP_BEHIND;
+      for (int d = 0; d < m->grid.rank; d++)
+        away = away || op->off[d] != 0;
+      if (op->code == code && away && stencil_target(of, op->sym) >= 0)
+        return true;
+    }
+  return false;
+}
+
+/* Does `st` look only at the point? */
+static bool looks_here(const Module *m, const Stencil *st) {
+  for (const Op *op = st->pieces[0].body->first; op; op = op->next)
+    for (int d = 0; d < m->grid.rank; d++)
+      if (op->code == OP_ACCESS && op->off[d] != 0)
+        return false;
+  return true;
+}
+
+/* May `st` be a part of `sweep`, which is before it (`behind`) or behind it? */
+static bool may_join(const Module *m, const Stencil *st, const Stencil *sweep, bool behind) {
+  bool plain = !st->sweep && sweep->sweep && st->npieces == 1 && sweep->npieces > 0 && st->stage == sweep->stage &&
+               !is_probe_stencil(m, st) && !is_history_stencil(m, st);
+  if (!plain || body_number(st->pieces[0].body) > MOST_VALUES || !looks_here(m, st))
+    return false;
+  Box region = region_of(sweep);
+  return box_equal(&region, &st->pieces[0].box) && !reads_away(m, sweep, st, OP_ACCESS) &&
+         !(behind && reads_away(m, sweep, st, OP_BEHIND));
+}
+
+/* Puts what the accesses in `body` to targets of `from` at the point come to, values `v` of the yield's operands, in
+ * their place. */
+static void take_values(Block *body, const Piece *from, Value *const *v) {
+  for (Op *op = body->first, *next; op; op = next) {
+    next = op->next;
+    int t = op->code == OP_ACCESS ? piece_target(from, op->sym) : -1;
+    if (t < 0)
+      continue;
+    block_replace_uses(body, op->results[0], v[t]);
+    op_unlink(op);
+  }
+}
+
+/* Moves the ops of `from`, all but its yield, before op `at` of `to`. */
+static void move_ops(Block *from, Block *to, Op *at) {
+  for (Op *op = from->first, *next; op && op != from->last; op = next) {
+    next = op->next;
+    op_unlink(op);
+    op_insert(to, at, op);
+  }
+}
+
+/* Has `p` give target `f` the value `v`, in place of another one if `over`. */
+static void give(Arena *a, Piece *p, int32_t f, Value *v, bool over) {
+  Op *yield = p->body->last;
+  int t = piece_target(p, f);
+  if (t >= 0 && !over)
+    return;
+  if (t >= 0) {
+    yield->operands[t] = v;
+    return;
+  }
+  Value **operands = ARENA_ARRAY(a, Value *, p->ntargets + 1);
+  int32_t *targets = ARENA_ARRAY(a, int32_t, p->ntargets + 1);
+  memcpy(operands, yield->operands, sizeof *operands * (size_t)p->ntargets);
+  memcpy(targets, p->targets, sizeof *targets * (size_t)p->ntargets);
+  operands[p->ntargets] = v;
+  targets[p->ntargets++] = f;
+  p->targets = targets;
+  yield->operands = operands;
+  yield->noperands = p->ntargets;
+}
+
+/* Makes stencil `st` a part of piece `p` of a sweep; wanted[f]: temp field f is read behind both. */
+static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind, const bool *wanted) {
+  const Piece *from = &st->pieces[0];
+  p->body = block_clone(m->arena, p->body, NULL, NULL);
+  Block *body = block_clone(m->arena, from->body, NULL, NULL);
+  if (behind)
+    take_values(body, p, p->body->last->operands);
+  else
+    take_values(p->body, from, body->last->operands);
+  Op *yield = body->last;
+  move_ops(body, p->body, behind ? p->body->last : p->body->first);
+  for (int t = 0; t < from->ntargets; t++)
+    if (!m->fields[from->targets[t]].temp || wanted[from->targets[t]])
+      give(m->arena, p, from->targets[t], yield->operands[t], behind);
+}
+
+/* Makes stencil number `n` of `m` a part of sweep number `s`, before or behind it. */
+static void join(Module *m, int n, int s) {
+  const Stencil *st = &m->stencils[n];
+  Stencil *sweep = &m->stencils[s];
+  const bool *wanted = temps_wanted(m, m->stencils + (n > s ? n : s) + 1, m->stencils + m->nstencils);
+  Piece *pieces = ARENA_ARRAY(m->arena, Piece, sweep->npieces);
+  int32_t *targets = NULL, ntargets = 0;
+  memcpy(pieces, sweep->pieces, sizeof *pieces * (size_t)sweep->npieces);
+  sweep->pieces = pieces;
+  for (int i = 0; i < sweep->npieces; i++)
+    join_piece(m, &pieces[i], st, n > s, wanted);
+  for (int f = 0; f < m->nfields; f++)
+    for (int i = 0; i < sweep->npieces; i++)
+      if (piece_target(&pieces[i], f) >= 0) {
+        ARENA_PUSH(m->arena, targets, ntargets, f);
+        break;
+      }
+  sweep->targets = targets;
+  sweep->ntargets = ntargets;
+  memmove(&m->stencils[n], &m->stencils[n + 1], sizeof *m->stencils * (size_t)(m->nstencils - n - 1));
+  m->nstencils--;
+}
+
+/* The pass: the whole step. */
+Module *pass_join_sweeps(PassContext *c, Module *m, int n, const PassOption *o) {
+  const char *cut = c->schedule ? c->schedule->fuse : NULL;
+  int joined = 0;
+  (void)n, (void)o;
+  if (!module_sweep(m))
+    return m;
+  Stencil *own = ARENA_ARRAY(m->arena, Stencil, m->nstencils + 1);
+  memcpy(own, m->stencils, sizeof *own * (size_t)m->nstencils);
+  m->stencils = own;
+  for (int i = 1; i < m->nstencils; i++) {
+    module_renumber(m);
+    bool before = !is_named(cut, own[i - 1].name) && may_join(m, &own[i - 1], &own[i], false);
+    bool behind = !before && !is_named(cut, own[i].name) && may_join(m, &own[i], &own[i - 1], true);
+    if (!before && !behind)
+      continue;
+    join(m, before ? i - 1 : i, before ? i : i - 1);
+    joined++;
+    i = i > 1 ? i - 2 : 0;
+  }
+  pass_stat(c, joined, "join-sweeps", "stencils on the point joined to sweeps beside them");
+  module_renumber(m);
+  return m;
+}
