@@ -361,11 +361,13 @@ typedef struct Update {
  * it, none before the first round; an `until` whose condition is met ends it. Of two repeats whose stages meet one has
  * all of the other's, and that other one stands before it in Module.repeats. `step` and older time levels are those of
  * the step. A temp field that a stencil of it writes belongs to its rounds: nothing but a stencil of it has it. Where
- * there are repeats a time tile has one step. In kernel IR they are loops of the host part, by the same numbers. */
+ * there are repeats a time tile has one step. In kernel IR they are loops of the host part, by the same numbers.
+ * tile: 0, or more than 1: the stages up to `last` - 1 make so many rounds at once, and stage `last` a single one;
+ * which is run depends on how many are left until the next evaluation (pass rounds). */
 typedef struct Repeat {
   const char *name;
   Affine most;
-  int32_t first, last;
+  int32_t first, last, tile;
   Loc loc;
 } Repeat;
 

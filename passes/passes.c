@@ -51,6 +51,7 @@ const Pass pass_table[] = {
      LEVEL_SIR, NULL, pass_sides},
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
+    {"rounds", "write several rounds of a repeat in a row", LEVEL_SIR, LEVEL_SIR, NULL, pass_rounds},
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_merge_points},
     {"join-sweeps", "make stencils that look only at the point parts of the sweeps beside them", LEVEL_SIR, LEVEL_SIR,

@@ -20,6 +20,7 @@
  *   history.c         time-level rotation written out
  *   merge-points.c    stencils on a point as choices in the stencils before them
  *   join-sweeps.c     stencils that look only at the point as parts of the sweeps beside them
+ *   rounds.c          several rounds of a repeat in a row
  *   probes.c          what probes see as stencils
  *   random.c          random numbers as the operations that make them
  *   pack-tests.c      tests of what no step changes, as bits of hidden fields
@@ -136,15 +137,16 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
  * the plan asks for, which come behind pass plan. */
 #define PASSES_PLANNED "planned"
-#define PASSES_BEFORE_PLAN "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,share,order"
+#define PASSES_BEFORE_PLAN \
+  "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,share,order,rounds"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
 /* What stands before pass plan for kernels with hidden fields of what no step changes, which plans alone run (StcPlan).
  */
 #define PASSES_HOISTED \
-  "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,pack-tests,hoist,share,order"
+  "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,pack-tests,hoist,share,order,rounds"
 /* The same on targets with threads, where hidden fields have the tests of masks alone. */
 #define PASSES_PACKED \
-  "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,pack-tests,share,order"
+  "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,pack-tests,share,order,rounds"
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

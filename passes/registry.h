@@ -19,6 +19,7 @@ Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_rounds(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_join_sweeps(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);

@@ -40,6 +40,14 @@ void interp_forget_temps(Interp *in, int r) {
 
 static bool run_stages(Interp *in, StepCode *s, int level, int around, int32_t last);
 
+/* Leaves out what comes next and whose stage is not beyond `last`. */
+static void skip(const Interp *in, StepCode *s, int level, int32_t last) {
+  while (next_stencil(in, s, level) <= last)
+    s->i++;
+  while (next_update(in, s) <= last)
+    s->next++;
+}
+
 /* The rounds of repeat `r`. */
 static bool run_repeat(Interp *in, StepCode *s, int level, int r) {
   const Repeat *x = &in->m->repeats[r];
@@ -49,13 +57,16 @@ static bool run_repeat(Interp *in, StepCode *s, int level, int r) {
   while (done < most && !ends) {
     *s = start;
     interp_forget_temps(in, r);
-    if (!run_stages(in, s, level, r, x->last) || !interp_reduce(in, s->reductions, r + 1, ++done, &ends))
+    bool tile = x->tile && module_steps_to_stop(in->m, r + 1, done, most - done) >= x->tile;
+    if (x->tile && !tile)
+      skip(in, s, level, x->last - 1);
+    if (!run_stages(in, s, level, r, tile ? x->last - 1 : x->last))
+      return false;
+    done += tile ? x->tile : 1;
+    if (!interp_reduce(in, s->reductions, r + 1, done, &ends))
       return false;
   }
-  while (next_stencil(in, s, level) <= x->last)
-    s->i++;
-  while (next_update(in, s) <= x->last)
-    s->next++;
+  skip(in, s, level, x->last);
   if (in->b->repeated)
     in->b->repeated(in->b->user, r, in->step, done, ends);
   return true;

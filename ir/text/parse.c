@@ -647,6 +647,8 @@ static void parse_repeat(Parser *p, Loc at) {
   r.first = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
   reader_expect(&p->r, "..");
   r.last = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  if (reader_accept_word(&p->r, "tile"))
+    r.tile = (int32_t)reader_int(&p->r, 2, MAX_SIZE);
   text_loop_reductions(p, p->m->nrepeats);
   ARENA_PUSH(p->arena, p->m->repeats, p->m->nrepeats, r);
 }

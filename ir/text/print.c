@@ -547,7 +547,7 @@ static void print_update(Str *s, const Module *m, const Update *u) {
   str_add(s, "  }\n");
 }
 
-/* "  repeat @pressure up to N stage 1 .. 2 reduce @left": a repeat and its reductions. */
+/* "  repeat @pressure up to N stage 1 .. 2 tile 4 reduce @left": a repeat and its reductions. */
 static void print_repeat(Str *s, const Module *m, int i) {
   const Repeat *r = &m->repeats[i];
   str_add(s, "  repeat ");
@@ -555,6 +555,8 @@ static void print_repeat(Str *s, const Module *m, int i) {
   str_add(s, " up to ");
   affine_print(s, m, r->most);
   str_addf(s, " stage %d .. %d", (int)r->first, (int)r->last);
+  if (r->tile)
+    str_addf(s, " tile %d", (int)r->tile);
   loop_reductions_print(s, m, i);
   str_add(s, "\n");
 }

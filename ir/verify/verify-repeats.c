@@ -23,6 +23,8 @@ static void check_repeat(Verifier *v, int i) {
     verify_fail(v, r->loc, "stages %d .. %d are none", r->first, r->last);
   else if (!has_stages(m, r))
     verify_fail(v, r->loc, "nothing of the step is in stages %d .. %d", r->first, r->last);
+  if (r->tile && (r->tile < 2 || r->first == r->last))
+    verify_fail(v, r->loc, "a tile of %d rounds needs two of them, and stages of its own", r->tile);
   for (int k = 0; k < i; k++) {
     const Repeat *x = &m->repeats[k];
     if (x->first <= r->last && r->first <= x->last && (x->first < r->first || x->last > r->last))

@@ -3,8 +3,9 @@
  * sequence. */
 #include "passes/lower/lower.h"
 
-/* What a mark is, as HostOp.b of a HOST_REPEAT: the repeat begins there, or ends. */
-enum { MARK_BEGIN = 1, MARK_END = 2 };
+/* What a mark is, as HostOp.b of a HOST_REPEAT: the repeat begins there, or ends; behind the rounds that are made at
+ * once a single one begins. */
+enum { MARK_BEGIN = 1, MARK_END = 2, MARK_SINGLE = 3 };
 
 int next_border(const Module *m, int after) {
   int next = INT32_MAX;
@@ -15,6 +16,7 @@ int next_border(const Module *m, int after) {
     int first = m->repeats[i].first, end = m->repeats[i].last + 1;
     next = first > after && first < next ? first : next;
     next = end > after && end < next ? end : next;
+    next = m->repeats[i].tile && end - 1 > after && end - 1 < next ? end - 1 : next;
   }
   return next;
 }
@@ -24,24 +26,32 @@ void push_borders(Lowering *lo, HostSeq *seq, int stage) {
   for (int i = 0; i < m->nrepeats; i++)
     if (m->repeats[i].last + 1 == stage)
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, ((HostOp){.kind = HOST_REPEAT, .a = i, .b = MARK_END}));
+  for (int i = 0; i < m->nrepeats; i++)
+    if (m->repeats[i].tile && m->repeats[i].last == stage)
+      ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, ((HostOp){.kind = HOST_REPEAT, .a = i, .b = MARK_SINGLE}));
   for (int i = m->nrepeats - 1; i >= 0; i--)
     if (m->repeats[i].first == stage)
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, ((HostOp){.kind = HOST_REPEAT, .a = i, .b = MARK_BEGIN}));
 }
 
-/* Moves the operations of `from`, from number *i on, to `to`: up to the end, or the mark that ends repeat `around`. */
+/* Moves the operations of `from`, from number *i on, to `to`: up to the end, or a mark of repeat `around` that is
+ * not its begin. */
 static void take(Lowering *lo, const HostSeq *from, int *i, HostSeq *to, int around) {
   Arena *a = lo->out->arena;
   while (*i < from->nops) {
     HostOp op = from->ops[(*i)++];
-    if (op.kind == HOST_REPEAT && op.b == MARK_END && op.a == around)
+    if (op.kind == HOST_REPEAT && op.b >= MARK_END && op.a == around)
       return;
     if (op.kind == HOST_REPEAT && op.b == MARK_BEGIN) {
       HostLoop *l = &lo->out->host.loops[op.a];
-      HostSeq own = {.steps = 1};
-      take(lo, from, i, &own, op.a);
-      if (!l->nseqs)
-        ARENA_PUSH(a, l->seqs, l->nseqs, own);
+      HostSeq own[2] = {{.steps = 1}, {.steps = lo->m->repeats[op.a].tile}};
+      if (own[1].steps)
+        take(lo, from, i, &own[1], op.a);
+      take(lo, from, i, &own[0], op.a);
+      if (own[1].steps && !l->nseqs)
+        ARENA_PUSH(a, l->seqs, l->nseqs, own[1]);
+      if (l->nseqs < 1 + (own[1].steps > 0))
+        ARENA_PUSH(a, l->seqs, l->nseqs, own[0]);
       op = (HostOp){.kind = HOST_REPEAT, .a = op.a};
     }
     ARENA_PUSH(a, to->ops, to->nops, op);
