@@ -11,8 +11,7 @@
  * Selects by the same condition share an if as long as nothing needs one of them: the cells of a thread, and several
  * targets. What they choose from moves in as far as nothing else uses it; loads stay where they are, since what they
  * read may be written behind them. An if must save tuning.branch_instructions; a kernel that chooses nothing by the
- * step stays as it is. Targets without threads have whole tiles in their loops, which LLVM vectorizes with selects as
- * they are. */
+ * step stays as it is. On targets without threads LLVM takes such choices out of loops. */
 #include "passes/base/tuning.h"
 #include "passes/base/weights.h"
 #include "passes/registry.h"

@@ -17,7 +17,7 @@ class Maker:
     """A program of seed `seed`; `smooth`: it has derivatives everywhere."""
 
     def __init__(self, seed, smooth):
-        self.r = random.Random(seed)
+        self.r, self.rare = random.Random(seed), random.Random(seed * 2 + 1)     # rare: stencils every so many steps, fields at the start of a step
         self.smooth, self.starting, self.inits, self.masks = smooth, False, [], []
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
@@ -44,6 +44,8 @@ class Maker:
             return "q"
         f = self.r.choice(can)
         level = "@%d" % self.r.randint(1, f["history"]) if f["history"] and not self.starting and self.r.random() < 0.4 else ""
+        if not (level or self.starting or f["temp"] or f["input"]) and self.rare.random() < 0.05:
+            level = "@0"
         inner = f["rule"] is None
         most = min(self.reach, 1) if inner else 2
         off = self.offset(most) if self.r.random() < 0.7 and (most or not inner) else ""
@@ -96,7 +98,8 @@ class Maker:
             p = "[G]" if p == "G" else p
             return p[:-1] + " where %s]" % self.r.choice(self.masks) if self.masks and not any(f["temp"] for f in chosen) and self.r.random() < 0.5 else p
         body = "\n".join("  %s { %s }" % (where(p), one()) for p in pieces)
-        self.text.append("stencil s%d(%s) {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), body))
+        every = " every %d" % self.rare.choice([2, 2, 3]) if not any(f["temp"] for f in chosen) and self.rare.random() < 0.15 else ""
+        self.text.append("stencil s%d(%s)%s {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), every, body))
         for f in chosen:
             f["ready"] = True
 
