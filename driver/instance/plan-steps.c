@@ -18,11 +18,16 @@ static void note_use(void *user, Op *op) {
   u->found |= op->code == OP_SCALAR && op->sym == u->scalar;
 }
 
+/* Visits what stencil `st` computes. */
+static void walk_stencil(const Stencil *st, void (*fn)(void *user, Op *op), void *user) {
+  for (int k = 0; k < st->npieces; k++)
+    block_walk(st->pieces[k].body, fn, user);
+}
+
 /* Visits all that is computed in the steps of `m`: bodies of stencils and reductions, or kernels. */
 static void walk_steps(const Module *m, void (*fn)(void *user, Op *op), void *user) {
   for (int i = 0; i < m->nstencils; i++)
-    for (int k = 0; k < m->stencils[i].npieces; k++)
-      block_walk(m->stencils[i].pieces[k].body, fn, user);
+    walk_stencil(&m->stencils[i], fn, user);
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].body)
       block_walk(m->reductions[i].body, fn, user);
@@ -179,6 +184,13 @@ void plan_check_steps(StcPlan *p, int64_t steps) {
     return;
   if (!p->bound.array_warned)
     p->bound.array_warned = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays);
-  StepArrays a = {p, p->run.done + steps - 1, p->bound.array_warned};
-  walk_steps(m, note_element, &a);
+  int64_t last = p->run.done + steps - 1;
+  for (int i = 0; i < m->nstencils; i++) {
+    StepArrays a = {p, m->stencils[i].every ? last - last % m->stencils[i].every : last, p->bound.array_warned};
+    walk_stencil(&m->stencils[i], note_element, &a);
+  }
+  StepArrays a = {p, last, p->bound.array_warned};
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].body)
+      block_walk(m->reductions[i].body, note_element, &a);
 }
