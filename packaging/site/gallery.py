@@ -57,6 +57,7 @@ PICTURES = {
     "lid_cavity": ("fluid dynamics", "u", "-DN=160 -DRe=400 -Ddt=0.003 --steps=5000 --colors=bluered --limits=-1,1"),
     "life": ("cellular automata", "age film 8", "-DN=64 -DM=96 --steps=240 --colors=gray"),
     "ocean_mixing": ("oceanography", "T", "--steps=300 --slice=0:0 --colors=coolwarm"),
+    "oil_spill": ("marine science", "oil", "--steps=2100 --colors=hot --limits=0,1 --in wind=EXAMPLES/inputs/winds.npy"),
     "option_price": ("finance", "V", "rows 0"),
     "predators": ("ecology", "hare", ""),
     "sandpile": ("complexity", "s", ""),

@@ -1,5 +1,6 @@
 """gallery_test.py STC: the gallery's page is what its script writes, with a picture of modest size for each example; and the programs of
 examples/sciences, on small grids, give what the reference gives and what their sciences say: what must stay stays, exact answers come out."""
+import array
 import csv
 import importlib.util
 import subprocess
@@ -34,6 +35,9 @@ CHECKS = {
     # the strongest flow against the lid's on the line through the centre, by Ghia, Ghia and Shin
     "lid_cavity": ("-freal=f64 -DN=32 --steps=4000", lambda a, b: (near(b["back"], -0.2109, 0.0025), near(b["lost"], 0, 1e-6), near(b["pressure.ended"], 1, 0))),
     "life": ("-DN=32 -DM=32 --steps=8 --in alive=GLIDER", lambda a, b: near(b["cells"], 5, 0)),
+    # all of it leaks in the first step, and its centre moves as the wind does, which is the same everywhere
+    "oil_spill": ("-DN=50 -DM=60 -Dspread=10 -Dleak=1 -freal=f64 --steps=540 --in wind=GUSTS",
+                  lambda a, b: (near(b["amount"], 1, 1e-7), near(b["across"], drifted(540)[0], 1e-6), near(b["down"], drifted(540)[1], 1e-6))),
     "option_price": ("-freal=f64", lambda a, b: near(b["price"], 14.2313, 0.005)),
     "predators": ("-DN=16 -DM=16 -Dslope=0 --steps=50", None),
     "sandpile": ("-DN=33 -DM=33 -Dgrains0=1000", lambda a, b: near(b["grains"], 1000, 0)),
@@ -45,6 +49,21 @@ CHECKS = {
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
     "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
 }
+# The wind of three frames of 180 steps, each the same at all points, eastwards and northwards.
+GUSTS = [(6.0, 1.0), (-2.0, 8.0), (5.0, 4.0)]
+
+
+def drifted(steps):
+    """How far a spill of the first step has drifted behind so many, in cells east and south: the sum over steps of the wind between two frames, turned."""
+    east = south = 0.0
+    for s in range(1, steps):
+        now, then = GUSTS[s // 180], GUSTS[min(s // 180 + 1, len(GUSTS) - 1)]
+        u, v = (a + s % 180 / 180 * (b - a) for a, b in zip(now, then))
+        east += 0.03 * 60 / 500 * (0.9659258 * u + 0.2588190 * v)
+        south += 0.03 * 60 / 500 * (0.2588190 * u - 0.9659258 * v)
+    return east, south
+
+
 SLOW_ON_REFERENCE = {"absorbed_shot", "half_space", "option_price", "ice_sheet", "lid_cavity", "sandpile"}    # the reference takes a few steps of these only
 FIELDS = {"life": "alive", "predators": "lynx"}
 
@@ -52,7 +71,6 @@ FIELDS = {"life": "alive", "predators": "lynx"}
 def write_glider(path):
     """A glider of the game of life on 32 by 32 points, for .npy."""
     sys.path.insert(0, str(SOURCE / "packaging/site"))
-    import array
     import gallery
     cells = array.array("B", bytes(32 * 32))
     for y, x in (0, 1), (1, 2), (2, 0), (2, 1), (2, 2):
@@ -64,7 +82,7 @@ def write_glider(path):
 def run(stc, work, name):
     """Runs a program and checks its log, and beside it the reference."""
     options, check = CHECKS[name]
-    words = options.replace("GLIDER", str(work / "glider.npy")).split()
+    words = options.replace("GLIDER", str(work / "glider.npy")).replace("GUSTS", str(work / "gusts.npy")).split()
     path, log = SOURCE / f"examples/sciences/{name}.stn", work / f"{name}.csv"
     command = [stc, "run", "--quiet", "--no-tune-db", "-schedule=naive", *words, *(["--log", str(log)] if check else []),
                *([] if name in SLOW_ON_REFERENCE else ["--check=1e-3"])]
@@ -89,6 +107,7 @@ def main(stc):
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         work = Path(folder)
         cells = write_glider(work / "glider.npy")
+        gallery.write_npy(work / "gusts.npy", "<f8", (3, 1, 60, 2), array.array("d", [v for frame in GUSTS for v in frame * 60]))
         list(pool.map(lambda name: run(stc, work, name), CHECKS))
         # A glider is where it was after four generations, one point further down and right.
         after = (work / "life.npy").read_bytes()[-1024:]
