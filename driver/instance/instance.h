@@ -123,6 +123,8 @@ void plan_release(StcPlan *p);
 StcStatus plan_next_frames(StcPlan *p);
 /* Are there enough of them for `steps` steps from here on? An error if not. */
 StcStatus plan_check_frames(StcPlan *p, int64_t steps);
+/* Has those that others may have written meanwhile set again. */
+void plan_doubt_frames(StcPlan *p);
 /* Declared field `field` was set by itself, and has no frames from elsewhere any more; none has. Gives back the memory
  * for that. */
 void plan_drop_frames(StcPlan *p, int field);

@@ -1,25 +1,20 @@
 /* driver/instance/plan-frames.c: fields that are series of frames (Field.frames): before each step with which a frame
  * begins it is taken from who has the series, and put into the field; where there is a field for the frame behind it,
- * that is taken too, and kept for when it is due. */
+ * that is taken too, and copied on the device when it is due. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>
 
-/* A frame in the computer's memory (malloc). number: of which one, -1: of none. */
-typedef struct Kept {
-  void *data;
-  int64_t number;
-} Kept;
-
 /* Where the frames of a field come from. count: how many there are, < 0: any number. held: the frame for whose steps
- * the field is ready, counted without regard to `count`; -1: none. kept: the field's frame and the one behind it. */
+ * the fields are ready, counted without regard to `count`; -1: none. has: the frames that the field and the one behind
+ * it have, -1: none. data: room for one in the computer's memory (malloc). */
 typedef struct FrameSeries {
   StcFrame fn;
   void *user;
-  int64_t count, held;
-  Kept kept[2];
+  int64_t count, held, has[2];
+  void *data;
 } FrameSeries;
 
 /* What the module of the program says of declared field `field`. */
@@ -29,14 +24,38 @@ static const Field *field_of(const StcPlan *p, int field) {
 
 /* Frees what is kept of the series, which is none then. */
 static void drop(FrameSeries *x) {
-  for (int i = 0; i < 2; i++)
-    free(x->kept[i].data);
+  free(x->data);
   *x = (FrameSeries){0};
 }
 
+/* Takes it that the fields of the series have other values than it has put there. */
+static void forget(FrameSeries *x) { x->held = x->has[0] = x->has[1] = -1; }
+
 void plan_drop_frames(StcPlan *p, int field) {
-  if (p->frames)
-    drop(&p->frames[field]);
+  if (!p->frames)
+    return;
+  drop(&p->frames[field]);
+  if (field > 0 && program_next_frame(p->program, field - 1) == field)
+    forget(&p->frames[field - 1]);
+}
+
+/* May others have written the memory of a component of declared field `field`? */
+static bool is_exposed(const StcPlan *p, int field) {
+  Home h = p->bound.homes[field];
+  bool exposed = false;
+  for (int c = 0; c < (h.packed ? 1 : p->program->declared[field].ncomponents); c++) {
+    const Slot *slot = field_slot(p, h.field + c);
+    exposed |= slot->foreign || slot->shown || slot->handed;
+  }
+  return exposed;
+}
+
+void plan_doubt_frames(StcPlan *p) {
+  for (int f = 0; f < p->program->ndeclared && p->frames && !p->facade; f++) {
+    int next = program_next_frame(p->program, f);
+    if (p->frames[f].fn && (is_exposed(p, f) || (next >= 0 && is_exposed(p, next))))
+      forget(&p->frames[f]);
+  }
 }
 
 void plan_free_frames(StcPlan *p) {
@@ -66,7 +85,7 @@ StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, voi
   if (!p->frames && !(p->frames = calloc((size_t)p->program->ndeclared, sizeof *p->frames)))
     return context_error(p->w.context, "out of memory"), STC_MEMORY;
   drop(&p->frames[field]);
-  p->frames[field] = (FrameSeries){fn, user, count, -1, {{NULL, -1}, {NULL, -1}}};
+  p->frames[field] = (FrameSeries){fn, user, count, -1, {-1, -1}, NULL};
   int next = program_next_frame(p->program, field);
   bool once = p->run.once_done;
   plan_mark_given(p, field, -1);
@@ -100,35 +119,50 @@ static int64_t number_of(const FrameSeries *x, const Field *f, int64_t frame) {
   return f->cycle ? frame % x->count : x->count - 1;
 }
 
-/* Has `kept` frame `number` of the series for field `field`, and the field `to` have it. */
-static StcStatus put_frame(StcPlan *p, const FrameSeries *x, Kept *kept, int64_t number, int to) {
+/* Has field `to` frame `number` of the series. */
+static StcStatus take_frame(StcPlan *p, FrameSeries *x, int64_t number, int to) {
   StcFieldInfo info;
   StcStatus s = stc_plan_field(p, to, &info);
-  if (!s && !kept->data && !(kept->data = malloc((size_t)info.bytes + 1)))
+  if (!s && !x->data && !(x->data = malloc((size_t)info.bytes + 1)))
     s = computer_no_room(p->w.context, "a frame of field", info.name, (double)info.bytes);
-  if (!s && kept->number != number) {
-    kept->number = -1;
-    s = x->fn(x->user, number, kept->data, (size_t)info.bytes);
-    kept->number = s ? -1 : number;
-  }
-  return s ? s : plan_put_field(p, to, kept->data, (size_t)info.bytes);
+  if (!s)
+    s = x->fn(x->user, number, x->data, (size_t)info.bytes);
+  return s ? s : plan_put_field(p, to, x->data, (size_t)info.bytes);
 }
 
-/* Makes field `field` ready for the steps of frame `frame`. */
+/* Copies the values of field `from` to field `to`, which is like it, on the device. */
+static StcStatus copy_frame(StcPlan *p, int from, int to) {
+  const Home *a = &p->bound.homes[from], *b = &p->bound.homes[to];
+  StcStatus s = STC_OK;
+  for (int c = 0; c < (a->packed ? 1 : p->program->declared[from].ncomponents) && !s; c++) {
+    Slot *slot = field_slot(p, b->field + c);
+    s = slot->loan ? plan_before_write(p, slot) : STC_OK;
+    if (!s && slot->size)
+      s = plan_copy_slot(p, field_slot(p, a->field + c), slot->memory);
+  }
+  return s;
+}
+
+/* Has field fields[i] frame `number`, which the other one may have. */
+static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const int fields[2], int i, int64_t number) {
+  if (fields[i] < 0 || x->has[i] == number)
+    return STC_OK;
+  bool there = fields[1] >= 0 && x->has[1 - i] == number;
+  x->has[i] = -1;
+  StcStatus s = there ? copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, fields[i]);
+  x->has[i] = s ? -1 : number;
+  return s;
+}
+
+/* Makes field `field` ready for the steps of frame `frame`: what was the next frame is copied from there. */
 static StcStatus make_ready(StcPlan *p, int field, int64_t frame) {
   FrameSeries *x = &p->frames[field];
   const Field *f = field_of(p, field);
-  int next = program_next_frame(p->program, field);
-  int64_t now = number_of(x, f, frame), later = number_of(x, f, frame + 1);
-  if (next >= 0 && x->kept[0].number != now) {
-    Kept k = x->kept[0];
-    x->kept[0] = x->kept[1];
-    x->kept[1] = k;
-  }
+  const int fields[2] = {field, program_next_frame(p->program, field)};
   x->held = -1;
-  StcStatus s = put_frame(p, x, &x->kept[0], now, field);
-  if (!s && next >= 0)
-    s = put_frame(p, x, &x->kept[later != now], later, next);
+  StcStatus s = bring_frame(p, x, fields, 0, number_of(x, f, frame));
+  if (!s)
+    s = bring_frame(p, x, fields, 1, number_of(x, f, frame + 1));
   x->held = s ? -1 : frame;
   return s;
 }

@@ -277,6 +277,7 @@ static StcStatus run_guarded(void *arg) {
     plan_check_steps(p, steps);
   if (!s)
     s = plan_check_frames(p, steps);
+  plan_doubt_frames(p);
   if (!s && !p->split && (steps > 0 || !p->run.inits_done))
     s = plan_next_frames(p);
   p->run.met = NULL;

@@ -159,8 +159,30 @@ static void test_refused(void **state) {
   stc_context_free(c);
 }
 
+/* What others write to the memory of a frame between two runs does not stay there. */
+static void test_exposed(void **state) {
+  char text[512] = "";
+  (void)state;
+  StcContext *c = stc_context_new(&(StcConfig){.message = keep, .user = text});
+  StcProgram *p;
+  StcPlan *plan = make(c, "host", NULL, &p);
+  Asked f = {0}, q = {0};
+  int F = stc_program_find_field(p, "F");
+  void *memory;
+  assert_int_equal(stc_plan_frames(plan, F, 4, give, &f), STC_OK);
+  assert_int_equal(stc_plan_frames(plan, stc_program_find_field(p, "C"), 2, give, &q), STC_OK);
+  assert_int_equal(stc_plan_run(plan, 2, NULL), STC_OK);
+  assert_int_equal(stc_plan_pointer(plan, F, 0, &memory), STC_OK);
+  memset(memory, 0, N * sizeof(double));
+  assert_int_equal(stc_plan_run(plan, 8, NULL), STC_OK);
+  check(plan, p, 10, 4, 2);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  stc_context_free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_begin),
-                                     cmocka_unit_test(test_refused)};
+                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_exposed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
