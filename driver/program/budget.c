@@ -29,9 +29,66 @@ void budget_schedule(Diags *d, const Module *m, Schedule *want) {
               m->nstencils);
 }
 
+/* The ops of a kernel, and those of them that make f64. */
+typedef struct Counted {
+  int64_t ops, wide;
+} Counted;
+
+/* Counts an op for that (a block_walk callback). */
+static void count_wide(void *user, Op *op) {
+  Counted *c = user;
+  c->ops++;
+  c->wide += op->nresults > 0 && type_is_float(op->results[0]->type) && type_size(op->results[0]->type) > 4;
+}
+
+/* Seconds that the compiler behind LLVM takes for a kernel, about. */
+static double compiler_seconds(const Counted *c) {
+  double seconds = tuning.slow_seconds * pow((double)c->ops / tuning.slow_ops, tuning.slow_power);
+  return c->wide ? seconds : seconds / tuning.slow_narrow;
+}
+
+/* What the kernels of `m` are to the compiler behind LLVM: the longest one, its ops and those of all, and seconds for
+ * all together, about. */
+typedef struct Burden {
+  const Kernel *longest;
+  int64_t most, all;
+  double seconds;
+} Burden;
+
+static Burden burden_of(const Module *m) {
+  Burden b = {0};
+  for (int k = 0; k < m->nkernels; k++) {
+    Counted c = {0};
+    block_walk(m->kernels[k].body, count_wide, &c);
+    b.seconds += compiler_seconds(&c);
+    b.all += c.ops;
+    if (c.ops > b.most) {
+      b.most = c.ops;
+      b.longest = &m->kernels[k];
+    }
+  }
+  return b;
+}
+
+/* The same choice for GPUs: of kernels that the compiler behind LLVM would be at for too long, or would not be given.
+ */
+static bool budget_threads(Diags *d, const Module *m, Schedule *want) {
+  Burden b = burden_of(m);
+  if (((double)b.most < tuning.endless_kernel && b.seconds < tuning.patience) || !is_open(want))
+    return false;
+  want->family = FAMILY_NAIVE;
+  diag_remark(d, no_loc(),
+              "kernels of %" PRId64 " operations, %" PRId64 " of them in one, would take the GPU's compiler %.0f s: "
+              "-schedule=naive is taken, which has a launch for each stencil; -schedule=stream has tiles made",
+              b.all, b.most, b.seconds);
+  return true;
+}
+
 bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want) {
   int64_t most = 0;
-  for (int k = 0; k < m->nkernels && !simt; k++) {
+  if (simt)
+    return budget_threads(d, m, want);
+  for (int k = 0; k < m->nkernels; k++) {
     int64_t ops = 0;
     block_walk(m->kernels[k].body, count_op, &ops);
     most = ops > most ? ops : most;
@@ -62,38 +119,13 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   return quick;
 }
 
-/* The ops of a kernel, and those of them that make f64. */
-typedef struct Counted {
-  int64_t ops, wide;
-} Counted;
-
-/* Counts an op for that (a block_walk callback). */
-static void count_wide(void *user, Op *op) {
-  Counted *c = user;
-  c->ops++;
-  c->wide += op->nresults > 0 && type_is_float(op->results[0]->type) && type_size(op->results[0]->type) > 4;
-}
-
-/* Seconds that the compiler behind LLVM takes for a kernel, about. */
-static double compiler_seconds(const Counted *c) {
-  double seconds = tuning.slow_seconds * pow((double)c->ops / tuning.slow_ops, tuning.slow_power);
-  return c->wide ? seconds : seconds / tuning.slow_narrow;
-}
-
 bool budget_compiler(Diags *d, const Module *m, bool simt) {
-  const Kernel *longest = NULL;
-  int64_t most = 0, all = 0;
-  double seconds = 0;
-  for (int k = 0; k < m->nkernels && simt; k++) {
-    Counted c = {0};
-    block_walk(m->kernels[k].body, count_wide, &c);
-    seconds += compiler_seconds(&c);
-    all += c.ops;
-    if (c.ops > most) {
-      most = c.ops;
-      longest = &m->kernels[k];
-    }
-  }
+  if (!simt)
+    return true;
+  Burden b = burden_of(m);
+  const Kernel *longest = b.longest;
+  int64_t most = b.most, all = b.all;
+  double seconds = b.seconds;
   if ((double)most >= tuning.endless_kernel) {
     diag_error(d, longest->loc,
                "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: fewer time steps "

@@ -275,8 +275,8 @@ CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, con
 /* Gives up tiles in `want` where all about them is left open and the step of `m`, stencil IR, has very many stencils;
  * what LLVM is to leave out for kernels `m`, where there are very many ops. Remarks say so. (budget.c) */
 void budget_schedule(Diags *d, const Module *m, Schedule *want);
-/* Gives up tiles likewise where `m`, kernel IR made for `want`, has a kernel too long to be compiled without threads.
- * Returns whether it did. */
+/* Gives up tiles likewise where `m`, kernel IR made for `want`, has a kernel too long to be compiled without threads,
+ * or kernels with threads that the compiler behind LLVM would take too long for. Returns whether it did. */
 bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want);
 CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
 /* Warns of kernels that a compiler behind LLVM will take long for, all together. False after an error: one is too long,
