@@ -9,6 +9,7 @@
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   parse_repeat.c                  tokens to repeats
  *   parse_gradient.c                tokens to losses and gradients
+ *   habits.c                        what is written elsewhere, and what to write instead
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
@@ -444,6 +445,13 @@ void symbols_add(Symbols *s, Symbol *sym);
  * NULL for a reserved word); NULL if there is none near. */
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *));
 const char *symbol_words(const Symbol *s); /* what it is: "a field" */
+
+/* ---------------------------------------------------------------- what is written elsewhere: habits.c */
+
+/* What to write in place of a token that stands where `expected` should, or of a name that no program declares, where
+ * it is known from other languages; else NULL. */
+const char *habit_at(const Token *t, const char *expected);
+const char *habit_of_name(const char *name);
 
 /* ---------------------------------------------------------------- checked program: check*.c */
 

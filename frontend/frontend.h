@@ -9,6 +9,7 @@
  *   parse_point.c   probes, injects, absorbing layers: tokens     check_point.c  the first two checked
  *   check_absorb.c  absorbing layers                              absorb.c       the stencils that they make of one
  *   parse_gradient.c   losses and gradients: the same             check_gradient.c  and these checked
+ *   habits.c        what is written elsewhere, and what to write instead
  *   symbol.c        names and what they stand for
  *   check.c         declarations: every name resolved, constants computed
  *   check_expr.c    expressions: names resolved, op macros expanded

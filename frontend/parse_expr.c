@@ -15,11 +15,11 @@ bool parse_accept(Parse *p, Tok kind) {
 
 void parse_error(Parse *p, const char *expected) {
   const Token *t = p->t;
-  bool and = t->kind == TOK_NAME && !strcmp(t->text, "and"), or = t->kind == TOK_NAME && !strcmp(t->text, "or");
+  const char *instead = habit_at(t, expected);
   if (t->kind == TOK_EOF)
     diag_error(p->d, t->loc, "expected %s, found the end of the file", expected);
-  else if (and || or)
-    diag_error(p->d, t->loc, "expected %s, found '%s'; logic is written '%s'", expected, t->text, and ? "&&" : "||");
+  else if (instead)
+    diag_error(p->d, t->loc, "expected %s, found '%.60s'; %s", expected, t->text, instead);
   else
     diag_error(p->d, t->loc, "expected %s, found '%.60s'", expected, t->text);
 }

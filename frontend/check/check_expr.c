@@ -69,7 +69,9 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
   if (c->unread)
     return check_bad(c, loc);
-  const char *near = symbols_nearest(&c->syms, c->locals, name, fits);
+  const char *instead = fits ? NULL : habit_of_name(name), *near = symbols_nearest(&c->syms, c->locals, name, fits);
+  if (instead)
+    return check_error(c, env, loc, "'%.60s' is not declared; %s", name, instead);
   if (near)
     return check_error(c, env, loc, "'%.60s' is not declared; did you mean '%s'?", name, near);
   return check_error(c, env, loc, "'%.60s' is not declared; names are declared before they are used", name);

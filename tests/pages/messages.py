@@ -139,7 +139,7 @@ def page(source):
         rows = messages(source, group)
         said |= {cause for cause, _, _ in rows}
         out += f"## {group[0]}\n\nRules: [{group[1].partition('#')[0].removesuffix('.md')}]({group[1]}).\n\n| message | what to do |\n|---|---|\n"
-        out += "".join(f"| {'*warning:* ' if warning else ''}{cell(cause)} | {cell(cure)} |\n" for cause, cure, warning in rows) + "\n"
+        out += "".join(f"| {'*warning:* ' if warning else ''}{cell(cause)} | {cell(cure) if cure != '...' else ''} |\n" for cause, cure, warning in rows) + "\n"
     lost = sorted(set(CURES) - said)
     if lost:
         sys.exit(f"no source says {lost[0]!r}, for which {sys.argv[0]} has a cure")

@@ -1,0 +1,54 @@
+/* frontend/habits.c: what people write who come from Python and C, and what to write instead. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* What to write in place of a name that no program declares. */
+typedef struct Foreign {
+  const char *name, *instead;
+} Foreign;
+
+const char *habit_of_name(const char *name) {
+  static const Foreign table[] = {
+      {"where", "a choice is written 'if c then a else b', or 'select(c, a, b)'"},
+      {"pi", "declare it: 'const pi = 3.14159265358979324;'"},
+      {"roll", "a neighbour is 'u[-1,0]', and a field 'outside periodic' goes around"},
+      {"arange", "a point's coordinate in dimension d is 'idx(d)', its place 'coord(d)'"},
+      {"linspace", "a point's coordinate in dimension d is 'idx(d)', its place 'coord(d)'"},
+      {"mean", "a mean is 'reduce total = sum(u) over G every 100;' over the number of points"},
+      {"laplacian", "write 'diff(u, 0, 2) + diff(u, 1, 2)', or an op of neighbours"},
+      {"arctan", "the function is 'atan'"},
+      {"arctan2", "the function is 'atan2'"},
+      {"arcsin", "the function is 'asin'"},
+      {"arccos", "the function is 'acos'"},
+      {"power", "a power is written 'pow(x, y)'"},
+      {"fabs", "the function is 'abs'"},
+      {"maximum", "the function is 'max'"},
+      {"minimum", "the function is 'min'"},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (!strcmp(name, table[i].name))
+      return table[i].instead;
+  return NULL;
+}
+
+/* Does `expected` begin with that word? */
+static bool wants(const char *expected, const char *word) { return !strncmp(expected, word, strlen(word)); }
+
+const char *habit_at(const Token *t, const char *expected) {
+  if (t->kind == TOK_NAME && !strcmp(t->text, "and"))
+    return "logic is written '&&'";
+  if (t->kind == TOK_NAME && !strcmp(t->text, "or"))
+    return "logic is written '||'";
+  if (t->kind == TOK_NAME && !strcmp(t->text, "if") && wants(expected, "'"))
+    return "a choice is written 'if c then a else b'";
+  if (t->kind == TOK_COLON && wants(expected, "'..'"))
+    return "a range is written 'lo .. hi', with both ends";
+  if (t->kind == TOK_ASSIGN && wants(expected, "an expression"))
+    return "a new value is written out: 'u = u + ...'";
+  /* These end what has begun with a word and something behind it, so that there are two tokens before this one. */
+  if (t->kind == TOK_LPAREN && (wants(expected, "';'") || wants(expected, "',' or ')'")) && t[-1].kind == TOK_NAME &&
+      t[-2].kind == TOK_DOT)
+    return "functions belong to no module: 'sin(u)'";
+  return NULL;
+}
