@@ -8,7 +8,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-from ._symbols import HALF, Difference, Field, Grid, Mean, Place, Series, shifted, wrong
+from ._symbols import HALF, Difference, Field, Grid, Mean, Place, Series, per_dimension, shifted, wrong
 
 # How tightly what a text consists of binds.
 IF, OR, AND, COMPARE, ADD, MUL, SIGN, ATOM = range(8)
@@ -42,12 +42,10 @@ def _bare(terms: Iterable[sp.Expr], sign: int) -> sp.Expr:
 
 
 class Writer:
-    """Writes expressions for the points of one field. order: that of derivatives. symbols: those that the program declares; used: which of them, and
-    which series, the texts have."""
+    """Writes expressions for the points of one field. order: that of derivatives. symbols: those that the program declares."""
 
     def __init__(self, grid: Grid, order: int, symbols: Dict[sp.Symbol, object]):
         self.grid, self.order, self.symbols = grid, order, symbols
-        self.used: set = set()
 
     # ---- where values lie
 
@@ -83,16 +81,18 @@ class Writer:
         if isinstance(e, AppliedUndef):
             raise wrong(f"{e} is a function that nothing is known of: Field({e.func.__name__!r}, grid, ...) declares a field")
         if isinstance(e, (sp.Subs, sp.Derivative)):
-            raise wrong(f"{e}: only derivatives by {self.grid.t} and by {', '.join(map(str, self.grid.x))}, of fields as they are and of expressions of them, can be written")
+            raise wrong(f"{e}: only derivatives by {self.grid.t} and by {', '.join(map(str, self.grid.x))}, of fields as they are and of "
+                        "expressions of them, can be written")
         if isinstance(e, type(sp.I)):
             raise wrong("numbers are real here: write the real and the imaginary part of a complex field as two fields, with an equation each")
         known = ", ".join(sorted({*_FUNCTIONS.values(), "sqrt", "pow", "min", "max", "sign"}))
-        raise wrong(f"{type(e).__name__} in {e} has no counterpart in the language, whose functions are {known}: rewrite it (SymPy's .rewrite, .doit)")
+        raise wrong(f"{type(e).__name__} in {e} has no counterpart in the language, whose functions are {known}: rewrite it (SymPy's "
+                    ".rewrite, .doit)")
 
     def _number(self, e: sp.Expr, at: Place) -> Tuple[str, int]:
         if e.is_real is not True or not e.is_finite:
             raise wrong(f"{e} is no finite number")
-        if e.is_Integer:
+        if e.is_Integer and abs(e) < 2**53:
             return str(e), ATOM if e >= 0 else SIGN
         if e.is_Rational:
             if e.q & (e.q - 1) == 0 and e.q <= 64 and abs(e.p) < 10**6:
@@ -104,38 +104,38 @@ class Writer:
         g = self.grid
         if e in g.x:
             d = g.x.index(e)
-            if at[d] == HALF:
-                self.used.add(g.h[d])
+            if g.spacing is None:
+                raise wrong(f"{e} is a place, and the grid has no distance between its points: Grid(..., spacing=...)")
             return (f"coord({d}) + 0.5 * {g.h[d]}", ADD) if at[d] == HALF else (f"coord({d})", ATOM)
         if e == g.t:
-            self.used.add(g.dt)
+            if g.step is None:
+                raise wrong(f"{e} is a time, and the grid does not say how long a step is: Grid(..., step=...)")
             return f"real(step) * {g.dt}", MUL
         if e not in self.symbols:
-            raise wrong(f"the symbol {e} is not known: params={{{e}: VALUE}} gives it a value, params={{{e}: None}} leaves that to who runs the program")
-        self.used.add(e)
+            raise wrong(f"the symbol {e} is not known: params={{{e}: VALUE}} gives it a value, params={{{e}: None}} leaves that to who runs "
+                        "the program")
         return (f"real({e})", ATOM) if e in g.shape or e.is_integer else (str(e), ATOM)
 
     def _series(self, e: Series, at: Place) -> Tuple[str, int]:
-        self.used.add(e)
         return f"if step < n{e} then {e}[step] else 0", IF
 
     def _field(self, e: Field, at: Place) -> Tuple[str, int]:
         level, offset = e.level(), e.offset()
         for d, (p, want) in enumerate(zip(e.stc.at, at)):
             if p is not None and p != want:
-                raise wrong(f"{e} lies {_WHERE[p]} along {self.grid.x[d]}, and is wanted {_WHERE[want]} there: take mean({e}, {self.grid.x[d]}), or say "
-                            f"at='any' of {e.func.__name__} if its place does not matter")
+                raise wrong(f"{e} lies {_WHERE[p]} along {self.grid.x[d]}, and is wanted {_WHERE[want]} there: take mean({e}, "
+                            f"{self.grid.x[d]}), or say at='any' of {e.func.__name__} if its place does not matter")
         if level < -16:
             raise wrong(f"{e} is {-level} steps old: a program keeps 16 at most")
-        self.used.add(e.func)
         return e.func.__name__ + (f"@{-level}" if level < 0 else "") + (f"[{','.join(map(str, offset))}]" if any(offset) else ""), ATOM
 
     def _difference(self, e: Difference, at: Place) -> Tuple[str, int]:
         (X, x), (n, order, side) = e.args[:2], map(int, e.args[2:])
         d, g = self.grid.dimension(x), self.grid
         if n > 4:
-            raise wrong(f"{e} is a derivative of degree {n}, and `diff` goes up to 4: nest two of them, or make one a temp field with an equation of its own")
-        if g.spacing is None or d not in g.uneven and per(g.spacing, d) is None:
+            raise wrong(f"{e} is a derivative of degree {n}, and `diff` goes up to 4: nest two of them, or make one a temp field with an "
+                        "equation of its own")
+        if g.spacing is None or d not in g.uneven and per_dimension("spacing", g.spacing, g.rank)[d] is None:
             raise wrong(f"{e} takes the distance between points, and the grid has none: Grid(..., spacing=...)")
         order = order or self.order
         if order % 2 or not 2 <= order <= 16:
@@ -274,8 +274,3 @@ class Writer:
         (Field, _field), (Difference, _difference), (Mean, _mean), (Series, _series), (sp.Symbol, _symbol), ((sp.Number, sp.NumberSymbol), _number),
         (sp.Add, _sum), (sp.Mul, _product), (sp.exp, _exp), (sp.Pow, _power), (sp.Piecewise, _piecewise), ((sp.Min, sp.Max), _extreme), (sp.sign, _sign),
         ((Relational, Boolean), _condition), (AppliedUndef, _unknown), (sp.Function, _function)]
-
-
-def per(spacing: object, d: int) -> object:
-    """The entry of dimension d."""
-    return spacing[d] if isinstance(spacing, (list, tuple)) else spacing

@@ -163,7 +163,8 @@ class _Program:
         g = self.grid
         out = "param " + ", ".join(f"{s} = {n}" for s, n in g.points.items()) + ";\n"
         for symbols in ([s for s in self.params if s in g.params], [s for s in self.params if s not in g.params]):
-            each = [f"{s}{'' if s.is_integer else ' : real'}" + (f" = {self._value(self.params[s])}" if self.params[s] is not None else "") for s in symbols]
+            value = lambda s: f" = {self._value(self.params[s])}" if self.params[s] is not None else ""
+            each = [f"{s}{'' if s.is_integer else ' : real'}{value(s)}" for s in symbols]
             out += f"param {', '.join(each)};\n" if each else ""
         for s in self.series.values():
             out += f"param n{s} = {s.length}, {s}[n{s}] : real;\n"
@@ -174,7 +175,8 @@ class _Program:
 
     def _grid(self) -> str:
         g = self.grid
-        space = "" if g.spacing is None else f" spacing [{', '.join(f'at {g.uneven[d]}' if d in g.uneven else self._value(h) for d, h in enumerate(g.h))}]"
+        each = [f"at {g.uneven[d]}" if d in g.uneven else "" if g.spacing is None else self._value(h) for d, h in enumerate(g.h)]
+        space = "" if g.spacing is None else f" spacing [{', '.join(each)}]"
         step = "" if g.step is None else f" step {self._value(g.dt)}"
         return f"grid {self.name} = [{', '.join(f'0 .. {n}-1' for n in g.shape)}], {g.steps}{space}{step};\n"
 
@@ -197,13 +199,15 @@ class _Program:
         out: Dict[str, List[str]] = {}
         for function, f in self.fields.items():
             k = self.history.get(function, 0)
-            words = [f"real on {self.name}"] + [_outside(f)] * (f.stc.outside is not None) + ["input"] * f.stc.input + ["temp"] * f.stc.temp + [f"history {k}"] * (k > 0)
+            words = [f"real on {self.name}"] + [_outside(f)] * (f.stc.outside is not None)
+            words += ["input"] * f.stc.input + ["temp"] * f.stc.temp + [f"history {k}"] * (k > 0)
             out.setdefault(" ".join(words), []).append(function.__name__)
         return "".join(f"field {', '.join(names)} : {words};\n" for words, names in out.items())
 
     def _inits(self) -> str:
         out = ""
-        for f, e in sorted(self.initial.items(), key=lambda p: (not getattr(p[0], "stc", None) or not p[0].stc.input, isinstance(p[0], Field) and -p[0].level())):
+        order = lambda f: (not f.stc.input, -f.level()) if isinstance(f, Field) else (True, 0)      # inputs, what is now, what was before
+        for f, e in sorted(self.initial.items(), key=lambda p: order(p[0])):
             out += self._within(f"initial value of {f}", self._init, f, e)
         return out
 
@@ -254,7 +258,8 @@ class _Program:
         value = sp.sympify(source.value) * s.gain
         changing = sorted(f.func.__name__ for f in fields(value) if not f.stc.input)
         if changing:
-            raise wrong(f"its value, {value}, takes {', '.join(changing)}, which the step has changed by then: take inputs, params, {self.grid.t} and series")
+            raise wrong(f"its value, {value}, takes {', '.join(changing)}, which the step has changed by then: take inputs, params, "
+                        f"{self.grid.t} and series")
         if len(source.at) != self.grid.rank:
             raise wrong(f"at={list(source.at)!r} are {len(source.at)} coordinates, and the grid has {self.grid.rank}")
         places = ", ".join(a if isinstance(a, str) else _bound(sp.sympify(a), self.grid) for a in source.at)
@@ -268,7 +273,8 @@ def _symbols(params: Mapping[Any, Any], grid: Grid) -> Dict[sp.Symbol, Any]:
     out = {sp.Symbol(k) if isinstance(k, str) else k: v for k, v in params.items()}
     for k in out:
         if k in (grid.t, *grid.x, *grid.shape) or k in grid.params:
-            raise wrong(f"{k} is no param: it is the grid's {'time' if k == grid.t else 'coordinate' if k in grid.x else 'size' if k in grid.shape else 'spacing or step'}; "
+            what = "time" if k == grid.t else "coordinate" if k in grid.x else "size" if k in grid.shape else "spacing or step"
+            raise wrong(f"{k} is no param: it is the grid's {what}; "
                         "take another name, or Grid(..., names=..., sizes=..., spacing=SYMBOL, step=SYMBOL)")
     return out
 
@@ -283,7 +289,8 @@ def _outside(f: Field) -> str:
     if not isinstance(rule, (list, tuple)):
         return f"outside {rule}"
     if len(rule) != f.stc.grid.rank:
-        raise wrong(f"outside={rule!r} of {f} has {len(rule)} entries, and the grid has {f.stc.grid.rank} dimensions: one rule for each, or a pair (lower, upper)")
+        raise wrong(f"outside={rule!r} of {f} has {len(rule)} entries, and the grid has {f.stc.grid.rank} dimensions: one rule for each, or a "
+                    "pair (lower, upper)")
     return f"outside [{', '.join(' .. '.join(map(str, r)) if isinstance(r, (list, tuple)) else str(r) for r in rule)}]"
 
 

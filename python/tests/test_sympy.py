@@ -328,4 +328,8 @@ def test_what_grids_lack():
         program({v.dt: 1}, grid=bare)
     with pytest.raises(stc.InputError, match=r"takes the distance between points, and the grid has none: Grid\(..., spacing=...\)"):
         program({v.forward: laplace(v)}, grid=bare)
+    with pytest.raises(stc.InputError, match="y is a place, and the grid has no distance"):
+        program({v.forward: bare.x[0]}, grid=bare)
+    with pytest.raises(stc.InputError, match="t is a time, and the grid does not say"):
+        program({v.forward: bare.t}, grid=bare)
     plan(program({v.forward: v.shift(bare.x[0], 1) / 2}, grid=bare, initial={v: 1}))(2)
