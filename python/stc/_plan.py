@@ -15,7 +15,7 @@ import numpy as np
 from . import _arrays as arrays
 from . import _running as running
 from ._context import text_of
-from ._errors import Message, Owner, error
+from ._errors import Message, Owner, StcError, error
 from ._gradient import Gradient, gradient, pull
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRounds, CRunInfo, lib, strings)
 from ._frames import giver, is_series
@@ -127,6 +127,17 @@ class Part(Owner):
 
     def __repr__(self) -> str:
         return f"Part({self._number})"
+
+
+class _Named(dict):
+    """A dict of what a program has names for, which says of another name what there is."""
+
+    def __init__(self, what: str, values: Dict[str, Any]):
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: Any) -> Any:
+        raise KeyError(f"there is no {self._what} {name!r}; there {'is' if len(self) == 1 else 'are'} {', '.join(self) or 'none'}")
 
 
 class Plan(Owner):
@@ -318,6 +329,13 @@ class Plan(Owner):
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            known = not name.startswith("_") and name in self
+        except StcError:      # a plan that is closed
+            known = False
+        raise AttributeError(f"a plan has no attribute {name!r}" + (f"; fields and launch-time arrays are got by brackets: plan[{name!r}]" if known else ""))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name != "stream":
@@ -720,7 +738,7 @@ class Plan(Owner):
     @property
     def reductions(self) -> Dict[str, np.ndarray]:
         """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
-        return {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()}
+        return _Named("reduction with values", {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()})
 
     @property
     def rounds(self) -> Dict[str, Rounds]:
@@ -737,7 +755,7 @@ class Plan(Owner):
     def probes(self) -> Dict[str, ProbeSeries]:
         """What each `probe` has seen so far, and where."""
         self._settle()
-        return {name: self._probe(i, name, info) for i, name, info in self._probe_infos()}
+        return _Named("probe", {name: self._probe(i, name, info) for i, name, info in self._probe_infos()})
 
     def _probe_infos(self) -> List[Tuple[int, str, CProbeInfo]]:
         found = []

@@ -134,3 +134,19 @@ def test_explain_has_the_programs_options():
         stc.compile(text).explain(device="host")
     assert str(stc.compile(text).explain(device="sim")) == str(stc.compile(text).explain())
     assert "2000" in str(program.explain(N=2000)) and "T=2" in str(stc.compile(text, schedule="overlap", T=2).plan(N=500).explain()), told
+
+
+def test_names_that_there_are_not():
+    run = plan()
+    with pytest.raises(KeyError, match="there is no probe 'x'; there are rec, corner"):
+        run.probes["x"]
+    with pytest.raises(KeyError, match="there is no reduction with values 'total'; there are none"):
+        run.reductions["total"]
+    run(1)
+    assert list(run.reductions) == ["total"] and run.reductions.get("x") is None and dict(run.probes)["rec"].step.tolist() == [0]
+    with pytest.raises(AttributeError, match=r"a plan has no attribute 'U'; fields .*plan\['U'\]"):
+        run.U
+    with pytest.raises(AttributeError, match="a plan has no attribute 'run_all'$"):
+        run.run_all
+    run.close()
+    assert not hasattr(run, "_repr_html_x") and not hasattr(run, "U")
