@@ -742,6 +742,9 @@ int repeat_of(const Module *m, int32_t stage);
 int repeat_around(const Module *m, int i);
 /* Is repeat `i` repeat `outer`, or within that? */
 bool repeat_is_in(const Module *m, int i, int outer);
+/* Makes repeat number `i`, which is within no other, always as many rounds: their number is a constant and no reduction
+ * looks at them? Runs do not tell of it. */
+bool repeat_is_fixed(const Module *m, int i);
 /* Has the step updates or repeats, so that stencils of two stages cannot share a launch, nor two steps one? */
 bool module_has_stages(const Module *m);
 /* The last stage that an update, a repeat or a stencil has; the stage where a stencil that comes behind all of the step

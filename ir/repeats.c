@@ -30,6 +30,13 @@ bool repeat_is_in(const Module *m, int i, int outer) {
   return i == outer;
 }
 
+bool repeat_is_fixed(const Module *m, int i) {
+  bool fixed = !m->repeats[i].most.n && repeat_around(m, i) < 0;
+  for (int k = 0; k < m->nreductions; k++)
+    fixed = fixed && m->reductions[k].loop != i + 1;
+  return fixed;
+}
+
 bool module_has_stages(const Module *m) { return m->nupdates || m->nrepeats; }
 
 int32_t module_last_stage(const Module *m) {

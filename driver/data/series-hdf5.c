@@ -77,7 +77,7 @@ static bool put_all(hid_t file, const Series *s, StcPlan *plan) {
   hid_t reductions = hdf5_make_group(file, "reductions"), probes = hdf5_make_group(file, "probes");
   bool ok = reductions >= 0 && probes >= 0;
   for (int i = 0; i < s->program->nlogged && ok; i++)
-    ok = put_reduction(reductions, s, s->program->logged[i]);
+    ok = !*s->program->logged[i] || put_reduction(reductions, s, s->program->logged[i]);
   for (int i = 0; i < m->nprobes && ok; i++)
     ok = put_probe(probes, s, plan, i);
   ok = (reductions < 0 || H5Gclose(reductions) >= 0) && ok;

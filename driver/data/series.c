@@ -211,6 +211,8 @@ static void write_values(FILE *to, Cursor *c, int64_t step) {
   while (end < s->n && s->values[end].step == step)
     end++;
   for (int r = 0; r < s->program->nlogged; r++) {
+    if (!*s->program->logged[r])
+      continue;
     fputc(',', to);
     for (int64_t k = c->value; k < end; k++)
       if (strcmp(s->values[k].name, s->program->logged[r]) == 0)
@@ -244,7 +246,8 @@ static void write_names(FILE *to, const Series *s) {
   const Module *m = s->program->module;
   fputs("step", to);
   for (int r = 0; r < s->program->nlogged; r++)
-    fprintf(to, ",%s", s->program->logged[r]);
+    if (*s->program->logged[r])
+      fprintf(to, ",%s", s->program->logged[r]);
   for (int i = 0; i < m->nprobes; i++)
     for (int64_t k = 0; k < columns(s, &m->probes[i]); k++)
       if (m->probes[i].list < 0)

@@ -34,10 +34,16 @@ static void tell_values(StcPlan *p, int64_t step) {
   }
 }
 
-void plan_take_rounds(void *user, int repeat, int64_t step, int64_t rounds, bool ended) {
+/* The number in the program's reference of the loop, or on ref repeat, number `i` of what runs; -1: it has none. */
+static int repeat_number(const StcPlan *p, int i) {
+  return p->build ? module_find_repeat(p->program->reference, p->build->code.module->host.loops[i].name) : i;
+}
+
+void plan_take_rounds(void *user, int loop, int64_t step, int64_t rounds, bool ended) {
   StcPlan *p = user;
   const Module *m = p->program->reference;
-  if (repeat >= m->nrepeats)
+  int repeat = repeat_number(p, loop);
+  if (repeat < 0)
     return;
   Rounds *x = &p->run.rounds[repeat];
   x->made = (x->step == step ? x->made : 0) + rounds;
@@ -47,7 +53,7 @@ void plan_take_rounds(void *user, int repeat, int64_t step, int64_t rounds, bool
     return;
   tell_values(p, step + 1);
   for (int i = 0; i < m->nrepeats; i++)
-    if (repeat_is_in(m, i, repeat) && p->run.rounds[i].step == step) {
+    if (repeat_is_in(m, i, repeat) && p->run.rounds[i].step == step && !repeat_is_fixed(m, i)) {
       tell(p, p->program->module->nreductions + 2 * i, step + 1, p->run.rounds[i].made);
       tell(p, p->program->module->nreductions + 2 * i + 1, step + 1, p->run.rounds[i].ended);
     }
@@ -61,7 +67,11 @@ StcStatus stc_plan_rounds(StcPlan *p, const char *name, StcRounds *out) {
     context_error(p->w.context, "the program has no repeat %s", name);
   if (i < 0)
     return s ? s : STC_USAGE;
-  *out = (StcRounds){p->run.rounds[i].step, p->run.rounds[i].made, p->run.rounds[i].ended};
+  const Module *m = p->program->reference;
+  if (repeat_is_fixed(m, i))
+    *out = (StcRounds){p->run.done - 1, p->run.done > 0 ? m->repeats[i].most.c : 0, false};
+  else
+    *out = (StcRounds){p->run.rounds[i].step, p->run.rounds[i].made, p->run.rounds[i].ended};
   return STC_OK;
 }
 

@@ -138,10 +138,10 @@ int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
 StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
-/* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `repeat` did, and behind the outermost one
- * tells of it (Binding.repeated). */
+/* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `loop` of what runs did, and behind the
+ * outermost one tells of it (Binding.repeated). */
 void plan_start_rounds(StcPlan *p);
-void plan_take_rounds(void *user, int repeat, int64_t step, int64_t rounds, bool ended);
+void plan_take_rounds(void *user, int loop, int64_t step, int64_t rounds, bool ended);
 /* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
 StcStatus plan_see_whole(StcPlan *p);
 /* Reports that the fields have no values because a run was stopped within a step, if so. */

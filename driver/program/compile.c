@@ -88,7 +88,7 @@ static void note_logged(StcProgram *p) {
     ARENA_PUSH(p->w.arena, p->logged, p->nlogged, m->reductions[i].name);
   for (int i = 0; i < 2 * m->nrepeats; i++) {
     const char *name = arena_printf(p->w.arena, "%s.%s", m->repeats[i / 2].name, i % 2 ? "ended" : "rounds");
-    ARENA_PUSH(p->w.arena, p->logged, p->nlogged, name);
+    ARENA_PUSH(p->w.arena, p->logged, p->nlogged, repeat_is_fixed(m, i / 2) ? "" : name);
   }
 }
 

@@ -187,7 +187,8 @@ struct StcProgram {
   const char *cut;      /* it is for a part of a grid that is cut along these dimensions; NULL: for the whole one */
   Module *reference;    /* what ref runs: `module`, with the checks of -fcheck */
   int nlogged;
-  const char **logged; /* what runs tell of: the reductions of `module`; NAME.rounds and NAME.ended of each repeat */
+  const char **logged; /* what runs tell of: the reductions of `module`; NAME.rounds and NAME.ended of each repeat, ""
+                          for those of one that is fixed */
   int ndeclared;
   Declared *declared;
   double frontend_seconds;
