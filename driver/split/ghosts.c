@@ -120,12 +120,22 @@ static int field_of_part(const InitJudge *j, int g) {
   return record >= 0 ? m->records[record].first : module_find_field(m, name);
 }
 
+/* Do rings of the part's module go on beyond the edges of dimension `d`, in which a field is periodic? */
+static bool dimension_turns(const InitJudge *j, int d) {
+  const Module *m = j->part->module;
+  bool turns = false;
+  for (int f = 0; f < m->nfields; f++)
+    turns = turns || m->fields[f].outside[d] == OUTSIDE_PERIODIC;
+  return turns;
+}
+
 /* Does the part have what the access finds from the cell at `at`? */
 static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
   const Field *g = &j->m->fields[op->sym];
   int mine = field_of_part(j, op->sym);
-  bool ring = j->part->module->fields[mine].ring, found = true;
+  bool found = true;
   for (int d = 0; d < j->p->split->rank; d++) {
+    bool ring = j->part->module->fields[mine].ring && dimension_turns(j, d);
     int64_t y = at[d] + op->off[d], lo = affine_eval(g->box.lo[d], j->scalars, NULL),
             hi = affine_eval(g->box.hi[d], j->scalars, NULL);
     if (j->p->split->parts[d] == 1 || field_lacks(g, d))
@@ -145,7 +155,8 @@ static bool covers(const InitJudge *j, const Piece *piece, bool ring, const int6
   const Split *s = j->p->split;
   for (int d = 0; d < s->rank; d++) {
     int64_t n = s->hi[d] - s->lo[d] + 1, x = at[d];
-    if (ring && s->parts[d] > 1 && !(piece->ntargets && field_lacks(&j->m->fields[piece->targets[0]], d)))
+    if (ring && s->parts[d] > 1 && dimension_turns(j, d) &&
+        !(piece->ntargets && field_lacks(&j->m->fields[piece->targets[0]], d)))
       x = s->lo[d] + ((x - s->lo[d]) % n + n) % n;
     if (x < affine_eval(piece->box.lo[d], j->scalars, NULL) || x > affine_eval(piece->box.hi[d], j->scalars, NULL))
       return false;

@@ -2,9 +2,10 @@
  * a field that stand for the other side's points, and computes them along as it does others. All that it needs for that
  * must go on there, too: these fields are rings. Others end at the edges.
  *
- * Periodic fields, and all that is read to compute them, become rings. What stencils do on a region that goes from one
- * end of the grid to the other, they do on all cells of a ring, with `idx` wrapped into the grid; other regions get
- * copies of their pieces before and behind. A stencil with targets of both kinds becomes two. */
+ * Periodic fields, and all that is read to compute them, become rings, in the dimensions in which there are periodic
+ * fields; in others that are cut they end at the edges, by rules of their own. What stencils do on a region that goes
+ * from one end of the grid to the other, they do on all cells of a ring, with `idx` wrapped into the grid; other
+ * regions get copies of their pieces before and behind. A stencil with targets of both kinds becomes two. */
 #include "passes/stencil/distribute.h"
 
 bool is_around(const Parts *p, const Box *box, int d) {
@@ -78,8 +79,11 @@ static bool find_rings(Parts *p) {
   bool any = false, news = true;
   p->ring = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    for (int d = 0; d < m->grid.rank; d++)
-      any |= p->ring[f] |= p->cut[d] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
+    for (int d = 0; d < m->grid.rank; d++) {
+      bool turns = p->cut[d] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
+      p->turns[d] |= turns;
+      any |= p->ring[f] |= turns;
+    }
   while (any && news) {
     news = spread_history(p);
     for (int i = 0; i < m->nstencils; i++) {
@@ -112,7 +116,7 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
     bool periodic = f->outside[d] == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
-    if (!p->cut[d] || !p->ring[op->sym] || periodic || field_lacks(f, d) || stays(f, &piece->box, op->off[d], d))
+    if (!p->turns[d] || !p->ring[op->sym] || periodic || field_lacks(f, d) || stays(f, &piece->box, op->off[d], d))
       continue;
     if (!diags)
       return false;

@@ -122,7 +122,7 @@ static Box clip(Parts *p, Box box, const Extent *depth, bool ring) {
     int64_t below = depth ? depth->lo[d] : 0, above = depth ? depth->hi[d] : 0;
     if (!p->cut[d])
       continue;
-    bool around = ring && is_around(p, &box, d);
+    bool around = ring && p->turns[d] && is_around(p, &box, d);
     const Bounds *b =
         around ? NULL : meet(p, d, affine_add_const(box.lo[d], -below), affine_add_const(box.hi[d], above));
     box.lo[d] = affine_add_const(around ? p->from[d] : b->from, below);
@@ -167,11 +167,11 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
   block_renumber(piece->body, 0);
   x.body = block_clone(a, piece->body, NULL, NULL);
   for (Op *op = x.body->first; op; op = op->next)
-    if (ring && op->code == OP_INDEX && p->cut[op->sym])
+    if (ring && op->code == OP_INDEX && p->turns[op->sym])
       turn_index(p, op, is_around(p, &piece->box, op->sym), turns[op->sym]);
   for (int d = 0; d < x.box.rank; d++) {
     Affine by = affine_scale(a, box_extent(a, &p->part->whole, d), turns[d]);
-    bool around = ring && p->cut[d] && is_around(p, &piece->box, d);
+    bool around = ring && p->turns[d] && is_around(p, &piece->box, d);
     x.box.lo[d] = around ? x.box.lo[d] : affine_add(a, x.box.lo[d], by);
     x.box.hi[d] = around ? x.box.hi[d] : affine_add(a, x.box.hi[d], by);
   }
@@ -188,7 +188,7 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
 static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, bool ring, Stencil *out) {
   int first[MAX_RANK] = {0}, turns[MAX_RANK];
   for (int d = 0; d < p->m->grid.rank; d++)
-    first[d] = ring && p->cut[d] && !is_around(p, &piece->box, d) && !lacks(p, piece, d) ? -1 : 0;
+    first[d] = ring && p->turns[d] && !is_around(p, &piece->box, d) && !lacks(p, piece, d) ? -1 : 0;
   for (turns[0] = first[0]; turns[0] <= -first[0]; turns[0]++)
     for (turns[1] = first[1]; turns[1] <= -first[1]; turns[1]++)
       for (turns[2] = first[2]; turns[2] <= -first[2]; turns[2]++) {
@@ -250,7 +250,12 @@ static void distribute_fields(Parts *p) {
     bool changes = f->past || is_written(m, i);
     f->exchange = f->temp ? EXCHANGE_NONE : changes ? EXCHANGE_STEPS : EXCHANGE_ONCE;
     f->derived = false;
-    f->box = clip(p, f->ring ? p->part->whole : f->box, NULL, f->ring);
+    for (int d = 0; d < f->box.rank && f->ring; d++)
+      if (p->turns[d]) {
+        f->box.lo[d] = p->part->whole.lo[d];
+        f->box.hi[d] = p->part->whole.hi[d];
+      }
+    f->box = clip(p, f->box, NULL, f->ring);
     for (int d = 0; d < f->box.rank; d++)
       if (!p->cut[d] || field_lacks(f, d)) {
         f->box.lo[d] = whole->lo[d];

@@ -29,13 +29,14 @@ typedef struct Inside {
  * init_reach: cells that they need on each side. watches: parts are to evaluate reductions and probes; watch: the
  * number of the one that the module is for, -1: it is for the steps; rows: that one, a reduction, is to be evaluated
  * over rows that the launcher names; nwatches, nfields: how many there are, and fields before theirs. ring[f]: beyond
- * the edges of the grid field f goes on with the other side's values, and stencils compute it there. depth[i]: how far
+ * the edges of the grid field f goes on with the other side's values, and stencils compute it there, in the dimensions
+ * that `turns` names: those that are cut and in which a field is periodic. depth[i]: how far
  * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
-  bool cut[MAX_RANK], inits, watches, rows;
+  bool cut[MAX_RANK], turns[MAX_RANK], inits, watches, rows;
   int watch, nwatches, nfields;
   bool *ring;
   Extent *depth, *init_depth, init_reach;
