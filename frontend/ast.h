@@ -474,7 +474,7 @@ typedef struct CheckedStencil {
   bool is_init;
   int sweep, along; /* as those of a Stencil */
   int32_t stage;
-  int64_t every; /* it runs in steps that are multiples of this; 0: in all */
+  int64_t every;  /* it runs in steps that are multiples of this; 0: in all */
   int32_t repeat; /* the one that it stands in, by Checker.repeats from 1 on; 0: none */
   int32_t ntargets;
   int32_t *targets;

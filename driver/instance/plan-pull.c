@@ -155,7 +155,7 @@ static bool has_init(const Module *m, int field) {
   return false;
 }
 
-/* Reports an older level among what derivatives are by that becomes what its field is before the first step. */
+/* Reports an older level among NAMES that nobody set, so that it becomes what its field is before the first step. */
 static StcStatus check_levels(const PullArgs *a) {
   const Module *m = a->p->program->source;
   for (int i = 0; i < a->nto; i++) {
@@ -163,7 +163,7 @@ static StcStatus check_levels(const PullArgs *a) {
     if (f >= 0 && k >= 0 && m->fields[f].past && !has_init(m, f) &&
         !a->p->bound.component_given[a->p->program->declared[k].first])
       return context_error(a->p->w.context,
-                           "'%s' has not been set, so it becomes what '%s' is, and the derivatives by that count it: "
+                           "'%s' has not been set, so it becomes what '%s' is, whose derivatives count it, too: "
                            "leave it out, or set it",
                            a->to[i], m->fields[m->fields[f].present].name),
              STC_USAGE;

@@ -62,7 +62,7 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
   if (i->code == SIM_SLOAD || i->code == SIM_PLOAD)
     return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the %s%s", op->ver,
                         s->k->kernel->arrays[op->sym].name, op_info[op->code].name, line_text(s, op));
-  if (i->code == SIM_LOAD && op->ver)
+  if (i->code == SIM_LOAD && op->ver && op_info[op->code].form == FORM_GLOBAL)
     return arena_printf(s->arena, "the sweep has given nothing where the load of '%s'%s looks for it",
                         s->m->buffers[i->place->sym].name, line_text(s, op));
   if (i->code == SIM_LOAD && is_swept(s, op->sym))

@@ -220,18 +220,22 @@ static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   give_zero(t, i);
 }
 
+/* The version of a sweep's target that `i` loads or stores in global memory; what is copied from there to a shared
+ * array has one of that array. */
+static int32_t global_version(const SimInsn *i) { return op_info[i->op->code].form == FORM_GLOBAL ? i->op->ver : 0; }
+
 /* Notes that `i` stores to element `element` of `page`. */
 static void set_version(Sim *s, SimPage *page, const SimInsn *i, int64_t element) {
-  if (i->op->ver && !page->versions)
+  if (global_version(i) && !page->versions)
     page->versions = ARENA_ARRAY(s->arena, SimVersion, SIM_PAGE);
   if (page->versions)
-    page->versions[element % SIM_PAGE] = (SimVersion){s->launch, i->op->ver};
+    page->versions[element % SIM_PAGE] = (SimVersion){s->launch, global_version(i)};
 }
 
 /* Has this launch stored the version of the element that `i` asks for: 0: none? */
 static bool is_version(const Sim *s, const SimPage *page, const SimInsn *i, int64_t element) {
   const SimVersion *v = page->versions ? &page->versions[element % SIM_PAGE] : NULL;
-  return (v && v->launch == s->launch ? v->ver : 0) == i->op->ver;
+  return (v && v->launch == s->launch ? v->ver : 0) == global_version(i);
 }
 
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
@@ -264,7 +268,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     }
     stale = stale || !page->stale ? stale : page->stale[element % SIM_PAGE];
     stale = stale || is_version(s, page, i, element) ? stale : origin_of(s, i);
-  } else if (i->op->ver) {
+  } else if (global_version(i)) {
     stale = origin_of(s, i);
   }
   give(t, i, exec_get(m->type, m->data, element), stale);

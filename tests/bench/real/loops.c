@@ -181,8 +181,7 @@ void euler(float *U, float *Fl, int n, int steps, float cfl) {
       LR(0, l0, r0)
       LR(1, l1, r1)
       LR(2, l2, r2)
-      float vl = l1 / l0,
-            vr = r1 / r0, pl = g1 * (l2 - .5f * l1 * vl), pr = g1 * (r2 - .5f * r1 * vr),
+      float vl = l1 / l0, vr = r1 / r0, pl = g1 * (l2 - .5f * l1 * vl), pr = g1 * (r2 - .5f * r1 * vr),
             cl = sqrtf(gam * mx(tiny, pl) / l0), cr = sqrtf(gam * mx(tiny, pr) / r0);
       float sl = mn(0, mn(vl - cl, vr - cr)), sr = mx(0, mx(vl + cl, vr + cr)), d = sr - sl, p = sl * sr;
       f0[i] = (sr * l1 - sl * r1 + p * (r0 - l0)) / d;
