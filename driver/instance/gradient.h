@@ -72,19 +72,19 @@ typedef struct Keeper {
   char *next;
 } Keeper;
 /* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. */
-typedef struct Kept {
+typedef struct KeptCopy {
   void *image;
   char *here;
   bool pinned;
-} Kept;
+} KeptCopy;
 /* A keeper of the parts, which become its own. Frees it, and the device's memory of all its copies. */
 void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out);
 void keeper_free(Keeper *k);
 /* Makes *x a copy of what the plan has now; on the device it is done when the device is waited for. At most `of` such
  * copies are made. Gives it to parts of the same or another plan on the same device. Frees what it has here. */
-StcStatus kept_take(Keeper *k, Kept *x, int64_t of);
-StcStatus kept_give(const Keeper *k, const Kept *x, StcPlan *to, const SavedPart *parts);
-void kept_free(const Keeper *k, Kept *x);
+StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
+StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
+void kept_free(const Keeper *k, KeptCopy *x);
 
 /* plan-saved.c: what `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;

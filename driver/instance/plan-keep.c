@@ -43,7 +43,7 @@ void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out) {
 }
 
 /* Room on this computer, from and to which the device copies at full speed if there is such memory. */
-static StcStatus room_here(Keeper *k, Kept *x, int64_t bytes) {
+static StcStatus room_here(Keeper *k, KeptCopy *x, int64_t bytes) {
   Device *d = &k->p->device;
   x->pinned = d->kind->pinned_new && 2 * bytes <= k->left_here;
   x->here = x->pinned ? d->kind->pinned_new(d, (size_t)bytes + 1) : NULL;
@@ -80,7 +80,7 @@ static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
 }
 
 /* Room for a copy. */
-static StcStatus make_room(Keeper *k, Kept *x, int64_t of) {
+static StcStatus make_room(Keeper *k, KeptCopy *x, int64_t of) {
   StcStatus s = STC_OK;
   if (k->image && (k->more || new_block(k, of, &s))) {
     x->image = k->next;
@@ -113,7 +113,7 @@ static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, St
 }
 
 /* Copies all parts of `p`, which is the keeper's plan if `out`, to the copy or from there. */
-static StcStatus copy_parts(const Keeper *k, const Kept *x, StcPlan *p, const SavedPart *parts, bool out) {
+static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
   StcStatus s = STC_OK;
   char *image = x->image, *here = x->here;
   for (int i = 0; i < k->n && !s; i++) {
@@ -135,22 +135,22 @@ static StcStatus copy_parts(const Keeper *k, const Kept *x, StcPlan *p, const Sa
   return s;
 }
 
-StcStatus kept_take(Keeper *k, Kept *x, int64_t of) {
+StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of) {
   StcStatus s = x->image || x->here ? STC_OK : make_room(k, x, of);
   return s ? s : copy_parts(k, x, k->p, k->parts, true);
 }
 
-StcStatus kept_give(const Keeper *k, const Kept *x, StcPlan *to, const SavedPart *parts) {
+StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
   return copy_parts(k, x, to, parts, false);
 }
 
-void kept_free(const Keeper *k, Kept *x) {
+void kept_free(const Keeper *k, KeptCopy *x) {
   Device *d = &k->p->device;
   if (x->pinned)
     d->kind->pinned_free(d, x->here);
   else
     free(x->here);
-  *x = (Kept){0};
+  *x = (KeptCopy){0};
 }
 
 void keeper_free(Keeper *k) {

@@ -15,7 +15,7 @@ struct Saved {
   Keeper rows, state;
   int64_t steps, every, first;
   int nsnapshots, nkept;
-  Kept *snapshots, *kept;
+  KeptCopy *snapshots, *kept;
 };
 
 void saved_free(Saved *s) {

@@ -206,6 +206,19 @@ static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) 
 
 /* ---- the step */
 
+/* Gives each of the `n` stencils a name of its own, which schedules tell them by. */
+static void name_apart(Transpose *x, int n, Stencil *list) {
+  for (int i = 0; i < n; i++) {
+    const char *name = list[i].name;
+    int same = 1;
+    for (int k = 0; k < i; k++)
+      if (!strcmp(list[k].name, list[i].name)) {
+        list[i].name = arena_printf(x->a, "%s.%d", name, ++same);
+        k = -1;
+      }
+  }
+}
+
 /* All of the step, and the inits. */
 static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   Module *b = x->b, *m = x->m;
@@ -229,6 +242,7 @@ static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   for (int s = 0; s < m->nscalars; s++)
     if (x->scalar_active[s])
       ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->scalar_bar[s]));
+  name_apart(x, n, all);
   b->stencils = all;
   b->nstencils = n;
 }
