@@ -1,27 +1,36 @@
 /* driver/instance/plan-saved.c: what fields were at each step of a run: all of it kept (plan-keep.c), or, where that is
- * too much, snapshots of the whole state at equal distances, from which the steps between two of them are made again.
- */
+ * too much, for a segment of steps at a time. Each segment is made again from a snapshot of the whole state: the last
+ * one before it. Once the segments behind a snapshot are done its room is free for another, nearer to the next one,
+ * where the schedule of A. Griewank and A. Walther ("Algorithm 799: revolve", 2000) has it: there are no fewer steps to
+ * be made with that many. */
 #include "driver/instance/gradient.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* rows: of what is asked for. state: of what a run needs to go on. Snapshot i, of step i * every, is snapshots[i];
- * kept[k] is what was asked for at step `first` + k, for the steps of the segment at hand. every > steps: there are no
- * snapshots, and one segment. */
+/* A snapshot of the state at the start of a segment. */
+typedef struct Snapshot {
+  int64_t segment;
+  KeptCopy copy;
+} Snapshot;
+
+/* rows: of what is asked for. state: of what a run needs to go on. Segment i is the steps from i * length on, `length`
+ * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand. snapshots: `depth` of them,
+ * there may be `most`, none where there is one segment; in order of segments. */
 struct Saved {
   StcPlan *p;
   Keeper rows, state;
-  int64_t steps, every, first;
-  int nsnapshots, nkept;
-  KeptCopy *snapshots, *kept;
+  int64_t steps, length, first, most;
+  int depth;
+  Snapshot *snapshots;
+  KeptCopy *kept;
 };
 
 void saved_free(Saved *s) {
-  for (int i = 0; s && i < s->nsnapshots; i++)
-    kept_free(&s->state, &s->snapshots[i]);
-  for (int i = 0; s && i < s->nkept; i++)
+  for (int64_t i = 0; s && s->snapshots && i < s->most; i++)
+    kept_free(&s->state, &s->snapshots[i].copy);
+  for (int64_t i = 0; s && s->kept && i < s->length; i++)
     kept_free(&s->rows, &s->kept[i]);
   if (s)
     keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept);
@@ -52,66 +61,122 @@ static StcStatus find_state(Saved *s) {
   return parts ? STC_OK : STC_MEMORY;
 }
 
-/* What memory it takes with snapshots every `every` steps. */
-static double takes(const Saved *s, int64_t every) {
-  int64_t snapshots = every > s->steps ? 0 : s->steps / every + 1;
-  return (double)snapshots * (double)s->state.bytes +
-         (double)(every > s->steps ? s->steps + 1 : every) * (double)s->rows.bytes;
+/* ---- the schedule */
+
+/* How many ways there are to choose k of n, or more than anybody has segments. */
+static double choices(int64_t n, int64_t k) {
+  double c = 1;
+  for (int64_t i = 1; i <= k && c < 1e15; i++)
+    c = c * (double)(n - k + i) / (double)i;
+  return c;
 }
 
-/* Chooses the distance of snapshots: none if there is room for all, else that which takes the least. memory 0: there
- * is as much as the device and this computer have, which may be more than all steps take. */
+/* How often each of `n` segments is passed at most on the way to others behind it, with so many snapshots. */
+static int64_t passes_of(int64_t n, int64_t snapshots) {
+  int64_t t = 1;
+  while (choices(snapshots + t, snapshots < t ? snapshots : t) < (double)n)
+    t++;
+  return t;
+}
+
+/* Segments that are passed by in all, from the first step on until all have been made for themselves. */
+static double passed(int64_t n, int64_t snapshots) {
+  int64_t t = passes_of(n, snapshots);
+  return n < 2 ? 0 : (double)t * (double)n - choices(snapshots + t, snapshots + 1 < t ? snapshots + 1 : t - 1);
+}
+
+/* Of `n` segments, at whose start there is a snapshot, one of `snapshots`: at which the next one is. */
+static int64_t next_of(int64_t n, int64_t snapshots) {
+  int64_t t = passes_of(n, snapshots);
+  double behind = choices(snapshots - 1 + t, snapshots - 1 < t ? snapshots - 1 : t);
+  return (double)(n - 1) <= behind ? 1 : n - (int64_t)behind;
+}
+
+static int64_t segments(const Saved *s, int64_t length) { return s->steps / length + 1; }
+
+/* Chooses the length of segments and the number of snapshots: one segment if there is room for all, else what has the
+ * fewest steps made again. memory 0: there is as much as the device and this computer have. */
 static StcStatus choose(Saved *s, int64_t memory) {
   double room = memory ? (double)memory : s->p->device.kind->room ? s->rows.left + s->rows.left_here : s->rows.left;
-  s->every = s->steps + 1;
-  if (takes(s, s->every) <= room)
+  double row = (double)s->rows.bytes, state = (double)s->state.bytes, best = -1, all = (double)(s->steps + 1) * row;
+  s->length = s->steps + 1;
+  if (all <= room)
     return STC_OK;
-  int64_t best = 1;
-  for (int64_t k = 1; k <= s->steps; k++)
-    best = takes(s, k) < takes(s, best) ? k : best;
-  s->every = best;
-  if (takes(s, best) <= room)
+  for (int64_t k = 1; k <= s->steps && (double)k * row + state <= room; k++) {
+    int64_t n = segments(s, k);
+    double most = ((room - (double)k * row) / (state > 0 ? state : 1));
+    int64_t snapshots = most < (double)n ? (int64_t)most : n;
+    double again = passed(n, snapshots) * (double)k;
+    if (best < 0 || again < best) {
+      best = again;
+      s->length = k;
+      s->most = snapshots;
+    }
+  }
+  if (best >= 0)
     return STC_OK;
   return context_error(
              s->p->w.context,
-             "the gradient of %lld steps needs %.0f bytes of memory at least, with a snapshot every %lld steps, "
-             "and all steps in memory %.0f; it may take %.0f",
-             (long long)s->steps, takes(s, best), (long long)best, takes(s, s->steps + 1), room),
+             "the gradient of %lld steps needs %.0f bytes of memory at least, where most steps are made again "
+             "often, and all steps in memory %.0f; it may take %.0f",
+             (long long)s->steps, row + state, all, room),
          STC_USAGE;
 }
 
+/* ---- the run */
+
 /* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
 static StcStatus fill_rows(Saved *s, int64_t first, int64_t last) {
-  StcStatus status = kept_take(&s->rows, &s->kept[0], s->nkept);
+  StcStatus status = kept_take(&s->rows, &s->kept[0], s->length);
   s->first = first;
   for (int64_t k = first; k < last && !status; k++) {
     status = stc_plan_run(s->p, 1, NULL);
     if (!status)
-      status = kept_take(&s->rows, &s->kept[k + 1 - first], s->nkept);
+      status = kept_take(&s->rows, &s->kept[k + 1 - first], s->length);
   }
   return status ? status : s->p->device.kind->wait(&s->p->device);
 }
 
+/* Takes a snapshot of the plan, which is at the start of segment `at`. */
+static StcStatus take_snapshot(Saved *s, int64_t at) {
+  Snapshot *x = &s->snapshots[s->depth++];
+  x->segment = at;
+  return kept_take(&s->state, &x->copy, s->most);
+}
+
+/* Has the plan be at the start of segment `to`, from the last snapshot before it on, and takes further ones on the way.
+ */
+static StcStatus seek(Saved *s, int64_t to) {
+  StcStatus status = STC_OK;
+  while (s->depth && s->snapshots[s->depth - 1].segment > to)
+    s->depth--;
+  Snapshot *last = &s->snapshots[s->depth - 1];
+  status = kept_give(&s->state, &last->copy, s->p, s->state.parts);
+  if (!status)
+    plan_begin(s->p, last->segment * s->length);
+  for (int64_t at = last->segment; at < to && !status;) {
+    int64_t n = to - at + 1, left = s->most - s->depth, by = left ? next_of(n, left + 1) : n - 1;
+    status = stc_plan_run(s->p, by * s->length, NULL);
+    at += by;
+    if (!status && at < to)
+      status = take_snapshot(s, at);
+  }
+  return status;
+}
+
 /* The run, from step 0 to the last. */
 static StcStatus run(Saved *s) {
-  StcStatus status = STC_OK;
+  int64_t last = s->steps / s->length;
   if (!s->rows.n)
     return stc_plan_run(s->p, s->steps, NULL);
-  s->nsnapshots = s->every > s->steps ? 0 : (int)(s->steps / s->every + 1);
-  s->nkept = (int)(s->every > s->steps ? s->steps + 1 : s->every);
-  s->snapshots = calloc((size_t)s->nsnapshots + 1, sizeof *s->snapshots);
-  s->kept = calloc((size_t)s->nkept + 1, sizeof *s->kept);
+  s->snapshots = calloc((size_t)s->most + 1, sizeof *s->snapshots);
+  s->kept = calloc((size_t)s->length + 1, sizeof *s->kept);
   if (!s->snapshots || !s->kept)
     return STC_MEMORY;
-  for (int i = 0; i + 1 < s->nsnapshots && !status; i++) {
-    status = kept_take(&s->state, &s->snapshots[i], s->nsnapshots);
-    if (!status)
-      status = stc_plan_run(s->p, s->every, NULL);
-  }
-  int64_t first = s->nsnapshots ? (s->nsnapshots - 1) * s->every : 0;
-  if (!status && s->nsnapshots)
-    status = kept_take(&s->state, &s->snapshots[s->nsnapshots - 1], s->nsnapshots);
-  return status ? status : fill_rows(s, first, s->steps);
+  StcStatus status = s->most ? take_snapshot(s, 0) : STC_OK;
+  if (!status && s->most)
+    status = seek(s, last);
+  return status ? status : fill_rows(s, last * s->length, s->steps);
 }
 
 StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, int64_t memory, Saved **out) {
@@ -131,12 +196,9 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, i
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts) {
   StcStatus status = STC_OK;
   if (step < s->first) {
-    int64_t i = step / s->every;
-    status = kept_give(&s->state, &s->snapshots[i], s->p, s->state.parts);
-    if (status)
-      return status;
-    plan_begin(s->p, i * s->every);
-    status = fill_rows(s, i * s->every, step);
+    status = seek(s, step / s->length);
+    if (!status)
+      status = fill_rows(s, step / s->length * s->length, step);
   }
   return status ? status : kept_give(&s->rows, &s->kept[step - s->first], to, parts);
 }

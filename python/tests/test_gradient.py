@@ -150,6 +150,27 @@ def test_pull_errors():
         until.pull(6, {"u": 1}, to="u")
 
 
+def test_memory():
+    """The same bits in any memory, from all steps kept down to one, with snapshots in between."""
+    text = """
+    param N = 30;
+    grid G = [0 .. N-1], 97;
+    field u : f64 on G outside clamp history 1;
+    field q : f64 on G input;
+    stencil heat(u)[G] = 0.6 * u + 0.2 * (u[-1] + u[1]) + 0.01 * u@1 * u + 0.01 * q * u;
+    loss a += u * u over G every 3;
+    gradient a to u, q;
+    """
+    run, rng = stc.compile(text).plan("host:1"), np.random.default_rng(1)
+    run["u"], run["q"] = rng.random(30), rng.random(30)
+    value, g = run.gradient()
+    fewest = least(run.gradient)
+    assert fewest == 4 * 30 * 8             # u and its older level at a step, and a snapshot of both
+    for memory in fewest, 2 * fewest, 5 * fewest, 12000, 23000:
+        again = run.gradient(memory=memory)
+        assert again.value == value and all(np.array_equal(again.by[n], g[n]) for n in g), memory
+
+
 def test_errors():
     run = plan("host:1")
     with pytest.raises(stc.OptionError, match="bytes of memory at least"):
