@@ -67,3 +67,15 @@ def test_gallery(tmp_path, monkeypatch):
         snippet = re.sub(r"(?<=range\()\d+", "2", snippet.replace('device="host"', 'device="ref"'))
         exec(snippet, dict(names))
     assert len(sections) == len(shown) > 40 and all(len(s) in (1, 2) for s in shown)
+
+
+def test_inverse_problems(tmp_path):
+    """Searches with gradients come nearer, each in a few steps."""
+    pytest.importorskip("scipy")
+    found = re.search(r"hottest at (\d+), (\d+), .* heat (\S+) of (\S+);", run("heat_source.py", cwd=tmp_path))
+    row, column, heat, true = map(float, found.groups())
+    assert abs(row - 12) <= 2 and abs(column - 25) <= 2 and abs(heat / true - 1) < 0.05
+    for value, true in re.findall(r": (\S+), in truth (\S+)", run("gray_scott_fit.py", cwd=tmp_path)):
+        assert abs(float(value) / float(true) - 1) < 0.02
+    first, last, alike = map(float, re.search(r"misfit (\S+) to (\S+) in .* by (\S+)", run("waveform_inversion.py", cwd=tmp_path)).groups())
+    assert last < 0.1 * first and alike > 0.3
