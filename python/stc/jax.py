@@ -22,6 +22,7 @@ from . import _xla
 from ._arrays import NUMPY, type_name
 from ._driver import Cuda
 from ._expression import params_of_shapes
+from ._gradient import memory_bytes
 from ._library import TYPES, CArray, lib
 from ._numbers import whole
 from ._program import Plan, Program, compile
@@ -69,8 +70,9 @@ def _array(b: _xla.Buffer) -> np.ndarray:
 class _Function:
     """What the function does. fields: those that it takes; changed: those that steps change, which are its results."""
 
-    def __init__(self, program: Program, steps: Optional[int], device: Optional[str], params: Dict[str, Any]):
-        self.program, self.device, self.params = program, device, params
+    def __init__(self, program: Program, steps: Optional[int], device: Optional[str], memory: Union[int, str, None], params: Dict[str, Any]):
+        self.program, self.device, self.memory, self.params = program, device, memory, params
+        memory_bytes(memory)
         self.steps = None if steps is None else whole("steps", steps, 0)
         self.manifest = json.loads(program.emit("manifest"))
         self.about = {f["name"]: f for f in self.manifest["fields"]}
@@ -165,7 +167,7 @@ class _Function:
                 to.binders[f](b.address)
             for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
                 to.plan[a] = get(b)
-            found = to.plan.pull(self.steps, {f: get(b) for f, b in zip(of, call.arguments[len(names):])}, to=by)
+            found = to.plan.pull(self.steps, {f: get(b) for f, b in zip(of, call.arguments[len(names):])}, to=by, memory=self.memory)
         for name, b in zip(by, call.results):
             values = np.ascontiguousarray(found[name], _HALVES.get(b.type) or NUMPY[b.type])
             if on_gpu:
@@ -208,7 +210,7 @@ class _Function:
 
 
 def function(program: Union[Program, str], *, steps: Optional[int] = None, outputs: Optional[Sequence[str]] = None, device: Optional[str] = None,
-             **params: Any) -> Callable[..., Any]:
+             memory: Union[int, str, None] = None, **params: Any) -> Callable[..., Any]:
     """f(A, ...): takes an array for each field that is not temp, in the order of Program.fields, then the launch-time arrays; runs `steps` time steps
     (None: the program's) from step 0, and gives arrays of the fields in `outputs` (default: all that steps change). Params come from the shapes, or
     from `params`.
@@ -217,10 +219,10 @@ def function(program: Union[Program, str], *, steps: Optional[int] = None, outpu
     On an NVIDIA GPU the call puts its launches into XLA's stream and waits for nothing but inits, reductions and launch-time arrays. device: on a
     CPU "host" (default), "sim" or "ref".
 
-    jax.grad and jax.vjp derive it by all floats that it takes: stc makes the program that goes back through the steps, and the forward run is made
-    once more for it.
+    jax.grad and jax.vjp derive it by all floats that it takes: stc makes the program that goes back through the steps. The forward run is made once
+    more for it, and what `memory` allows is kept of it, in bytes or as "8GiB" (None: what there is room for).
     """
-    f = _Function(compile(program) if isinstance(program, str) else program, steps, device, params)
+    f = _Function(compile(program) if isinstance(program, str) else program, steps, device, memory, params)
     gives = list(outputs) if outputs is not None else f.changed
     for name in gives:
         if name not in f.fields:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ._expression import params_of_shapes
+from ._gradient import memory_bytes
 from ._program import Plan, Program, compile
 
 _DTYPES = {"bool": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f16": torch.float16,
@@ -20,8 +21,9 @@ _DTYPES = {"bool": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torc
 class _Operator:
     """What the operator does. names: of the tensors it takes; outputs: of those that it gives."""
 
-    def __init__(self, name: str, program: Program, params: Mapping[str, Any], outputs: Optional[Sequence[str]]):
-        self.name, self.program, self.params = name, program, dict(params)
+    def __init__(self, name: str, program: Program, params: Mapping[str, Any], outputs: Optional[Sequence[str]], memory: Union[int, str, None]):
+        self.name, self.program, self.params, self.memory = name, program, dict(params), memory
+        memory_bytes(memory)
         self.manifest = json.loads(program.emit("manifest"))
         fields = {f["name"]: f for f in self.manifest["fields"]}
         if self.manifest["records"]:
@@ -84,7 +86,8 @@ class _Operator:
         names = self.fields + self.arrays
         with self.lock:
             plan = self.ready(values, {f: v.detach().contiguous() for f, v in zip(self.fields, values)})
-            found = plan.pull(steps, {f: _numpy(bar) for f, bar in zip(self.outputs, bars) if self.dtypes[f].is_floating_point}, to=[names[i] for i in to])
+            found = plan.pull(steps, {f: _numpy(bar) for f, bar in zip(self.outputs, bars) if self.dtypes[f].is_floating_point},
+                              to=[names[i] for i in to], memory=self.memory)
         return [torch.as_tensor(found[names[i]]).to(values[i].device, values[i].dtype) for i in to]
 
     def fake(self, *values):
@@ -119,7 +122,8 @@ def _derive(op: Any, o: _Operator) -> None:
 
 
 def operator(name: str, program: Union[Program, str], *, outputs: Optional[Sequence[str]] = None,
-             backward: Union[Callable[..., Any], Literal["auto"], None] = None, **params: Any) -> Callable[..., Any]:
+             backward: Union[Callable[..., Any], Literal["auto"], None] = None, memory: Union[int, str, None] = None,
+             **params: Any) -> Callable[..., Any]:
     """Registers a program as the operator `name` ("mine::heat") and gives it back: op(A, ..., steps), with a tensor for each field that is not
     temp, older levels and then launch-time arrays behind them in the order of Program.fields and .arrays.
 
@@ -127,13 +131,13 @@ def operator(name: str, program: Union[Program, str], *, outputs: Optional[Seque
     they are. The params come from the tensors' shapes or from `params`. On a GPU it works in torch's current stream.
 
     backward: "auto": stc makes the program that goes back through the steps, and the operator has gradients by all floats that it takes; they make
-    the forward run once more. Else backward(ctx, *gradients) gives the gradients of the arguments (None for `steps`), as
+    the forward run once more, and keep of it what `memory` allows, in bytes or as "8GiB" (None: what there is room for). Else backward(ctx, *gradients) gives the gradients of the arguments (None for `steps`), as
     torch.library.register_autograd takes it; ctx.steps is the number of steps and ctx.saved_tensors are the arguments. Without either the operator
     has no gradient.
     """
     if backward is not None and backward != "auto" and not callable(backward):
         raise ValueError(f'backward={backward!r}: "auto" is wanted, or a function of the context and the gradients')
-    o = _Operator(name, compile(program) if isinstance(program, str) else program, params, outputs)
+    o = _Operator(name, compile(program) if isinstance(program, str) else program, params, outputs, memory)
     op = torch.library.custom_op(name, o.__call__, mutates_args=(), schema=o.schema())
     op.register_fake(o.fake)
     if backward == "auto":

@@ -88,7 +88,7 @@ def test_gradients():
     from jax.test_util import check_grads
     with jax.enable_x64(True):
         program = stc.compile(LEVELS.replace("f32", "f64").replace("input;", "input;\nfield m : i32 on G input;").replace("* (U[-1,0]", "* U * (U[-1,0] + f64(m)"))
-        f, r = stc.jax.function(program), np.random.default_rng(4)
+        f, r = stc.jax.function(program, memory="4kB"), np.random.default_rng(4)
         values = {"U": r.random((10, 10)), "U@1": r.random((10, 10)), "c": 0.1 * r.random((10, 10)), "kick": r.random(8)}
         fixed = {"m": np.ones((10, 10), np.int32)}
 

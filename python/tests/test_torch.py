@@ -72,7 +72,7 @@ def test_compile(op):
 def test_gradients():
     """backward="auto": torch's own comparison with differences, and compiled graphs. Integers have no gradient."""
     text = TEXT.replace("f32", "f64").replace("input;", "input;  field m : i32 on G input;").replace("+ src[step]", "* A + src[step] * f64(m)")
-    op = stc.torch.operator("stctest::derived", text, backward="auto")
+    op = stc.torch.operator("stctest::derived", text, backward="auto", memory="1.2kB")
     a, c, src = (v.double().requires_grad_() for v in values(8))
     m = torch.ones(8, 8, dtype=torch.int32)
     assert torch.autograd.gradcheck(lambda a, c, src: op(a, c, m, src, 3), (a, c, src))
