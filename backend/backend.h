@@ -38,6 +38,8 @@ const Target *target_compiled_late(Arena *a, const Target *t);
 /* "ptx", "hsaco" or "o": the ending of the artifact, and "nvptx64-nvidia-cuda" and so on. */
 const char *target_suffix(const Target *t);
 const char *target_triple(const Target *t);
+/* Bits of the vectors of a CPU, as far as its features tell. */
+int32_t target_vector_bits(const Target *t);
 const char *target_arch(const Target *t);
 /* NULL-terminated lists for help and messages. */
 const char *const *target_arches(void);

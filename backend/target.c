@@ -106,6 +106,11 @@ const Target *target_compiled_late(Arena *a, const Target *t) {
 const TargetInfo *target_info(const Target *t) { return &t->info; }
 const char *target_suffix(const Target *t) { return t->suffix; }
 const char *target_triple(const Target *t) { return t->triple; }
+
+int32_t target_vector_bits(const Target *t) {
+  return strstr(t->features, "+avx512f") ? 512 : strstr(t->features, "+avx,") ? 256 : 128;
+}
+
 const char *target_arch(const Target *t) { return t->arch; }
 const char *target_foreign(const Target *t) { return t->foreign; }
 const char *const *target_arches(void) { return arch_names; }

@@ -72,7 +72,7 @@ static void print_tune_help(FILE *to) {
 /* The help on explaining. */
 static void print_explain_help(FILE *to) {
   fputs("stc explain [options] FILE: what a stencil program's schedule comes to on a card, without any device: halos,\n"
-        "work done twice, shared memory, registers, occupancy, limits, expected GPts/s\n\n"
+        "work done twice, shared memory, registers, occupancy, limits, expected GPts/s; -march=host: on this CPU\n\n"
         "  stc explain -DN=16384 -DM=16384 --card=a100 -o tiles.svg heat.stn\n\n",
         to);
   print_rows(to, CMD_EXPLAIN, CMD_COMPILE | CMD_RUN);

@@ -24,15 +24,9 @@ typedef struct HostState {
   double start;
 } HostState;
 
-/* The cores that this process may use. */
-static int core_count(void) {
-  cpu_set_t set = host_cpus();
-  return CPU_COUNT(&set);
-}
-
 /* Counts cores; "host:N" asks for N threads. */
 static StcStatus host_open(Device *d) {
-  int cores = d->index > 0 ? d->index : core_count();
+  int cores = d->index > 0 ? d->index : host_threads();
   if (d->index == 0)
     return diag_error(d->w->diags, no_loc(), "device host:0: the number is that of threads, from 1"), STC_USAGE;
   d->limits.cores = cores;
@@ -329,7 +323,7 @@ static StcStatus host_stop(Device *d, double *seconds) {
 
 /* The line for `stc devices`. */
 static void host_list(FILE *to) {
-  int cores = core_count();
+  int cores = host_threads();
   fprintf(to, "%-8s this CPU, %d core%s (host:N takes N threads)\n", "host", cores, cores == 1 ? "" : "s");
 }
 

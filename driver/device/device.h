@@ -194,6 +194,17 @@ StcStatus computer_no_room(StcContext *c, const char *what, const char *name, do
  * of a device's. Limits of control groups and of `ulimit -v` count. */
 void computer_room(double *left, double *total);
 void device_room(Device *d, double *left, double *total);
+/* host-figures.c: this CPU: what Linux calls it (empty: it does not say), bytes of the second-level cache of a core and
+ * of the last cache (0: not known), GB/s that one thread gets from memory and all `threads` together, measured at once
+ * in some tenths of a second (0: there was no memory to measure with). */
+typedef struct HostFigures {
+  char name[96];
+  int threads;
+  double own_cache, last_cache, core_bandwidth, bandwidth;
+} HostFigures;
+void host_figures(int threads, HostFigures *out);
+/* Threads that it runs if nothing is said: the cores that this process may use. */
+int host_threads(void);
 /* Functions of devices whose memory is this computer's: zeros, their return, copies; there is nothing to wait for. */
 StcStatus here_alloc(Device *d, size_t size, void **memory);
 void here_release(Device *d, void *memory, size_t size);

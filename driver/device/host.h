@@ -2,6 +2,7 @@
  *
  *   device-host.c   the device: kernels compiled into this process, memory
  *   host-pool.c     threads that run the tiles of a kernel
+ *   host-figures.c  what this CPU is, and what its memory gives
  *   host-nodes.c    which CPUs are near which memory */
 #ifndef STC_DRIVER_DEVICE_HOST_H
 #define STC_DRIVER_DEVICE_HOST_H

@@ -261,6 +261,26 @@ static json_t *parts_json(const Explanation *e) {
   return o;
 }
 
+/* This CPU, and what of a point and step is expected to take how long. */
+static json_t *host_json(const Explanation *e) {
+  json_t *o = json_object();
+  set(o, "name", json_string(e->host.name));
+  set(o, "threads", json_integer(e->threads));
+  set(o, "vector_bits", json_integer(e->cpu.bits));
+  set(o, "core_cache", json_real(e->host.own_cache));
+  set(o, "last_cache", json_real(e->host.last_cache));
+  set(o, "core_bandwidth", json_real(e->host.core_bandwidth));
+  set(o, "bandwidth", json_real(e->host.bandwidth));
+  set(o, "additions_a_point", json_real(e->cpu_time.additions));
+  set(o, "bytes_a_point", json_real(e->cpu_time.bytes));
+  set(o, "fields_bytes", json_real(e->cpu_time.fields));
+  set(o, "fields_in_cache", json_boolean(e->cpu_time.cached));
+  set(o, "arithmetic_ns", json_real(e->cpu_time.arithmetic));
+  set(o, "lines_ns", json_real(e->cpu_time.lines));
+  set(o, "memory_ns", json_real(e->cpu_time.memory));
+  return o;
+}
+
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
@@ -275,6 +295,8 @@ static json_t *explanation_json(const Explanation *e) {
     set(o, "schedule_from", json_string(e->tuned));
   if (e->program->options.grid[0])
     set(o, "schedule_for", integers(e->program->options.grid, e->kernels->grid.rank));
+  if (e->threads)
+    set(o, "host", host_json(e));
   for (int i = 0; i < e->nlaunches; i++)
     json_array_append_new(launches, launch_json(e, &e->launches[i]));
   for (int i = 0; i < e->nkernels; i++)

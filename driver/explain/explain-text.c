@@ -156,17 +156,26 @@ static bool is_for_other(const Explanation *e) {
          memcmp(e->program->options.grid, e->extents, sizeof *e->extents * (size_t)e->kernels->grid.rank) != 0;
 }
 
+/* What the figures are of: the card, or the CPU. */
+static const char *whose(const Explanation *e) {
+  return e->threads   ? e->host.name[0] ? e->host.name : "this CPU"
+         : e->card    ? e->card->product
+         : e->at_hand ? e->at_hand
+                      : "the largest part";
+}
+
 void explain_print(FILE *to, const Explanation *e) {
   fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name,
-          e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents),
-          e->card      ? e->card->product
-          : e->at_hand ? e->at_hand
-                       : "the largest part",
+          e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents), whose(e),
           target_arch(e->target), e->info.cpu);
   fprintf(to, "schedule: %s%s%s", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
   if (is_for_other(e))
     fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
   fprintf(to, "\n");
+  if (e->threads) {
+    explain_print_host(to, e);
+    return;
+  }
   for (int i = 0; i < e->nlaunches; i++)
     print_launch(to, e, &e->launches[i], i);
   for (int i = 0; i < e->nkernels; i++)

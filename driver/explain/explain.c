@@ -29,11 +29,15 @@ static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, 
   if (s)
     return s;
   const char *arch = d.kind->arch, *cpu = d.cpu ? arena_strdup(w->arena, d.cpu) : NULL;
-  bool gpu = arch && strcmp(arch, "host") != 0;
-  if (!gpu && d.kind != &device_sim)
+  bool host = d.kind == &device_host, gpu = arch && !host;
+  if (host) {
+    e->threads = d.limits.cores;
+    o->march = o->march ? o->march : arch;
+  }
+  if (!gpu && !host && d.kind != &device_sim)
     s = (context_error(c->context,
-                       "--device=%s: there is no cost model of CPUs, the figures are those of GPUs; use a device that "
-                       "is one, or --card=NAME",
+                       "--device=%s: there is no cost model of the reference; use host, a GPU, or "
+                       "--card=NAME",
                        c->device),
          STC_USAGE);
   e->card = gpu ? card_of_device(d.description, arch) : NULL;
@@ -45,6 +49,22 @@ static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, 
   }
   d.kind->close(&d);
   return s;
+}
+
+/* This CPU, with as many threads as it has cores that may be used, or as --device says. */
+static StcStatus choose_host(const Command *c, Explanation *e, const StcOptions *o) {
+  const char *wrong = strcmp(o->march, "host") != 0               ? arena_printf(e->arena, "-march=%s", o->march)
+                      : o->mcpu && strcmp(o->mcpu, "native") != 0 ? arena_printf(e->arena, "-mcpu=%s", o->mcpu)
+                      : c->parts                                  ? "--parts"
+                      : c->why                                    ? "--why"
+                      : c->plot || c->out                         ? "-o"
+                                                                  : NULL;
+  if (wrong)
+    return context_error(c->context, "%s: of CPUs there are figures of this one alone, as it is; leave the option out",
+                         wrong),
+           STC_USAGE;
+  e->threads = e->threads ? e->threads : host_threads();
+  return STC_OK;
 }
 
 /* The options of `c` with the card's target, unless it was given: then the card must be of it. */
@@ -67,11 +87,7 @@ static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, S
   } else if (!o->march) {
     o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
   }
-  if (strcmp(o->march, "host") == 0)
-    return context_error(c->context, "-march=host: there is no cost model of CPUs, the figures are those of GPUs; use "
-                                     "-march=nvptx or amdgpu, or --card=NAME"),
-           STC_USAGE;
-  return STC_OK;
+  return strcmp(o->march, "host") == 0 || e->threads ? choose_host(c, e, o) : STC_OK;
 }
 
 /* Reads the program, takes the schedule of a database if there is one, and makes its kernels. */
@@ -206,6 +222,8 @@ static StcStatus fill_guarded(void *arg) {
     s = bind_scalars(e);
   if (s)
     return s;
+  if (e->threads)
+    return explain_host(e);
   explain_kernels(e);
   s = find_limits(e);
   if (!s && e->assemble)

@@ -6,6 +6,7 @@
  *   assemble.c       the assembler of a target that has one as a program of its own
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
  *   explain-parts.c  the same on several devices that share a grid, and how that scales
+ *   explain-host.c   the same of a plan on this CPU
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)           svg.c  the shapes that it is made of
  */
@@ -98,6 +99,10 @@ typedef struct Explanation {
   Const *scalars;
   int64_t extents[MAX_RANK];
   double points;
+  int threads;      /* of this CPU, which is meant; 0: a GPU is */
+  HostFigures host; /* that CPU, and what is expected of it */
+  CpuFigures cpu;
+  CpuTime cpu_time;
   int32_t steps; /* of the sequence */
   int nlaunches;
   LaunchWork *launches;
@@ -167,6 +172,12 @@ StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *
  * that itself, reads it. Nothing but the absence of both, or a failure, keeps e->list[i].assembled.found and .told
  * false. */
 void explain_assemble(Explanation *e);
+
+/* ---------------------------------------------------------------- explain-host.c */
+
+/* Finds e->host, e->cpu, e->cpu_time and e->gpts, of which the figures as text are then written. */
+StcStatus explain_host(Explanation *e);
+void explain_print_host(FILE *to, const Explanation *e);
 
 /* ---------------------------------------------------------------- reports */
 

@@ -4,6 +4,7 @@
  *   step-work.c   beside other things, what points near edges take
  *   stream-work.c   streamed tiles
  *   cpu-stream-cost.c   the time of tiles that one thread streams
+ *   cpu-expect.c    the time that a step of any plan takes on a given CPU (estimate.h)
  *   cost.c        a candidate, by what is counted of it, or why it is none
  */
 #ifndef STC_PASSES_COUNT_H
@@ -60,6 +61,11 @@ CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p);
 /* Nanoseconds that a core is expected to take for a point and time step, all that is computed twice and waited for
  * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. */
 double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s);
+/* What a core takes for `body` at a point, in additions: for its arithmetic, or its accesses where these are more. */
+double cpu_body_additions(const Block *body);
+/* Bytes a point that launch `l` moves from and to memory: what is written over comes first. halo: points loaded for
+ * each that is stored. */
+double cpu_moved_bytes(const Launch *l, double halo);
 /* Of plain loops on targets without threads. Does launch `step`, of one time step, compute so long at a point that
  * memory keeps up, and several steps a tile would save nothing? */
 bool loops_hide_memory(const TargetInfo *t, const Launch *step);

@@ -30,21 +30,20 @@ static double area(const CpuStreamCost *c, const int64_t *lo, const int64_t *hi,
   return product;
 }
 
-/* What the main piece of `st` computes at a point, and the accesses there. */
-static void piece_work(const Module *m, const Stencil *st, double *additions, double *accesses) {
-  *additions = *accesses = 0;
-  for (const Op *op = main_piece(m->arena, st)->body->first; op; op = op->next) {
-    *additions += op_additions(op);
-    *accesses += op->code == OP_ACCESS;
+double cpu_body_additions(const Block *body) {
+  double additions = 0, accesses = 0;
+  for (const Op *op = body->first; op; op = op->next) {
+    additions += op_additions(op);
+    accesses += op->code == OP_ACCESS;
   }
+  return fmax(additions, accesses);
 }
 
 /* Nanoseconds a point that a core takes for the arithmetic of instance `st` of `m`. */
 static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
   bool wide = type_size(m->fields[st->targets[0]].type) > 4;
-  double additions, accesses, per = wide ? t->f64_rate : t->f32_rate;
-  piece_work(m, st, &additions, &accesses);
-  return tuning.core_slower * fmax(additions, accesses) * t->cores / per;
+  double per = wide ? t->f64_rate : t->f32_rate;
+  return tuning.core_slower * cpu_body_additions(main_piece(m->arena, st)->body) * t->cores / per;
 }
 
 /* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it
@@ -85,9 +84,7 @@ static double compute_ns(const CpuStreamCost *c) {
   return sum;
 }
 
-/* Bytes a point that launch `l` moves from and to memory: what is written over comes first. `halo`: points loaded for
- * each that is stored. */
-static double moved_bytes(const Launch *l, double halo) {
+double cpu_moved_bytes(const Launch *l, double halo) {
   double sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     double size = (double)type_size(l->m->fields[f].type);
@@ -102,7 +99,7 @@ static double moved_bytes(const Launch *l, double halo) {
 
 /* Bytes a point that come from and go to memory. */
 static double memory_bytes(const CpuStreamCost *c) {
-  return moved_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
+  return cpu_moved_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
 /* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
@@ -177,7 +174,7 @@ double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s) {
 /* ---- plain loops */
 
 bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
-  return exposed_ns(t, moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
+  return exposed_ns(t, cpu_moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
 }
 
 /* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
@@ -186,7 +183,7 @@ static double plain_ns(const TargetInfo *t, Launch *l) {
   launch_copy_back(l);
   for (int i = 0; i < l->n && !l->thin; i++)
     sum += instance_ns(t, l->m, &l->st[i]);
-  return l->thin ? 0 : sum + exposed_ns(t, moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
+  return l->thin ? 0 : sum + exposed_ns(t, cpu_moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
 }
 
 /* Nanoseconds a point of the stencils of a step of `m` as a launch each; infinite where one of them cannot be one. */

@@ -8,6 +8,7 @@
  *   launch-work.c            the launches of a module and their schedules; what they move to and from memory, and
  *                            compute twice
  *   model.c                  the time that such work takes on a target, and what bounds it
+ *   cpu-expect.c             the time of a step on a CPU
  *   cost.c, tile-work.c, stream-work.c, cpu-stream-cost.c, fuse-cost.c   tiles that are not lowered (count.h, fuse.h)
  *   base/tuning.c            what was found by measuring (base/tuning.def)
  *   plan/choose/compare.h    schedules compared by it, why a plan is as it is
@@ -161,6 +162,26 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
 /* What the tiles of schedule `s` are made of: `m`, the module before it is lowered, or where its edges are made step by
  * step the stencils inside, repeated. */
 const Module *plan_tiles(const Module *m, const Schedule *s);
+
+/* ---------------------------------------------------------------- cpu-expect.c */
+
+/* A CPU. bits: of a vector; cache: bytes of the last level of its caches, 0: not known; bytes a nanosecond that one
+ * core gets from memory, and all that are used together. */
+typedef struct CpuFigures {
+  int32_t cores, bits;
+  double cache, core_bandwidth, bandwidth;
+} CpuFigures;
+/* What a step is expected to take on it, nanoseconds a point: the arithmetic and the beginnings of lines, shared by the
+ * cores, and memory, or the last cache where all fields fit that (cached); of the step's reductions, too. bytes: that
+ * are moved for a point, fields: bytes of all fields; additions: as counted, what is computed twice among them. */
+typedef struct CpuTime {
+  double additions, bytes, fields, arithmetic, lines, memory;
+  bool cached;
+} CpuTime;
+/* That of `m`, which is before its lowering under schedule `s`, on a grid of extents `size`; the params have the values
+ * `scalars`. */
+CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, const Const *scalars,
+                   const int64_t *size);
 
 /* ---------------------------------------------------------------- model.c, and cost.c for it */
 

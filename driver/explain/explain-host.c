@@ -1,0 +1,44 @@
+/* driver/explain/explain-host.c: what is expected of a plan on this CPU, which tells what it is. */
+#include "driver/explain/explain.h"
+
+StcStatus explain_host(Explanation *e) {
+  HostFigures *h = &e->host;
+  host_figures(e->threads, h);
+  if (h->bandwidth <= 0)
+    return diag_error(e->program->w.diags, no_loc(), "no memory or no threads to measure what memory gives"),
+           STC_MEMORY;
+  e->cpu = (CpuFigures){.cores = h->threads,
+                        .bits = target_vector_bits(e->target),
+                        .cache = h->last_cache,
+                        .core_bandwidth = h->core_bandwidth,
+                        .bandwidth = h->bandwidth};
+  e->cpu_time = cpu_expect(&e->cpu, e->stencils, &e->schedule, e->scalars, e->extents);
+  double ns = e->cpu_time.arithmetic + e->cpu_time.lines + e->cpu_time.memory;
+  e->gpts = ns > 0 ? 1 / ns : 0;
+  e->info.bandwidth = h->bandwidth;
+  return STC_OK;
+}
+
+/* Prints bytes in the unit that suits. */
+static void print_bytes(FILE *to, double bytes) {
+  char text[MEMORY_TEXT];
+  fprintf(to, "%s", memory_text(text, bytes));
+}
+
+void explain_print_host(FILE *to, const Explanation *e) {
+  const HostFigures *h = &e->host;
+  const CpuTime *t = &e->cpu_time;
+  fprintf(to, "%d thread%s; vectors of %d bits; caches: ", h->threads, h->threads > 1 ? "s" : "", e->cpu.bits);
+  print_bytes(to, h->own_cache);
+  fprintf(to, " a core, the last one ");
+  print_bytes(to, h->last_cache);
+  fprintf(to, "\nmemory, measured now: %.1f GB/s by one thread", h->core_bandwidth);
+  if (h->threads > 1)
+    fprintf(to, ", %.1f by %d", h->bandwidth, h->threads);
+  fprintf(to, "\n\na point and step: %.4g additions, %.4g bytes; all fields ", t->additions, t->bytes);
+  print_bytes(to, t->fields);
+  fprintf(to, "%s\n  arithmetic         %.3f ns\n  beginning of lines %.3f ns\n  %-18s %.3f ns\n",
+          t->cached ? ", which stay in the last cache" : "", t->arithmetic, t->lines,
+          t->cached ? "last cache" : "memory", t->memory);
+  fprintf(to, "expected: %.4g GPts/s\n", e->gpts);
+}
