@@ -54,7 +54,8 @@ typedef struct Bindings {
  * this rank cannot make any; *seconds is what they took. leave: the
  * end of that, whatever it came to: see net_leave. close: gives the parts back. has_ranks: are there other
  * processes? is_lean: has no rank the whole grid? Then set_array gives an array to all parts of this rank, and restart
- * has their next run begin at step 0. */
+ * has their next run begin at step 0, put_frame gives its parts here what they have of a field's values, which are
+ * whole at `data`, and copy_frame has each of them copy field `from` to field `to`. */
 typedef struct Split Split;
 typedef struct SplitOps {
   StcStatus (*run)(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
@@ -64,6 +65,8 @@ typedef struct SplitOps {
   bool (*is_lean)(const StcPlan *p);
   StcStatus (*set_array)(StcPlan *p, int array, const void *data, size_t bytes);
   StcStatus (*restart)(StcPlan *p);
+  StcStatus (*put_frame)(StcPlan *p, int field, const void *data);
+  StcStatus (*copy_frame)(StcPlan *p, int from, int to);
 } SplitOps;
 
 /* A plan: what it is of, its memory and which values came from outside, its time loop, and its parts if the grid is
@@ -123,8 +126,12 @@ void plan_release(StcPlan *p);
 StcStatus plan_next_frames(StcPlan *p);
 /* Are there enough of them for `steps` steps from here on? An error if not. */
 StcStatus plan_check_frames(StcPlan *p, int64_t steps);
+/* Copies the values of field `from` to field `to`, which is like it, within the device's memory. */
+StcStatus plan_copy_frame(StcPlan *p, int from, int to);
 /* Has those that others may have written meanwhile set again. */
 void plan_doubt_frames(StcPlan *p);
+/* Has declared field `field` a series to take its frames from? */
+bool plan_has_series(const StcPlan *p, int field);
 /* Declared field `field` was set by itself, and has no frames from elsewhere any more; none has. Gives back the memory
  * for that. */
 void plan_drop_frames(StcPlan *p, int field);

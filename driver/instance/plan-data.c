@@ -173,6 +173,10 @@ StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes) 
 
 /* Sets component `component` (-1: all) of a field and, if that is a series of frames, of all of these. */
 static StcStatus set(StcPlan *p, int field, int component, const void *data, size_t bytes) {
+  if (component >= 0 && plan_has_series(p, field))
+    return context_error(p->w.context, "field %s has a series of frames, all of whose components come from there",
+                         p->program->declared[field].name),
+           STC_USAGE;
   CopyArgs a = {p, field, component, NULL, data};
   StcStatus s = copy(&a, bytes);
   if (s)

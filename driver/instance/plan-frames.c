@@ -22,6 +22,9 @@ static const Field *field_of(const StcPlan *p, int field) {
   return &p->program->module->fields[p->program->declared[field].field];
 }
 
+/* Is the grid cut, and nobody has it as a whole? */
+static bool is_lean(const StcPlan *p) { return p->split && p->split_ops->is_lean(p); }
+
 /* Frees what is kept of the series, which is none then. */
 static void drop(FrameSeries *x) {
   free(x->data);
@@ -65,6 +68,8 @@ void plan_free_frames(StcPlan *p) {
   p->frames = NULL;
 }
 
+bool plan_has_series(const StcPlan *p, int field) { return p->frames && p->frames[field].fn; }
+
 StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, void *user) {
   const Declared *d = plan_find_declared(p, field, 0);
   StcStatus s = d ? plan_join(p) : STC_USAGE;
@@ -76,12 +81,6 @@ StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, voi
            STC_USAGE;
   if (!count || !fn)
     return context_error(p->w.context, "field %s needs one frame at least", d->name), STC_USAGE;
-  if (p->split && p->split_ops->is_lean(p))
-    return context_error(p->w.context,
-                         "field %s has frames, which are set where a process has the whole grid: leave out "
-                         "StcRanks.parts, or --split over several processes",
-                         d->name),
-           STC_USAGE;
   if (!p->frames && !(p->frames = calloc((size_t)p->program->ndeclared, sizeof *p->frames)))
     return context_error(p->w.context, "out of memory"), STC_MEMORY;
   drop(&p->frames[field]);
@@ -127,11 +126,14 @@ static StcStatus take_frame(StcPlan *p, FrameSeries *x, int64_t number, int to) 
     s = computer_no_room(p->w.context, "a frame of field", info.name, (double)info.bytes);
   if (!s)
     s = x->fn(x->user, number, x->data, (size_t)info.bytes);
+  if (!s && is_lean(p))
+    return p->split_ops->put_frame(p, to, x->data);
   return s ? s : plan_put_field(p, to, x->data, (size_t)info.bytes);
 }
 
-/* Copies the values of field `from` to field `to`, which is like it, on the device. */
-static StcStatus copy_frame(StcPlan *p, int from, int to) {
+StcStatus plan_copy_frame(StcPlan *p, int from, int to) {
+  if (is_lean(p))
+    return p->split_ops->copy_frame(p, from, to);
   const Home *a = &p->bound.homes[from], *b = &p->bound.homes[to];
   StcStatus s = STC_OK;
   for (int c = 0; c < (a->packed ? 1 : p->program->declared[from].ncomponents) && !s; c++) {
@@ -149,7 +151,7 @@ static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const int fields[2], in
     return STC_OK;
   bool there = fields[1] >= 0 && x->has[1 - i] == number;
   x->has[i] = -1;
-  StcStatus s = there ? copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, fields[i]);
+  StcStatus s = there ? plan_copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, fields[i]);
   x->has[i] = s ? -1 : number;
   return s;
 }
@@ -170,11 +172,11 @@ static StcStatus make_ready(StcPlan *p, int field, int64_t frame) {
 StcStatus plan_next_frames(StcPlan *p) {
   StcStatus s = STC_OK;
   bool any = false;
-  for (int i = 0; i < p->program->ndeclared && p->frames && !p->facade && !s; i++) {
+  for (int i = 0; i < p->program->ndeclared && p->frames && (!p->facade || is_lean(p)) && !s; i++) {
     int64_t frame = p->frames[i].fn ? p->run.done / field_of(p, i)->frames : -1;
     if (frame < 0 || p->frames[i].held == frame)
       continue;
-    if (!any && !p->device.kind->whole)
+    if (!any && !p->device.kind->whole && !p->facade)
       s = p->device.kind->wait(&p->device);
     any = true;
     s = s ? s : make_ready(p, i, frame);

@@ -340,6 +340,8 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     s = split_agree(p, s);
   if (!s && (steps > 0 || !p->run.inits_done))
     s = plan_next_frames(p);
+  if (lean)
+    s = split_agree(p, s);
   if (!s && lean)
     s = begin_lean(p);
   else if (!s && split_leads(p->split))

@@ -250,12 +250,11 @@ static StcStatus check_probes(StcPlan *p) {
 }
 
 /* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
- * inits are another matter. Frames are put into the whole grid, and go to the parts from there. */
+ * inits are another matter. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  bool frames = module_steps_to_frames(m, 0, INT64_MAX) < INT64_MAX;
-  *yes = m->nreductions + m->nprobes == 0 && !frames;
-  return *yes || frames ? STC_OK : program_can_cut(p->program, cut, true, yes);
+  *yes = m->nreductions + m->nprobes == 0;
+  return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 
 /* Does a probe use `step`? */
@@ -541,7 +540,9 @@ static const SplitOps split_ops = {.run = split_run,
                                    .has_ranks = split_has_ranks,
                                    .is_lean = split_is_lean,
                                    .set_array = split_set_array,
-                                   .restart = split_restart};
+                                   .restart = split_restart,
+                                   .put_frame = split_put_frame,
+                                   .copy_frame = split_copy_frame};
 
 StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
                          const char *const *defines, StcPlan **out) {

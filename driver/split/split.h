@@ -309,6 +309,9 @@ bool cells_are_there(const StcPlan *p, const Transfer *t);
 bool cells_are_free(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
+/* SplitOps.put_frame and copy_frame. */
+StcStatus split_put_frame(StcPlan *p, int field, const void *data);
+StcStatus split_copy_frame(StcPlan *p, int from, int to);
 /* Has the parts, behind some steps, the frames that begin with the next one. All ranks call it. */
 StcStatus split_next_frames(StcPlan *p);
 StcStatus split_gather(StcPlan *p);

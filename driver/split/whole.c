@@ -205,6 +205,39 @@ StcStatus split_scatter(StcPlan *p) {
   return s;
 }
 
+StcStatus split_put_frame(StcPlan *p, int field, const void *data) {
+  const Split *split = p->split;
+  StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    int mine = stc_program_find_field(q->program, p->program->declared[field].name);
+    StcFieldInfo f;
+    s = stc_plan_field(q, mine, &f);
+    char *memory = s ? NULL : split_room(p, f.name, (size_t)f.bytes + 1, &s);
+    if (!memory)
+      break;
+    CellCopy c = {memory, data, p->program->declared[field].point_bytes};
+    s = part_each(p, &split->part[i], field, true, cells_copy, &c);
+    if (!s && !q->device.kind->whole)
+      s = q->device.kind->wait(&q->device);
+    if (!s)
+      s = plan_put_field(q, mine, memory, (size_t)f.bytes);
+    free(memory);
+    plan_mark_given(q, mine, -1);
+  }
+  return s;
+}
+
+StcStatus split_copy_frame(StcPlan *p, int from, int to) {
+  StcStatus s = STC_OK;
+  for (int i = p->split->begin; i < p->split->end && !s; i++) {
+    StcPlan *q = p->split->part[i].plan;
+    s = plan_copy_frame(q, stc_program_find_field(q->program, p->program->declared[from].name),
+                        stc_program_find_field(q->program, p->program->declared[to].name));
+  }
+  return s;
+}
+
 StcStatus split_next_frames(StcPlan *p) {
   const Module *m = p->split->part[p->split->begin].module;
   bool due = false;
@@ -213,7 +246,7 @@ StcStatus split_next_frames(StcPlan *p) {
   if (!due)
     return STC_OK;
   StcStatus s = plan_next_frames(p);
-  for (int f = 0; f < m->nfields && (!s || p->split->net); f++)
+  for (int f = 0; f < m->nfields && !p->split->lean && (!s || p->split->net); f++)
     if (m->fields[f].frames && p->run.done % m->fields[f].frames == 0)
       s = move_field(p, f, true, s);
   return split_agree(p, s);

@@ -937,7 +937,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
             if f.kind == "temp" or f.name in inits or (f.kind == "past" and r.random() < 0.5):
                 continue
             found.append((f.name, f"random:{self.seed}" if r.random() < 0.9 else r.choice(["zero", "true" if f.type == "bool" else "3"])))
-            if f.kind != "past" and isinstance(f.type, (Vector, Struct)) and r.random() < 0.2:
+            if f.kind != "past" and isinstance(f.type, (Vector, Struct)) and not f.series and r.random() < 0.2:
                 path, _ = r.choice(components(f.type))
                 found.append((f.name + path.replace("[", ".").replace("]", ""), f"random:{self.seed + 1}"))
         return found

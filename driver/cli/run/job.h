@@ -87,6 +87,8 @@ StcStatus job_agree(Job *j, StcStatus s);
 StcStatus run_gradient(Job *j, int64_t steps);
 /* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank. All ranks call it. */
 StcStatus give_parts(const Job *j);
+/* Those of fields with frames alone, in a run that goes on from a checkpoint. */
+StcStatus give_parts_frames(const Job *j);
 /* run-view.c: opens the page, if one is asked for, and tells where it is. After a run whose files are written: keeps it
  * open until the user ends it. Closes it. */
 StcStatus view_begin(Job *j);

@@ -394,7 +394,7 @@ StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps
   if (!j->c->restart)
     return give_fields(j, plan);
   StcStatus s = restart(j, plan, series, steps);
-  return s ? s : give_frames(j, plan);
+  return s ? s : split_is_lean(plan) ? give_parts_frames(j) : give_frames(j, plan);
 }
 
 /* ---------------------------------------------------------------- the run */

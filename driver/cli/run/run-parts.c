@@ -347,6 +347,10 @@ static StcStatus give_one(const Job *j, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   if (!d)
     return give_arrays(j, o, at.array);
+  StcFieldInfo whole;
+  StcStatus found = stc_plan_field(j->plan, at.field, &whole);
+  if (found || frames_are_wanted(o, at, &whole))
+    return found ? found : frames_give(j, j->plan, o, at, &whole);
   if (at.component >= 0 || !declared_has_parts(d) || is_file(o->value))
     return give_place(j, o, at);
   StcStatus s = STC_OK;
@@ -360,5 +364,12 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPl
   (void)plan;
   return net_agree(j->net, give_one(j, o, at), &(int){0});
 }
+
+/* The same, if it is of a field with frames. */
+static StcStatus give_if_frames(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
+  return at.array < 0 && declared_has_frames(j->program, at.field) ? give(j, plan, o, at) : STC_OK;
+}
+
+StcStatus give_parts_frames(const Job *j) { return give_in_order(j, j->plan, give_if_frames); }
 
 StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }

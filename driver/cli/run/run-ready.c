@@ -26,6 +26,24 @@ static StcStatus check_file(const Job *j, const char *path, const char *what, co
   return is_picture(path) ? png_check_field(j->c->context, path, what, f) : npy_check(j->c->context, path, what, f);
 }
 
+/* Is `o`, which names a component of `at`.field, beside a series of frames of the field? Reports it then. */
+static bool is_beside_series(const Job *j, const FieldOption *o, FieldPlace at) {
+  for (int i = 0; i < j->c->nin && at.component >= 0; i++) {
+    FieldPlace other;
+    StcFieldInfo f;
+    if (&j->c->in[i] == o || !find_place(j, "--in", j->c->in[i].field, true, &other) || other.field != at.field ||
+        other.component >= 0)
+      continue;
+    f = place_info(j, other);
+    if (!frames_are_wanted(&j->c->in[i], other, &f))
+      continue;
+    context_error(j->c->context, "--in %s: field %s has a series of frames, all of whose components come from there",
+                  o->field, f.name);
+    return true;
+  }
+  return false;
+}
+
 /* Checks one --in for a place, and notes in `given`, of the place's field or array, that it has values then. */
 static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f = place_info(j, at);
@@ -33,6 +51,8 @@ static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) 
     return context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field,
                          f.name),
            STC_USAGE;
+  if (f.frames && is_beside_series(j, o, at))
+    return STC_USAGE;
   if (!is_file(o->value))
     return check_in_value(j->c, &f, o->value);
   if (frames_are_wanted(o, at, &f))
