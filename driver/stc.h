@@ -257,7 +257,8 @@ StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *
 /* The frames of a field that is a series of them, `count` (< 0: as many as are asked for): `fn` writes number `frame`,
  * from 0 on, to `data`, the field's `bytes` bytes in C order. Runs call it, before the step with which a frame begins,
  * or earlier, for each frame that they need, in order, but for series that begin anew. What fn returns other than
- * STC_OK ends the run. A field that is set by stc_plan_set instead has that one frame in all steps. */
+ * STC_OK ends the run. All processes of a plan with StcRanks.parts call this. A field that is set by stc_plan_set
+ * instead has that one frame in all steps. */
 typedef StcStatus (*StcFrame)(void *user, int64_t frame, void *data, size_t bytes);
 StcStatus stc_plan_frames(StcPlan *plan, int field, int64_t count, StcFrame fn, void *user);
 /* Sets a launch-time array; each must be set before the first run. */
@@ -315,7 +316,8 @@ StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
  * several processes it has no effect: there a progress callback stops runs. */
 void stc_plan_stop(StcPlan *plan, bool stop);
 /* Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime;
- * those without an init must be set or bound again. Params, launch-time arrays, memory and code stay. */
+ * those without an init must be set or bound again. Params, launch-time arrays, series of frames, memory and code stay.
+ */
 StcStatus stc_plan_restart(StcPlan *plan);
 /* The same as stc_plan_run without waiting for the end: on cuda and hip the launches are in the stream when it returns
  * (the first run of a plan waits for its inits, and programs with `reduce` or `until`, or plans with a progress

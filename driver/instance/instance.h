@@ -130,7 +130,9 @@ StcStatus plan_check_frames(StcPlan *p, int64_t steps);
 StcStatus plan_copy_frame(StcPlan *p, int from, int to);
 /* Has those that others may have written meanwhile set again. */
 void plan_doubt_frames(StcPlan *p);
-/* Has declared field `field` a series to take its frames from? */
+/* Has the series, which the plan keeps when it begins anew, begin anew, too. */
+void plan_restart_frames(StcPlan *p);
+/* Does declared field `field` take its frames, or those ahead, from a series? */
 bool plan_has_series(const StcPlan *p, int field);
 /* Declared field `field` was set by itself, and has no frames from elsewhere any more; none has. Gives back the memory
  * for that. */

@@ -68,7 +68,28 @@ void plan_free_frames(StcPlan *p) {
   p->frames = NULL;
 }
 
-bool plan_has_series(const StcPlan *p, int field) { return p->frames && p->frames[field].fn; }
+bool plan_has_series(const StcPlan *p, int field) {
+  bool ahead = field > 0 && program_next_frame(p->program, field - 1) == field;
+  return p->frames && p->frames[ahead ? field - 1 : field].fn;
+}
+
+/* Notes that a field, and that with the frames ahead, come from outside. */
+static void mark_given(StcPlan *p, int field) {
+  int next = program_next_frame(p->program, field);
+  bool once = p->run.once_done;
+  plan_mark_given(p, field, -1);
+  if (next >= 0)
+    plan_mark_given(p, next, -1);
+  p->run.once_done = once;
+}
+
+void plan_restart_frames(StcPlan *p) {
+  for (int f = 0; f < p->program->ndeclared && p->frames; f++)
+    if (p->frames[f].fn) {
+      forget(&p->frames[f]);
+      mark_given(p, f);
+    }
+}
 
 StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, void *user) {
   const Declared *d = plan_find_declared(p, field, 0);
@@ -85,12 +106,7 @@ StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, voi
     return context_error(p->w.context, "out of memory"), STC_MEMORY;
   drop(&p->frames[field]);
   p->frames[field] = (FrameSeries){fn, user, count, -1, {-1, -1}, NULL};
-  int next = program_next_frame(p->program, field);
-  bool once = p->run.once_done;
-  plan_mark_given(p, field, -1);
-  if (next >= 0)
-    plan_mark_given(p, next, -1);
-  p->run.once_done = once;
+  mark_given(p, field);
   return STC_OK;
 }
 

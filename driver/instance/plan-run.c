@@ -350,7 +350,6 @@ StcStatus stc_plan_restart(StcPlan *p) {
   p->run.inits_done = p->run.evaluated = p->run.torn = false;
   p->run.first = p->run.done = p->lists.unseen = 0;
   p->lists.sent_to = -1;
-  plan_free_frames(p);
   for (Watch *w = p->observers.watches; w; w = w->next)
     w->shown = -1;
   memset(p->bound.given, 0, sizeof *p->bound.given * (size_t)p->module->nfields);
@@ -360,6 +359,7 @@ StcStatus stc_plan_restart(StcPlan *p) {
   for (int i = 0; i < p->module->nscalars; i++)
     if (p->module->scalars[i].is_reduction)
       p->scalars[i] = (Const){0};
+  plan_restart_frames(p);
   return s;
 }
 

@@ -200,14 +200,14 @@ static void drop_given(StcView *v) {
   v->given = NULL;
 }
 
-/* Before the plan's first step: keeps the fields and the scalars that it was given. */
+/* Before the plan's first step: keeps the fields and the scalars that it was given, but series, which stay. */
 static void keep_given(StcView *v, StcPlan *p) {
   bool ok = true;
   drop_given(v);
   for (int f = 0; f < p->program->ndeclared && ok; f++) {
     const Declared *d = &p->program->declared[f];
     for (int c = 0; c < d->ncomponents && ok; c++)
-      if (p->bound.component_given[d->first + c])
+      if (p->bound.component_given[d->first + c] && !plan_has_series(p, f))
         ok = keep_component(v, p, f, c);
   }
   for (int i = 0; i < p->module->nparam_arrays && ok; i++)

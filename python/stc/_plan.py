@@ -460,10 +460,7 @@ class Plan(Owner):
                 raise error(3, [Message("error", None, 0, 0, None, f"{os.fspath(path)} is no checkpoint of {self.program.name}: it has "
                                         f"{', '.join(saved.files) or 'nothing'}")])
             values = {key: saved[key] for key in saved.files}
-        series = {name: value for name, (value, _) in self._frames.items()}
         self.restart()
-        for name, value in series.items():
-            self[name] = value
         for key, value in values.items():
             if key != "step":
                 self[key.split(" ", 1)[1]] = value
@@ -691,10 +688,10 @@ class Plan(Owner):
         return pull(self, steps, bars, to, memory)
 
     def restart(self) -> None:
-        """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""
+        """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime. Launch-time
+        arrays and series of frames stay."""
         self._settle()
         self._check(lib.stc_plan_restart(self._handle))
-        self._frames.clear()
         self._series.clear()
         self._probes.clear()
 
