@@ -165,7 +165,8 @@ StcStatus frames_read(void *user, int64_t frame, void *data, size_t bytes) {
 
 bool frames_are_in(const char *path, const StcFieldInfo *f) {
   int n;
-  return f->frames && (path_number(path, &n) || frames_are_hdf5(path) || npy_has_frames(path, f));
+  return f->frames && !path_is_special(path) &&
+         (path_number(path, &n) || frames_are_hdf5(path) || npy_has_frames(path, f));
 }
 
 /* Finds how many there are, and checks the first. */
