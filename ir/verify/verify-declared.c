@@ -122,11 +122,11 @@ static void check_frames(Verifier *v, int i) {
   if (f->frames < 0 || (f->frames && (!f->input || f->derived || f->series || f->past || f->history)) ||
       (!f->frames && (f->ahead || f->cycle)))
     verify_fail(v, f->loc, "such a field has no frames");
-  int of = i;
-  while (of >= 0 && v->m->fields[of].ahead)
-    of--;
-  if (f->ahead && (of < 0 || v->m->fields[of].frames != f->frames || v->m->fields[of].cycle != f->cycle))
-    verify_fail(v, f->loc, "there is no field before it of which it has the frames ahead");
+  int of = f->ahead ? module_frames_of(v->m, i) : -1;
+  const Field *now = of >= 0 && of < i ? &v->m->fields[of] : NULL;
+  if (f->ahead && (!now || now->ahead || now->frames != f->frames || now->cycle != f->cycle || now->type != f->type ||
+                   !box_equal(&now->box, &f->box)))
+    verify_fail(v, f->loc, "there is no field like it before it of which it has the frames ahead");
 }
 
 /* A field with a history has each of its pasts once. */
