@@ -1,4 +1,4 @@
-"""Sweeps: stencils whose points have an order along a dimension. One program in eight has them, between its stencils and behind them. Their chances are of their own, so that all other programs stay what they are."""
+"""Sweeps: stencils whose points have an order along a dimension. One program in five has them, between its stencils and behind them. Their chances are of their own, so that all other programs stay what they are."""
 import random
 
 from model import Place, Struct, Vector, components, computed
@@ -11,7 +11,7 @@ class Swept:
     def start_sweeps(self, seed):
         self.sweeps = random.Random(seed * 2 + 37)
         self.nsweeps, self.swept_dims = 0, set()
-        self.has_sweeps = self.sweeps.random() < 1 / 8 and not (self.plain or self.layered or self.absorbing)
+        self.has_sweeps = self.sweeps.random() < 1 / 5 and not (self.plain or self.layered or self.absorbing)
 
     def swept(self, lines):
         """The stencils with sweeps between and behind them."""
@@ -114,7 +114,8 @@ class Swept:
     def swept_runs(self, runs):
         """The runs, of a program with sweeps: none under a schedule with streamed tiles or of several steps a tile, none whose grid is cut along a sweep."""
         if not self.has_sweeps:
-            return runs
+            yield from runs
+            return
         own, taken = self.sweeps, ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
         for run in runs:
             left = [o for o in run if not o.startswith(taken)]
