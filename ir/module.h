@@ -465,6 +465,20 @@ enum { LEAST_LANES = 8, WARP_LANES = 32, MOST_LANES = 64 };
 /* Warps whose registers are changed together, and how many registers a thread of theirs may have: a multiple of
  * REGISTERS_STEP. */
 enum { REGISTER_WARPS = 4, LEAST_SET_REGISTERS = 24, MOST_SET_REGISTERS = 256, REGISTERS_STEP = 8 };
+/* The words of tests that the blocks of a kernel look at: of the `n` fields field[i], on the whole grid and changed by
+ * no step, a bool or bits of an integer, those in all[i]. What comes of the block that is number b[d] along dimension d
+ * depends on no others than those of the points from lo[d] + b[d] * tile[d] - reach.lo[d] to lo[d] + (b[d] + 1) *
+ * tile[d] - 1 + reach.hi[d]; around: points beyond the edges of the grid are those at its other side. dry: at points
+ * where none of the bits is set all fields that it stores to stay as they are. */
+enum { MAX_TESTS = 4 };
+typedef struct KernelTests {
+  int32_t n, field[MAX_TESTS];
+  int64_t all[MAX_TESTS];
+  Affine lo[MAX_RANK];
+  Extent reach;
+  int32_t around[MAX_RANK];
+  bool dry;
+} KernelTests;
 typedef struct Kernel {
   const char *name;
   int32_t rank;
@@ -486,6 +500,7 @@ typedef struct Kernel {
   KArg *args; /* see kernel_set_args */
   int32_t narrays;
   Array *arrays;
+  const KernelTests *tests; /* NULL: nothing is known of them */
   Block *body;
   Loc loc;
 } Kernel;

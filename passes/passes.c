@@ -119,6 +119,8 @@ const Pass pass_table[] = {
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_loops},
     {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
+    {"tile-classes", "add versions for the tiles where masks are true, or false, everywhere that they\nlook", LEVEL_KIR,
+     LEVEL_KIR, NULL, pass_tile_classes},
     {"early-signals",
      "have warps of streamed tiles signal their neighbours as soon as they are done\nwith shared memory, in place of a "
      "barrier at "

@@ -55,6 +55,7 @@
  *   split-loops.c     long loops of the other tiles without the tests that hold in most of their rounds
  *   split-edges.c     the tiles at edges in a kernel of their own
  *   idle-blocks.c     kernels without the blocks that have nothing to do (for split-edges)
+ *   tile-classes.c    versions for tiles where masks are true, or false, everywhere
  *   early-signals.c   signals between warps in place of barriers between neighbours
  *
  *   shared by them

@@ -56,6 +56,7 @@ Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o)
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_loops(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o);
 
 /* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an

@@ -216,6 +216,23 @@ static StcStatus keep_memory(Slot *slot) {
   return STC_OK;
 }
 
+/* Does what is computed once set buffers that are no field's present value, so that launches rely on what was in the
+ * slot's memory, where nobody sees it? */
+static bool is_relied_on(const StcPlan *p, const Slot *slot) {
+  const Module *m = p->build->code.module;
+  const HostSeq *once = &m->host.once;
+  for (int i = 0; i < once->nops; i++) {
+    const Kernel *k = once->ops[i].kind == HOST_LAUNCH ? &m->kernels[once->ops[i].a] : NULL;
+    for (int j = 0; k && j < k->nargs; j++) {
+      const KArg *a = &k->args[j];
+      if (a->kind == KARG_BUFFER && a->writes && m->buffers[a->index].copy > 0 &&
+          p->memory.slots[p->memory.of_buffer[a->index]].size == slot->size)
+        return true;
+    }
+  }
+  return false;
+}
+
 StcStatus plan_before_write(StcPlan *p, Slot *slot) {
   Loan *loan = slot->loan;
   Device *d = &p->device;
@@ -229,7 +246,7 @@ StcStatus plan_before_write(StcPlan *p, Slot *slot) {
   free(spare);
   if (!memory)
     s = device_alloc(d, "a field that is being written to a file", slot->size, 0, &memory);
-  if (!s && holds_value(p, slot))
+  if (!s && (holds_value(p, slot) || is_relied_on(p, slot)))
     s = d->kind->copy(d, memory, slot->memory, slot->size);
   if (s || !detach(loan)) {
     if (memory)

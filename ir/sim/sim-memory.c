@@ -149,6 +149,13 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   return *page;
 }
 
+void sim_memory_keep_alike(Sim *s, SimMemory *m, const SimMemory *present) {
+  int size = type_size(m->type);
+  for (int64_t i = 0; i < m->elements; i++)
+    if (sim_memory_has(m, i) && memcmp(m->data + i * size, present->data + i * size, (size_t)size) != 0)
+      page_of(s, m, i)->written[i % SIM_PAGE] = 0;
+}
+
 void sim_memory_fill(Sim *s, SimMemory *m, int64_t i) { page_of(s, m, i)->written[i % SIM_PAGE] = 1; }
 
 uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) {

@@ -83,8 +83,21 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
   return any;
 }
 
+/* Does what is computed once set buffer `b`? */
+static bool is_set_once(const Module *m, int b) {
+  const HostSeq *once = &m->host.once;
+  for (int i = 0; i < once->nops; i++) {
+    const Kernel *k = once->ops[i].kind == HOST_LAUNCH ? &m->kernels[once->ops[i].a] : NULL;
+    for (int j = 0; k && j < k->nargs; j++)
+      if (k->args[j].kind == KARG_BUFFER && k->args[j].writes && k->args[j].index == b)
+        return true;
+  }
+  return false;
+}
+
 /* Exchanges the memory of buffers `a` and `b` (HostMachine.swap). If one of them is a further copy of a field, it now
- * waits to be written and holds nothing any more. */
+ * waits to be written and holds nothing any more; but if it is set once, kernels may leave points as they are at which
+ * it has the field's present value. */
 static void swap(void *user, int a, int b) {
   Sim *s = user;
   if (sim_is_kept(s, a))
@@ -92,8 +105,13 @@ static void swap(void *user, int a, int b) {
   SimMemory *m = s->memory[a];
   s->memory[a] = s->memory[b];
   s->memory[b] = m;
-  if (!s->m->buffers[a].copy != !s->m->buffers[b].copy)
-    sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
+  if (!s->m->buffers[a].copy == !s->m->buffers[b].copy)
+    return;
+  int present = s->m->buffers[a].copy ? b : a, other = s->m->buffers[a].copy ? a : b;
+  if (is_set_once(s->m, other))
+    sim_memory_keep_alike(s, s->memory[other], s->memory[present]);
+  else
+    sim_memory_forget(s->memory[other]);
 }
 
 /* Stops the run: kernel `index` cannot be launched, for this reason. */

@@ -339,6 +339,8 @@ bool sim_memory_has(const SimMemory *memory, int64_t i);
 void sim_memory_fill(Sim *s, SimMemory *memory, int64_t i);
 /* Makes all elements count as never written. */
 void sim_memory_forget(SimMemory *memory);
+/* The same of elements at which `present`, of another buffer of its field, has another value. */
+void sim_memory_keep_alike(Sim *s, SimMemory *memory, const SimMemory *present);
 /* The number of the first element that was never written, or -1. */
 int64_t sim_memory_hole(const SimMemory *memory);
 

@@ -511,6 +511,29 @@ static void parse_cover(Parser *p, Kernel *k) {
   parse_extents(p, k->rank, k->idle_hi);
 }
 
+/* Reads "@W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry" behind "tests", the last parts perhaps not.
+ */
+static const KernelTests *parse_tests(Parser *p, int rank) {
+  KernelTests *t = ARENA_NEW(p->arena, KernelTests);
+  while (p->r.tok.kind == TOK_SYMBOL && !p->r.failed) {
+    int32_t field = text_ref(p, module_find_field, "field");
+    reader_expect_word(&p->r, "all");
+    int64_t all = reader_int(&p->r, 1, UINT32_MAX);
+    if (t->n == MAX_TESTS)
+      reader_error(&p->r, p->r.tok.loc, "a kernel looks at %d words of tests at most", MAX_TESTS);
+    t->field[t->n % MAX_TESTS] = field;
+    t->all[t->n++ % MAX_TESTS] = all;
+  }
+  reader_expect_word(&p->r, "from");
+  parse_extents(p, rank, t->lo);
+  reader_expect_word(&p->r, "reach");
+  parse_extent(p, &t->reach);
+  if (reader_accept_word(&p->r, "around"))
+    text_counts(p, rank, t->around);
+  t->dry = reader_accept_word(&p->r, "dry");
+  return t;
+}
+
 /* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared
  * later; TOK_END if there is none. */
 static TextToken parse_multiples(Parser *p, Kernel *k) {
@@ -552,6 +575,8 @@ static void parse_kernel(Parser *p, Loc at) {
   if (reader_accept_word(&p->r, "warp"))
     k.lanes = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   parse_cover(p, &k);
+  if (reader_accept_word(&p->r, "tests"))
+    k.tests = parse_tests(p, k.rank);
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   k.per_core = reader_accept_word(&p->r, "core") ? (int32_t)reader_int(&p->r, 1, MAX_SIZE) : 0;

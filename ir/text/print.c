@@ -472,6 +472,25 @@ static void print_extents(Str *s, const Module *m, int rank, const Affine *exten
   str_add(s, "]");
 }
 
+/* " tests @W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry". */
+static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank) {
+  str_add(s, " tests");
+  for (int i = 0; i < t->n; i++) {
+    str_add(s, " ");
+    symbol_print(s, field_name(m, t->field[i]));
+    str_addf(s, " all %lld", (long long)t->all[i]);
+  }
+  str_add(s, " from ");
+  print_extents(s, m, rank, t->lo);
+  str_add(s, " reach");
+  print_extent(s, rank, &t->reach);
+  if (t->around[0] || t->around[1] || t->around[2]) {
+    str_add(s, " around ");
+    print_sizes(s, rank, t->around);
+  }
+  str_add(s, t->dry ? " dry" : "");
+}
+
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  kernel ");
   symbol_print(s, k->name);
@@ -497,6 +516,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
     str_add(s, " to ");
     print_extents(s, m, k->rank, k->idle_hi);
   }
+  if (k->tests)
+    print_tests(s, m, k->tests, k->rank);
   str_addf(s, " steps %d", (int)k->steps);
   if (k->per_core)
     str_addf(s, " core %d", (int)k->per_core);

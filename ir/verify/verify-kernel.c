@@ -108,6 +108,21 @@ static void check_launch(Verifier *v, const Kernel *k) {
     verify_fail(v, k->loc, "%d steps", k->steps);
 }
 
+/* The words of tests are such fields. */
+static void check_tests(Verifier *v, const Kernel *k) {
+  const KernelTests *t = k->tests;
+  if (t->n < 1)
+    verify_fail(v, k->loc, "it looks at no words of tests");
+  for (int i = 0; i < t->n; i++) {
+    const Field *f = &v->m->fields[t->field[i]];
+    if (!box_equal(&f->box, &v->m->grid) || field_lacks_any(f) || !(f->type == TY_BOOL || type_is_unsigned(f->type)))
+      verify_fail(v, k->loc, "field '%s' has no words of tests: it must be on the grid, of bool or unsigned integers",
+                  f->name);
+  }
+  for (int d = 0; d < k->rank; d++)
+    verify_affine(v, k->loc, t->lo[d]);
+}
+
 /* The argument of `k` that is the same thing as `a`, NULL if it has none. */
 static const KArg *find_arg(const Kernel *k, const KArg *a) {
   for (int i = 0; i < k->nargs; i++)
@@ -202,6 +217,8 @@ static void check_kernel(Verifier *v, int i) {
     return;
   }
   check_launch(v, k);
+  if (k->tests)
+    check_tests(v, k);
   for (int j = 0; j < k->narrays; j++)
     check_array(v, k, j);
   verify_body(v, k->body, "a kernel", 0, NULL);

@@ -84,8 +84,19 @@ static void renumber_sequence(const Series *s, HostSeq *q) {
   q->nops = n;
 }
 
+/* What a kernel looks at, with fields' new numbers. */
+static const KernelTests *renumbered_tests(const Module *m, const KernelTests *old, const int32_t *number) {
+  KernelTests *t = old ? ARENA_NEW(m->arena, KernelTests) : NULL;
+  if (!old)
+    return NULL;
+  *t = *old;
+  for (int i = 0; i < t->n; i++)
+    t->field[i] = number[t->field[i]];
+  return t;
+}
+
 /* Takes the probes' fields, whose buffers are gone, out of the list. Those behind them were made by passes, for what
- * stencils compute: buffers alone name them. */
+ * stencils compute: buffers and words of tests alone name them. */
 static void drop_fields(Module *m) {
   int32_t *number = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);
   Field *fields = NULL;
@@ -98,6 +109,8 @@ static void drop_fields(Module *m) {
   for (int b = 0; b < m->nbuffers; b++)
     if (m->buffers[b].kind == BUFFER_FIELD)
       m->buffers[b].field = number[m->buffers[b].field];
+  for (int i = 0; i < m->nkernels; i++)
+    m->kernels[i].tests = renumbered_tests(m, m->kernels[i].tests, number);
   m->fields = fields;
   m->nfields = n;
 }

@@ -362,6 +362,17 @@ static void build_inner_places(Builder *b, const Module *m, const Kernel *k, con
     places[d] = add(b, build_dim(b, OP_BLOCK, d), build_first(b, m, &inner[d]));
 }
 
+/* What `k` looks at, with its blocks moved to those of `inner`. */
+static const KernelTests *moved_tests(const Module *m, const Kernel *k, const Inner *inner) {
+  KernelTests *t = ARENA_NEW(m->arena, KernelTests);
+  *t = *k->tests;
+  for (int d = 0; d < k->rank; d++) {
+    Affine first = inner[d].begin < 0 ? affine_const(inner[d].first) : affine_scalar(m->arena, inner[d].begin);
+    t->lo[d] = affine_add(m->arena, t->lo[d], affine_scale(m->arena, first, k->tile[d]));
+  }
+  return t;
+}
+
 void inner_move(const Module *m, Kernel *k, const Inner *inner) {
   Value *places[MAX_RANK];
   Block *before = block_new(m->arena, NULL);
@@ -369,6 +380,8 @@ void inner_move(const Module *m, Kernel *k, const Inner *inner) {
   b.loc = k->loc;
   build_inner_places(&b, m, k, inner, places);
   inner_renumber(k, before, places);
+  if (k->tests)
+    k->tests = moved_tests(m, k, inner);
 }
 
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {

@@ -6,6 +6,7 @@
  *   lower-reduce.c   reductions between time tiles
  *   lower-repeat.c   repeats within a step
  *   sweep.c          sweeps, launches of their own
+ *   lower-tests.c    which words of tests a kernel looks at
  *   lower-tiles.c    the modules of all families of tiles
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
@@ -179,6 +180,12 @@ void init_seqs(Lowering *lo, const int32_t *block, InitFn fn);
 /* Lowers the reductions as the mapping of plan `s` says, adds to the module's checks that no kernel needs more blocks
  * than the target can start, and sets all kernels' arguments. Returns the module. */
 Module *lowering_finish(Lowering *lo, const Schedule *s);
+
+/* ---------------------------------------------------------------- lower-tests.c */
+
+/* Says of kernel `index`, of the `n` launches at `l`, whose blocks cover the points of `covers`, which words of tests
+ * it looks at, and where (Kernel.tests). Its rank, tile and overhang are set. */
+void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const Box *covers);
 
 /* ---------------------------------------------------------------- lower-tiles.c */
 

@@ -480,10 +480,19 @@ static PointsKernel members_of(Lowering *lo, const NaivePoints *p, Builder *b) {
   return r;
 }
 
+/* Says what kernel `index` of `p`, which covers `covers`, looks at. */
+static void points_look(Lowering *lo, int index, const NaivePoints *p, const Box *covers) {
+  const Launch **l = ARENA_ARRAY(lo->out->arena, const Launch *, p->n);
+  for (int i = 0; i < p->n; i++)
+    l[i] = p->of[i].l;
+  kernel_looks(lo, index, p->n, l, covers);
+}
+
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name) {
   int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc);
   Value *g[MAX_RANK], *start[MAX_RANK];
   Builder b = naive_begin(lo, index, p->block, p->elems, launch_covers(lo->m), start, g), in, rest = b;
+  points_look(lo, index, p, launch_covers(lo->m));
   PointsKernel r = members_of(lo, p, &b);
   if (p->core)
     set_idle(lo, index, p->core);
@@ -515,6 +524,7 @@ int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector
   Value *g[MAX_RANK];
   Box covers = covered(lo->m, zone);
   Builder b = naive_begin(lo, index, p->block, p->elems, &covers, NULL, g);
+  points_look(lo, index, p, &covers);
   PointsKernel r = members_of(lo, p, &b);
   r.zone = zone;
   vector = vector && p->elems[x] > 1 && affine_equal(covers.lo[x], lo->m->grid.lo[x]);

@@ -177,6 +177,7 @@ static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t 
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Box box = covered(&k);
   Builder b = naive_begin(lo, index, block, NULL, &box, NULL, k.g);
+  kernel_looks(lo, index, 1, &l, &box);
   k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
   naive_pieces(&k, naive_in_zone(&b, l->m->grid.rank, k.g, k.zone, k.without));
   host_launch(lo, seq, index);

@@ -17,6 +17,8 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_addf(p, ",specialize%s,simplify%s,thin-regions", streams ? ",split-loops" : "", apart ? ",split-edges" : "");
   else if (schedule_has_points(s, rank))
     str_add(p, whole ? ",specialize,simplify,thin-regions,split-edges" : ",specialize(inner=1),thin-regions(inner=1)");
+  if (whole)
+    str_add(p, ",tile-classes");
   if (f->tiled && whole && near && rank == MAX_RANK && t->bulk_copy)
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
@@ -30,6 +32,6 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
   if (t->simt)
     add_thread_passes(&p, t, f, s, m->grid.rank, whole);
   else
-    str_add(&p, ",shared-alloc,simplify");
+    str_addf(&p, ",shared-alloc,simplify%s", whole ? ",tile-classes" : "");
   return p.s;
 }

@@ -7,8 +7,8 @@
  * A value is *still* here if it is a bool or an integer made of constants, params, coordinates and fields of bools and
  * bytes that no stencil writes, nor a launcher while the program runs. A *test* is a still bool that reads a field and
  * that something reads which is not still, so that the largest expressions are taken: `wet && !ice[0,1]` is one bit.
- * The tests of a piece are packed if the fields that it then no longer reads have more bytes than the word it reads
- * instead, counted by accesses: one load in place of many, whatever the order of the stencil.
+ * The tests of a piece are packed if the fields that it then no longer reads have as many bytes as the word that it
+ * reads instead, or more, counted by accesses: one load in place of many, whatever the order of the stencil.
  *
  * Tests that are the same share a bit, in all pieces and stencils. A word lies on the grid if what its tests are made
  * of has values there, by their rules for edges; else on the box of the piece that they are of, which it shares with
@@ -49,10 +49,10 @@ typedef struct Packer {
   Word *words;
 } Packer;
 
-/* A piece looked at. still, root: by the number of a value; is it still, is it a test? */
+/* A piece looked at. By the number of a value: is it still, does it read a field, is it a test? */
 typedef struct Look {
   const Piece *piece;
-  bool *still, *root;
+  bool *still, *reads, *root;
   int32_t n;
 } Look;
 
@@ -88,21 +88,11 @@ static bool is_still(const Packer *p, const Op *op) {
   }
 }
 
-/* Does value `v`, which is still, read a field? */
-static bool reads_field(const Value *v) {
-  if (v->def->code == OP_ACCESS)
-    return true;
-  for (int i = 0; i < v->def->noperands; i++)
-    if (reads_field(v->def->operands[i]))
-      return true;
-  return false;
-}
-
 /* Makes `v` a test, which is still and which something reads that is not: if it is a bool that reads a field; of an
  * integer the bools that it is made of. */
 static void add_roots(Look *l, const Value *v) {
   if (v->type == TY_BOOL) {
-    l->root[v->id] = l->root[v->id] || reads_field(v);
+    l->root[v->id] = l->reads[v->id];
     return;
   }
   for (int i = 0; i < v->def->noperands; i++)
@@ -114,13 +104,18 @@ static Look look_at(const Packer *p, const Piece *piece) {
   int32_t n = body_number(piece->body);
   Look l = {.piece = piece, .n = n};
   l.still = ARENA_ARRAY(p->m->arena, bool, n + 1);
+  l.reads = ARENA_ARRAY(p->m->arena, bool, n + 1);
   l.root = ARENA_ARRAY(p->m->arena, bool, n + 1);
   for (const Op *op = piece->body->first; op; op = op->next) {
-    bool still = op->nresults == 1 && is_still(p, op);
-    for (int i = 0; i < op->noperands; i++)
+    bool still = op->nresults == 1 && is_still(p, op), reads = op->code == OP_ACCESS;
+    for (int i = 0; i < op->noperands; i++) {
       still = still && l.still[op->operands[i]->id];
-    if (op->nresults == 1)
+      reads = reads || l.reads[op->operands[i]->id];
+    }
+    if (op->nresults == 1) {
       l.still[op->results[0]->id] = still;
+      l.reads[op->results[0]->id] = reads;
+    }
     for (int i = 0; i < op->noperands && !still; i++)
       if (l.still[op->operands[i]->id])
         add_roots(&l, op->operands[i]);
@@ -144,7 +139,7 @@ static const bool *needed(const Packer *p, const Look *l) {
 /* The smallest type with so many bits. */
 static Type word_type(int32_t bits) { return bits <= 8 ? TY_U8 : bits <= 16 ? TY_U16 : TY_U32; }
 
-/* Are fewer bytes read at a point, if the tests of `l` are read from a word? */
+/* Are no more bytes read at a point, if the tests of `l` are read from a word? */
 static bool pays(const Packer *p, const Look *l) {
   const bool *need = needed(p, l);
   int64_t saved = 0;
@@ -155,7 +150,7 @@ static bool pays(const Packer *p, const Look *l) {
     saved += access && (!need[id] || l->root[id]) ? type_size(op->results[0]->type) : 0;
     bits += id >= 0 && l->root[id];
   }
-  return bits && saved > type_size(word_type(bits < MOST_BITS ? bits : MOST_BITS));
+  return bits && saved >= type_size(word_type(bits < MOST_BITS ? bits : MOST_BITS));
 }
 
 /* ---- which bit is whose */
@@ -215,18 +210,22 @@ static const int32_t *tests_of(Packer *p, const Look *l) {
 
 /* ---- rewriting */
 
-/* A copy of `op` and of what it is made of at `b`. */
-static Value *copy_value(Builder *b, const Op *op) {
+/* A copy of `op` and of what it is made of at `b`; done: by the number of a value, its copy, NULL: there is none yet.
+ */
+static Value *copy_value(Builder *b, const Op *op, Value **done) {
+  Value **copy = &done[op->results[0]->id];
+  if (*copy)
+    return *copy;
   Value **operands = ARENA_ARRAY(b->arena, Value *, op->noperands + 1);
   for (int i = 0; i < op->noperands; i++)
-    operands[i] = copy_value(b, op->operands[i]->def);
+    operands[i] = copy_value(b, op->operands[i]->def, done);
   Op *own = build_op(b, op->code, op->results[0]->type, op->noperands, operands);
   own->sym = op->sym;
   own->count = op->count;
   own->cval = op->cval;
   own->loc = op->loc;
   memcpy(own->off, op->off, sizeof own->off);
-  return own->results[0];
+  return *copy = own->results[0];
 }
 
 /* The body that makes word number `w`. */
@@ -238,7 +237,8 @@ static Block *making_body(const Packer *p, int32_t w) {
   for (int i = 0; i < p->ntests; i++) {
     if (p->tests[i].word != w)
       continue;
-    Value *holds = copy_value(&b, p->tests[i].op);
+    const Op *op = p->tests[i].op;
+    Value *holds = copy_value(&b, op, ARENA_ARRAY(p->m->arena, Value *, op->results[0]->id + 1));
     Value *bit = build3(&b, OP_SELECT, holds, build_int(&b, t, (int64_t)1 << p->tests[i].bit), build_int(&b, t, 0));
     all = all ? build2(&b, OP_BIT_OR, all, bit) : bit;
   }

@@ -447,6 +447,7 @@ static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool
     t.k->tile[d] = (int32_t)t.dim[d].stored;
     t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
+  kernel_looks(lo, index, 1, &l, launch_covers(l->m));
   t.tests = has_tests(&t);
   t.k->per_core = map_get(s, MAP_BLOCKS) > 0 ? map_get(s, MAP_BLOCKS) : 0;
   if (s->tiles == TILES_LANES)

@@ -317,6 +317,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
     f.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
     f.k->over[d] = (int32_t)tile_dim(f.st, s, d).overhang;
   }
+  kernel_looks(lo, index, 1, &l, launch_covers(l->m));
   f.steps = rank > 1
                 ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll
                 : 1;

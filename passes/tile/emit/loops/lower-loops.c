@@ -109,6 +109,7 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
   Builder b = builder_at_end(lo->out->arena, k->body);
   b.loc = k->loc;
   place_tile(&t, k, &b, block);
+  kernel_looks(lo, t.kernel, 1, &l, &t.covers);
   tile_arrays(&t, make_array);
   for (int i = 0; i < l->n; i++)
     build_instance(&t, &b, i);

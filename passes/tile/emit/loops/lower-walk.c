@@ -151,6 +151,7 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
   place_tile(&k, &b, s);
+  kernel_looks(lo, k.t.kernel, 1, &l, &k.t.covers);
   tile_arrays(&k.t, make_ring);
   build_walk(&k, &b);
   host_launch(lo, seq, k.t.kernel);

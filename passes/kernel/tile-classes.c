@@ -1,0 +1,501 @@
+/* tile-classes.c: where a mask is true everywhere that a tile looks, the tile does without it, and where it is false
+ * everywhere, too. Each kernel of a step that looks at words of tests (Kernel.tests; pass pack-tests makes the words)
+ * gets three versions of its body B, and takes one by the class of the block's tile:
+ *
+ *     class = load @k.classes[block 0, block 1]
+ *     if class == 1 { B with all bits of the words set } else { if class == 2 { B with none set } else { B } }
+ *
+ * The first is the code of a program without a mask, the second that of a program all of whose points are dry, which
+ * mostly comes to a copy. The classes are made once, behind the words, by a kernel that has a block for each of those
+ * of @k: what that block looks at is the points of its tile and so many around it as the time steps of the launch need.
+ *
+ *     kernel @k.classes covers [N, M] by [24, 28] { all = and of the words, any = or of them; store .., @k.classes }
+ *     host { once { .. launch @k.classes } steps 4 { launch @k .. } }
+ *
+ * So nothing is asked of the host, and a tile is never taken for what it is not: what a version leaves out is what its
+ * class says of every word that the block reads for points that anybody needs. Cells beyond those, which a tile
+ * computes and nobody needs, may look at other words; their values stay unused, whatever they come to.
+ *
+ * With threads, a warp makes a tile's class, each lane the words of some columns, and they are combined by exchanges
+ * between lanes. Kernels with a version for tiles that touch no edge have the classes in that version alone. Kernels of
+ * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes. Left
+ * as they are: kernels of edges, whose blocks are numbered otherwise, those that order warps by signals, and those that
+ * would be so long that compiling takes seconds; of these the second version is left out first.
+ *
+ * Where all that writes a field leaves dry points as they are (Kernel.tests says so), a tile of class 2 has nothing to
+ * do: of both buffers of the field each has, at all points none of whose bits is set, what there was at first. For that
+ * one is copied to the other before the steps, and again whenever a field may have been set from outside. That holds
+ * whatever tiles the kernels for fewer steps have, since it is a point's own bits that decide. It needs all kernels
+ * that write the field to go by the same bits, and two buffers that are exchanged for each other alone. */
+#include "passes/base/tuning.h"
+#include "passes/kernel/inner.h"
+#include "passes/plan/cost/estimate.h"
+
+#include <string.h>
+
+/* Kernels of so many ops with all versions have fewer of them, on targets with threads. The classes. */
+enum { MOST_OPS = 36000 };
+enum { CLASS_MIXED, CLASS_ALL, CLASS_NONE, CLASSES };
+/* Points that a block copies: one a thread, or in a loop. */
+enum { COPY_THREADS = 128, COPY_CELLS = 4096 };
+
+/* The classes of the tiles of a kernel: their buffer, and what they depend on. */
+typedef struct Classes {
+  int32_t buffer, rank, tile[MAX_RANK];
+  Affine extent[MAX_RANK];
+  const KernelTests *tests;
+} Classes;
+
+/* The pass at work. */
+typedef struct Classifier {
+  PassContext *c;
+  Module *m;
+  int32_t n;
+  Classes *classes;
+} Classifier;
+
+/* ---- what there is */
+
+/* Which kernels make steps. */
+static const bool *step_kernels(const Module *m) {
+  bool *steps = ARENA_ARRAY(m->arena, bool, m->nkernels + 1);
+  for (int i = 0; i < m->host.nseqs; i++)
+    host_kernels(m, &m->host.seqs[i], steps);
+  for (int i = 0; i < m->nkernels; i++)
+    if (steps[i] && m->kernels[i].instead)
+      steps[m->kernels[i].instead - 1] = true;
+  return steps;
+}
+
+/* Can kernel `k` have versions by class? */
+static bool has_classes(const Kernel *k) {
+  return k->tests && !k->leaves_out && !k->idles && !block_has_signals(k->body);
+}
+
+/* Are the classes of the tiles of `k` those of `x`? */
+static bool same_classes(const Kernel *k, const Classes *x) {
+  const KernelTests *t = k->tests, *u = x->tests;
+  bool same = t->n == u->n && memcmp(t->field, u->field, sizeof t->field) == 0 &&
+              memcmp(t->all, u->all, sizeof t->all) == 0 && memcmp(&t->reach, &u->reach, sizeof t->reach) == 0;
+  for (int d = 0; d < k->rank && same; d++)
+    same = affine_equal(t->lo[d], u->lo[d]) && affine_equal(k->extent[d], x->extent[d]) && k->tile[d] == x->tile[d] &&
+           t->around[d] == u->around[d];
+  return same;
+}
+
+/* ---- where classes are kept */
+
+/* A new let, of how many tiles of kernel `k` there are along dimension `d`. */
+static int32_t add_count(Module *m, const Kernel *k, int d) {
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  Value *tile = build_int(&b, TY_I64, k->tile[d]), *more = build_int(&b, TY_I64, k->tile[d] - 1),
+        *n = build2(&b, OP_MAX, build_affine(&b, m, k->extent[d]), build_int(&b, TY_I64, 0));
+  build_yield(&b, 1, (Value *[]){build2(&b, OP_DIV, build2(&b, OP_ADD, n, more), tile)});
+  const char *name = arena_printf(m->arena, "%s.tiles.%d", k->name, d);
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = name, .type = TY_I64, .expr = expr}));
+  return m->nscalars - 1;
+}
+
+/* Adds a field with a number for each tile of kernel `k`. Its buffer. */
+static int32_t add_buffer(Module *m, const Kernel *k) {
+  Field f = {.name = arena_printf(m->arena, "%s.classes", k->name), .type = TY_U8, .box = m->grid, .loc = k->loc};
+  for (int d = 0; d < k->rank; d++) {
+    f.box.lo[d] = affine_const(0);
+    f.box.hi[d] = affine_add_const(affine_scalar(m->arena, add_count(m, k, d)), -1);
+  }
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+  Buffer b = {.name = f.name, .kind = BUFFER_FIELD, .field = m->nfields - 1};
+  ARENA_PUSH(m->arena, m->buffers, m->nbuffers, b);
+  return m->nbuffers - 1;
+}
+
+/* ---- the kernel that finds classes */
+
+/* It in the making: for tiles of `k`; the types in which words are kept, the coordinates so far, the numbers of the
+ * block; lane: of the thread (NULL: there is but one), lanes: how many there are. */
+typedef struct Finder {
+  const Module *m;
+  const Kernel *k;
+  Type type[MAX_TESTS];
+  Value *at[MAX_RANK], *block[MAX_RANK], *lane;
+  int32_t lanes, buffer[MAX_TESTS];
+} Finder;
+
+/* In acc[2 i] and acc[2 i + 1] what is in all and in any of the words number i seen so far: adds those at the point. */
+static void add_words(const Finder *f, Builder *b, Value **acc) {
+  static const int64_t here[MAX_RANK];
+  for (int i = 0; i < f->k->tests->n; i++) {
+    const Field *x = &f->m->fields[f->k->tests->field[i]];
+    Value *w = build_load(b, x->type, f->buffer[i], f->k->rank, f->at, here);
+    w = build_convert(b, f->type[i], w);
+    acc[2 * i] = build2(b, OP_BIT_AND, acc[2 * i], w);
+    acc[2 * i + 1] = build2(b, OP_BIT_OR, acc[2 * i + 1], w);
+  }
+}
+
+/* Adds the words of all points of the tile that have the coordinates found so far, before dimension `d`. */
+static void add_points(Finder *f, Builder *b, int d, Value **acc) {
+  const KernelTests *t = f->k->tests;
+  const Box *grid = &f->m->grid;
+  bool last = d == f->k->rank - 1;
+  int64_t tile = f->k->tile[d];
+  Value *own = build2(b, OP_ADD, build2(b, OP_MUL, f->block[d], build_int(b, TY_I64, tile)),
+                      build_affine(b, f->m, t->lo[d])),
+        *from = build2(b, OP_ADD, own, build_int(b, TY_I64, -t->reach.lo[d])),
+        *end = build2(b, OP_ADD, own, build_int(b, TY_I64, tile + t->reach.hi[d]));
+  if (!t->around[d]) {
+    from = build2(b, OP_MAX, from, build_affine(b, f->m, grid->lo[d]));
+    end = build2(b, OP_MIN, end, build_affine(b, f->m, affine_add_const(grid->hi[d], 1)));
+  }
+  if (last && f->lane)
+    from = build2(b, OP_ADD, from, build_convert(b, TY_I64, f->lane));
+  Op *loop = build_for(b, from, end, last ? f->lanes : 1, 0, 2 * t->n, acc);
+  Builder in = builder_in(b, loop->blocks[0]);
+  Value *inner[2 * MAX_TESTS], *at = loop->blocks[0]->args[0];
+  for (int i = 0; i < 2 * t->n; i++)
+    inner[i] = loop->blocks[0]->args[i + 1];
+  f->at[d] = t->around[d] ? build_map(&in, OP_WRAP, at, 0, grid->lo[d], grid->hi[d]) : at;
+  if (last || d + 1 == MAX_RANK)
+    add_words(f, &in, inner);
+  else
+    add_points(f, &in, d + 1, inner);
+  build_yield(&in, 2 * t->n, inner);
+  for (int i = 0; i < 2 * t->n; i++)
+    acc[i] = loop->results[i];
+}
+
+/* Combines what the lanes have found. */
+static void combine_lanes(const Finder *f, Builder *b, Value **acc) {
+  for (int mask = f->lanes / 2; mask; mask /= 2)
+    for (int i = 0; i < 2 * f->k->tests->n; i++)
+      acc[i] = build2(b, i % 2 ? OP_BIT_OR : OP_BIT_AND, acc[i], build_shuffle(b, acc[i], mask));
+}
+
+/* The class of a tile for whose words that was found. */
+static Value *class_of(const Finder *f, Builder *b, Value *const *acc) {
+  Value *all = NULL, *none = NULL;
+  for (int i = 0; i < f->k->tests->n; i++) {
+    Value *bits = build_int(b, f->type[i], f->k->tests->all[i]),
+          *is = build2(b, OP_EQ, build2(b, OP_BIT_AND, acc[2 * i], bits), bits),
+          *not = build2(b, OP_EQ, build2(b, OP_BIT_AND, acc[2 * i + 1], bits), build_int(b, f->type[i], 0));
+    all = all ? build2(b, OP_AND, all, is) : is;
+    none = none ? build2(b, OP_AND, none, not) : not;
+  }
+  Value *other = build3(b, OP_SELECT, none, build_int(b, TY_U8, CLASS_NONE), build_int(b, TY_U8, CLASS_MIXED));
+  return build3(b, OP_SELECT, all, build_int(b, TY_U8, CLASS_ALL), other);
+}
+
+/* The type in which words of type `t` are kept: one that lanes exchange, if there are several. */
+static Type kept_type(Type t, bool simt) { return simt ? TY_U32 : t == TY_BOOL ? TY_U8 : t; }
+
+/* Adds the kernel that finds the classes of the tiles of kernel number `index` for `buffer`. Its number. */
+static int32_t add_finder(Classifier *x, int index, int32_t buffer) {
+  static const int64_t here[MAX_RANK];
+  Module *m = x->m;
+  const Kernel *k = &m->kernels[index];
+  bool simt = x->c->target->simt;
+  Kernel own = {.name = inner_name(m, k, "classes"), .rank = k->rank, .body = block_new(m->arena, NULL), .loc = k->loc};
+  Finder f = {.m = m, .k = k, .lanes = simt ? WARP_LANES : 1};
+  Builder b = builder_at_end(m->arena, own.body);
+  Value *acc[2 * MAX_TESTS];
+  b.loc = k->loc;
+  for (int d = 0; d < k->rank; d++) {
+    own.threads[d] = d == k->rank - 1 ? f.lanes : 1;
+    own.tile[d] = k->tile[d];
+    own.extent[d] = k->extent[d];
+    f.block[d] = build_dim(&b, OP_BLOCK, d);
+  }
+  for (int d = k->rank; d < MAX_RANK; d++)
+    own.threads[d] = own.tile[d] = 1;
+  f.lane = simt ? build_dim(&b, OP_THREAD, k->rank - 1) : NULL;
+  for (int i = 0; i < k->tests->n; i++) {
+    f.type[i] = kept_type(m->fields[k->tests->field[i]].type, simt);
+    f.buffer[i] = module_field_buffer(m, k->tests->field[i], 0);
+    acc[2 * i] = build_int(&b, f.type[i], k->tests->all[i]);
+    acc[2 * i + 1] = build_int(&b, f.type[i], 0);
+  }
+  add_points(&f, &b, 0, acc);
+  combine_lanes(&f, &b, acc);
+  Value *class = class_of(&f, &b, acc);
+  Builder in = simt ? build_then(&b, build2(&b, OP_EQ, f.lane, build_int(&b, TY_I32, 0))) : b;
+  build_store(&in, buffer, class, k->rank, f.block, here);
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
+  return m->nkernels - 1;
+}
+
+/* The buffer of the classes of the tiles of kernel number `index`: that of others that are the same, or a new one. */
+static int32_t classes_of(Classifier *x, int index) {
+  Module *m = x->m;
+  for (int i = 0; i < x->n; i++)
+    if (same_classes(&m->kernels[index], &x->classes[i]))
+      return x->classes[i].buffer;
+  const Kernel *k = &m->kernels[index];
+  Classes own = {.rank = k->rank, .tests = k->tests, .buffer = add_buffer(m, k)};
+  for (int d = 0; d < k->rank; d++) {
+    own.tile[d] = k->tile[d];
+    own.extent[d] = k->extent[d];
+  }
+  ARENA_PUSH(m->arena, x->classes, x->n, own);
+  HostOp launch = {.kind = HOST_LAUNCH, .a = add_finder(x, index, own.buffer)};
+  ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
+  return own.buffer;
+}
+
+/* ---- the versions */
+
+/* What settle_load needs: the class, and whose words are loaded. */
+typedef struct Settled {
+  const Module *m;
+  Block *body;
+  const KernelTests *tests;
+  int class;
+} Settled;
+
+/* Makes what `op` loads constants, if these are words of tests (a block_walk callback). */
+static void settle_load(void *user, Op *op) {
+  const Settled *s = user;
+  const Buffer *from = op->code == OP_LOAD || op->code == OP_VLOAD ? &s->m->buffers[op->sym] : NULL;
+  for (int i = 0; from && from->kind == BUFFER_FIELD && i < s->tests->n; i++) {
+    if (s->tests->field[i] != from->field)
+      continue;
+    Builder b = builder_before(s->m->arena, op);
+    for (int r = 0; r < op->nresults; r++) {
+      int64_t bits = s->class == CLASS_ALL ? s->tests->all[i] : 0;
+      block_replace_uses(s->body, op->results[r], build_int(&b, op->results[r]->type, bits));
+    }
+    op_unlink(op);
+    return;
+  }
+}
+
+/* ---- tiles with nothing to do */
+
+/* The field of which buffer `b` is a copy that steps load and store; -1: none. */
+static int32_t field_of(const Module *m, int b) {
+  return m->buffers[b].kind == BUFFER_FIELD ? m->buffers[b].field : -1;
+}
+
+/* Does kernel `k` write a buffer of field `f`? */
+static bool writes(const Module *m, const Kernel *k, int f) {
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_BUFFER && k->args[i].writes && field_of(m, k->args[i].index) == f)
+      return true;
+  return false;
+}
+
+/* Do kernels `k` and `other` go by the same bits of the same words, where both leave dry points as they are? */
+static bool keep_alike(const KernelTests *t, const KernelTests *u) {
+  return t && u && t->dry && u->dry && t->n == u->n && memcmp(t->field, u->field, sizeof t->field) == 0 &&
+         memcmp(t->all, u->all, sizeof t->all) == 0;
+}
+
+/* Are buffers of field `f` exchanged for others than the two that it has? */
+static bool wanders(const Module *m, int f) {
+  const HostSeq *q;
+  for (int i = 0; (q = host_part((Module *)m, i)); i++)
+    for (int k = 0; k < q->nops; k++) {
+      const HostOp *op = &q->ops[k];
+      if (op->kind == HOST_SWAP && (field_of(m, op->a) == f || field_of(m, op->b) == f) &&
+          (field_of(m, op->a) != field_of(m, op->b) || m->buffers[op->a].copy + m->buffers[op->b].copy != 1))
+        return true;
+    }
+  return false;
+}
+
+/* Have both buffers of field `f`, which kernel `k` writes, the same values at points where none of its bits is set once
+ * they have had them: does all that writes it in steps leave those points as they are? */
+static bool stays(const Classifier *x, const bool *steps, int count, const Kernel *k, int f) {
+  const Module *m = x->m;
+  bool stay = !wanders(m, f);
+  for (int i = 0; i < count && stay; i++)
+    stay = !steps[i] || !writes(m, &m->kernels[i], f) || keep_alike(m->kernels[i].tests, k->tests);
+  return stay;
+}
+
+/* Which of the kernels before number `count` need not be run for tiles none of whose bits are set. */
+static const bool *find_dead(const Classifier *x, const bool *steps, int count) {
+  bool *dead = ARENA_ARRAY(x->m->arena, bool, count + 1);
+  for (int i = 0; i < count; i++) {
+    const Kernel *k = &x->m->kernels[i];
+    dead[i] = steps[i] && k->tests && k->tests->dry;
+    for (int f = 0; f < x->m->nfields && dead[i]; f++)
+      dead[i] = !writes(x->m, k, f) || stays(x, steps, count, k, f);
+  }
+  return dead;
+}
+
+/* A name for the kernel that copies the field named `field`, which no kernel has yet. */
+static const char *free_name(const Module *m, const char *field) {
+  const char *name = arena_identifier(m->arena, arena_printf(m->arena, "%s_both_%s", m->name, field));
+  while (module_find_kernel(m, name) >= 0)
+    name = arena_printf(m->arena, "%s_", name);
+  return name;
+}
+
+/* Adds a kernel that copies buffer `from` to `to`, both of a field. */
+static void add_copy(Classifier *x, const char *name, int from, int to) {
+  static const int64_t here[MAX_RANK];
+  Module *m = x->m;
+  const Field *f = &m->fields[m->buffers[from].field];
+  int rank = f->box.rank, last = rank - 1;
+  bool simt = x->c->target->simt;
+  Kernel k = {.name = name, .rank = rank, .body = block_new(m->arena, NULL), .loc = f->loc};
+  Builder b = builder_at_end(m->arena, k.body);
+  Value *at[MAX_RANK];
+  b.loc = f->loc;
+  for (int d = 0; d < MAX_RANK; d++)
+    k.threads[d] = k.tile[d] = 1;
+  k.threads[last] = simt ? COPY_THREADS : 1;
+  k.tile[last] = simt ? COPY_THREADS : COPY_CELLS;
+  for (int d = 0; d < rank; d++) {
+    k.extent[d] = box_extent(m->arena, &f->box, d);
+    at[d] = build2(&b, OP_ADD, build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, k.tile[d])),
+                   build_affine(&b, m, f->box.lo[d]));
+  }
+  Builder in;
+  if (simt) {
+    at[last] = build2(&b, OP_ADD, at[last], build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, last)));
+    in = build_then(&b, build_inside(&b, rank, at, &f->box));
+  } else {
+    Value *end = build2(&b, OP_MIN, build2(&b, OP_ADD, at[last], build_int(&b, TY_I64, COPY_CELLS)),
+                        build_affine(&b, m, affine_add_const(f->box.hi[last], 1)));
+    Op *loop = build_for(&b, at[last], end, 1, FOR_PARALLEL, 0, NULL);
+    in = builder_in(&b, loop->blocks[0]);
+    at[last] = loop->blocks[0]->args[0];
+  }
+  build_store(&in, to, build_load(&in, f->type, from, rank, at, here), rank, at, here);
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, k);
+  HostOp launch = {.kind = HOST_LAUNCH, .a = m->nkernels - 1};
+  ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
+}
+
+/* Has both buffers of the fields that kernels with dead tiles write begin with the same values. */
+static void add_copies(Classifier *x, const bool *dead, int count) {
+  Module *m = x->m;
+  for (int f = 0, nfields = m->nfields; f < nfields; f++) {
+    bool any = false;
+    for (int i = 0; i < count; i++)
+      any = any || (dead[i] && writes(m, &m->kernels[i], f));
+    int from = any ? module_field_buffer(m, f, 0) : -1, to = any ? module_field_buffer(m, f, 1) : -1;
+    if (from >= 0 && to >= 0)
+      add_copy(x, free_name(m, m->fields[f].name), from, to);
+  }
+}
+
+/* ---- versions of a kernel */
+
+/* A version of `body` for tiles of class `class` becomes block 0 of `choice`. */
+static void add_version(const Module *m, const Kernel *k, const Block *body, Op *choice, int class) {
+  Block *own = block_clone(m->arena, body, choice, NULL);
+  Settled s = {m, own, k->tests, class};
+  choice->blocks[0] = own;
+  block_walk(own, settle_load, &s);
+}
+
+/* The choice of a version at `b`, where the class is `class`. */
+static Op *build_choice(Builder *b, Value *class, int is) {
+  return build_if(b, build2(b, OP_EQ, class, build_int(b, TY_U8, is)), 0, NULL);
+}
+
+/* The place in kernel `k` of the body that gets versions: all of it, or that for tiles at no edge. */
+static Block **versions_place(Kernel *k) {
+  for (Op *op = k->body->first; op; op = op->next)
+    if (op->code == OP_IF && (op->flags & IF_INTERIOR))
+      return &op->blocks[0];
+  return &k->body;
+}
+
+/* Of which of the classes kernel `k` gets a version of its own: as many as its length allows. */
+static void choose_versions(const Classifier *x, const Kernel *k, bool dead, bool has[CLASSES]) {
+  double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : tuning.long_kernel;
+  has[CLASS_ALL] = 2 * ops < most;
+  has[CLASS_NONE] = dead || 3 * ops < most;
+}
+
+/* Gives kernel number `index` the versions that `has` says, by the classes in `buffer`; dead: it does nothing for tiles
+ * of class NONE. */
+static void add_versions(Classifier *x, int index, int32_t buffer, bool dead, const bool has[CLASSES]) {
+  static const int64_t here[MAX_RANK];
+  Module *m = x->m;
+  Kernel *k = &m->kernels[index];
+  block_renumber(k->body, 0);
+  Block **place = versions_place(k), *body = *place, *own = block_new(m->arena, body->parent);
+  Builder b = builder_at_end(m->arena, own);
+  Value *block[MAX_RANK];
+  b.loc = k->loc;
+  for (int d = 0; d < k->rank; d++)
+    block[d] = build_dim(&b, OP_BLOCK, d);
+  Value *class = build_load(&b, TY_U8, buffer, k->rank, block, here);
+  Op *choice = NULL;
+  *place = own;
+  for (int is = CLASS_ALL; is < CLASSES; is++) {
+    if (!has[is])
+      continue;
+    b = choice ? builder_in(&b, choice->blocks[1]) : b;
+    choice = build_choice(&b, class, is);
+    if (is == CLASS_ALL || !dead)
+      add_version(m, k, body, choice, is);
+  }
+  choice->blocks[1] = body;
+  body->parent = choice;
+}
+
+/* ---- the pass */
+
+/* Copies the lists to which the pass adds: other modules may share them. */
+static void own_lists(Module *m) {
+  Module old = *m;
+  m->scalars = NULL;
+  m->fields = NULL;
+  m->buffers = NULL;
+  m->kernels = NULL;
+  m->host.once.ops = NULL;
+  m->nscalars = m->nfields = m->nbuffers = m->nkernels = m->host.once.nops = 0;
+  for (int i = 0; i < old.nscalars; i++)
+    ARENA_PUSH(m->arena, m->scalars, m->nscalars, old.scalars[i]);
+  for (int i = 0; i < old.nfields; i++)
+    ARENA_PUSH(m->arena, m->fields, m->nfields, old.fields[i]);
+  for (int i = 0; i < old.nbuffers; i++)
+    ARENA_PUSH(m->arena, m->buffers, m->nbuffers, old.buffers[i]);
+  for (int i = 0; i < old.nkernels; i++)
+    ARENA_PUSH(m->arena, m->kernels, m->nkernels, old.kernels[i]);
+  for (int i = 0; i < old.host.once.nops; i++)
+    ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, old.host.once.ops[i]);
+}
+
+/* Is any kernel of `m` to have versions by class? */
+static bool has_any(const Module *m) {
+  bool any = false;
+  for (int i = 0; i < m->nkernels; i++)
+    any = any || m->kernels[i].tests;
+  return any;
+}
+
+Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o) {
+  Classifier x = {.c = c, .m = m};
+  (void)n, (void)o;
+  if (!has_any(m))
+    return m;
+  own_lists(m);
+  const bool *steps = step_kernels(m);
+  int count = m->nkernels;
+  const bool *dead = find_dead(&x, steps, count);
+  for (int i = 0; i < count; i++) {
+    bool has[CLASSES] = {false};
+    if (steps[i] && has_classes(&m->kernels[i]))
+      choose_versions(&x, &m->kernels[i], dead[i], has);
+    if (!has[CLASS_ALL] && !has[CLASS_NONE])
+      continue;
+    add_versions(&x, i, classes_of(&x, i), dead[i], has);
+    simplify_kernel(c, m, &m->kernels[i]);
+    pass_stat(c, 1, "tile-classes", "kernels with versions by class of tile%s: %s",
+              dead[i] ? ", nothing to do for dry ones" : "", m->kernels[i].name);
+  }
+  add_copies(&x, dead, count);
+  for (int i = 0; i < m->nkernels; i++)
+    m->kernels[i].tests = NULL;
+  for (int i = count; i < m->nkernels; i++)
+    simplify_kernel(c, m, &m->kernels[i]);
+  return m;
+}

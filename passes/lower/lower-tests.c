@@ -1,0 +1,155 @@
+/* lower-tests.c: which words of tests a kernel reads, and where: for pass tile-classes. A word is a field on the whole
+ * grid that is computed once, and of which a launch wants bits at the point alone: of a bool itself, of an integer what
+ * is left of it by constants (pass pack-tests makes such). */
+#include "passes/lower/lower.h"
+
+/* What is looked at: a field, and whether all that is read of it is tests; the bits that are. */
+typedef struct Word {
+  int32_t field;
+  bool tests, read;
+  int64_t all;
+} Word;
+
+/* May field `f` of `m` be such a word? */
+static bool may_be_word(const Module *m, int f) {
+  const Field *x = &m->fields[f];
+  bool may = !field_lacks_any(x) && box_equal(&x->box, &m->grid) && (x->type == TY_BOOL || type_is_unsigned(x->type));
+  for (int i = 0; i < m->ninits && may; i++)
+    for (int t = 0; t < m->inits[i].ntargets; t++)
+      if (m->inits[i].targets[t] == f)
+        return m->inits[i].once;
+  return false;
+}
+
+/* Is `v` what an access of field `f` gives? */
+static bool is_of(const Value *v, int f) { return v->def && v->def->code == OP_ACCESS && v->def->sym == f; }
+
+/* Adds what `op` has to do with the word. */
+static void look_at(Word *w, const Op *op, int rank, bool is_bool) {
+  if (op->code == OP_ACCESS && op->sym == w->field) {
+    w->read = true;
+    for (int d = 0; d < rank; d++)
+      w->tests = w->tests && op->off[d] == 0;
+  }
+  for (int i = 0; i < op->noperands && !is_bool; i++) {
+    const Op *by = op->noperands == 2 ? op->operands[1 - i]->def : NULL;
+    if (!is_of(op->operands[i], w->field))
+      continue;
+    w->tests = w->tests && op->code == OP_BIT_AND && by && by->code == OP_CONST;
+    w->all |= w->tests ? by->cval.i : 0;
+  }
+}
+
+/* Finds what instance `st` reads of the word. */
+static bool look_at_instance(Word *w, const Module *m, const Stencil *st) {
+  bool before = w->read;
+  w->read = false;
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      look_at(w, op, m->grid.rank, m->fields[w->field].type == TY_BOOL);
+  bool reads = w->read;
+  w->read = reads || before;
+  return reads;
+}
+
+/* ---- where no bit is set */
+
+/* What a bool of a body is known to be. */
+typedef enum Known { UNKNOWN, FALSE, TRUE } Known;
+
+/* Is `v` a number that is 0 where no bit of the words of `t` is set? */
+static bool is_zero(const KernelTests *t, const Value *v) {
+  const Op *op = v->def;
+  if (op->code == OP_BIT_AND)
+    return is_zero(t, op->operands[0]) || is_zero(t, op->operands[1]);
+  if (op->code == OP_CONST)
+    return op->cval.i == 0;
+  for (int i = 0; i < t->n && op->code == OP_ACCESS; i++)
+    if (op->sym == t->field[i])
+      return true;
+  return false;
+}
+
+/* What `v` is where no bit is set. */
+static Known known_at_none(const KernelTests *t, const Value *v) {
+  const Op *op = v->def;
+  Known x = UNKNOWN, y = UNKNOWN;
+  if (op->code == OP_AND || op->code == OP_OR || op->code == OP_NOT)
+    x = known_at_none(t, op->operands[0]);
+  if (op->code == OP_AND || op->code == OP_OR)
+    y = known_at_none(t, op->operands[1]);
+  switch (op->code) {
+  case OP_ACCESS: return is_zero(t, v) ? FALSE : UNKNOWN;
+  case OP_NE: return is_zero(t, op->operands[0]) && is_zero(t, op->operands[1]) ? FALSE : UNKNOWN;
+  case OP_EQ: return is_zero(t, op->operands[0]) && is_zero(t, op->operands[1]) ? TRUE : UNKNOWN;
+  case OP_NOT: return x == UNKNOWN ? UNKNOWN : x == TRUE ? FALSE : TRUE;
+  case OP_AND: return x == FALSE || y == FALSE ? FALSE : x == TRUE && y == TRUE ? TRUE : UNKNOWN;
+  case OP_OR: return x == TRUE || y == TRUE ? TRUE : x == FALSE && y == FALSE ? FALSE : UNKNOWN;
+  default: return UNKNOWN;
+  }
+}
+
+/* Is `v`, where no bit is set, what field `f` has at the point? */
+static bool is_kept(const KernelTests *t, const Value *v, int f, int rank) {
+  const Op *op = v->def;
+  if (op->code == OP_SELECT) {
+    Known is = known_at_none(t, op->operands[0]);
+    return is != UNKNOWN && is_kept(t, op->operands[is == TRUE ? 1 : 2], f, rank);
+  }
+  bool kept = op->code == OP_ACCESS && op->sym == f;
+  for (int d = 0; d < rank && kept; d++)
+    kept = op->off[d] == 0;
+  return kept;
+}
+
+/* Do all fields but temps that instance `st` writes stay as they are where no bit is set? */
+static bool keeps_all(const KernelTests *t, const Module *m, const Stencil *st) {
+  for (int i = 0; i < st->npieces; i++)
+    for (int k = 0; k < st->pieces[i].ntargets; k++) {
+      int f = st->pieces[i].targets[k];
+      if (!m->fields[f].temp && !is_kept(t, st->pieces[i].body->last->operands[k], f, m->grid.rank))
+        return false;
+    }
+  return true;
+}
+
+/* ---- of a kernel */
+
+/* Widens `reach` to what instance `st` computes about a tile. */
+static void widen(Extent *reach, const Stencil *st, int rank) {
+  for (int d = 0; d < rank && st->has_extent; d++) {
+    reach->lo[d] = st->extent.lo[d] > reach->lo[d] ? st->extent.lo[d] : reach->lo[d];
+    reach->hi[d] = st->extent.hi[d] > reach->hi[d] ? st->extent.hi[d] : reach->hi[d];
+  }
+}
+
+void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const Box *covers) {
+  const Module *m = lo->m;
+  Kernel *k = &lo->out->kernels[index];
+  KernelTests *t = ARENA_NEW(lo->out->arena, KernelTests);
+  for (int f = 0; f < m->nfields && t->n < MAX_TESTS; f++) {
+    Word w = {f, may_be_word(m, f), false, m->fields[f].type == TY_BOOL};
+    Extent reach = t->reach;
+    for (int i = 0; i < n && w.tests; i++)
+      for (int s = 0; s < l[i]->n && w.tests; s++)
+        if (look_at_instance(&w, m, &l[i]->st[s]))
+          widen(&reach, &l[i]->st[s], k->rank);
+    if (!w.tests || !w.read)
+      continue;
+    t->field[t->n] = f;
+    t->all[t->n++] = w.all;
+    t->reach = reach;
+  }
+  for (int d = 0; d < k->rank; d++) {
+    t->lo[d] = covers->lo[d];
+    t->reach.hi[d] += k->over[d];
+    for (int i = 0; i < n; i++)
+      t->around[d] |= l[i]->wraps[d];
+  }
+  t->dry = true;
+  for (int i = 0; i < n; i++)
+    for (int s = 0; s < l[i]->n; s++)
+      t->dry = t->dry && keeps_all(t, m, &l[i]->st[s]);
+  if (t->n)
+    k->tests = t;
+}
