@@ -64,7 +64,7 @@ static void find_changes(Packer *p) {
   p->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++) {
     const Field *x = &m->fields[f];
-    p->changes[f] = x->temp || x->derived || x->series || x->history || x->past ||
+    p->changes[f] = x->temp || x->derived || x->series || x->history || x->past || x->frames ||
                     !(x->type == TY_BOOL || x->type == TY_U8 || x->type == TY_I8);
   }
   for (int i = 0; i < m->nstencils; i++)
@@ -83,7 +83,8 @@ static bool is_still(const Packer *p, const Op *op) {
   case OP_CONST:
   case OP_INDEX: return true;
   case OP_STEP:
-  case OP_ELEMENT: return false;
+  case OP_ELEMENT:
+  case OP_BEHIND: return false;
   default: return op->nblocks == 0 && (op_info[op->code].flags & OPF_PURE);
   }
 }
