@@ -17,6 +17,7 @@
  *
  * Then pass `fuse` cuts the step between them, with a remark; asking for `-T` greater than 1 is an error. */
 #include "passes/launch/launch.h"
+#include "passes/launch/swept.h"
 
 #include <string.h>
 
@@ -391,7 +392,7 @@ static Launch *analyse(Launch *l, const bool *wanted) {
       s.far[l->use[f].from] = true;
   for (int f = 0; f < m->nfields; f++) {
     FieldUse *u = &l->use[f];
-    u->stored = u->versions && (wanted[f] || is_read_behind(l, f)) && u->from < 0;
+    u->stored = u->versions && (wanted[f] || (is_read_behind(l, f) && !launch_keeps(l, f))) && u->from < 0;
     u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
     u->into = u->paired ? free_level(l, f) : -1;
   }
@@ -461,9 +462,9 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
   if (n > 0 && st[0].stage != st[n - 1].stage)
     reject(l, m->nrepeats ? "a repeat or an update of a scalar begins or ends between its stencils"
                           : "an update of a scalar stands between its stencils");
-  for (int i = 0; i < l->n && l->n > 1; i++)
-    if (l->st[i].sweep)
-      reject(l, arena_printf(m->arena, "'%s' is a sweep, which is a launch of its own", l->st[i].name));
+  const char *apart = swept_apart(l, wanted);
+  if (apart)
+    reject(l, apart);
   return analyse(l, wanted);
 }
 

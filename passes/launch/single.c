@@ -48,8 +48,12 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {
   for (int i = 0, k; i < n; i += k) {
     for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]) && own[i + k].stage == own[i].stage;)
       k++;
-    l[*count] = launch_new(m, k, own + i, own, own + n);
-    if (l[*count]->n != 1) {
+    if (k == 1 && i + 1 < n && own[i].sweep && own[i + 1].sweep) {
+      l[*count] = launch_new(m, 2, own + i, own, own + n);
+      k = l[*count]->illegal ? 1 : 2;
+    }
+    l[*count] = k == 2 && own[i].sweep ? l[*count] : launch_new(m, k, own + i, own, own + n);
+    if (l[*count]->n != 1 && !own[i].sweep) {
       k = 1;
       l[*count] = launch_new(m, 1, own + i, own, own + n);
     }

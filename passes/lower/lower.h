@@ -233,8 +233,8 @@ void push_borders(Lowering *lo, HostSeq *seq, int stage);
 void lower_repeats(Lowering *lo);
 /* ---------------------------------------------------------------- sweep.c */
 
-/* Adds the kernel of launch `l`, of one sweep, which advances by `steps`, and its launch to `seq`; kernels of other
- * stencils have `block` threads a block. */
+/* Adds the kernel of launch `l`, of one sweep or two, which advances by `steps`, and its launch to `seq`; kernels of
+ * other stencils have `block` threads a block. */
 void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *block, int steps);
 
 /* ---------------------------------------------------------------- naive.c */

@@ -1,4 +1,5 @@
-/* sweep.c: sweeps, stencils whose points have an order along a dimension: launches of their own, without tiles.
+/* sweep.c: sweeps, stencils whose points have an order along a dimension: launches of their own, of one or two,
+ * without tiles.
  *
  * With threads each has a column and goes along it; what the sweep has given behind the point waits in registers. So it
  * does without threads where columns are rows of memory. In other columns one thread has some that lie beside each
@@ -12,20 +13,28 @@
  * What is stored has version 1, and so has what is loaded behind the point: all other loads are of what was there
  * before the launch. The simulator sees to it.
  *
+ * Two sweeps of a launch go along the thread's columns one after the other. What the first gives is in arrays of it,
+ * a cell a layer (and column), by which the second reads it.
+ *
  * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
  * of a pair, and points that no piece has are copied. */
 #include "passes/base/tuning.h"
+#include "passes/launch/swept.h"
 #include "passes/lower/naive.h"
 
 /* A sweep in the making. kept[i]: a value behind that waits in a register, `back` layers behind the point, those of a
- * field in order of distance; now[i]: which it is. rows: columns lie beside each other, and nothing waits. */
+ * field in order of distance; now[i]: which it is. rows: columns lie beside each other, from `from` on, and nothing
+ * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1. */
 typedef struct KeptBehind {
   int32_t field, back;
 } KeptBehind;
 typedef struct Sweep {
   Naive k;
   const Stencil *st;
+  int i;
+  int32_t *array;
   bool rows;
+  Value *from;
   int32_t n;
   KeptBehind *kept;
   Value **now;
@@ -57,6 +66,24 @@ static void keep_behind(Sweep *s, Builder *b) {
     s->now[i] = build_const(b, m->fields[s->kept[i].field].type, (Const){0});
 }
 
+/* The place in the arrays of columns of the point's, `off` away along the sweep; how many indices it has. */
+static int kept_place(const Sweep *s, Builder *b, int64_t off, Value *at[2]) {
+  const Module *m = s->k.l->m;
+  Box columns = sweep_region(s->st);
+  Value *low = build_affine(b, m, affine_add_const(columns.lo[s->st->along], -off));
+  at[0] = build_convert(b, TY_I32, build2(b, OP_SUB, s->k.g[s->st->along], low));
+  if (s->rows)
+    at[1] = build_convert(b, TY_I32, build2(b, OP_SUB, s->k.g[m->grid.rank - 1], s->from));
+  return s->rows ? 2 : 1;
+}
+
+/* What the launch's first sweep has left of `field`, `off` away along the sweep. */
+static Value *load_kept(const Sweep *s, Builder *b, int field, int64_t off) {
+  Value *at[2];
+  int rank = kept_place(s, b, off, at);
+  return build_aload(b, s->k.l->m->fields[field].type, s->array[field], 1, rank, at, NULL);
+}
+
 /* Point.behind: the register, or what was stored there. */
 static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
   const Sweep *s = p->user;
@@ -64,6 +91,8 @@ static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
   for (int i = 0; i < s->n; i++)
     if (s->kept[i].field == field && s->kept[i].back == back)
       return s->now[i];
+  if (s->array[field] >= 0)
+    return load_kept(s, b, field, off[s->st->along]);
   Value *v =
       build_load(b, p->m->fields[field].type, store_buffer(s->k.lo, s->k.l, field), p->m->grid.rank, s->k.g, off);
   v->def->ver = 1;
@@ -73,7 +102,9 @@ static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
 /* Point.access: from global memory, what was there before. */
 static Value *before(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Sweep *s = p->user;
-  int from = launch_reads(s->k.l, field, 0).field;
+  int from = launch_reads(s->k.l, field, s->i).field;
+  if (s->i > 0 && s->array[from] >= 0)
+    return load_kept(s, b, from, 0);
   return access_global(b, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false);
 }
 
@@ -95,6 +126,13 @@ static void move_on(Sweep *s, Builder *b, const Piece *piece, Value *const *valu
   s->now = next;
 }
 
+/* Keeps `v`, what the launch's first sweep gives `field` at the point. */
+static void store_kept(const Sweep *s, Builder *b, int field, Value *v) {
+  Value *at[2];
+  int rank = kept_place(s, b, 0, at);
+  build_astore(b, s->array[field], 1, v, rank, at, NULL);
+}
+
 /* The code of `piece` at the point s->k.g. */
 static void cell_code(Sweep *s, Builder *b, const Piece *piece) {
   const Module *m = s->k.l->m;
@@ -107,7 +145,9 @@ static void cell_code(Sweep *s, Builder *b, const Piece *piece) {
   for (int t = 0; t < s->st->ntargets; t++) {
     int f = s->st->targets[t];
     bool gives = piece_target(piece, f) >= 0 || (s->rows && most_behind(s->st, f));
-    if (!gives)
+    if (s->array[f] >= 0)
+      store_kept(s, b, f, values[piece_target(piece, f)]);
+    else if (!gives)
       naive_keep(&s->k, b, f);
     else if (naive_writes(&s->k, f))
       build_store(b, store_buffer(s->k.lo, s->k.l, f), left_of(s, b, piece, values, f), m->grid.rank, s->k.g, NULL)
@@ -121,11 +161,12 @@ static void kept_cell(Sweep *s, Builder *b) {
     naive_keep(&s->k, b, s->st->targets[t]);
 }
 
-/* Is there something to copy at points of no piece? */
+/* Has a sweep of the launch something to copy at points of no piece: the last one, for what others set is kept? */
 static bool copies(const Sweep *s) {
+  const Stencil *st = &s->k.l->st[s->k.l->n - 1];
   bool any = false;
-  for (int t = 0; t < s->st->ntargets; t++)
-    any = any || (s->k.l->use[s->st->targets[t]].paired && naive_writes(&s->k, s->st->targets[t]));
+  for (int t = 0; t < st->ntargets; t++)
+    any = any || (s->k.l->use[st->targets[t]].paired && naive_writes(&s->k, st->targets[t]));
   return any;
 }
 
@@ -204,9 +245,10 @@ static void column_code(Sweep *s, Builder b, const Columns *c) {
   for (int i = 0; i < s->st->npieces; i++)
     layers_code(s, &b, c, s->st->pieces[i].box.lo[along], s->st->pieces[i].box.hi[along], &s->st->pieces[i]);
   s->n = 0;
-  if (copies(s) && !affine_equal(m->grid.lo[along], low->box.lo[along]))
+  bool ends = copies(s) && s->i == s->k.l->n - 1;
+  if (ends && !affine_equal(m->grid.lo[along], low->box.lo[along]))
     layers_code(s, &b, c, m->grid.lo[along], affine_add_const(low->box.lo[along], -1), NULL);
-  if (copies(s) && !affine_equal(m->grid.hi[along], high->box.hi[along]))
+  if (ends && !affine_equal(m->grid.hi[along], high->box.hi[along]))
     layers_code(s, &b, c, affine_add_const(high->box.hi[along], 1), m->grid.hi[along], NULL);
 }
 
@@ -255,23 +297,50 @@ static Columns clip(const Sweep *s, Builder *b, const Box *box, int32_t width) {
                    build2(b, OP_MIN, end, build_affine(b, m, affine_add_const(box->hi[last], 1)))};
 }
 
+/* The code of all sweeps of the launch at `b`, one after the other. */
+static void sweeps_code(Sweep *s, Builder b, const Columns *c) {
+  for (s->i = 0; s->i < s->k.l->n; s->i++) {
+    s->st = &s->k.l->st[s->i];
+    s->n = 0;
+    s->kept = NULL;
+    column_code(s, b, c);
+  }
+}
+
 /* The code of a thread's columns, of which s->k.g is the first, at `b`; it has `width` in the last dimension. */
 static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
   const Module *m = s->k.l->m;
   int along = s->st->along, last = m->grid.rank - 1;
   Sweep rest = *s;
   Builder out = b, in = b;
+  rest.st = &s->k.l->st[s->k.l->n - 1];
   if (s->rows) {
     Box rows = copies(s) ? *box : s->st->pieces[0].box;
     Columns c = clip(s, &b, &rows, width);
+    s->from = s->k.g[last];
     rest.k.g[last] = build_affine(&b, m, rows.lo[last]);
-    column_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
+    sweeps_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
     return;
   }
   in = in_columns(s, &b, &out);
-  column_code(s, in, NULL);
+  sweeps_code(s, in, NULL);
   if (copies(&rest))
     layers_code(&rest, &out, NULL, m->grid.lo[along], m->grid.hi[along], NULL);
+}
+
+/* Gives kernel number `index` the arrays of the columns that are kept, which are `width` beside each other. */
+static void make_arrays(Sweep *s, int index, int32_t width) {
+  const Launch *l = s->k.l;
+  Kernel *k = &s->k.lo->out->kernels[index];
+  s->array = ARENA_ARRAY(l->m->arena, int32_t, l->m->nfields + 1);
+  for (int f = 0; f < l->m->nfields; f++) {
+    s->array[f] = -1;
+    if (!launch_keeps(l, f))
+      continue;
+    int32_t cells[MAX_RANK] = {kept_layers(l), width};
+    s->array[f] = kernel_array_of(s->k.lo, k, s->rows ? 2 : 1, arena_printf(l->m->arena, "k%s", l->m->fields[f].name),
+                                  l->m->fields[f].type, s->rows ? SPACE_SHARED : SPACE_PRIVATE, cells, NULL, NULL);
+  }
 }
 
 void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *block, int steps) {
@@ -284,12 +353,15 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
   for (int d = 0; d < MAX_RANK; d++)
     one[d] = 1;
   const char *name = arena_printf(lo->out->arena, "%s_sweep_%s", lo->m->name, l->st->name);
+  if (l->n > 1)
+    name = arena_printf(lo->out->arena, "%s_%s", name, l->st[1].name);
   int index = lowering_kernel(lo, name, steps, l->st->loc);
+  make_arrays(&s, index, own[l->m->grid.rank - 1]);
   Box box = covered(&s);
   Builder b = naive_begin(lo, index, threads ? own : one, threads ? NULL : own, &box, start, s.k.g);
   for (int d = 0; d < l->m->grid.rank && !threads; d++)
     s.k.g[d] = start[d];
-  s.k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
+  s.k.step = stencils_use_step(l->n, l->st) ? build_step(&b) : NULL;
   columns_code(&s, b, &box, own[l->m->grid.rank - 1]);
   host_launch(lo, seq, index);
 }

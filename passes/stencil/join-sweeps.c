@@ -9,7 +9,7 @@
  * the stencil behind it changes it does not read behind the point.
  *
  * A stencil that -fuse= names stays by itself. */
-#include "passes/launch/launch.h"
+#include "passes/launch/swept.h"
 #include "passes/registry.h"
 
 #include <string.h>
@@ -24,17 +24,6 @@ static bool is_named(const char *cut, const char *name) {
     if (strncmp(s, name, n) == 0 && (!s[n] || strchr("+,", s[n])))
       return true;
   return false;
-}
-
-/* The points that sweep `st` computes. */
-static Box region_of(const Stencil *st) {
-  Box box = st->pieces[0].box;
-  const Box *last = &st->pieces[st->npieces - 1].box;
-  if (st->sweep > 0)
-    box.hi[st->along] = last->hi[st->along];
-  else
-    box.lo[st->along] = last->lo[st->along];
-  return box;
 }
 
 /* Does `st` read a target of `of` by op `code`, away from the point if that is an access? */
@@ -65,7 +54,7 @@ static bool may_join(const Module *m, const Stencil *st, const Stencil *sweep, b
                !is_probe_stencil(m, st) && !is_history_stencil(m, st);
   if (!plain || body_number(st->pieces[0].body) > MOST_VALUES || !looks_here(m, st))
     return false;
-  Box region = region_of(sweep);
+  Box region = sweep_region(sweep);
   return box_equal(&region, &st->pieces[0].box) && !reads_away(m, sweep, st, OP_ACCESS) &&
          !(behind && reads_away(m, sweep, st, OP_BEHIND));
 }
@@ -113,8 +102,41 @@ static void give(Arena *a, Piece *p, int32_t f, Value *v, bool over) {
   yield->noperands = p->ntargets;
 }
 
-/* Makes stencil `st` a part of piece `p` of a sweep; wanted[f]: temp field f is read behind both. */
-static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind, const bool *wanted) {
+/* Is field `f` set anew at all points of `region` by the stencils from number `n` on, which do not read it before that,
+ * nor does an update? */
+static bool is_overwritten(const Module *m, int n, int stage, int f, const Box *region) {
+  for (; n < m->nstencils && m->stencils[n].stage == stage; n++) {
+    const Stencil *st = &m->stencils[n];
+    bool sets = st->npieces > 0 && (st->sweep || st->npieces == 1);
+    for (int i = 0; i < st->npieces; i++) {
+      sets = sets && piece_target(&st->pieces[i], f) >= 0;
+      for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+        if (op->code == OP_ACCESS && op->sym == f)
+          return false;
+    }
+    Box box = sets ? sweep_region(st) : *region;
+    if (sets && box_equal(&box, region))
+      return true;
+  }
+  return false;
+}
+
+/* Which targets of `st`, number `n` or before that, does nobody need whom sweep `s` beside it does not keep them for:
+ * temp fields that nobody reads from number `n` + 1 on, and what is set anew before it is read. */
+static bool *unneeded(const Module *m, int n, const Stencil *st, const Stencil *s) {
+  bool *wanted = temps_wanted(m, m->stencils + n + 1, m->stencils + m->nstencils);
+  bool *out = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  Box region = sweep_region(s);
+  for (int t = 0; t < st->ntargets; t++) {
+    int f = st->targets[t];
+    out[f] =
+        stencil_target(s, f) < 0 && (m->fields[f].temp ? !wanted[f] : is_overwritten(m, n + 1, s->stage, f, &region));
+  }
+  return out;
+}
+
+/* Makes stencil `st` a part of piece `p` of a sweep, without what is unneeded. */
+static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind, const bool *without) {
   const Piece *from = &st->pieces[0];
   p->body = block_clone(m->arena, p->body, NULL, NULL);
   Block *body = block_clone(m->arena, from->body, NULL, NULL);
@@ -125,7 +147,7 @@ static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind
   Op *yield = body->last;
   move_ops(body, p->body, behind ? p->body->last : p->body->first);
   for (int t = 0; t < from->ntargets; t++)
-    if (!m->fields[from->targets[t]].temp || wanted[from->targets[t]])
+    if (!without[from->targets[t]])
       give(m->arena, p, from->targets[t], yield->operands[t], behind);
 }
 
@@ -133,13 +155,13 @@ static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind
 static void join(Module *m, int n, int s) {
   const Stencil *st = &m->stencils[n];
   Stencil *sweep = &m->stencils[s];
-  const bool *wanted = temps_wanted(m, m->stencils + (n > s ? n : s) + 1, m->stencils + m->nstencils);
+  const bool *without = unneeded(m, n > s ? n : s, st, sweep);
   Piece *pieces = ARENA_ARRAY(m->arena, Piece, sweep->npieces);
   int32_t *targets = NULL, ntargets = 0;
   memcpy(pieces, sweep->pieces, sizeof *pieces * (size_t)sweep->npieces);
   sweep->pieces = pieces;
   for (int i = 0; i < sweep->npieces; i++)
-    join_piece(m, &pieces[i], st, n > s, wanted);
+    join_piece(m, &pieces[i], st, n > s, without);
   for (int f = 0; f < m->nfields; f++)
     for (int i = 0; i < sweep->npieces; i++)
       if (piece_target(&pieces[i], f) >= 0) {

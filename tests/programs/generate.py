@@ -816,7 +816,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         lines += self.layered_fields() if self.layered else self.absorbed_fields() if self.absorbing else self.field_lines()
         lines += list(self.init_lines()) + list(self.lacking_lines())
         self.hide_layers()
-        lines += list(self.kept_lines())
+        lines += list(self.kept_lines()) + list(self.swept_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.frame_lines())
         lines += self.rounded(self.numbered(self.swept(self.stencil_lines()))) + self.past_frames() + list(self.ends_of_kept())
         return Node("$\n", List(lines, "\n"))

@@ -10,8 +10,31 @@ class Swept:
 
     def start_sweeps(self, seed):
         self.sweeps = random.Random(seed * 2 + 37)
-        self.nsweeps, self.swept_dims = 0, set()
+        self.nsweeps, self.swept_dims, self.swept_pair = 0, set(), None
         self.has_sweeps = self.sweeps.random() < 1 / 5 and not (self.plain or self.layered or self.absorbing)
+
+    def swept_lines(self):
+        """The declaration of a temp field that only sweeps in pairs set and read: one goes along and sets it, the other comes back, or goes along behind it, and reads it."""
+        own = self.sweeps
+        whole = [f for f in self.fields.values() if f.kind == "" and not f.thin and not any(map(any, f.box)) and f.type in ("f32", "f64", "i32", "i64")]
+        if self.has_sweeps and whole and own.random() < 0.6:
+            self.swept_pair = own.choice(whole)
+            yield Node(f"field Z : {self.swept_pair.type} temp;", declares=["Z"])
+
+    def pair(self):
+        """Those two sweeps."""
+        own, t, d = self.sweeps, self.swept_pair, self.sweeps.randrange(self.rank)
+        ways, box = own.choice([(1, -1), (-1, 1), (1, 1)]), [("all", 0, 0)] * self.rank
+        self.swept_dims.add(d)
+        clip = (lambda form: f"max({t.type}(-4.0), min({t.type}(4.0), {form}))") if t.type[0] == "f" else (lambda form: form)
+        half = "0.5 *" if t.type[0] == "f" else "3 *"
+        for target, other, sign in (("Z", t.name, ways[0]), (t.name, "Z", ways[1])):
+            name, at = f"sw{self.nsweeps}", self.offset_along(d, -sign)
+            self.nsweeps += 1
+            self.names.append(name)
+            e = [self.value(t.type, Place(box, fields=False, arrays=False), 1) for _ in range(2)]
+            bodies = [Node(f"= {clip(f'{other} - $')};", e[0]), Node(f"= {clip(f'{half} {target}{at} - {other} + $')};", e[1])]
+            yield Node(f"sweep {name}({target})$ along {d} {'up' if sign > 0 else 'down'} {{\n  first $\n  next $\n}}", self.region(box, False), *bodies, declares=[name])
 
     def swept(self, lines):
         """The stencils with sweeps between and behind them."""
@@ -20,6 +43,8 @@ class Swept:
             yield line
             if self.has_sweeps and plain and line.form.startswith(("stencil", "inject")) and own.random() < 0.4:
                 yield from self.with_beside(self.sweep(own.sample(plain, 2) if len(plain) > 1 and own.random() < 0.4 else [own.choice(plain)]))
+        if self.swept_pair:
+            yield from self.pair()
         if self.has_sweeps and plain:
             yield from self.with_beside(self.sweep([own.choice(plain)]))
 

@@ -403,13 +403,18 @@ static bool tile_is_open(const Resolve *r) {
   return open;
 }
 
-/* What a launch of one sweep has, which has no tiles: its threads are as many as those of naive kernels. */
-static bool resolve_sweep(const Resolve *r, Schedule *s) {
+/* What a launch of sweeps has, which has no tiles: its threads are as many as those of naive kernels. */
+static void sweep_tile(const Resolve *r, Schedule *s) {
   s->T = 1;
   for (int d = 0; d < r->rank; d++) {
     s->block[d] = r->want.block[d] ? r->want.block[d] : (int32_t)tuning.tile_block[r->rank - 1][d];
     s->elems[d] = 1;
   }
+}
+
+/* The same, if it can be. */
+static bool resolve_sweep(const Resolve *r, Schedule *s) {
+  sweep_tile(r, s);
   return check_threads(r);
 }
 
@@ -418,7 +423,7 @@ static bool resolve_launch(Resolve *r) {
   Schedule *s = r->out;
   Launch *one = tile_launch(r, 1);
   s->family = FAMILY_OVERLAP;
-  if (one->n == 1 && one->st->sweep)
+  if (one->n && one->st->sweep && !one->illegal)
     return resolve_sweep(r, s);
   if (one->illegal && r->want.T > 1)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
@@ -533,6 +538,10 @@ static const char *launch_tile(PassContext *c, const Schedule *want, const Launc
   *out = (Schedule){.family = FAMILY_OVERLAP};
   for (int d = 0; d < MAX_RANK && family_row(want->family)->streamed; d++)
     r.want.block[d] = r.want.elems[d] = 0;
+  if (l->n && l->st->sweep && !l->illegal) {
+    sweep_tile(&r, out);
+    return NULL;
+  }
   tile_choose(&r, l, levels, out);
   if (part && !l->illegal)
     tile_search(&r, l, out);
