@@ -1,6 +1,8 @@
 /* check_start.c: U@0, what a field was at the start of the step. Where no stencil before has written it, it is the
- * field itself. Else a hidden temp field holds it, by a stencil in front of the first one that writes the field;
- * launches read through such copies (passes/launch/copies.c). */
+ * field itself. Else a hidden temp field holds it, by a stencil in front of the first one that writes the field,
+ * and in front of the repeat in whose rounds that stands: a round behind the first one begins with what is not the
+ * step's start, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
+ * (passes/launch/copies.c). */
 #include "frontend/ast.h"
 #include "frontend/fields.h"
 
@@ -11,6 +13,22 @@ static int first_writer(const Checker *c, int field) {
       if (c->checked[i].targets[t] == field)
         return i;
   return -1;
+}
+
+/* The outermost repeat around repeat `r`, both counted from 1; 0: none. */
+static int outermost(const Checker *c, int r) {
+  while (r && c->repeats[r - 1].around)
+    r = c->repeats[r - 1].around;
+  return r;
+}
+
+/* The number of the first stencil so far in repeat `r`, which is in no other; that of the next stencil if it has none.
+ */
+static int first_in(const Checker *c, int r) {
+  int i = 0;
+  while (i < c->nchecked && (c->checked[i].is_init || outermost(c, c->checked[i].repeat) != r))
+    i++;
+  return i;
 }
 
 /* The temp field for `f`, like it. */
@@ -31,8 +49,9 @@ static Symbol *add_field(Checker *c, const Symbol *f) {
   return x;
 }
 
-/* Puts a stencil that copies `f` to `copy` before stencil number `at`. */
-static void add_copy(Checker *c, const Symbol *f, const Symbol *copy, int at) {
+/* Puts a stencil that copies `f` to `copy` before stencil number `at`; before all of repeat `r` if that is not 0, for
+ * each of its rounds begins with what the last one has left, and `at` is then its first stencil. */
+static void add_copy(Checker *c, const Symbol *f, const Symbol *copy, int at, int r) {
   Symbol *plain = ARENA_NEW(c->arena, Symbol);
   *plain = *f;
   plain->masked = NULL;
@@ -40,7 +59,7 @@ static void add_copy(Checker *c, const Symbol *f, const Symbol *copy, int at) {
   CheckedPiece piece = {.loc = f->loc, .box = f->box, .n = 1, .assigns = ARENA_NEW(c->arena, Assign)};
   piece.assigns[0] =
       (Assign){.loc = f->loc, .target = copy->index, .value = check_leaf(c, EXPR_FIELD, f->type, f->loc, plain)};
-  st.stage = c->checked[at].stage;
+  st.stage = r ? c->repeats[r - 1].head.first - 2 : c->checked[at].stage;
   st.targets = ARENA_NEW(c->arena, int32_t);
   st.targets[0] = copy->index;
   st.pieces = ARENA_NEW(c->arena, CheckedPiece);
@@ -62,12 +81,20 @@ Symbol *check_start(Checker *c, const Env *env, Loc loc, Symbol *f) {
                 f->name);
     return NULL;
   }
+  if (c->in_reduction && c->in_repeat) {
+    check_error(c, env, loc,
+                "'%s@0' cannot be read between the rounds of a repeat, where it is not '%s' as it is between two "
+                "steps; have a stencil in the repeat put what is looked at into a field",
+                f->name, f->name);
+    return NULL;
+  }
   int at = c->in_reduction ? -1 : first_writer(c, f->index);
-  if (at < 0)
+  int r = outermost(c, at < 0 ? c->in_repeat : c->checked[at].repeat);
+  if (c->in_reduction || (at < 0 && !r))
     return f;
   if (!f->start) {
     f->start = add_field(c, f);
-    add_copy(c, f, f->start, at);
+    add_copy(c, f, f->start, r ? first_in(c, r) : at, r);
   }
   return f->start;
 }
