@@ -26,11 +26,11 @@
 /* Bodies of more values are left alone. */
 enum { MOST_VALUES = 4000, MOST_BITS = 32 };
 
-/* A test: made by `op`, on points of `box`; bit number `bit` of word number `word`. */
+/* A test: made by `op` of a body of `nvalues` values, on points of `box`; bit number `bit` of word number `word`. */
 typedef struct Test {
   const Op *op;
   Box box;
-  int32_t word, bit;
+  int32_t nvalues, word, bit;
 } Test;
 
 /* A word: its region, and how many bits it has so far; the field, once there is one. */
@@ -39,20 +39,29 @@ typedef struct Word {
   int32_t bits, field;
 } Word;
 
+/* What a value has been compared to, in comparison number `round`. */
+typedef struct Compared {
+  int64_t round;
+  const Op *with;
+} Compared;
+
 /* The pass at work. changes[f]: may field f change while the program runs, or does it hold other than bools and bytes?
- */
+ * compared: by the number of a value of the one side; round: how many comparisons there have been. */
 typedef struct Packer {
   Module *m;
   bool *changes;
   int32_t ntests, nwords;
   Test *tests;
   Word *words;
+  int64_t round;
+  Compared compared[MOST_VALUES + 1];
 } Packer;
 
-/* A piece looked at. By the number of a value: is it still, does it read a field, is it a test? */
+/* A piece looked at. still, reads, root: by the number of a value; is it still, is it made
+ * of a field, is it a test, is it an integer whose bools have been made tests? */
 typedef struct Look {
   const Piece *piece;
-  bool *still, *reads, *root;
+  bool *still, *reads, *root, *seen;
   int32_t n;
 } Look;
 
@@ -92,10 +101,11 @@ static bool is_still(const Packer *p, const Op *op) {
 /* Makes `v` a test, which is still and which something reads that is not: if it is a bool that reads a field; of an
  * integer the bools that it is made of. */
 static void add_roots(Look *l, const Value *v) {
-  if (v->type == TY_BOOL) {
+  if (v->type == TY_BOOL)
     l->root[v->id] = l->reads[v->id];
+  if (v->type == TY_BOOL || l->seen[v->id])
     return;
-  }
+  l->seen[v->id] = true;
   for (int i = 0; i < v->def->noperands; i++)
     add_roots(l, v->def->operands[i]);
 }
@@ -107,6 +117,7 @@ static Look look_at(const Packer *p, const Piece *piece) {
   l.still = ARENA_ARRAY(p->m->arena, bool, n + 1);
   l.reads = ARENA_ARRAY(p->m->arena, bool, n + 1);
   l.root = ARENA_ARRAY(p->m->arena, bool, n + 1);
+  l.seen = ARENA_ARRAY(p->m->arena, bool, n + 1);
   for (const Op *op = piece->body->first; op; op = op->next) {
     bool still = op->nresults == 1 && is_still(p, op), reads = op->code == OP_ACCESS;
     for (int i = 0; i < op->noperands; i++) {
@@ -156,26 +167,33 @@ static bool pays(const Packer *p, const Look *l) {
 
 /* ---- which bit is whose */
 
-/* Are `x` and `y`, values of straight-line code, the same ops on the same operands? */
-static bool same_value(const Op *x, const Op *y) {
-  if (x == y)
-    return true;
+/* Are `x` and `y`, values of straight-line code, the same ops on the same operands? None of those of `x` is looked at
+ * twice in one round. */
+static bool same_value(Packer *p, const Op *x, const Op *y) {
+  Compared *seen = &p->compared[x->results[0]->id];
+  if (x == y || seen->round == p->round)
+    return x == y || seen->with == y;
+  *seen = (Compared){p->round, y};
   if (x->code != y->code || x->sym != y->sym || x->noperands != y->noperands || x->count != y->count ||
       x->results[0]->type != y->results[0]->type || memcmp(x->off, y->off, sizeof x->off) != 0 ||
       (x->code == OP_CONST && !const_same(x->cval, y->cval, x->results[0]->type)))
     return false;
   for (int i = 0; i < x->noperands; i++)
-    if (!same_value(x->operands[i]->def, y->operands[i]->def))
+    if (!same_value(p, x->operands[i]->def, y->operands[i]->def))
       return false;
   return true;
 }
 
-/* Has all that `op` is made of a value on the box? */
-static bool is_defined(const Module *m, const Op *op, const Box *box) {
+/* Has all that `op` is made of a value on the box? seen: by the number of a value, has it been looked at? */
+static bool is_defined(const Module *m, const Op *op, const Box *box, bool *seen) {
+  bool *mine = &seen[op->results[0]->id];
+  if (*mine)
+    return true;
+  *mine = true;
   if (op->code == OP_ACCESS && !kept_gives_value(m, box, &m->fields[op->sym], op->off))
     return false;
   for (int i = 0; i < op->noperands; i++)
-    if (!is_defined(m, op->operands[i]->def, box))
+    if (!is_defined(m, op->operands[i]->def, box, seen))
       return false;
   return true;
 }
@@ -189,14 +207,15 @@ static int32_t word_on(Packer *p, const Box *box) {
   return p->nwords - 1;
 }
 
-/* The number of the test that `op`, of a piece on `box`, is: a new one, unless there is the same. */
-static int32_t test_of(Packer *p, const Op *op, const Box *box) {
-  const Box *on = is_defined(p->m, op, &p->m->grid) ? &p->m->grid : box;
+/* The number of the test that `op`, of the piece of `l`, is: a new one, unless there is the same. */
+static int32_t test_of(Packer *p, const Look *l, const Op *op) {
+  Arena *a = p->m->arena;
+  const Box *on = is_defined(p->m, op, &p->m->grid, ARENA_ARRAY(a, bool, l->n + 1)) ? &p->m->grid : &l->piece->box;
   for (int i = 0; i < p->ntests; i++)
-    if (box_equal(&p->tests[i].box, on) && same_value(p->tests[i].op, op))
+    if (box_equal(&p->tests[i].box, on) && (p->round++, same_value(p, p->tests[i].op, op)))
       return i;
   int32_t word = word_on(p, on);
-  ARENA_PUSH(p->m->arena, p->tests, p->ntests, ((Test){op, *on, word, p->words[word].bits++}));
+  ARENA_PUSH(p->m->arena, p->tests, p->ntests, ((Test){op, *on, l->n, word, p->words[word].bits++}));
   return p->ntests - 1;
 }
 
@@ -205,28 +224,26 @@ static const int32_t *tests_of(Packer *p, const Look *l) {
   int32_t *test = ARENA_ARRAY(p->m->arena, int32_t, l->n + 1);
   for (const Op *op = l->piece->body->first; op; op = op->next)
     if (op->nresults == 1)
-      test[op->results[0]->id] = l->root[op->results[0]->id] ? test_of(p, op, &l->piece->box) : -1;
+      test[op->results[0]->id] = l->root[op->results[0]->id] ? test_of(p, l, op) : -1;
   return test;
 }
 
 /* ---- rewriting */
 
-/* A copy of `op` and of what it is made of at `b`; done: by the number of a value, its copy, NULL: there is none yet.
- */
-static Value *copy_value(Builder *b, const Op *op, Value **done) {
-  Value **copy = &done[op->results[0]->id];
-  if (*copy)
-    return *copy;
-  Value **operands = ARENA_ARRAY(b->arena, Value *, op->noperands + 1);
+/* A copy of `op` and of what it is made of at `b`. copies: by the number of a value, its copy, once there is one. */
+static Value *copy_value(Builder *b, const Op *op, Value **copies) {
+  Value **mine = &copies[op->results[0]->id], **operands = ARENA_ARRAY(b->arena, Value *, op->noperands + 1);
+  if (*mine)
+    return *mine;
   for (int i = 0; i < op->noperands; i++)
-    operands[i] = copy_value(b, op->operands[i]->def, done);
+    operands[i] = copy_value(b, op->operands[i]->def, copies);
   Op *own = build_op(b, op->code, op->results[0]->type, op->noperands, operands);
   own->sym = op->sym;
   own->count = op->count;
   own->cval = op->cval;
   own->loc = op->loc;
   memcpy(own->off, op->off, sizeof own->off);
-  return *copy = own->results[0];
+  return *mine = own->results[0];
 }
 
 /* The body that makes word number `w`. */
@@ -238,8 +255,7 @@ static Block *making_body(const Packer *p, int32_t w) {
   for (int i = 0; i < p->ntests; i++) {
     if (p->tests[i].word != w)
       continue;
-    const Op *op = p->tests[i].op;
-    Value *holds = copy_value(&b, op, ARENA_ARRAY(p->m->arena, Value *, op->results[0]->id + 1));
+    Value *holds = copy_value(&b, p->tests[i].op, ARENA_ARRAY(p->m->arena, Value *, p->tests[i].nvalues + 1));
     Value *bit = build3(&b, OP_SELECT, holds, build_int(&b, t, (int64_t)1 << p->tests[i].bit), build_int(&b, t, 0));
     all = all ? build2(&b, OP_BIT_OR, all, bit) : bit;
   }
@@ -336,19 +352,21 @@ static void read_words(const Packer *p, Stencil *st, const int32_t *const *tests
 }
 
 Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o) {
-  Packer p = {.m = m};
+  Packer *p = ARENA_NEW(m->arena, Packer);
+  p->m = m;
+  p->round = 1;
   (void)n, (void)o;
   if (m->time_tile > 1 || m->part)
     return m;
   module_renumber(m);
   kept_own_lists(m);
-  find_changes(&p);
-  const int32_t ***tests = find_tests(&p);
-  for (int w = 0; w < p.nwords; w++)
-    add_word(&p, w);
-  for (int i = 0; i < m->nstencils && p.nwords; i++)
-    read_words(&p, &m->stencils[i], tests[i]);
+  find_changes(p);
+  const int32_t ***tests = find_tests(p);
+  for (int w = 0; w < p->nwords; w++)
+    add_word(p, w);
+  for (int i = 0; i < m->nstencils && p->nwords; i++)
+    read_words(p, &m->stencils[i], tests[i]);
   module_renumber(m);
-  pass_stat(c, p.ntests, "pack-tests", "tests of what no step changes, bits of %d hidden fields", p.nwords);
+  pass_stat(c, p->ntests, "pack-tests", "tests of what no step changes, bits of %d hidden fields", p->nwords);
   return m;
 }
