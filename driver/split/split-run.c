@@ -283,7 +283,8 @@ static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   return s ? s : plan_ask(p, first, end - first);
 }
 
-/* Brings all fields to the whole grid where the run was stopped: there may be a checkpoint to write. */
+/* Brings all fields to the whole grid where the run was stopped: there may be a checkpoint to write, and the next run
+ * begins with what is there. */
 static StcStatus bring_home(StcPlan *p, StcStatus stopped) {
   StcStatus s = split_agree(p, split_gather(p));
   return s ? s : stopped;
@@ -297,7 +298,7 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
   while (!s && p->run.done < end && !p->run.met) {
     s = p->run.done > first ? split_next_frames(p) : STC_OK;
     if (s)
-      break;
+      return p->split->lean ? s : bring_home(p, s);
     int64_t steps = next_steps(p, end - p->run.done, count);
     if (net)
       net->broadcast(net, &steps, sizeof steps, 0);

@@ -76,6 +76,27 @@ def test_wrong(program):
     np.testing.assert_allclose(run["A"], 4, rtol=1e-5)
 
 
+@pytest.mark.parametrize("split", [None, 2])
+def test_goes_on(program, split):
+    """Behind a frame that could not be had the plan goes on from the step that it came to."""
+    f, c = series()
+    run = program.plan(device="host", split=split)
+    asked = []
+
+    def give(j):
+        asked.append(j)
+        if len(asked) == 3:
+            raise EOFError
+        return c[j % 2]
+    run["F"], run["C"] = f, give
+    with pytest.raises(EOFError):
+        run(12)
+    assert run.step == 6
+    np.testing.assert_array_equal(run["A"], expected(f, c, 6))
+    run(6)
+    np.testing.assert_array_equal(run["A"], expected(f, c, 12))
+
+
 def test_checkpoint(program, tmp_path):
     f, c = series()
     run = program.plan(device="host")
