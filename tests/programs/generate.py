@@ -562,6 +562,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         add = not isinstance(f.type, Struct) and (not isinstance(f.type, Vector) or is_plain(f.type)) and computed(getattr(f.type, "of", f.type)) != "bool" and r.random() < 0.6
         add = add and f.type not in STORED and getattr(f.type, "of", "") not in SHORT
         e = self.value(f.type, place, r.choice([1, 2, 3]))
+        if f.type in ("f32", "f64", "i32", "i64") and r.random() < 0.3:
+            e = Node(f"($ + {f.type}(point % 3))", e, type=f.type)
         yield from lines
         yield Node(f"inject {self.names[-1]}({f.name}) {'+=' if add else '='} $ $" + (f" up to {n}" if n > 1 else "") + ";", e, at, declares=[self.names[-1]])
 
