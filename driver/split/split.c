@@ -221,16 +221,16 @@ static StcStatus check_program(StcPlan *p) {
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
            STC_USAGE;
-  const ParamArray *state = module_state(p->program->module);
-  if (state)
-    return diag_error(p->w.diags, state->loc,
-                      "the grid of a program with a scalar cannot be cut into parts yet; run it in one piece, or use "
-                      "`reduce ... every` and its value"),
-           STC_USAGE;
   const Module *m = p->program->module;
   if (m->nrepeats)
     return diag_error(p->w.diags, m->repeats[0].loc,
                       "the grid of a program with a repeat cannot be cut into parts yet; run it in one piece"),
+           STC_USAGE;
+  const ParamArray *state = module_state(m);
+  if (state)
+    return diag_error(p->w.diags, state->loc,
+                      "the grid of a program with a scalar cannot be cut into parts yet; run it in one piece, or use "
+                      "`reduce ... every` and its value"),
            STC_USAGE;
   return STC_OK;
 }

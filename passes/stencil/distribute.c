@@ -362,14 +362,14 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
-  const ParamArray *state = module_state(p->m);
-  if (state) {
-    diag_error(p->c->diags, state->loc, "pass 'distribute': the grid of a program with a scalar cannot be cut yet");
-    return false;
-  }
   if (p->m->nrepeats) {
     diag_error(p->c->diags, p->m->repeats[0].loc,
                "pass 'distribute': the grid of a program with a repeat cannot be cut yet");
+    return false;
+  }
+  const ParamArray *state = module_state(p->m);
+  if (state) {
+    diag_error(p->c->diags, state->loc, "pass 'distribute': the grid of a program with a scalar cannot be cut yet");
     return false;
   }
   for (int i = 0; i < p->m->ninits; i++)
