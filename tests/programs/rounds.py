@@ -1,4 +1,4 @@
-"""Repeats: rounds of some of the stencils, injects and updates of a step; one program in four has them, but for those that suit pipelines of warps, and those with layers. Their chances are of their own, so that all other programs stay what they are."""
+"""Repeats: rounds of some of the stencils, sweeps, injects and updates of a step; one program in four has them, but for those that suit pipelines of warps, and those with layers. Their chances are of their own, so that all other programs stay what they are."""
 import random
 import re
 
@@ -7,7 +7,7 @@ from tree import List, Node
 
 def written(line):
     """The fields that a line of the step writes."""
-    found = re.match(r"(?:stencil|inject) \w+\(([^)]*)\)", line.text())
+    found = re.match(r"(?:stencil|sweep|inject) \w+\(([^)]*)\)", line.text())
     return set(re.findall(r"\w+", found[1])) if found else set()
 
 
@@ -25,20 +25,20 @@ class Rounds:
     def rounded(self, lines):
         """The lines of a step, some of which are rounds of a repeat, or two."""
         lines = list(lines)
-        if not self.has_rounds or self.layered or self.absorbing or any("@" in line.text() for line in lines):
+        if not self.has_rounds or self.layered or self.absorbing or any(re.search("@[1-9]", line.text()) for line in lines):
             return lines
         older = [name for name, _, _, steps in self.macros if steps]
         if any(mentions(line, name) for name in older for line in lines):
             return lines
         for _ in range(self.rounding.choice([1, 1, 2])):
             lines = self.wrapped(lines, lines, 1)
-        order = [name for line in lines for name in re.findall(r"(?:stencil|inject) (\w+)\(", line.text())]
+        order = [name for line in lines for name in re.findall(r"(?:stencil|sweep|inject) (\w+)\(", line.text())]
         self.names = [name for name in order if name in self.names] if self.repeats else self.names
         return lines
 
     def suits(self, some, lines):
         """Can these of the lines be rounds? Temp fields that they write belong to them."""
-        if not all(line.text().startswith(("stencil", "inject", "update")) for line in some):
+        if not all(line.text().startswith(("stencil", "sweep", "inject", "update")) for line in some):
             return False
         temps = {n for line in some for n in written(line) if self.fields[n].kind == "temp"}
         return not any(mentions(line, t) for t in temps for line in lines if not any(line is s for s in some))
