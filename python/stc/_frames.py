@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ def giver(plan: "Plan", name: str, info: CFieldInfo, value: Any) -> Any:
         now = me()
         if now is None:
             return 130
+        now._giving = threading.get_ident()
         try:
             values = now._values(name, info, value(frame) if callable(value) else value[frame])
             c.memmove(to, values.ctypes.data, size)
@@ -32,4 +34,6 @@ def giver(plan: "Plan", name: str, info: CFieldInfo, value: Any) -> Any:
         except BaseException as e:
             now._interrupt = e
             return 130
+        finally:
+            now._giving = None
     return give

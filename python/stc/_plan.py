@@ -181,6 +181,7 @@ class Plan(Owner):
         self._probes: Dict[str, List[Tuple[int, np.ndarray]]] = {}
         self._kept: Dict[Tuple[int, int], Any] = {}
         self._frames: Dict[str, Tuple[Any, Any]] = {}
+        self._giving: Optional[int] = None      # the thread in which a function makes a frame
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
         self._bar = None
         self._interrupt: Optional[BaseException] = None
@@ -279,6 +280,8 @@ class Plan(Owner):
         """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not."""
         if self._handle is None:
             raise error(2, [Message("error", None, 0, 0, None, f"the plan of {self.program.name} is closed: program.plan(...) makes another one")])
+        if self._giving == threading.get_ident():
+            raise error(2, [Message("error", None, 0, 0, None, "a function that makes a frame cannot use the plan that it makes it for, which waits for it")])
         if self._call is not None:
             while not self._call.drop():
                 pass

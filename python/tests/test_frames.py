@@ -97,6 +97,18 @@ def test_goes_on(program, split):
     np.testing.assert_array_equal(run["A"], expected(f, c, 12))
 
 
+@pytest.mark.parametrize("use", [lambda run: run["A"], lambda run: run(1), lambda run: run.step, lambda run: run.close()])
+def test_uses_its_plan(program, use):
+    f, c = series()
+    run = program.plan(device="host")
+    run["F"], run["C"] = f, lambda j: (use(run) if j == 1 else None, c[0])[1]
+    with pytest.raises(stc.OptionError, match="a function that makes a frame cannot use the plan"):
+        run(12)
+    run["C"] = c
+    run(12 - run.step)
+    np.testing.assert_array_equal(run["A"], expected(f, np.stack([c[0], c[1]]), 12))
+
+
 def test_checkpoint(program, tmp_path):
     f, c = series()
     run = program.plan(device="host")
