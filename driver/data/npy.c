@@ -249,6 +249,15 @@ static const char *file_dtype(const StcFieldInfo *f, char text[8]) {
 /* Are these complex numbers, 'c8' or 'c16' of some byte order? */
 static bool is_complex(const char *descr) { return descr[0] == '\'' && descr[1] && descr[2] == 'c'; }
 
+/* Checks that the elements are in C order. */
+static StcStatus check_order(StcContext *c, const char *path, const NpyHeader *h) {
+  if (!h->fortran || h->rank < 2)
+    return STC_OK;
+  context_error(c, "%s: its elements are in Fortran order, but C order is needed; in NumPy: numpy.ascontiguousarray(a)",
+                path);
+  return STC_INPUT;
+}
+
 /* Checks the header against the field. */
 static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                               const NpyHeader *h) {
@@ -276,13 +285,7 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
                   need);
     return STC_INPUT;
   }
-  if (h->fortran && h->rank > 1) {
-    context_error(c,
-                  "%s: its elements are in Fortran order, but C order is needed; in NumPy: numpy.ascontiguousarray(a)",
-                  path);
-    return STC_INPUT;
-  }
-  return STC_OK;
+  return check_order(c, path, h);
 }
 
 /* A bool is the byte 0 or 1: any other byte is made 1. */
@@ -366,9 +369,10 @@ static StcStatus check_frames(StcContext *c, const char *path, const char *what,
                   have, what, need);
     return STC_INPUT;
   }
+  StcStatus s = check_order(c, path, h);
   h->rank -= h->rank > 0;
   memmove(h->shape, h->shape + 1, sizeof h->shape - sizeof *h->shape);
-  StcStatus s = check_header(c, path, what, f, h);
+  s = s ? s : check_header(c, path, what, f, h);
   if (s)
     return s;
   if (*count < 1)
