@@ -200,6 +200,8 @@ def _field(name: str, grid: Grid, *, outside: Any = None, at: Any = 0, input: bo
 def check_name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or name[0] == "_":
         raise wrong(f"{name!r} is no name of the language: letters, digits and _, beginning with a letter")
+    if name in ("diff", "coord"):       # which may be names, but are functions in what is written here
+        raise wrong(f"{name!r} is a function that programs made here call: take another name")
     return name
 
 

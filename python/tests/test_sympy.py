@@ -333,3 +333,11 @@ def test_what_grids_lack():
     with pytest.raises(stc.InputError, match="t is a time, and the grid does not say"):
         program({v.forward: bare.t}, grid=bare)
     plan(program({v.forward: v.shift(bare.x[0], 1) / 2}, grid=bare, initial={v: 1}))(2)
+
+
+@pytest.mark.parametrize("name", ["diff", "coord"])
+def test_names_of_functions(name):
+    grid = Grid((9,), spacing=0.5, step=0.1)
+    u = Field("u", grid, outside=0)
+    with pytest.raises(stc.InputError, match=f"'{name}' is a function"):
+        program({u.dt: sp.Symbol(name) * laplace(u)}, grid=grid, params={name: 0.5})
