@@ -184,8 +184,9 @@ class Program(Owner):
 
     def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show: on the card that
-        the options name ("--card=a100"), or on a GPU at hand, device="cuda:1". The options that the program was compiled with hold, with further
-        ones of the command's behind them."""
+        the options name ("--card=a100"), on a GPU at hand, device="cuda:1", or on this CPU,
+        device="host", of which there is no drawing. The options that the program was compiled with hold, with further ones of the command's behind
+        them."""
         words = [*self._words, *options] + ([] if device is None else [f"--device={text('device', device_names(device)).decode()}"])
         return Explanation(self._source, words + [f"-D{d}" for d in param_words(params)])
 
@@ -202,7 +203,8 @@ class Explanation:
             if not isinstance(source, Path):
                 path.write_text(source)
             svg = Path(folder, "tiles.svg")
-            done = subprocess.run([sys.executable, "-m", "stc", "explain", "--plot", str(svg), *options, str(path)], capture_output=True, text=True)
+            drawn = [] if any(o.startswith(("--device=host", "-march=host")) for o in options) else ["--plot", str(svg)]    # of CPUs there is none
+            done = subprocess.run([sys.executable, "-m", "stc", "explain", *drawn, *options, str(path)], capture_output=True, text=True)
             if done.returncode:
                 raise error(done.returncode, [Message("error", None, 0, 0, None, done.stderr.strip())])
             self.text, self.svg = done.stdout, svg.read_text() if svg.exists() else ""

@@ -40,7 +40,7 @@ class Rounds:
         """Can these of the lines be rounds? Temp fields that they write belong to them."""
         if not all(line.text().startswith(("stencil", "sweep", "inject", "update")) for line in some):
             return False
-        temps = {n for line in some for n in written(line) if self.fields[n].kind == "temp"}
+        temps = {n for line in some for n in written(line) if n not in self.fields or self.fields[n].kind == "temp"}
         return not any(mentions(line, t) for t in temps for line in lines if not any(line is s for s in some))
 
     def wrapped(self, lines, all_lines, depth):
@@ -67,7 +67,7 @@ class Rounds:
     def of_rounds(self, some):
         """What reads the number of the round, and looks at what the rounds have made."""
         own = self.rounding
-        names = sorted({n for line in some for n in written(line) if self.fields[n].kind == "" and str(self.fields[n].type) in ("f32", "f64")})
+        names = sorted({n for line in some for n in written(line) if n in self.fields and self.fields[n].kind == "" and str(self.fields[n].type) in ("f32", "f64")})
         names = [n for n in names if not self.fields[n].thin]
         if self.kept and own.random() < 0.4:
             kept, type = own.choice(self.kept)
