@@ -102,12 +102,13 @@ static bool is_kept(const KernelTests *t, const Value *v, int f, int rank) {
   return kept;
 }
 
-/* Do all fields but temps that instance `st` writes stay as they are where no bit is set? */
-static bool keeps_all(const KernelTests *t, const Module *m, const Stencil *st) {
+/* Do all fields that instance `st` of launch `l` writes stay as they are where no bit is set, but for temp fields that
+ * the launch does not leave in memory? */
+static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, const Stencil *st) {
   for (int i = 0; i < st->npieces; i++)
     for (int k = 0; k < st->pieces[i].ntargets; k++) {
       int f = st->pieces[i].targets[k];
-      if (!m->fields[f].temp && !is_kept(t, st->pieces[i].body->last->operands[k], f, m->grid.rank))
+      if (m->fields[f].temp ? l->use[f].stored : !is_kept(t, st->pieces[i].body->last->operands[k], f, m->grid.rank))
         return false;
     }
   return true;
@@ -149,7 +150,7 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
   t->dry = true;
   for (int i = 0; i < n; i++)
     for (int s = 0; s < l[i]->n; s++)
-      t->dry = t->dry && keeps_all(t, m, &l[i]->st[s]);
+      t->dry = t->dry && keeps_all(t, m, l[i], &l[i]->st[s]);
   if (t->n)
     k->tests = t;
 }
