@@ -167,6 +167,9 @@ const Declared *plan_find_declared(const StcPlan *p, int field, int component);
 StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes);
 /* Notes that component `component` (-1: all) of the field has come from outside. */
 void plan_mark_given(StcPlan *p, int field, int component);
+/* Reports that declared field `field` is a mask by which reads beyond another field's edges go, and the plan has run
+ * its inits, which have made what these look at. */
+StcStatus plan_check_mask_set(StcPlan *p, int field);
 /* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
 /* The latest value of a reduction, which may be changed; NULL if there is none of that name. */

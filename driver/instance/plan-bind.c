@@ -312,6 +312,8 @@ StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *ar
   StcStatus s = plan_join(p);
   if (!s && array)
     s = plan_make_dense(p);
+  if (!s && array && field >= 0 && field < p->program->ndeclared)
+    s = plan_check_mask_set(p, field);
   if (!s)
     s = bind(p, field, component, array, NULL);
   p->run.once_done = false;

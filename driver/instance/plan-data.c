@@ -122,12 +122,42 @@ static StcStatus copy_guarded(void *arg) {
   return copy_split_in_memory(a, d, most);
 }
 
+/* The field whose reads beyond edges go by a mask as it was before the first step (frontend/check/check_mask.c: the
+ * hidden field NAME.where, which an init makes of the mask named `mask`); NULL: there is none. */
+static const char *looked_at(const StcPlan *p, const char *mask) {
+  const Module *m = p->program->source;
+  for (int i = 0; m && i < m->ninits; i++) {
+    const char *name = m->inits[i].ntargets == 1 ? m->fields[m->inits[i].targets[0]].name : "",
+               *end = strrchr(name, '.');
+    if (!end || strcmp(end, ".where") != 0)
+      continue;
+    for (int k = 0; k < m->inits[i].npieces; k++)
+      for (const Op *op = m->inits[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_ACCESS && !strcmp(m->fields[op->sym].name, mask))
+          return arena_printf(p->w.arena, "%.*s", (int)(end - name), name);
+  }
+  return NULL;
+}
+
+StcStatus plan_check_mask_set(StcPlan *p, int field) {
+  const char *name = p->program->declared[field].name, *of = p->run.inits_done ? looked_at(p, name) : NULL;
+  if (!of)
+    return STC_OK;
+  return context_error(p->w.context,
+                       "mask '%s' has been run with, and what is beyond the edges of '%s' goes by it as it was: set it "
+                       "before the first step, or begin anew (stc_plan_restart) first",
+                       name, of),
+         STC_USAGE;
+}
+
 /* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
   StcStatus joined = plan_join(a->p);
   if (!joined && a->out)
     joined = plan_check_torn(a->p);
+  if (!joined && a->in && a->field >= 0 && a->field < a->p->program->ndeclared)
+    joined = plan_check_mask_set(a->p, a->field);
   if (joined)
     return joined;
   StcStatus s =

@@ -327,3 +327,24 @@ def test_coordinates_that_are_refused(parts):
         run(2)
         found.append(run["A"].copy())
     np.testing.assert_array_equal(*found)
+
+
+def test_a_mask_that_has_been_run_with():
+    """What is beyond the edges of a field with a dry rule goes by its mask as it was before the first step; it begins anew with another one."""
+    plan = stc.compile("grid G = [0 .. 5, 0 .. 8], 100; mask wet on G = true; field A : f64 on G where wet dry self outside clamp;\n"
+                       "init i(A)[G] = f64(idx(0) * 3 + idx(1)); stencil s(A)[G where wet] = A + 0.1 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1] - 4 * A);").plan(device="ref")
+    wet = np.ones((6, 9), bool)
+    wet[0, 7] = wet[3, 2] = False
+    plan["wet"] = wet
+    plan(3)
+    first = plan["A"].copy()
+    with pytest.raises(stc.OptionError, match="goes by it as it was"):
+        plan["wet"] = ~wet
+    plan.restart()
+    plan["wet"] = np.ones((6, 9), bool)
+    plan(3)
+    assert (plan["A"] != first).any()
+    plan.restart()
+    plan["wet"] = wet
+    plan(3)
+    assert (plan["A"] == first).all()
