@@ -573,7 +573,12 @@ int64_t *buffer_alignments(const Module *m) {
   return most;
 }
 
-int64_t buffer_alignment(const Module *m, int buffer) { return buffer_alignments(m)[buffer]; }
+int64_t buffer_alignment(const Module *m, int buffer) {
+  ArenaMark mark = arena_mark(m->arena);
+  int64_t one = buffer_alignments(m)[buffer];
+  arena_release(m->arena, mark);
+  return one;
+}
 
 /* Bytes of one array, at most INT64_MAX / 64. */
 static int64_t array_bytes(const Array *a) {
