@@ -29,6 +29,7 @@
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
+ *   check_const.c                   constants and tables (check/declare.h)
  *   check_every.c                   stencils that run every so many steps
  *   check_start.c                   fields as they are at the start of a step
  *   check_mask.c                    masks, where, dry (fields.h)

@@ -1,13 +1,13 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
 #include "frontend/check/absorb.h"
+#include "frontend/check/declare.h"
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A symbol for the declared name; NULL after reporting that the name is taken. */
-static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
+Symbol *check_declare(Checker *c, SymbolKind kind, const Decl *d) {
   const Symbol *old = symbols_find(&c->syms, d->name);
   if (old) {
     if (kind != SYM_BAD || old->kind != SYM_BAD) {
@@ -64,13 +64,6 @@ Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value) {
   return s;
 }
 
-/* `e`, if it is a single number or was reported; else EXPR_BAD after reporting. */
-static Expr *single(Checker *c, Expr *e, const char *what) {
-  if (e->kind == EXPR_BAD || e->type == TY_BOOL || type_is_literal(e->type) || type_is_scalar(e->type))
-    return check_widen(c, e);
-  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what, check_type_words(c, e->type));
-}
-
 /* param, and let at top level. */
 static void check_scalar(Checker *c, const Decl *d) {
   bool is_param = d->kind == DECL_PARAM;
@@ -79,8 +72,8 @@ static void check_scalar(Checker *c, const Decl *d) {
   Expr *e = d->value
                 ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil")
                 : NULL;
-  e = e ? single(c, e, is_param ? "a param's default" : "a let outside a stencil") : NULL;
-  Symbol *s = declare(c, ok ? is_param ? SYM_PARAM : SYM_LET : SYM_BAD, d);
+  e = e ? check_single(c, e, is_param ? "a param's default" : "a let outside a stencil") : NULL;
+  Symbol *s = check_declare(c, ok ? is_param ? SYM_PARAM : SYM_LET : SYM_BAD, d);
   if (!s || !ok)
     return;
   Type t = given != TY_NONE || !e ? given : is_param ? scalar_type(c, e->type) : e->type;
@@ -100,7 +93,7 @@ static void check_scalar(Checker *c, const Decl *d) {
 static void check_kept(Checker *c, const Decl *d) {
   Type t = TY_NONE;
   Expr *first = check_first(c, d, &t);
-  Symbol *s = declare(c, first->kind == EXPR_BAD ? SYM_BAD : SYM_STATE, d), *param = ARENA_NEW(c->arena, Symbol);
+  Symbol *s = check_declare(c, first->kind == EXPR_BAD ? SYM_BAD : SYM_STATE, d), *param = ARENA_NEW(c->arena, Symbol);
   if (!s || first->kind == EXPR_BAD)
     return;
   *param = (Symbol){.kind = SYM_PARAM, .name = s->name, .loc = s->loc};
@@ -111,102 +104,11 @@ static void check_kept(Checker *c, const Decl *d) {
   ARENA_PUSH(c->arena, c->states, c->nstates, x);
 }
 
-/* Computes constant `s` from its expression as type `t`. False after reporting. */
-static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
-  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
-  e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", s->name));
-  if (e->kind == EXPR_BAD)
-    return false;
-  s->have[t] = fold_const(c, e, &s->memo[t]);
-  if (!s->have[t])
-    check_error(c, NULL, value->loc, "the value of '%s' must be a constant", s->name);
-  return s->have[t];
-}
-
-/* Computes constant `s` of literals as all types of floats that hold its value. False after reporting. */
-static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
-  static const Type narrower[] = {TY_F32, TY_F16, TY_BF16};
-  bool ok = compute(c, s, value, TY_F64);
-  for (size_t i = 0; i < sizeof narrower / sizeof *narrower && ok; i++)
-    if (!isinf(const_convert(s->memo[TY_F64], TY_F64, narrower[i]).f))
-      ok = compute(c, s, value, narrower[i]);
-  return ok;
-}
-
-/* Notes that constant `s` may have those shorter types of integers that hold its value `i`. */
-static void add_integers(Symbol *s, int64_t i) {
-  static const Type types[] = {TY_I32, TY_U32};
-  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-    s->have[types[k]] = i >= type_least(types[k]) && i <= type_most(types[k]);
-    s->memo[types[k]].i = i;
-  }
-}
-
-/* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
-static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
-  Expr *e =
-      single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"), "a const (a table is written const w[3] = {...})");
-  s->type = given != TY_NONE ? given : e->type;
-  if (e->kind == EXPR_BAD)
-    return false;
-  if (!type_is_literal(s->type)) {
-    s->adapts = given == TY_NONE && e->adapts;
-    bool ok = compute(c, s, value, s->type);
-    if (ok && s->adapts)
-      add_integers(s, s->memo[TY_I64].i);
-    return ok;
-  }
-  bool is_int = s->type == TY_LITERAL_INT;
-  if (is_int && !compute(c, s, value, TY_I64))
-    return false;
-  int64_t i = is_int ? s->memo[TY_I64].i : 0;
-  if (is_int)
-    add_integers(s, i);
-  return compute_floats(c, s, value);
-}
-
-/* const NAME = VALUE. */
-static void check_constant(Checker *c, const Decl *d) {
-  Symbol tmp = {.name = d->name};
-  Type given;
-  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given) && compute_all(c, &tmp, d->value, given);
-  Symbol *s = declare(c, ok ? SYM_CONST : SYM_BAD, d);
-  if (!s)
-    return;
-  s->type = tmp.type;
-  s->adapts = tmp.adapts;
-  memcpy(s->have, tmp.have, sizeof tmp.have);
-  memcpy(s->memo, tmp.memo, sizeof tmp.memo);
-}
-
-/* const NAME[n] = {VALUES}. */
-static void check_table(Checker *c, const Decl *d) {
-  int64_t n;
-  Type given;
-  bool ok =
-      check_type_expr(c, d->type, TYPE_SCALAR, &given) && check_const_int(c, d->value, NULL, "a table's length", &n);
-  if (ok && n != d->nvalues) {
-    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues,
-               d->nvalues == 1 ? "" : "s", (long long)n);
-    ok = false;
-  }
-  Symbol **elems = ARENA_ARRAY(c->arena, Symbol *, d->nvalues);
-  for (int i = 0; i < d->nvalues; i++) {
-    elems[i] = ARENA_NEW(c->arena, Symbol);
-    *elems[i] =
-        (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
-    ok = ok && compute_all(c, elems[i], d->values[i], given);
-  }
-  Symbol *s = declare(c, ok ? SYM_TABLE : SYM_BAD, d);
-  if (s)
-    s->n = d->nvalues, s->elems = elems;
-}
-
 /* struct NAME { MEMBERS }. */
 static void check_struct(Checker *c, const Decl *d) {
   Member *members;
   bool ok = check_members(c, d, &members);
-  Symbol *s = declare(c, ok ? SYM_STRUCT : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_STRUCT : SYM_BAD, d);
   if (s && ok)
     s->type = module_struct(c->m, d->name, d->nmembers, members);
 }
@@ -247,13 +149,13 @@ static void check_grid(Checker *c, const Decl *d) {
   if (c->grid) {
     diag_error(c->d, d->loc, "a program has one grid; '%s' is the second, use region for a part of the grid", d->name);
     diag_note(c->d, c->grid->loc, "the grid is declared here");
-    declare(c, SYM_BAD, d);
+    check_declare(c, SYM_BAD, d);
     return;
   }
   bool ok = check_region(c, d->region, &box);
   ok = check_steps(c, d->value) && ok;
   ok = ok && check_metric(c, d, &box);
-  Symbol *s = declare(c, ok ? SYM_GRID : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_GRID : SYM_BAD, d);
   c->grid_failed = !ok || !s;
   if (c->grid_failed)
     return;
@@ -266,7 +168,7 @@ static void check_named_region(Checker *c, const Decl *d) {
   Box box;
   bool ok = have_grid(c, d) && check_region(c, d->region, &box) &&
             check_inside(c, d->region->loc, &box, "the region", &c->m->grid, "the grid");
-  Symbol *s = declare(c, ok ? SYM_REGION : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_REGION : SYM_BAD, d);
   if (s && ok)
     s->box = box;
 }
@@ -463,7 +365,7 @@ static void check_field(Checker *c, const Decl *d) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;
   }
-  Symbol *s = declare(c, ok ? SYM_FIELD : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_FIELD : SYM_BAD, d);
   if (!s || !ok)
     return;
   s->type = f.type;
@@ -479,7 +381,7 @@ static void check_field(Checker *c, const Decl *d) {
 static void check_mask_decl(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .loc = d->loc};
   bool ok = have_grid(c, d) && check_field_region(c, d, &f);
-  Symbol *s = declare(c, ok ? SYM_FIELD : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_FIELD : SYM_BAD, d);
   if (s && ok)
     check_mask(c, d, &f, s);
 }
@@ -501,7 +403,7 @@ static void check_op(Checker *c, const Decl *d) {
   }
   int before = diags_errors(c->d);
   check_op_body(c, d);
-  Symbol *s = declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
+  Symbol *s = check_declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
   if (s)
     s->reads = check_op_reads(c, d);
 }
@@ -510,7 +412,7 @@ static void check_op(Checker *c, const Decl *d) {
 static void check_fn(Checker *c, const Decl *d) {
   Type *types, type;
   bool ok = check_function(c, d, &types, &type);
-  Symbol *s = declare(c, ok ? SYM_FN : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_FN : SYM_BAD, d);
   if (!s || !ok)
     return;
   s->types = types;
@@ -700,7 +602,7 @@ static void check_stencil(Checker *c, const Decl *d) {
   CheckedStencil *s = ARENA_NEW(c->arena, CheckedStencil);
   *s = (CheckedStencil){.name = d->name, .loc = d->loc, .is_init = d->kind == DECL_INIT};
   bool ok = have_grid(c, d) && check_targets(c, d, s);
-  declare(c, SYM_STENCIL, d);
+  check_declare(c, SYM_STENCIL, d);
   c->incomplete |= !ok;
   if (!ok)
     return;
@@ -744,7 +646,7 @@ static void check_stencil(Checker *c, const Decl *d) {
 static void check_param_array(Checker *c, const Decl *d) {
   ParamArray a;
   bool ok = check_array(c, d, &a);
-  Symbol *s = declare(c, ok ? SYM_ARRAY : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_ARRAY : SYM_BAD, d);
   if (!s || !ok)
     return;
   s->index = c->m->nparam_arrays;
@@ -780,7 +682,7 @@ static void check_spanning(Checker *c, const Decl *d) {
   bool ok = have_grid(c, d) &&
             (alone ? check_condition(c, d, &r) : check_box(c, d, &over) && check_reduction(c, d, &over, &r));
   bool is_until = d->kind == DECL_UNTIL || d->kind == DECL_END;
-  Symbol *s = is_until ? ARENA_NEW(c->arena, Symbol) : declare(c, ok ? SYM_REDUCTION : SYM_BAD, d);
+  Symbol *s = is_until ? ARENA_NEW(c->arena, Symbol) : check_declare(c, ok ? SYM_REDUCTION : SYM_BAD, d);
   if (!s || !ok)
     return;
   if (is_until) {
@@ -809,7 +711,7 @@ static void check_probe_decl(Checker *c, const Decl *d) {
   const Box *within;
   CheckedProbe p = {0};
   bool ok = point_region(c, d, &room, &within) && check_probe(c, d, within, &p);
-  Symbol *s = declare(c, ok ? SYM_PROBE : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_PROBE : SYM_BAD, d);
   if (!s || !ok)
     return;
   s->used = true;
@@ -824,7 +726,7 @@ static void check_inject_decl(Checker *c, const Decl *d) {
   const Box *within;
   bool ok = point_region(c, d, &room, &within) && check_targets(c, d, s) &&
             check_inject(c, d, symbols_find(&c->syms, d->names[0].s), within, s);
-  declare(c, SYM_STENCIL, d);
+  check_declare(c, SYM_STENCIL, d);
   c->incomplete |= !ok;
   s->stage = c->stage;
   s->repeat = c->in_repeat;
@@ -836,7 +738,7 @@ static void check_inject_decl(Checker *c, const Decl *d) {
 /* absorb NAME = ... */
 static void check_absorb(Checker *c, const Decl *d) {
   const Layer *layer = have_grid(c, d) ? check_layer(c, d) : NULL;
-  Symbol *s = declare(c, layer ? SYM_LAYER : SYM_BAD, d);
+  Symbol *s = check_declare(c, layer ? SYM_LAYER : SYM_BAD, d);
   if (s)
     s->layer = layer;
 }
@@ -844,7 +746,7 @@ static void check_absorb(Checker *c, const Decl *d) {
 /* repeat; what it repeats comes behind. */
 static void check_repeat(Checker *c, const Decl *d) {
   bool grid = have_grid(c, d);
-  Symbol *s = declare(c, grid ? SYM_REPEAT : SYM_BAD, d);
+  Symbol *s = check_declare(c, grid ? SYM_REPEAT : SYM_BAD, d);
   if (s)
     s->used = true;
   check_open_repeat(c, d);
@@ -857,7 +759,7 @@ static void check_loss_decl(Checker *c, const Decl *d) {
   Box room;
   const Box *within;
   bool ok = point_region(c, d, &room, &within) && check_loss(c, d, within);
-  Symbol *s = declare(c, ok ? SYM_LOSS : SYM_BAD, d);
+  Symbol *s = check_declare(c, ok ? SYM_LOSS : SYM_BAD, d);
   if (s && ok)
     s->index = c->nlosses - 1;
 }
@@ -867,11 +769,11 @@ static void check_loss_decl(Checker *c, const Decl *d) {
 /* Any declaration. */
 static void check_decl(Checker *c, const Decl *d) {
   if (!check_in_repeat(c, d)) {
-    declare(c, SYM_BAD, d);
+    check_declare(c, SYM_BAD, d);
     return;
   }
   switch (d->kind) {
-  case DECL_BAD: declare(c, SYM_BAD, d); break;
+  case DECL_BAD: check_declare(c, SYM_BAD, d); break;
   case DECL_PARAM:
   case DECL_LET: check_scalar(c, d); break;
   case DECL_CONST: check_constant(c, d); break;

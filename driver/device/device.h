@@ -203,7 +203,7 @@ typedef struct HostFigures {
   double own_cache, last_cache, core_bandwidth, bandwidth;
 } HostFigures;
 void host_figures(int threads, HostFigures *out);
-/* Threads that it runs if nothing is said: the cores that this process may use. */
+/* Threads that it runs by default: the cores that this process may use. */
 int host_threads(void);
 /* Functions of devices whose memory is this computer's: zeros, their return, copies; there is nothing to wait for. */
 StcStatus here_alloc(Device *d, size_t size, void **memory);

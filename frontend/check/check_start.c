@@ -1,7 +1,7 @@
 /* check_start.c: U@0, what a field was at the start of the step. Where no stencil before has written it, it is the
  * field itself. Else a hidden temp field holds it, by a stencil in front of the first one that writes the field,
- * and in front of the repeat in whose rounds that stands: a round behind the first one begins with what is not the
- * step's start, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
+ * and in front of the repeat in whose rounds that stands: rounds behind the first one do not begin with the step's
+ * values, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
  * (passes/launch/copies.c). */
 #include "frontend/ast.h"
 #include "frontend/fields.h"

@@ -68,6 +68,8 @@ bool kept_reaches(Affine low, int64_t by, Affine high);
  * point, and the fields then have those of the point itself: kept_is_here. */
 OutsideRule kept_rule(const Alike *a, const Box *box, const int64_t *low, const int64_t *high);
 bool kept_is_here(OutsideRule rule);
+/* Takes the ops out of `body`, a straight line, that nothing uses. */
+void kept_drop_unused(const Module *m, Block *body);
 /* Does an access at `off` to field `f` give a value at all points of `box`, by an outside rule or since it lies inside?
  */
 bool kept_gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off);

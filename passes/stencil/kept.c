@@ -110,9 +110,8 @@ static Block *copy_body(const Alike *s, const Block *body, Value **map) {
   return own;
 }
 
-/* Takes the ops out of `body` that nothing uses. */
-static void drop_unused(const Alike *s, Block *body) {
-  int32_t *uses = ARENA_ARRAY(s->m->arena, int32_t, body_number(body) + 1);
+void kept_drop_unused(const Module *m, Block *body) {
+  int32_t *uses = ARENA_ARRAY(m->arena, int32_t, body_number(body) + 1);
   for (const Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->noperands; i++)
       uses[op->operands[i]->id]++;
@@ -136,7 +135,7 @@ Block *kept_making_body(const Alike *s, const Block *body, bool here) {
   op_unlink(own->last);
   Builder b = builder_at_end(s->m->arena, own);
   build_yield(&b, n, roots);
-  drop_unused(s, own);
+  kept_drop_unused(s->m, own);
   for (Op *op = own->first; op && here; op = op->next)
     for (int d = 0; d < s->rank && op->code == OP_ACCESS; d++)
       op->off[d] = 0;
@@ -156,7 +155,7 @@ Block *kept_reading_body(const Alike *s, const Block *body, const Kept *kept) {
       off[d] = x->off[d] - (kept[x->of].here ? 0 : s->v[x->of].off[d]);
     block_replace_uses(own, map[i], build_access(&b, map[i]->type, kept[x->of].field, off, s->rank));
   }
-  drop_unused(s, own);
+  kept_drop_unused(s->m, own);
   return own;
 }
 

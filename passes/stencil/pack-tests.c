@@ -281,22 +281,6 @@ static void add_word(Packer *p, int32_t w) {
   ARENA_PUSH(m->arena, m->inits, m->ninits, st);
 }
 
-/* Takes the ops out of `body` that nothing uses. */
-static void drop_unused(const Module *m, Block *body) {
-  int32_t *uses = ARENA_ARRAY(m->arena, int32_t, block_renumber(body, 0) + 1);
-  for (const Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->noperands; i++)
-      uses[op->operands[i]->id]++;
-  for (Op *op = body->last, *before; op; op = before) {
-    before = op->prev;
-    if (op->nresults != 1 || uses[op->results[0]->id])
-      continue;
-    for (int i = 0; i < op->noperands; i++)
-      uses[op->operands[i]->id]--;
-    op_unlink(op);
-  }
-}
-
 /* A body like that of a piece, with words in place of its tests, whose numbers are `test`. */
 static Block *reading_body(const Packer *p, const Block *body, const int32_t *test) {
   static const int64_t here[MAX_RANK];
@@ -318,7 +302,7 @@ static Block *reading_body(const Packer *p, const Block *body, const int32_t *te
     Value *bit = build2(&b, OP_BIT_AND, word[t->word], build_int(&b, type, (int64_t)1 << t->bit));
     block_replace_uses(own, mine->results[0], build2(&b, OP_NE, bit, build_int(&b, type, 0)));
   }
-  drop_unused(m, own);
+  kept_drop_unused(m, own);
   return own;
 }
 

@@ -76,7 +76,7 @@ static int rounds_in_a_row(const Module *m, int r, int n) {
   return most.n || all ? T : 1;
 }
 
-/* Is there a part of `cut` that is said by `name`? */
+/* Does a part of `cut` name stencil `st`? */
 static bool cut_names(const Module *m, const char *cut, const Stencil *st) {
   const char *name = said_name(m->arena, st);
   size_t length = strlen(name);

@@ -28,7 +28,7 @@ def pairs(equations: Any) -> List[Tuple[sp.Expr, sp.Expr]]:
     for lhs, rhs in listed:
         for a, b in entries(lhs, rhs):
             if a in out and sp.expand(out[a] - b) != 0:
-                raise wrong(f"{a} is said to be {out[a]} and {b}: a tensor's equation must be symmetric, as (A + A.T) / 2 is, and a field has one equation")
+                raise wrong(f"{a} has two equations, {out[a]} and {b}: a tensor's equation must be symmetric, as (A + A.T) / 2 is, and a field has one equation")
             out[a] = b
     return list(out.items())
 

@@ -14,7 +14,7 @@ IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make
               "compare|shrink|join|split|read|copy|add|place|fill|begin|end|end it|move|start|build|run|try|simulate|with|prefix|swap|bind|spell|for")
 GROUPS = [   # heading, where the rules are, files
     ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c"]),
-    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/symbol.c", "frontend/share.c"]),
+    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
     ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/fold.c"]),
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check/check_region.c", "frontend/check/check_lacking.c", "frontend/check/check_mask.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check/check_diff.c"]),
