@@ -81,6 +81,11 @@ class Absorbing:
         lines.append(Node(f"{target.name} = $;", value))
         return Node("{ $ }", List(lines, " ", 1))
 
+    def meets_layer(self, box, d):
+        """Has a piece on `box` points in a layer across dimension d?"""
+        kind, first = box[d][:2]
+        return (d, "lower") in self.sides and first < self.width or (d, "upper") in self.sides and kind != "low"
+
     def absorbed_stencil(self, target):
         """A stencil of one or two pieces, most of whose derivatives the layer stretches."""
         own, far = self.absorb, [0] * self.rank
@@ -96,7 +101,7 @@ class Absorbing:
         for i, b in enumerate(boxes):
             self.seconds = set()
             pieces.append(Node(f"${'' if plain and i else ' absorb rim'} $", self.region(b, False), self.absorbed_body(target, Place(b), far)))
-            seconds |= set() if plain and i else {d for d in self.seconds if b[d][0] != "low" or (d, "lower") in self.sides}
+            seconds |= set() if plain and i else {d for d in self.seconds if self.meets_layer(b, d)}
         for f, before in readable.items():
             f.readable = before
         name = self.new_name("s")

@@ -247,7 +247,7 @@ static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *cons
 /* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over
  * to where the new values go: not needed only where they go to the memory that it already is in. What nothing reads is
  * 0: a temp field that has no value yet in this step, and what lies beyond the field's region if all of that is
- * written. */
+ * written. What an array holds beyond the region was never stored to it, and stays where it is. */
 static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell,
                        Value *const *at) {
   const FieldUse *u = &t->l->use[field];
@@ -257,9 +257,11 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
   if (!is_written(t, field))
     return;
   if (t->array[field][version + 1] >= 0) {
-    bool inside = piece && box_inside(&piece->box, &m->fields[field].box) == 1;
-    store_value(t, b, i, field,
-                kept ? old_value(p, b, field, inside) : build_const(b, m->fields[field].type, (Const){.i = 0}), cell,
+    const Box *own = &m->fields[field].box;
+    bool inside = box_inside(piece ? &piece->box : &t->covers, own) == 1;
+    Builder in = kept && version > 0 && !inside ? build_then(b, build_inside(b, t->rank, p->index, own)) : *b;
+    store_value(t, &in, i, field,
+                kept ? old_value(p, &in, field, inside) : build_const(b, m->fields[field].type, (Const){.i = 0}), cell,
                 at, true);
     return;
   }
