@@ -54,47 +54,53 @@ static bool look_at_instance(Word *w, const Module *m, const Stencil *st) {
 
 /* ---- where no bit is set */
 
-/* What a bool of a body is known to be. */
+/* What a value of a body is known to be where no bit of a kernel's words is set: a bool false or true, a number 0
+ * (FALSE). */
 typedef enum Known { UNKNOWN, FALSE, TRUE } Known;
 
-/* Is `v` a number that is 0 where no bit of the words of `t` is set? */
-static bool is_zero(const KernelTests *t, const Value *v) {
-  const Op *op = v->def;
-  if (op->code == OP_BIT_AND)
-    return is_zero(t, op->operands[0]) || is_zero(t, op->operands[1]);
-  if (op->code == OP_CONST)
-    return op->cval.i == 0;
-  for (int i = 0; i < t->n && op->code == OP_ACCESS; i++)
-    if (op->sym == t->field[i])
-      return true;
-  return false;
-}
-
-/* What `v` is where no bit is set. */
-static Known known_at_none(const KernelTests *t, const Value *v) {
-  const Op *op = v->def;
-  Known x = UNKNOWN, y = UNKNOWN;
-  if (op->code == OP_AND || op->code == OP_OR || op->code == OP_NOT)
-    x = known_at_none(t, op->operands[0]);
-  if (op->code == OP_AND || op->code == OP_OR)
-    y = known_at_none(t, op->operands[1]);
+/* What the result of `op` is where no bit of the words of `t` is set, when of values before it `known` says by their
+ * numbers what they are. */
+static Known known_at_none(const KernelTests *t, const Op *op, const Known *known) {
+  Known x = op->noperands > 0 ? known[op->operands[0]->id] : UNKNOWN;
+  Known y = op->noperands > 1 ? known[op->operands[1]->id] : UNKNOWN;
+  bool zeros = x == FALSE && y == FALSE;
   switch (op->code) {
-  case OP_ACCESS: return is_zero(t, v) ? FALSE : UNKNOWN;
-  case OP_NE: return is_zero(t, op->operands[0]) && is_zero(t, op->operands[1]) ? FALSE : UNKNOWN;
-  case OP_EQ: return is_zero(t, op->operands[0]) && is_zero(t, op->operands[1]) ? TRUE : UNKNOWN;
+  case OP_ACCESS:
+    for (int i = 0; i < t->n; i++)
+      if (op->sym == t->field[i])
+        return FALSE;
+    return UNKNOWN;
+  case OP_CONST: return type_is_float(op->results[0]->type) || op->cval.i != 0 ? UNKNOWN : FALSE;
+  case OP_BIT_AND: return x == FALSE || y == FALSE ? FALSE : UNKNOWN;
+  case OP_NE: return zeros ? FALSE : UNKNOWN;
+  case OP_EQ: return zeros ? TRUE : UNKNOWN;
   case OP_NOT: return x == UNKNOWN ? UNKNOWN : x == TRUE ? FALSE : TRUE;
   case OP_AND: return x == FALSE || y == FALSE ? FALSE : x == TRUE && y == TRUE ? TRUE : UNKNOWN;
-  case OP_OR: return x == TRUE || y == TRUE ? TRUE : x == FALSE && y == FALSE ? FALSE : UNKNOWN;
+  case OP_OR: return x == TRUE || y == TRUE ? TRUE : zeros ? FALSE : UNKNOWN;
   default: return UNKNOWN;
   }
 }
 
+/* Numbers the values of `body`; what each is where no bit of the words of `t` is set. Each is looked at once: a test
+ * whose parts are used more than once has more ways through it than parts. */
+static Known *known_values(const KernelTests *t, Block *body, Arena *arena) {
+  int32_t n = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  Known *known = ARENA_ARRAY(arena, Known, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->nresults == 1)
+      known[op->results[0]->id] = known_at_none(t, op, known);
+  return known;
+}
+
 /* Is `v`, where no bit is set, what field `f` has at the point? */
-static bool is_kept(const KernelTests *t, const Value *v, int f, int rank) {
+static bool is_kept(const Known *known, const Value *v, int f, int rank) {
   const Op *op = v->def;
   if (op->code == OP_SELECT) {
-    Known is = known_at_none(t, op->operands[0]);
-    return is != UNKNOWN && is_kept(t, op->operands[is == TRUE ? 1 : 2], f, rank);
+    Known is = known[op->operands[0]->id];
+    return is != UNKNOWN && is_kept(known, op->operands[is == TRUE ? 1 : 2], f, rank);
   }
   bool kept = op->code == OP_ACCESS && op->sym == f;
   for (int d = 0; d < rank && kept; d++)
@@ -104,13 +110,16 @@ static bool is_kept(const KernelTests *t, const Value *v, int f, int rank) {
 
 /* Do all fields that instance `st` of launch `l` writes stay as they are where no bit is set, but for temp fields that
  * the launch does not leave in memory? */
-static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, const Stencil *st) {
-  for (int i = 0; i < st->npieces; i++)
-    for (int k = 0; k < st->pieces[i].ntargets; k++) {
-      int f = st->pieces[i].targets[k];
-      if (m->fields[f].temp ? l->use[f].stored : !is_kept(t, st->pieces[i].body->last->operands[k], f, m->grid.rank))
+static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, const Stencil *st, Arena *arena) {
+  for (int i = 0; i < st->npieces; i++) {
+    const Piece *p = &st->pieces[i];
+    const Known *known = known_values(t, p->body, arena);
+    for (int k = 0; k < p->ntargets; k++) {
+      int f = p->targets[k];
+      if (m->fields[f].temp ? l->use[f].stored : !is_kept(known, p->body->last->operands[k], f, m->grid.rank))
         return false;
     }
+  }
   return true;
 }
 
@@ -150,7 +159,7 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
   t->dry = true;
   for (int i = 0; i < n; i++)
     for (int s = 0; s < l[i]->n; s++)
-      t->dry = t->dry && keeps_all(t, m, l[i], &l[i]->st[s]);
+      t->dry = t->dry && keeps_all(t, m, l[i], &l[i]->st[s], lo->out->arena);
   if (t->n)
     k->tests = t;
 }
