@@ -152,6 +152,11 @@ static const GfxLimits *find_limits(const char *cpu) {
  * half of the first operand is taken for the upper half; so it is not seen where that operand is one value twice. */
 static bool waits_for_halves(const GfxLimits *l) { return l->registers_kib == 512 && strcmp(l->cpu, "gfx940") >= 0; }
 
+/* Registers of a word, of what ptxas takes for the same kernel: where f32 arithmetic is packed, so that operands are
+ * pairs of registers that follow each other (the geometric mean of 32 streamed tiles and 29 overlapped tiles on
+ * gfx90a); with waves of 32 lanes. */
+static const double PACKED_WORD = 1.3, WAVE_WORD = 1.1;
+
 /* What passes are told of it. */
 static TargetInfo info_of(const GfxLimits *l) {
   return (TargetInfo){.name = "amdgpu",
@@ -168,9 +173,9 @@ static TargetInfo info_of(const GfxLimits *l) {
                       .max_threads_per_core = l->lanes == 64 ? 2048 : 1024,
                       .registers_per_core = l->registers_kib << 8,
                       .most_registers = l->registers_kib == 512 ? 512 : 256,
-                      .words = l->registers_kib == 512 ? WORDS_PACKED
-                               : l->lanes == 32        ? WORDS_WAVE
-                                                       : WORDS_SINGLE,
+                      .word_registers = l->registers_kib == 512 ? PACKED_WORD
+                                        : l->lanes == 32        ? WAVE_WORD
+                                                                : 0,
                       .cores = l->cores,
                       .bandwidth = l->bandwidth,
                       .cache_bandwidth = 2.5 * l->bandwidth,
@@ -221,6 +226,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .settle = settle,
                 .begin = begin};
   t->info = info_of(l);
+  card_measured(&t->info);
   return true;
 }
 

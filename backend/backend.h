@@ -57,6 +57,8 @@ extern const Card card_table[];
 /* The card called `name`, NULL if there is none; the names of those of `arch` (NULL: of all), ", " between them. */
 const Card *card_named(const char *name);
 const char *card_names(Arena *a, const char *arch);
+/* Gives `t` what was measured to be kept up by the cards of its architecture, t->name. */
+void card_measured(TargetInfo *t);
 /* What the model is to know of the card, whose target has `base`; what passes are to know, whose estimates take the
  * cache for as much faster than memory as the architecture's row does. */
 TargetInfo card_info(const Card *card, const TargetInfo *base);

@@ -8,7 +8,23 @@ const Card card_table[] = {
 #include "backend/cards.def"
     {0},
 };
-#undef CARD
+
+void card_measured(TargetInfo *t) {
+  static const struct {
+    const char *arch;
+    double clock, bandwidth, cache;
+    const char *source;
+  } rows[] = {
+#define MEASURED(...) {__VA_ARGS__},
+#include "backend/cards.def"
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].arch, t->name) == 0) {
+      t->kept_clock = rows[i].clock;
+      t->kept_bandwidth = rows[i].bandwidth;
+      t->kept_cache = rows[i].cache;
+    }
+}
 
 const Card *card_named(const char *name) {
   for (const Card *k = card_table; k->name; k++)
@@ -25,9 +41,7 @@ const char *card_names(Arena *a, const char *arch) {
   return all.s ? all.s : "none";
 }
 
-/* Bytes that a core gets from the largest cache in a clock: as measured on one H200, and taken for all. Instructions of
- * a lane that a core issues in a clock; words that its shared memory moves. */
-static const double CACHE_BYTES = 21;
+/* Instructions of a lane that a core issues in a clock; words that its shared memory moves. */
 enum { ISSUE_NVIDIA = 128, ISSUE_AMD = 64, SHARED_WORDS = 32 };
 
 TargetInfo card_info(const Card *card, const TargetInfo *base) {
@@ -41,8 +55,9 @@ TargetInfo card_info(const Card *card, const TargetInfo *base) {
   t.f64_rate = rate * card->f64_lanes;
   t.issue_rate = rate * (nvidia ? ISSUE_NVIDIA : ISSUE_AMD);
   t.shared_rate = rate * SHARED_WORDS;
-  t.cache_bandwidth = rate * CACHE_BYTES;
+  t.cache_bandwidth = rate * CORE_CACHE_BYTES;
   t.cache_bytes = card->cache_mib * 1048576.0;
+  t.kept_cache = 0.5 * t.cache_bytes;
   return t;
 }
 
@@ -50,5 +65,6 @@ TargetInfo card_limits(const Card *card, const TargetInfo *base) {
   TargetInfo t = card_info(card, base);
   t.cache_bandwidth = base->cache_bandwidth * t.bandwidth / base->bandwidth;
   t.cache_bytes = base->cache_bytes;
+  t.kept_cache = base->kept_cache;
   return t;
 }

@@ -171,6 +171,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                          .registers_per_core = 512,
                          .cores = cores > 0 ? (int32_t)cores : 1};
   estimate(&t->info, t->info.cores);
+  card_measured(&t->info);
   return true;
 }
 

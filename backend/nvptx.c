@@ -290,6 +290,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .hidden_add = hidden_add,
                 .begin = begin};
   t->info = info_of(l);
+  card_measured(&t->info);
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

@@ -72,6 +72,7 @@ static void take_rates(TargetInfo *i, const TargetInfo *device) {
   i->clock = clock;
   i->bandwidth = device->bandwidth > 0 ? device->bandwidth : i->bandwidth;
   i->cache_bytes = device->cache_bytes > 0 ? device->cache_bytes : i->cache_bytes;
+  i->kept_cache = device->cache_bytes > 0 ? 0.5 * device->cache_bytes : i->kept_cache;
 }
 
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device) {

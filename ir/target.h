@@ -6,9 +6,11 @@
 
 /* What passes may ask about a target; filled by the backend (or by a test). */
 enum { LANE_ROWS = 16 }; /* rows of a plane that have one base */
-/* As many as on NVIDIA's; more where f32 arithmetic is packed, so that operands are pairs of registers that follow each
- * other; more on AMD's with waves of 32 lanes. */
-typedef enum WordRegisters { WORDS_SINGLE, WORDS_PACKED, WORDS_WAVE } WordRegisters;
+/* Schedulers of a GPU's core: a warp stays with one, so that five warps take as long as eight. Issue slots that an
+ * operation on the pipe for functions takes. */
+enum { SCHEDULERS = 4, SPECIAL_SLOTS = 8 };
+/* Bytes that a GPU's core gets from the largest cache in a clock: as measured on one H200, and taken for all. */
+enum { CORE_CACHE_BYTES = 21 };
 typedef struct TargetInfo {
   const char *name, *cpu; /* for messages only: no pass may compare them */
   bool simt;           /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
@@ -23,14 +25,18 @@ typedef struct TargetInfo {
   int32_t registers_per_core; /* 32 bit */
   int32_t most_registers;     /* of a thread, 0: 255 */
   int32_t conditions;         /* of a thread that take no register, at most, 0: none does */
-  WordRegisters words;        /* how many registers 32-bit words alive in a thread take */
+  double word_registers;      /* that a 32-bit word alive in a thread takes, of what it takes on NVIDIA's; 0: as many */
   int32_t cores;              /* multiprocessors, or CPU cores */
-  /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s;
+  /* What it can do, for estimates (0: unknown, and no bound): bytes to and from memory, and from the largest cache, in
+   * 1e9/s;
    * additions of f32 and f64 in 1e9/s; what starting a kernel costs, in microseconds. */
   double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
   /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their
    * shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;
+  /* What of these was measured to be kept up: part of the clock under load and of the bandwidth by a copy (0: all of
+   * it); bytes that a launch moves, up to which they stay in the largest cache. */
+  double kept_clock, kept_bandwidth, kept_cache;
   int32_t sector_bytes; /* that memory writes as one, at multiples of them; 0: unknown */
   bool async_copy;      /* it has async.copy, async.commit and async.wait */
   bool bulk_copy;       /* it has signals and bulk copies, and ops on whole warps */

@@ -204,6 +204,12 @@ static json_t *target_json(const TargetInfo *t) {
              {"bandwidth", t->bandwidth},
              {"cache_bandwidth", t->cache_bandwidth},
              {"cache_bytes", t->cache_bytes},
+             {"kept_cache", t->kept_cache},
+             {"kept_clock", t->kept_clock},
+             {"kept_bandwidth", t->kept_bandwidth},
+             {"schedulers", SCHEDULERS},
+             {"special_slots", SPECIAL_SLOTS},
+             {"core_cache_bytes", CORE_CACHE_BYTES},
              {"launch_us", t->launch_us}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     set(o, all[i].name, json_real(all[i].value));

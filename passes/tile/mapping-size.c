@@ -245,7 +245,7 @@ int64_t stream_thread_code(const Mapping *p, const Schedule *s) {
 }
 
 int64_t stream_good_words(const Schedule *s, int rank) {
-  int64_t threads = schedule_threads(s), share = tuning.schedulers * WARP_LANES,
+  int64_t threads = schedule_threads(s), share = (int64_t)SCHEDULERS * WARP_LANES,
           each = ALL_REGISTERS / ((threads + share - 1) / share * share) - tuning.plane_registers;
   if (rank < 3 || each < tuning.good_words[rank - 1])
     return tuning.good_words[rank - 1];

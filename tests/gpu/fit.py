@@ -150,21 +150,20 @@ def cycles(w, rounds, v):
 
 def terms(t, w, at_once, v, counted):
     """How long each bound takes alone for the load `w`, and which parts of these are left beside another one (launch_seconds)."""
-    blocks, cores, clock = w["blocks"], t["cores"], t["clock"] * v["kept_clock"] * 1e9
-    issue, f64, shared = (t[k] * v["kept_clock"] * 1e9 for k in ("issue_rate", "f64_rate", "shared_rate"))
+    blocks, cores, clock = w["blocks"], t["cores"], t["clock"] * t["kept_clock"] * 1e9
+    issue, f64, shared = (t[k] * t["kept_clock"] * 1e9 for k in ("issue_rate", "f64_rate", "shared_rate"))
     most, rounds = blocks_a_core(blocks, cores, at_once, v), blocks / (cores * at_once)
     threads = most * cores * w["threads"]
     warps = max(1, min(at_once, math.ceil(blocks / cores))) * math.ceil(w["threads"] / t["lanes"])
-    issued = threads * math.ceil(warps / v["schedulers"]) * v["schedulers"] / warps
+    issued = threads * math.ceil(warps / t["schedulers"]) * t["schedulers"] / warps
     words = (v["shared_word"] * (w["shared"] - w["exchanges"]) + v["exchanged_word"] * w["exchanges"] + v["global_word"] * w["global"] +
              v["spilled_word"] * w["spilled"] * w["rounds"])
-    kept = v["cached_bytes"] if counted and not t["cache_bytes"] else v["kept_cache"] * t["cache_bytes"]
-    cached = w["memory_bytes"] < kept
-    cache = v["cache_clock"] * cores * t["clock"] if counted else t["cache_bandwidth"]
+    cached = w["memory_bytes"] < (t["kept_cache"] if counted or t["cache_bytes"] else 0)
+    cache = t["core_cache_bytes"] * cores * t["clock"] if counted else t["cache_bandwidth"]
     fetched = 1 + v["straight_lost"] * max(0, min(1, w["straight"] / v["straight_held"] - 1))
-    alone = [fetched * w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * v["special_slots"] / issue,
+    alone = [fetched * w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * t["special_slots"] / issue,
              words * threads / shared, cycles(w, rounds, v) / clock,
-             w["memory_bytes"] * 1e-9 / (cache if cached else t["bandwidth"] * v["kept_bandwidth"]), w["cache_bytes"] * 1e-9 / cache]
+             w["memory_bytes"] * 1e-9 / (cache if cached else t["bandwidth"] * t["kept_bandwidth"]), w["cache_bytes"] * 1e-9 / cache]
     left = [blocks / (cores * most) if blocks > 0 else 1] * BOUNDS
     left[LATENCY] = min(1, rounds)
     left[MEMORY] = left[CACHE] = 1

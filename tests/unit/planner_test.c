@@ -24,6 +24,8 @@ static const TargetInfo CARD = {.name = "gpu",
                                 .bandwidth = 2000,
                                 .cache_bandwidth = 5000,
                                 .cache_bytes = 50e6,
+                                .kept_bandwidth = 0.8,
+                                .kept_cache = 25e6,
                                 .f32_rate = 12800,
                                 .f64_rate = 6400,
                                 .issue_rate = 12800,
@@ -444,12 +446,12 @@ static void test_cache(void **state) {
   LaunchLoad l = {.work = {.threads = 256, .rounds = 1}, .registers = 32, .blocks = 100, .memory_bytes = 20e6};
   TargetInfo less = CARD, untold = CARD;
   less.cache_bytes = 6e6;
+  less.kept_cache = 3e6;
   untold.cache_bytes = 0;
   double cached = model_counted_launch(&CARD, &l).alone[BOUND_MEMORY];
   assert_float_equal(model_counted_launch(&untold, &l).alone[BOUND_MEMORY], cached, 0);
-  assert_float_equal(model_counted_launch(&less, &l).alone[BOUND_MEMORY], 20e6 / (2000e9 * tuning.kept_bandwidth),
-                     1e-9);
-  assert_true(cached > 0 && cached != 20e6 / (2000e9 * tuning.kept_bandwidth));
+  assert_float_equal(model_counted_launch(&less, &l).alone[BOUND_MEMORY], 20e6 / (2000e9 * CARD.kept_bandwidth), 1e-9);
+  assert_true(cached > 0 && cached != 20e6 / (2000e9 * CARD.kept_bandwidth));
 }
 
 /* Each term of the model alone: the launch itself; warps that stay with a scheduler, so that five take as long as
@@ -476,7 +478,7 @@ static void test_terms(void **state) {
              streamed = cached;
   streamed.memory_bytes = 30e6;
   assert_float_equal(model_launch(&CARD, &cached).alone[BOUND_MEMORY], 20e6 / 5000e9, 1e-9);
-  assert_float_equal(model_launch(&CARD, &streamed).alone[BOUND_MEMORY], 30e6 / (2000e9 * tuning.kept_bandwidth), 1e-9);
+  assert_float_equal(model_launch(&CARD, &streamed).alone[BOUND_MEMORY], 30e6 / (2000e9 * CARD.kept_bandwidth), 1e-9);
 }
 
 /* The fastest is taken, the first of those that are as fast; what is dropped is not looked at. */
@@ -589,6 +591,8 @@ static void test_device_figures(void **state) {
   assert_float_equal(is->f64_rate / was->f64_rate, 0.25, 1e-6);
   assert_float_equal(is->bandwidth, 100, 0);
   assert_float_equal(is->cache_bytes, 1e6, 0);
+  assert_float_equal(is->kept_cache, 0.5e6, 0);
+  assert_true(is->kept_clock > 0.5 && is->kept_clock <= 1 && is->kept_bandwidth > 0.5 && is->kept_bandwidth <= 1);
   is = target_info(target_with_limits(f->arena, row, &none));
   assert_int_equal(is->cores, was->cores);
   assert_float_equal(is->issue_rate, was->issue_rate, 0);

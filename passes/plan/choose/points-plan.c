@@ -36,7 +36,7 @@ static double least_seconds(const PassContext *c, const Module *m, const Frame *
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER && scalars)
       bytes += points * bytes_of(f->launches[i].l, scalars);
-  bool kept = all < tuning.kept_cache * (double)c->target->cache_bytes;
+  bool kept = c->target->cache_bytes > 0 && all < c->target->kept_cache;
   return kept || c->target->bandwidth <= 0 ? 0 : bytes / (c->target->bandwidth * 1e9);
 }
 

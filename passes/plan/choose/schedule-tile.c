@@ -274,7 +274,7 @@ static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l,
 }
 
 int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule *s) {
-  if (t->words != WORDS_SINGLE || t->registers_per_core <= 0)
+  if (t->word_registers > 0 || t->registers_per_core <= 0)
     return 0;
   LaunchLoad load = part_load(tile_work(t, l), l, launch_reads_all(t, l), s, model_large_grid(l->m->grid.rank));
   LaunchTime time = model_part_launch(t, &load);

@@ -130,11 +130,9 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic =
-      1e3 * n / (rate > 0 ? rate : tuning.unknown_rate) * beside * (row + overhead) / (tuning.warps_issued * row);
+  double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (tuning.warps_issued * row) : 0;
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
-  double memory = 1e3 * warps_cell_bytes(e) / s->T /
-                  (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
+  double memory = t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / s->T / (tuning.warps_bandwidth * t->bandwidth) : 0;
   bool count = e->delay || delays_reads(level, s);
   double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;

@@ -43,7 +43,7 @@
 /* What an op takes, in f32 additions. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
-  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : tuning.unknown_f64;
+  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 1;
   if (type == TY_F64)
     return ops * f64 * (ops > 1 ? tuning.function_f64 : 1);
   return type == TY_I64 ? ops * 2 : ops;
@@ -332,6 +332,9 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
 static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
 
 /* What launch_cost gives; takes memory for its work. */
+/* Picoseconds that `x` takes at `rate` in 1e9 a second; a rate that is not told is no bound. */
+static double taken(double x, double rate) { return rate > 0 ? x / rate * 1e3 : 0; }
+
 static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {
   const TargetInfo *t = r->t;
   const Launch *l = r->l;
@@ -351,10 +354,8 @@ static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, d
     k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
-  double bandwidth = t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth,
-         cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.part_cache * bandwidth;
-  double rate = t->f32_rate > 0 ? t->f32_rate : tuning.unknown_rate;
-  double memory = k.memory_bytes / bandwidth * 1e3, nearer = k.bytes / cache * 1e3, work = k.ops / rate * 1e3;
+  double memory = taken(k.memory_bytes, t->bandwidth), nearer = taken(k.bytes, t->cache_bandwidth),
+         work = taken(k.ops, t->f32_rate);
   memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, tuning.part_hides_memory);
   work /= hidden(k.occupancy, tuning.part_hides_work);
   k.ops /= levels;

@@ -96,23 +96,23 @@ double model_blocks_a_core(double blocks, double cores, double at_once) {
   return blocks_a_core(&model_finished, blocks, cores, at_once);
 }
 
-/* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
+/* What the target keeps up of the rates that it tells, in 1e9 a second. */
 typedef struct Rates {
   double clock, cores, issue, f64, shared, bandwidth, cache;
 } Rates;
 static Rates rates_of(const TargetInfo *t) {
-  Rates r = {.clock = t->clock > 0 ? t->clock : tuning.unknown_clock,
-             .cores = t->cores > 0 ? t->cores : 1,
-             .bandwidth = tuning.kept_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth)};
-  r.issue = tuning.kept_clock * (t->issue_rate > 0 ? t->issue_rate
-                                 : t->f32_rate > 0 ? t->f32_rate
-                                                   : tuning.unknown_rate);
-  r.f64 = tuning.kept_clock * (t->f64_rate > 0 ? t->f64_rate : r.issue / tuning.unknown_f64);
-  r.shared = tuning.kept_clock * (t->shared_rate > 0 ? t->shared_rate : r.issue / tuning.unknown_shared);
-  r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.unknown_cache * r.bandwidth;
-  r.clock *= tuning.kept_clock;
-  return r;
+  double clock = t->kept_clock > 0 ? t->kept_clock : 1;
+  return (Rates){.clock = clock * t->clock,
+                 .cores = t->cores > 0 ? t->cores : 1,
+                 .issue = clock * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate),
+                 .f64 = clock * t->f64_rate,
+                 .shared = clock * t->shared_rate,
+                 .bandwidth = (t->kept_bandwidth > 0 ? t->kept_bandwidth : 1) * t->bandwidth,
+                 .cache = t->cache_bandwidth};
 }
+
+/* Seconds that `x`, in 1e9, takes at `rate` in 1e9 a second; a rate that is not told is no bound. */
+static double taken(double x, double rate) { return rate > 0 ? x / rate : 0; }
 
 /* What the times of `t`, whose launch takes t->launch, come to together. */
 static void blend(const ModelNumbers *m, LaunchTime *t) {
@@ -129,7 +129,7 @@ static void blend(const ModelNumbers *m, LaunchTime *t) {
  * holds: each stays with one of its schedulers. */
 static double unevenness(double blocks, double warps) {
   double all = blocks * warps;
-  return ceil(all / tuning.schedulers) * tuning.schedulers / all;
+  return ceil(all / SCHEDULERS) * SCHEDULERS / all;
 }
 
 /* Cycles that a thread waits. The instructions of a loop that is longer than the caches near a scheduler are fetched
@@ -155,8 +155,8 @@ double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
   double length = l->edge_code / fmax(1, l->work.rounds),
          missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width)),
          warps = (double)l->work.threads / (t->lanes > 0 ? t->lanes : 32),
-         each = fmax(m->result_wait + m->fetch_wait * missed, warps / tuning.schedulers);
-  return each * fmax(0, l->edge_code - l->at_edge) * 1e-9 / rates_of(t).clock;
+         each = fmax(m->result_wait + m->fetch_wait * missed, warps / SCHEDULERS);
+  return taken(each * fmax(0, l->edge_code - l->at_edge) * 1e-9, rates_of(t).clock);
 }
 
 /* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
@@ -178,13 +178,13 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
          issued = threads * unevenness(there, ceil((double)w->threads / lanes));
   double words = m->shared_word * (w->shared - w->exchanges) + m->exchanged_word * w->exchanges +
                  m->global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
-  time.alone[BOUND_ISSUE] = fetch_slowdown(m, l) * w->instructions * issued / r.issue;
-  time.alone[BOUND_F64] = w->f64 * issued / r.f64;
-  time.alone[BOUND_SPECIAL] = w->special * threads * tuning.special_slots / r.issue;
-  time.alone[BOUND_SHARED] = words * threads / r.shared;
-  time.alone[BOUND_LATENCY] = cycles_in_rounds(m, l, rounds) * 1e-9 / r.clock;
-  time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (cached ? r.cache : r.bandwidth);
-  time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
+  time.alone[BOUND_ISSUE] = taken(fetch_slowdown(m, l) * w->instructions * issued, r.issue);
+  time.alone[BOUND_F64] = taken(w->f64 * issued, r.f64);
+  time.alone[BOUND_SPECIAL] = taken(w->special * threads * SPECIAL_SLOTS, r.issue);
+  time.alone[BOUND_SHARED] = taken(words * threads, r.shared);
+  time.alone[BOUND_LATENCY] = taken(cycles_in_rounds(m, l, rounds) * 1e-9, r.clock);
+  time.alone[BOUND_MEMORY] = taken(l->memory_bytes * 1e-9, cached ? r.cache : r.bandwidth);
+  time.alone[BOUND_CACHE] = taken(l->cache_bytes * 1e-9, r.cache);
   time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
   time.filled = rounds < 1 ? rounds : 1;
   blend(m, &time);
@@ -192,28 +192,26 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
-  bool cached = t->cache_bytes > 0 && l->memory_bytes < tuning.kept_cache * t->cache_bytes;
+  bool cached = t->cache_bytes > 0 && l->memory_bytes < t->kept_cache;
   return launch_seconds(t, l, &model_finished, cached, 0);
 }
 
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
-  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
-  return launch_seconds(t, l, &model_counted, l->memory_bytes < cached, tuning.cache_clock * t->cores * t->clock);
+  return launch_seconds(t, l, &model_counted, l->memory_bytes < t->kept_cache, CORE_CACHE_BYTES * t->cores * t->clock);
 }
 
 LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
   ModelNumbers m = model_counted;
-  double cached = t->cache_bytes > 0 ? tuning.kept_cache * t->cache_bytes : tuning.cached_bytes;
   m.blend = tuning.part_blend;
   m.result_wait = 0;
   m.global_word = tuning.part_word;
   Rates r = rates_of(t);
-  LaunchTime time = launch_seconds(t, l, &m, l->memory_bytes < cached, 0);
+  LaunchTime time = launch_seconds(t, l, &m, l->memory_bytes < t->kept_cache, 0);
   double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
   for (int b = BOUND_SHARED; b < BOUNDS; b++)
     time.alone[b] *= 1 + tuning.part_begun / blocks;
   blend(&m, &time);
-  time.seconds = fmax(time.seconds, time.launch + l->blocks * tuning.block_start * 1e-9 / r.clock);
+  time.seconds = fmax(time.seconds, time.launch + taken(l->blocks * tuning.block_start * 1e-9, r.clock));
   return time;
 }
 

@@ -23,7 +23,7 @@ double registers_wanted(const RegisterNeed *n) {
 static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
   if (n->pairs)
     return 1;
-  return t->words == WORDS_PACKED ? tuning.packed_registers : t->words == WORDS_WAVE ? tuning.wave_registers : 1;
+  return t->word_registers > 0 ? t->word_registers : 1;
 }
 
 /* Registers for conditions beyond those for which a thread has places of their own: streamed tiles keep what they know
