@@ -13,6 +13,7 @@
  *   pipeline.c   LLVM's passes that optimise
  *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  that as part of the program
  *   long-sums.c  many sums of integers, hidden from LLVM
+ *   extremes.c   minimumNumber and maximumNumber, where LLVM's code for them is long
  *   arcs.c       values that go round loops, parted where kernels would have private memory
  *   negations.c  what NVIDIA's assembler would lose
  *   link.c       code objects through ld.lld

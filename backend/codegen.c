@@ -105,14 +105,19 @@ static void codegen_end(Codegen *c) {
 
 /* Runs LLVM's passes of the level asked for. */
 static bool optimise(Codegen *c) {
-  if (!(c->options->opt_level & 3))
+  if (!(c->options->opt_level & 3)) {
+    if (c->target->ranges)
+      write_extremes(c->module);
     return true;
+  }
   if (c->target->compares_sums)
     hide_sums(c->arena, c->module);
   if (c->target->packs_f32)
     keep_single(c->module);
   LLVMErrorRef error = pipeline_run(c->arena, c->target, c->module, c->machine, c->options);
   show_sums(c->module);
+  if (!error && c->target->ranges)
+    write_extremes(c->module);
   if (!error && c->target->packs_f32)
     pack_pairs(c->arena, c->module, c->target);
   stage(c, "optimise");

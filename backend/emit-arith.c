@@ -116,18 +116,22 @@ static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueR
 
 /* minimumNumber or maximumNumber of x and y. On x86 with AVX-512 LLVM 22 gives NaN for llvm.minimumnum and
  * llvm.maximumnum of scalars where it knows that only one of the two can be NaN, and it is; so there they are written
- * out. */
+ * out: here, or, where the target has an instruction for them, by write_extremes. A plain constant takes one
+ * instruction anyway. */
 static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
-  if (!e->target->extremes_by_select || (e->m->fast_math && !e->reduces) || is_half(t))
+  bool swap = is_plain_constant(x[0]), plain = swap || is_plain_constant(x[1]);
+  LLVMValueRef p = x[swap], q = x[!swap];
+  if (!e->target->extremes_by_select || (e->m->fast_math && !e->reduces) || is_half(t) ||
+      (e->target->ranges && !e->m->fast_math && !plain))
     return float_intrinsic(e, code == OP_MIN ? "llvm.minimumnum" : "llvm.maximumnum", 2, x);
-  LLVMValueRef first = LLVMBuildFCmp(b, code == OP_MIN ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
-  LLVMValueRef v = LLVMBuildSelect(b, first, x[0], x[1], "");
-  if (!is_plain_constant(x[0]) && !is_plain_constant(x[1])) {
-    LLVMValueRef equal = LLVMBuildFCmp(b, LLVMRealOEQ, x[0], x[1], "");
-    v = LLVMBuildSelect(b, equal, either_zero(e, code, x[0], x[1]), v, "");
+  LLVMValueRef first = LLVMBuildFCmp(b, code == OP_MIN ? LLVMRealOLT : LLVMRealOGT, p, q, "");
+  LLVMValueRef v = LLVMBuildSelect(b, first, p, q, "");
+  if (!plain) {
+    LLVMValueRef equal = LLVMBuildFCmp(b, LLVMRealOEQ, p, q, "");
+    v = LLVMBuildSelect(b, equal, either_zero(e, code, p, q), v, "");
   }
-  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x[1], x[1], ""), x[0], v, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, q, q, ""), p, v, "");
 }
 
 /* Float arithmetic and mathematics on the operands `x` of type `t`. */

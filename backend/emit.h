@@ -13,11 +13,12 @@
  *   emit-ranged.c              roots and quotients by short sequences, and their guards
  *   nests.h                    loops that do the same: a function of theirs
  *   emit.c                     modules, kernels, structure
- *   math-names.c               names of mathematical functions
- *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
+ *   targets                    struct Target and its table (target.c, with names of functions; nvptx.c, amdgpu.c,
+ *                              host.c)
  *   codegen.c libclc.c         from LLVM IR to bytes
  *   pipeline.c                 LLVM's passes on the way
  *   pairs-find.c pairs.c       f32 arithmetic two at a time
+ *   extremes.c                 minimumNumber and maximumNumber on x86
  *   arcs.c                     what goes round loops, moved
  *   negations.c link.c         and what becomes of these
  */
@@ -342,6 +343,7 @@ struct Target {
                               result */
   bool exp_flushes;        /* the library's f32 exp is 0 where the result is subnormal */
   bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
+  bool ranges;             /* one instruction gives them, which LLVM does not know of: write_extremes is needed */
   bool bfloat_is_bits; /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
                           numbers, or calls functions that are not there */
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
@@ -431,7 +433,7 @@ extern const WarpOps nvptx_warps;
 /* The `resources` and `has_private` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 bool amdgpu_has_private(const char *code, size_t n);
-/* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */
+/* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: target.c. */
 const char *libclc_name(Arena *a, Opcode code, Type t);
 const char *libm_name(Arena *a, Opcode code, Type t);
 /* Registers all architectures with LLVM, once in a process. */
@@ -514,6 +516,12 @@ void keep_single(LLVMModuleRef m);
 void pack_pairs(Arena *a, LLVMModuleRef m, const Target *t);
 /* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
 void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
+/* ---------------------------------------------------------------- extremes.c */
+
+/* Puts what a target of `ranges` has for them, or comparisons, for the calls of llvm.minimumnum and llvm.maximumnum of
+ * f32 and f64 in `m`, whose other passes are done, and for the extremes of all lanes that these have made of them. */
+void write_extremes(LLVMModuleRef m);
+
 /* ---------------------------------------------------------------- negations.c, link.c */
 
 /* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or

@@ -21,7 +21,11 @@ typedef struct HostCpu {
 } HostCpu;
 static const HostCpu others[] = {
     {"x86-64-v3", "x86-64-v3", "x86_64-pc-linux-gnu", "", {"+avx2", "+fma", "+bmi2"}},
-    {"x86-64-v4", "x86-64-v4", "x86_64-pc-linux-gnu", "", {"+avx512f", "+avx512vl", "+avx512bw", "+avx512dq"}},
+    {"x86-64-v4",
+     "x86-64-v4",
+     "x86_64-pc-linux-gnu",
+     "+avx512dq,+avx512vl",
+     {"+avx512f", "+avx512vl", "+avx512bw", "+avx512dq"}},
     {"aarch64", "generic", "aarch64-unknown-linux-gnu", "+neon", {"+neon"}},
 };
 
@@ -157,6 +161,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .end = end};
   if (strcmp(cpu, "native") != 0 && !take_cpu(a, cpu, t))
     return false;
+  t->ranges = has_feature(t->features, "+avx512dq") && has_feature(t->features, "+avx512vl");
   t->info = (TargetInfo){.name = "host",
                          .cpu = strcmp(cpu, "native") == 0 ? t->cpu : cpu,
                          .simt = false,

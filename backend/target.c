@@ -1,4 +1,4 @@
-/* backend/target.c: the table of targets, and choosing one. */
+/* backend/target.c: the table of targets, choosing one, and names of mathematical functions. */
 #include "backend/emit.h"
 
 #include <pthread.h>
@@ -132,4 +132,18 @@ bool target_tells_resources(const Target *t) { return t->resources != NULL; }
 
 bool target_resources(const Target *t, const char *assembly, const char *kernel, KernelResources *out) {
   return t->resources && t->resources(assembly, kernel, out);
+}
+
+/* ---------------------------------------------------------------- names of mathematical functions */
+
+/* The C name of op `code` without a type. */
+static const char *base_name(Opcode code) { return code == OP_REM ? "fmod" : op_info[code].name; }
+
+const char *libclc_name(Arena *a, Opcode code, Type t) {
+  const char *name = base_name(code), *arg = t == TY_F32 ? "f" : "d";
+  return arena_printf(a, "_Z%d%s%s%s", (int)strlen(name), name, arg, op_info[code].noperands == 2 ? arg : "");
+}
+
+const char *libm_name(Arena *a, Opcode code, Type t) {
+  return arena_printf(a, "%s%s", base_name(code), t == TY_F32 ? "f" : "");
 }
