@@ -31,6 +31,7 @@
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
  *   check_const.c                   constants and tables (check/declare.h)
  *   check_every.c                   stencils that run every so many steps
+ *   check_ensemble.c                members (ensemble.h)
  *   check_start.c                   fields as they are at the start of a step
  *   check_mask.c                    masks, where, dry (fields.h)
  *   parse_frames.c check_frames.c   fields that are series of frames (fields.h)
@@ -214,6 +215,7 @@ typedef enum DeclKind {
   DECL_ABSORB,
   DECL_REPEAT,  /* value: the most rounds; what is repeated follows, up to */
   DECL_CLOSE,   /* the closing brace of the last one that is open */
+  DECL_MEMBERS, /* value */
   DECL_LOSS,    /* as a probe or a reduction over a region; every NULL: at the end */
   DECL_GRADIENT /* value: the sum of losses; names: by what it is differentiated */
 } DeclKind;
@@ -253,7 +255,7 @@ typedef struct Decl {
   Stmt *stmts;    /* fn: what comes before the value */
   int32_t nsides; /* field: 0 without outside; 1: for all sides; else two for each dimension, in order */
   SideDecl *sides;
-  bool input, temp;
+  bool input, temp, shared;
   const struct DryDecl
       *dry; /* field: its mask, and what reads where that is false give (fields.h); NULL: it has none */
   const struct FramesDecl *frames; /* field: it is a series of frames (fields.h); NULL: it is not */
@@ -575,6 +577,7 @@ typedef struct Checker {
   Type real;
   Symbols syms;
   const Symbol *grid;            /* NULL before it is declared */
+  int lead;                      /* dimensions of the grid in front of those of the text: 1 with members, else 0 */
   Symbol *coordinates[MAX_RANK]; /* of the grid: the launch-time arrays that have them; NULL: none has */
   int32_t nweights;
   CheckedWeights *weights;

@@ -3,6 +3,7 @@
 #include "frontend/check/declare.h"
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <math.h>
 #include <string.h>
@@ -321,15 +322,19 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
   static const char *const ends[] = {"lower", "upper"};
   int rank = c->m->grid.rank;
   Side *sides = ARENA_ARRAY(c->arena, Side, 2 * MAX_RANK);
-  if (d->nsides > 1 && d->nsides != 2 * rank) {
+  if (d->nsides > 1 && d->nsides != 2 * check_rank(c)) {
     check_error(c, NULL, d->sides[0].loc,
                 "field '%s' has rules for %d dimension%s, but the grid has %d; give it one for each", d->name,
-                d->nsides / 2, d->nsides == 2 ? "" : "s", rank);
+                d->nsides / 2, d->nsides == 2 ? "" : "s", check_rank(c));
     return false;
   }
   for (int i = 0, one = -1; i < 2 * rank && d->nsides; i++) {
-    const SideDecl *from = &d->sides[d->nsides == 1 ? 0 : i];
-    const char *name = arena_printf(c->arena, "%s.about.%d.%s", d->name, i / 2, ends[i % 2]);
+    if (i / 2 < c->lead) {
+      sides[i] = (Side){.rule = field_lacks(f, i / 2) ? OUTSIDE_ALL : OUTSIDE_CLAMP};
+      continue;
+    }
+    const SideDecl *from = &d->sides[d->nsides == 1 ? 0 : i - 2 * c->lead];
+    const char *name = arena_printf(c->arena, "%s.about.%d.%s", d->name, check_shown(c, i / 2), ends[i % 2]);
     if (!check_lacking_side(c, from, f, i, d->nsides == 1))
       return false;
     if (field_lacks(f, i / 2)) {
@@ -346,7 +351,7 @@ static bool check_outside(Checker *c, const Decl *d, Field *f) {
       check_error(c, NULL, from->loc,
                   "dimension %d of '%s' is periodic on one side alone; what is periodic goes on from one end to the "
                   "other: make both sides periodic, or none",
-                  i / 2, d->name);
+                  check_shown(c, i / 2), d->name);
       return false;
     }
     one = i;
@@ -799,6 +804,7 @@ static void check_decl(Checker *c, const Decl *d) {
     break;
   case DECL_PROBE: check_probe_decl(c, d); break;
   case DECL_ABSORB: check_absorb(c, d); break;
+  case DECL_MEMBERS: check_ensemble(c, d); break;
   case DECL_REPEAT: check_repeat(c, d); break;
   case DECL_CLOSE: check_close_repeat(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;

@@ -321,13 +321,14 @@ const OutlineName *outline_name(const Outline *o, const OutlineWord *w) {
 }
 
 const char *outline_reserved(int i) {
-  static const char *const more[] = {"on",     "outside",   "history",    "temp",   "input",   "every",  "over",
-                                     "at",     "in",        "half",       "odd",    "about",   "up",     "to",
-                                     "probe",  "inject",    "scalar",     "update", "spacing", "order",  "side",
-                                     "coord",  "diff",      "absorb",     "of",     "but",     "lower",  "upper",
-                                     "speed",  "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
-                                     "self",   "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
-                                     "repeat", "round",     "sweep",      "along",  "down",    "first",  "next"};
+  static const char *const more[] = {"on",      "outside",   "history",    "temp",   "input",   "every",  "over",
+                                     "at",      "in",        "half",       "odd",    "about",   "up",     "to",
+                                     "probe",   "inject",    "scalar",     "update", "spacing", "order",  "side",
+                                     "coord",   "diff",      "absorb",     "of",     "but",     "lower",  "upper",
+                                     "speed",   "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
+                                     "self",    "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
+                                     "repeat",  "round",     "sweep",      "along",  "down",    "first",  "next",
+                                     "members", "member",    "shared"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -2,6 +2,7 @@
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 #include "frontend/sweep.h"
+#include "frontend/ensemble.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -374,16 +375,18 @@ bool parse_region_of(Parse *p, Decl *d, const char *word) {
 static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
-       is_temp = !strcmp(t->text, "temp");
+       is_temp = !strcmp(t->text, "temp"), is_shared = !strcmp(t->text, "shared");
   bool is_history = !strcmp(t->text, "history"), is_where = !strcmp(t->text, "where"),
        is_frames = !strcmp(t->text, "frames");
   if ((is_on && (d->region || d->on.s)) || (is_outside && d->nsides) || (is_input && d->input) ||
-      (is_temp && d->temp) || (is_history && d->history) || (is_where && d->dry) || (is_frames && d->frames)) {
+      (is_temp && d->temp) || (is_shared && d->shared) || (is_history && d->history) || (is_where && d->dry) ||
+      (is_frames && d->frames)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;
   }
   d->input |= is_input;
   d->temp |= is_temp;
+  d->shared |= is_shared;
   if (is_on || is_outside)
     return is_on ? parse_region_of(p, d, "'on'") : outside(p, d);
   if (is_history)
@@ -392,11 +395,11 @@ static bool attribute(Parse *p, Decl *d) {
     return (d->dry = parse_dry(p)) != NULL;
   if (is_frames)
     return (d->frames = parse_frames(p, t->loc)) != NULL;
-  if (!is_input && !is_temp)
+  if (!is_input && !is_temp && !is_shared)
     diag_error(p->d, t->loc,
-               "'%s' is no attribute of a field; there are on, outside, where, input, temp, history and frames",
+               "'%s' is no attribute of a field; there are on, outside, where, input, temp, history, frames and shared",
                t->text);
-  return is_input || is_temp;
+  return is_input || is_temp || is_shared;
 }
 
 /* [field] NAME, ... : TYPE attributes; at the first name. */
@@ -586,7 +589,7 @@ static bool paper_declaration(Parse *p) {
   else
     parse_error(p,
                 "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
+                "mask, reduce, probe, scalar, update, repeat, absorb, until, members, loss or gradient)");
   return false;
 }
 
@@ -617,6 +620,8 @@ bool parse_declaration(Parse *p) {
     return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
   if (named && (parse_is_word(p, "mask") || parse_is_word(p, "sweep")))
     return parse_is_word(p, "mask") ? (p->t++, parse_mask(p)) : (p->t++, parse_sweep(p));
+  if (parse_is_word(p, "members") && (named || p->t[1].kind == TOK_INT || p->t[1].kind == TOK_FLOAT))
+    return p->t++, parse_members(p);
   if (named && parse_is_word(p, "repeat"))
     return p->t++, parse_repeat(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
@@ -649,7 +654,7 @@ bool parse_declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                 "mask, reduce, probe, scalar, update, repeat, absorb, until, loss or gradient)");
+                 "mask, reduce, probe, scalar, update, repeat, absorb, until, members, loss or gradient)");
   return false;
 }
 

@@ -246,11 +246,13 @@ typedef struct Check {
 } Check;
 
 /* A list of points that launch-time arrays give: coordinate d of point number p is element p of array[d], or at[d] if
- * array[d] is -1; one array at least is there, and all have as many elements, of an integer type. All points must lie
- * in `box`. Field `field`, derived, i32 on `box`, says at each point of it 1 + the number of the first point of the
- * list that is there, 0 if there is none. Array `next`, of role ARRAY_NEXT (-1: nobody needs it), has for each point of
- * the list 1 + the number of the next one at the same place, 0 if there is none. At most `most` points of the list may
- * be at one place (0: any number). */
+ * array[d] is -1, or box.lo[d] + p if it is LIST_NUMBER, as it may be in one dimension: then the list has a point for
+ * each coordinate of `box` there. Else one array at least is there. All have as many elements as the list has points,
+ * of an integer type. All points must lie in `box`. Field `field`, derived, i32 on `box`, says at each point of it 1 +
+ * the number of the first point of the list that is there, 0 if there is none. Array `next`, of role ARRAY_NEXT (-1:
+ * nobody needs it), has for each point of the list 1 + the number of the next one at the same place, 0 if there is
+ * none. At most `most` points of the list may be at one place (0: any number). */
+enum { LIST_NUMBER = -2 };
 typedef struct PointList {
   const char *name;
   int32_t array[MAX_RANK];

@@ -515,8 +515,9 @@ static void point_cell(TextWriter *w, const PointList *l) {
   for (int d = 0; d < m->grid.rank; d++) {
     const char *lo = affine_c_text(w->arena, m, l->box.lo[d], "p->"),
                *hi = affine_c_text(w->arena, m, l->box.hi[d], "p->"),
-               *x = l->array[d] < 0 ? affine_c_text(w->arena, m, l->at[d], "p->")
-                                    : arena_printf(w->arena, "array_%s[i]", w->arrays[l->array[d]]);
+               *x = l->array[d] == LIST_NUMBER ? arena_printf(w->arena, "%s + i", lo)
+                    : l->array[d] < 0          ? affine_c_text(w->arena, m, l->at[d], "p->")
+                                               : arena_printf(w->arena, "array_%s[i]", w->arrays[l->array[d]]);
     str_addf(&w->s,
              "    if ((int64_t)(%s) < %s || (int64_t)(%s) > %s) return \"a point of the list is outside of its "
              "region\";\n    cell = cell * (%s - (%s) + 1) + ((int64_t)(%s) - (%s));\n",
@@ -539,14 +540,16 @@ static void fill_list(TextWriter *w, const PointList *l) {
   for (int d = 0; d < m->grid.rank; d++)
     if (l->array[d] >= 0)
       str_addf(&w->s, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
-  while (l->array[first] < 0)
+  while (first < m->grid.rank && l->array[first] < 0)
     first++;
+  const char *n = first < m->grid.rank ? arena_printf(w->arena, "%s_length_%s(p)", w->p, w->arrays[l->array[first]])
+                                       : affine_c_text(w->arena, m, list_extent(m, l), "p->");
   str_addf(
       &w->s,
       ") {\n  %s_params bound = *params;\n  const %s_params *p = &bound;\n  const char *e = %s_bind(&bound);\n  const "
-      "int64_t n = %s_length_%s(p);\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
+      "int64_t n = %s;\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
       "(size_t)%s_size_%s(p));\n",
-      w->p, w->p, w->p, w->p, w->arrays[l->array[first]], w->fields[l->field], w->p, w->fields[l->field]);
+      w->p, w->p, w->p, n, w->fields[l->field], w->p, w->fields[l->field]);
   str_add(&w->s, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
   point_cell(w, l);
   str_addf(&w->s, "    at = &field_%s[cell];\n", w->fields[l->field]);

@@ -18,7 +18,8 @@ enum {
   SCHEMA_WITH_STATES = 8,
   SCHEMA_WITH_VALUES = 9,
   SCHEMA_WITH_LOOPS = 10,
-  SCHEMA_WITH_FRAMES = 11 /* or weights at half points */
+  SCHEMA_WITH_FRAMES = 11, /* or weights at half points */
+  SCHEMA_WITH_NUMBERS = 12
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -540,8 +541,9 @@ static json_t *lists(const ManifestWriter *w) {
     const PointList *l = &m->lists[i];
     json_t *o = json_object(), *at = json_array();
     for (int d = 0; d < m->grid.rank; d++)
-      json_array_append_new(at, l->array[d] < 0 ? manifest_affine(w, l->at[d])
-                                                : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
+      json_array_append_new(at, l->array[d] == LIST_NUMBER ? json_pack("{s:b}", "number", 1)
+                                : l->array[d] < 0 ? manifest_affine(w, l->at[d])
+                                                  : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
     set(o, "name", json_string(l->name));
     set(o, "at", at);
     set(o, "region", manifest_box(w, &l->box));
@@ -569,6 +571,10 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nlists; i++)
+    for (int d = 0; d < MAX_RANK; d++)
+      if (m->lists[i].array[d] == LIST_NUMBER)
+        return SCHEMA_WITH_NUMBERS;
   if (module_steps_to_frames(m, 0, INT64_MAX) < INT64_MAX)
     return SCHEMA_WITH_FRAMES;
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -3,6 +3,7 @@
  * layer alone and further targets. The memory of a second derivative's first one is read at neighbours, so that it is
  * updated by a stencil of its own before. */
 #include "frontend/check/absorb.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -78,13 +79,14 @@ static bool has_derivatives(Checker *c) {
     if (has_dimension(x, d, 1)) {
       diag_warning(c->d, x->by_hand[d],
                    "'%s' is read at a neighbour in dimension %d outside of diff(...), where '%s' does not stretch it",
-                   x->by_hand_name[d], d, x->layer->name);
+                   x->by_hand_name[d], check_shown(c, d), x->layer->name);
       continue;
     }
     check_error(c, NULL, x->by_hand[d],
                 "'%s' is read at a neighbour in dimension %d, but '%s' stretches what diff(...) makes alone; write the "
                 "derivative as diff(%s, %d), or 'but [%d lower, %d upper]' in '%s'",
-                x->by_hand_name[d], d, x->layer->name, x->by_hand_name[d], d, d, d, x->layer->name);
+                x->by_hand_name[d], check_shown(c, d), x->layer->name, x->by_hand_name[d], check_shown(c, d),
+                check_shown(c, d), check_shown(c, d), x->layer->name);
     return false;
   }
   if (!x->n)
@@ -132,7 +134,7 @@ static bool measure(Checker *c) {
                    arena_printf(c->arena,
                                 "the layers of '%s' meet in dimension %d: with what derivatives see of them they need "
                                 "%lld points, and the grid has fewer there",
-                                x->layer->name, d, (long long)both)) &&
+                                x->layer->name, check_shown(c, d), (long long)both)) &&
            ok;
   }
   return ok;
@@ -153,12 +155,12 @@ static bool on_its_side(Checker *c, Affine of, Affine value, int d, Loc loc) {
   const char *layer = c->absorbing->layer->name;
   if (affine_diff(of, c->m->grid.lo[d], &k) || affine_diff(of, c->m->grid.hi[d], &k))
     return require(c, value, loc,
-                   arena_printf(c->arena, "the grid has too few points in dimension %d for '%s' and this region", d,
-                                layer));
+                   arena_printf(c->arena, "the grid has too few points in dimension %d for '%s' and this region",
+                                check_shown(c, d), layer));
   check_error(c, NULL, loc,
               "'%s' cuts this region where its layers begin, so its bounds in dimension %d must be a fixed number of "
               "points from an end of the grid",
-              layer, d);
+              layer, check_shown(c, d));
   return false;
 }
 

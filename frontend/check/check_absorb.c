@@ -5,6 +5,7 @@
  * z' = b z + a w and w is the second derivative and the derivative of what stretching adds to the first one (D.
  * Pasalic, R. McGarry, SEG 2010). */
 #include "frontend/check/absorb.h"
+#include "frontend/ensemble.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static bool lies_evenly(Checker *c, const Decl *d, const Layer *layer) {
       check_error(c, NULL, d->loc,
                   "a layer's points lie evenly, but dimension %d has coordinates of an array; write 'but [%d lower, %d "
                   "upper]', which leaves it without a layer",
-                  k, k, k);
+                  check_shown(c, k), check_shown(c, k), check_shown(c, k));
     else
       check_error(c, NULL, d->loc,
                   "'absorb' needs the distance of the grid's points: grid %s = [...], STEPS spacing [...] step dt;",
@@ -69,7 +70,7 @@ const Layer *check_layer(Checker *c, const Decl *d) {
   Layer *layer = ARENA_NEW(c->arena, Layer);
   layer->name = d->name;
   Symbol *of = symbols_find(&c->syms, a->of.s);
-  for (int k = 0; k < c->m->grid.rank; k++)
+  for (int k = c->lead; k < c->m->grid.rank; k++)
     layer->has[k][0] = layer->has[k][1] = true;
   if (of != c->grid) {
     check_error(c, NULL, a->of.loc, "a layer lies at the sides of the grid: write 'of %s'", c->grid->name);
@@ -290,13 +291,14 @@ static bool can_stretch(Checker *c, const Stretched *s, const Env *env, const in
     check_error(c, env, s->loc,
                 "'%s' has a layer at the sides of dimension %d, but '%s' is periodic there; write 'but [%d lower, %d "
                 "upper]' in '%s'",
-                layer, s->dim, declared_name(c->m, (int)(f - c->m->fields)), s->dim, s->dim, layer);
+                layer, check_shown(c, s->dim), declared_name(c->m, (int)(f - c->m->fields)), check_shown(c, s->dim),
+                check_shown(c, s->dim), layer);
   else if (f)
     check_error(
         c, env, s->loc,
         "'%s' has a layer at the %s side of dimension %d, but '%s' is odd about it, as at a free surface; write "
         "'but [%d %s]' in '%s', or give the field 'outside 0' there",
-        layer, ends[side], s->dim, f->name, s->dim, ends[side], layer);
+        layer, ends[side], check_shown(c, s->dim), f->name, check_shown(c, s->dim), ends[side], layer);
   else
     return true;
   return false;
@@ -350,7 +352,7 @@ static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
 }
 
 Expr *layer_index(Checker *c, const Stretched *s, int side) {
-  const RangeExpr *r = &c->grid->decl->region->ranges[s->dim];
+  const RangeExpr *r = &c->grid->decl->region->ranges[check_shown(c, s->dim)];
   int64_t width = c->absorbing->width[s->dim][side];
   Expr *here = check_leaf(c, EXPR_INDEX, TY_I64, s->loc, NULL);
   here->value.i = s->dim;

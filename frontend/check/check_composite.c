@@ -4,7 +4,7 @@
  * meet none are vectors if their
  * members are of one type. f16, bf16, i8, i16, u8 and u16 are types of storage: a value of one widens to f32 or i32
  * when something is computed with it. */
-#include "frontend/ast.h"
+#include "frontend/ensemble.h"
 
 #include <math.h>
 #include <string.h>
@@ -491,8 +491,8 @@ static const char *take_component(Checker *c, const Expr *e, int n) {
   if (e->kind != EXPR_FIELD)
     return arena_printf(c->arena, "take one of its components, [0] to [%d]", n - 1);
   str_addf(&s, "take one of its components, which stand behind the offset: %s[", e->name);
-  for (int d = 0; d < c->m->grid.rank; d++)
-    str_addf(&s, "%s%lld", d ? "," : "", (long long)e->off[d]);
+  for (int d = c->lead; d < c->m->grid.rank; d++)
+    str_addf(&s, "%s%lld", d > c->lead ? "," : "", (long long)e->off[d]);
   str_addf(&s, "][0] to [%d]", n - 1);
   return s.s;
 }

@@ -2,6 +2,7 @@
  * as macros are: what is left are accesses, constants, and scalars that launching computes. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <float.h>
 #include <math.h>
@@ -89,7 +90,7 @@ static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, i
     return true;
   static const char *const example[] = {"", "h", "h, h", "h, h, h"};
   check_error(c, env, loc, "'%s' needs the distance of the grid's points: grid %s = [...], STEPS spacing [%s];", word,
-              c->grid ? c->grid->name : "G", example[c->m->grid.rank]);
+              c->grid ? c->grid->name : "G", example[check_rank(c)]);
   return false;
 }
 
@@ -165,7 +166,7 @@ Expr *check_bound(Checker *c, const Expr *bound) {
 
 /* How far the point, moved by `by`, is from the grid's lower end in dimension `d`. */
 static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
-  Expr *first = check_bound(c, c->grid->decl->region->ranges[d].lo);
+  Expr *first = check_bound(c, c->grid->decl->region->ranges[check_shown(c, d)].lo);
   Const k;
   return fold_const(c, first, &k) ? index_at(c, d, by - k.i, loc) : whole(c, OP_SUB, index_at(c, d, by, loc), first);
 }

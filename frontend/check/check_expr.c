@@ -2,6 +2,7 @@
 #include "frontend/check/absorb.h"
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -173,7 +174,8 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     return check_not_allowed(c, env, loc, sym->name);
   for (int d = 0; d < c->m->grid.rank; d++)
     if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
-      return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
+      return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d],
+                         check_shown(c, d));
   bool moves = !c->m->fields[sym->index].input;
   if (c->ago && moves)
     sym = check_past(c, env, loc, sym, c->ago);
@@ -296,6 +298,8 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return global(c, env, e->loc, sym, shift);
   if (!strcmp(e->name, "step"))
     return step_number(c, env, e->loc);
+  if (check_is_member(c, e->name))
+    return check_member_of_point(c, env, e->loc);
   if (!strcmp(e->name, "round"))
     return check_round(c, env, e->loc);
   if (is_reserved(e->name))
@@ -345,7 +349,7 @@ static bool are_indices(Checker *c, const Expr *e, const Env *env) {
 
 /* The constant offsets of the access `e` added to `shift`. */
 static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t *out) {
-  int rank = c->m->grid.rank;
+  int rank = check_rank(c);
   const Symbol *f = symbols_find(&c->syms, e->name);
   if (e->n == 1 && rank > 1 && f && f->kind == SYM_FIELD && type_composite(c->m, f->type)) {
     check_error(c, env, e->loc,
@@ -370,7 +374,7 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
       check_error(c, env, e->kids[d]->loc, "the offset %lld is too large", (long long)k);
       return false;
     }
-    out[d] += k;
+    out[d + c->lead] += k;
   }
   return true;
 }
@@ -473,10 +477,10 @@ bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what
   int64_t d;
   if (!check_const_int(c, e, env, arena_printf(c->arena, "the dimension of %s", what), &d))
     return false;
-  if (d < 0 || d >= c->m->grid.rank)
-    check_error(c, env, e->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
-  *out = (int)d;
-  return d >= 0 && d < c->m->grid.rank;
+  if (d < 0 || d >= check_rank(c))
+    check_error(c, env, e->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, check_rank(c) - 1);
+  *out = (int)d + c->lead;
+  return d >= 0 && d < check_rank(c);
 }
 
 Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift) {
@@ -674,7 +678,8 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
   for (int i = 0; i < op->nnames; i++)
     if (!strcmp(op->names[i].s, e->name))
       return;
-  if (is_reserved(e->name) || check_find_index(env, e->name) || symbols_find(&c->syms, e->name))
+  if (is_reserved(e->name) || check_find_index(env, e->name) || symbols_find(&c->syms, e->name) ||
+      check_is_member(c, e->name))
     return;
   if (check_is_random(c, e))
     check_note_random(c, e);

@@ -3,6 +3,7 @@
  * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
  * it be? */
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -11,7 +12,7 @@ static const char *dimensions(Checker *c, const bool *lacks) {
   Str s = {.arena = c->arena};
   for (int d = 0; d < MAX_RANK; d++)
     if (lacks[d])
-      str_addf(&s, s.n ? " and %d" : "%d", d);
+      str_addf(&s, s.n ? " and %d" : "%d", check_shown(c, d));
   return s.s;
 }
 
@@ -34,7 +35,7 @@ bool check_has_all(Checker *c, Loc loc, const Symbol *s) {
 
 /* Reports if nothing is left of the region at `loc`. */
 static bool has_dimension(Checker *c, Loc loc, const bool *lacks) {
-  for (int d = 0; d < c->m->grid.rank; d++)
+  for (int d = c->lead; d < c->m->grid.rank; d++)
     if (!lacks[d])
       return true;
   check_error(c, NULL, loc, "a field has one dimension at least; a number that is the same at all points is a param");
@@ -47,7 +48,7 @@ bool check_field_region(Checker *c, const Decl *d, Field *f) {
   bool lacks[MAX_RANK] = {false};
   if (of && of->kind == SYM_FIELD)
     field_lacks_which(c, of->index, lacks);
-  if (d->region ? !check_region_of(c, d->region, &f->box, lacks) : !named)
+  if (!check_shared(c, d, lacks) || (d->region ? !check_region_of(c, d->region, &f->box, lacks) : !named))
     return false;
   if (!d->region)
     f->box = *named;
@@ -82,10 +83,10 @@ bool check_lacking_side(Checker *c, const SideDecl *from, const Field *f, int si
     return true;
   if (star)
     check_error(c, NULL, from->loc, "'%s' has dimension %d; write a rule, '*' is for a dimension that it does not have",
-                f->name, side / 2);
+                f->name, check_shown(c, side / 2));
   else
     check_error(c, NULL, from->loc, "'%s' does not have dimension %d, in which nothing is beyond it; write '*'",
-                f->name, side / 2);
+                f->name, check_shown(c, side / 2));
   return false;
 }
 
@@ -94,10 +95,16 @@ static bool targets_fit(Checker *c, Loc loc, const CheckedStencil *s) {
   for (int t = 0; t < s->ntargets; t++) {
     const Field *f = &c->m->fields[s->targets[t]];
     for (int d = 0; d < c->m->grid.rank; d++) {
-      if (field_lacks(f, d) && !c->lacks[d])
-        check_error(c, NULL, loc, "'%s' does not have dimension %d: write '*' there, or [%s]", f->name, d, f->name);
+      int shown = check_shown(c, d);
+      if (field_lacks(f, d) != c->lacks[d] && shown < 0)
+        check_error(c, NULL, loc,
+                    "of the targets of '%s' some are shared by all members and '%s' is not; set them by an init of "
+                    "their own",
+                    s->name, f->name);
+      else if (field_lacks(f, d) && !c->lacks[d])
+        check_error(c, NULL, loc, "'%s' does not have dimension %d: write '*' there, or [%s]", f->name, shown, f->name);
       else if (!field_lacks(f, d) && c->lacks[d])
-        check_error(c, NULL, loc, "'%s' has dimension %d: write a range in place of '*'", f->name, d);
+        check_error(c, NULL, loc, "'%s' has dimension %d: write a range in place of '*'", f->name, shown);
       else
         continue;
       return false;
@@ -108,16 +115,24 @@ static bool targets_fit(Checker *c, Loc loc, const CheckedStencil *s) {
 
 bool check_piece_region(Checker *c, const RegionExpr *r, const CheckedStencil *s, Box *out) {
   memset(c->lacks, 0, sizeof c->lacks);
-  return check_region_of(c, r, out, c->lacks) && targets_fit(c, r->loc, s);
+  if (!check_region_of(c, r, out, c->lacks))
+    return false;
+  check_shared_piece(c, s, out, c->lacks);
+  return targets_fit(c, r->loc, s);
 }
 
 bool check_reads_lacking(Checker *c, const Env *env, Loc loc, const Symbol *f) {
   for (int d = 0; d < c->m->grid.rank; d++) {
     if (!c->lacks[d] || field_lacks(&c->m->fields[f->index], d))
       continue;
+    if (d < c->lead) {
+      check_error(c, env, loc, "'%s' differs from member to member, and what is set here is shared by all of them",
+                  f->name);
+      return false;
+    }
     check_error(c, env, loc,
                 "'%s' has dimension %d, which the region here does not have: there is no one point of it to read",
-                f->name, d);
+                f->name, check_shown(c, d));
     return false;
   }
   return true;
@@ -126,6 +141,7 @@ bool check_reads_lacking(Checker *c, const Env *env, Loc loc, const Symbol *f) {
 bool check_has_coordinate(Checker *c, const Env *env, Loc loc, int d, const char *word) {
   if (!c->lacks[d])
     return true;
-  check_error(c, env, loc, "%s(%d) has no value: the region here does not have dimension %d", word, d, d);
+  check_error(c, env, loc, "%s(%d) has no value: the region here does not have dimension %d", word, check_shown(c, d),
+              check_shown(c, d));
   return false;
 }

@@ -1,5 +1,5 @@
 /* check_move.c: macros at a neighbour: NAME(...)[offsets], and calls whose arguments alone are moved. */
-#include "frontend/ast.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ bool check_is_moved(const Checker *c, const Expr *e, const Env *env) {
   bool macro = s ? s->kind == SYM_OP : check_is_builtin(c, base, "diff");
   if (!macro || e->name || e->n < 2)
     return false;
-  return e->n > 2 || (c->m->grid.rank == 1 && composite_of(c, base, env, &looks) == TY_NONE);
+  return e->n > 2 || (check_rank(c) == 1 && composite_of(c, base, env, &looks) == TY_NONE);
 }
 
 /* ---- arguments that are moved where a macro names fields itself */
@@ -129,7 +129,7 @@ static const Expr *moved_arguments(const Checker *c, const Expr *call) {
     first = first ? first : a;
   }
   const Symbol *s = first ? symbols_find(&c->syms, first->name) : NULL;
-  bool moves = first && (!s || s->kind == SYM_FIELD) && first->n == c->m->grid.rank;
+  bool moves = first && (!s || s->kind == SYM_FIELD) && first->n == check_rank(c);
   for (int d = 0; moves && d < first->n; d++)
     if (literal(first->kids[d]))
       return first;

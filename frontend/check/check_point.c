@@ -1,6 +1,6 @@
 /* check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
  * give them. */
-#include "frontend/ast.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -8,9 +8,17 @@ static const int64_t nowhere[MAX_RANK];
 
 /* ---- points */
 
-/* The launch-time array that coordinate `e` is the bare name of, NULL if it is none. */
+/* Is coordinate `e` an element NAME[member], so that each member has a place of its own? */
+static bool is_by_member(const Checker *c, const Expr *e) {
+  return e->kind == EXPR_ACCESS && !e->level && e->n == 1 && e->kids[0]->kind == EXPR_NAME && !e->kids[0]->level &&
+         check_is_member(c, e->kids[0]->name);
+}
+
+/* The launch-time array that coordinate `e` is the bare name of, or that has it by member; NULL if it is none. */
 static Symbol *coordinate_array(Checker *c, const Expr *e) {
-  Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
+  Symbol *s = is_by_member(c, e)                  ? symbols_find(&c->syms, e->name)
+              : e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name)
+                                                  : NULL;
   return s && s->kind == SYM_ARRAY ? s : NULL;
 }
 
@@ -32,31 +40,67 @@ static bool use_array(Checker *c, const Expr *e, Symbol *s, PointList *l, int d,
   return true;
 }
 
+/* What dimension the list of `d` has in front of those of the text: if its places are by member (as they are in a
+ * `probe`, unless an array has them for all) a point for each, else none. False after reporting. */
+static bool check_by_member(Checker *c, const Decl *d, PointList *l, const ParamArray *first) {
+  int by = 0, arrays = 0;
+  for (int k = 0; k < d->nvalues; k++) {
+    by += is_by_member(c, d->values[k]);
+    arrays += coordinate_array(c, d->values[k]) != NULL;
+  }
+  l->array[0] = l->array[0] == LIST_NUMBER || by ? LIST_NUMBER : -1;
+  if (by && by < arrays) {
+    check_error(c, NULL, l->loc, "a place is by member in all its coordinates that are arrays, or in none of them");
+    return false;
+  }
+  if (by && !affine_equal(first->extent, affine_add_const(c->m->grid.hi[0], 1))) {
+    check_error(c, NULL, l->loc, "'%s' has a place for each member, so it must be as long as there are members",
+                first->name);
+    return false;
+  }
+  if (arrays && !by && d->kind == DECL_PROBE) {
+    check_error(c, NULL, l->loc,
+                "a probe sees one place of each member; give it one place, or one by member: '%s[member]'",
+                first->name);
+    return false;
+  }
+  if (first && !by)
+    l->box.lo[0] = l->box.hi[0] = l->at[0] = affine_const(0);
+  return true;
+}
+
 /* The coordinates of `d` into `l`, and the box on which they are: along a number that alone, along an array all of
  * `within` (NULL: of the grid). Sets *list: there are arrays. False after reporting. */
 static bool check_places(Checker *c, const Decl *d, const Box *within, PointList *l, bool *list) {
   const Box *outer = within ? within : &c->m->grid;
   const ParamArray *first = NULL;
   bool ok = true;
-  if (d->nvalues != c->m->grid.rank) {
+  if (d->nvalues != check_rank(c)) {
     check_error(c, NULL, d->values[0]->loc, "this point has %d coordinate%s, but the grid has %d dimension%s",
-                d->nvalues, d->nvalues == 1 ? "" : "s", c->m->grid.rank, c->m->grid.rank == 1 ? "" : "s");
+                d->nvalues, d->nvalues == 1 ? "" : "s", check_rank(c), check_rank(c) == 1 ? "" : "s");
     return false;
   }
   *l = (PointList){.box = *outer, .next = -1, .loc = d->values[0]->loc};
-  for (int k = 0; k < d->nvalues; k++) {
-    Symbol *s = coordinate_array(c, d->values[k]);
+  for (int k = c->lead; k < c->m->grid.rank; k++) {
+    const Expr *value = d->values[k - c->lead];
+    Symbol *s = coordinate_array(c, value);
     l->array[k] = -1;
     if (s) {
-      ok = use_array(c, d->values[k], s, l, k, &first) && ok;
-    } else if (check_affine(c, d->values[k], "a coordinate", &l->at[k])) {
+      ok = use_array(c, value, s, l, k, &first) && ok;
+    } else if (check_affine(c, value, "a coordinate", &l->at[k])) {
       l->box.lo[k] = l->box.hi[k] = l->at[k];
     } else {
       ok = false;
     }
   }
-  *list = first;
-  return ok && check_inside(c, l->loc, &l->box, first ? "the region of the points" : "the point", outer,
+  if (c->lead) {
+    l->array[0] = d->kind == DECL_PROBE ? LIST_NUMBER : -1;
+    ok = ok && check_by_member(c, d, l, first);
+  }
+  *list = first || (c->lead && l->array[0] == LIST_NUMBER);
+  Box room = l->box;
+  check_all_members(c, &room);
+  return ok && check_inside(c, l->loc, &room, first ? "the region of the points" : "the point", outer,
                             within ? "the region" : "the grid");
 }
 
@@ -89,6 +133,8 @@ void check_add_lists(Checker *c) {
     PointList *l = &x->head;
     Field f = {.name = l->name, .type = TY_I32, .box = l->box, .input = true, .derived = true, .loc = l->loc};
     l->field = x->field->index = m->nfields;
+    if (c->lead && l->array[0] != LIST_NUMBER)
+      field_leave_out(&f, 0);
     ARENA_PUSH(c->arena, m->fields, m->nfields, f);
     if (x->next) {
       int k = 0;
@@ -250,11 +296,14 @@ bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within,
   bool list;
   int64_t most;
   const Field *field = &c->m->fields[f->index];
-  if (!check_places(c, d, within, &l, &list) || !check_most(c, d, list, &most) || !point_is_free(c, d) ||
-      !check_inside(c, l.loc, &l.box, list ? "the region of the points" : "the point", &field->box,
+  CheckedPiece p = {.loc = d->loc};
+  if (!check_places(c, d, within, &l, &list) || !check_most(c, d, list, &most) || !point_is_free(c, d))
+    return false;
+  p.box = l.box;
+  check_all_members(c, &p.box);
+  if (!check_inside(c, l.loc, &p.box, list ? "the region of the points" : "the point", &field->box,
                     arena_printf(c->arena, "the region of field '%s',", f->name)))
     return false;
-  CheckedPiece p = {.loc = d->loc, .box = l.box};
   Inject x = {.c = c, .d = d, .field = f, .list = list ? find_list(c, &l, (int32_t)most) : -1};
   Expr old = {.kind = EXPR_NAME, .loc = d->names[0].loc, .name = f->name, .height = 1};
   c->region = &p.box;
@@ -299,6 +348,7 @@ Expr *check_at_points(Checker *c, const Decl *d, const Box *within, Box *over) {
   if (!check_places(c, d, within, &l, &list) || !check_most(c, d, list, &most) || !point_is_free(c, d))
     return NULL;
   *over = l.box;
+  check_all_members(c, over);
   Inject x = {.c = c, .d = d, .list = list ? find_list(c, &l, (int32_t)most) : -1};
   c->region = over;
   c->locals = NULL;

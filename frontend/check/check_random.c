@@ -1,6 +1,6 @@
 /* check_random.c: expressions: random(seed, n) and normal(seed, n). Both are words of the language only where
  * a program declares nothing of that name. */
-#include "frontend/ast.h"
+#include "frontend/ensemble.h"
 #include "ir/run/random.h"
 
 #include <string.h>
@@ -68,9 +68,12 @@ Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shi
     if ((kids[i] = argument(c, e, env, shift, i))->kind == EXPR_BAD)
       return kids[i];
   kids[RANDOM_STEP] = c->in_init ? constant(c, e->loc, RANDOM_INIT_STEP) : word(c, check_step(c, e->loc));
-  for (int d = 0; d < MAX_RANK; d++)
+  /* the member comes last, so that the first one has the numbers of the program without members */
+  for (int d = 0; d < MAX_RANK; d++) {
+    int of = d < check_rank(c) ? d + c->lead : 0;
     kids[RANDOM_PLACE + d] =
-        d < c->m->grid.rank ? word(c, check_coordinate(c, e->loc, d, shift)) : constant(c, e->loc, 0);
+        d < c->m->grid.rank ? word(c, check_coordinate(c, e->loc, of, shift)) : constant(c, e->loc, 0);
+  }
   Expr *x = check_operation(c, *e->name == 'r' ? OP_RANDOM : OP_NORMAL, e->loc, RANDOM_OPERANDS, kids);
   x->type = c->real;
   return x;

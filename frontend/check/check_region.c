@@ -1,5 +1,6 @@
 /* check_region.c: regions, offsets and launch checks, and what temp fields hold. */
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -9,14 +10,19 @@
 /* The region as messages show it. */
 static const char *box_text(Checker *c, const Box *b) {
   Str s = {.arena = c->arena};
-  box_print(&s, c->m, b);
+  Box text = check_shown_box(c, b);
+  box_print(&s, c->m, &text);
   return s.s;
 }
 
 /* The region of field `f` likewise, with stars for dimensions that it does not have. */
 static const char *field_text(Checker *c, const Symbol *f) {
   Str s = {.arena = c->arena};
-  field_box_print(&s, c->m, &c->m->fields[f->index], &f->box);
+  Box text = check_shown_box(c, &f->box);
+  Field shown = c->m->fields[f->index];
+  for (int d = c->lead; d < f->box.rank; d++)
+    shown.outside[d - c->lead] = shown.outside[d];
+  field_box_print(&s, c->m, &shown, &text);
   return s.s;
 }
 
@@ -24,8 +30,8 @@ static const char *field_text(Checker *c, const Symbol *f) {
 static const char *access_text(Checker *c, const char *name, const int64_t *off) {
   Str s = {.arena = c->arena};
   str_addf(&s, "%s[", name);
-  for (int d = 0; d < c->m->grid.rank; d++)
-    str_addf(&s, "%s%lld", d ? ", " : "", (long long)off[d]);
+  for (int d = c->lead; d < c->m->grid.rank; d++)
+    str_addf(&s, "%s%lld", d > c->lead ? ", " : "", (long long)off[d]);
   str_add(&s, "]");
   return s.s;
 }
@@ -88,9 +94,9 @@ bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text,
     Affine r = room(c, inner, 0, outer, d, side % 2);
     if (r.n ? is_checked(c, r, inner, NULL) : r.c >= 0)
       continue;
-    const char *message =
-        arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text,
-                     box_text(c, inner), outer_text, box_text(c, outer), side % 2 ? "upper" : "lower", d);
+    const char *message = arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text,
+                                       box_text(c, inner), outer_text, box_text(c, outer), side % 2 ? "upper" : "lower",
+                                       check_shown(c, d));
     if (r.n) {
       add_check(c, loc, r, inner, NULL, message);
     } else {
@@ -183,7 +189,7 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) { return check_regi
 
 /* The dimension whose range is `x`, number d of `out`. False after reporting. */
 static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *lacks) {
-  const RangeExpr *x = &r->ranges[d];
+  const RangeExpr *x = &r->ranges[check_shown(c, d)];
   if (!x->lo && !lacks) {
     check_error(c, NULL, r->loc,
                 "'*' stands for a dimension that a field does not have, in the field's region and in those of its "
@@ -213,7 +219,7 @@ bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
       lacks[d] = field_lacks(&c->m->fields[s->index], d);
     return lacks || check_has_all(c, r->loc, s);
   }
-  int rank = c->m->grid.rank ? c->m->grid.rank : r->n;
+  int rank = c->m->grid.rank ? check_rank(c) : r->n;
   if (r->n != rank) {
     check_error(c, NULL, r->loc, "this region has %d dimension%s, but the grid has %d", r->n, r->n == 1 ? "" : "s",
                 rank);
@@ -223,9 +229,10 @@ bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
     check_error(c, NULL, r->loc, "a grid has 1 to %d dimensions, not %d", MAX_RANK, rank);
     return false;
   }
-  *out = (Box){.rank = rank};
+  *out = (Box){.rank = rank + c->lead};
+  check_all_members(c, out);
   bool ok = true;
-  for (int d = 0; d < rank; d++)
+  for (int d = c->lead; d < out->rank; d++)
     ok = one_range(c, r, d, out, lacks) && ok;
   if (ok && has_points(out) < 0)
     diag_warning(c->d, r->loc, "the region %s is empty", box_text(c, out));
@@ -240,7 +247,7 @@ static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long lo
         c, env, loc,
         "order %lld reads %llu point%s beyond %s of '%s' in dimension %d: give the field an outside rule, or the "
         "stencil a smaller region",
-        (long long)c->order, by, by == 1 ? "" : "s", field_text(c, f), f->name, d);
+        (long long)c->order, by, by == 1 ? "" : "s", field_text(c, f), f->name, check_shown(c, d));
   else
     check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside %s or a constant",
                 message, by, f->name, outside_words(c->arena, ", "));
@@ -270,11 +277,11 @@ static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off,
   const char *message =
       arena_printf(c->arena,
                    "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
-                   access, from, field_text(c, f), f->name, end, d);
+                   access, from, field_text(c, f), f->name, end, check_shown(c, d));
   if (seam)
     message = arena_printf(
         c->arena, "the derivative's access %s from region %s goes over the seam of '%s' at the %s end of dimension %d",
-        access, from, f->name, end, d);
+        access, from, f->name, end, check_shown(c, d));
   if (r.n) {
     add_check(c, loc, r, c->region, NULL, message);
   } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
@@ -339,7 +346,7 @@ static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *of
         c->arena,
         "the access %s from region %s goes further beyond the %s end of dimension %d of '%s' than that has points to "
         "mirror; make its region larger",
-        access_text(c, f->name, off), box_text(c, c->region), i % 2 ? "upper" : "lower", d, f->name);
+        access_text(c, f->name, off), box_text(c, c->region), i % 2 ? "upper" : "lower", check_shown(c, d), f->name);
     if (r.n)
       add_check(c, loc, r, c->region, NULL, message);
     else

@@ -3,6 +3,7 @@
 #include "frontend/sweep.h"
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
+#include "frontend/ensemble.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static bool has_layers(Checker *c, const Decl *d, const Sweeping *w, const Box *
   box_print(&s, c->m, box);
   const char *message = arena_printf(
       c->arena, "the region %s of the sweep '%s' has fewer layers along dimension %d than the %lld that it begins with",
-      s.s, d->name, w->dim, (long long)w->first);
+      s.s, d->name, check_shown(c, w->dim), (long long)w->first);
   Check check = {.value = more, .message = message, .loc = d->region->loc};
   if (more.n)
     ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, check);
@@ -82,8 +83,8 @@ static bool is_target(const Checker *c, int f) {
 /* "[-1,1,0]": the offsets of `e`. */
 static const char *offset_text(Checker *c, const Expr *e) {
   Str s = {.arena = c->arena};
-  for (int d = 0; d < c->m->grid.rank; d++)
-    str_addf(&s, "%s%lld", d ? "," : "[", (long long)e->off[d]);
+  for (int d = c->lead; d < c->m->grid.rank; d++)
+    str_addf(&s, "%s%lld", d > c->lead ? "," : "[", (long long)e->off[d]);
   str_add(&s, "]");
   return s.s;
 }
@@ -101,7 +102,7 @@ bool check_behind(Checker *c, const Env *env, const Symbol *sym, Expr *e) {
         c, env, e->loc,
         "a sweep has an order along dimension %d alone, and %s%s would need one along dimension %d, too; read a "
         "field that '%s' does not write",
-        w->dim, sym->name, offset_text(c, e), beside, c->stencil->name);
+        check_shown(c, w->dim), sym->name, offset_text(c, e), check_shown(c, beside), c->stencil->name);
   else if (w->in_first)
     check_error(c, env, e->loc,
                 "'first' is where the sweep begins, and %s%s is behind that; read it in 'next', or a field that '%s' "

@@ -6,11 +6,24 @@
 
 const PointList *probe_list(const Module *m, const Probe *p) { return p->list < 0 ? NULL : &m->lists[p->list]; }
 
+Affine list_extent(const Module *m, const PointList *l) {
+  Affine n = affine_const(1);
+  for (int d = 0; d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      return m->param_arrays[l->array[d]].extent;
+    else if (l->array[d] == LIST_NUMBER)
+      n = box_extent(m->arena, &l->box, d);
+  return n;
+}
+
 int64_t list_length(const Module *m, const PointList *l, const Const *scalars) {
+  int64_t n = 1;
   for (int d = 0; l && d < m->grid.rank; d++)
     if (l->array[d] >= 0)
       return param_array_extent(&m->param_arrays[l->array[d]], scalars);
-  return 1;
+    else if (l->array[d] == LIST_NUMBER)
+      n = affine_eval(l->box.hi[d], scalars, NULL) - affine_eval(l->box.lo[d], scalars, NULL) + 1;
+  return n > 0 ? n : 0;
 }
 
 int64_t list_point(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int64_t n,
@@ -20,9 +33,10 @@ int64_t list_point(const Module *m, const PointList *l, const Const *scalars, vo
   field_shape(&m->fields[l->field], scalars, shape);
   for (int d = 0; d < m->grid.rank; d++) {
     int array = l->array[d];
-    at[d] =
-        array < 0 ? affine_eval(l->at[d], scalars, NULL) : exec_get(m->param_arrays[array].type, arrays[array], n).i;
     int64_t lo = affine_eval(l->box.lo[d], scalars, NULL);
+    at[d] = array == LIST_NUMBER ? lo + n
+            : array < 0          ? affine_eval(l->at[d], scalars, NULL)
+                                 : exec_get(m->param_arrays[array].type, arrays[array], n).i;
     inside = inside && at[d] >= lo && at[d] - lo < shape[d];
     cell = inside ? cell * shape[d] + at[d] - lo : -1;
   }

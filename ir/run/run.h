@@ -143,7 +143,8 @@ void weights_fill(const Module *m, int array, const Const *scalars, const void *
 
 /* Lists of points and probes: points.c. */
 
-/* The number of points of the list, under the scalars; 1 if `l` is NULL. */
+/* The number of points of the list; the same under the scalars, 1 if `l` is NULL. */
+Affine list_extent(const Module *m, const PointList *l);
 int64_t list_length(const Module *m, const PointList *l, const Const *scalars);
 /* The list of probe `p`, NULL if it has none. */
 const PointList *probe_list(const Module *m, const Probe *p);

@@ -692,6 +692,8 @@ static void parse_list(Parser *p, Loc at) {
     l.array[d] = -1;
     if (p->r.tok.kind == TOK_SYMBOL)
       l.array[d] = text_ref(p, module_find_param_array, "param_array");
+    else if (reader_accept_word(&p->r, "number"))
+      l.array[d] = LIST_NUMBER;
     else
       l.at[d] = text_affine(p);
   }

@@ -591,6 +591,8 @@ static void print_list(Str *s, const Module *m, const PointList *l) {
     str_add(s, d ? ", " : "");
     if (l->array[d] >= 0)
       symbol_print(s, param_array_name(m, l->array[d]));
+    else if (l->array[d] == LIST_NUMBER)
+      str_add(s, "number");
     else
       affine_print(s, m, l->at[d]);
   }

@@ -32,7 +32,7 @@ static void check_lacks(Verifier *v, const Field *f, int d) {
     return;
   if (box->lo[d].n || box->lo[d].c || box->hi[d].n || box->hi[d].c)
     verify_fail(v, f->loc, "it does not have dimension %d, but its box is not [0 .. 0] there", d);
-  if (f->temp || f->history || f->past || f->series || f->derived)
+  if (f->temp || f->history || f->past || f->series)
     verify_fail(v, f->loc, "it does not have dimension %d, but is of a kind that has all of them", d);
 }
 

@@ -211,11 +211,17 @@ static void check_lists(Verifier *v) {
   for (int i = 0; i < m->nlists; i++) {
     const PointList *l = &m->lists[i];
     const ParamArray *first = NULL;
+    Affine counted = affine_const(0);
+    int numbers = 0;
     verify_at(v, l->loc, "list of points", l->name);
     verify_box(v, l->loc, &l->box, m->grid.rank);
     for (int d = 0; d < m->grid.rank; d++) {
       const ParamArray *a = l->array[d] >= 0 && l->array[d] < m->nparam_arrays ? &m->param_arrays[l->array[d]] : NULL;
-      if (!a && l->array[d] != -1)
+      if (l->array[d] == LIST_NUMBER) {
+        counted = box_extent(m->arena, &l->box, d);
+        numbers++;
+      }
+      if (!a && l->array[d] != -1 && l->array[d] != LIST_NUMBER)
         verify_fail(v, l->loc, "there is no launch-time array number %d", l->array[d]);
       else if (!a)
         verify_affine(v, l->loc, l->at[d]);
@@ -225,8 +231,10 @@ static void check_lists(Verifier *v) {
         verify_fail(v, l->loc, "'%s' and '%s' are not of one length", first->name, a->name);
       first = first ? first : a;
     }
-    if (!first || module_find_list(m, l->name) != i || l->most < 0)
-      verify_fail(v, l->loc, "it has no array, its name is taken, or most is %d", l->most);
+    if (numbers > 1 || (first ? numbers && !affine_equal(first->extent, counted) : !numbers))
+      verify_fail(v, l->loc, "it has neither an array nor one number, or not as many of the one as of the other");
+    if (module_find_list(m, l->name) != i || l->most < 0)
+      verify_fail(v, l->loc, "its name is taken, or most is %d", l->most);
     check_derived(v, l);
   }
 }

@@ -49,6 +49,7 @@ PICTURES = {
     "vector_diffusion": ("chemical engineering", "gas.0", "-DN=128 -DM=256 --steps=2000"),
     "absorbed_shot": ("seismology", "p", "--steps=1250 --colors=bluered"),
     "half_space": ("seismology", "vz", "--steps=700 --colors=bluered"),
+    "advance": ("genetics", "u", ""),
     "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),

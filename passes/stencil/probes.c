@@ -69,10 +69,7 @@ static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, boo
 /* The length of a row of probe `p`. */
 static Affine row_length(const Module *m, const Probe *p) {
   const PointList *l = probe_list(m, p);
-  for (int d = 0; l && d < m->grid.rank; d++)
-    if (l->array[d] >= 0)
-      return m->param_arrays[l->array[d]].extent;
-  return affine_const(1);
+  return l ? list_extent(m, l) : affine_const(1);
 }
 
 /* Adds field, array, init and stencil of probe number `i`. */

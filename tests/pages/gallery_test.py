@@ -26,6 +26,8 @@ CHECKS = {
     # beside what they are in between: 10 and 0.36; tests/absorb/reflection.test says what comes back
     "absorbed_shot": ("-DN=60 -DM=80 -Dsx=40 -Ddeep=15 --steps=1000", lambda a, b: near(b["loudest"], 0, 0.1)),
     "half_space": ("-DN=60 -DM=80 -Dsx=40 -Ddeep=15 -Dfrequency=40 --steps=600", lambda a, b: near(b["fastest"], 0, 1e-3)),
+    # both members' fronts at 2 sqrt(r) t - 3 / (2 sqrt(r)) log t, by Bramson
+    "advance": ("-Dnm=2 -Dslow=0.1 -DM=220 --steps=500", lambda a, b: (near(b["all"] / 2 - 20, 101.4, 1), near(b["coast[0]"] == b["coast[1]"], True, 0))),
     "blast": ("-DN=100 -DM=160 --steps=60", lambda a, b: (stays("mass", a, b, 1e-5), stays("energy", a, b, 1e-5))),
     "epidemic": ("-DN=40 -DM=60 --steps=400", lambda a, b: (stays("people", a, b, 1e-5), near(b["ill"] / b["people"], 0, 0.5))),
     "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),

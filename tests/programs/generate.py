@@ -7,6 +7,7 @@ import random
 
 from absorbing import Absorbing
 from distances import Distances
+from ensemble import with_members
 from faces import Faces
 from inits import Inits
 from lacking import Lacking
@@ -964,4 +965,4 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         runs += [] if (device and often < 1) or self.kept or self.repeats else list(self.splits(sizes, often, device, runs))
         runs = list(self.swept_runs(runs))
         case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
-        return case if self.layered else constant_extents(case, self.seed)
+        return case if self.layered else with_members(constant_extents(case, self.seed), self.seed)

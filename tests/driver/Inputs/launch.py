@@ -255,11 +255,13 @@ class Launcher:
         """Makes the fields and arrays of the lists of points. first[list]: for each point the number of the first one at its place."""
         self.first, env = {}, self.env
         for l in self.manifest.get("points", []):
-            n = affine(next(a for a in self.manifest["arrays"] if a["name"] in [at.get("array") for at in l["at"]])["extent"], env)
+            counts = [affine(a["extent"], env) for a in self.manifest["arrays"] if a["name"] in [at.get("array") for at in l["at"]]]
+            counts += [affine(hi, env) - affine(lo, env) + 1 for at, lo, hi in zip(l["at"], l["region"]["lower"], l["region"]["upper"]) if "number" in at]
+            n = counts[0]
             field = next(self.memory[b["name"]] for b in self.manifest["buffers"] if b.get("field") == l["field"])
             chains, size = {}, [affine(hi, env) - affine(lo, env) + 1 for lo, hi in zip(l["region"]["lower"], l["region"]["upper"])]
             for i in range(n):
-                at = [self.memory[a["array"]][i] if "array" in a else affine(a, env) for a in l["at"]]
+                at = [self.memory[a["array"]][i] if "array" in a else affine(lo, env) + i if "number" in a else affine(a, env) for a, lo in zip(l["at"], l["region"]["lower"])]
                 cell = 0
                 for x, lo, extent in zip(at, l["region"]["lower"], size):
                     assert 0 <= x - affine(lo, env) < extent, "a point is outside"
@@ -333,7 +335,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
