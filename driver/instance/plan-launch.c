@@ -92,11 +92,15 @@ static bool has_blocks(const StcPlan *p, int named) {
 }
 
 /* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do
- * (HostMachine.launch). */
+ * (HostMachine.launch). A step that takes long, as one with many rounds of a repeat does, ends here if it is to. */
 static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
   StcPlan *p = user;
   const DeviceKind *kind = p->device.kind;
   int busy = 0;
+  if (stop_at_once(p->run.stop)) {
+    p->run.torn = true;
+    return STC_INTERRUPTED;
+  }
   for (int i = 0; i < n; i++)
     busy += has_blocks(p, op[i].a);
   bool apart = busy > 1 && kind->fork && !p->run.times;

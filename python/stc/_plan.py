@@ -188,6 +188,7 @@ class Plan(Owner):
         self._call: Optional[running.Call] = None
         self._window: Optional[View] = None
         self._seconds_a_step = 1.0
+        self._has_repeats = lib.stc_program_repeat(program._handle, 0) is not None     # a step may take any time
         self._has_ranks = comm is not None and comm is not False
         self._tells = lib.stc_program_reduction_count(program._handle) > 0 or lib.stc_program_probe_count(program._handle) > 0
         self._watch()
@@ -663,11 +664,12 @@ class Plan(Owner):
         self._bar = _bar(self.program.name) if progress else None
         self._set_progress(progress or self._has_ranks)
         run = partial(lib.stc_plan_run, self._handle, n, c.byref(info))
-        quick = not self._tells and not self._window and not progress and 0 <= n * self._seconds_a_step < 0.01
+        quick = not self._tells and not self._window and not progress and not self._has_repeats and 0 <= n * self._seconds_a_step < 0.01
         try:
             before = monotonic()
             self._check(run() if quick else self._make(run))
-            self._seconds_a_step = (monotonic() - before) / max(info.steps, 1)
+            if info.steps > 0:
+                self._seconds_a_step = (monotonic() - before) / info.steps
         finally:
             if self._bar is not None:
                 self._bar.close()

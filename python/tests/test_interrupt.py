@@ -67,6 +67,39 @@ def test_interrupt(device, sizes):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+WITHIN_REPEAT = COMMON + """
+extra = "param most = 1000000000000; repeat r up to most { stencil t(A)[1 .. 14, 1 .. 14] = 0.5 * (A[-1,0] + A[1,0]); %s }" % sys.argv[2]
+run = plan(sys.argv[1].split("/")[0], 16, extra, **(dict(split=2) if "/" in sys.argv[1] else {}))
+run(0)
+timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+timer.start()
+start = time.monotonic()
+try:
+    run(1)
+except KeyboardInterrupt:
+    assert time.monotonic() - start < 60
+else:
+    raise SystemExit("no KeyboardInterrupt")
+try:
+    run(1)
+except stc.InputError as e:
+    assert "stopped within a time step" in str(e), e
+else:
+    raise SystemExit("the step was whole")
+"""
+
+
+@pytest.mark.parametrize("device", ["host:1", "ref/2", "sim", "cuda"])
+def test_interrupt_within_a_repeat(device):
+    environment, end = {}, "" if device != "sim" else "until max(A) over [0 .. 15, 0 .. 15] < -1 every 100;"
+    if device == "cuda":
+        if not STANDIN:
+            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
+        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    done = child(WITHIN_REPEAT, device, end, **environment)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("device, n", [("host:2", 1000), ("ref", 500), ("sim", 200)])
 @pytest.mark.parametrize("end", ["del run", "sys.exit(0)"])
 def test_ends_while_steps_are_made(device, n, end):
