@@ -24,7 +24,7 @@ static const char *const specialize_options[] = {"inner", NULL};
 static const char *const pad_rows_options[] = {"rest", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const early_signals_options[] = {"behind", NULL};
-static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", NULL};
+static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", "stage", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {

@@ -332,6 +332,11 @@ StcStatus explain_parts(const Command *c, Explanation *e) {
   x->net = find_net(c->context, e->arena, c->net ? c->net : "nvlink4");
   if (!x->net)
     return STC_USAGE;
+  const Module *m = e->program->reference;
+  if (m && (module_has_stages(m) || module_state(m)))
+    return context_error(c->context, "--parts: what exchanges between the stages of a step take, as of updates and "
+                                     "repeats, is not known yet"),
+           STC_USAGE;
   s = read_parts(c->context, c->parts, x->rank, x->parts);
   for (int d = 0; d < x->rank && !s; d++)
     if (x->parts[d] > e->extents[d])

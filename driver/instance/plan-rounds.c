@@ -41,10 +41,13 @@ static int repeat_number(const StcPlan *p, int i) {
 
 void plan_take_rounds(void *user, int loop, int64_t step, int64_t rounds, bool ended) {
   StcPlan *p = user;
-  const Module *m = p->program->reference;
   int repeat = repeat_number(p, loop);
-  if (repeat < 0)
-    return;
+  if (repeat >= 0)
+    plan_note_rounds(p, repeat, step, rounds, ended);
+}
+
+void plan_note_rounds(StcPlan *p, int repeat, int64_t step, int64_t rounds, bool ended) {
+  const Module *m = p->program->reference;
   Rounds *x = &p->run.rounds[repeat];
   x->made = (x->step == step ? x->made : 0) + rounds;
   x->step = step;

@@ -36,7 +36,9 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
 /* Makes the eight bytes at `bits` the scalar that launch-time array `array` holds. */
 static StcStatus put_state(StcPlan *p, int array, const void *bits) {
   const Slot *slot = array_slot(p, array);
-  return slot ? slot_put(p, slot, bits) : STC_OK;
+  if (p->run.states)
+    memcpy(&p->run.states[array], bits, sizeof(double));
+  return slot && slot->memory ? slot_put(p, slot, bits) : STC_OK;
 }
 
 StcStatus plan_first_states(StcPlan *p) {
@@ -112,6 +114,10 @@ StcStatus stc_plan_scalar(StcPlan *p, const char *name, StcReduction *out) {
   bool real = a->type == TY_F64, given = p->run.inits_done || p->bound.array_given[i];
   *out = (StcReduction){a->name, real ? STC_F64 : STC_I64, p->run.done, first->f, real ? 0 : first->i};
   out->f = real ? out->f : 0;
+  if (given && p->run.states) {
+    memcpy(real ? (void *)&out->f : (void *)&out->i, &p->run.states[i], sizeof(double));
+    return STC_OK;
+  }
   return !given ? STC_OK : plan_get_array(p, i, real ? (void *)&out->f : (void *)&out->i, sizeof(double));
 }
 

@@ -49,6 +49,7 @@ typedef struct TimeLoop {
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Rounds *rounds;       /* of each repeat of the program's reference */
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
+  Const *states;        /* of a grid that is cut, by launch-time array: the scalar that it holds; NULL: arrays do */
   Replay replay;
 } TimeLoop;
 
@@ -139,9 +140,10 @@ StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
 /* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `loop` of what runs did, and behind the
- * outermost one tells of it (Binding.repeated). */
+ * outermost one tells of it (Binding.repeated); the same by the number of the repeat in the program's reference. */
 void plan_start_rounds(StcPlan *p);
 void plan_take_rounds(void *user, int loop, int64_t step, int64_t rounds, bool ended);
+void plan_note_rounds(StcPlan *p, int repeat, int64_t step, int64_t rounds, bool ended);
 /* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
 StcStatus plan_see_whole(StcPlan *p);
 /* Reports that the fields have no values because a run was stopped within a step, if so. */

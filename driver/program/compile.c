@@ -262,14 +262,40 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
   return s;
 }
 
-StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out) {
+/* The options for the program of a stage, which makes one step at a time and knows no other stage's stencils. */
+static StcOptions stage_options(const StcProgram *p) {
+  static const char *const families[] = {"naive", "overlap", "stream", "warps"}, *const cuts[] = {"all", "none"};
+  StcOptions o = p->options;
+  const char *schedule = NULL, *fuse = NULL;
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    schedule = o.schedule && strcmp(o.schedule, families[i]) == 0 ? families[i] : schedule;
+  for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
+    fuse = o.fuse && strcmp(o.fuse, cuts[i]) == 0 ? cuts[i] : fuse;
+  o.schedule = schedule;
+  o.fuse = fuse;
+  o.T = 1;
+  return o;
+}
+
+StcStatus program_stage(const StcProgram *p, const char *cut, int stage, bool lean, StcProgram **out) {
+  StcOptions o = stage_options(p);
+  if (o.schedule && strcmp(o.schedule, "naive") == 0)
+    o.T = 0;
+  cut = arena_printf(p->w.arena, "%s%s,watch=all,stage=%d", cut, lean ? ",inits=1" : "", stage);
+  StcStatus s = compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
+  if (!s)
+    program_suit_stops(*out, p->schedule.every);
+  return s;
+}
+
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, bool inits, StcProgram **out) {
   StcOptions o = p->options;
   o.schedule = "naive";
   options_open_knobs(&o);
   o.print_before = o.print_after = NULL;
   o.print_all = o.time_passes = o.stats = o.remarks = false;
   memset(o.grid, 0, sizeof o.grid);
-  cut = arena_printf(p->w.arena, "%s,inits=1,watch=%d%s", cut, watch, rows ? ",rows=1" : "");
+  cut = arena_printf(p->w.arena, "%s%s,watch=%d%s", cut, inits ? ",inits=1" : "", watch, rows ? ",rows=1" : "");
   return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
 }
 

@@ -204,9 +204,12 @@ struct StcProgram {
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them.
  * lean: with its inits, if a part can do all of them, and with ghost cells for what reductions and probes look at. */
 StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out);
-/* The program by which such a part computes what number `watch` of the reductions and, behind them, probes looks at:
- * its last field. rows: in place of that, by which it evaluates that reduction over rows of its region. */
-StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out);
+/* Likewise, of a program whose step has updates or repeats, the stencils of stage `stage`. */
+StcStatus program_stage(const StcProgram *p, const char *cut, int stage, bool lean, StcProgram **out);
+/* The program by which such a part computes what number `watch` of the reductions and, behind them, probes and updates
+ * looks at: its last field. rows: in place of that, by which it evaluates that reduction over rows of its region.
+ * inits: the part has ghost cells for its inits, too. */
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, bool inits, StcProgram **out);
 /* Can the grid be cut along the dimensions `cut`, such as "0" or "0+1"; and if `watches`, can parts evaluate reductions
  * and probes by themselves then? Into *can; analysed, without a message. After an error *can is false. */
 StcStatus program_can_cut(StcProgram *p, const char *cut, bool watches, bool *can);

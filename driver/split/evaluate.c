@@ -40,9 +40,19 @@ bool body_looks_around(const Module *m, const Box *box, const Block *body) {
 /* The number of a plan's value field; of one for rows, that of all its fields. */
 static int value_field(const StcPlan *q) { return q->module->nfields - (q->module->nreductions ? 0 : 1); }
 
+/* Is launch-time array `i` of a plan for a watch that of the part? Scalars that are kept are; where there is a plan of
+ * the whole grid, which gives its arrays to the parts alone, all are. */
+static bool is_lent(const StcPlan *p, const StcPlan *q, int i) {
+  int whole = module_find_param_array(p->program->reference, q->module->param_arrays[i].name);
+  return !p->split->lean || (whole >= 0 && p->program->reference->param_arrays[whole].role == ARRAY_STATE);
+}
+
 /* Memory for what is the plan's own; its fields are those of part `part` and get theirs when it runs. */
-static StcStatus take_memory(StcPlan *q) {
+static StcStatus take_memory(const StcPlan *p, StcPlan *q) {
   StcStatus s = STC_OK;
+  for (int i = 0; i < q->module->nparam_arrays; i++)
+    if (is_lent(p, q, i) && array_slot(q, i))
+      array_slot(q, i)->foreign = true;
   for (int f = 0; f < value_field(q); f++)
     if (field_slot(q, f))
       field_slot(q, f)->foreign = true;
@@ -56,23 +66,48 @@ static StcStatus take_memory(StcPlan *q) {
 /* Do the parts of this rank give the values of rows of reduction `k`? */
 static bool gives_rows(const StcPlan *p, int k) {
   const Split *s = p->split;
-  return k < p->program->reference->nreductions && s->rank > 1 && s->parts[s->rank - 1] == 1 && !p->device.kind->whole;
+  const Module *m = p->program->reference;
+  return (k < m->nreductions || k >= m->nreductions + m->nprobes) && s->rank > 1 && s->parts[s->rank - 1] == 1 &&
+         !p->device.kind->whole;
+}
+
+/* The body of number `k` of reductions, probes and updates, and what it is over. */
+static const Block *watched_body(const Module *m, int k, const Box **box) {
+  int probe = k - m->nreductions, update = probe - m->nprobes;
+  *box = probe < 0 ? &m->reductions[k].over : update < 0 ? &m->probes[probe].box : &m->updates[update].over;
+  return probe < 0 ? m->reductions[k].body : update < 0 ? m->probes[probe].body : m->updates[update].body;
+}
+
+/* Do parts look at number `k`? Where a rank has the whole grid only at what is within steps; never at what reads no
+ * field within one. */
+static bool is_needed(const StcPlan *p, int k) {
+  const Module *m = p->program->reference;
+  const Box *box;
+  bool reads = false;
+  if (k < m->nreductions + m->nprobes)
+    return p->split->lean || (k < m->nreductions && m->reductions[k].loop);
+  for (const Op *op = watched_body(m, k, &box)->first; op; op = op->next)
+    reads = reads || op->code == OP_ACCESS;
+  return reads;
 }
 
 StcStatus watching_open(StcPlan *p, const char *cut) {
   Split *s = p->split;
   const Module *m = p->program->reference;
   StcStatus st = STC_OK;
-  s->watching = ARENA_ARRAY(p->w.arena, Watching, m->nreductions + m->nprobes + 1);
-  for (int k = 0; k < m->nreductions + m->nprobes && !st; k++) {
+  int n = m->nreductions + m->nprobes + (s->phases ? m->nupdates : 0);
+  s->watching = ARENA_ARRAY(p->w.arena, Watching, n + 1);
+  for (int k = 0; k < n && !st; k++) {
     Watching *w = &s->watching[s->nwatching++];
-    const Probe *x = k < m->nreductions ? NULL : &m->probes[k - m->nreductions];
-    w->around = x ? body_looks_around(m, &x->box, x->body)
-                  : body_looks_around(m, &m->reductions[k].over, m->reductions[k].body);
+    const Box *box;
+    const Block *body = watched_body(m, k, &box);
+    if (!is_needed(p, k))
+      continue;
+    w->around = body_looks_around(m, box, body);
     w->plan = ARENA_ARRAY(p->w.arena, StcPlan *, s->end - s->begin + 1);
     w->value = ARENA_ARRAY(p->w.arena, void *, s->end - s->begin + 1);
     w->rows = gives_rows(p, k);
-    st = program_watch(p->program, cut, k, w->rows, &w->program);
+    st = program_watch(p->program, cut, k, w->rows, s->lean, &w->program);
   }
   return st;
 }
@@ -89,6 +124,8 @@ StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const 
   Split *s = p->split;
   StcStatus st = STC_OK;
   for (int k = 0; k < s->nwatching && !st; k++) {
+    if (!s->watching[k].program)
+      continue;
     StcPlan **q = &s->watching[k].plan[i - s->begin];
     st = plan_prepare(s->watching[k].program, device, n, defines, q);
     if (st)
@@ -96,7 +133,7 @@ StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const 
     (*q)->facade = (*q)->run.replay.impossible = true;
     st = plan_reset(*q, n, defines);
     if (!st)
-      st = take_memory(*q);
+      st = take_memory(p, *q);
     if (!st && s->watching[k].rows)
       st = device_alloc(&(*q)->device, "the values of a reduction's rows", rows_bytes(s, i), 0,
                         &s->watching[k].value[i - s->begin]);
@@ -123,7 +160,7 @@ StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t byt
   const char *name = p->program->module->param_arrays[array].name;
   StcStatus st = STC_OK;
   for (int k = 0; k < s->nwatching && !st; k++)
-    for (int i = s->begin; i < s->end && !st; i++) {
+    for (int i = s->begin; i < s->end && !st && s->watching[k].program; i++) {
       StcPlan *q = s->watching[k].plan[i - s->begin];
       q->facade = false;
       st = stc_plan_set_array(q, stc_program_find_array(q->program, name), data, bytes);
@@ -143,13 +180,14 @@ StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t byt
 /* ---------------------------------------------------------------- what the parts see */
 
 /* Has the simulator know of the fields' ghost cells what it knows of the part's: a copy, for it ages with the run. */
-static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age) {
+static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age, int64_t exchanged) {
   if (!q->ghosts) {
     q->ghosts = ARENA_NEW(q->w.arena, Ghosts);
     *q->ghosts = *part->ghosts;
     q->ghosts->levels = ARENA_ARRAY(q->w.arena, int64_t *, q->module->nfields + 1);
   }
   q->ghosts->age = age;
+  q->ghosts->exchanged = exchanged;
   for (int f = 0; f < value_field(q); f++) {
     int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
     int mine = module_find_field(part->module, q->module->fields[f].name);
@@ -169,13 +207,18 @@ static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const Stc
     if (slot && own)
       slot->memory = own->memory;
   }
+  for (int i = 0; i < q->module->nparam_arrays; i++) {
+    int mine = is_lent(p, q, i) ? module_find_param_array(part->module, q->module->param_arrays[i].name) : -1;
+    if (mine >= 0 && array_slot(q, i) && array_slot(part, mine))
+      array_slot(q, i)->memory = array_slot(part, mine)->memory;
+  }
   for (int i = 0; i < q->module->nscalars; i++) {
     int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
     if (whole >= 0)
       q->scalars[i] = p->scalars[whole];
   }
   if (part->ghosts)
-    lend_ghosts(q, part, s->age);
+    lend_ghosts(q, part, s->age, split_level(p));
 }
 
 /* Has part `i` compute the values of watch number `k`. */
@@ -210,7 +253,8 @@ static int64_t count_rows(const OwnRows *x) {
 /* Those of reduction `k` that part `i` owns; none of an empty region. */
 static OwnRows own_rows(StcPlan *p, int k, int i) {
   const Split *s = p->split;
-  const Box *over = &p->module->reductions[k].over;
+  const Box *over;
+  watched_body(p->program->reference, k, &over);
   int last = s->rank - 1;
   bool any = affine_eval(over->lo[last], p->scalars, NULL) <= affine_eval(over->hi[last], p->scalars, NULL);
   OwnRows x = {.q = s->watching[k].plan[i - s->begin], .rank = s->rank, .to = s->watching[k].value[i - s->begin]};
@@ -498,14 +542,15 @@ static void place_strip(Rows *r, const Strip *x, void *user) {
 /* All rows' values combined, on rank 0; others send theirs. count: rows by rank, `all` in all. */
 static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
   Net *net = r->p->split->net;
+  int size = net ? net->size : 1;
   Const value = reduce_identity(r->r->op, r->r->type);
-  if (net->rank > 0) {
+  if (net && net->rank > 0) {
     if (r->n)
       net_message(net, 0, true, r->rows, (size_t)r->n * sizeof *r->rows);
     return value;
   }
-  Const *from[net->size], *next[net->size], *rows = must_have(r->p, "the values of rows", (double)all * sizeof *rows);
-  for (int i = 0; i < net->size; i++) {
+  Const *from[size], *next[size], *rows = must_have(r->p, "the values of rows", (double)all * sizeof *rows);
+  for (int i = 0; i < size; i++) {
     from[i] = i ? must_have(r->p, "the values of rows", (double)count[i] * sizeof *rows) : r->rows;
     next[i] = from[i];
     if (i && count[i])
@@ -513,7 +558,7 @@ static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
   }
   each_strip(r, place_strip, &(Placing){next, rows});
   value = reduce_rows(r->r->op, r->r->type, rows, all);
-  for (int i = 1; i < net->size; i++)
+  for (int i = 1; i < size; i++)
     free(from[i]);
   free(rows);
   return value;
@@ -522,31 +567,47 @@ static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
 /* The reduction's value from those at the points of all parts: the same on all ranks. */
 static Const reduce_parts(Rows *r) {
   Net *net = r->p->split->net;
-  int64_t count[net->size], all = 0;
+  int size = net ? net->size : 1;
+  int64_t count[size], all = 0;
   memset(count, 0, sizeof count);
   each_strip(r, count_strip, count);
-  for (int i = 0; i < net->size; i++)
+  for (int i = 0; i < size; i++)
     all += count[i];
-  r->rows = must_have(r->p, "the values of rows", (double)count[net->rank] * sizeof *r->rows);
+  r->rows = must_have(r->p, "the values of rows", (double)count[net ? net->rank : 0] * sizeof *r->rows);
   each_strip(r, compute_strip, NULL);
   Const value = combine_rows(r, count, all);
   free(r->rows);
-  net->broadcast(net, &value, sizeof value, 0);
+  if (net)
+    net->broadcast(net, &value, sizeof value, 0);
   return value;
 }
 
 /* ---------------------------------------------------------------- reductions */
 
-/* Evaluates reduction number `k`, on all ranks. */
-static StcStatus evaluate(StcPlan *p, int k) {
+/* Number `k` of reductions, probes and updates, no probe, as a reduction. A single point's value stays as it is where
+ * an update is over one. */
+static Reduction reduction_of(const StcPlan *p, int k) {
+  const Module *m = p->program->reference;
+  if (k < m->nreductions)
+    return p->module->reductions[k];
+  const Update *u = &m->updates[k - m->nreductions - m->nprobes];
+  return (Reduction){.name = update_name(m, u),
+                     .op = box_is_point(&u->over) ? OP_MAX : u->op,
+                     .type = u->type,
+                     .over = u->over};
+}
+
+bool watching_looks_around(const StcPlan *p, int k) { return p->split->watching[k].around; }
+
+StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value) {
   Split *split = p->split;
   int here = split->end - split->begin;
-  StcStatus s = STC_OK;
   const char *values[here];
   CellArray at[here];
   char *own[here];
   bool rows = split->watching[k].rows;
-  Rows r = {.p = p, .r = &p->module->reductions[k], .values = values, .at = at, .given = rows};
+  Reduction reduction = reduction_of(p, k);
+  Rows r = {.p = p, .r = &reduction, .values = values, .at = at, .given = rows};
   memset(own, 0, sizeof own);
   for (int d = 0; d < split->rank; d++) {
     r.lo[d] = affine_eval(r.r->over.lo[d], p->scalars, NULL);
@@ -558,14 +619,24 @@ static StcStatus evaluate(StcPlan *p, int k) {
     values[i] = rows ? fetch_rows(p, k, split->begin + i, &own[i], &s)
                      : fetch_values(p, k, split->begin + i, &at[i], &own[i], &s);
   s = split_agree(p, s);
-  bool stop = false;
-  if (!s) {
-    plan_take_value(p, r.r, p->run.done, reduce_parts(&r));
-    if (!reduction_judge(p->module, r.r, p->scalars, p->run.done, &stop, p->w.diags))
-      s = STC_INPUT;
-  }
+  if (!s)
+    *value = reduce_parts(&r);
   for (int i = 0; i < here; i++)
     free(own[i]);
+  return s;
+}
+
+/* Evaluates reduction number `k`, on all ranks. */
+static StcStatus evaluate(StcPlan *p, int k) {
+  const Reduction *r = &p->module->reductions[k];
+  bool stop = false;
+  Const value;
+  StcStatus s = watching_value(p, k, STC_OK, &value);
+  if (!s) {
+    plan_take_value(p, r, p->run.done, value);
+    if (!reduction_judge(p->module, r, p->scalars, p->run.done, &stop, p->w.diags))
+      s = STC_INPUT;
+  }
   return s;
 }
 
@@ -663,7 +734,7 @@ static bool is_due(const StcPlan *p, int k) {
 }
 
 bool watching_needs_ghosts(const StcPlan *p) {
-  for (int k = 0; k < p->split->nwatching; k++)
+  for (int k = 0; k < p->module->nreductions + p->module->nprobes; k++)
     if (p->split->watching[k].around && is_due(p, k))
       return true;
   return false;

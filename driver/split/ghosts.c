@@ -51,7 +51,7 @@ void ghosts_scattered(StcPlan *p) {
     for (int f = 0; q->ghosts && f < q->module->nfields; f++) {
       int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
       for (int64_t k = 0; q->ghosts->levels[f] && k < n; k++)
-        q->ghosts->levels[f][k] = p->run.done;
+        q->ghosts->levels[f][k] = split_level(p);
     }
   }
 }
@@ -76,7 +76,7 @@ void ghosts_note(const StcPlan *p, const Transfer *t) {
     return;
   part_cells(y, t->field, to.lo, to.hi);
   Runs r = runs_of(s->rank, t->lo, t->hi, &to, &to);
-  Noting x = {y->plan->ghosts->levels[t->field], p->run.done - s->age};
+  Noting x = {y->plan->ghosts->levels[t->field], split_level(p)};
   runs_each(&r, note_run, &x);
 }
 

@@ -18,8 +18,7 @@ static void share_scalars(StcPlan *p) {
   }
 }
 
-/* Says in which part the run went wrong. */
-static void name_part(const StcPlan *p, int i) {
+void split_name_part(const StcPlan *p, int i) {
   const Split *s = p->split;
   Str place = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
@@ -36,12 +35,14 @@ StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early) {
     int64_t launches = q->run.launches;
     q->run.first = q->run.done = p->run.done;
     q->run.evaluated = true;
-    if (q->ghosts)
+    if (q->ghosts) {
       q->ghosts->age = split->age;
-    s = windows_run(p, i, steps, early);
+      q->ghosts->exchanged = split_level(p);
+    }
+    s = windows_run(p, i, steps, split->every - split->age - steps, early);
     p->run.launches += q->run.launches - launches;
     if (s && s != STC_INTERRUPTED)
-      name_part(p, i);
+      split_name_part(p, i);
   }
   split->age += steps;
   split->ran = steps;
@@ -63,12 +64,20 @@ static StcStatus exchange(StcPlan *p, StcStatus s, bool early) {
   return s;
 }
 
+StcStatus split_exchange(StcPlan *p, StcStatus s) {
+  if (p->split->phases)
+    phases_exchange(p);
+  return exchange(p, s, false);
+}
+
 /* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. Where they can be sent
  * beside launches they are as soon as they are as old. */
 static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   bool can = split->ranks ? mpi_flows(p) : split->transport->early != NULL;
   StcStatus s = STC_OK;
+  if (split->phases)
+    return phases_advance(p, steps);
   for (int64_t left = steps, n, made; left > 0 && (!s || split->net); left -= n) {
     made = 0;
     if (!split->net && stop_asked(p->run.stop))
@@ -203,7 +212,7 @@ static StcStatus begin_parts(StcPlan *p) {
     if (q->ghosts)
       q->ghosts->init = NULL;
     if (s && s != STC_INTERRUPTED)
-      name_part(p, i);
+      split_name_part(p, i);
   }
   return s;
 }
@@ -212,7 +221,7 @@ static StcStatus begin_parts(StcPlan *p) {
 static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   share_scalars(p);
   StcStatus s =
-      p->split->age && watching_needs_ghosts(p) ? split_agree(p, split_wait(p, exchange(p, STC_OK, false))) : STC_OK;
+      p->split->age && watching_needs_ghosts(p) ? split_agree(p, split_wait(p, split_exchange(p, STC_OK))) : STC_OK;
   if (!s)
     s = watching_evaluate(p, probes);
   return s;
@@ -248,6 +257,10 @@ static StcStatus begin_lean(StcPlan *p) {
   bool around = !p->run.inits_done && inits_leave_ghosts(p), begins = p->run.done == p->run.first && !p->run.evaluated;
   StcStatus s = split_agree(p, split_fill_lists(p));
   p->split->age = p->run.inits_done ? p->split->age : 0;
+  if (!s && !p->run.inits_done)
+    s = plan_first_states(p);
+  if (p->split->phases && !p->run.inits_done)
+    phases_before_inits(p);
   if (begins)
     ghosts_scattered(p);
   if (!s && around)
@@ -352,6 +365,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     net->broadcast(net, &steps, sizeof steps, 0);
   if (!s && !lean)
     s = split_agree(p, split_scatter(p));
+  s = phases_begin(p, s);
   share_scalars(p);
   for (int i = p->split->begin; i < p->split->end && !net; i++)
     p->split->part[i].plan->run.stop = p->run.stop;

@@ -188,7 +188,8 @@ static StcStatus prepare_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
-  return plan_prepare(s->program, part_device(a, i), n, first, &s->part[i].plan);
+  StcStatus st = plan_prepare(s->program, part_device(a, i), n, first, &s->part[i].plan);
+  return st ? st : phases_prepare(a->plan, i, part_device(a, i), n, first);
 }
 
 /* Gives part `i` its place; if it is here, its memory. */
@@ -209,6 +210,8 @@ static StcStatus make_part(const SplitArgs *a, int i) {
     plan_warned(part->plan);
   part->module = part->plan->module;
   part->scalars = part->plan->scalars;
+  if (!st)
+    st = phases_add_part(p, i, n, defines);
   return st ? st : watching_add_part(p, i, part_device(a, i), n, defines);
 }
 
@@ -220,17 +223,6 @@ static StcStatus check_program(StcPlan *p) {
            STC_USAGE;
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
-           STC_USAGE;
-  const Module *m = p->program->module;
-  if (m->nrepeats)
-    return diag_error(p->w.diags, m->repeats[0].loc,
-                      "the grid of a program with a repeat cannot be cut into parts yet; run it in one piece"),
-           STC_USAGE;
-  const ParamArray *state = module_state(m);
-  if (state)
-    return diag_error(p->w.diags, state->loc,
-                      "the grid of a program with a scalar cannot be cut into parts yet; run it in one piece, or use "
-                      "`reduce ... every` and its value"),
            STC_USAGE;
   return STC_OK;
 }
@@ -253,7 +245,7 @@ static StcStatus check_probes(StcPlan *p) {
  * inits are another matter. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  *yes = m->nreductions + m->nprobes == 0;
+  *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m);
   return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 
@@ -322,6 +314,13 @@ static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
   return fits;
 }
 
+/* Makes the program for a part, or those of the phases of its step. */
+static StcStatus make_program(SplitArgs *a, bool lean) {
+  StcPlan *p = a->plan;
+  return phases_are_needed(p) ? phases_make(p, a->cut, lean, &p->split->program)
+                              : program_distribute(p->program, a->cut, lean, &p->split->program);
+}
+
 /* Makes the program for a part: where no rank is to have the whole grid, if that is possible (s->lean). */
 static StcStatus distribute(SplitArgs *a) {
   StcPlan *p = a->plan;
@@ -331,13 +330,15 @@ static StcStatus distribute(SplitArgs *a) {
   lean = lean && !prefers_whole(a);
   if (st)
     return st;
-  st = program_distribute(p->program, a->cut, lean, &s->program);
+  st = make_program(a, lean);
   s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
   if (!s->lean || rings_fit(a, s->program))
     return st;
   s->lean = false;
+  phases_close(p);
   stc_program_free(s->program);
-  return program_distribute(p->program, a->cut, false, &s->program);
+  s->program = NULL;
+  return make_program(a, false);
 }
 
 /* Cuts the grid of the plan, and prepares the parts that are here. */
@@ -370,7 +371,7 @@ static StcStatus cut_grid(SplitArgs *a) {
     st = check_probes(p);
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
-  return st || !s->lean ? st : watching_open(p, a->cut);
+  return st || (!s->lean && !s->phases) ? st : watching_open(p, a->cut);
 }
 
 /* Makes the parts, and finds what they have for each other. */
@@ -428,6 +429,7 @@ void split_close(StcPlan *p) {
     s->transport->close(p);
   mpi_close(p);
   watching_close(p);
+  phases_close(p);
   ghosts_close(p);
   for (int i = s->begin; i < s->end && s->part; i++)
     stc_plan_free(s->part[i].plan);

@@ -10,6 +10,7 @@
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
  *   split-replay.c  periods of it that GPUs keep and make in one go
+ *   phases.c        steps with updates and repeats, whose stages have a program each
  *   evaluate.c      reductions and probes where no rank has the whole grid
  *   lists.c         lists of points, for the parts
  *   ranks.c         the interface of plans over several processes, fields of parts
@@ -111,6 +112,7 @@ typedef struct FieldTransfers {
 
 typedef struct Transport Transport;
 typedef struct Watching Watching;
+typedef struct Phases Phases;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since; ran: those made in one go last. net: the ranks that the parts are dealt
@@ -126,7 +128,8 @@ struct Split {
   bool own_net; /* it goes with the plan */
   bool lean, touched, agreed;
   int nwatching;
-  Watching *watching; /* evaluate.c's, of reductions and then probes, if lean */
+  Watching *watching; /* evaluate.c's, of reductions, probes and updates, if lean or the step has phases */
+  Phases *phases;     /* phases.c's; NULL: a step has one program */
   int begin, end;
   int64_t every, age, ran;
   int ntransfers;
@@ -214,6 +217,30 @@ bool body_looks_around(const Module *m, const Box *box, const Block *body);
  * is due of reductions and, if `probes`, before them probes. All ranks call it, and all get the same. */
 bool watching_needs_ghosts(const StcPlan *p);
 StcStatus watching_evaluate(StcPlan *p, bool probes);
+/* Does number `k` of reductions, probes and updates look at other points than its own? The value now of `k`, no probe,
+ * on all ranks the same, into *value: with a status already, all have it. All ranks call it, when their parts are done.
+ */
+bool watching_looks_around(const StcPlan *p, int k);
+StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value);
+/* phases.c: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of
+ * part `i` of this rank, which is prepared; then, when that one has memory, theirs. The end. */
+bool phases_are_needed(const StcPlan *p);
+StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first);
+StcStatus phases_prepare(StcPlan *p, int i, const char *device, int n, const char *const *defines);
+StcStatus phases_add_part(StcPlan *p, int i, int n, const char *const *defines);
+void phases_close(StcPlan *p);
+/* The parts get the scalars that are kept, and fields that are temp in the program count as given, before their inits;
+ * all ranks have the scalars of rank 0 before the steps of a run; all parts make `steps` steps; an exchange follows. */
+void phases_before_inits(StcPlan *p);
+StcStatus phases_begin(StcPlan *p, StcStatus s);
+StcStatus phases_advance(StcPlan *p, int64_t steps);
+void phases_exchange(StcPlan *p);
+/* What the simulator's ghost cells have as number of the last exchange. (phases.c) */
+int64_t split_level(const StcPlan *p);
+/* Brings the ghost cells of all parts up to date; with a status already, in vain. Says in which part a run went wrong.
+ * (split-run.c) */
+StcStatus split_exchange(StcPlan *p, StcStatus s);
+void split_name_part(const StcPlan *p, int i);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
 size_t part_bytes(const PartPlan *part, int field);
@@ -295,8 +322,9 @@ StcStatus split_wait(StcPlan *p, StcStatus s);
  * have been made since the last exchange. */
 StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made);
 void split_forget_periods(StcPlan *p);
-/* Has part `i` make `steps` steps; early: transport->early follows at once. */
-StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
+/* Has part `i` make `steps` steps, `after` more of which may follow before an exchange; early: transport->early follows
+ * at once. */
+StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool early);
 /* Has cells_are_there and cells_are_free say of part `i` of this rank what they will behind windows_run of as many
  * steps as there are from one exchange to the next, with `early`. */
 void windows_foresee(StcPlan *p, int i);

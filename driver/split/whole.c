@@ -19,7 +19,7 @@ static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s)
 /* The number in the whole grid's module of field `field` of the parts', -1: it has none, or no memory. */
 static int whole_field(const StcPlan *p, const StcPlan *q, int field) {
   int f = q->module->fields[field].temp ? -1 : module_find_field(p->module, q->module->fields[field].name);
-  return f >= 0 && p->memory.of_field[f] >= 0 && q->memory.of_field[field] >= 0 ? f : -1;
+  return f >= 0 && !p->module->fields[f].temp && p->memory.of_field[f] >= 0 && q->memory.of_field[field] >= 0 ? f : -1;
 }
 
 /* The field's points in the whole grid. */

@@ -325,31 +325,30 @@ static const HostSeq *last_sequence(const StcPlan *q, int64_t steps, int64_t *be
   return seq;
 }
 
-/* On devices that run modules as a whole. */
-static StcStatus run_whole(StcPlan *p, int i, int64_t steps) {
+/* On devices that run modules as a whole; after: as for windows_run. */
+static StcStatus run_whole(StcPlan *p, int i, int64_t steps, int64_t after) {
   StcPlan *q = p->split->part[i].plan;
   int64_t before = steps;
   const HostSeq *seq = q->build ? last_sequence(q, steps, &before) : NULL;
   StcStatus s = before ? plan_run_steps(q, before, false, NULL) : STC_OK;
   if (s || !seq)
     return s;
-  Windows *w = find_windows(p, i, seq, p->split->every - p->split->age - steps, false);
+  Windows *w = find_windows(p, i, seq, after, false);
   if (q->ghosts)
     q->ghosts->age += before;
   return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
 }
 
-StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
-  Split *split = p->split;
-  StcPlan *q = split->part[i].plan;
+StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool early) {
+  StcPlan *q = p->split->part[i].plan;
   StcStatus s = STC_OK;
   if (q->device.kind->whole)
-    return run_whole(p, i, steps);
+    return run_whole(p, i, steps, after);
   for (int64_t left = steps; left > 0 && !s;) {
     const HostSeq *seq = plan_next_sequence(q, left);
     if (!seq)
       return plan_run_steps(q, left, false, NULL);
-    int64_t behind = split->every - split->age - steps + left - seq->steps;
+    int64_t behind = after + left - seq->steps;
     LastSteps x = {q, find_windows(p, i, seq, behind, early && left == seq->steps)};
     s = workspace_guard(&q->w, run_sequence, &x);
     left -= seq->steps;

@@ -232,3 +232,23 @@ bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, cons
   arena_free(arena);
   return ok;
 }
+
+bool interp_update_alone(const Module *m, int update, Const *scalars, void *const *arrays, int64_t step, Const *value,
+                         Diags *d) {
+  Module alone = *m;
+  Update u = m->updates[update];
+  char bits[sizeof(double)];
+  void *own[m->nparam_arrays + 1];
+  u.stage = 1;
+  alone.nfields = alone.ninits = alone.nstencils = alone.nreductions = alone.nrepeats = alone.nprobes = 0;
+  alone.nupdates = 1;
+  alone.updates = &u;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    own[i] = arrays[i];
+  memcpy(bits, arrays[u.state], sizeof bits);
+  Binding b = {.scalars = scalars, .param_arrays = own, .first_step = step, .evaluated = true};
+  bool ok = interp_run(&alone, &b, 1, false, NULL, d);
+  memcpy(u.type == TY_F64 ? (void *)&value->f : (void *)&value->i, arrays[u.state], sizeof bits);
+  memcpy(arrays[u.state], bits, sizeof bits);
+  return ok;
+}

@@ -73,11 +73,13 @@ Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
 typedef enum InitMakes { INIT_NOTHING, INIT_VALUE, INIT_GUESS } InitMakes;
 /* What the simulator knows of the ghost cells of a part (Module.part): its place among the parts and the points that it
  * owns; after how many steps parts exchange, and how many were made since; for each field (NULL: of none) and each of
- * its cells the steps that were done when it was exchanged last, -1: it is stale. made: of the run at hand. init: in a
+ * its cells the number of the exchange that it was in last, -1: it is stale; the number of the last exchange. made: of
+ * the run at hand. still: its steps look at no other points than their own, and no cell grows stale. init: in a
  * run of inits, what the one in line `loc` of the program makes of the cell of field `field` at `at`; else NULL. */
 typedef struct Ghosts {
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
-  int64_t every, age, made;
+  int64_t every, age, made, exchanged;
+  bool still;
   int64_t **levels;
   InitMakes (*init)(void *user, Loc loc, int field, const int64_t *at);
   void *user;
@@ -230,5 +232,9 @@ bool interp_gradient(const Module *m, Binding *b, int64_t steps, const bool *ski
  * the first step only if b->first_step is 0 or b->begins). The definition of right: no tiling, every stencil into fresh
  * arrays. False after an error. */
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
+/* The value of update number `update`, which reads no field, in step number `step`, into *value: `arrays` has the
+ * elements of launch-time arrays, or something else for those that it does not read. False after an error. */
+bool interp_update_alone(const Module *m, int update, Const *scalars, void *const *arrays, int64_t step, Const *value,
+                         Diags *d);
 
 #endif

@@ -96,7 +96,7 @@ static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
   if (g->init || s->m->fields[field].exchange != EXCHANGE_STEPS)
     mark_known(s, m, field, levels);
   else
-    mark_field(s, m, field, levels, g->every - g->age, s->b->first_step - g->age);
+    mark_field(s, m, field, levels, g->every - g->age, g->exchanged);
 }
 
 /* Those that are after so many steps of it. */
@@ -168,7 +168,7 @@ void sim_ghosts_begin(Sim *s) {
 
 void sim_ghosts_age(Sim *s, int64_t steps) {
   if (s->b->ghosts)
-    s->b->ghosts->made += steps;
+    s->b->ghosts->made += s->b->ghosts->still ? 0 : steps;
   each_field(s, mark_later);
 }
 

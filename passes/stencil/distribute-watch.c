@@ -1,6 +1,6 @@
-/* distribute-watch.c: what reductions and probes look at, as stencils. Each has a field of its own for its values, and
- * a stencil before all others of the step that writes it. The program for a part has them while ghost cells are
- * counted, so that a part has those that they need, and then loses them; the program that is made to look at one of
+/* distribute-watch.c: what reductions, probes and updates look at, as stencils. Each has a field of its own for its
+ * values, and a stencil before all others of the step that writes it. The program for a part has them while ghost cells
+ * are counted, so that a part has those that they need, and then loses them; the program that is made to look at one of
  * them (option watch) has that one and nothing else: it changes none of the other fields, which are the part's own. */
 #include "passes/stencil/distribute.h"
 
@@ -62,7 +62,7 @@ void distribute_add_watches(Parts *p) {
   if (!p->watches)
     return;
   p->nfields = m->nfields;
-  p->nwatches = m->nreductions + m->nprobes;
+  p->nwatches = m->nreductions + m->nprobes + m->nupdates;
   own_fields(m);
   drop_lists(m);
   for (int i = 0; i < m->nreductions; i++) {
@@ -73,6 +73,11 @@ void distribute_add_watches(Parts *p) {
   for (int i = 0; i < m->nprobes; i++) {
     const Probe *x = &m->probes[i];
     Stencil st = watch_stencil(m, x->name, x->type, x->box, x->body, x->loc);
+    ARENA_PUSH(m->arena, all, n, st);
+  }
+  for (int i = 0; i < m->nupdates; i++) {
+    const Update *u = &m->updates[i];
+    Stencil st = watch_stencil(m, update_name(m, u), u->type, u->over, u->body, u->loc);
     ARENA_PUSH(m->arena, all, n, st);
   }
   for (int i = 0; i < m->nstencils; i++)
@@ -97,13 +102,34 @@ static void keep_watch(Parts *p) {
     m->fields[f].past = m->fields[f].history = 0;
 }
 
+/* Number `watch`, of reductions, probes and then updates, as a reduction. */
+static Reduction reduction_of(const Parts *p) {
+  const Module *m = p->m;
+  if (p->watch < m->nreductions)
+    return m->reductions[p->watch];
+  const Update *u = &m->updates[p->watch - m->nreductions - m->nprobes];
+  return (Reduction){.name = update_name(m, u), .op = u->op, .type = u->type, .every = 1, .loc = u->loc};
+}
+
+/* The scalar that has the value of `r`: of an update, a new one. */
+static int32_t value_scalar(const Parts *p, const Reduction *r) {
+  Module *m = p->m;
+  if (p->watch < m->nreductions)
+    return r->scalar;
+  const char *name = arena_printf(m->arena, "%s.updated", r->name);
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = name, .type = r->type, .is_reduction = true}));
+  return m->nscalars - 1;
+}
+
 /* Leaves nothing but reduction number `watch`, over the rows of its region that hidden params name: all that the part
  * has, if they are not given. Its body is that of its stencil. */
 static void keep_rows(Parts *p) {
   Module *m = p->m;
   const Piece *piece = &m->stencils[p->watch].pieces[0];
   Reduction *r = ARENA_NEW(m->arena, Reduction);
-  *r = m->reductions[p->watch];
+  *r = reduction_of(p);
+  r->loop = 0;
+  r->scalar = value_scalar(p, r);
   r->over = piece->box;
   r->body = piece->body;
   for (int d = 0; d < m->grid.rank - 1; d++) {

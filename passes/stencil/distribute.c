@@ -38,7 +38,9 @@
  * computed from what is none gets no values beyond the edges before that; so no other init may look at those. With
  * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
  * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
- * a field of its own, the last, and changes nothing else. `rows=1` makes, of a reduction whose rows are not cut, one
+ * a field of its own, the last, and changes nothing else. Behind probes the updates have numbers, too. A step with
+ * updates or repeats has a program for each of its stages, which `stage=N` asks for (distribute-stages.c). `rows=1`
+ * makes, of a reduction whose rows are not cut, one
  * without stencils that evaluates it over the rows that hidden params `part.row.first.D` and `part.row.last.D` name; a
  * launcher that names as many as the reduction has blocks finds each one's value in its block's element. With `stc
  * -emit=sir -passes='distribute(cut=0)' heat.stn -o part.sir` and `stc -march=nvptx part.sir` stc makes an artifact for
@@ -307,9 +309,9 @@ static bool read_cut(Parts *p, const char *text) {
   return true;
 }
 
-/* Reads option watch: "all", or the number of a reduction or probe. */
+/* Reads option watch: "all", or the number of a reduction, probe or update. */
 static bool read_watch(Parts *p, const char *text) {
-  int n = p->m->nreductions + p->m->nprobes;
+  int n = p->m->nreductions + p->m->nprobes + p->m->nupdates;
   bool ok = true;
   p->watches = true;
   p->watch = -1;
@@ -319,7 +321,7 @@ static bool read_watch(Parts *p, const char *text) {
     p->watch = (int)pass_option_int(p->c, "distribute", 1, &(PassOption){"watch", text}, "watch", 0, n - 1, 0, &ok);
   else
     ok = (diag_error(p->c->diags, no_loc(),
-                     "pass 'distribute': option watch=%s: the program has no reductions and no probes", text),
+                     "pass 'distribute': option watch=%s: the program has no reductions, probes or updates", text),
           false);
   return ok;
 }
@@ -327,7 +329,8 @@ static bool read_watch(Parts *p, const char *text) {
 /* Are there whole rows in a part, of a reduction that was named? */
 static bool check_rows(const Parts *p) {
   const Module *m = p->m;
-  if (p->watches && p->watch >= 0 && p->watch < m->nreductions && m->grid.rank > 1 && !p->cut[m->grid.rank - 1])
+  bool reduces = p->watch < m->nreductions || p->watch >= m->nreductions + m->nprobes;
+  if (p->watches && p->watch >= 0 && reduces && m->grid.rank > 1 && !p->cut[m->grid.rank - 1])
     return true;
   diag_error(p->c->diags, no_loc(),
              "pass 'distribute': option rows=1 is for a reduction that option watch names, of a grid of rank 2 or 3 "
@@ -341,6 +344,7 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
   bool ok = true;
   p->inits = pass_option_int(p->c, "distribute", n, o, "inits", 0, 1, 0, &ok);
   p->rows = ok && pass_option_int(p->c, "distribute", n, o, "rows", 0, 1, 0, &ok);
+  p->stage = ok ? (int)pass_option_int(p->c, "distribute", n, o, "stage", -1, INT32_MAX, -1, &ok) : -1;
   for (int i = 0; i < n && ok; i++)
     if (strcmp(o[i].name, "watch") == 0)
       ok = read_watch(p, o[i].value);
@@ -362,16 +366,6 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
-  if (p->m->nrepeats) {
-    diag_error(p->c->diags, p->m->repeats[0].loc,
-               "pass 'distribute': the grid of a program with a repeat cannot be cut yet");
-    return false;
-  }
-  const ParamArray *state = module_state(p->m);
-  if (state) {
-    diag_error(p->c->diags, state->loc, "pass 'distribute': the grid of a program with a scalar cannot be cut yet");
-    return false;
-  }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,
@@ -383,19 +377,20 @@ static bool analyse(Parts *p) {
   for (int i = 0; i < p->m->nstencils; i++)
     if (!sweep_stays_whole(p, &p->m->stencils[i]))
       return false;
+  distribute_stages(p);
   distribute_add_watches(p);
   return distribute_rings(p) && distribute_reach(p);
 }
 
 bool can_distribute(PassContext *c, Module *m, const bool cut[MAX_RANK], bool watches) {
-  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart), .watches = watches, .watch = -1};
+  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart), .watches = watches, .watch = -1, .stage = -1};
   memcpy(p.cut, cut, sizeof p.cut);
   return analyse(&p);
 }
 
 /* The pass. It must be the first that changes stencils. */
 Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
-  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart)};
+  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart), .stage = -1};
   if (m->part || m->time_tile > 1 || m->plan) {
     diag_error(c->diags, no_loc(), "pass 'distribute': the module %s; run it before all other passes",
                m->part ? "is for a part already" : "has a plan or a time tile");
@@ -412,6 +407,8 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
   distribute_fields(&p);
   distribute_add_checks(&p);
   distribute_end_watches(&p);
+  if (!distribute_keep_stage(&p))
+    return NULL;
   distribute_rest(&p);
   for (int d = 0; d < m->grid.rank; d++)
     pass_stat(c, p.part->reach.lo[d] + p.part->reach.hi[d], "distribute", "ghost cells a step in dimension %d", d);

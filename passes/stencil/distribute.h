@@ -6,6 +6,7 @@
  *   distribute-inside.c what lies inside of what, as launch checks
  *   distribute-watch.c  what reductions and probes look at
  *   distribute-init.c   which inits parts can do, and how far these look
+ *   distribute-stages.c steps with updates and repeats: a program for each stage
  */
 #ifndef STC_DISTRIBUTE_H
 #define STC_DISTRIBUTE_H
@@ -31,13 +32,14 @@ typedef struct Inside {
  * over rows that the launcher names; nwatches, nfields: how many there are, and fields before theirs. ring[f]: beyond
  * the edges of the grid field f goes on with the other side's values, and stencils compute it there, in the dimensions
  * that `turns` names: those that are cut and in which a field is periodic. depth[i]: how far
- * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. */
+ * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. staged: the step has
+ * updates or repeats; then stage: the one that the module is for, -1: none was asked for. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
-  bool cut[MAX_RANK], turns[MAX_RANK], inits, watches, rows;
-  int watch, nwatches, nfields;
+  bool cut[MAX_RANK], turns[MAX_RANK], inits, watches, rows, staged;
+  int watch, nwatches, nfields, stage;
   bool *ring;
   Extent *depth, *init_depth, init_reach;
   bool **turned;
@@ -70,6 +72,12 @@ void distribute_choose_inits(Parts *p);
  * of the piece; and adds that as launch checks, when fields are what the part has. */
 void distribute_note_inside(Parts *p, const Piece *piece, const Box *box);
 void distribute_add_checks(Parts *p);
+/* Finds whether the step has stages (Parts.staged), and makes the module one whose stages can each be a program: time
+ * levels are moved on by stencils, and a temp field that a stage leaves to another one is a field as others are. */
+void distribute_stages(Parts *p);
+/* Leaves the stencils of the stage that is asked for, and neither updates nor repeats. False after an error: there is
+ * none. */
+bool distribute_keep_stage(Parts *p);
 /* Adds what reductions and probes look at, if that is asked for; ends with the program that is asked for. */
 void distribute_add_watches(Parts *p);
 void distribute_end_watches(Parts *p);

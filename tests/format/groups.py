@@ -65,7 +65,7 @@ REGISTRIES = {
     "passes/registry.h": r"pass_\w+",
     "passes/passes.h": r"pass_\w+|can_distribute",
     "passes/lower/lower.h": r"overlap_(?:seq|kernel)",
-    "ir/run/run.h": r"interp_run|interp_gradient",
+    "ir/run/run.h": r"interp_run|interp_update_alone|interp_gradient",
     "driver/cli/options/command.h": r"command_\w+|help_print|depfile_text",
     "driver/cli/options/options.h": r"man_print|completion_print",
     "driver/stc.h": r"stc_\w+",

@@ -930,7 +930,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         if device:
             yield [f"--device={device}"] + [o for o in r.choice(runs)[1:] if not o.startswith("-passes=")] + [split]
             return
-        yield r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]]) + [split]
+        staged = self.kept or self.repeats
+        yield (lambda run: [o for o in run if not (staged and o.startswith("-T="))])(r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]])) + [split]
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
@@ -962,7 +963,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or self.repeats or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
-        runs += [] if (device and often < 1) or self.kept or self.repeats else list(self.splits(sizes, often, device, runs))
+        runs += [] if (device and often < 1) else list(self.splits(sizes, often, device, runs))
         runs = list(self.swept_runs(runs))
         case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
         return case if self.layered else with_members(constant_extents(case, self.seed), self.seed)

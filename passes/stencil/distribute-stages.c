@@ -1,0 +1,74 @@
+/* distribute-stages.c: the grid of a program with updates or repeats. Its step is no list of stencils: what is updated
+ * depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each stage
+ * (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own, from what
+ * the others left in the same fields. Who runs them evaluates updates and reductions between them (option watch), and
+ * exchanges ghost cells before a stage that looks further than they are right. All of them have as many ghost cells a
+ * step: as the stage, or reduction, that needs most. */
+#include "passes/passes.h"
+#include "passes/registry.h"
+#include "passes/stencil/distribute.h"
+
+/* Notes in seen[field] the stages that have the temp field: first + 1, or -1 for more than one. */
+static void note_stage(int32_t *seen, int field, int32_t stage) {
+  if (seen[field] && seen[field] != stage + 1)
+    seen[field] = -1;
+  else
+    seen[field] = stage + 1;
+}
+
+/* Makes temp fields that stencils of several stages have ordinary ones. */
+static void keep_temps(Module *m) {
+  int32_t *seen = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);
+  for (int i = 0; i < m->nstencils; i++) {
+    const Stencil *st = &m->stencils[i];
+    for (int t = 0; t < st->ntargets; t++)
+      note_stage(seen, st->targets[t], st->stage);
+    for (int k = 0; k < st->npieces; k++)
+      for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_ACCESS)
+          note_stage(seen, op->sym, st->stage);
+  }
+  Field *fields = NULL;
+  int32_t n = 0;
+  for (int f = 0; f < m->nfields; f++) {
+    Field x = m->fields[f];
+    x.temp = x.temp && seen[f] >= 0;
+    ARENA_PUSH(m->arena, fields, n, x);
+  }
+  m->fields = fields;
+}
+
+void distribute_stages(Parts *p) {
+  p->staged = module_has_stages(p->m) || module_state(p->m);
+  if (!p->staged)
+    return;
+  p->watch = p->watches ? p->watch : -1;
+  p->watches = true;
+  pass_history(p->c, p->m, 0, NULL);
+  keep_temps(p->m);
+}
+
+bool distribute_keep_stage(Parts *p) {
+  Module *m = p->m;
+  Stencil *list = NULL;
+  int32_t n = 0;
+  if (!p->staged)
+    return true;
+  if (p->stage < 0 && !(p->watches && p->watch >= 0)) {
+    diag_error(p->c->diags, no_loc(),
+               "pass 'distribute': the step has updates or repeats, so there is a program for each of its stages: "
+               "option stage=N asks for one");
+    return false;
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    if (p->stage < 0 || m->stencils[i].stage == p->stage)
+      ARENA_PUSH(m->arena, list, n, m->stencils[i]);
+  m->stencils = list;
+  m->nstencils = n;
+  for (int i = 0; i < n; i++)
+    m->stencils[i].stage = 0;
+  for (int f = 0; f < m->nfields; f++)
+    m->fields[f].past = m->fields[f].history = 0;
+  m->nupdates = m->nrepeats = 0;
+  return true;
+}
