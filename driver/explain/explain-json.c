@@ -287,6 +287,23 @@ static json_t *host_json(const Explanation *e) {
   return o;
 }
 
+/* What the gradient keeps. */
+static json_t *gradient_json(const ExplainedGradient *g) {
+  json_t *o = json_object();
+  set(o, "bytes_a_step", json_real(g->row));
+  set(o, "fields", json_string(g->names ? g->names : ""));
+  set(o, "snapshot_bytes", json_real(g->state));
+  set(o, "steps", json_integer(g->steps));
+  if (g->memory > 0)
+    set(o, "memory", json_real(g->memory));
+  if (g->memory > 0 && g->fits) {
+    set(o, "steps_at_a_time", json_integer(g->choice.length));
+    set(o, "snapshots", json_integer(g->choice.snapshots));
+    set(o, "steps_made_again", json_real(g->choice.again));
+  }
+  return o;
+}
+
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
@@ -320,6 +337,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "memory_limit_gpts", json_real(e->memory_limit));
   set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
   set(o, "expected_gpts", json_real(e->gpts));
+  if (e->gradient)
+    set(o, "gradient", gradient_json(e->gradient));
   if (e->parts)
     set(o, "parts", parts_json(e));
   if (e->why_text)

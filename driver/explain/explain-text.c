@@ -174,6 +174,8 @@ void explain_print(FILE *to, const Explanation *e) {
   fprintf(to, "\n");
   if (e->threads) {
     explain_print_host(to, e);
+    if (e->gradient)
+      explain_print_gradient(to, e);
     return;
   }
   for (int i = 0; i < e->nlaunches; i++)
@@ -181,6 +183,8 @@ void explain_print(FILE *to, const Explanation *e) {
   for (int i = 0; i < e->nkernels; i++)
     print_kernel(to, e, &e->list[i]);
   print_sums(to, e);
+  if (e->gradient)
+    explain_print_gradient(to, e);
   if (e->parts)
     explain_print_parts(to, e);
   if (e->why_text)

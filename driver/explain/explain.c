@@ -222,6 +222,7 @@ static StcStatus fill_guarded(void *arg) {
     s = bind_scalars(e);
   if (s)
     return s;
+  explain_gradient(e);
   if (e->threads)
     return explain_host(e);
   explain_kernels(e);
@@ -235,7 +236,11 @@ static StcStatus fill_guarded(void *arg) {
 
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
   *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas, .why = c->why};
-  StcStatus s = make_program(c, w, e);
+  int64_t memory;
+  StcStatus s = command_memory(c, &memory);
+  e->memory = s ? 0 : (double)memory;
+  if (!s)
+    s = make_program(c, w, e);
   return s ? s : workspace_guard(&e->program->w, fill_guarded, e);
 }
 

@@ -7,6 +7,7 @@
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
  *   explain-parts.c  the same on several devices that share a grid, and how that scales
  *   explain-host.c   the same of a plan on this CPU
+ *   explain-gradient.c  what the gradient of the program keeps of its steps
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)           svg.c  the shapes that it is made of
  */
@@ -15,6 +16,7 @@
 
 #include "driver/cli/options/command.h"
 #include "driver/device/device.h"
+#include "driver/instance/gradient.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 #include "passes/plan/choose/compare.h"
@@ -80,6 +82,16 @@ enum { SCALING_ROWS = 13 };
  * tiles of `tile` rows, -1: none. */
 typedef struct ExplainedParts ExplainedParts;
 
+/* What the gradient needs: of each step, `row` bytes of the fields `names`; snapshots of `state` bytes; so that `steps`
+ * steps in `memory` bytes (0: there is room for all) are made as `choice` says, if `fits`. */
+typedef struct ExplainedGradient {
+  const char *names;
+  double row, state, memory;
+  bool ahead, fits;
+  int64_t steps;
+  SavedChoice choice;
+} ExplainedGradient;
+
 /* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each
  * field once a step; and once for the steps of a tile. */
 typedef struct Explanation {
@@ -116,9 +128,11 @@ typedef struct Explanation {
   double seconds, gpts; /* of the sequence; expected */
   bool why;             /* candidates are to be listed: in why_text */
   const char *why_text;
-  bool assemble;         /* the assembler is to be asked */
-  const char *assembler; /* its path, NULL: none */
-  ExplainedParts *parts; /* NULL: not asked for */
+  bool assemble;               /* the assembler is to be asked */
+  const char *assembler;       /* its path, NULL: none */
+  ExplainedParts *parts;       /* NULL: not asked for */
+  double memory;               /* bytes for what the gradient keeps; 0: as many as it takes */
+  ExplainedGradient *gradient; /* NULL: the program has none */
 } Explanation;
 
 struct ExplainedParts {
@@ -178,6 +192,12 @@ void explain_assemble(Explanation *e);
 /* Finds e->host, e->cpu, e->cpu_time and e->gpts, of which the figures as text are then written. */
 StcStatus explain_host(Explanation *e);
 void explain_print_host(FILE *to, const Explanation *e);
+
+/* ---------------------------------------------------------------- explain-gradient.c */
+
+/* Fills e->gradient, if the program has one that can be computed; writes it as text. */
+void explain_gradient(Explanation *e);
+void explain_print_gradient(FILE *to, const Explanation *e);
 
 /* ---------------------------------------------------------------- reports */
 

@@ -81,16 +81,29 @@ typedef struct KeptCopy {
 void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out);
 void keeper_free(Keeper *k);
 /* Makes *x a copy of what the plan has now; on the device it is done when the device is waited for. At most `of` such
- * copies are made. Gives it to parts of the same or another plan on the same device. Frees what it has here. */
+ * copies are made. Gives it to parts of the same or another plan on the same device, but where parts[i].field is -1.
+ * Frees what it has here. */
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
 void kept_free(const Keeper *k, KeptCopy *x);
 
-/* plan-saved.c: what `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
+/* plan-saved.c: how much is kept: segments of so many steps, one of all where there is room for that; so many snapshots
+ * of the state; and how many steps are made beside one run. */
+typedef struct SavedChoice {
+  int64_t length, snapshots;
+  double again;
+} SavedChoice;
+/* For `steps` steps of `row` bytes each (and one more, `ahead`) and snapshots of `state` bytes: what has the fewest
+ * steps made again in `room` bytes. False: that is not enough. */
+bool saved_choose(double row, double state, bool ahead, int64_t steps, double room, SavedChoice *out);
+
+/* What `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;
-/* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. */
-StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, int64_t memory, Saved **out);
-/* Gives parts[i] of plan `to` what part number i was when `step` steps were done. To be asked for falling steps. */
+/* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. ahead: with
+ * each step the one behind it can be asked for. */
+StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory, Saved **out);
+/* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1. To be
+ * asked for falling steps; and, if so said to saved_make, behind each of them for the one behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
 void saved_free(Saved *s);
 

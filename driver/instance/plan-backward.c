@@ -109,7 +109,7 @@ static StcStatus compile_text(Back *b, const char *what, StcProgram **out) {
   options_open_knobs(&o);
   o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
   o.ndefines = 0;
-  o.no_hoist |= b->facts.nsaved > 0;
+  o.no_hoist |= b->facts.nsaved > 0 || b->facts.nafter > 0;
   const char *name = arena_printf(p->w.arena, "%s.%s.sir", p->program->name, what);
   return stc_compile_string(p->w.context, name, b->text, &o, out);
 }
@@ -260,16 +260,26 @@ static StcStatus take_elements(Back *b) {
 
 /* ---- the backward run */
 
+/* What is kept of each step, `n` parts of the forward plan, and which parts of the backward one these go to: at the
+ * step, and those that are to be one step later. (field -1: it does not go there.) */
+typedef struct Row {
+  int n;
+  SavedPart *from, *now, *later;
+  bool ahead; /* some are to be one step later */
+} Row;
+
 /* All of it: step k of what fields were when N - k steps were done. */
-static StcStatus run_back(Back *b, Saved *saved, const SavedPart *to) {
+static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
   StcStatus s = STC_OK;
   stc_plan_series(b->back, take_loss, b);
-  if (!b->facts.nsaved && !b->facts.every && !b->facts.nelements)
+  if (!row->n && !b->facts.every && !b->facts.nelements)
     return stc_plan_run(b->back, b->steps + 1, NULL);
   for (int64_t k = 0; k <= b->steps && !s; k++) {
     if (stop_asked(&b->p->run.asked))
       return STC_INTERRUPTED;
-    s = b->facts.nsaved ? saved_give(saved, b->steps - k, b->back, to) : STC_OK;
+    s = row->n ? saved_give(saved, b->steps - k, b->back, row->now) : STC_OK;
+    if (!s && row->ahead)
+      s = saved_give(saved, b->steps - k + (k > 0), b->back, row->later);
     if (!s)
       s = stc_plan_run(b->back, 1, NULL);
     if (!s)
@@ -560,16 +570,52 @@ static StcStatus undo_inits(const Back *main) {
   return s;
 }
 
+/* Which part of the row is forward field `name`, a new one if it is none. -1: the plan has no such field. */
+static int part_of_row(Back *b, Row *r, const char *name) {
+  SavedPart x;
+  if (!gradient_part(b->p, name, &x))
+    return -1;
+  int i = 0;
+  while (i < r->n && (r->from[i].field != x.field || r->from[i].component != x.component))
+    i++;
+  if (i == r->n) {
+    r->from[r->n] = x;
+    r->now[r->n].field = r->later[r->n].field = -1;
+    r->n++;
+  }
+  return i;
+}
+
+/* Finds what goes to the `n` fields of the backward plan. */
+static StcStatus fill_row(Back *b, Row *r, int n, const AdjointField *fields, SavedPart *to) {
+  for (int i = 0; i < n; i++) {
+    int k = part_of_row(b, r, fields[i].from);
+    if (k < 0 || !gradient_part(b->back, fields[i].name, &to[k]))
+      return context_error(b->p->w.context, "the gradient lacks field '%s'", fields[i].from), STC_INTERNAL;
+  }
+  return STC_OK;
+}
+
+/* The row of the program. Its memory is to be freed. */
+static StcStatus make_row(Back *b, Row *r) {
+  const AdjointFacts *f = &b->facts;
+  size_t room = (size_t)(f->nsaved + f->nafter) + 1;
+  r->from = calloc(room, sizeof *r->from);
+  r->now = calloc(room, sizeof *r->now);
+  r->later = calloc(room, sizeof *r->later);
+  r->ahead = f->nafter > 0;
+  if (!r->from || !r->now || !r->later)
+    return STC_MEMORY;
+  StcStatus s = fill_row(b, r, f->nsaved, f->saved, r->now);
+  return s ? s : fill_row(b, r, f->nafter, f->after, r->later);
+}
+
 /* The forward run, and the backward one. */
 static StcStatus both(Back *b, int64_t memory) {
   StcPlan *p = b->p;
-  int n = b->facts.nsaved;
-  SavedPart *from = calloc((size_t)n + 1, sizeof *from), *to = calloc((size_t)n + 1, sizeof *to);
+  Row row = {0};
   Saved *saved = NULL;
-  StcStatus s = from && to ? STC_OK : STC_MEMORY;
-  for (int i = 0; i < n && !s; i++)
-    if (!gradient_part(p, b->facts.saved[i].from, &from[i]) || !gradient_part(b->back, b->facts.saved[i].name, &to[i]))
-      s = STC_INTERNAL;
+  StcStatus s = make_row(b, &row);
   if (!s)
     s = gradient_arrays(p, b->back);
   if (!s)
@@ -577,13 +623,13 @@ static StcStatus both(Back *b, int64_t memory) {
   if (!s)
     s = hand_over(b, b->facts.ninputs, b->facts.inputs);
   if (!s)
-    s = saved_make(p, n, from, b->steps, memory, &saved);
+    s = saved_make(p, row.n, row.from, row.ahead, b->steps, memory, &saved);
   if (!s)
     s = hand_over(b, b->facts.nends, b->facts.ends);
   if (!s)
-    s = run_back(b, saved, to);
+    s = run_back(b, saved, &row);
   saved_free(saved);
-  free(from), free(to);
+  free(row.from), free(row.now), free(row.later);
   return s ? s : workspace_guard(&p->w, take, b);
 }
 

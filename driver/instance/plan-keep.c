@@ -112,25 +112,31 @@ static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, St
   return s;
 }
 
+/* Copies a part of `p`, which is the keeper's plan if `out`, to its image or from there, which lies as slot `from`. */
+static StcStatus copy_image(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part,
+                            bool out) {
+  Slot *slot = part_slot(p, part);
+  if (out)
+    return slot->size ? p->device.kind->copy(&p->device, image, slot->memory, slot->size) : STC_OK;
+  if (slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch)
+    return part_copy(p, part, slot, image);
+  return part_convert(k, from, image, p, part);
+}
+
 /* Copies all parts of `p`, which is the keeper's plan if `out`, to the copy or from there. */
 static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
   StcStatus s = STC_OK;
   char *image = x->image, *here = x->here;
   for (int i = 0; i < k->n && !s; i++) {
     const Slot *from = part_slot(k->p, &k->parts[i]);
-    Slot *slot = part_slot(p, &parts[i]);
-    if (!image || !from) {
-      s = out ? part_get(p, &parts[i], here) : part_set(p, &parts[i], here);
-      here += parts[i].bytes;
-      continue;
+    bool asked = parts[i].field >= 0;
+    if (image && from) {
+      s = asked ? copy_image(k, from, image, p, &parts[i], out) : STC_OK;
+      image += image_bytes(k, from);
+    } else {
+      s = !asked ? STC_OK : out ? part_get(p, &parts[i], here) : part_set(p, &parts[i], here);
+      here += k->parts[i].bytes;
     }
-    if (out)
-      s = slot->size ? p->device.kind->copy(&p->device, image, slot->memory, slot->size) : STC_OK;
-    else if (slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch)
-      s = part_copy(p, &parts[i], slot, image);
-    else
-      s = part_convert(k, from, image, p, &parts[i]);
-    image += image_bytes(k, from);
   }
   return s;
 }

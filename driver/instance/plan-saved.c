@@ -16,12 +16,13 @@ typedef struct Snapshot {
 } Snapshot;
 
 /* rows: of what is asked for. state: of what a run needs to go on. Segment i is the steps from i * length on, `length`
- * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand. snapshots: `depth` of them,
+ * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand, and `ahead` steps behind it.
+ * snapshots: `depth` of them,
  * there may be `most`, none where there is one segment; in order of segments. */
 struct Saved {
   StcPlan *p;
   Keeper rows, state;
-  int64_t steps, length, first, most;
+  int64_t steps, length, first, most, ahead;
   int depth;
   Snapshot *snapshots;
   KeptCopy *kept;
@@ -30,7 +31,7 @@ struct Saved {
 void saved_free(Saved *s) {
   for (int64_t i = 0; s && s->snapshots && i < s->most; i++)
     kept_free(&s->state, &s->snapshots[i].copy);
-  for (int64_t i = 0; s && s->kept && i < s->length; i++)
+  for (int64_t i = 0; s && s->kept && i < s->length + s->ahead; i++)
     kept_free(&s->rows, &s->kept[i]);
   if (s)
     keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept);
@@ -92,34 +93,40 @@ static int64_t next_of(int64_t n, int64_t snapshots) {
   return (double)(n - 1) <= behind ? 1 : n - (int64_t)behind;
 }
 
-static int64_t segments(const Saved *s, int64_t length) { return s->steps / length + 1; }
-
-/* Chooses the length of segments and the number of snapshots: one segment if there is room for all, else what has the
- * fewest steps made again. memory 0: there is as much as the device and this computer have. */
-static StcStatus choose(Saved *s, int64_t memory) {
-  double room = memory ? (double)memory : s->p->device.kind->room ? s->rows.left + s->rows.left_here : s->rows.left;
-  double row = (double)s->rows.bytes, state = (double)s->state.bytes, best = -1, all = (double)(s->steps + 1) * row;
-  s->length = s->steps + 1;
-  if (all <= room)
-    return STC_OK;
-  for (int64_t k = 1; k <= s->steps && (double)k * row + state <= room; k++) {
-    int64_t n = segments(s, k);
-    double most = ((room - (double)k * row) / (state > 0 ? state : 1));
+bool saved_choose(double row, double state, bool ahead, int64_t steps, double room, SavedChoice *out) {
+  *out = (SavedChoice){.length = steps + 1};
+  if ((double)(steps + 1) * row <= room)
+    return true;
+  double best = -1;
+  for (int64_t k = 1; k <= steps && (double)(k + ahead) * row + state <= room; k++) {
+    int64_t n = steps / k + 1;
+    double most = ((room - (double)(k + ahead) * row) / (state > 0 ? state : 1));
     int64_t snapshots = most < (double)n ? (int64_t)most : n;
     double again = passed(n, snapshots) * (double)k;
     if (best < 0 || again < best) {
       best = again;
-      s->length = k;
-      s->most = snapshots;
+      *out = (SavedChoice){k, snapshots, again};
     }
   }
-  if (best >= 0)
+  return best >= 0;
+}
+
+/* Chooses the length of segments and the number of snapshots. memory 0: there is as much as the device and this
+ * computer have. */
+static StcStatus choose(Saved *s, int64_t memory) {
+  double room = memory ? (double)memory : s->p->device.kind->room ? s->rows.left + s->rows.left_here : s->rows.left;
+  double row = (double)s->rows.bytes, state = (double)s->state.bytes;
+  SavedChoice x;
+  bool can = saved_choose(row, state, s->ahead, s->steps, room, &x);
+  s->length = x.length;
+  s->most = x.snapshots;
+  if (can)
     return STC_OK;
   return context_error(
              s->p->w.context,
              "the gradient of %lld steps needs %.0f bytes of memory at least, where most steps are made again "
              "often, and all steps in memory %.0f; it may take %.0f",
-             (long long)s->steps, row + state, all, room),
+             (long long)s->steps, row * (double)(1 + s->ahead) + state, row * (double)(s->steps + 1), room),
          STC_USAGE;
 }
 
@@ -127,12 +134,12 @@ static StcStatus choose(Saved *s, int64_t memory) {
 
 /* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
 static StcStatus fill_rows(Saved *s, int64_t first, int64_t last) {
-  StcStatus status = kept_take(&s->rows, &s->kept[0], s->length);
+  StcStatus status = kept_take(&s->rows, &s->kept[0], s->length + s->ahead);
   s->first = first;
   for (int64_t k = first; k < last && !status; k++) {
     status = stc_plan_run(s->p, 1, NULL);
     if (!status)
-      status = kept_take(&s->rows, &s->kept[k + 1 - first], s->length);
+      status = kept_take(&s->rows, &s->kept[k + 1 - first], s->length + s->ahead);
   }
   return status ? status : s->p->device.kind->wait(&s->p->device);
 }
@@ -170,7 +177,7 @@ static StcStatus run(Saved *s) {
   if (!s->rows.n)
     return stc_plan_run(s->p, s->steps, NULL);
   s->snapshots = calloc((size_t)s->most + 1, sizeof *s->snapshots);
-  s->kept = calloc((size_t)s->length + 1, sizeof *s->kept);
+  s->kept = calloc((size_t)(s->length + s->ahead) + 1, sizeof *s->kept);
   if (!s->snapshots || !s->kept)
     return STC_MEMORY;
   StcStatus status = s->most ? take_snapshot(s, 0) : STC_OK;
@@ -179,12 +186,13 @@ static StcStatus run(Saved *s) {
   return status ? status : fill_rows(s, last * s->length, s->steps);
 }
 
-StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, int64_t steps, int64_t memory, Saved **out) {
+StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory,
+                     Saved **out) {
   Saved *s = *out = calloc(1, sizeof *s);
   SavedPart *own = calloc((size_t)n + 1, sizeof *own);
   if (!s || !own)
     return free(own), STC_MEMORY;
-  *s = (Saved){.p = p, .steps = steps, .first = steps + 1};
+  *s = (Saved){.p = p, .steps = steps, .first = steps + 1, .ahead = ahead};
   memcpy(own, parts, sizeof *own * (size_t)n);
   keeper_make(p, n, own, &s->rows);
   StcStatus status = find_state(s);
@@ -198,7 +206,7 @@ StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts
   if (step < s->first) {
     status = seek(s, step / s->length);
     if (!status)
-      status = fill_rows(s, step / s->length * s->length, step);
+      status = fill_rows(s, step / s->length * s->length, step + s->ahead);
   }
   return status ? status : kept_give(&s->rows, &s->kept[step - s->first], to, parts);
 }

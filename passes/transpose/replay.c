@@ -1,5 +1,6 @@
 /* replay.c: what fields were at places within a step. A field that a stencil changes has another version from there on:
- * a temp field of the backward step, computed again from what fields were at the step's start, if it is needed. */
+ * a temp field of the backward step, computed again from what fields were at the step's start, if it is needed; or, of
+ * the last one, an input field, if it is among those that are handed over. */
 #include "passes/transpose/transpose.h"
 
 #include <string.h>
@@ -14,18 +15,48 @@ static int32_t new_version(Transpose *x, int f, int s) {
   return transpose_field(x, v);
 }
 
+/* What the step leaves in field `f` of m, as an input field of b. */
+static int32_t handed_version(Transpose *x, int f) {
+  Field v = x->m->fields[f];
+  v.name = arena_printf(x->a, "%s.after", v.name);
+  v.input = true;
+  v.history = v.past = v.present = 0;
+  return x->after[f] = transpose_field(x, v);
+}
+
+/* Does a stencil behind number `s` change field `f`? */
+static bool changes_later(const Module *m, int s, int f) {
+  for (int r = s + 1; r < m->nstencils; r++)
+    for (int t = 0; t < m->stencils[r].ntargets; t++)
+      if (m->stencils[r].targets[t] == f)
+        return true;
+  return false;
+}
+
+/* Is what stencil number `s` leaves in field `f` needed, and not handed over? */
+static bool is_made(const Transpose *x, int s, int f) {
+  int32_t v = x->before[s + 1][f];
+  return x->needed[v] && v != x->after[f];
+}
+
 void replay_versions(Transpose *x) {
   const Module *m = x->m;
   size_t n = (size_t)m->nfields + 1;
   x->before = ARENA_ARRAY(x->a, int32_t *, m->nstencils + 1);
   int32_t *now = ARENA_ARRAY(x->a, int32_t, n);
-  for (int f = 0; f < m->nfields; f++)
+  x->after = ARENA_ARRAY(x->a, int32_t, n);
+  for (int f = 0; f < m->nfields; f++) {
     now[f] = m->fields[f].temp ? -1 : f;
+    x->after[f] = -1;
+  }
   for (int s = 0; s <= m->nstencils; s++) {
     x->before[s] = ARENA_ARRAY(x->a, int32_t, n);
     memcpy(x->before[s], now, n * sizeof *now);
-    for (int t = 0; s < m->nstencils && t < m->stencils[s].ntargets; t++)
-      now[m->stencils[s].targets[t]] = new_version(x, m->stencils[s].targets[t], s);
+    for (int t = 0; s < m->nstencils && t < m->stencils[s].ntargets; t++) {
+      int f = m->stencils[s].targets[t];
+      bool handed = x->handed && x->handed[f] && !changes_later(m, s, f);
+      now[f] = handed ? handed_version(x, f) : new_version(x, f, s);
+    }
   }
 }
 
@@ -82,7 +113,7 @@ static Stencil again(Transpose *x, int s) {
   const int32_t *after = x->before[s + 1];
   Stencil out = {.name = arena_printf(x->a, "%s.again", st->name), .loc = st->loc};
   for (int t = 0; t < st->ntargets; t++)
-    if (x->needed[after[st->targets[t]]])
+    if (is_made(x, s, st->targets[t]))
       ARENA_PUSH(x->a, out.targets, out.ntargets, after[st->targets[t]]);
   for (int k = 0; k < st->npieces; k++) {
     const Piece *p = &st->pieces[k];
@@ -94,7 +125,7 @@ static Stencil again(Transpose *x, int s) {
     Value **values = NULL;
     int n = 0;
     for (int t = 0; t < p->ntargets; t++)
-      if (x->needed[after[p->targets[t]]]) {
+      if (is_made(x, s, p->targets[t])) {
         ARENA_PUSH(x->a, values, n, undo_clone(&u, p->body->last->operands[t]));
         ARENA_PUSH(x->a, q.targets, q.ntargets, after[p->targets[t]]);
       }
@@ -114,8 +145,8 @@ static void replay(Transpose *x, int s, int *n, Stencil **list) {
   bool any = false;
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
-    any |= x->needed[x->before[s + 1][f]];
-    if (x->needed[x->before[s + 1][f]] && x->before[s][f] >= 0 && !sets_all(x->m, st, f))
+    any |= is_made(x, s, f);
+    if (is_made(x, s, f) && x->before[s][f] >= 0 && !sets_all(x->m, st, f))
       copy_version(x, s, f, x->before[s + 1][f], &nown, &own);
   }
   if (any)

@@ -77,7 +77,7 @@ static void note_filled(const Transpose *x, int n, const char *const *given, Adj
 
 /* ---- fields */
 
-static bool is_written(const Module *m, int field) {
+bool transpose_writes(const Module *m, int field) {
   for (int i = 0; i < m->nstencils; i++)
     for (int t = 0; t < m->stencils[i].ntargets; t++)
       if (m->stencils[i].targets[t] == field)
@@ -126,7 +126,7 @@ static void make_fields(Transpose *x) {
     Field v = x->b->fields[f];
     x->end[f] = f;
     v.name = arena_printf(x->a, "%s.end", v.name);
-    if (!v.temp && !v.derived && is_written(m, f))
+    if (!v.temp && !v.derived && transpose_writes(m, f))
       x->end[f] = transpose_field(x, v);
   }
   for (int f = 0; f < m->nfields; f++) {
@@ -303,6 +303,7 @@ static void drop_fields(Transpose *x) {
     }
   for (int f = 0; f < x->m->nfields; f++) {
     x->end[f] = used[x->end[f]] ? to[x->end[f]] : -1;
+    x->after[f] = x->after[f] >= 0 && used[x->after[f]] ? to[x->after[f]] : -1;
     x->needed[f] = used[f];
   }
   b->lists = lists;
@@ -317,11 +318,13 @@ static void note_facts(Transpose *x, AdjointFacts *facts) {
   for (int f = 0; f < m->nfields; f++) {
     const char *name = m->fields[f].name;
     AdjointField same = {name, name};
-    if (x->needed[f] && !m->fields[f].temp && !m->fields[f].derived && is_written(m, f))
+    if (x->needed[f] && !m->fields[f].temp && !m->fields[f].derived && transpose_writes(m, f))
       ARENA_PUSH(x->a, facts->saved, facts->nsaved, same);
     else if (x->needed[f] && !m->fields[f].temp && !m->fields[f].derived)
       ARENA_PUSH(x->a, facts->inputs, facts->ninputs, same);
-    if (x->end[f] >= 0 && is_written(m, f) && !m->fields[f].temp)
+    if (x->after[f] >= 0)
+      ARENA_PUSH(x->a, facts->after, facts->nafter, ((AdjointField){x->b->fields[x->after[f]].name, name}));
+    if (x->end[f] >= 0 && transpose_writes(m, f) && !m->fields[f].temp)
       ARENA_PUSH(x->a, facts->ends, facts->nends, ((AdjointField){arena_printf(x->a, "%s.end", name), name}));
     if (x->bar[f] >= 0 && !m->fields[f].temp)
       ARENA_PUSH(x->a, facts->bars, facts->nbars, ((AdjointField){arena_printf(x->a, "%s.bar", name), name}));
@@ -330,6 +333,97 @@ static void note_facts(Transpose *x, AdjointFacts *facts) {
     if (x->scalar_active[s])
       ARENA_PUSH(x->a, facts->scalars, facts->nscalars,
                  ((AdjointField){arena_printf(x->a, "%s.bar", m->scalars[s].name), m->scalars[s].name}));
+}
+
+/* The backward module of x->m, with its facts. False after reporting what has no derivative. */
+static bool make_module(Transpose *x, const Module *source) {
+  Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
+  x->last = x->m->nscalars;
+  ARENA_PUSH(x->a, x->m->scalars, x->m->nscalars, last);
+  make_fields(x);
+  make_step(x, source, x->facts);
+  if (x->failed)
+    return false;
+  drop_fields(x);
+  note_facts(x, x->facts);
+  module_renumber(x->b);
+  return true;
+}
+
+/* What is made, verified. */
+static Module *verified(Transpose *x) {
+  return module_verify(x->b, x->c->diags) ? x->c->run(x->c, NULL, "simplify", x->b) : NULL;
+}
+
+Module *transpose_finish(Transpose *x, const Module *source) { return make_module(x, source) ? verified(x) : NULL; }
+
+/* ---- what is to be known of each step */
+
+/* Many points: what is not known of a field's extent counts as so many. */
+static const double MANY_POINTS = 1000;
+
+/* About how many bytes field `f` of m has. */
+static double weight(const Module *m, const Field *f) {
+  double n = type_size(f->type);
+  for (int d = 0; d < m->grid.rank; d++) {
+    int64_t extent;
+    bool known = affine_diff(f->box.hi[d], f->box.lo[d], &extent);
+    if (!field_lacks(f, d))
+      n *= known ? (double)extent + 1 : MANY_POINTS;
+  }
+  return n;
+}
+
+static bool is_among(int n, const AdjointField *list, const char *from) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(list[i].from, from))
+      return true;
+  return false;
+}
+
+/* About how many bytes of each step a module with these facts takes. */
+static double bytes_of_step(const Module *m, const AdjointFacts *facts) {
+  double sum = 0;
+  for (int f = 0; f < m->nfields; f++)
+    if (is_among(facts->nsaved, facts->saved, m->fields[f].name) ||
+        is_among(facts->nafter, facts->after, m->fields[f].name))
+      sum += weight(m, &m->fields[f]);
+  return sum;
+}
+
+/* Makes the module of which as little as can be must be known of each step: with all fields handed over as they are
+ * behind it, then without those that are known for nothing else, if what they are made of again is less. */
+static Module *choose_handed(Transpose *x, const Module *source) {
+  const AdjointFacts begun = *x->facts;
+  Module *m = x->m;
+  bool *handed = ARENA_ARRAY(x->a, bool, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++)
+    handed[f] = !m->fields[f].temp && !m->fields[f].derived;
+  Transpose best = *x;
+  best.m = module_copy(x->a, m);
+  best.handed = handed;
+  if (!make_module(&best, source))
+    return NULL;
+  AdjointFacts facts = *x->facts;
+  for (int f = 0; f < m->nfields; f++) {
+    const char *name = m->fields[f].name;
+    AdjointFacts others = begun;
+    if (!is_among(facts.nafter, facts.after, name) || is_among(facts.nsaved, facts.saved, name))
+      continue;
+    handed[f] = false;
+    Transpose next = *x;
+    next.m = module_copy(x->a, m);
+    next.handed = handed;
+    next.facts = &others;
+    handed[f] = !make_module(&next, source) || bytes_of_step(m, &others) >= bytes_of_step(m, &facts);
+    if (!handed[f]) {
+      best = next;
+      best.facts = x->facts;
+      facts = others;
+    }
+  }
+  *x->facts = facts;
+  return verified(&best);
 }
 
 Module *transpose_module(PassContext *c, const Module *source, int ngiven, const char *const *given,
@@ -350,21 +444,7 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
   x.m = c->run(c, NULL, "history,simplify", x.m);
   if (!x.m || !transpose_analyse(&x, by, nby))
     return NULL;
-  return transpose_finish(&x, source);
-}
-
-Module *transpose_finish(Transpose *x, const Module *source) {
-  Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
-  x->last = x->m->nscalars;
-  ARENA_PUSH(x->a, x->m->scalars, x->m->nscalars, last);
-  make_fields(x);
-  make_step(x, source, x->facts);
-  if (x->failed)
-    return NULL;
-  drop_fields(x);
-  note_facts(x, x->facts);
-  module_renumber(x->b);
-  return module_verify(x->b, x->c->diags) ? x->c->run(x->c, NULL, "simplify", x->b) : NULL;
+  return choose_handed(&x, source);
 }
 
 /* The pass: of a program none of whose fields are given. */

@@ -25,7 +25,9 @@
  * takes x.bar adds them up. So fields that inits set have all dimensions when these are undone (inits.c).
  *
  * Fields that a stencil within the step needs as they were before it, and that the step has changed by then, are
- * computed again, in temp fields: replay.c. */
+ * computed again, in temp fields: replay.c. What the last stencil that changes a field has left there is what the field
+ * was when n + 1 steps were done, so that it can be had as an input field of the backward program, too: f.after. Which
+ * fields are, is chosen so that as little as can be must be known of each step. */
 #ifndef STC_TRANSPOSE_H
 #define STC_TRANSPOSE_H
 
@@ -48,6 +50,8 @@ typedef struct AdjointFacts {
   int ninputs, nsaved, nends; /* input fields that no step changes; that are to change every step; and that have what
                                  fields are behind the last step */
   AdjointField *inputs, *saved, *ends;
+  int nafter; /* input fields that are to have what fields were one step later than those that are saved */
+  AdjointField *after;
   int nbars; /* fields with derivatives: name, and by which field */
   AdjointField *bars;
   int nfilled; /* levels that become what their field is before the first step: bar of the level, bar of the field */
@@ -101,6 +105,8 @@ typedef struct Transpose {
   bool *zero;
   bool *starts; /* by field: an init sets it to what varies; NULL: none does */
   int32_t **before;
+  bool *handed;   /* by field: what a step leaves in it may be an input field of b; NULL: of none */
+  int32_t *after; /* that field of b, -1: none */
   int needed_room;
   bool *needed;
   int last;
@@ -158,9 +164,10 @@ bool transpose_analyse(Transpose *x, const By *by, int nby);
 /* Which values of the body vary, by Value.id. */
 bool *transpose_varies(const Transpose *x, const Block *body);
 
-/* transpose.c: what the losses are differentiated by, fields as their components in `m`, into *out; how many. Is the
- * field given, or what it is a component of? The module's fields, its step, and what it is to be drop of those that
- * nothing needs, and the facts. */
+/* transpose.c: does a stencil of `m` write the field? What the losses are differentiated by, fields as their components
+ * in `m`, into *out; how many. Is the field given, or what it is a component of? The module's fields, its step, and
+ * what it is to be drop of those that nothing needs, and the facts. */
+bool transpose_writes(const Module *m, int field);
 int transpose_by(PassContext *c, const Module *source, const Module *m, By **out);
 bool transpose_is_given(const Module *m, int field, int n, const char *const *given);
 Module *transpose_finish(Transpose *x, const Module *source);

@@ -1,6 +1,7 @@
 /* driver/cli/options/command.h: the stc command: what its options say, and what its commands are.
  *
  *   options.h            the options as tables, and parsing them
+ *   options/memory.c     amounts of memory
  *   cli/entry.c          the command as a function
  *   cli/command.c        compiling to files; the other commands are called from here
  *   cli/help.c           the help
@@ -114,5 +115,8 @@ StcStatus command_explain(const Command *c);
 StcStatus command_format(const Command *c);
 StcStatus command_lsp(void);
 StcStatus command_cache(const Command *c);
+
+/* options/memory.c: --memory of `c`: "8GiB", "500MB", a number of bytes, into *out; 0: it was not given. */
+StcStatus command_memory(const Command *c, int64_t *out);
 
 #endif

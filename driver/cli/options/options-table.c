@@ -296,7 +296,7 @@ const OptionRow option_rows[] = {
      "go on from such a file, also on another device"},
     {"gradient", TAKES_VALUE, CMD_RUN, TEXT(gradient), "--gradient=FOLDER",
      "derivatives of the program's losses, a .npy file each, in place of a run"},
-    {"memory", TAKES_VALUE, CMD_RUN | MORE, TEXT(memory), "--memory=8GiB",
+    {"memory", TAKES_VALUE, CMD_RUN | CMD_EXPLAIN | MORE, TEXT(memory), "--memory=8GiB",
      "what --gradient may keep of the steps; it makes others again"},
     {"spacing", TAKES_VALUE, CMD_RUN, BY(set_spacing), "--spacing=A,B,C",
      "from point to point, slowest first (--origin=A,B,C, --unit, --compress)"},

@@ -3,30 +3,8 @@
 #include "driver/cli/run/job.h"
 #include "driver/data/data.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --memory: "8GiB", "500MB", a number of bytes, into *out. */
-static StcStatus memory_of(const Command *c, int64_t *out) {
-  static const struct {
-    const char *unit;
-    double bytes;
-  } units[] = {{"", 1},      {"B", 1},           {"kB", 1e3},        {"MB", 1e6},        {"GB", 1e9},
-               {"TB", 1e12}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}, {"TiB", 1LL << 40}};
-  char *end;
-  *out = 0;
-  if (!c->memory)
-    return STC_OK;
-  double v = strtod(c->memory, &end);
-  for (size_t i = 0; i < sizeof units / sizeof *units && end != c->memory; i++)
-    if (strcmp(end, units[i].unit) == 0 && v * units[i].bytes >= 1 && v * units[i].bytes < (double)INT64_MAX) {
-      *out = (int64_t)(v * units[i].bytes);
-      return STC_OK;
-    }
-  return context_error(c->context, "--memory=%s: expected a number of bytes, such as 8GiB or 500MB", c->memory),
-         STC_USAGE;
-}
 
 /* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several. */
 static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int64_t axes[2]) {
@@ -61,7 +39,7 @@ StcStatus run_gradient(Job *j, int64_t steps) {
   int64_t memory, n, axes[2];
   double value;
   StcFieldInfo f;
-  StcStatus s = memory_of(c, &memory);
+  StcStatus s = command_memory(c, &memory);
   if (!s)
     s = stc_plan_gradient(j->plan, steps, memory, &value);
   if (!s)
