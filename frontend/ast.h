@@ -9,6 +9,7 @@
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   parse_repeat.c                  tokens to repeats
  *   parse_gradient.c                tokens to losses and gradients
+ *   expand_levels.c parse_levels.c  levels of the grid, and what is written out for each (levels.h)
  *   habits.c                        what is written elsewhere, and what to write instead
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
@@ -22,6 +23,7 @@
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_scalar.c                  scalars that are kept, their updates, until on them
  *   check_repeat.c                  repeats within a step
+ *   check_levels.c                  the regions of levels, fine and coarse (levels.h)
  *   check_gradient.c                losses, and what they are differentiated by
  *   check_stmt.c                    statements of blocks: lets, vars, loops
  *   check_fn.c                      functions
@@ -111,7 +113,8 @@ struct Expr {
   int64_t off[MAX_RANK];
   const struct Decl *over; /* parsed only: of EXPR_OVER, op, value and region */
   Expr *level;             /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
-  bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there */
+  bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there; */
+  int8_t scale;            /* the field lies on the next finer level (1) or the next coarser one (-1) */
   bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
                   integers that it meets */
 };
@@ -216,6 +219,7 @@ typedef enum DeclKind {
   DECL_REPEAT,  /* value: the most rounds; what is repeated follows, up to */
   DECL_CLOSE,   /* the closing brace of the last one that is open */
   DECL_MEMBERS, /* value */
+  DECL_LEVELS,  /* value .. right: their numbers; on: the grid */
   DECL_LOSS,    /* as a probe or a reduction over a region; every NULL: at the end */
   DECL_GRADIENT /* value: the sum of losses; names: by what it is differentiated */
 } DeclKind;
@@ -578,6 +582,7 @@ typedef struct Checker {
   Symbols syms;
   const Symbol *grid;            /* NULL before it is declared */
   int lead;                      /* dimensions of the grid in front of those of the text: 1 with members, else 0 */
+  const struct Levels *levels;   /* of it (levels.h); NULL: it has none */
   Symbol *coordinates[MAX_RANK]; /* of the grid: the launch-time arrays that have them; NULL: none has */
   int32_t nweights;
   CheckedWeights *weights;
@@ -627,6 +632,7 @@ typedef struct Checker {
   const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
   int64_t ago;   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   bool at_start; /* fields are meant as they are at the start of the step, by X@0, if they are not older */
+  int8_t scale;  /* what is being checked stands in fine(...) (1) or coarse(...) (-1) */
   const Box *region;    /* region of the piece in hand; */
   bool lacks[MAX_RANK]; /* by dimension: it does not have that (fields.h) */
   const CheckedStencil *stencil;

@@ -4,6 +4,7 @@
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
+#include "frontend/levels.h"
 
 #include <math.h>
 #include <string.h>
@@ -809,6 +810,7 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_CLOSE: check_close_repeat(c, d); break;
   case DECL_INJECT: check_inject_decl(c, d); break;
   case DECL_LOSS: check_loss_decl(c, d); break;
+  case DECL_LEVELS: check_levels(c, d); break;
   case DECL_GRADIENT: check_gradient(c, d); break;
   }
 }
@@ -816,7 +818,7 @@ static void check_decl(Checker *c, const Decl *d) {
 /* Warns of names that nothing uses. */
 static void unused_names(Checker *c) {
   for (const Symbol *s = c->syms.first; s; s = s->next)
-    if (!s->used && s->kind != SYM_STENCIL && s->kind != SYM_GRID)
+    if (!s->used && s->kind != SYM_STENCIL && s->kind != SYM_GRID && !check_level_is_used(c, s))
       diag_warning(c->d, s->loc, "'%s' is never used", s->name);
 }
 

@@ -42,7 +42,7 @@ static void head(Dump *d, const Expr *e) {
   switch (e->kind) {
   case EXPR_SCALAR: str_addf(&d->s, "scalar %s", e->name); break;
   case EXPR_FIELD:
-    str_addf(&d->s, "%s %s", e->behind ? "behind" : "access", e->name);
+    str_addf(&d->s, "%s %s", e->behind ? "behind" : e->scale > 0 ? "fine" : e->scale ? "coarse" : "access", e->name);
     offsets(d, e);
     break;
   case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;

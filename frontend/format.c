@@ -4,7 +4,7 @@
  * with at most one blank line between; what the style decides is the blanks between two items of a line, the
  * indentation, and the column of the comments behind lines that follow one another. So nothing of a program can be
  * lost: the tokens of what comes out are those of what went in, which is checked. */
-#include "frontend/ast.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -361,8 +361,8 @@ char *frontend_format(Arena *a, Diags *d, const char *file, const char *text) {
     text += 3;
   if (!has_no_marks(d, source, text))
     return NULL;
-  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .raw = true};
-  const Token *tokens = p.t;
+  const Token *tokens = lex(a, d, source, text);
+  Parse p = {.arena = a, .d = d, .t = levels_expand(a, d, tokens), .raw = true};
   parse_program(&p);
   if (diags_errors(d) != before)
     return NULL;

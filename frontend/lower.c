@@ -1,5 +1,6 @@
 /* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
 #include "frontend/check/absorb.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -113,7 +114,10 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   b->loc = e->loc;
   switch (e->kind) {
   case EXPR_SCALAR: return build_scalar(b, e->type, e->sym->index);
-  case EXPR_FIELD: return (e->behind ? build_behind : build_access)(b, e->type, e->sym->index, e->off, c->m->grid.rank);
+  case EXPR_FIELD:
+    return (e->scale    ? e->scale > 0 ? build_fine : build_coarse
+            : e->behind ? build_behind
+                        : build_access)(b, e->type, e->sym->index, e->off, c->m->grid.rank);
   case EXPR_INDEX: return build_dim(b, OP_INDEX, (int)e->value.i);
   case EXPR_STEP: return build_step(b);
   case EXPR_ELEMENT: return lower_element(c, b, e);
@@ -282,7 +286,7 @@ Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, c
   c->m->fast_math = o && o->fast_math;
   c->real = o && o->real != TY_NONE ? o->real : TY_F32;
   *tokens = lex(a, d, source, text);
-  *parsed = (Parse){.arena = a, .d = d, .t = *tokens, .raw = unread};
+  *parsed = (Parse){.arena = a, .d = d, .t = levels_expand(a, d, *tokens), .raw = unread};
   parse_program(parsed);
   c->unread = unread;
   c->incomplete = unread || diags_errors(d) != before;

@@ -328,7 +328,8 @@ const char *outline_reserved(int i) {
                                      "speed",   "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
                                      "self",    "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
                                      "repeat",  "round",     "sweep",      "along",  "down",    "first",  "next",
-                                     "members", "member",    "shared"};
+                                     "members", "member",    "shared",
+                                     "levels",  "each",      "by",         "fine",   "coarse"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

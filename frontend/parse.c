@@ -1,6 +1,7 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
+#include "frontend/levels.h"
 #include "frontend/sweep.h"
 #include "frontend/ensemble.h"
 
@@ -589,7 +590,7 @@ static bool paper_declaration(Parse *p) {
   else
     parse_error(p,
                 "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                "mask, reduce, probe, scalar, update, repeat, absorb, until, members, loss or gradient)");
+                "mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient)");
   return false;
 }
 
@@ -624,6 +625,8 @@ bool parse_declaration(Parse *p) {
     return p->t++, parse_members(p);
   if (named && parse_is_word(p, "repeat"))
     return p->t++, parse_repeat(p);
+  if (named && parse_is_word(p, "levels"))
+    return p->t++, parse_levels(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -654,7 +657,7 @@ bool parse_declaration(Parse *p) {
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
   parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                 "mask, reduce, probe, scalar, update, repeat, absorb, until, members, loss or gradient)");
+                 "mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient)");
   return false;
 }
 

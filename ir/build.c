@@ -110,6 +110,20 @@ Value *build_behind(Builder *b, Type t, int field, const int64_t *off, int rank)
   return op->results[0];
 }
 
+Value *build_fine(Builder *b, Type t, int field, const int64_t *off, int rank) {
+  Op *op = build_op(b, OP_FINE, t, 0, NULL);
+  op->sym = field;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
+Value *build_coarse(Builder *b, Type t, int field, const int64_t *off, int rank) {
+  Op *op = build_op(b, OP_COARSE, t, 0, NULL);
+  op->sym = field;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
 Value *build_construct(Builder *b, Type t, int n, Value *const *members) {
   return build_op(b, OP_CONSTRUCT, t, n, members)->results[0];
 }

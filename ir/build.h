@@ -39,6 +39,9 @@ Value *build_convert(Builder *b, Type t, Value *x); /* x itself if it is of that
 Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank);
 /* What a sweep has left of target `field` at that offset, behind the point. */
 Value *build_behind(Builder *b, Type t, int field, const int64_t *off, int rank);
+/* The value of `field`, of the next finer or the next coarser level, at that offset there. */
+Value *build_fine(Builder *b, Type t, int field, const int64_t *off, int rank);
+Value *build_coarse(Builder *b, Type t, int field, const int64_t *off, int rank);
 /* A composite value of type `t` from its members; member `member`, of type `t`, of a composite value; element %index
  * (i64) of a launch-time array. */
 Value *build_construct(Builder *b, Type t, int n, Value *const *members);

@@ -6,6 +6,7 @@
  *   module.c copy.c            modules as a whole
  *   module.c                   kernels and buffers
  *   repeats.c                  repeats within a step
+ *   levels.c                   reads of another level of the grid
  *   host-part.c                the host part
  */
 #ifndef STC_IR_MODULE_H
@@ -767,6 +768,18 @@ bool module_has_stages(const Module *m);
 /* The last stage that an update, a repeat or a stencil has; the stage where a stencil that comes behind all of the step
  * is. */
 int32_t module_last_stage(const Module *m);
+
+/* ---------------------------------------------------------------- reads of another level of the grid: levels.c */
+
+/* Does `op` read a field of the next finer or coarser level? Does it read a field at all, at the point's own scale or
+ * another one? */
+bool op_is_scaled(const Op *op);
+bool op_reads_field(const Op *op);
+/* Does `st` read such fields? Then it is a launch of its own. The first stencil of `m` that does; NULL: none does. */
+bool stencil_is_scaled(const Stencil *st);
+const Stencil *module_scaled(const Module *m);
+/* The coordinate in dimension `d` that `op`, which is such, reads from the point at `x`, before any outside rule. */
+int64_t scaled_coordinate(const Op *op, int d, int64_t x);
 
 /* ---------------------------------------------------------------- the host part: host-part.c */
 

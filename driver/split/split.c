@@ -224,6 +224,14 @@ static StcStatus check_program(StcPlan *p) {
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
            STC_USAGE;
+  const Module *m = p->program->module;
+  const Stencil *scaled = module_scaled(m);
+  if (scaled)
+    return diag_error(p->w.diags, scaled->loc,
+                      "'%s' reads another level of the grid, and the grid of such a program cannot be cut into parts "
+                      "yet; run it in one piece",
+                      scaled->name),
+           STC_USAGE;
   return STC_OK;
 }
 

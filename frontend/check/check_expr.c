@@ -3,6 +3,7 @@
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -70,6 +71,9 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
   if (c->unread)
     return check_bad(c, loc);
+  const char *level = check_name_with_level(c, name);
+  if (level)
+    return check_error(c, env, loc, "'%.60s' is one thing for each level; name one of them, such as '%s'", name, level);
   const char *instead = fits ? NULL : habit_of_name(name), *near = symbols_nearest(&c->syms, c->locals, name, fits);
   if (instead)
     return check_error(c, env, loc, "'%.60s' is not declared; %s", name, instead);
@@ -176,6 +180,10 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
       return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d],
                          check_shown(c, d));
+  if (c->scale)
+    return check_scaled_read(c, env, loc, sym, off);
+  if (check_wrong_spacing(c, env, loc, sym))
+    return check_bad(c, loc);
   bool moves = !c->m->fields[sym->index].input;
   if (c->ago && moves)
     sym = check_past(c, env, loc, sym, c->ago);
@@ -200,7 +208,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 
 /* A var, or a let or parameter of a function, whose value is `sym->current`. */
 static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
-  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start)
+  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start || c->scale)
     return check_error(c, env, loc,
                        "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
                        "or at an older level",
@@ -227,7 +235,7 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     return current_value(c, env, loc, sym, shift);
   if (c->allowed != ALLOW_BODY)
     return check_not_allowed(c, env, loc, sym->name);
-  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago && !c->at_start)
+  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago && !c->at_start && !c->scale)
     return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
 }
@@ -484,6 +492,10 @@ bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what
 }
 
 Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift) {
+  if (c->scale)
+    return check_error(c, NULL, loc,
+                       "the coordinate of a point of another level cannot be read in fine or coarse; let "
+                       "a stencil of that level write what is made of it to a field");
   Expr *x = leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
   x->value.i = d;
   return check_plus(c, x, shift[d]);
@@ -521,6 +533,8 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
     return check_error(c, env, e->loc,
                        "'%s' calls itself; there is no recursion, a function sees only what is declared before it",
                        e->name);
+  if (!sym && check_name_with_level(c, e->name))
+    return (sym = check_of_level(c, e, env)) ? global(c, env, e->loc, sym, shift) : check_bad(c, e->loc);
   if (!sym && !check_find_index(env, e->name) && !check_argument(check_macro_of(env), e->name) &&
       !check_find_local(c, env, e->name))
     return check_undefined(c, env, e->loc, e->name, NULL);
@@ -562,6 +576,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_error(c, env, e->loc, "'step' takes no arguments");
   if (is_builtin(c, e, env, "coord"))
     return check_coord(c, e, env, shift);
+  if (check_is_scaled(c, e))
+    return check_scaled(c, e, NULL, env, shift);
   if (is_builtin(c, e, env, "diff"))
     return check_diff(c, e, env, shift);
   if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
@@ -604,6 +620,8 @@ static Expr *moved_macro(Checker *c, const Expr *e, const Env *env, const int64_
 
 /* A component or a member of a value; or a macro at a neighbour. */
 static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  if (check_is_scaled(c, e->kids[0]) && e->n > 1)
+    return check_scaled(c, e->kids[0], e, env, shift);
   if (check_is_moved(c, e, env))
     return moved_macro(c, e, env, shift);
   if (e->n > 2)
@@ -683,7 +701,8 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
     return;
   if (check_is_random(c, e))
     check_note_random(c, e);
-  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff")) {
+  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") && !check_is_scaled(c, e) &&
+           !check_name_with_level(c, e->name)) {
     if (!strcmp(e->name, "point"))
       check_error(c, NULL, e->loc,
                   "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "

@@ -1,5 +1,6 @@
 /* check_move.c: macros at a neighbour: NAME(...)[offsets], and calls whose arguments alone are moved. */
 #include "frontend/ensemble.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -75,7 +76,9 @@ bool check_is_moved(const Checker *c, const Expr *e, const Env *env) {
   const Expr *base = e->kids[0];
   const Symbol *s = base->kind == EXPR_CALL ? symbols_find(&c->syms, base->name) : NULL;
   int looks = 0;
-  bool macro = s ? s->kind == SYM_OP : check_is_builtin(c, base, "diff");
+  bool macro = s                         ? s->kind == SYM_OP
+               : base->kind == EXPR_CALL ? check_is_builtin(c, base, "diff") || check_name_with_level(c, base->name)
+                                         : false;
   if (!macro || e->name || e->n < 2)
     return false;
   return e->n > 2 || (check_rank(c) == 1 && composite_of(c, base, env, &looks) == TY_NONE);

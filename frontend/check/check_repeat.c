@@ -29,6 +29,7 @@ static const char *kept_out(DeclKind kind) {
   case DECL_PROBE: return "a probe";
   case DECL_ABSORB: return "an absorbing layer";
   case DECL_LOSS: return "a loss";
+  case DECL_LEVELS: return "what levels the grid has";
   case DECL_GRADIENT: return "a gradient";
   default: return NULL;
   }

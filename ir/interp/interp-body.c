@@ -165,6 +165,8 @@ static bool run_op(Interp *in, const RowOp *r, const int64_t *p, int n) {
   case OP_STEP: return true;
   case OP_ACCESS:
   case OP_BEHIND: return interp_access(in, op, p, n, dst);
+  case OP_FINE:
+  case OP_COARSE: return interp_scaled(in, op, p, n, dst);
   case OP_ELEMENT: element_row(in, op, in->rows + (size_t)r->a * CHUNK, n, dst); return true;
   case OP_INDEX:
     for (int i = 0; i < n; i++)

@@ -301,6 +301,33 @@ bool interp_access(Interp *in, const Op *op, const int64_t *p, int n, Const *dst
   return true;
 }
 
+bool interp_scaled(Interp *in, const Op *op, const int64_t *p, int n, Const *dst) {
+  const FieldState *f = &in->fields[op->sym];
+  for (int i = 0; i < n; i++) {
+    int64_t at[MAX_RANK], cell = 0;
+    int beyond = 0;
+    for (int k = 0; k < in->rank; k++)
+      at[k] = scaled_coordinate(op, k, p[k] + (k == in->rank - 1 ? i : 0));
+    if (f->sides) {
+      if (!read_sides(in, f, op, at, &dst[i]))
+        return false;
+      continue;
+    }
+    for (int k = 0; k < in->rank; k++) {
+      int how = map_coord(f, k, &at[k]);
+      beyond = how > beyond ? how : beyond;
+      cell += (at[k] - f->lo[k]) * f->stride[k];
+    }
+    if (beyond == 2)
+      return fault_outside(in, f, op, at);
+    if (beyond)
+      read_outside(f, &dst[i]);
+    else if (!read_cells(in, f, op, cell, 1, &dst[i]))
+      return false;
+  }
+  return true;
+}
+
 void interp_write(Interp *in, FieldState *f, const int32_t *from, const int64_t *p, int n) {
   int64_t cell = 0;
   for (int k = 0; k < in->rank; k++)

@@ -96,6 +96,8 @@ void interp_keep_old(Interp *in, int i);
 /* The values that the access `op` has at the `n` points from `p` on along the last dimension, into the rows from `dst`
  * on, one a component. */
 bool interp_access(Interp *in, const Op *op, const int64_t *p, int n, Const *dst);
+/* The same of `op`, which reads another level of the grid. */
+bool interp_scaled(Interp *in, const Op *op, const int64_t *p, int n, Const *dst);
 /* Makes the `n` cells of `f` from point `p` on what the rows `from` hold, one a component. */
 void interp_write(Interp *in, FieldState *f, const int32_t *from, const int64_t *p, int n);
 /* What a field's bounds, or a piece's, are under the params, as text "[0 .. 7, 0 .. 3]". */

@@ -205,6 +205,12 @@ bool gradient_check(const Module *m, Diags *d) {
                module_sweep(m)->name);
     return false;
   }
+  if (module_scaled(m)) {
+    diag_error(d, module_scaled(m)->loc,
+               "'%s' reads another level of the grid, through which there is no gradient yet: leave the gradient out",
+               module_scaled(m)->name);
+    return false;
+  }
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     for (int k = 0; k < s->npieces; k++)

@@ -198,6 +198,8 @@ static void check_access(Verifier *v, const Op *op) {
   check_offsets(v, op, v->m->grid.rank, MAX_OFFSET);
   if (op->code == OP_BEHIND)
     verify_behind(v, op);
+  if (op_is_scaled(op))
+    verify_scaled(v, op);
 }
 
 /* construct: one operand for each member, of its type. */
@@ -647,7 +649,7 @@ static bool check_results(Verifier *v, const Op *op) {
   for (int i = 0; i < op->nresults; i++) {
     const Value *x = op->results[i];
     bool composite =
-        x && (op->code == OP_ACCESS || op->code == OP_BEHIND || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) &&
+        x && (op_reads_field(op) || op->code == OP_BEHIND || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) &&
         type_composite(v->m, x->type);
     if (!x || x->def != op || x->index != i || (!type_is_scalar(x->type) && !composite)) {
       fail_op(v, op, "result %d is not a value made by this op", i);

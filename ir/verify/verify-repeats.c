@@ -58,7 +58,7 @@ static void check_temp(Verifier *v, int f) {
   for (int i = 0; one && r >= 0 && i < m->nstencils; i++)
     for (int k = 0; k < m->stencils[i].npieces && !repeat_is_in(m, repeat_of(m, m->stencils[i].stage), r); k++)
       for (const Op *op = m->stencils[i].pieces[k].body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && op->sym == f)
+        if (op_reads_field(op) && op->sym == f)
           verify_fail(v, op->loc, "'%s' is read out of the repeat that writes it", m->fields[f].name);
 }
 

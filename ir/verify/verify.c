@@ -91,6 +91,8 @@ static void check_unchanging(void *user, Op *op) {
   const Module *m = v->m;
   bool changes =
       op->code == OP_STEP || op->code == OP_ELEMENT || (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction);
+  if (op_is_scaled(op))
+    verify_fail(v, op->loc, "it reads another level of the grid");
   if (op->code == OP_ACCESS) {
     const Field *f = &m->fields[op->sym];
     changes = f->temp || f->derived || f->series || f->history || f->past || f->frames;

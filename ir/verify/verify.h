@@ -9,6 +9,7 @@
  *   verify-sweeps.c    those of sweeps
  *   verify-updates.c   those of numbers that are kept, and of the updates that change them
  *   verify-repeats.c   those of repeats within a step
+ *   verify-levels.c    those of reads of another level of the grid
  */
 #ifndef STC_IR_VERIFY_H
 #define STC_IR_VERIFY_H
@@ -61,6 +62,8 @@ void verify_repeats(Verifier *v);
 bool verify_order(Verifier *v, const Stencil *st);
 void verify_layers(Verifier *v, const Stencil *st);
 void verify_behind(Verifier *v, const Op *op);
+/* Checks that `op`, which reads a field of another level of the grid, can. */
+void verify_scaled(Verifier *v, const Op *op);
 /* Checks losses, and what they are differentiated by. */
 void verify_losses(Verifier *v);
 

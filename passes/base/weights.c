@@ -19,6 +19,8 @@ static OpWeight weight_of(const Op *op) {
   case OP_YIELD: return nothing;
   case OP_ACCESS:
   case OP_BEHIND:
+  case OP_FINE:
+  case OP_COARSE:
   case OP_INDEX:
   case OP_STEP: return w->place;
   case OP_DIV:

@@ -162,8 +162,7 @@ static bool concerns(const Module *m, const Check *k, const Box *box) {
   return true;
 }
 
-/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
-static bool always_holds(const Module *m, Affine value, const Box *box) {
+bool always_holds(const Module *m, Affine value, const Box *box) {
   int64_t more;
   for (int i = 0; i < m->nchecks && value.n; i++)
     if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(m, &m->checks[i], box))
@@ -272,6 +271,10 @@ static void note_instance(Scan *s) {
   Launch *l = s->l;
   const Stencil *st = &l->st[s->i];
   stencil_accesses(st, note_access, s);
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op_is_scaled(op))
+        l->use[op->sym].loaded = true;
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
     if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f)) {
@@ -465,6 +468,10 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
   const char *apart = swept_apart(l, wanted);
   if (apart)
     reject(l, apart);
+  for (int i = 0; i < l->n && l->n > 1; i++)
+    if (stencil_is_scaled(&l->st[i]))
+      reject(l,
+             arena_printf(m->arena, "'%s' reads another level of the grid, and is a launch of its own", l->st[i].name));
   return analyse(l, wanted);
 }
 

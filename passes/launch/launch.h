@@ -130,6 +130,8 @@ typedef struct Rules {
   OutsideRule dim[MAX_RANK];
 } Rules;
 Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
+/* The same of `op`, which reads another level of the grid. */
+Rules scaled_rules(const Module *m, const Box *box, const Op *op);
 /* Does no dimension have a rule? */
 bool rules_none(const Rules *r);
 /* Is one of them `rule`? */
@@ -216,6 +218,8 @@ Launch *tiled_launch(const Module *m, int T);
 Launch *init_launch_new(const Module *m, const Stencil *st);
 /* Does [alo, ahi] lie inside [lo, hi] for all params? */
 bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
+/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
+bool always_holds(const Module *m, Affine value, const Box *box);
 /* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`, because of its bounds or of
  * launch checks? */
 bool points_inside(const Module *m, const Box *box, const Box *region, int d);
@@ -251,7 +255,7 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
  * which (NULL: it is not asked for), -1: no other row of it is read. */
 int32_t launch_row_arrays(const Launch *l, int f, int32_t *array);
 
-/* Calls fn for each access in the bodies of `st`. */
+/* Calls fn for each access in the bodies of `st` that is of the point's own level of the grid. */
 typedef void (*AccessFn)(void *user, const Piece *piece, int field, const int64_t *off);
 void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
 

@@ -98,7 +98,7 @@ Module *plan_tiled_copy(const Module *m, int T) {
 }
 
 int64_t most_levels(const Module *m, const Reduction **by) {
-  int64_t most = module_has_stages(m) || module_sweep(m) ? 1 : m->steps > 0 ? m->steps : INT64_MAX;
+  int64_t most = module_has_stages(m) || module_sweep(m) || module_scaled(m) ? 1 : m->steps > 0 ? m->steps : INT64_MAX;
   *by = NULL;
   most = module_steps_to_frames(m, 0, most);
   for (int i = 0; i < m->nreductions; i++)

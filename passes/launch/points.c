@@ -23,8 +23,8 @@ static bool is_point(const Piece *p) {
 /* Is each access of `body` at the point itself? */
 static bool reads_here(const Block *body, int rank) {
   for (const Op *op = body->first; op; op = op->next)
-    for (int d = 0; op->code == OP_ACCESS && d < rank; d++)
-      if (op->off[d])
+    for (int d = 0; op_reads_field(op) && d < rank; d++)
+      if (op->off[d] || op_is_scaled(op))
         return false;
   return true;
 }
@@ -36,7 +36,7 @@ bool stencil_is_point(const Module *m, const Stencil *st) {
 /* Does `body` read a field that `st` sets? */
 static bool body_reads(const Block *body, const Stencil *st) {
   for (const Op *op = body->first; op; op = op->next)
-    if (op->code == OP_ACCESS && find_target(st->ntargets, st->targets, op->sym) >= 0)
+    if (op_reads_field(op) && find_target(st->ntargets, st->targets, op->sym) >= 0)
       return true;
   return false;
 }

@@ -42,7 +42,7 @@ static bool is_plain(const Launch *l) {
 }
 
 void launch_copy_back(Launch *l) {
-  l->thin = is_plain(l) && !l->st->sweep && stencil_is_thin(l->m, l->st);
+  l->thin = is_plain(l) && !l->st->sweep && !stencil_is_scaled(l->st) && stencil_is_thin(l->m, l->st);
   if (!l->thin)
     return;
   for (int t = 0; t < l->st->ntargets; t++) {

@@ -85,6 +85,8 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
     } else if (op->code == OP_ACCESS) {
       Rules rules = access_rules(p->m, &piece->box, op->sym, op->off);
       map[op->results[0]->id] = point_access(p, b, op->sym, op->off, &rules);
+    } else if (op_is_scaled(op)) {
+      map[op->results[0]->id] = level_value(p, b, piece, op);
     } else if (op->code == OP_BEHIND) {
       map[op->results[0]->id] = p->behind(p, b, op->sym, op->off);
     } else {

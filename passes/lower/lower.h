@@ -3,6 +3,7 @@
  *
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
+ *   lower-levels.c   reads of another level of the grid
  *   lower-reduce.c   reductions between time tiles
  *   lower-repeat.c   repeats within a step
  *   sweep.c          sweeps, launches of their own
@@ -80,6 +81,9 @@ struct Point {
   Value *(*known)(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip);
   Value *(*behind)(Point *p, Builder *b, int field, const int64_t *off); /* in sweeps: what they have left there */
   void *user;
+  const struct Lowering
+      *lo; /* where stencils may read another level of the grid; guarded: also at points that are in no piece */
+  bool guarded;
   int32_t nseen;
   struct SeenAccess *seen;
 };
@@ -97,6 +101,11 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece);
  * is in none, `old(p, b, field)` (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed
  * dimensions is asked first. */
 Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
+
+/* ---------------------------------------------------------------- lower-levels.c */
+
+/* The value of `op` of `piece`, which reads another level of the grid. */
+Value *level_value(Point *p, Builder *b, const Piece *piece, const Op *op);
 
 /* ---------------------------------------------------------------- lower-steps.c */
 

@@ -338,7 +338,7 @@ static void row_code(Written *w, Builder *b, const Piece *piece, int32_t e) {
   w->row = e;
   b->loc = piece->loc;
   for (int i = 0; i < w->r->elems[m->grid.rank - 1]; i++) {
-    Point p = {.m = m, .step = w->k.step, .access = written_access, .user = w};
+    Point p = {.m = m, .step = w->k.step, .access = written_access, .user = w, .lo = w->r->lo, .guarded = w->zone};
     point_at(w->r, b, w->g, e + i, w->on, p.index);
     for (int d = 0; d < m->grid.rank && i == 0; d++)
       row->first[d] = p.index[d];

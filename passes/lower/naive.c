@@ -72,7 +72,7 @@ void naive_keep(const Naive *k, Builder *b, int f) {
 /* All of the stencil's targets. */
 static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   const Module *m = k->l->m;
-  Point p = {.m = m, .step = k->step, .access = naive_access, .user = (void *)k};
+  Point p = {.m = m, .step = k->step, .access = naive_access, .user = (void *)k, .lo = k->lo};
   for (int d = 0; d < m->grid.rank; d++)
     p.index[d] = k->g[d];
   b->loc = piece->loc;

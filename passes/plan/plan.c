@@ -275,7 +275,7 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
 static bool points_may_be_better(const PassContext *c, const Module *m) {
   const Schedule *want = c->schedule;
   return c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) && want->size[0] > 0 &&
-         m->grid.rank > 1 && !module_has_stages(m) && !m->part;
+         m->grid.rank > 1 && !module_has_stages(m) && !module_scaled(m) && !m->part;
 }
 
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
@@ -350,6 +350,24 @@ static bool suit_sweeps(PassContext *c, const Module *m, Schedule *want) {
   return !st || (!streamed && want->T <= 1);
 }
 
+/* The same of a program with stencils that read another level of the grid. */
+static bool suit_levels(PassContext *c, const Module *m, Schedule *want) {
+  const Stencil *st = module_scaled(m);
+  bool streamed = st && want->family > FAMILY_AUTO && family_row(want->family)->streamed;
+  if (streamed)
+    diag_error(c->diags, st->loc,
+               "-schedule=%s: '%s' reads another level of the grid and is a launch of its own between those of other "
+               "stencils, whose tiles are not streamed then; leave -schedule out, or use -schedule=overlap",
+               family_row(want->family)->name, st->name);
+  else if (st && want->T > 1)
+    diag_error(c->diags, st->loc,
+               "-T=%d: '%s' reads all of another level of the grid, so that a launch makes one time step: leave -T out",
+               want->T, st->name);
+  if (st && want->family <= FAMILY_AUTO)
+    want->family = FAMILY_OVERLAP;
+  return !st || (!streamed && want->T <= 1);
+}
+
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   static const Schedule open = {0};
   ModelCache cache = {0};
@@ -370,7 +388,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     given.every = want.every;
     want = given;
   }
-  if (!suit_sweeps(c, m, &want))
+  if (!suit_sweeps(c, m, &want) || !suit_levels(c, m, &want))
     return NULL;
   want.family = schedule_family(c->target, &want);
   keep_defaults(m);

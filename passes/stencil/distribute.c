@@ -366,6 +366,14 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
+  const Stencil *scaled = module_scaled(p->m);
+  if (scaled) {
+    diag_error(p->c->diags, scaled->loc,
+               "pass 'distribute': '%s' reads another level of the grid, and the grid of such a program cannot be cut "
+               "yet: run it on one device, without --split",
+               scaled->name);
+    return false;
+  }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,

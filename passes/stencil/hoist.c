@@ -85,6 +85,8 @@ static bool is_still(const Hoist *h, const Op *op) {
   case OP_CONST:
   case OP_INDEX: return true;
   case OP_STEP:
+  case OP_FINE:
+  case OP_COARSE:
   case OP_ELEMENT: return false;
   default: return op->nresults == 1 && op->nblocks == 0 && (op_info[op->code].flags & OPF_PURE);
   }
@@ -326,8 +328,8 @@ Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o) {
   find_changes(&h);
   h.bytes = own_bytes(m);
   for (int i = 0, most = m->nstencils; i < most && !nothing; i++)
-    if (!m->stencils[i].sweep && !is_probe_stencil(m, &m->stencils[i]) && !is_history_stencil(m, &m->stencils[i]) &&
-        !stencil_is_thin(m, &m->stencils[i]))
+    if (!m->stencils[i].sweep && !stencil_is_scaled(&m->stencils[i]) && !is_probe_stencil(m, &m->stencils[i]) &&
+        !is_history_stencil(m, &m->stencils[i]) && !stencil_is_thin(m, &m->stencils[i]))
       hoist_stencil(&h, i);
   if (h.made && kept_loses_launches(m, &before)) {
     *m = before;

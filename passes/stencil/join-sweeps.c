@@ -50,8 +50,8 @@ static bool looks_here(const Module *m, const Stencil *st) {
 
 /* May `st` be a part of `sweep`, which is before it (`behind`) or behind it? */
 static bool may_join(const Module *m, const Stencil *st, const Stencil *sweep, bool behind) {
-  bool plain = !st->sweep && sweep->sweep && st->npieces == 1 && sweep->npieces > 0 && st->stage == sweep->stage &&
-               !is_probe_stencil(m, st) && !is_history_stencil(m, st);
+  bool plain = !st->sweep && !stencil_is_scaled(st) && sweep->sweep && st->npieces == 1 && sweep->npieces > 0 &&
+               st->stage == sweep->stage && !is_probe_stencil(m, st) && !is_history_stencil(m, st);
   if (!plain || body_number(st->pieces[0].body) > MOST_VALUES || !looks_here(m, st))
     return false;
   Box region = sweep_region(sweep);
@@ -111,7 +111,7 @@ static bool is_overwritten(const Module *m, int n, int stage, int f, const Box *
     for (int i = 0; i < st->npieces; i++) {
       sets = sets && piece_target(&st->pieces[i], f) >= 0;
       for (const Op *op = st->pieces[i].body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && op->sym == f)
+        if (op_reads_field(op) && op->sym == f)
           return false;
     }
     Box box = sets ? sweep_region(st) : *region;

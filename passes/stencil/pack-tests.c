@@ -93,6 +93,8 @@ static bool is_still(const Packer *p, const Op *op) {
   case OP_INDEX: return true;
   case OP_STEP:
   case OP_ELEMENT:
+  case OP_FINE:
+  case OP_COARSE:
   case OP_BEHIND: return false;
   default: return op->nblocks == 0 && (op_info[op->code].flags & OPF_PURE);
   }

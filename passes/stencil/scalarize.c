@@ -90,7 +90,17 @@ static Value **operand_parts(const Scalarize *s, const Op *op, int32_t *n) {
 }
 
 /* Does it read a field? */
-static bool reads_field(const Op *op) { return op->code == OP_ACCESS || op->code == OP_BEHIND; }
+static bool reads_field(const Op *op) { return op_reads_field(op) || op->code == OP_BEHIND; }
+
+/* What builds a read as `op` is. */
+static Value *(*builder_of(const Op *op))(Builder *, Type, int, const int64_t *, int) {
+  switch (op->code) {
+  case OP_BEHIND: return build_behind;
+  case OP_FINE: return build_fine;
+  case OP_COARSE: return build_coarse;
+  default: return build_access;
+  }
+}
 
 /* An access of each component of the field that `op` accesses. */
 static Value **access_parts(const Scalarize *s, Op *op) {
@@ -98,8 +108,8 @@ static Value **access_parts(const Scalarize *s, Op *op) {
   int n = type_components(s->m, s->old[op->sym].type);
   Value **out = ARENA_ARRAY(s->m->arena, Value *, n);
   for (int i = 0; i < n; i++)
-    out[i] = (op->code == OP_BEHIND ? build_behind : build_access)(&b, s->m->fields[s->first[op->sym] + i].type,
-                                                                   s->first[op->sym] + i, op->off, s->m->grid.rank);
+    out[i] =
+        builder_of(op)(&b, s->m->fields[s->first[op->sym] + i].type, s->first[op->sym] + i, op->off, s->m->grid.rank);
   return out;
 }
 

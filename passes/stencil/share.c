@@ -297,7 +297,7 @@ Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o) {
   module_renumber(m);
   kept_own_lists(m);
   for (int i = 0; i < m->nstencils && !nothing; i++) {
-    int more = m->stencils[i].sweep ? 0 : share_stencil(m, i, MOST_ROUNDS);
+    int more = m->stencils[i].sweep || stencil_is_scaled(&m->stencils[i]) ? 0 : share_stencil(m, i, MOST_ROUNDS);
     made += more;
     i += more;
   }

@@ -31,6 +31,12 @@ Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
                module_sweep(m)->name);
     return NULL;
   }
+  if (T > 1 && module_scaled(m)) {
+    diag_error(c->diags, module_scaled(m)->loc,
+               "pass 'time-tile': '%s' reads all of another level of the grid: t=1 is all that can be",
+               module_scaled(m)->name);
+    return NULL;
+  }
   if (T > 1 && group_count(m->nstencils, m->stencils) > 1) {
     diag_error(c->diags, no_loc(),
                "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated",

@@ -568,6 +568,8 @@ static bool start(Finder *x, const Module *m, int T) {
   x->f->kept = x->inner;
   if (module_has_stages(m))
     return none(x, m->nrepeats ? "the step has repeats" : "the step has updates of scalars");
+  if (module_scaled(m))
+    return none(x, "a stencil reads another level of the grid");
   if (m->part)
     return none(x, "the grid is in parts");
   if (!x->scalars)

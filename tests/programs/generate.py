@@ -12,6 +12,7 @@ from faces import Faces
 from inits import Inits
 from lacking import Lacking
 from layers import Layers, framed
+from leveled import Leveled
 from masked import Masked
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from numbers_kept import Numbers
@@ -23,7 +24,7 @@ from stops import dense, later, longer
 from swept import Swept
 from tree import List, Node
 
-class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series, Swept):
+class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series, Swept, Leveled):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
     def __init__(self, seed, points=False):
@@ -50,6 +51,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
             self.plain, self.points = False, points or self.edges.random() < 0.4
         self.start_absorbing(seed)
         self.start_sweeps(seed)
+        self.start_levels(seed)
 
     # ---------------------------------------------------------------- regions
 
@@ -819,9 +821,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         lines += self.layered_fields() if self.layered else self.absorbed_fields() if self.absorbing else self.field_lines()
         lines += list(self.init_lines()) + list(self.lacking_lines())
         self.hide_layers()
-        lines += list(self.kept_lines()) + list(self.swept_lines())
+        lines += list(self.kept_lines()) + list(self.swept_lines()) + list(self.level_lines())
         lines += list(self.reduction_lines()) + list(self.probe_lines()) + list(self.frame_lines())
-        lines += self.rounded(self.numbered(self.swept(self.stencil_lines()))) + self.past_frames() + list(self.ends_of_kept())
+        lines += self.rounded(self.numbered(self.swept(self.stencil_lines()))) + list(self.level_stencils()) + self.past_frames() + list(self.ends_of_kept())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -953,17 +955,19 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         tree = self.program()
         choices = [[1]] * 3 if r.random() < 0.05 else SIZES if device in (None, "sim") else LARGE_SIZES
         sizes = [r.choice([s for s in choices[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
-        sizes = sizes if choices[0] == [1] else wider(sizes, self.least, self.seed)
+        sizes = self.level_sizes(sizes if choices[0] == [1] else wider(sizes, self.least, self.seed))
         if r.random() < 0.1 and ": f32" in tree.text():
             self.options += r.choice([["-freal=f64"], ["-freal=f64"], []]) if "f16" not in tree.text() else []
             tree = renamed(tree, "f32", "real")
         checks = ([f"finite={self.finite}"] if self.finite else []) + (["bounds"] if r.random() < (0.4 if self.arrays else 0.02) else [])
         self.options += ["-fcheck=" + ",".join(checks)] if checks else []
-        stored = [f.name for f in self.fields.values() if f.kind != "temp"]
+        stored = [f.name for f in self.fields.values() if f.kind != "temp"] + self.level_fields()
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or self.repeats or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
-        runs += [] if (device and often < 1) else list(self.splits(sizes, often, device, runs))
-        runs = list(self.swept_runs(runs))
-        case = later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)
-        return case if self.layered else with_members(constant_extents(case, self.seed), self.seed)
+        runs += [] if (device and often < 1) or self.has_levels else list(self.splits(sizes, often, device, runs))
+        runs = list(self.leveled_runs(self.swept_runs(runs)))
+        case = Case(tree, sizes, steps, given, stored, self.options, runs)
+        case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
+        case = case if self.layered else constant_extents(case, self.seed)
+        return case if self.layered or self.has_levels else with_members(case, self.seed)

@@ -140,11 +140,11 @@ static void level_launches(Points *x, int level, bool last) {
   }
 }
 
-/* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars, repeats
- * or sweeps stand between stencils no two of these are made together. */
+/* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars, repeats,
+ * sweeps or reads of other levels stand between stencils no two of these are made together. */
 static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule *s) {
   Points x = {.lo = lo, .seq = host_seq(lo, 1), .s = s, .inner = frame_middle(lo->m)};
-  int together = module_has_stages(lo->m) || module_sweep(lo->m) ? 1 : count;
+  int together = module_has_stages(lo->m) || module_sweep(lo->m) || module_scaled(lo->m) ? 1 : count;
   for (int i = 0; i < count; i += together) {
     if (l[i]->st->sweep) {
       sweep_launch(lo, x.seq, l[i], s->block, i == count - 1);

@@ -309,7 +309,7 @@ static void compute(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
   Cell c = open_cell(t, n);
   CellUse use = {t, i, &c};
-  Point p = {.m = t->l->m, .access = cell_access, .user = &use};
+  Point p = {.m = t->l->m, .access = cell_access, .user = &use, .lo = t->lo, .guarded = true};
   for (int d = 0; d < t->rank; d++)
     p.index[d] = c.w[d];
   int64_t level = st->level - t->l->first_level;

@@ -194,7 +194,7 @@ static Value *old_value(Point *p, Builder *b, int field, bool inside) {
 /* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
 static Point point_at(const Tile *t, Builder *b, int i, CellUse *use, Value *const *cell, Value *const *at, bool fast) {
   *use = (CellUse){.t = t, .instance = i, .fast = fast};
-  Point p = {.m = t->l->m, .access = access_at_cell, .user = use};
+  Point p = {.m = t->l->m, .access = access_at_cell, .user = use, .lo = t->lo};
   for (int d = 0; d < t->rank; d++) {
     use->cell[d] = cell[d];
     p.index[d] = at[d];

@@ -1,0 +1,18 @@
+/* lower-levels.c: reads of the level of the grid beside a stencil's own made into kernel IR: loads from global memory
+ * at twice the coordinate, or at half of it.
+ *
+ *   %r = fine @x[1, 0]          ->  %p = shl %i, 1    %q = shl %j, 1    %r = load @x[%p, %q] + [1, 0]
+ *   %r = coarse @x[0, -1]       ->  %p = shr %i, 1    %q = shr %j, 1    %r = load @x[%p, %q] + [0, -1]
+ *
+ * No stencil of the launch writes the field, and none is computed beside the output tile, since such a stencil is a
+ * launch of its own. */
+#include "passes/lower/lower.h"
+
+Value *level_value(Point *p, Builder *b, const Piece *piece, const Op *op) {
+  const Module *m = p->m;
+  Value *at[MAX_RANK];
+  Rules rules = scaled_rules(m, &piece->box, op);
+  for (int d = 0; d < m->grid.rank; d++)
+    at[d] = build2(b, op->code == OP_FINE ? OP_SHL : OP_SHR, p->index[d], build_int(b, TY_I64, 1));
+  return access_global(b, m, op->sym, load_buffer(p->lo, op->sym), &rules, at, op->off, p->guarded);
+}
