@@ -259,12 +259,12 @@ class Plan(Owner):
         """Makes the call, which Ctrl-C ends in the main thread; its status."""
         if self._has_ranks:
             return function()
-        call = running.Call((self, self.program), function, self._stop)
+        call = self._call = running.Call((self, self.program), function, self._stop)
         if not running.is_main_thread():
             call.make()
+            self._call = None
             return call.status
         try:
-            self._call = call
             call.begin()
             call.ended.wait()
         except BaseException:
@@ -278,13 +278,17 @@ class Plan(Owner):
         lib.stc_plan_stop(self._handle, True)
 
     def _settle(self) -> None:
-        """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not."""
+        """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not. So it does for
+        one that another thread makes, which goes on to its end."""
         if self._handle is None:
             raise error(2, [Message("error", None, 0, 0, None, f"the plan of {self.program.name} is closed: program.plan(...) makes another one")])
         if self._giving == threading.get_ident():
             raise error(2, [Message("error", None, 0, 0, None, "a function that makes a frame cannot use the plan that it makes it for, which waits for it")])
-        if self._call is not None:
-            while not self._call.drop():
+        call = self._call
+        if call is not None and not call.dropped:
+            call.ended.wait()
+        elif call is not None:
+            while not call.drop():
                 pass
             self._settled()
 
@@ -298,8 +302,9 @@ class Plan(Owner):
         if self._handle is None:
             return
         self._stop()
-        if self._call is not None:
-            self._call.ended.wait(10)
+        call = self._call
+        if call is not None:
+            call.ended.wait(10)
         if not self._has_ranks:
             lib.stc_plan_wait(self._handle, None)
 
@@ -711,7 +716,8 @@ class Plan(Owner):
     @property
     def busy(self) -> bool:
         """Is a run under way that nobody waited for?"""
-        return self._call is not None and not self._call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
+        call = self._call
+        return call is not None and not call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
 
     def view(self, address: Optional[str] = None, *, height: int = 640) -> View:
         """Opens a window into the plan's runs, before the first of them or later: a page on this computer that shows fields, curves and speed while

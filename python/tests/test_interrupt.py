@@ -108,6 +108,33 @@ def test_ends_while_steps_are_made(device, n, end):
     assert done.returncode == 0 and not done.stderr and time.time() - float(done.stdout) < 5, done.stderr
 
 
+@pytest.mark.parametrize("runs_in", ["main", "other"])
+def test_a_thread_that_looks_at_a_plan_waits_for_its_run(runs_in):
+    code = COMMON + """
+run = plan("host:1", 400, "reduce r = sum(A) over G every 1;")
+run(1)
+seen, steps = [], 3000
+def look():
+    while not seen or seen[-1][0] == 1:
+        time.sleep(0.01)
+        seen.append((run.step, float(run["A"][0, 0])))
+def go():
+    assert run(steps).steps == steps and run.step == steps + 1
+if sys.argv[1] == "main":
+    other = threading.Thread(target=look)
+    other.start()
+    go()
+else:
+    other = threading.Thread(target=go)
+    other.start()
+    look()
+other.join()
+assert seen and all(s in ((1, 1), (steps + 1, 1)) for s in seen), seen
+"""
+    done = child(code, runs_in)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 def test_a_process_that_is_interrupted_ends():
     """Nobody catches the exception; other threads make steps, too."""
     code = COMMON + "threads = [threading.Thread(target=lambda: plan('host:1', 50)(10**12), daemon=True) for _ in range(2)]\n" \
