@@ -132,15 +132,14 @@ static StcStatus check_whole(const VectorArgs *a, const int64_t *strides) {
   return STC_OK;
 }
 
-/* Where the components of the field are, which stay there (in the plan's arena); NULL after an error. */
-static Slot **fix_slots(VectorArgs *a) {
-  Slot **slots = ARENA_ARRAY(a->p->w.arena, Slot *, a->d->ncomponents);
+/* Where the components of the field are, which stay there, into slots[0..ncomponents-1]; false after an error. */
+static bool fix_slots(VectorArgs *a, Slot **slots) {
   for (int c = 0; c < a->d->ncomponents; c++) {
     slots[c] = plan_fix_slot(a->p, a->field, c);
     if (!slots[c])
-      return NULL;
+      return false;
   }
-  return slots;
+  return true;
 }
 
 /* Is memory given back when the components at `slots` leave it? */
@@ -161,13 +160,14 @@ static void put_slots(VectorArgs *a, Slot *const *slots, Shared *shared, void *d
 /* Binds the whole field to the array, once nothing can fail any more. An array of no points is let go at once. */
 static StcStatus bind_checked(VectorArgs *a, const int64_t *offsets) {
   StcPlan *p = a->p;
-  Slot **slots = fix_slots(a);
-  if (slots && !a->f.bytes) {
+  Slot *slots[a->d->ncomponents];
+  bool fixed = fix_slots(a, slots);
+  if (fixed && !a->f.bytes) {
     if (a->owner && a->owner->deleter)
       a->owner->deleter(a->owner);
     return STC_OK;
   }
-  StcStatus s = slots ? STC_OK : STC_USAGE;
+  StcStatus s = fixed ? STC_OK : STC_USAGE;
   if (!s && any_is_given_back(a, slots))
     s = p->device.kind->wait(&p->device);
   Shared *shared = s || !a->owner ? NULL : shared_new(p, a->d->ncomponents);
@@ -186,7 +186,7 @@ static StcStatus bind_guarded(void *arg) {
   StcStatus s = find_vector(a);
   if (s)
     return s;
-  int64_t strides[a->array->rank + 1], *offsets = ARENA_ARRAY(p->w.arena, int64_t, a->d->ncomponents);
+  int64_t strides[a->array->rank + 1], offsets[a->d->ncomponents];
   find_strides(a->array, strides);
   s = check_whole(a, strides);
   for (int c = 0; c < a->d->ncomponents && !s; c++) {
@@ -233,7 +233,7 @@ static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
                            "apart, so no tensor shows them all: ask for one component, or bind the whole field",
                            a->d->name, c),
              STC_USAGE;
-  int64_t *offsets = ARENA_ARRAY(p->w.arena, int64_t, n);
+  int64_t offsets[n];
   Shared *shared = shared_new(p, 1);
   StcStatus s =
       shared ? device_alloc(&p->device, "a field as one tensor", each * (size_t)n, 0, &shared->memory) : STC_MEMORY;
@@ -280,8 +280,8 @@ static StcStatus tensor_guarded(void *arg) {
     return s;
   int n = a->d->ncomponents;
   int64_t apart = 0, size = type_size((Type)a->d->components[0].type);
-  Slot **slots = fix_slots(a);
-  if (!slots)
+  Slot *slots[n];
+  if (!fix_slots(a, slots))
     return STC_USAGE;
   if (!equally_apart(n, slots, size, &apart))
     s = gather(a, slots, &apart);
@@ -297,11 +297,11 @@ StcStatus plan_vector_tensor(StcPlan *p, int field, DLManagedTensor **out) {
 static StcStatus gather_guarded(void *arg) {
   VectorArgs *a = arg;
   int64_t apart;
-  Slot **slots = fix_slots(a);
-  bool own = slots != NULL;
+  Slot *slots[a->d->ncomponents];
+  bool fixed = fix_slots(a, slots), own = fixed;
   for (int c = 0; own && c < a->d->ncomponents; c++)
     own = !slots[c]->foreign;
-  return !slots ? STC_USAGE : own ? gather(a, slots, &apart) : STC_OK;
+  return !fixed ? STC_USAGE : own ? gather(a, slots, &apart) : STC_OK;
 }
 
 StcStatus plan_gather_vector(StcPlan *p, int field) {

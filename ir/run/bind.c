@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,10 +273,11 @@ static bool check_length(const Module *m, int32_t scalar, const char *what, cons
 /* Distances of points, and the time step, are numbers above 0. */
 static bool check_metric(const Module *m, const Const *scalars, Diags *d) {
   bool ok = check_length(m, m->metric.step, "the time step of the grid", scalars, d);
-  for (int k = 0; k < m->grid.rank; k++)
-    ok = check_length(m, m->metric.spacing[k], arena_printf(m->arena, "the spacing of the grid in dimension %d", k),
-                      scalars, d) &&
-         ok;
+  for (int k = 0; k < m->grid.rank; k++) {
+    char what[64];
+    snprintf(what, sizeof what, "the spacing of the grid in dimension %d", k);
+    ok = check_length(m, m->metric.spacing[k], what, scalars, d) && ok;
+  }
   return ok;
 }
 
