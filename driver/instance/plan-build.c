@@ -43,8 +43,11 @@ static StcStatus find_build(void *arg) {
     t = choose_target(p, a->d);
   if (!t)
     return STC_USAGE;
-  Extra extra = a->plain ? EXTRA_NONE : program_extra(p, a->d->w->arena, target_info(t), a->n, a->defines);
-  program_size(p, a->d->w->arena, target_info(t), extra_pads(extra), a->n, a->defines, size);
+  Arena *arena = a->d->w->arena;
+  ArenaMark start = arena_mark(arena);
+  Extra extra = a->plain ? EXTRA_NONE : program_extra(p, arena, target_info(t), a->n, a->defines);
+  program_size(p, arena, target_info(t), extra_pads(extra), a->n, a->defines, size);
+  arena_release(arena, start);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
         a->out->extra == extra && a->out->every == p->schedule.every)
