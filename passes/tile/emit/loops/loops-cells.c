@@ -215,6 +215,11 @@ static void store_to_array(const Tile *t, Builder *b, int array, int version, Va
   build_astore(b, array, version, v, t->rank, idx, rest);
 }
 
+void build_constant_cell(const Tile *t, Builder *b, int field, int v, Value *const *cell) {
+  const Field *f = &t->l->m->fields[field];
+  store_to_array(t, b, t->array[field][v], v, build_const(b, f->type, f->outside_value), cell);
+}
+
 /* Stores the new value of `field` by instance i at a cell with coordinates `at`, which are not wrapped. `image`: it may
  * be an image, which is never stored to global memory. */
 static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, Value *const *cell, Value *const *at,

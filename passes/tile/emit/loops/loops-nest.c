@@ -155,6 +155,78 @@ static void open_if_differ(const Tile *t, Builder *b, const Region *region, cons
   b->loc = loc;
 }
 
+/* The cells of all rows of array `a`, as coordinates; in dimension 0 the rows' numbers count as cells. */
+static Region array_region(const Tile *t, Builder *b, const Array *a) {
+  Region r = {0};
+  for (int d = 0; d < t->rank; d++) {
+    r.lo[d] = t->base[d];
+    r.hi[d] = plus_i64(b, t->base[d], (d ? t->cells[d] - (d == t->rank - 1 ? t->walk->pad : 0) : a->shape[0]) - 1);
+  }
+  return r;
+}
+
+/* Puts the constant of `field` into the cells `region` of the array of its version `v`. */
+static void fill_region(const Tile *t, Builder b, int field, int v, const Region *region) {
+  Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+  region_cells(t, &b, region, t->rank, lo, hi);
+  open_nest(t, &b, lo, hi, t->rank, cell);
+  build_constant_cell(t, &b, field, v, cell);
+}
+
+/* Puts it into those cells of all rows that lie beside the grid and are read, `all` being the array's. */
+static void fill_sides(const Tile *t, Builder b, int field, int v, const Region *all) {
+  const FieldUse *u = &t->l->use[field];
+  Value *cell[MAX_RANK];
+  Region box = region_of_box(t, &b, &t->covers), read = *all;
+  box.lo[0] = all->lo[0];
+  box.hi[0] = all->hi[0];
+  for (int d = 1; d < t->rank; d++) {
+    read.lo[d] = build2(&b, OP_MAX, all->lo[d], plus_i64(&b, box.lo[d], -u->reach_lo[d]));
+    read.hi[d] = build2(&b, OP_MIN, all->hi[d], plus_i64(&b, box.hi[d], u->reach_hi[d]));
+  }
+  Region grid = region_clip(t, &b, &read, &box);
+  open_if_differ(t, &b, &read, &grid);
+  open_rest(t, &b, &read, &grid, FOR_PARALLEL, cell);
+  build_constant_cell(t, &b, field, v, cell);
+}
+
+void build_constant_cells(const Tile *t, const Builder *b) {
+  const Module *m = t->l->m;
+  for (int f = 0; f < m->nfields; f++)
+    for (int v = 1; v <= t->l->use[f].versions; v++) {
+      bool beside = false;
+      Builder in = *b;
+      for (int d = 1; d < t->rank; d++)
+        beside = beside || has_constant_cells(t, f, v, d);
+      if (!beside && !has_constant_cells(t, f, v, 0))
+        continue;
+      Region all = array_region(t, &in, &t->lo->out->kernels[t->kernel].arrays[t->array[f][v]]);
+      if (beside)
+        fill_sides(t, in, f, v, &all);
+      if (!has_constant_cells(t, f, v, 0))
+        continue;
+      Value *before = plus_i64(&in, t->base[0], -t->l->use[f].reach_lo[0]),
+            *first = build_affine(&in, m, t->covers.lo[0]);
+      fill_region(t, build_then(&in, build2(&in, OP_LT, before, first)), f, v, &all);
+    }
+}
+
+void build_constant_rows(const Tile *t, const Builder *b, int i) {
+  const Stencil *st = &t->l->st[i];
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k], v = launch_version(t->l, f, i) + 1;
+    if (!has_constant_cells(t, f, v, 0))
+      continue;
+    Builder in = *b;
+    Value *last = build_affine(&in, t->l->m, t->covers.hi[0]);
+    Region rows = array_region(t, &in, &t->lo->out->kernels[t->kernel].arrays[t->array[f][v]]);
+    rows.lo[0] = plus_i64(&in, last, 1);
+    rows.hi[0] = plus_i64(&in, last, t->l->use[f].reach_hi[0]);
+    region_rows(t, &in, t->walk->lag[i], &rows);
+    fill_region(t, in, f, v, &rows);
+  }
+}
+
 /* Must all of a point be read before it is written: has instance `i` some halo cells that are images, or is a field
  * that it keeps values of stored over an older level, which its pieces read? */
 static bool reads_points_first(const Tile *t, int i) {
@@ -203,7 +275,7 @@ static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *pie
                               const Region *fast) {
   Value *cell[MAX_RANK];
   build_fast_nest(t, *b, i, piece, fast);
-  if (!piece_has_rules(t->l, i, piece))
+  if (!piece_has_rules(t, i, piece))
     return;
   Builder in = *b;
   open_if_differ(t, &in, region, fast);

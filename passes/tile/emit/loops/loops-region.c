@@ -1,6 +1,8 @@
 /* loops-region.c: the points of a tile that an instance computes, and the box of those among them that need no test. */
 #include "passes/tile/emit/loops/loops.h"
 
+#include <string.h>
+
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 
 Value *plus_i64(Builder *b, Value *x, int64_t c) { return c ? build2(b, OP_ADD, x, i64(b, c)) : x; }
@@ -74,6 +76,25 @@ Region region_of_box(const Tile *t, Builder *b, const Box *box) {
   return r;
 }
 
+bool has_constant_cells(const Tile *t, int field, int v, int d) {
+  const Field *f = &t->l->m->fields[field];
+  return t->walk && v > 0 && t->array[field][v] >= 0 && f->outside[d] == OUTSIDE_CONST &&
+         affine_equal(f->box.lo[d], t->covers.lo[d]) && affine_equal(f->box.hi[d], t->covers.hi[d]) && !t->l->wraps[d];
+}
+
+/* The rules that an access of instance `i` at `off` to `field`, from `piece`, needs, but for constants that are in the
+ * array that it reads. */
+static Rules rules_left(const Tile *t, int i, const Piece *piece, int field, const int64_t *off) {
+  const Module *m = t->l->m;
+  Rules rules = access_rules(m, &piece->box, field, off);
+  Version v = launch_reads(t->l, field, i);
+  bool alike = memcmp(&m->fields[field].outside_value, &m->fields[v.field].outside_value, sizeof(Const)) == 0;
+  for (int d = 0; d < t->rank; d++)
+    if (rules.dim[d] == OUTSIDE_CONST && alike && has_constant_cells(t, v.field, v.version, d))
+      rules.dim[d] = OUTSIDE_NONE;
+  return rules;
+}
+
 /* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
 typedef struct SafeBox {
   const Tile *t;
@@ -91,7 +112,7 @@ static void shrink_for_access(void *user, const Piece *piece, int field, const i
   const Module *m = s->t->l->m;
   if (piece != s->piece)
     return;
-  Rules rules = access_rules(m, &piece->box, field, off);
+  Rules rules = rules_left(s->t, s->i, piece, field, off);
   for (int d = 0; d < s->t->rank; d++) {
     if (rules.dim[d] == OUTSIDE_NONE || s->images[d])
       continue;
@@ -115,9 +136,10 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
       s->images[d] = false;
 }
 
-/* The accesses of one piece: does one need an outside rule? */
+/* The accesses of one piece of instance i: does one need an outside rule? */
 typedef struct RuleUse {
-  const Module *m;
+  const Tile *t;
+  int i;
   const Piece *piece;
   bool found;
 } RuleUse;
@@ -127,13 +149,13 @@ static void note_rule(void *user, const Piece *piece, int field, const int64_t *
   RuleUse *r = user;
   if (piece != r->piece)
     return;
-  Rules rules = access_rules(r->m, &piece->box, field, off);
+  Rules rules = rules_left(r->t, r->i, piece, field, off);
   r->found |= !rules_none(&rules);
 }
 
-bool piece_has_rules(const Launch *l, int i, const Piece *piece) {
-  RuleUse r = {l->m, piece, false};
-  stencil_accesses(&l->st[i], note_rule, &r);
+bool piece_has_rules(const Tile *t, int i, const Piece *piece) {
+  RuleUse r = {t, i, piece, false};
+  stencil_accesses(&t->l->st[i], note_rule, &r);
   return r.found;
 }
 

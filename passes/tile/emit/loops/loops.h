@@ -91,8 +91,12 @@ void region_rows(const Tile *t, Builder *b, int lag, Region *r);
 Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box);
 /* The box as run-time bounds. */
 Region region_of_box(const Tile *t, Builder *b, const Box *box);
-/* Does an access of `piece` of instance `i` need an outside rule? */
-bool piece_has_rules(const Launch *l, int i, const Piece *piece);
+/* Does an access of `piece` of instance `i` need an outside rule, beside constants that are in the array that it reads?
+ */
+bool piece_has_rules(const Tile *t, int i, const Piece *piece);
+/* Does the array of version `v` of `field`, of a tile that is streamed, have the field's constant in its cells beyond
+ * the edges of the grid in dimension `d`, where no instance computes? */
+bool has_constant_cells(const Tile *t, int field, int v, int d);
 /* The points of `region` at which `piece` of instance i can be computed without any test. */
 Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region);
 /* The cell of coordinate x in dimension d, i32; the coordinate of a cell, i64. */
@@ -117,6 +121,8 @@ bool carries_over(const Tile *t, int i, int field);
 void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell);
 /* Copies the last version of `field` from its array to global memory, at a cell that the tile stores. */
 void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell);
+/* Puts the constant of `field` into a cell of the array of its version `v`, beyond the field's region. */
+void build_constant_cell(const Tile *t, Builder *b, int field, int v, Value *const *cell);
 /* Computes before the innermost loop where those rows of rings are that instance `i` needs for `piece` at the `n` cells
  * `lines` (i32) of dimension 0, which are beside each other. */
 void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n);
@@ -128,6 +134,12 @@ void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *c
 void build_instance(const Tile *t, Builder *b, int i);
 /* Opens a loop over cells lo <= x < hi, `stride` apart, at `b`, which then builds inside it; returns the cell. */
 Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags);
+/* Puts the constants of fields into the cells that has_constant_cells says before the tile's first step: beside the
+ * grid in all rows of the rings, which no row that is made touches, and where the tile begins at the grid's first row,
+ * in all of the rings, which the rows before that one count as. */
+void build_constant_cells(const Tile *t, const Builder *b);
+/* The same in the running step, in the rows behind the grid's last one that would be instance i's. */
+void build_constant_rows(const Tile *t, const Builder *b, int i);
 /* Copies what a thin launch stored to other buffers, at the points of its pieces, back. */
 void build_copy_back(const Tile *t, Builder *b);
 /* Copies the last version of each field that stays in an array to global memory: the output tile's points, or those of

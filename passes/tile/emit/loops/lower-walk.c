@@ -23,6 +23,10 @@
  * - any later version: the version's ring: an array with the rows that a step makes and those that instances behind
  *   still read, the first index the row modulo their number
  *
+ * Where a field is a constant beyond its edges, the rings have that in their cells beyond the grid: beside it, and in
+ * all rows before the first, put there once, in the rows behind the last when they are due. So what is read from a ring
+ * needs no test, and only the first instances, which read global memory, have loops by ifs.
+ *
  * The last version goes straight to global memory, unless a later instance reads it or it is computed beyond the tile:
  * then its rows are copied from the ring as they are made. A tile of T steps reads and writes global memory once.
  *
@@ -134,8 +138,10 @@ static void build_walk(Walk *k, Builder *b) {
   Value *steps = build_convert(b, TY_I32, plus_i64(b, build2(b, OP_SUB, last, first), 1));
   Value *step = open_loop(b, build_int(b, TY_I32, 0), steps, k->w.rows, 0);
   k->w.row = build2(b, OP_ADD, first, build_convert(b, TY_I64, step));
-  for (int i = 0; i < k->t.l->n; i++)
+  for (int i = 0; i < k->t.l->n; i++) {
     build_instance(&k->t, b, i);
+    build_constant_rows(&k->t, b, i);
+  }
   build_write_back(&k->t, b);
 }
 
@@ -153,6 +159,7 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   place_tile(&k, &b, s);
   kernel_looks(lo, k.t.kernel, 1, &l, &k.t.covers);
   tile_arrays(&k.t, make_ring);
+  build_constant_cells(&k.t, &b);
   build_walk(&k, &b);
   host_launch(lo, seq, k.t.kernel);
 }
