@@ -51,6 +51,7 @@ PICTURES = {
     "half_space": ("seismology", "vz", "--steps=700 --colors=bluered"),
     "advance": ("genetics", "u", ""),
     "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
+    "capacitor": ("electrostatics", "u(0)", "--slice=0:64 --colors=bluered"),
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),
     "ising": ("magnetism", "s", "--colors=gray"),
@@ -205,6 +206,7 @@ def command(name):
         return " ".join(["stc run", *([f"-DN={CELLS} --steps={steps}"] if steps != "0" else []), f"--out {field}={field}.npy", str(source_of(name).relative_to(SOURCE))])
     words = [options.replace("EXAMPLES", "examples").replace("DRAWN", DRAWN)] if options else []
     film = [f"--every={every}"] if every else []
+    field = f"'{field}'" if "(" in field else field          # a shell's bracket
     return " ".join(["stc run", *words, *film, f"--png {field}={name}.{'apng' if every else 'png'}", str(source_of(name).relative_to(SOURCE))])
 
 

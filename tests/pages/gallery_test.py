@@ -29,6 +29,8 @@ CHECKS = {
     # both members' fronts at 2 sqrt(r) t - 3 / (2 sqrt(r)) log t, by Bramson
     "advance": ("-Dnm=2 -Dslow=0.1 -DM=220 --steps=500", lambda a, b: (near(b["all"] / 2 - 20, 101.4, 1), near(b["coast[0]"] == b["coast[1]"], True, 0))),
     "blast": ("-DN=100 -DM=160 --steps=60", lambda a, b: (stays("mass", a, b, 1e-5), stays("energy", a, b, 1e-5))),
+    # as many cycles as on any grid
+    "capacitor": ("-DN=32 -O0", lambda a, b: (near(b["cycle.rounds"], 8, 0), near(b["cycle.ended"], 1, 0), near(b["highest"], 0.07403, 1e-4))),
     "epidemic": ("-DN=40 -DM=60 --steps=400", lambda a, b: (stays("people", a, b, 1e-5), near(b["ill"] / b["people"], 0, 0.5))),
     "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),
     # Onsager's energy of a spin at T = 2, within three standard errors of a field of 64 by 64
