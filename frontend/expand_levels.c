@@ -30,7 +30,8 @@ typedef struct Own {
   const struct Own *outer;
 } Own;
 
-/* A name with a level, "x(3)", of plain name `name`; the levels L themselves have is_levels. */
+/* A name with a level, "x(3)", of plain name `name`, or one without, whose text is that; the levels L themselves have
+ * is_levels. */
 typedef struct LevelName {
   const char *name, *text;
   bool is_levels;
@@ -194,7 +195,8 @@ static void emit(Expand *x, const Token *t, const char *text) {
   Token copy = *t;
   copy.text = text ? arena_strndup(x->arena, text, strlen(text)) : copy.text;
   if (x->n >= MAX_EXPANDED)
-    fail(x, t->loc, "the program becomes too long where its 'each' are written out; write fewer levels");
+    fail(x, t->loc,
+         arena_printf(x->arena, "the program becomes too long where its 'each' are written out; write fewer levels"));
   else
     ARENA_PUSH(x->arena, x->out, x->n, copy);
 }
@@ -324,6 +326,10 @@ static void note_names(Expand *x, const Token *t, const Token *end) {
                         "as a parameter",
                         w->word, t[1].text));
     for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next)) {
+      if (name_with(x, name->text))
+        fail(x, name->loc,
+             arena_printf(x->arena, "the name '%s' is taken; all names of a program differ, also in the braces of each",
+                          name->text));
       Own *o = ARENA_NEW(x->arena, Own);
       *o = (Own){name->text, with_level(x, name->text, x->suffix), x->own};
       x->own = o;
@@ -345,8 +351,9 @@ static bool bounds(Expand *x, const Token *t, const Token *close, int64_t *lo, i
             (word == close || constant(x, word + 1, close, by));
   if (!ok)
     fail(x, t->loc,
-         "each counts from one integer constant to another: each (l in 0 .. D - 1) { ... }, or down, each (l in D - 1 "
-         ".. 0 by -1) { ... }");
+         arena_printf(x->arena, "each counts from one integer constant to another: each (l in 0 .. D - 1) { ... }, or "
+                                "down, each (l in D - 1 "
+                                ".. 0 by -1) { ... }"));
   else if (*by == 0 || *lo < 0 || *hi < 0 || llabs(*hi - *lo) / llabs(*by) >= MAX_TURNS)
     fail(x, t->loc,
          arena_printf(x->arena, "each counts by a step that is not 0, from 0 up at least, and %d times at most",
@@ -359,7 +366,9 @@ static const Token *each(Expand *x, const Token *t, const Token *end) {
   const Token *close = closing(t + 1, end), *brace = close + 1 < end ? close + 1 : end;
   int64_t lo, hi, by;
   if (brace == end || brace->kind != TOK_LBRACE || closing(brace, end) == end)
-    fail(x, t->loc, "each has what is written out for each value in braces: each (l in 0 .. D - 1) { ... }");
+    fail(x, t->loc,
+         arena_printf(x->arena,
+                      "each has what is written out for each value in braces: each (l in 0 .. D - 1) { ... }"));
   if (x->failed || !bounds(x, t, close, &lo, &hi, &by))
     return end;
   if (known(x, t[2].text) || is_reserved(t[2].text))
@@ -386,7 +395,8 @@ static void note_levels(Expand *x, const Token *t, const Token *end) {
   int64_t lo, hi;
   if (dots == end || of == end || t[2].kind != TOK_ASSIGN || !constant(x, t + 3, dots, &lo) ||
       !constant(x, dots + 1, of, &hi)) {
-    fail(x, t->loc, "levels are numbered from 0 to an integer constant: levels L = 0 .. D of G;");
+    fail(x, t->loc,
+         arena_printf(x->arena, "levels are numbered from 0 to an integer constant: levels L = 0 .. D of G;"));
     return;
   }
   if (lo != 0 || hi < 1 || hi >= MAX_LEVELS)
@@ -457,6 +467,9 @@ static void declarations(Expand *x, const Token *t, const Token *end) {
       t = each(x, t, end);
       continue;
     }
+    const Word *w = x->own || x->bound ? NULL : word_at(t);
+    for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next))
+      add_name(x, "", name->text, false);
     if (is_named(t, next, "levels"))
       note_levels(x, t, next);
     if (is_word(t, "const") && t + 2 < next)

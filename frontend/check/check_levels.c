@@ -281,24 +281,48 @@ static Affine room(const Checker *c, const Symbol *f, const int64_t *off, int d,
   return upper ? affine_add_const(affine_scale(a, by, -1), c->scale < 0) : by;
 }
 
+/* Adds the launch check value >= 0 about the points of c->region. */
+static void check_at_launch(Checker *c, Loc loc, Affine value, const char *message) {
+  Check k = {.value = value, .message = message, .loc = loc};
+  Box *some = ARENA_NEW(c->arena, Box);
+  *some = *c->region;
+  k.unless_empty[0] = some;
+  ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+}
+
+/* The read of `f` at `off` that leaves it at end number `i`, where values change beyond it, by what `room` says comes
+ * back into it at once, by its bounds or by a launch check. False after reporting that it does not. */
+static bool comes_back(Checker *c, const Env *env, Loc loc, const Symbol *f, int i, Affine room, const char *where) {
+  const Field *field = &c->m->fields[f->index];
+  int unit = c->scale > 0 ? 1 : 2, d = i / 2;
+  Affine extent = affine_add_const(affine_sub(c->arena, f->box.hi[d], f->box.lo[d]),
+                                   field->sides && field->sides[i].rule == OUTSIDE_HALF);
+  Affine value = affine_add_const(affine_add(c->arena, affine_scale(c->arena, extent, unit), room), 1 - unit);
+  if (!field->sides || !outside_once(field, d, i % 2) || holds(c, value))
+    return true;
+  const char *message =
+      arena_printf(c->arena, "%s, and further than that has points to mirror; make the grid larger", where);
+  if (value.n)
+    check_at_launch(c, loc, value, message);
+  else
+    check_error(c, env, loc, "%s", message);
+  return value.n;
+}
+
 /* Bounds the read of `f` at `off` by its region, or reports where that cannot be. */
 static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const int64_t *off) {
-  const Field *field = &c->m->fields[f->index];
   const char *word = c->scale > 0 ? "fine" : "coarse";
   for (int i = 0; i < 2 * c->region->rank; i++) {
     Affine r = room(c, f, off, i / 2, i % 2);
-    bool rule = field->outside[i / 2] != OUTSIDE_NONE;
-    if (holds(c, r) || (rule && !field->sides))
+    if (holds(c, r))
       continue;
     const char *where =
         arena_printf(c->arena, "'%s(%s)' at offset %lld reads beyond the %s end of '%s' in dimension %d", word, f->name,
                      (long long)off[i / 2], i % 2 ? "upper" : "lower", f->name, i / 2);
-    if (rule) {
-      check_error(c, env, loc,
-                  "%s, which has rules by side or is odd there: other levels read such fields inside alone; shrink the "
-                  "stencil's region, or give '%s' one rule, outside clamp, mirror, mirror half, periodic or a constant",
-                  where, f->name);
-      return false;
+    if (c->m->fields[f->index].outside[i / 2] != OUTSIDE_NONE) {
+      if (!comes_back(c, env, loc, f, i, r, where))
+        return false;
+      continue;
     }
     if (!r.n) {
       check_error(c, env, loc,
@@ -306,11 +330,7 @@ static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const in
                   (long long)-r.c, f->name, outside_words(c->arena, ", "));
       return false;
     }
-    Check k = {.value = r, .message = where, .loc = loc};
-    Box *some = ARENA_NEW(c->arena, Box);
-    *some = *c->region;
-    k.unless_empty[0] = some;
-    ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+    check_at_launch(c, loc, r, where);
   }
   return true;
 }

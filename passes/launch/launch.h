@@ -130,8 +130,12 @@ typedef struct Rules {
   OutsideRule dim[MAX_RANK];
 } Rules;
 Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
-/* The same of `op`, which reads another level of the grid. */
+/* The same of `op`, which reads another level of the grid. By how much it stays within the field's region at the lower
+ * or the upper end of dimension `d` from all points of `box`, in points of that (fine) or half points (coarse): 0 or
+ * more if it does. May it leave it there? */
 Rules scaled_rules(const Module *m, const Box *box, const Op *op);
+Affine scaled_room(const Module *m, const Box *box, const Op *op, int d, int end);
+bool scaled_leaves(const Module *m, const Box *box, const Op *op, int d, int end);
 /* Does no dimension have a rule? */
 bool rules_none(const Rules *r);
 /* Is one of them `rule`? */

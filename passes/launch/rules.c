@@ -18,25 +18,25 @@ Rules access_rules(const Module *m, const Box *box, int field, const int64_t *of
   return r;
 }
 
-/* Does `op`, which reads another level of the grid, stay within the field's region in dimension `d` from the points of
- * `box`? */
-static bool scaled_stays(const Module *m, const Box *box, const Op *op, int d) {
+Affine scaled_room(const Module *m, const Box *box, const Op *op, int d, int end) {
   const Box *of = &m->fields[op->sym].box;
   Arena *a = m->arena;
   bool fine = op->code == OP_FINE;
-  Affine lo = fine ? affine_add_const(affine_scale(a, box->lo[d], 2), op->off[d])
-                   : affine_add_const(box->lo[d], 2 * op->off[d]),
-         hi = fine ? affine_add_const(affine_scale(a, box->hi[d], 2), op->off[d])
-                   : affine_add_const(box->hi[d], 2 * op->off[d] - 1);
-  int64_t scale = fine ? 1 : 2;
-  return always_holds(m, affine_sub(a, lo, affine_scale(a, of->lo[d], scale)), box) &&
-         always_holds(m, affine_sub(a, affine_scale(a, of->hi[d], scale), hi), box);
+  Affine at = end ? box->hi[d] : box->lo[d], edge = end ? of->hi[d] : of->lo[d];
+  Affine in = fine ? affine_sub(a, affine_add_const(affine_scale(a, at, 2), op->off[d]), edge)
+                   : affine_sub(a, affine_add_const(at, 2 * op->off[d]), affine_scale(a, edge, 2));
+  return end ? affine_add_const(affine_scale(a, in, -1), !fine) : in;
+}
+
+bool scaled_leaves(const Module *m, const Box *box, const Op *op, int d, int end) {
+  return !always_holds(m, scaled_room(m, box, op, d, end), box);
 }
 
 Rules scaled_rules(const Module *m, const Box *box, const Op *op) {
   Rules r = {{OUTSIDE_NONE}};
   for (int d = 0; d < m->grid.rank; d++)
-    r.dim[d] = scaled_stays(m, box, op, d) ? OUTSIDE_NONE : m->fields[op->sym].outside[d];
+    if (scaled_leaves(m, box, op, d, 0) || scaled_leaves(m, box, op, d, 1))
+      r.dim[d] = m->fields[op->sym].outside[d];
   return r;
 }
 

@@ -14,19 +14,28 @@ typedef struct Writing {
   int64_t n;
 } Writing;
 
-/* May the access `op` leave its field beyond side `s`, where a rule changes what it gives? */
+/* May the access `op` leave its field beyond side `s`? */
+static bool leaves(const Writing *w, const Op *op, int s) {
+  return op_is_scaled(op) ? scaled_leaves(w->m, w->box, op, s / 2, s % 2)
+                          : access_leaves(w->m, w->box, op->sym, op->off, s / 2, s % 2);
+}
+
+/* The same, and does a rule change what it gives there? */
 static bool is_changed(const Writing *w, const Op *op, int s) {
   const Field *f = &w->m->fields[op->sym];
   const Side *side = &f->sides[s];
   bool changes = side->odd || (side->rule == OUTSIDE_CONST && f->outside[s / 2] != OUTSIDE_CONST);
-  return changes && access_leaves(w->m, w->box, op->sym, op->off, s / 2, s % 2);
+  return changes && leaves(w, op, s);
 }
 
 /* Does the access `op` reach beyond side `s`? */
 static Value *is_beyond(Builder *b, const Module *m, const Op *op, int s) {
   const Field *f = &m->fields[op->sym];
   int d = s / 2;
-  Value *at = build2(b, OP_ADD, build_dim(b, OP_INDEX, d), build_int(b, TY_I64, op->off[d]));
+  Value *at = build_dim(b, OP_INDEX, d);
+  if (op_is_scaled(op))
+    at = build2(b, op->code == OP_FINE ? OP_SHL : OP_SHR, at, build_int(b, TY_I64, 1));
+  at = build2(b, OP_ADD, at, build_int(b, TY_I64, op->off[d]));
   return build2(b, s % 2 ? OP_GT : OP_LT, at, build_affine(b, m, s % 2 ? f->box.hi[d] : f->box.lo[d]));
 }
 
@@ -67,16 +76,18 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   const Field *f = &w->m->fields[op->sym];
   int d = s / 2;
   Arena *a = w->m->arena;
-  Affine room = s % 2 ? affine_sub(a, f->box.hi[d], affine_add_const(w->box->hi[d], op->off[d]))
-                      : affine_sub(a, affine_add_const(w->box->lo[d], op->off[d]), f->box.lo[d]);
-  Affine value = affine_add_const(affine_add(a, affine_sub(a, f->box.hi[d], f->box.lo[d]), room),
-                                  f->sides[s].rule == OUTSIDE_HALF);
+  int64_t unit = op->code == OP_COARSE ? 2 : 1;
+  Affine room = op_is_scaled(op) ? affine_add_const(scaled_room(w->m, w->box, op, d, s % 2), 1 - unit)
+                : s % 2          ? affine_sub(a, f->box.hi[d], affine_add_const(w->box->hi[d], op->off[d]))
+                                 : affine_sub(a, affine_add_const(w->box->lo[d], op->off[d]), f->box.lo[d]);
+  Affine extent = affine_add_const(affine_sub(a, f->box.hi[d], f->box.lo[d]), f->sides[s].rule == OUTSIDE_HALF);
+  Affine value = affine_add(a, affine_scale(a, extent, unit), room);
   Box *points = ARENA_NEW(a, Box);
   Check k = {.value = value, .loc = op->loc, .unless_empty = {points}};
   *points = *w->box;
   int64_t more;
-  if (w->m->part || !outside_once(f, d, s % 2) || !access_leaves(w->m, w->box, op->sym, op->off, d, s % 2) ||
-      (!value.n && value.c >= 0) || !has_points(points))
+  if (w->m->part || !outside_once(f, d, s % 2) || !leaves(w, op, s) || (!value.n && value.c >= 0) ||
+      !has_points(points))
     return true;
   for (int i = 0; i < w->m->nchecks; i++)
     if (is_of_all(&w->m->checks[i], points) && affine_diff(value, w->m->checks[i].value, &more) && more >= 0)
@@ -106,7 +117,9 @@ static bool write_access(Writing *w, Op *op) {
     return ok;
   Builder b = builder_before(w->m->arena, op);
   b.loc = op->loc;
-  Value *v = build_access(&b, f->type, op->sym, op->off, rank);
+  Value *v = (op->code == OP_FINE     ? build_fine
+              : op->code == OP_COARSE ? build_coarse
+                                      : build_access)(&b, f->type, op->sym, op->off, rank);
   for (int constant = 0; constant < 2; constant++)
     for (int d = rank - 1; d >= 0; d--)
       for (int s = 2 * d; s < 2 * d + 2; s++) {
@@ -128,7 +141,7 @@ static bool write_body(Writing *w, const Box *box, Block *body) {
   w->body = body;
   for (Op *op = body ? body->first : NULL, *next; op; op = next) {
     next = op->next;
-    bool sides = op->code == OP_ACCESS && w->m->fields[op->sym].sides && !w->m->fields[op->sym].apart;
+    bool sides = op_reads_field(op) && w->m->fields[op->sym].sides && !w->m->fields[op->sym].apart;
     if (sides && !write_access(w, op))
       return false;
   }

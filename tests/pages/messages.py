@@ -22,6 +22,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check/check_time.c"]),
     ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check/check_scalar.c"]),
     ("Repeats", "language.md#rounds-within-a-step-repeat", ["frontend/check/check_repeat.c"]),
+    ("Levels", "language.md#levels-of-the-grid-levels-each-fine-coarse", ["frontend/check/check_levels.c", "frontend/expand_levels.c"]),
     ("Sweeps", "language.md#sweeps-along-a-dimension-sweep", ["frontend/check/check_sweep.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
      ["frontend/check/check_fn.c", "frontend/check/check_stmt.c", "frontend/check/check_sum.c", "frontend/check/check_move.c"]),

@@ -4,7 +4,7 @@ import random
 from model import Place
 from tree import Node
 
-RULES = ["", " outside mirror half odd", " outside clamp", " outside mirror", " outside mirror half", " outside periodic", " outside 2", " outside clamp"]
+RULES = ["", " outside mirror half odd", " outside mirror half odd", " outside mirror odd about 2", " outside clamp", " outside mirror", " outside mirror half", " outside periodic", " outside 2", " outside clamp"]
 
 
 class Leveled:
@@ -31,7 +31,7 @@ class Leveled:
 
     def level_offset(self, lo, hi, inside):
         """An offset in brackets, by which reads stay in the field if its rule asks for that: from `inside` then."""
-        free = self.level_rule and "odd" not in self.level_rule
+        free = self.level_rule
         return "[" + ", ".join(str(self.leveled.randint(lo, hi) if free else self.leveled.choice(inside)) for _ in range(self.rank)) + "]"
 
     def level_sum(self, *terms):
@@ -59,7 +59,7 @@ class Leveled:
         clip = f"max({t}(-4.0), min({t}(4.0), $))" if t[0] == "f" else "$"
         yield Node(f"stencil lvf(LX(0))[G] = {clip};", e, declares=["lvf"])
         both, apart = "", self.beside_level("LY(l)")
-        if own.random() < 0.5 and self.level_rule and "odd" not in self.level_rule:
+        if own.random() < 0.5 and self.level_rule:
             both = f" stencil lve(LX(l+1))[LL(l+1)] = {self.level_sum(f'fine(LX(l) - {apart})' + self.level_offset(-1, 1, [0]), 'LY(l+1)')};"
         every = " every 2" if own.random() < 0.2 else ""
         yield Node(f"each (l in 0 .. {last} - 1) {{ stencil lvd(LY(l+1))[LL(l+1)]{every} = {self.level_sum(self.beside_level('LY(l+1)'), self.fine('LX(l)'), self.fine('LX(l)'))};{both} }}", declares=["lvd"])
@@ -69,9 +69,10 @@ class Leveled:
         yield Node(f"each (l in {last} - 1 .. 0 by -1) {{ stencil lvp(LX(l))[LL(l)] = {self.level_sum(self.beside_level('LX(l)'), self.coarse(own.choice(['LX(l+1)', 'LY(l+1)'])), self.coarse('LY(l+1)'))}; }}", declares=["lvp"])
 
     def level_sizes(self, sizes):
-        """The sizes, multiples of what the levels need."""
+        """The sizes, multiples of what the levels need; the coarsest has as many points as reads that mirror reach."""
         by = 2 ** self.deepest
-        return [size + -size % by for size in sizes] if self.has_levels else sizes
+        least = 3 * by if self.has_levels and "odd" in self.level_rule else 1
+        return [max(size + -size % by, least) for size in sizes] if self.has_levels else sizes
 
     def level_fields(self):
         return [f"{x}({l})" for x in ("LX", "LY") for l in range(self.deepest + 1)] if self.has_levels else []
