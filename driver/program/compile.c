@@ -262,8 +262,9 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
   return s;
 }
 
-/* The options for the program of a stage, which makes one step at a time and knows no other stage's stencils. */
-static StcOptions stage_options(const StcProgram *p) {
+/* The options for the program of a stage, which knows no other stage's stencils; tiles: it may make several steps at a
+ * time. */
+static StcOptions stage_options(const StcProgram *p, bool tiles) {
   static const char *const families[] = {"naive", "overlap", "stream", "warps"}, *const cuts[] = {"all", "none"};
   StcOptions o = p->options;
   const char *schedule = NULL, *fuse = NULL;
@@ -273,18 +274,16 @@ static StcOptions stage_options(const StcProgram *p) {
     fuse = o.fuse && strcmp(o.fuse, cuts[i]) == 0 ? cuts[i] : fuse;
   o.schedule = schedule;
   o.fuse = fuse;
-  o.T = 1;
+  o.T = tiles || (schedule && strcmp(schedule, "naive") == 0) ? 0 : 1;
   return o;
 }
 
-StcStatus program_stage(const StcProgram *p, const char *cut, int stage, bool lean, StcProgram **out) {
-  StcOptions o = stage_options(p);
-  if (o.schedule && strcmp(o.schedule, "naive") == 0)
-    o.T = 0;
+StcStatus program_stage(const StcProgram *p, const char *cut, int stage, int64_t rounds, bool lean, StcProgram **out) {
+  StcOptions o = stage_options(p, rounds > 0);
   cut = arena_printf(p->w.arena, "%s%s,watch=all,stage=%d", cut, lean ? ",inits=1" : "", stage);
   StcStatus s = compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
   if (!s)
-    program_suit_stops(*out, p->schedule.every);
+    program_suit_stops(*out, rounds);
   return s;
 }
 

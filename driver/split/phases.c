@@ -9,9 +9,11 @@
 #include <string.h>
 
 /* The stencils of one stage. of_field: by field of its plans' module the number in the parts' module, -1: none.
- * around: they look at other points than their own, so that ghost cells are right no further out behind them. */
+ * around: they look at other points than their own, so that ghost cells are right no further out behind them. repeat:
+ * the number of the repeat whose rounds have these stencils and nothing else, and which may be made several at a time;
+ * -1: none. */
 typedef struct Phase {
-  int32_t stage;
+  int32_t stage, repeat;
   bool around;
   StcProgram *program;
   StcPlan **plan;    /* by part of this rank */
@@ -80,6 +82,57 @@ static bool stage_looks_around(const Module *m, int32_t stage) {
   return around;
 }
 
+/* Are the stencils of the stage the same in each step, whatever its number? */
+static bool stage_is_steady(const Module *m, int32_t stage) {
+  bool steady = true;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces && m->stencils[i].stage == stage; k++) {
+      steady = steady && !m->stencils[i].every;
+      for (const Op *op = m->stencils[i].pieces[k].body->first; op; op = op->next)
+        steady = steady && op->code != OP_STEP;
+    }
+  return steady;
+}
+
+/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. */
+static int repeat_alone(const Phases *x, int i) {
+  const Module *m = x->m;
+  int r = repeat_of(m, x->list[i].stage);
+  bool alone = r >= 0 && stage_is_steady(m, x->list[i].stage);
+  for (int k = 0; k < x->n && alone; k++)
+    alone = k == i || x->list[k].stage < m->repeats[r].first || x->list[k].stage > m->repeats[r].last;
+  for (int k = 0; k < m->nupdates && alone; k++)
+    alone = m->updates[k].stage < m->repeats[r].first || m->updates[k].stage > m->repeats[r].last;
+  for (int k = 0; k < m->nrepeats && alone; k++)
+    alone = k == r || !repeat_is_in(m, k, r);
+  return alone ? r : -1;
+}
+
+/* So many rounds of repeat `r`, or a multiple, are made between two evaluations; -1: no repeat, and 0. */
+static int64_t rounds_between(const Module *m, int r) {
+  int64_t every = 0;
+  for (int i = 0; i < m->nreductions && r >= 0; i++)
+    if (m->reductions[i].loop == r + 1 && (!every || m->reductions[i].every < every))
+      every = m->reductions[i].every;
+  return r < 0 ? 0 : every ? every : INT32_MAX;
+}
+
+/* The steps of the phase, on part `i`, that a launch makes. */
+static int64_t phase_steps(const StcPlan *p, int k, int i) {
+  const Split *split = p->split;
+  const StcPlan *q = k ? split->phases->list[k].plan[i - split->begin] : split->part[i].plan;
+  return q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
+}
+
+int64_t phases_steps(const StcPlan *p) {
+  int64_t most = 1;
+  for (int k = 0; k < p->split->phases->n; k++) {
+    int64_t steps = p->split->phases->list[k].repeat < 0 ? 1 : phase_steps(p, k, p->split->begin);
+    most = steps > most ? steps : most;
+  }
+  return most;
+}
+
 StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first) {
   Phases *x = ARENA_NEW(p->w.arena, Phases);
   StcStatus s = STC_OK;
@@ -87,11 +140,13 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   *x = (Phases){.m = p->program->reference};
   list_stages(p, x);
   x->values = ARENA_ARRAY(p->w.arena, void *, x->m->nparam_arrays + 1);
+  for (int i = 0; i < x->n; i++)
+    x->list[i].repeat = repeat_alone(x, i);
   for (int i = 0; i < x->n && !s; i++) {
     Phase *phase = &x->list[n];
     *phase = x->list[i];
     phase->around = stage_looks_around(x->m, phase->stage);
-    s = program_stage(p->program, cut, phase->stage, lean, &phase->program);
+    s = program_stage(p->program, cut, phase->stage, rounds_between(x->m, phase->repeat), lean, &phase->program);
     if (!s && (phase->program->module->nstencils || (i + 1 == x->n && !n)))
       n++;
     else if (!s)
@@ -339,8 +394,8 @@ static void lend_rest(const StcPlan *p, const Phase *x, StcPlan *q, const StcPla
     q->ghosts->levels[f] = x->of_field[f] < 0 ? NULL : part->ghosts->levels[x->of_field[f]];
 }
 
-/* Runs the phase on part `i`. */
-static StcStatus run_part(StcPlan *p, int k, int i) {
+/* Runs `steps` steps of the phase on part `i`. */
+static StcStatus run_part(StcPlan *p, int k, int i, int64_t steps) {
   Split *split = p->split;
   Phase *x = &split->phases->list[k];
   PartPlan *part = &split->part[i];
@@ -362,7 +417,7 @@ static StcStatus run_part(StcPlan *p, int k, int i) {
     q->ghosts->still = !x->around;
   }
   if (!s)
-    s = windows_run(p, i, 1, split->every - split->age - (x->around ? 1 : 0), false);
+    s = windows_run(p, i, steps, split->every - split->age - (x->around ? steps : 0), false);
   p->run.launches += q->run.launches - launches;
   if (k) {
     x->windows[i - split->begin] = part->windows;
@@ -374,19 +429,21 @@ static StcStatus run_part(StcPlan *p, int k, int i) {
   return s ? s : follow(own, q);
 }
 
-/* Runs the phase on all parts of this rank, behind an exchange if it needs one. */
-static void run_phase(Step *t, int k) {
+/* Runs the phase on all parts of this rank, up to `most` steps of it, behind an exchange if it needs one. How many. */
+static int64_t run_phase(Step *t, int k, int64_t most) {
   Split *split = t->p->split;
   Phase *x = &split->phases->list[k];
   t->s = give_states(t->p, t->s);
   if (x->around && split->age + 1 > split->every)
     t->s = split_exchange(t->p, t->s);
+  int64_t left = split->every - split->age, steps = !x->around || most < left ? most : left;
   for (int i = split->begin; i < split->end && !t->s; i++) {
-    t->s = run_part(t->p, k, i);
+    t->s = run_part(t->p, k, i, steps);
     if (t->s && t->s != STC_INTERRUPTED)
       split_name_part(t->p, i);
   }
-  split->age += x->around ? 1 : 0;
+  split->age += x->around ? steps : 0;
+  return steps;
 }
 
 /* ---------------------------------------------------------------- updates and reductions */
@@ -478,12 +535,15 @@ static void run_repeat(Step *t, int r) {
   const Repeat *x = &t->x->m->repeats[r];
   int64_t most = affine_eval(x->most, t->p->scalars, NULL), done = 0;
   int phase = t->phase, update = t->update;
-  bool ends = false;
+  bool ends = false, alone = phase < t->x->n && t->x->list[phase].repeat == r;
   while (done < most && !ends && !t->over) {
     t->phase = phase;
     t->update = update;
-    run_stages(t, r, x->last);
-    done++;
+    if (alone)
+      done += run_phase(t, phase, module_steps_to_stop(t->x->m, r + 1, done, most - done));
+    else
+      run_stages(t, r, x->last);
+    done += !alone;
     evaluate_rounds(t, r, done, &ends);
     stop_within(t);
   }
@@ -515,7 +575,7 @@ static void run_stages(Step *t, int around, int32_t last) {
     else if (update <= phase)
       make_update(t, t->update++);
     else
-      run_phase(t, t->phase++);
+      run_phase(t, t->phase++, 1);
   }
 }
 

@@ -172,7 +172,7 @@ StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines) {
   Split *s = p->split;
   bool asked = s->every > 0;
   if (!asked)
-    s->every = best_steps(p, n, defines);
+    s->every = s->phases ? phases_steps(p) : best_steps(p, n, defines);
   if (s->net) {
     int64_t all[s->net->size];
     s->net->gather(s->net, &s->every, sizeof s->every, all);

@@ -225,6 +225,8 @@ StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value);
 /* phases.c: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of
  * part `i` of this rank, which is prepared; then, when that one has memory, theirs. The end. */
 bool phases_are_needed(const StcPlan *p);
+/* How many steps a launch makes at most, which are rounds then, of the plans that are prepared. */
+int64_t phases_steps(const StcPlan *p);
 StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first);
 StcStatus phases_prepare(StcPlan *p, int i, const char *device, int n, const char *const *defines);
 StcStatus phases_add_part(StcPlan *p, int i, int n, const char *const *defines);

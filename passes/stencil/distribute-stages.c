@@ -48,6 +48,17 @@ void distribute_stages(Parts *p) {
   keep_temps(p->m);
 }
 
+/* Has the module as many steps as the repeat that has its stage has rounds, for whoever chooses how many share a
+ * launch: many, where params say how many. */
+static void count_rounds(Module *m, int32_t stage) {
+  enum { MANY = 1000 };
+  int r = repeat_of(m, stage);
+  if (r < 0)
+    return;
+  m->steps = m->repeats[r].most.n ? MANY : m->repeats[r].most.c;
+  m->steps_by = 0;
+}
+
 bool distribute_keep_stage(Parts *p) {
   Module *m = p->m;
   Stencil *list = NULL;
@@ -63,6 +74,7 @@ bool distribute_keep_stage(Parts *p) {
   for (int i = 0; i < m->nstencils; i++)
     if (p->stage < 0 || m->stencils[i].stage == p->stage)
       ARENA_PUSH(m->arena, list, n, m->stencils[i]);
+  count_rounds(m, p->stage);
   m->stencils = list;
   m->nstencils = n;
   for (int i = 0; i < n; i++)
