@@ -54,6 +54,9 @@ char *gradient_joined(int n, const char *const *texts);
 /* Gives plan `to` the launch-time arrays of plan `from` that it has, too. */
 StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 
+/* Gives plan `to` the scalars of plan `from` that were given values. */
+StcStatus gradient_scalars(StcPlan *from, StcPlan *to);
+
 /* plan-keep.c: who makes copies of `n` parts of a plan. On the device a copy has `image` bytes, of the slots as they
  * lie, and `apart` here of parts that are no slots; else `dense` here. bytes: the most that one takes. left: what may
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
@@ -105,6 +108,9 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
 /* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1. To be
  * asked for falling steps; and, if so said to saved_make, behind each of them for the one behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
+/* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done: numbers of
+ * eight bytes, f64 or i64. NULL: it has none of that name. */
+const void *saved_scalar(const Saved *s, const char *name);
 void saved_free(Saved *s);
 
 #endif

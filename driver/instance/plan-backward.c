@@ -42,6 +42,9 @@ typedef struct Back {
   int ngiven;
   int *given;
   char **values;
+  bool *scalar_given; /* by scalar that is kept from step to step */
+  double *scalar_f;
+  int64_t *scalar_i;
   double *sums;
   struct Gradient *g;
   Observers observers;
@@ -58,8 +61,11 @@ static StcStatus make_text(void *arg) {
   PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .loaded = p->program->loaded, .run = passes_run};
   for (int i = 0; i < b->ngiven; i++)
     names[i] = p->program->declared[b->given[i]].name;
-  Module *m = k->program ? transpose_inits(&c, p->program->source, b->ngiven, names, &k->facts, &k->start_facts)
-                         : transpose_module(&c, p->program->source, b->ngiven, names, &b->facts);
+  Module *source = module_copy(p->w.arena, p->program->source);
+  for (int r = 0; r < source->nrepeats; r++)
+    source->repeats[r].most = affine_const(affine_eval(source->repeats[r].most, p->scalars, NULL));
+  Module *m = k->program ? transpose_inits(&c, source, b->ngiven, names, &k->facts, &k->start_facts)
+                         : transpose_module(&c, source, b->ngiven, names, &b->facts);
   b->text = m ? module_print(m) : NULL;
   return m ? STC_OK : STC_INPUT;
 }
@@ -138,12 +144,16 @@ static StcStatus make_plan(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
   Backward *k = b->g->backward;
-  const char **names = ARENA_ARRAY(p->w.arena, const char *, b->ngiven + 1);
+  const Module *source = p->program->source;
+  const char **names = ARENA_ARRAY(p->w.arena, const char *, b->ngiven + source->nrepeats + 1);
   const char **defines = ARENA_ARRAY(p->w.arena, const char *, p->program->source->nscalars + 1);
   for (int i = 0; i < b->ngiven; i++)
     names[i] = p->program->declared[b->given[i]].name;
+  for (int r = 0; r < source->nrepeats; r++) /* rounds are written out */
+    names[b->ngiven + r] =
+        arena_printf(p->w.arena, "%lld", (long long)affine_eval(source->repeats[r].most, p->scalars, NULL));
   int n = defines_of(b, defines);
-  char *given = gradient_joined(b->ngiven, names), *params = gradient_joined(n, defines);
+  char *given = gradient_joined(b->ngiven + source->nrepeats, names), *params = gradient_joined(n, defines);
   StcStatus s = given && params ? compile_back(b, k, given) : STC_MEMORY;
   bool again = !s && k->plan && !strcmp(k->params, params);
   if (again) {
@@ -171,13 +181,43 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
   for (int i = 0; i < stc_program_array_count(to->program) && !s; i++) {
     StcFieldInfo f;
     int source = module_find_param_array(from->module, stc_program_array_name(to->program, i));
+    if (source < 0) /* of a number of all steps: give_states */
+      continue;
     s = stc_plan_array(to, i, &f);
     void *data = s ? NULL : malloc((size_t)f.bytes + 1);
     if (!s)
-      s = data && source >= 0 ? plan_get_array(from, source, data, (size_t)f.bytes) : STC_MEMORY;
+      s = data ? plan_get_array(from, source, data, (size_t)f.bytes) : STC_MEMORY;
     if (!s)
       s = stc_plan_set_array(to, i, data, (size_t)f.bytes);
     free(data);
+  }
+  return s;
+}
+
+StcStatus gradient_scalars(StcPlan *from, StcPlan *to) {
+  StcStatus s = STC_OK;
+  StcReduction x;
+  const char *name;
+  for (int i = 0; (name = stc_program_scalar(from->program, i)) && !s; i++) {
+    if (!from->bound.array_given[module_find_param_array(from->module, name)])
+      continue;
+    s = stc_plan_scalar(from, name, &x);
+    if (!s)
+      s = stc_plan_set_scalar(to, name, x.f, x.i);
+  }
+  return s;
+}
+
+/* Gives the backward plan what scalars of the forward one were in all steps, as far as it has arrays for that. */
+static StcStatus give_scalars(Back *b, const Saved *saved) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < stc_program_array_count(b->program) && !s; i++) {
+    const char *array = stc_program_array_name(b->program, i), *end = strstr(array, ADJOINT_STEPS);
+    char *name = end && !end[strlen(ADJOINT_STEPS)] ? strndup(array, (size_t)(end - array)) : NULL;
+    const void *values = name ? saved_scalar(saved, name) : NULL;
+    if (values)
+      s = stc_plan_set_array(b->back, i, values, (size_t)(b->steps + 1) * sizeof(double));
+    free(name);
   }
   return s;
 }
@@ -425,6 +465,29 @@ static StcStatus take(void *arg) {
 
 /* ---- the plan before and after */
 
+/* Keeps which scalars were given values, and which. */
+static StcStatus keep_scalars(Back *b) {
+  StcPlan *p = b->p;
+  StcStatus s = STC_OK;
+  StcReduction x;
+  int n = 0;
+  while (stc_program_scalar(p->program, n))
+    n++;
+  b->scalar_given = calloc((size_t)n + 1, sizeof *b->scalar_given);
+  b->scalar_f = calloc((size_t)n + 1, sizeof *b->scalar_f);
+  b->scalar_i = calloc((size_t)n + 1, sizeof *b->scalar_i);
+  if (!b->scalar_given || !b->scalar_f || !b->scalar_i)
+    return STC_MEMORY;
+  for (int i = 0; i < n && !s; i++) {
+    const char *name = stc_program_scalar(p->program, i);
+    b->scalar_given[i] = p->bound.array_given[module_find_param_array(p->module, name)];
+    s = stc_plan_scalar(p, name, &x);
+    b->scalar_f[i] = x.f;
+    b->scalar_i[i] = x.i;
+  }
+  return s;
+}
+
 /* Keeps what was given to the plan, so that it can begin anew. */
 static StcStatus keep_given(Back *b) {
   StcPlan *p = b->p;
@@ -456,6 +519,10 @@ static StcStatus put_back(Back *b) {
     if (!s)
       s = stc_plan_set(p, b->given[i], b->values[i], (size_t)f.bytes);
   }
+  const char *name;
+  for (int i = 0; (name = stc_program_scalar(p->program, i)) && !s; i++)
+    if (b->scalar_given[i])
+      s = stc_plan_set_scalar(p, name, b->scalar_f[i], b->scalar_i[i]);
   return s;
 }
 
@@ -625,6 +692,8 @@ static StcStatus both(Back *b, int64_t memory) {
   if (!s)
     s = saved_make(p, row.n, row.from, row.ahead, b->steps, memory, &saved);
   if (!s)
+    s = give_scalars(b, saved);
+  if (!s)
     s = hand_over(b, b->facts.nends, b->facts.ends);
   if (!s)
     s = run_back(b, saved, &row);
@@ -638,6 +707,8 @@ StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gr
   int losses = p->program->source->nlosses;
   b.sums = calloc((size_t)(steps + 1) * (size_t)(losses + 1), sizeof *b.sums);
   StcStatus s = b.sums ? keep_given(&b) : STC_MEMORY;
+  if (!s)
+    s = keep_scalars(&b);
   g->backward = g->backward ? g->backward : calloc(1, sizeof *g->backward);
   if (!s)
     s = g->backward ? workspace_guard(&p->w, make_plan, &b) : STC_MEMORY;
@@ -654,5 +725,6 @@ StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gr
   for (int i = 0; i < b.ngiven; i++)
     free(b.values[i]);
   free(b.values), free(b.given), free(b.sums);
+  free(b.scalar_given), free(b.scalar_f), free(b.scalar_i);
   return s;
 }

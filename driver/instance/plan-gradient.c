@@ -132,6 +132,8 @@ static StcStatus fill_fields(TapeArgs *t) {
       values_fill(p->w.arena, a, p->scalars, t->b.param_arrays[i]);
     else
       s = !t->b.param_arrays[i] ? STC_MEMORY : plan_get_array(p, i, t->b.param_arrays[i], bytes);
+    if (!s && a->role == ARRAY_STATE && a->first >= 0 && !p->bound.array_given[i])
+      const_store(a->type, t->b.param_arrays[i], p->scalars[a->first]);
   }
   for (int i = 0; i < m->nlists && !s; i++) {
     const PointList *l = &m->lists[i];

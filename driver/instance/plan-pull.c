@@ -215,6 +215,8 @@ StcStatus stc_plan_pull(StcPlan *p, int64_t steps, int64_t memory, int nof, cons
   if (!s)
     s = gradient_arrays(p, a.pull->plan);
   if (!s)
+    s = gradient_scalars(p, a.pull->plan);
+  if (!s)
     s = set_bars(&a);
   if (!s)
     s = stc_plan_gradient(a.pull->plan, steps, memory, NULL);

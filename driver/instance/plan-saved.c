@@ -18,7 +18,8 @@ typedef struct Snapshot {
 /* rows: of what is asked for. state: of what a run needs to go on. Segment i is the steps from i * length on, `length`
  * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand, and `ahead` steps behind it.
  * snapshots: `depth` of them,
- * there may be `most`, none where there is one segment; in order of segments. */
+ * there may be `most`, none where there is one segment; in order of segments. scalars: by scalar that is kept from step
+ * to step what it was when 0 .. steps steps were done. */
 struct Saved {
   StcPlan *p;
   Keeper rows, state;
@@ -26,6 +27,8 @@ struct Saved {
   int depth;
   Snapshot *snapshots;
   KeptCopy *kept;
+  int nscalars;
+  int64_t *scalars;
 };
 
 void saved_free(Saved *s) {
@@ -34,7 +37,7 @@ void saved_free(Saved *s) {
   for (int64_t i = 0; s && s->kept && i < s->length + s->ahead; i++)
     kept_free(&s->rows, &s->kept[i]);
   if (s)
-    keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept);
+    keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept), free(s->scalars);
   free(s);
 }
 
@@ -132,12 +135,57 @@ static StcStatus choose(Saved *s, int64_t memory) {
 
 /* ---- the run */
 
+/* Notes what the scalars are that are kept, the plan being at step `step`; gives them to it. */
+static StcStatus note_scalars(Saved *s, int64_t step) {
+  StcStatus status = STC_OK;
+  StcReduction x;
+  for (int i = 0; i < s->nscalars && !status; i++) {
+    int64_t *to = &s->scalars[i * (s->steps + 1) + step];
+    status = stc_plan_scalar(s->p, stc_program_scalar(s->p->program, i), &x);
+    if (!status && x.type == STC_F64)
+      memcpy(to, &x.f, sizeof x.f);
+    else if (!status)
+      *to = x.i;
+  }
+  return status;
+}
+static StcStatus put_scalars(Saved *s, int64_t step) {
+  StcStatus status = STC_OK;
+  for (int i = 0; i < s->nscalars && !status; i++) {
+    const int64_t *from = &s->scalars[i * (s->steps + 1) + step];
+    double f;
+    memcpy(&f, from, sizeof f);
+    status = stc_plan_set_scalar(s->p, stc_program_scalar(s->p->program, i), f, *from);
+  }
+  return status;
+}
+
+const void *saved_scalar(const Saved *s, const char *name) {
+  for (int i = 0; i < s->nscalars; i++)
+    if (strcmp(stc_program_scalar(s->p->program, i), name) == 0)
+      return &s->scalars[i * (s->steps + 1)];
+  return NULL;
+}
+
+/* Makes `n` steps, and notes the scalars behind each of them. */
+static StcStatus make_steps(Saved *s, int64_t n) {
+  if (!s->nscalars)
+    return stc_plan_run(s->p, n, NULL);
+  StcStatus status = STC_OK;
+  for (int64_t k = 0; k < n && !status; k++) {
+    status = stc_plan_run(s->p, 1, NULL);
+    if (!status)
+      status = note_scalars(s, s->p->run.done);
+  }
+  return status;
+}
+
 /* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
 static StcStatus fill_rows(Saved *s, int64_t first, int64_t last) {
   StcStatus status = kept_take(&s->rows, &s->kept[0], s->length + s->ahead);
   s->first = first;
   for (int64_t k = first; k < last && !status; k++) {
-    status = stc_plan_run(s->p, 1, NULL);
+    status = make_steps(s, 1);
     if (!status)
       status = kept_take(&s->rows, &s->kept[k + 1 - first], s->length + s->ahead);
   }
@@ -161,9 +209,11 @@ static StcStatus seek(Saved *s, int64_t to) {
   status = kept_give(&s->state, &last->copy, s->p, s->state.parts);
   if (!status)
     plan_begin(s->p, last->segment * s->length);
+  if (!status)
+    status = put_scalars(s, last->segment * s->length);
   for (int64_t at = last->segment; at < to && !status;) {
     int64_t n = to - at + 1, left = s->most - s->depth, by = left ? next_of(n, left + 1) : n - 1;
-    status = stc_plan_run(s->p, by * s->length, NULL);
+    status = make_steps(s, by * s->length);
     at += by;
     if (!status && at < to)
       status = take_snapshot(s, at);
@@ -174,8 +224,14 @@ static StcStatus seek(Saved *s, int64_t to) {
 /* The run, from step 0 to the last. */
 static StcStatus run(Saved *s) {
   int64_t last = s->steps / s->length;
+  while (stc_program_scalar(s->p->program, s->nscalars))
+    s->nscalars++;
+  s->scalars = calloc((size_t)s->nscalars * (size_t)(s->steps + 1) + 1, sizeof *s->scalars);
+  StcStatus begun = s->scalars ? note_scalars(s, 0) : STC_MEMORY;
+  if (begun)
+    return begun;
   if (!s->rows.n)
-    return stc_plan_run(s->p, s->steps, NULL);
+    return make_steps(s, s->steps);
   s->snapshots = calloc((size_t)s->most + 1, sizeof *s->snapshots);
   s->kept = calloc((size_t)(s->length + s->ahead) + 1, sizeof *s->kept);
   if (!s->snapshots || !s->kept)

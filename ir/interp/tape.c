@@ -11,7 +11,8 @@
 typedef enum EventKind { EVENT_STENCIL, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
 
 /* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
- * init left as they were, NULL: none. MOVE: the levels moved on; old[f] is the oldest level of field f. LOSSES: `step`
+ * init left as they were, NULL: none. states: of STENCIL and LOSSES, by launch-time array the number that steps update,
+ * as it was. MOVE: the levels moved on; old[f] is the oldest level of field f. LOSSES: `step`
  * steps are done, and losses are evaluated that are due. BEGIN: the inits have been run, and other levels filled. */
 typedef struct Event {
   EventKind kind;
@@ -19,6 +20,7 @@ typedef struct Event {
   int64_t step;
   const bool *given;
   char **old;
+  int64_t *states;
 } Event;
 
 typedef struct Tape {
@@ -46,10 +48,26 @@ static char *copy_of(Interp *in, const FieldState *f, const char *from) {
   return to;
 }
 
+/* Has `e` keep what the numbers are that steps update; has them be what they were. */
+static void keep_states(Interp *in, Event *e) {
+  const Module *m = in->m;
+  e->states = ARENA_ARRAY(in->arena, int64_t, m->nparam_arrays + 1);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE)
+      memcpy(&e->states[i], in->b->param_arrays[i], sizeof e->states[i]);
+}
+static void put_states(Interp *in, const Event *e) {
+  for (int i = 0; i < in->m->nparam_arrays; i++)
+    if (in->m->param_arrays[i].role == ARRAY_STATE)
+      memcpy(in->b->param_arrays[i], &e->states[i], sizeof e->states[i]);
+}
+
 /* Adds an event. */
 static Event *add_event(Interp *in, EventKind kind) {
   Tape *t = in->tape;
   Event e = {.kind = kind, .step = in->step};
+  if ((kind == EVENT_STENCIL || kind == EVENT_LOSSES) && module_state(in->m))
+    keep_states(in, &e);
   ARENA_PUSH(in->arena, t->events, t->n, e);
   return &t->events[t->n - 1];
 }
@@ -299,6 +317,8 @@ static bool pull_all(Interp *in) {
     const Event *e = &t->events[k];
     if (e->kind != EVENT_STENCIL)
       end_step(in);
+    if (e->states)
+      put_states(in, e);
     if (e->kind == EVENT_BEGIN)
       pull_begin(in, e);
     if (e->kind == EVENT_MOVE)

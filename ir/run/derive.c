@@ -105,20 +105,25 @@ void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar) 
 
 /* ---- programs */
 
-/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. */
-static bool check_body(const Module *m, Diags *d, const Block *b, const char *what, const char *name) {
+/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. changing: by launch-time
+ * array that the step updates, does it change with what the losses are differentiated by? */
+static bool check_body(const Module *m, const bool *changing, Diags *d, const Block *b, const char *what,
+                       const char *name) {
   for (const Op *op = b->first; op; op = op->next) {
-    const char *of = op->code == OP_SCALAR && m->scalars[op->sym].is_reduction ? m->scalars[op->sym].name
-                     : op->code == OP_ELEMENT && m->param_arrays[op->sym].role == ARRAY_STATE
-                         ? m->param_arrays[op->sym].name
-                         : NULL;
-    if (!of)
-      continue;
-    diag_error(d, op->loc,
-               "%s '%s' reads '%s', which is computed as the program runs, of all points: what is made of it has no "
-               "gradient yet; use a param in its place",
-               what, name, of);
-    return false;
+    if (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction) {
+      diag_error(d, op->loc,
+                 "%s '%s' reads '%s', which is computed as the program runs, of all points: what is made of it has no "
+                 "gradient yet; use a param in its place",
+                 what, name, m->scalars[op->sym].name);
+      return false;
+    }
+    if (op->code == OP_ELEMENT && changing[op->sym] && m->param_arrays[op->sym].role == ARRAY_STATE) {
+      diag_error(d, op->loc,
+                 "%s '%s' reads '%s', which the step updates with what the gradient is to: what is made of it has no "
+                 "gradient yet; use a param in its place",
+                 what, name, m->param_arrays[op->sym].name);
+      return false;
+    }
   }
   return true;
 }
@@ -181,24 +186,16 @@ bool gradient_check(const Module *m, Diags *d) {
   }
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].kind == REDUCE_UNTIL) {
-      diag_error(d, m->reductions[i].loc,
-                 "'until' ends runs when the values say so, and then the number of steps has no derivative: leave it "
-                 "out, and say how many steps are to be made");
+      if (m->reductions[i].loop)
+        diag_error(d, m->reductions[i].loc,
+                   "'until' ends rounds when the values say so, and then their number has no derivative: leave it out, "
+                   "and say how many rounds are to be made");
+      else
+        diag_error(d, m->reductions[i].loc,
+                   "'until' ends runs when the values say so, and then the number of steps has no derivative: leave it "
+                   "out, and say how many steps are to be made");
       return false;
     }
-  if (m->nrepeats) {
-    diag_error(d, m->repeats[0].loc,
-               "repeat '%s' makes rounds within each step, which have no gradient yet: write what it repeats out, as "
-               "often as is needed",
-               m->repeats[0].name);
-    return false;
-  }
-  if (m->nupdates) {
-    diag_error(d, m->updates[0].loc,
-               "'%s' is updated as the program runs, which has no gradient yet: use a param in its place",
-               update_name(m, &m->updates[0]));
-    return false;
-  }
   if (module_sweep(m)) {
     diag_error(d, module_sweep(m)->loc,
                "'%s' is a sweep, through which there is no gradient yet: leave the gradient out",
@@ -211,13 +208,17 @@ bool gradient_check(const Module *m, Diags *d) {
                module_scaled(m)->name);
     return false;
   }
+  const bool *changing = states_changing(m->arena, m);
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     for (int k = 0; k < s->npieces; k++)
-      ok = ok && check_body(m, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
+      ok = ok && check_body(m, changing, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
   }
+  const bool *none = ARENA_ARRAY(m->arena, bool, m->nparam_arrays + 1);
+  for (int i = 0; i < m->nupdates; i++)
+    ok = ok && check_body(m, none, d, m->updates[i].body, "scalar", update_name(m, &m->updates[i]));
   for (int i = 0; i < m->nlosses; i++)
-    ok = ok && check_body(m, d, m->losses[i].body, "loss", m->losses[i].name);
+    ok = ok && check_body(m, changing, d, m->losses[i].body, "loss", m->losses[i].name);
   return ok && check_defaults(m, d, of) && check_computed(m, d, of);
 }
 

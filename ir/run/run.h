@@ -7,6 +7,7 @@
  *   points.c                     lists of points and probes
  *   host-run.c                   the host program of kernel IR, on whatever launches (host-run.h)
  *   derive.c                     derivatives of ops and scalars, and which programs have a gradient
+ *   influence.c                  which numbers that steps update change with what a gradient is to
  *   interp/interp.c              the interpreter of stencil IR, the definition of right (interp/interp.h)
  *   interp/tape.c                the derivatives of what it does
  *   sim/simulate.c               the simulator of kernel IR (sim/sim.h)
@@ -218,6 +219,9 @@ void op_partials(const Op *op, const Const *in, Const out, double partial[3]);
 void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar);
 /* Has the program, stencil IR as it was read, a gradient? False after reporting what is in the way. */
 bool gradient_check(const Module *m, Diags *d);
+/* By launch-time array: does it hold a number that steps update and that changes with what the losses of `m` are
+ * differentiated by? (influence.c) */
+const bool *states_changing(Arena *a, const Module *m);
 /* Is the loss, which counts, to be evaluated when `step` of `last` steps are done? */
 bool loss_is_due(const Loss *l, int64_t step, int64_t last);
 /* The losses' sum, into *value, and its derivatives: those by m->by[i] into out[i], of as many doubles as it has

@@ -129,6 +129,10 @@ Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const 
   *facts = (AdjointFacts){0};
   x.m = module_copy(c->arena, source);
   x.m->nreductions = x.m->nprobes = x.m->nlosses = x.m->nby = 0;
+  x.m->nstencils = x.m->nupdates = x.m->nrepeats = 0;
+  x.last = transpose_last(x.m);
+  if (!transpose_unroll(c, x.m, x.last))
+    return NULL;
   x.m = c->run(c, NULL, "scalarize,sides,simplify", x.m);
   if (!x.m)
     return NULL;

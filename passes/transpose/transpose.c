@@ -39,6 +39,12 @@ static void take_losses(Module *m) {
   m->nlosses = m->nby = 0;
 }
 
+int32_t transpose_last(Module *m) {
+  Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, last);
+  return m->nscalars - 1;
+}
+
 int transpose_by(PassContext *c, const Module *source, const Module *m, By **out) {
   int n = 0;
   for (int i = 0; i < source->nby; i++) {
@@ -337,9 +343,6 @@ static void note_facts(Transpose *x, AdjointFacts *facts) {
 
 /* The backward module of x->m, with its facts. False after reporting what has no derivative. */
 static bool make_module(Transpose *x, const Module *source) {
-  Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
-  x->last = x->m->nscalars;
-  ARENA_PUSH(x->a, x->m->scalars, x->m->nscalars, last);
   make_fields(x);
   make_step(x, source, x->facts);
   if (x->failed)
@@ -435,6 +438,9 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
     return NULL;
   x.m = module_copy(c->arena, source);
   take_losses(x.m);
+  x.last = transpose_last(x.m);
+  if (!transpose_unroll(c, x.m, x.last))
+    return NULL;
   x.m = c->run(c, NULL, "scalarize,every,sides", x.m);
   int nby = x.m ? transpose_by(c, source, x.m, &by) : -1;
   if (nby < 0 || !inits_vary(&x, by, nby, ngiven, given))

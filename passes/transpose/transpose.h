@@ -6,6 +6,7 @@
  *   active.c      which fields and scalars matter: what the losses depend on, of what is differentiated by
  *   adjoint.c     a body backwards, op by op: what each access contributes
  *   gather.c      contributions as stencils that gather
+ *   unroll.c      repeats written out, and numbers that the step updates
  *   replay.c      values of fields within a step, computed again
  *   pull.c        the program whose losses hand back what derivatives by its fields at the end are given
  *
@@ -66,6 +67,8 @@ typedef struct AdjointFacts {
 
 /* The scalar that says how many forward steps were made. */
 #define ADJOINT_LAST "back.last"
+/* What the array is called that has what scalar t was when 0 .. N steps were done: t.steps. */
+#define ADJOINT_STEPS ".steps"
 
 /* The backward module of `source`, stencil IR as it was read, into c->arena. c->run is set. given: names of fields that
  * are given, so that their inits are not run. NULL after reporting what has no derivative, or none yet. */
@@ -169,6 +172,7 @@ bool *transpose_varies(const Transpose *x, const Block *body);
  * what it is to be drop of those that nothing needs, and the facts. */
 bool transpose_writes(const Module *m, int field);
 int transpose_by(PassContext *c, const Module *source, const Module *m, By **out);
+int32_t transpose_last(Module *m);
 bool transpose_is_given(const Module *m, int field, int n, const char *const *given);
 Module *transpose_finish(Transpose *x, const Module *source);
 /* inits.c: the inits of x->m that are run, in place of its step, without targets that are given; whether one of them
@@ -194,6 +198,10 @@ void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Val
 Stencil transpose_zero(Transpose *x, int32_t field);
 /* A new field of b. */
 int32_t transpose_field(Transpose *x, Field f);
+
+/* unroll.c: makes the step of `m`, whose reductions are its losses, one without repeats and updates; `last`: the number
+ * of ADJOINT_LAST. False after reporting why not. */
+bool transpose_unroll(PassContext *c, Module *m, int32_t last);
 
 /* replay.c: gives fields their versions; then, when it is known which are needed, adds the stencils that compute them
  * to list[*n], in order. */

@@ -18,7 +18,9 @@ class Maker:
 
     def __init__(self, seed, smooth):
         self.r, self.rare = random.Random(seed), random.Random(seed * 2 + 1)     # rare: stencils every so many steps, fields at the start of a step
+        self.more = random.Random(seed * 3 + 2)         # repeats, and scalars that are updated
         self.smooth, self.starting, self.inits, self.masks = smooth, False, [], []
+        self.scalars, self.rounds = [], False
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
         self.fields, self.text, self.steps = [], [], self.r.randint(0, 5)
@@ -44,6 +46,7 @@ class Maker:
             return "q"
         f = self.r.choice(can)
         level = "@%d" % self.r.randint(1, f["history"]) if f["history"] and not self.starting and self.r.random() < 0.4 else ""
+        level = "" if self.rounds else level
         if not (level or self.starting or f["temp"] or f["input"]) and self.rare.random() < 0.05:
             level = "@0"
         inner = f["rule"] is None
@@ -56,6 +59,10 @@ class Maker:
 
     def expr(self, depth):
         if depth == 0:
+            if self.scalars and not self.starting and self.more.random() < 0.15:
+                return self.more.choice(self.scalars)
+            if self.rounds and self.more.random() < 0.2:
+                return "(0.2 * f64(round))"
             k = self.r.random()
             return self.access() if k < 0.7 else self.pick("p", "q", "w", "0.7", "(0.1 * f64(idx(%d)))" % self.r.randrange(self.rank), "src[1]" if self.starting else "(0.05 * f64(step))")
         forms = SMOOTH if self.smooth or self.r.random() < 0.75 else KINKED
@@ -90,6 +97,7 @@ class Maker:
             self.reach = 0
             rest = "".join(", 0 .. N%d-1" % d for d in range(1, self.rank))
             pieces = ["[0%s]" % rest, "[1 .. N0-2%s]" % rest] + (["[N0-1%s]" % rest] if self.r.random() < 0.5 else [])
+        self.rounds = not any(f["temp"] for f in chosen) and self.more.random() < 0.25
         def one():
             def v(f):
                 return "{%s, %s}" % (self.value(2), self.value(1)) if f["vector"] else self.value(self.r.randint(1, 3))
@@ -99,7 +107,13 @@ class Maker:
             return p[:-1] + " where %s]" % self.r.choice(self.masks) if self.masks and not any(f["temp"] for f in chosen) and self.r.random() < 0.5 else p
         body = "\n".join("  %s { %s }" % (where(p), one()) for p in pieces)
         every = " every %d" % self.rare.choice([2, 2, 3]) if not any(f["temp"] for f in chosen) and self.rare.random() < 0.15 else ""
-        self.text.append("stencil s%d(%s)%s {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), every, body))
+        text = "stencil s%d(%s)%s {\n%s\n}" % (n, ", ".join(f["name"] for f in chosen), every, body)
+        if self.rounds:
+            text = "repeat k%d up to %s {\n%s\n}" % (n, self.more.choice(["1", "2", "3", "R", "0"]), text)
+        if self.rounds and self.more.random() < 0.2:
+            text = "repeat m%d up to 2 {\n%s\n}" % (n, text)
+        self.rounds = False
+        self.text.append(text)
         for f in chosen:
             f["ready"] = True
 
@@ -156,13 +170,24 @@ class Maker:
             f["ready"] = True
         self.starting = False
 
+    def change(self):
+        """Updates of the scalars, which the gradient has no part in."""
+        for s in ["t0", "t1"]:
+            if s in self.scalars and self.more.random() < 0.5:
+                sums = ["0.1 * t0 + 0.2 * (max(land) over G)", "0.05 * (sum(land * land) over G)"] if self.masks and s == "t1" else []
+                self.text.append("update %s = %s;" % (s, self.more.choice(["0.9 * t0 + 0.05 * f64(step)", "sin(t0) + 0.1", "t0 + 0.1 * t1"] + 2 * sums)))
+
     def make(self):
         add = self.text.append
         add("param " + ", ".join("N%d = %d" % (d, n) for d, n in enumerate(self.sizes)) + ", nr = 4;")
+        add("param R = %d;" % self.more.randint(0, 3))
         add("param p : f64 = 1.1, q : f64 = 0.3;\nlet w = sin(p) * q;\nparam r[nr] : i32, src[6] : f64;")
         add("grid G = [%s], %d;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps))
         if self.r.random() < 0.4:
             self.coast()
+        if self.more.random() < 0.35:
+            add("scalar t0 : f64 = 0.2, t1 : f64 = 0.4;")
+            self.scalars = ["t0", "t1"]
         if self.rank > 1 and self.r.random() < 0.4:
             self.profile()
         self.field("u", history=self.pick(0, 0, 1, 2))
@@ -174,11 +199,13 @@ class Maker:
         if temp:
             self.field("t", temp=True, ready=False)
         for n in range(self.r.randint(1, 3) + temp):
+            self.change()
             self.stencil(n)
             if self.r.random() < 0.3:
                 rest = ", ".join(["r"] + ["N%d / 2" % d for d in range(1, self.rank)])
                 self.reach = 0
                 add("inject i%d(u) += 0.3 * sin(%s) * src[%s] at [%s];" % (n, self.value(1), self.pick("step", "point"), rest))
+        self.change()
         for f in self.fields:
             f["ready"] = not f["temp"]
         names, terms = [], []
@@ -256,7 +283,7 @@ class Case:
                 self.names = [n for n in self.names if n not in idle]
                 continue
             raise (Refused if idle or "gradient" in done.stderr and "does not influence" in done.stderr or "is computed only where" in done.stderr or
-                   "is not computed where" in done.stderr else RuntimeError)(done.stderr)
+                   "is not computed where" in done.stderr or "is not known to the backward program" in done.stderr else RuntimeError)(done.stderr)
         got = {}
         for line in done.stdout.splitlines():
             w = line.split()
