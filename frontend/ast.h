@@ -34,6 +34,7 @@
  *   check_const.c                   constants and tables (check/declare.h)
  *   check_every.c                   stencils that run every so many steps
  *   check_ensemble.c                members (ensemble.h)
+ *   check_complex.c                 complex numbers (complex.h)
  *   check_start.c                   fields as they are at the start of a step
  *   check_mask.c                    masks, where, dry (fields.h)
  *   parse_frames.c check_frames.c   fields that are series of frames (fields.h)
@@ -113,8 +114,9 @@ struct Expr {
   int64_t off[MAX_RANK];
   const struct Decl *over; /* parsed only: of EXPR_OVER, op, value and region */
   Expr *level;             /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
-  bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there; */
+  bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there */
   int8_t scale;            /* the field lies on the next finer level (1) or the next coarser one (-1) */
+  bool imaginary;          /* of EXPR_BRACES: {0, b}, of an imaginary literal, or made of some (complex.h) */
   bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
                   integers that it meets */
 };
@@ -579,6 +581,7 @@ typedef struct Checker {
   int32_t file; /* of the source, in Loc */
   Module *m;
   Type real;
+  Type complex[2]; /* of two f32, of two f64; TY_NONE: not needed so far */
   Symbols syms;
   const Symbol *grid;            /* NULL before it is declared */
   int lead;                      /* dimensions of the grid in front of those of the text: 1 with members, else 0 */

@@ -3,6 +3,7 @@
 #include "frontend/check/declare.h"
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
+#include "frontend/complex.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
 
@@ -247,6 +248,8 @@ static bool outside_value(Checker *c, const Decl *d, const Expr *value, Type t, 
   if (type_is_scalar(own) && !outside_scalar(c, d, value, own, "", out))
     return false;
   *out = type_is_scalar(own) ? const_convert(*out, own, TY_F64) : *out;
+  if (!check_complex_outside(c, t, value, type_is_scalar(own) ? out : NULL))
+    return false;
   return outside_parts(c, d, value, t, out);
 }
 
@@ -301,6 +304,8 @@ static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, c
   s->is_about = true;
   if (e->kind != EXPR_BAD && is_constant(c, e))
     return outside_value(c, d, from->value, t, &s->value);
+  if (e->kind != EXPR_BAD && !check_complex_outside(c, t, from->value, NULL))
+    return false;
   e = check_coerce(c, e, about_type(c, t), arena_printf(c->arena, "what '%s' is odd about", d->name));
   if (e->kind == EXPR_BAD)
     return false;

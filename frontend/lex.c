@@ -121,12 +121,13 @@ static void number(Lexer *x) {
   const char *junk = p;
   while (is_letter(*p) || is_digit(*p))
     p++;
-  if (p != junk)
+  bool imaginary = p == junk + 1 && *junk == 'i';
+  if (p != junk && !imaginary)
     diag_error(x->d, place(x, junk),
                "'%.*s' cannot follow a number; literals have no suffix, they adapt to the type they meet",
                (int)(p - junk < 40 ? p - junk : 40), junk);
-  Tok kind = is_float ? TOK_FLOAT : TOK_INT;
-  Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)(junk - x->p)), x->first};
+  Tok kind = imaginary ? TOK_IMAGINARY : is_float ? TOK_FLOAT : TOK_INT;
+  Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)(junk + imaginary - x->p)), x->first};
   ARENA_PUSH(x->arena, x->tokens, x->n, t);
   x->first = false;
   x->p = p;

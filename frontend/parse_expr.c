@@ -342,8 +342,25 @@ static Expr *braces(Parse *p) {
   return suffixes(p, expr_new(p, EXPR_BRACES, loc, n, kids));
 }
 
+/* 2i: the open value {0, 2}. */
+static Expr *imaginary(Parse *p) {
+  const char *text = p->t->text;
+  Expr *none = leaf(p, EXPR_INT);
+  Expr *part = ARENA_NEW(p->arena, Expr);
+  *part = *none;
+  none->name = "0";
+  part->kind = strpbrk(text, ".eE") ? EXPR_FLOAT : EXPR_INT;
+  part->name = arena_strndup(p->arena, text, strlen(text) - 1);
+  Expr *e = expr_new(p, EXPR_BRACES, part->loc, 2, (Expr *[]){none, part});
+  if (e)
+    e->imaginary = true;
+  return e;
+}
+
 /* A literal, a name, a call, an access, a bracket, braces, an if. */
 static Expr *primary(Parse *p) {
+  if (parse_is(p, TOK_IMAGINARY))
+    return imaginary(p);
   if (parse_is(p, TOK_INT) || parse_is(p, TOK_FLOAT))
     return leaf(p, parse_is(p, TOK_INT) ? EXPR_INT : EXPR_FLOAT);
   if (parse_is_word(p, "true") || parse_is_word(p, "false")) {

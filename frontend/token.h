@@ -11,6 +11,7 @@ typedef enum Tok {
   TOK_NAME,
   TOK_INT,
   TOK_FLOAT,
+  TOK_IMAGINARY,
   TOK_LPAREN,
   TOK_RPAREN,
   TOK_LBRACKET,

@@ -265,10 +265,10 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
   const char *want = file_dtype(f, scalar);
   int64_t shape[MAX_DIMS];
   int rank = file_shape(f, shape);
-  if (is_complex(h->descr)) {
+  if (is_complex(h->descr) && !is_complex(want)) {
     context_error(c,
                   "%s: its type is %s, complex numbers, which %s does not have; give it one part, in NumPy: "
-                  "a.real.astype(%s), or declare two fields, or one of vectors of two",
+                  "a.real.astype(%s), or declare the field complex: c64 or c128",
                   path, h->descr, what, want);
     return STC_INPUT;
   }

@@ -43,6 +43,10 @@ static void add_dtype(Str *s, const Module *m, Type t) {
     str_addf(s, "'%s'", npy_descr((StcType)t));
     return;
   }
+  if (c->name && (!strcmp(c->name, "c64") || !strcmp(c->name, "c128"))) {
+    str_add(s, !strcmp(c->name, "c64") ? "'<c8'" : "'<c16'");
+    return;
+  }
   str_add(s, "[");
   for (int i = 0; i < c->n; i++) {
     Type member = c->members[i].type;

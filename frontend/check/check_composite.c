@@ -5,6 +5,7 @@
  * members are of one type. f16, bf16, i8, i16, u8 and u16 are types of storage: a value of one widens to f32 or i32
  * when something is computed with it. */
 #include "frontend/ensemble.h"
+#include "frontend/complex.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,6 +104,9 @@ static Type named_type(Checker *c, const TypeExpr *t) {
   Symbol *s = symbols_find(&c->syms, t->name);
   if (scalar != TY_NONE)
     return scalar;
+  Type complex = check_complex_type(c, t->name, t->loc);
+  if (complex != TY_NONE)
+    return complex;
   if (!s) {
     const char *near = symbols_nearest(&c->syms, NULL, t->name, is_struct), *here = type_of_c(t->name);
     if (here)
@@ -461,6 +465,7 @@ static Expr *settle_choice(Checker *c, const Env *env, Expr *e) {
 }
 
 Expr *check_settle(Checker *c, const Env *env, Expr *e) {
+  e = check_close_imaginary(c, e);
   if (e->type != TY_BRACES)
     return e;
   if (e->kind == EXPR_OP)
@@ -500,6 +505,10 @@ static const char *take_component(Checker *c, const Expr *e, int n) {
 /* How the value `e` may become one of type `want`, for messages. */
 static const char *cure(Checker *c, const Expr *e, Type want) {
   const Composite *t = type_composite(c->m, e->type), *w = type_composite(c->m, want);
+  if (check_is_complex(c, want))
+    return arena_printf(c->arena, "convert it: %s(...)", w->name);
+  if (check_is_complex(c, e->type))
+    return "take re(z) or im(z)";
   if (w && w->name)
     return arena_printf(c->arena, "build the value from its members: {%s}", member_names(c, w));
   if (t && t->name)
@@ -512,6 +521,12 @@ static const char *cure(Checker *c, const Expr *e, Type want) {
 }
 
 Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
+  Expr *complex = check_is_complex(c, want) ? check_as_complex(c, env, e, want) : NULL;
+  if (complex)
+    return complex;
+  e = check_close_imaginary(c, e);
+  if (e->kind == EXPR_BAD)
+    return e;
   if (e->type == TY_BRACES)
     return close_value(c, env, e, want, to);
   if (type_is_vector(c->m, want) && !type_composite(c->m, e->type) && check_base(c, want) != TY_NONE)

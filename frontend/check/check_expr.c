@@ -4,6 +4,7 @@
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
+#include "frontend/complex.h"
 
 #include <string.h>
 
@@ -566,6 +567,12 @@ static bool is_builtin(const Checker *c, const Expr *e, const Env *env, const ch
          !check_find_local(c, env, name);
 }
 
+/* Is it a call of a function or a type of complex numbers whose name nothing that can be seen has? */
+static bool is_complex_call(const Checker *c, const Expr *e, const Env *env) {
+  return check_is_complex_call(c, e) && !check_find_index(env, e->name) &&
+         !check_argument(check_macro_of(env), e->name) && !check_find_local(c, env, e->name);
+}
+
 /* name(...). */
 static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Type to = type_of_word(e->name, c->real);
@@ -582,6 +589,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_diff(c, e, env, shift);
   if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
     return check_random(c, e, env, shift);
+  if (to == TY_NONE && f == OP_COUNT && is_complex_call(c, e, env))
+    return check_complex_call(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT)
     return call_symbol(c, e, env, shift);
   int want = f != OP_COUNT ? op_info[f].noperands : 1;
@@ -594,6 +603,7 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Expr *x = leaf(c, EXPR_BRACES, TY_BRACES, e->loc, NULL);
   bool ok = true;
+  x->imaginary = e->imaginary;
   x->n = e->n;
   x->kids = ARENA_ARRAY(c->arena, Expr *, e->n);
   for (int i = 0; i < e->n; i++) {
@@ -697,7 +707,7 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
     if (!strcmp(op->names[i].s, e->name))
       return;
   if (is_reserved(e->name) || check_find_index(env, e->name) || symbols_find(&c->syms, e->name) ||
-      check_is_member(c, e->name))
+      check_is_member(c, e->name) || (e->kind == EXPR_CALL && check_is_complex_call(c, e)))
     return;
   if (check_is_random(c, e))
     check_note_random(c, e);

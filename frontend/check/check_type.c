@@ -1,6 +1,7 @@
 /* check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
  * check_composite.c. */
 #include "frontend/ast.h"
+#include "frontend/complex.h"
 
 #include <math.h>
 #include <string.h>
@@ -398,7 +399,8 @@ static Expr *by_operation(Checker *c, const Env *env, Expr *e) {
 Expr *check_types(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n && e->op != OP_SELECT && e->op != OP_CONVERT; i++)
     e->kids[i] = check_widen(c, e->kids[i]);
-  Expr *r = by_operation(c, env, e);
+  bool complex = check_has_complex(c, e, e->op == OP_SELECT);
+  Expr *r = complex ? check_complex(c, env, e) : by_operation(c, env, e);
   c->nodes += type_composite(c->m, r->type) ? type_components(c->m, r->type) : 0;
   return r;
 }

@@ -68,6 +68,7 @@ PICTURES = {
     "snowflake": ("materials science", "phi", "--colors=gray"),
     "sphere": ("planetary science", "T", "-DN=60 -DM=120 --steps=3000 --colors=hot"),
     "spiral_waves": ("cardiology", "u film 320", "-DN=112 -DM=112 -Dh=0.45 --steps=3840 --colors=hot"),
+    "tunnel": ("quantum mechanics", "seen", ""),
     "vortex_street": ("fluid dynamics", "curl", "--steps=18000 --colors=bluered --limits=-0.02,0.02"),
 }
 MOST, MOST_OF_ALL = 150_000, 3_000_000      # bytes of a picture, and of all

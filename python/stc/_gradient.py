@@ -85,6 +85,8 @@ def _values(plan: "Plan", i: int, name: str) -> Any:
     if TYPES[info.type] == "composite":
         kinds = {TYPES[info.components[k].type] for k in range(info.ncomponents)}
         whole_shape, dtype = plan._layout(info)
+        if dtype.kind == "c":       # by the real part, and i times that by the imaginary one
+            return values.view(np.complex128).reshape(whole_shape).astype(dtype)
         shape = whole_shape if dtype.names is None else shape + (info.ncomponents,)
     else:
         kinds = {TYPES[info.type]}

@@ -542,7 +542,7 @@ class Plan(Owner):
         vectors = TYPES[info.type] == "composite"
         component = -1 if vectors else max(place.component, 0)
         shape, dtype = self._layout(info)
-        if self.device == "ref" and (vectors or (info.ncomponents == 1 and place.component >= 0)) or (vectors and dtype.names is not None):
+        if self.device == "ref" and (vectors or (info.ncomponents == 1 and place.component >= 0)) or (vectors and (dtype.names is not None or dtype.kind == "c")):
             return self._get(place.field, place.component)
         if not self._is_host():
             return arrays.DeviceArray(self, place.field, component, TYPES[info.components[0].type] if vectors else TYPES[info.type], shape)

@@ -51,6 +51,7 @@ CHECKS = {
     "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
     "sphere": ("", lambda a, b: (stays("heat", a, b, 1e-5), near(b["off"], 0, 0.004), near(b["most"], 1.38, 0.01))),
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
+    "tunnel": ("-DN=40 -DM=160 --steps=300", lambda a, b: (stays("total", a, b, 1e-4), near(b["through"] > a["through"], True, 0))),
     "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
 }
 # The wind of three frames of 180 steps, each the same at all points, eastwards and northwards.

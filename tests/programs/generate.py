@@ -6,6 +6,7 @@ import math
 import random
 
 from absorbing import Absorbing
+from complexes import with_complex
 from distances import Distances
 from ensemble import with_members
 from faces import Faces
@@ -970,4 +971,4 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         case = Case(tree, sizes, steps, given, stored, self.options, runs)
         case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
         case = case if self.layered else constant_extents(case, self.seed)
-        return case if self.layered or self.has_levels else with_members(case, self.seed)
+        return case if self.layered or self.has_levels else with_complex(with_members(case, self.seed), self.seed)
