@@ -304,6 +304,14 @@ static json_t *gradient_json(const ExplainedGradient *g) {
   return o;
 }
 
+/* How many rounds of each repeat are counted. */
+static json_t *rounds_json(const Explanation *e) {
+  json_t *o = json_object();
+  for (int i = 0; i < e->nrepeats; i++)
+    set(o, e->repeats[i].name, json_integer(e->repeats[i].rounds));
+  return o;
+}
+
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
@@ -339,6 +347,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "expected_gpts", json_real(e->gpts));
   if (e->gradient)
     set(o, "gradient", gradient_json(e->gradient));
+  if (e->nrepeats)
+    set(o, "rounds", rounds_json(e));
   if (e->parts)
     set(o, "parts", parts_json(e));
   if (e->why_text)

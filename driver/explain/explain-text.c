@@ -134,6 +134,13 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
 
 /* The step as a whole: limits, and the expected speed. */
 static void print_sums(FILE *to, const Explanation *e) {
+  for (int i = 0; i < e->nrepeats; i++)
+    fprintf(to, "%srepeat %s: %" PRId64 " round%s a step counted%s", i ? "\n" : "\n", e->repeats[i].name,
+            e->repeats[i].rounds, e->repeats[i].rounds == 1 ? "" : "s",
+            e->repeats[i].asked ? ""
+                                : arena_printf(e->arena, ", its most; --rounds=%s:N for fewer", e->repeats[i].name));
+  if (e->nrepeats)
+    fprintf(to, "\nreductions and updates are not counted, limits are those of one round");
   fprintf(to, "\na step takes at least %.4g bytes and", e->work.bytes);
   if (e->work.f32_ops > 0)
     fprintf(to, " %.4g f32", e->work.f32_ops);

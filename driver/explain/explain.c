@@ -5,6 +5,7 @@
 #include "driver/tune/db/tune-db.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The card that is meant if nothing is said: the one that the model was fitted on. */
@@ -165,9 +166,8 @@ static void add_kernel(Explanation *e, int kernel, int launch) {
   e->nkernels++;
 }
 
-/* The kernels from number `from` on run beside each other: puts the one with most points first, and adds the time of
- * all. */
-static void join_kernels(Explanation *e, int from) {
+/* The kernels from number `from` on run beside each other: puts the one with most points first. The time of all. */
+static double join_kernels(Explanation *e, int from) {
   LaunchTime times[4];
   int n = 0;
   for (int i = from; i < e->nkernels && n < 4; i++) {
@@ -181,8 +181,90 @@ static void join_kernels(Explanation *e, int from) {
     e->list[from].beside = false;
     x->beside = true;
   }
-  if (n)
-    e->seconds += model_beside(n, times).seconds;
+  return n ? model_beside(n, times).seconds : 0;
+}
+
+/* The number of rounds of repeat `name` that e->rounds asks for, -1: it does not say. */
+static int64_t asked_rounds(const Explanation *e, const char *name) {
+  for (const char *at = e->rounds; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    size_t n = strcspn(at, ":,");
+    if (at[n] == ':' && strlen(name) == n && memcmp(at, name, n) == 0)
+      return strtoll(at + n + 1, NULL, 10);
+  }
+  return -1;
+}
+
+/* Notes how many rounds of the loop are counted. */
+static int64_t count_rounds(Explanation *e, const HostLoop *l) {
+  int64_t most = affine_eval(l->most, e->scalars, NULL), asked = asked_rounds(e, l->name);
+  ExplainedRepeat x = {l->name, asked < 0 || asked > most ? most : asked, asked >= 0};
+  bool known = false;
+  for (int i = 0; i < e->nrepeats; i++)
+    known = known || strcmp(e->repeats[i].name, l->name) == 0;
+  if (!known)
+    ARENA_PUSH(e->arena, e->repeats, e->nrepeats, x);
+  return x.rounds;
+}
+
+/* Is it a kernel of stencils? Those of updates write no field. */
+static bool writes_fields(const Module *m, const Kernel *k) {
+  bool writes = false;
+  for (int i = 0; i < k->nargs; i++)
+    writes = writes ||
+             (k->args[i].kind == KARG_BUFFER && k->args[i].writes && m->buffers[k->args[i].index].kind == BUFFER_FIELD);
+  return writes;
+}
+
+static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *tiles);
+
+/* What the rounds of loop number `loop` take: by the sequence of several rounds, as many as there are between two
+ * evaluations, and by that of one. */
+static double walk_loop(Explanation *e, int loop, int *launch) {
+  const HostLoop *l = &e->kernels->host.loops[loop];
+  int64_t rounds = count_rounds(e, l);
+  double each[2] = {0}, seconds = 0, tiles;
+  for (int i = 0; i < l->nseqs && i < 2; i++)
+    each[i] = walk_ops(e, &l->seqs[i], launch, &tiles);
+  for (int64_t done = 0, left; done < rounds; done += left) {
+    left = module_steps_to_stop(e->kernels, loop + 1, done, rounds - done);
+    int64_t whole = l->nseqs > 1 ? left / l->seqs[0].steps : left, rest = left - whole * l->seqs[0].steps;
+    int64_t same = left > 0 && done == 0 ? rounds / left : 1;
+    seconds += (double)same * ((double)whole * each[0] + (double)rest * each[1]);
+    left *= same;
+  }
+  return seconds;
+}
+
+/* What the launches of the sequence take, in seconds; *tiles: the first one that makes steps. */
+static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *tiles) {
+  double all = 0;
+  *tiles = 0;
+  for (int i = 0, next, first = 1; i < seq->nops && e->nlaunches; i = next) {
+    int from = e->nkernels;
+    next = i + 1;
+    if (seq->ops[i].kind == HOST_REPEAT)
+      all += walk_loop(e, seq->ops[i].a, launch);
+    if (seq->ops[i].kind != HOST_LAUNCH || !writes_fields(e->kernels, &e->kernels->kernels[seq->ops[i].a]))
+      continue;
+    add_kernel(e, seq->ops[i].a, *launch);
+    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++)
+      add_kernel(e, seq->ops[next].a, *launch);
+    double took = join_kernels(e, from);
+    all += took;
+    *tiles = first ? took : *tiles;
+    first = 0;
+    ++*launch;
+  }
+  return all;
+}
+
+/* The launches of all sequences of steps and rounds, as many as there are. */
+static int count_launches(const Host *host) {
+  int n = host->nseqs ? host->seqs[0].nops : 0;
+  for (int i = 0; i < host->nloops; i++)
+    for (int k = 0; k < host->loops[i].nseqs; k++)
+      n += host->loops[i].seqs[k].nops;
+  return n;
 }
 
 void explain_kernels(Explanation *e) {
@@ -194,22 +276,13 @@ void explain_kernels(Explanation *e) {
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
   double tiles = 0;
-  e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);
+  int launch = 0;
+  e->list = ARENA_ARRAY(e->arena, ExplainedKernel, count_launches(host) + 1);
   e->steps = seq ? seq->steps : 0;
-  for (int i = 0, launch = 0, next; seq && i < seq->nops && e->nlaunches; i = next) {
-    int from = e->nkernels;
-    next = i + 1;
-    if (seq->ops[i].kind != HOST_LAUNCH)
-      continue;
-    add_kernel(e, seq->ops[i].a, launch);
-    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++)
-      add_kernel(e, seq->ops[next].a, launch);
-    join_kernels(e, from);
-    tiles = launch++ ? tiles : e->seconds;
-  }
+  e->seconds = seq ? walk_ops(e, seq, &launch, &tiles) : 0;
   double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, NULL), all = e->points * e->steps;
   double frame = e->schedule.edges == EDGES_STEPS ? e->seconds - tiles : 0;
-  double seconds = own > 0 ? own * 1e-12 * all + frame : e->seconds;
+  double seconds = own > 0 && !host->nloops ? own * 1e-12 * all + frame : e->seconds;
   e->gpts = seconds > 0 ? all / seconds * 1e-9 : 0;
 }
 
@@ -235,7 +308,7 @@ static StcStatus fill_guarded(void *arg) {
 }
 
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
-  *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas, .why = c->why};
+  *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas, .why = c->why, .rounds = c->rounds};
   int64_t memory;
   StcStatus s = command_memory(c, &memory);
   e->memory = s ? 0 : (double)memory;
@@ -253,6 +326,33 @@ typedef struct ExplainArgs {
   Explanation e;
 } ExplainArgs;
 
+/* Is it "NAME:N", several with commas between? */
+static bool rounds_are_written(const char *text) {
+  bool good = true;
+  for (const char *at = text; good; at++) {
+    size_t name = strcspn(at, ":,");
+    good = name > 0 && at[name] == ':';
+    at += name + good;
+    size_t digits = strspn(at, "0123456789");
+    at += digits;
+    good = good && digits > 0 && (!*at || *at == ',');
+    if (!*at)
+      break;
+  }
+  return good;
+}
+
+/* The first name in such a text that is no repeat of the program's, NULL: there is none. */
+static const char *find_stranger(const Explanation *e) {
+  const Module *m = e->program->reference;
+  for (const char *at = e->rounds; m && at && *at; at += strcspn(at, ","), at += *at == ',') {
+    const char *name = arena_strndup(e->arena, at, strcspn(at, ":"));
+    if (module_find_repeat(m, name) < 0)
+      return name;
+  }
+  return NULL;
+}
+
 /* Finds the figures and reports them. */
 static StcStatus explain_guarded(void *arg) {
   ExplainArgs *x = arg;
@@ -269,10 +369,17 @@ static StcStatus explain_guarded(void *arg) {
     return s;
   if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot))
     return STC_IO;
+  if (c->rounds && !rounds_are_written(c->rounds))
+    return context_error(c->context, "--rounds=%s: write how many rounds of which repeat are to be counted: NAME:N",
+                         c->rounds),
+           STC_USAGE;
   if (c->net && !c->parts)
     return context_error(c->context, "--net=%s: say with --parts=8x8x4 into how many parts the grid is cut", c->net),
            STC_USAGE;
   s = explain_fill(c, x->w, &x->e);
+  const char *stranger = s ? NULL : find_stranger(&x->e);
+  if (stranger)
+    return context_error(c->context, "--rounds=%s: the program has no repeat %s", c->rounds, stranger), STC_USAGE;
   if (!s && c->parts)
     s = explain_parts(c, &x->e);
   if (!s && plot)

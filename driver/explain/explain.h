@@ -92,6 +92,13 @@ typedef struct ExplainedGradient {
   SavedChoice choice;
 } ExplainedGradient;
 
+/* A repeat within the step, `rounds` of which are counted: as many as were asked for, or all. */
+typedef struct ExplainedRepeat {
+  const char *name;
+  int64_t rounds;
+  bool asked;
+} ExplainedRepeat;
+
 /* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each
  * field once a step; and once for the steps of a tile. */
 typedef struct Explanation {
@@ -123,6 +130,9 @@ typedef struct Explanation {
   LaunchTime counted_time;
   int nkernels;
   ExplainedKernel *list;
+  const char *rounds; /* of which repeats how many are to be counted, "NAME:N,..."; NULL: all of all */
+  int nrepeats;
+  ExplainedRepeat *repeats; /* with how many were */
   Work work;
   double arithmetic_limit, memory_limit, tile_limit;
   double seconds, gpts; /* of the sequence; expected */

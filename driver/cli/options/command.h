@@ -83,6 +83,7 @@ typedef struct Command {
   const char *plot, *db;      /* tune, explain: an SVG file; a database in place of the usual ones */
   const char *card, *format;  /* explain: which card, NULL: the default or the target's; "text" or "json" */
   const char *parts, *net;    /* explain: into how many parts the grid is cut, the network between them */
+  const char *rounds;         /* explain: how many rounds of which repeat are to be counted */
   bool no_ptxas;              /* explain, tune, bench: the assembler is not to be asked */
   bool why;                   /* explain: the candidates are to be listed */
   int tune;                   /* bench: search so many seconds for each size; 0: look into the database */

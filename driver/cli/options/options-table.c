@@ -341,6 +341,8 @@ const OptionRow option_rows[] = {
      "the grid cut into so many parts, each on such a card: exchanges, and how that scales"},
     {"net", TAKES_VALUE, CMD_EXPLAIN, TEXT(net), "--net=NAME",
      "by nvlink4 (default), ib-ndr, slingshot, or GB/s,us such as 25,3"},
+    {"rounds", TAKES_VALUE, CMD_EXPLAIN, TEXT(rounds), "--rounds=NAME:N",
+     "so many rounds of a repeat counted, in place of its most"},
     {"format", TAKES_VALUE, CMD_EXPLAIN, TEXT(format), "--format=json", "text (default) or json"},
     {"why", TAKES_NOTHING, CMD_EXPLAIN, FLAG(why), "--why", "the best ten candidates, and why others are none"},
     {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN | CMD_TUNE | CMD_BENCH, FLAG(no_ptxas), "--no-ptxas",
