@@ -127,6 +127,23 @@ static bool needs_whole(const StcPlan *p) {
   return due;
 }
 
+/* Does the body read a field? */
+static bool body_reads(const Block *body) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->code == OP_ACCESS)
+      return true;
+  return false;
+}
+
+/* Is something due that looks at fields? Reductions of scalars that are kept do not. */
+static bool needs_fields(const StcPlan *p) {
+  const Module *m = p->program->reference;
+  bool due = observers_are_due(&p->observers, p->run.done) || probe_is_due(p);
+  for (int i = 0; i < m->nreductions; i++)
+    due |= reduction_is_due(&m->reductions[i], 0, p->run.done) && body_reads(m->reductions[i].body);
+  return due;
+}
+
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
@@ -165,7 +182,7 @@ static StcStatus share_state(StcPlan *p, StcStatus s) {
   return s;
 }
 
-/* What a batch of steps came to on a rank: the status, whether the whole grid is needed now, seconds. */
+/* What a batch of steps came to on a rank: the status, whether fields of the whole grid are needed now, seconds. */
 typedef struct Batch {
   StcStatus status;
   bool whole;
@@ -193,7 +210,7 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   if (b.status && p->split->ranks)
     mpi_give_up(p);
   b.seconds = clock_seconds() - start;
-  b.whole = p->run.done == end || needs_whole(p);
+  b.whole = p->run.done == end || needs_fields(p);
   share_batch(p, &b);
   return b;
 }
@@ -225,14 +242,6 @@ static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   if (!s)
     s = watching_evaluate(p, probes);
   return s;
-}
-
-/* Does a body read a field? */
-static bool body_reads(const Block *body) {
-  for (const Op *op = body->first; op; op = op->next)
-    if (op->code == OP_ACCESS)
-      return true;
-  return false;
 }
 
 /* May ghost cells be wrong behind the inits? They are where an init reads other points than its own, and beyond the
@@ -324,6 +333,8 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
       s = split_gather(p);
     if (!s || (net && b.whole && !b.status))
       s = share_state(p, s ? s : evaluate(p, first, end));
+    if (!s && p->run.met && !b.whole && !p->split->lean)
+      s = split_agree(p, split_gather(p));
     if (!s && !net && p->run.done < end && !p->run.met && stop_asked(p->run.stop))
       s = STC_INTERRUPTED;
     if (s == STC_INTERRUPTED && !b.status && !b.whole && !p->split->lean)

@@ -43,11 +43,11 @@ def relaxed(f, steps, most=50, tol=0.02):
     return p, made
 
 
-@pytest.mark.parametrize("device", ["ref", "host", "sim"])
-def test_rounds(device, tmp_path):
+@pytest.mark.parametrize("device, parts", [("ref", None), ("host", None), ("sim", None), ("host:1", "2x2")])
+def test_rounds(device, parts, tmp_path):
     f = np.random.default_rng(1).random((12, 17)) - 0.5
     program = stc.compile(RELAX, contract=False)
-    run = program.plan(device)
+    run = program.plan(device, split=parts)
     run["f"] = f
     assert run.rounds == {"pressure": stc.Rounds(0, False, -1)}
     steps = 4 if device != "sim" else 1

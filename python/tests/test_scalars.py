@@ -30,19 +30,19 @@ def by_numpy(a, t, steps):
     return a, t
 
 
-@pytest.mark.parametrize("device", ["ref", "sim", "host:2"])
-def test_scalars(device, tmp_path):
+@pytest.mark.parametrize("device, parts", [("ref", None), ("sim", None), ("host:2", None), ("ref", 3), ("host:1", 2)])
+def test_scalars(device, parts, tmp_path):
     program = stc.compile(DECAY, contract=False)
     assert program.scalars == ["t", "n", "top"] and program.arrays == []
     a = np.random.default_rng(3).random(24)
-    run = program.plan(device=device)
+    run = program.plan(device=device, split=parts)
     assert (run["t"], run["n"]) == (0.5, 3) and "t" in run
     run["A"] = a
     run(4)
     want, t = by_numpy(a, 0.5, 4)
     assert np.array_equal(run["A"], want) and run.scalars == {"t": t, "n": 7, "top": run["top"]}
     run.save(tmp_path / "c.npz")
-    other = program.plan(device=device)
+    other = program.plan(device=device, split=parts)
     other.load(tmp_path / "c.npz")
     other(2)
     run(2)
@@ -50,7 +50,7 @@ def test_scalars(device, tmp_path):
     run.restart()
     run["A"], run["t"] = a, 3.9
     assert run["t"] == 3.9
-    assert run(10).until == "until" and run["n"] == 4
+    assert run(10).until == "until" and run["n"] == 4 and np.array_equal(run["A"], by_numpy(a, 3.9, 1)[0])
     with pytest.raises(TypeError, match="scalar n is one number of type i64"):
         run["n"] = 0.5
 
