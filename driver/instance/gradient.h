@@ -51,6 +51,8 @@ StcStatus gradient_may_be(StcPlan *p);
  * texts, a line each, in new memory (malloc). */
 int gradient_defines(StcPlan *p, const char **defines);
 char *gradient_joined(int n, const char *const *texts);
+/* A plan of the program on the plan's devices, its grid cut as that of the plan is. */
+StcStatus gradient_plan(const StcPlan *p, StcProgram *program, int n, const char *const *defines, StcPlan **out);
 /* Gives plan `to` the launch-time arrays of plan `from` that it has, too. */
 StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 

@@ -55,7 +55,8 @@ typedef struct Bindings {
  * end of that, whatever it came to: see net_leave. close: gives the parts back. has_ranks: are there other
  * processes? is_lean: has no rank the whole grid? Then set_array gives an array to all parts of this rank, and restart
  * has their next run begin at step 0, put_frame gives its parts here what they have of a field's values, which are
- * whole at `data`, and copy_frame has each of them copy field `from` to field `to`. */
+ * whole at `data`, and copy_frame has each of them copy field `from` to field `to`. like: a plan of program `q` on the
+ * same devices, cut in the same way. */
 typedef struct Split Split;
 typedef struct SplitOps {
   StcStatus (*run)(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
@@ -67,6 +68,7 @@ typedef struct SplitOps {
   StcStatus (*restart)(StcPlan *p);
   StcStatus (*put_frame)(StcPlan *p, int field, const void *data);
   StcStatus (*copy_frame)(StcPlan *p, int from, int to);
+  StcStatus (*like)(const StcPlan *p, StcProgram *q, int n, const char *const *defines, StcPlan **out);
 } SplitOps;
 
 /* A plan: what it is of, its memory and which values came from outside, its time loop, and its parts if the grid is

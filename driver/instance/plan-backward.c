@@ -164,7 +164,7 @@ static StcStatus make_plan(void *arg) {
     free(k->params);
     k->params = params;
     params = NULL;
-    s = stc_plan_new(k->program, p->device.name, n, defines, &k->plan);
+    s = gradient_plan(p, k->program, n, defines, &k->plan);
   }
   free(given);
   free(params);
@@ -172,6 +172,11 @@ static StcStatus make_plan(void *arg) {
   b->back = k->plan;
   b->facts = k->facts;
   return s;
+}
+
+StcStatus gradient_plan(const StcPlan *p, StcProgram *program, int n, const char *const *defines, StcPlan **out) {
+  return p->split ? p->split_ops->like(p, program, n, defines, out)
+                  : stc_plan_new(program, p->device.name, n, defines, out);
 }
 
 /* ---- values in */

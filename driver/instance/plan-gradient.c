@@ -172,7 +172,8 @@ static StcStatus by_tape(void *arg) {
 
 StcStatus gradient_may_be(StcPlan *p) {
   const StcOptions *o = &p->program->options;
-  const char *cure = p->split || p->facade                ? "its grid is cut into parts: take a plan of the whole grid"
+  bool ranks = p->facade || (p->split && p->split_ops->has_ranks(p));
+  const char *cure = ranks                                ? "its grid is in parts of several processes: take one"
                      : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
                      : o->passes                          ? "the program has a pipeline of its own: leave it out"
                      : p->run.inits_done || p->run.first

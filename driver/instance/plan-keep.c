@@ -9,11 +9,12 @@
 /* Copies begin at multiples of so many bytes on devices with memory of their own. */
 enum { KEPT_ALIGN = 256 };
 
-/* The slot that holds the part, and nothing else; NULL: it is in several, or in one with others. */
+/* The slot that holds the part, and nothing else; NULL: it is in several, or in one with others, or in parts of the
+ * grid. */
 static Slot *part_slot(const StcPlan *p, const SavedPart *part) {
   const Declared *d = &p->program->declared[part->field];
   Home h = p->bound.homes[part->field];
-  if (h.packed || (part->component < 0 && d->ncomponents > 1))
+  if (p->split || h.packed || (part->component < 0 && d->ncomponents > 1))
     return NULL;
   return field_slot(p, h.field + (part->component < 0 ? 0 : part->component));
 }

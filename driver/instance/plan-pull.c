@@ -106,7 +106,7 @@ static StcStatus make_plan(void *arg) {
   free(k->params);
   k->plan = NULL;
   k->params = params;
-  return stc_plan_new(k->program, p->device.name, n, defines, &k->plan);
+  return gradient_plan(p, k->program, n, defines, &k->plan);
 }
 
 /* ---- values in and out */

@@ -15,6 +15,7 @@ typedef struct SplitArgs {
   const char *const *devices;
   int ndevices, n;
   const char *const *defines;
+  const char *text; /* the devices, as they were asked for */
 } SplitArgs;
 
 /* ---------------------------------------------------------------- what was asked for */
@@ -417,6 +418,7 @@ static void describe(StcPlan *p) {
 static StcStatus open_guarded(void *arg) {
   SplitArgs *a = arg;
   StcPlan *p = a->plan;
+  p->split->devices = arena_printf(p->w.arena, "%s", a->text);
   StcStatus st = split_agree(p, cut_grid(a));
   if (!st)
     st = split_agree(p, make_parts(a));
@@ -543,6 +545,16 @@ static StcStatus make_whole(DeviceList *l, Net *net, bool cut, int n, const char
   return s ? s : plan_new(l->program, l->names[0], net != NULL, cut || l->n > 1 || net, n, defines, out);
 }
 
+/* A plan of program `q`, cut as `p` is. */
+static StcStatus split_like(const StcPlan *p, StcProgram *q, int n, const char *const *defines, StcPlan **out) {
+  const Split *s = p->split;
+  char shape[MAX_RANK * 24];
+  int end = 0;
+  for (int d = 0; d < s->rank; d++)
+    end += snprintf(shape + end, sizeof shape - (size_t)end, d ? "x%lld" : "%lld", (long long)s->parts[d]);
+  return stc_plan_new_split(q, s->devices, shape, n, defines, out);
+}
+
 /* What a plan does with its parts. */
 static const SplitOps split_ops = {.run = split_run,
                                    .leave = split_leave,
@@ -552,7 +564,8 @@ static const SplitOps split_ops = {.run = split_run,
                                    .set_array = split_set_array,
                                    .restart = split_restart,
                                    .put_frame = split_put_frame,
-                                   .copy_frame = split_copy_frame};
+                                   .copy_frame = split_copy_frame,
+                                   .like = split_like};
 
 StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
                          const char *const *defines, StcPlan **out) {
@@ -569,7 +582,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
     (*out)->split_ops = &split_ops;
   }
   s = ranks_agree(c, net, s);
-  SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines};
+  SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines, l.text};
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);
   if (*out && (*out)->split)

@@ -121,6 +121,7 @@ typedef struct Phases Phases;
  * agreed: what was begun last has ended on this rank as all others know. */
 struct Split {
   StcProgram *program;
+  const char *devices; /* as they were asked for, in memory of the plan's */
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int rank, nparts;
   PartPlan *part;

@@ -98,7 +98,9 @@ static int32_t bar_field(Transpose *x, const char *of, Type t, const Field *like
   Field f = {.name = arena_printf(x->a, "%s.bar", of), .type = t, .box = like ? like->box : *grid};
   f.temp = like && like->temp;
   for (int d = 0; d < MAX_RANK; d++) {
-    f.outside[d] = OUTSIDE_CONST;
+    /* It is read at points it has alone; but grids are cut only where all fields go around. */
+    bool around = like && d < grid->rank && like->outside[d] == OUTSIDE_PERIODIC;
+    f.outside[d] = around ? OUTSIDE_PERIODIC : OUTSIDE_CONST;
     if (like && d < grid->rank && field_lacks(like, d)) {
       f.box.lo[d] = grid->lo[d];
       f.box.hi[d] = grid->hi[d];

@@ -173,8 +173,9 @@ static StcStatus share_program(const Job *j) {
 StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
-    return is_cut(j->c) && !j->c->view /* which shows the whole grid */ ? net_open_alone(j->c->context, &j->net)
-                                                                        : STC_OK;
+    return is_cut(j->c) && !j->c->view && !j->c->gradient /* which need the whole grid */
+               ? net_open_alone(j->c->context, &j->net)
+               : STC_OK;
   StcStatus s = alone(join, j);
   if (s)
     return s;
