@@ -472,14 +472,19 @@ enum { REGISTER_WARPS = 4, LEAST_SET_REGISTERS = 24, MOST_SET_REGISTERS = 256, R
  * no step, a bool or bits of an integer, those in all[i]. What comes of the block that is number b[d] along dimension d
  * depends on no others than those of the points from lo[d] + b[d] * tile[d] - reach.lo[d] to lo[d] + (b[d] + 1) *
  * tile[d] - 1 + reach.hi[d]; around: points beyond the edges of the grid are those at its other side. dry: at points
- * where none of the bits is set all fields that it stores to stay as they are. */
+ * where none of the bits is set all fields that it stores to stay as they are. more: a scalar, 0 by itself, that is how
+ * many tiles along dimension 0 a block computes behind its own, which does not change what comes of the points: pass
+ * tile-classes has a block compute up to `most` of them, whose own blocks then do nothing; from, less: if there is
+ * more, scalars, 0 by themselves, of so many points at the begin and the end of a tile in the last dimension, multiples
+ * of CLASS_POINTS, that are not to be stored; -1: there is none. */
+enum { CLASS_POINTS = 16 };
 enum { MAX_TESTS = 4 };
 typedef struct KernelTests {
   int32_t n, field[MAX_TESTS];
   int64_t all[MAX_TESTS];
   Affine lo[MAX_RANK];
   Extent reach;
-  int32_t around[MAX_RANK];
+  int32_t around[MAX_RANK], more, most, from, less;
   bool dry;
 } KernelTests;
 typedef struct Kernel {

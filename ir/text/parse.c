@@ -511,8 +511,8 @@ static void parse_cover(Parser *p, Kernel *k) {
   parse_extents(p, k->rank, k->idle_hi);
 }
 
-/* Reads "@W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry" behind "tests", the last parts perhaps not.
- */
+/* Reads "@W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from less @less"
+ * behind "tests", the last parts perhaps not. */
 static const KernelTests *parse_tests(Parser *p, int rank) {
   KernelTests *t = ARENA_NEW(p->arena, KernelTests);
   while (p->r.tok.kind == TOK_SYMBOL && !p->r.failed) {
@@ -531,6 +531,16 @@ static const KernelTests *parse_tests(Parser *p, int rank) {
   if (reader_accept_word(&p->r, "around"))
     text_counts(p, rank, t->around);
   t->dry = reader_accept_word(&p->r, "dry");
+  t->more = -1;
+  if (reader_accept_word(&p->r, "more")) {
+    t->more = text_ref(p, module_find_scalar, "scalar");
+    reader_expect_word(&p->r, "most");
+    t->most = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+    reader_expect_word(&p->r, "from");
+    t->from = text_ref(p, module_find_scalar, "scalar");
+    reader_expect_word(&p->r, "less");
+    t->less = text_ref(p, module_find_scalar, "scalar");
+  }
   return t;
 }
 

@@ -472,7 +472,8 @@ static void print_extents(Str *s, const Module *m, int rank, const Affine *exten
   str_add(s, "]");
 }
 
-/* " tests @W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry". */
+/* " tests @W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from less
+ * @less". */
 static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank) {
   str_add(s, " tests");
   for (int i = 0; i < t->n; i++) {
@@ -489,6 +490,14 @@ static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank)
     print_sizes(s, rank, t->around);
   }
   str_add(s, t->dry ? " dry" : "");
+  if (t->more >= 0) {
+    str_add(s, " more ");
+    symbol_print(s, m->scalars[t->more].name);
+    str_addf(s, " most %d from ", (int)t->most);
+    symbol_print(s, m->scalars[t->from].name);
+    str_add(s, " less ");
+    symbol_print(s, m->scalars[t->less].name);
+  }
 }
 
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {

@@ -35,14 +35,20 @@
 
 /* Kernels of so many ops with all versions have fewer of them, on targets with threads. The classes. */
 enum { MOST_OPS = 36000 };
-enum { CLASS_MIXED, CLASS_ALL, CLASS_NONE, CLASSES };
+enum { CLASS_MIXED, CLASS_ALL, CLASS_NONE, CLASSES, CLASS_DONE = CLASSES };
+/* What the number of a tile's class has beside it for kernels that compute several tiles: MORE times how many there are
+ * behind it; FIRST and LAST times the first and the last of its CLASS_POINTS points in the last dimension that are
+ * stored, which are up to PLACES. */
+enum { MORE = 4, FIRST = 256, LAST = FIRST * 4096, PLACES = 4095 };
 /* Points that a block copies: one a thread, or in a loop. */
 enum { COPY_THREADS = 128, COPY_CELLS = 4096 };
 
-/* The classes of the tiles of a kernel: their buffer, and what they depend on. */
+/* The classes of the tiles of a kernel: their buffer, and what they depend on. dead: tiles without a wet point of their
+ * own have nothing to do. */
 typedef struct Classes {
   int32_t buffer, rank, tile[MAX_RANK];
   Affine extent[MAX_RANK];
+  bool dead;
   const KernelTests *tests;
 } Classes;
 
@@ -72,15 +78,23 @@ static bool has_classes(const Kernel *k) {
   return k->tests && !k->leaves_out && !k->idles && !block_has_signals(k->body);
 }
 
+/* Do blocks of kernel `k` compute tiles behind their own, as classes say? */
+static bool computes_more(const Kernel *k) { return has_classes(k) && k->tests->more >= 0; }
+
+/* Can the code of a class say which points in the last dimension of a tile of `k` are stored? */
+static bool finds_places(const Kernel *k) {
+  return k->tests->more >= 0 && k->tile[k->rank - 1] <= PLACES * CLASS_POINTS;
+}
+
 /* Are the classes of the tiles of `k` those of `x`? */
-static bool same_classes(const Kernel *k, const Classes *x) {
+static bool same_classes(const Kernel *k, bool dead, const Classes *x) {
   const KernelTests *t = k->tests, *u = x->tests;
   bool same = t->n == u->n && memcmp(t->field, u->field, sizeof t->field) == 0 &&
               memcmp(t->all, u->all, sizeof t->all) == 0 && memcmp(&t->reach, &u->reach, sizeof t->reach) == 0;
   for (int d = 0; d < k->rank && same; d++)
     same = affine_equal(t->lo[d], u->lo[d]) && affine_equal(k->extent[d], x->extent[d]) && k->tile[d] == x->tile[d] &&
            t->around[d] == u->around[d];
-  return same;
+  return same && dead == x->dead && (t->more >= 0) == (u->more >= 0) && t->most == u->most;
 }
 
 /* ---- where classes are kept */
@@ -99,7 +113,8 @@ static int32_t add_count(Module *m, const Kernel *k, int d) {
 
 /* Adds a field with a number for each tile of kernel `k`. Its buffer. */
 static int32_t add_buffer(Module *m, const Kernel *k) {
-  Field f = {.name = arena_printf(m->arena, "%s.classes", k->name), .type = TY_U8, .box = m->grid, .loc = k->loc};
+  Field f = {.name = arena_printf(m->arena, "%s.classes", k->name), .box = m->grid, .loc = k->loc};
+  f.type = k->tests->more >= 0 ? TY_U32 : TY_U8;
   for (int d = 0; d < k->rank; d++) {
     f.box.lo[d] = affine_const(0);
     f.box.hi[d] = affine_add_const(affine_scalar(m->arena, add_count(m, k, d)), -1);
@@ -112,15 +127,34 @@ static int32_t add_buffer(Module *m, const Kernel *k) {
 
 /* ---- the kernel that finds classes */
 
+/* What is found of a tile: of each word all and any of its bits, and the first and last place. */
+enum { MOST_FOUND = 2 * MAX_TESTS + 2 };
+
 /* It in the making: for tiles of `k`; the types in which words are kept, the coordinates so far, the numbers of the
- * block; lane: of the thread (NULL: there is but one), lanes: how many there are. */
+ * block; lane: of the thread (NULL: there is but one), lanes: how many there are; own, place: where the tile begins,
+ * and the coordinates, not led about edges; nacc: how many values are found. */
 typedef struct Finder {
   const Module *m;
   const Kernel *k;
   Type type[MAX_TESTS];
-  Value *at[MAX_RANK], *block[MAX_RANK], *lane;
-  int32_t lanes, buffer[MAX_TESTS];
+  Value *at[MAX_RANK], *block[MAX_RANK], *lane, *own[MAX_RANK], *place[MAX_RANK];
+  int32_t lanes, buffer[MAX_TESTS], nacc;
 } Finder;
+
+/* Behind the words in acc the first and the last place in the last dimension of points of the tile itself that have a
+ * bit set, counted from its begin: adds the point, whose bits are `bits`. */
+static void add_place(const Finder *f, Builder *b, Value *bits, Value **acc) {
+  int x = f->k->rank - 1;
+  Value **first = &acc[2 * f->k->tests->n], **last = first + 1,
+        *in = build2(b, OP_NE, bits, build_int(b, bits->type, 0)), *place = NULL;
+  for (int d = 0; d <= x; d++) {
+    place = build2(b, OP_SUB, f->place[d], f->own[d]);
+    in = build2(b, OP_AND, in, build2(b, OP_GE, place, build_int(b, TY_I64, 0)));
+    in = build2(b, OP_AND, in, build2(b, OP_LT, place, build_int(b, TY_I64, f->k->tile[d])));
+  }
+  *first = build3(b, OP_SELECT, in, build2(b, OP_MIN, *first, place), *first);
+  *last = build3(b, OP_SELECT, in, build2(b, OP_MAX, *last, place), *last);
+}
 
 /* In acc[2 i] and acc[2 i + 1] what is in all and in any of the words number i seen so far: adds those at the point. */
 static void add_words(const Finder *f, Builder *b, Value **acc) {
@@ -131,6 +165,8 @@ static void add_words(const Finder *f, Builder *b, Value **acc) {
     w = build_convert(b, f->type[i], w);
     acc[2 * i] = build2(b, OP_BIT_AND, acc[2 * i], w);
     acc[2 * i + 1] = build2(b, OP_BIT_OR, acc[2 * i + 1], w);
+    if (f->nacc > 2 * f->k->tests->n)
+      add_place(f, b, build2(b, OP_BIT_AND, w, build_int(b, f->type[i], f->k->tests->all[i])), acc);
   }
 }
 
@@ -144,24 +180,26 @@ static void add_points(Finder *f, Builder *b, int d, Value **acc) {
                       build_affine(b, f->m, t->lo[d])),
         *from = build2(b, OP_ADD, own, build_int(b, TY_I64, -t->reach.lo[d])),
         *end = build2(b, OP_ADD, own, build_int(b, TY_I64, tile + t->reach.hi[d]));
+  f->own[d] = own;
   if (!t->around[d]) {
     from = build2(b, OP_MAX, from, build_affine(b, f->m, grid->lo[d]));
     end = build2(b, OP_MIN, end, build_affine(b, f->m, affine_add_const(grid->hi[d], 1)));
   }
   if (last && f->lane)
     from = build2(b, OP_ADD, from, build_convert(b, TY_I64, f->lane));
-  Op *loop = build_for(b, from, end, last ? f->lanes : 1, 0, 2 * t->n, acc);
+  Op *loop = build_for(b, from, end, last ? f->lanes : 1, 0, f->nacc, acc);
   Builder in = builder_in(b, loop->blocks[0]);
-  Value *inner[2 * MAX_TESTS], *at = loop->blocks[0]->args[0];
-  for (int i = 0; i < 2 * t->n; i++)
+  Value *inner[MOST_FOUND], *at = loop->blocks[0]->args[0];
+  for (int i = 0; i < f->nacc; i++)
     inner[i] = loop->blocks[0]->args[i + 1];
+  f->place[d] = at;
   f->at[d] = t->around[d] ? build_map(&in, OP_WRAP, at, 0, grid->lo[d], grid->hi[d]) : at;
   if (last || d + 1 == MAX_RANK)
     add_words(f, &in, inner);
   else
     add_points(f, &in, d + 1, inner);
-  build_yield(&in, 2 * t->n, inner);
-  for (int i = 0; i < 2 * t->n; i++)
+  build_yield(&in, f->nacc, inner);
+  for (int i = 0; i < f->nacc; i++)
     acc[i] = loop->results[i];
 }
 
@@ -186,11 +224,30 @@ static Value *class_of(const Finder *f, Builder *b, Value *const *acc) {
   return build3(b, OP_SELECT, all, build_int(b, TY_U8, CLASS_ALL), other);
 }
 
+/* The class of a tile, `class`, with the points that are stored (FIRST, LAST) if their places were found; of tiles
+ * without any it is NONE then. */
+static Value *with_places(const Finder *f, Builder *b, Value *class, Value *const *acc) {
+  int x = f->k->rank - 1, n = 2 * f->k->tests->n;
+  int32_t most = (f->k->tile[x] - 1) / CLASS_POINTS;
+  class = build_convert(b, TY_I64, class);
+  Value *first = build_int(b, TY_I64, 0), *last = build_int(b, TY_I64, most < PLACES ? most : PLACES);
+  if (f->nacc > n) {
+    Value *any = build2(b, OP_GE, acc[n + 1], build_int(b, TY_I64, 0)), *points = build_int(b, TY_I64, CLASS_POINTS);
+    first = build3(b, OP_SELECT, any, build2(b, OP_DIV, acc[n], points), first);
+    last = build3(b, OP_SELECT, any, build2(b, OP_DIV, acc[n + 1], points), last);
+    class = build3(b, OP_SELECT, any, class, build_int(b, TY_I64, CLASS_NONE));
+  }
+  first = build2(b, OP_MUL, first, build_int(b, TY_I64, FIRST));
+  last = build2(b, OP_MUL, last, build_int(b, TY_I64, LAST));
+  return build_convert(b, TY_U32, build2(b, OP_ADD, build2(b, OP_ADD, class, first), last));
+}
+
 /* The type in which words of type `t` are kept: one that lanes exchange, if there are several. */
 static Type kept_type(Type t, bool simt) { return simt ? TY_U32 : t == TY_BOOL ? TY_U8 : t; }
 
-/* Adds the kernel that finds the classes of the tiles of kernel number `index` for `buffer`. Its number. */
-static int32_t add_finder(Classifier *x, int index, int32_t buffer) {
+/* Adds the kernel that finds the classes of the tiles of kernel number `index` for `buffer`, with `places` those of the
+ * points that are to be stored, too. Its number. */
+static int32_t add_finder(Classifier *x, int index, int32_t buffer, bool places) {
   static const int64_t here[MAX_RANK];
   Module *m = x->m;
   const Kernel *k = &m->kernels[index];
@@ -198,7 +255,7 @@ static int32_t add_finder(Classifier *x, int index, int32_t buffer) {
   Kernel own = {.name = inner_name(m, k, "classes"), .rank = k->rank, .body = block_new(m->arena, NULL), .loc = k->loc};
   Finder f = {.m = m, .k = k, .lanes = simt ? WARP_LANES : 1};
   Builder b = builder_at_end(m->arena, own.body);
-  Value *acc[2 * MAX_TESTS];
+  Value *acc[MOST_FOUND];
   b.loc = k->loc;
   for (int d = 0; d < k->rank; d++) {
     own.threads[d] = d == k->rank - 1 ? f.lanes : 1;
@@ -215,30 +272,107 @@ static int32_t add_finder(Classifier *x, int index, int32_t buffer) {
     acc[2 * i] = build_int(&b, f.type[i], k->tests->all[i]);
     acc[2 * i + 1] = build_int(&b, f.type[i], 0);
   }
+  f.nacc = 2 * k->tests->n;
+  if (places) {
+    acc[f.nacc++] = build_int(&b, TY_I64, INT32_MAX);
+    acc[f.nacc++] = build_int(&b, TY_I64, -1);
+  }
   add_points(&f, &b, 0, acc);
   combine_lanes(&f, &b, acc);
   Value *class = class_of(&f, &b, acc);
+  class = k->tests->more >= 0 ? with_places(&f, &b, class, acc) : class;
   Builder in = simt ? build_then(&b, build2(&b, OP_EQ, f.lane, build_int(&b, TY_I32, 0))) : b;
   build_store(&in, buffer, class, k->rank, f.block, here);
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
   return m->nkernels - 1;
 }
 
+/* ---- runs of tiles */
+
+/* Part number `by` of class code `code`: what is counted in `by` and is less than `end` of them. */
+static Value *code_part(Builder *b, Value *code, int64_t by, int64_t end) {
+  Value *part = by > 1 ? build2(b, OP_DIV, code, build_int(b, TY_I64, by)) : code, *of = build_int(b, TY_I64, end);
+  return build2(b, OP_SUB, part, build2(b, OP_MUL, build2(b, OP_DIV, part, of), of));
+}
+
+/* Adds `n` times `by` to `code`. */
+static Value *add_part(Builder *b, Value *code, Value *n, int64_t by) {
+  return build2(b, OP_ADD, code, build2(b, OP_MUL, n, build_int(b, TY_I64, by)));
+}
+
+/* In the loop of a joiner, at tile `at`, behind which is one of class carried[0] that has carried[1] more, and stores
+ * from carried[2] to carried[3] (FIRST, LAST): joins them if they are of a class. What is carried on. */
+static void join_tiles(Builder *b, const Kernel *k, int32_t buffer, Value *const *at, Value **carried) {
+  static const int64_t here[MAX_RANK], behind[MAX_RANK] = {1};
+  Value *code = build_convert(b, TY_I64, build_load(b, TY_U32, buffer, k->rank, at, here)),
+        *class = code_part(b, code, 1, MORE), *first = code_part(b, code, FIRST, PLACES + 1),
+        *last = code_part(b, code, LAST, PLACES + 1);
+  Value *same = build2(b, OP_EQ, class, carried[0]),
+        *room = build2(b, OP_LT, carried[1], build_int(b, TY_I64, k->tests->most)),
+        *joined = build2(b, OP_AND, same, room), *one = build_int(b, TY_I64, 1);
+  Builder then = build_then(b, joined);
+  build_store(&then, buffer, build_int(&then, TY_U32, CLASS_DONE), k->rank, at, behind);
+  Value *more = build3(b, OP_SELECT, joined, build2(b, OP_ADD, carried[1], one), build_int(b, TY_I64, 0));
+  first = build3(b, OP_SELECT, joined, build2(b, OP_MIN, first, carried[2]), first);
+  last = build3(b, OP_SELECT, joined, build2(b, OP_MAX, last, carried[3]), last);
+  code = add_part(b, add_part(b, add_part(b, class, more, MORE), first, FIRST), last, LAST);
+  build_store(b, buffer, build_convert(b, TY_U32, code), k->rank, at, here);
+  memcpy(carried, (Value *[]){class, more, first, last}, 4 * sizeof *carried);
+}
+
+/* Adds the kernel that joins tiles of a class which are one behind the other along dimension 0, for kernels that
+ * compute several (KernelTests.more), in `buffer`: the first has MORE times how many more there are beside its class,
+ * and stores what any of them does; the others are DONE. From the last tile to the first:
+ *
+ *     for i { c = classes[n - 1 - i]; if c == class && more < most { classes[n - i] = DONE; more++ } else { more = 0 }
+ * ..
+ *     } */
+static void add_joiner(Classifier *x, const Kernel *k, int32_t buffer) {
+  Module *m = x->m;
+  const Box *box = &m->fields[m->buffers[buffer].field].box;
+  Kernel own = {.name = inner_name(m, k, "runs"), .rank = k->rank, .body = block_new(m->arena, NULL), .loc = k->loc};
+  Builder b = builder_at_end(m->arena, own.body);
+  Value *at[MAX_RANK], *carried[4];
+  b.loc = k->loc;
+  for (int d = 0; d < MAX_RANK; d++)
+    own.threads[d] = own.tile[d] = 1;
+  for (int d = 0; d < k->rank; d++) {
+    own.extent[d] = d == 0 ? affine_const(1) : affine_add_const(box->hi[d], 1);
+    at[d] = build_dim(&b, OP_BLOCK, d);
+  }
+  Value *last = build_affine(&b, m, box->hi[0]);
+  for (int i = 0; i < 4; i++)
+    carried[i] = build_int(&b, TY_I64, i == 0 ? CLASS_DONE : 0);
+  Op *loop =
+      build_for(&b, build_int(&b, TY_I64, 0), build2(&b, OP_ADD, last, build_int(&b, TY_I64, 1)), 1, 0, 4, carried);
+  Builder in = builder_in(&b, loop->blocks[0]);
+  for (int i = 0; i < 4; i++)
+    carried[i] = loop->blocks[0]->args[i + 1];
+  at[0] = build2(&in, OP_SUB, last, loop->blocks[0]->args[0]);
+  join_tiles(&in, k, buffer, at, carried);
+  build_yield(&in, 4, carried);
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
+  HostOp launch = {.kind = HOST_LAUNCH, .a = m->nkernels - 1};
+  ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
+}
+
 /* The buffer of the classes of the tiles of kernel number `index`: that of others that are the same, or a new one. */
-static int32_t classes_of(Classifier *x, int index) {
+static int32_t classes_of(Classifier *x, int index, bool dead) {
   Module *m = x->m;
   for (int i = 0; i < x->n; i++)
-    if (same_classes(&m->kernels[index], &x->classes[i]))
+    if (same_classes(&m->kernels[index], dead, &x->classes[i]))
       return x->classes[i].buffer;
   const Kernel *k = &m->kernels[index];
-  Classes own = {.rank = k->rank, .tests = k->tests, .buffer = add_buffer(m, k)};
+  Classes own = {.rank = k->rank, .tests = k->tests, .dead = dead, .buffer = add_buffer(m, k)};
   for (int d = 0; d < k->rank; d++) {
     own.tile[d] = k->tile[d];
     own.extent[d] = k->extent[d];
   }
   ARENA_PUSH(m->arena, x->classes, x->n, own);
-  HostOp launch = {.kind = HOST_LAUNCH, .a = add_finder(x, index, own.buffer)};
+  HostOp launch = {.kind = HOST_LAUNCH, .a = add_finder(x, index, own.buffer, dead && finds_places(k))};
   ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
+  if (m->kernels[index].tests->more >= 0)
+    add_joiner(x, &m->kernels[index], own.buffer);
   return own.buffer;
 }
 
@@ -267,6 +401,39 @@ static void settle_load(void *user, Op *op) {
     op_unlink(op);
     return;
   }
+}
+
+/* What settle_more needs: the tests, and what their scalars are: more, from, less. */
+typedef struct More {
+  Block *body;
+  const KernelTests *tests;
+  Value *is[3];
+} More;
+
+/* Gives `op` its value if it is one of the scalars by which tiles are joined (a block_walk callback). */
+static void settle_more(void *user, Op *op) {
+  const More *x = user;
+  const int32_t scalars[] = {x->tests->more, x->tests->from, x->tests->less};
+  for (int i = 0; i < 3 && op->code == OP_SCALAR; i++)
+    if (op->sym == scalars[i]) {
+      block_replace_uses(x->body, op->results[0], x->is[i]);
+      op_unlink(op);
+      return;
+    }
+}
+
+/* Has `body` of kernel `k` compute the tiles that class code `code` says at `b`, and gives the class. */
+static Value *settle_tiles(Builder *b, const Kernel *k, Block *body, Value *code) {
+  code = build_convert(b, TY_I64, code);
+  Value *points = build_int(b, TY_I64, CLASS_POINTS), *zero = build_int(b, TY_I64, 0),
+        *last = build2(b, OP_ADD, code_part(b, code, LAST, PLACES + 1), build_int(b, TY_I64, 1)),
+        *width = build_int(b, TY_I64, k->tile[k->rank - 1]);
+  More x = {body, k->tests, {code_part(b, code, MORE, FIRST / MORE)}};
+  bool found = finds_places(k);
+  x.is[1] = found ? build2(b, OP_MUL, code_part(b, code, FIRST, PLACES + 1), points) : zero;
+  x.is[2] = !found ? zero : build2(b, OP_MAX, build2(b, OP_SUB, width, build2(b, OP_MUL, last, points)), zero);
+  block_walk(body, settle_more, &x);
+  return code_part(b, code, 1, MORE);
 }
 
 /* ---- tiles with nothing to do */
@@ -395,7 +562,7 @@ static void add_version(const Module *m, const Kernel *k, const Block *body, Op 
 
 /* The choice of a version at `b`, where the class is `class`. */
 static Op *build_choice(Builder *b, Value *class, int is) {
-  return build_if(b, build2(b, OP_EQ, class, build_int(b, TY_U8, is)), 0, NULL);
+  return build_if(b, build2(b, OP_EQ, class, build_int(b, class->type, is)), 0, NULL);
 }
 
 /* The place in kernel `k` of the body that gets versions: all of it, or that for tiles at no edge. */
@@ -406,19 +573,43 @@ static Block **versions_place(Kernel *k) {
   return &k->body;
 }
 
-/* Of which of the classes kernel `k` gets a version of its own: as many as its length allows. */
-static void choose_versions(const Classifier *x, const Kernel *k, bool dead, bool has[CLASSES]) {
-  double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : tuning.long_kernel;
-  has[CLASS_ALL] = 2 * ops < most;
-  has[CLASS_NONE] = dead || 3 * ops < most;
+/* Can the mixed tiles of kernel `k` be left to a kernel of their own: does nothing come of the op that chooses versions
+ * for edges? */
+static bool can_part(const Kernel *k) {
+  bool can = true;
+  for (const Op *op = k->body->first; op; op = op->next)
+    can = can && (op->code != OP_IF || !(op->flags & IF_INTERIOR) || op->nresults == 0);
+  return can;
 }
 
-/* Gives kernel number `index` the versions that `has` says, by the classes in `buffer`; dead: it does nothing for tiles
- * of class NONE. */
-static void add_versions(Classifier *x, int index, int32_t buffer, bool dead, const bool has[CLASSES]) {
+/* Is it worthwhile to part mixed tiles of `k` from others? On targets with threads, where the longer version takes
+ * registers from all; without them, where both are more than is compiled in reasonable time together. */
+static bool is_parted(const Classifier *x, const Kernel *k) {
+  return can_part(k) &&
+         (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= tuning.long_kernel);
+}
+
+/* What tiles a kernel computes: those of all classes, all but mixed ones, or mixed ones alone. */
+typedef enum Part { WHOLE, UNMIXED, MIXED } Part;
+
+/* How a kernel is made by class. has: for which of them there are versions; dead: nothing is done for tiles of class
+ * NONE; parted: mixed tiles are left to a kernel of their own. */
+typedef struct Making {
+  bool has[CLASSES], dead, parted;
+} Making;
+
+/* Sets of which of the classes kernel `k` gets a version of its own: as many as its length allows. */
+static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
+  double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : tuning.long_kernel;
+  how->parted = is_parted(x, k);
+  how->has[CLASS_ALL] = (how->parted ? 1 : 2) * ops < most;
+  how->has[CLASS_NONE] = how->dead || (how->parted ? 2 : 3) * ops < most;
+  how->parted &= how->has[CLASS_ALL];
+}
+
+/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. */
+static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part) {
   static const int64_t here[MAX_RANK];
-  Module *m = x->m;
-  Kernel *k = &m->kernels[index];
   block_renumber(k->body, 0);
   Block **place = versions_place(k), *body = *place, *own = block_new(m->arena, body->parent);
   Builder b = builder_at_end(m->arena, own);
@@ -426,19 +617,73 @@ static void add_versions(Classifier *x, int index, int32_t buffer, bool dead, co
   b.loc = k->loc;
   for (int d = 0; d < k->rank; d++)
     block[d] = build_dim(&b, OP_BLOCK, d);
-  Value *class = build_load(&b, TY_U8, buffer, k->rank, block, here);
+  Value *class = build_load(&b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, block, here);
   Op *choice = NULL;
   *place = own;
+  if (k->tests->more >= 0) {
+    class = settle_tiles(&b, k, body, class);
+    choice = build_choice(&b, class, CLASS_DONE);
+  }
   for (int is = CLASS_ALL; is < CLASSES; is++) {
-    if (!has[is])
+    if (!how->has[is])
       continue;
     b = choice ? builder_in(&b, choice->blocks[1]) : b;
     choice = build_choice(&b, class, is);
-    if (is == CLASS_ALL || !dead)
+    if (part != MIXED && (is == CLASS_ALL || !how->dead))
       add_version(m, k, body, choice, is);
   }
-  choice->blocks[1] = body;
-  body->parent = choice;
+  if (part != UNMIXED) {
+    choice->blocks[1] = body;
+    body->parent = choice;
+  } else if (own->parent)
+    own->parent->blocks[1] = block_new(m->arena, own->parent);
+}
+
+/* Adds a kernel for the mixed tiles of kernel number `index`, and for those at edges if it has a version for these; its
+ * number. */
+static int32_t add_mixed(Classifier *x, int index, int32_t buffer, const Making *how) {
+  Module *m = x->m;
+  Kernel own = m->kernels[index];
+  block_renumber(own.body, 0);
+  own.name = inner_name(m, &own, "mixed");
+  own.body = block_clone(m->arena, own.body, NULL, NULL);
+  own.arrays = ARENA_ARRAY(m->arena, Array, own.narrays + 1);
+  if (own.narrays)
+    memcpy(own.arrays, m->kernels[index].arrays, sizeof *own.arrays * (size_t)own.narrays);
+  add_versions(m, &own, buffer, how, MIXED);
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
+  return m->nkernels - 1;
+}
+
+/* How each of the first `count` kernels is made. One and that which is launched instead of it are parted both or
+ * neither. */
+static Making *make_plans(const Classifier *x, const bool *steps, int count) {
+  Module *m = x->m;
+  const bool *dead = find_dead(x, steps, count);
+  Making *how = ARENA_ARRAY(m->arena, Making, count + 1);
+  for (int i = 0; i < count; i++) {
+    how[i].dead = dead[i];
+    if (steps[i] && has_classes(&m->kernels[i]))
+      choose_versions(x, &m->kernels[i], &how[i]);
+  }
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < count; i++) {
+      int other = m->kernels[i].instead - 1;
+      if (other >= 0 && how[i].parted != how[other].parted)
+        how[i].parted = how[other].parted = false;
+    }
+  return how;
+}
+
+/* Has the host launch the kernels for mixed tiles, number mixed[i] of kernel i of the first `count`, -1: none. */
+static void launch_mixed(Classifier *x, int count, const int32_t *mixed) {
+  Module *m = x->m;
+  HostSeq *q;
+  for (int i = 0; i < count; i++)
+    if (mixed[i] >= 0 && m->kernels[i].instead)
+      m->kernels[mixed[i]].instead = mixed[m->kernels[i].instead - 1] + 1;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    host_launch_beside(m, q, count, mixed);
 }
 
 /* ---- the pass */
@@ -480,18 +725,25 @@ Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o)
   own_lists(m);
   const bool *steps = step_kernels(m);
   int count = m->nkernels;
-  const bool *dead = find_dead(&x, steps, count);
+  const Making *how = make_plans(&x, steps, count);
+  int32_t *mixed = ARENA_ARRAY(m->arena, int32_t, count + 1);
+  bool *dead = ARENA_ARRAY(m->arena, bool, count + 1);
   for (int i = 0; i < count; i++) {
-    bool has[CLASSES] = {false};
-    if (steps[i] && has_classes(&m->kernels[i]))
-      choose_versions(&x, &m->kernels[i], dead[i], has);
-    if (!has[CLASS_ALL] && !has[CLASS_NONE])
+    const bool *has = how[i].has;
+    mixed[i] = -1;
+    dead[i] = how[i].dead;
+    if (!has[CLASS_ALL] && !has[CLASS_NONE] && !(steps[i] && computes_more(&m->kernels[i])))
       continue;
-    add_versions(&x, i, classes_of(&x, i), dead[i], has);
+    int32_t buffer = classes_of(&x, i, dead[i]);
+    if (how[i].parted)
+      mixed[i] = add_mixed(&x, i, buffer, &how[i]);
+    add_versions(m, &m->kernels[i], buffer, &how[i], how[i].parted ? UNMIXED : WHOLE);
     simplify_kernel(c, m, &m->kernels[i]);
-    pass_stat(c, 1, "tile-classes", "kernels with versions by class of tile%s: %s",
-              dead[i] ? ", nothing to do for dry ones" : "", m->kernels[i].name);
+    pass_stat(c, 1, "tile-classes", "kernels with versions by class of tile%s%s: %s",
+              dead[i] ? ", nothing to do for dry ones" : "", how[i].parted ? ", mixed ones apart" : "",
+              m->kernels[i].name);
   }
+  launch_mixed(&x, count, mixed);
   add_copies(&x, dead, count);
   for (int i = 0; i < m->nkernels; i++)
     m->kernels[i].tests = NULL;

@@ -12,6 +12,7 @@
  *   copies.c         copies that a launch need not make
  *   single.c         launches of one stencil each
  *   thin.c           launches that compute few points
+ *   words.c          words of tests: what masks say, as bits of a field
  *   points.c         stencils on a point merged into those before them
  *   series-rows.c    how what a probe sees at a point is stored
  *
@@ -347,5 +348,20 @@ Value *series_row(const Module *m, Builder *b, const Probe *p, Value *done);
  * at element `row` of its series; where the probe has a list of points, if one of them is there. */
 void series_store(const Module *m, Builder b, const Probe *p, Value *row, Value *const *index, const int64_t *off,
                   Value *v);
+
+/* ---------------------------------------------------------------- words.c */
+
+/* A field that may be a word of tests: whether all that was read of it so far is tests, whether anything was, and the
+ * bits that were. */
+typedef struct TestWord {
+  int32_t field;
+  bool tests, read;
+  int64_t all;
+} TestWord;
+TestWord test_word(const Module *m, int field);
+/* Adds what instance `st` reads of the word. Does it read any? */
+bool test_word_read(TestWord *w, const Module *m, const Stencil *st);
+/* Is `field` a word of tests, and all that stencils read of it bits of it, those in *all? */
+bool field_is_word(const Module *m, int field, int64_t *all);
 
 #endif

@@ -1,56 +1,6 @@
-/* lower-tests.c: which words of tests a kernel reads, and where: for pass tile-classes. A word is a field on the whole
- * grid that is computed once, and of which a launch wants bits at the point alone: of a bool itself, of an integer what
- * is left of it by constants (pass pack-tests makes such). */
+/* lower-tests.c: which words of tests a kernel reads, and where: for pass tile-classes. What a word is
+ * says passes/launch/words.c. */
 #include "passes/lower/lower.h"
-
-/* What is looked at: a field, and whether all that is read of it is tests; the bits that are. */
-typedef struct Word {
-  int32_t field;
-  bool tests, read;
-  int64_t all;
-} Word;
-
-/* May field `f` of `m` be such a word? */
-static bool may_be_word(const Module *m, int f) {
-  const Field *x = &m->fields[f];
-  bool may = !field_lacks_any(x) && box_equal(&x->box, &m->grid) && (x->type == TY_BOOL || type_is_unsigned(x->type));
-  for (int i = 0; i < m->ninits && may; i++)
-    for (int t = 0; t < m->inits[i].ntargets; t++)
-      if (m->inits[i].targets[t] == f)
-        return m->inits[i].once;
-  return false;
-}
-
-/* Is `v` what an access of field `f` gives? */
-static bool is_of(const Value *v, int f) { return v->def && v->def->code == OP_ACCESS && v->def->sym == f; }
-
-/* Adds what `op` has to do with the word. */
-static void look_at(Word *w, const Op *op, int rank, bool is_bool) {
-  if (op->code == OP_ACCESS && op->sym == w->field) {
-    w->read = true;
-    for (int d = 0; d < rank; d++)
-      w->tests = w->tests && op->off[d] == 0;
-  }
-  for (int i = 0; i < op->noperands && !is_bool; i++) {
-    const Op *by = op->noperands == 2 ? op->operands[1 - i]->def : NULL;
-    if (!is_of(op->operands[i], w->field))
-      continue;
-    w->tests = w->tests && op->code == OP_BIT_AND && by && by->code == OP_CONST;
-    w->all |= w->tests ? by->cval.i : 0;
-  }
-}
-
-/* Finds what instance `st` reads of the word. */
-static bool look_at_instance(Word *w, const Module *m, const Stencil *st) {
-  bool before = w->read;
-  w->read = false;
-  for (int i = 0; i < st->npieces; i++)
-    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
-      look_at(w, op, m->grid.rank, m->fields[w->field].type == TY_BOOL);
-  bool reads = w->read;
-  w->read = reads || before;
-  return reads;
-}
 
 /* ---- where no bit is set */
 
@@ -137,12 +87,13 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
   const Module *m = lo->m;
   Kernel *k = &lo->out->kernels[index];
   KernelTests *t = ARENA_NEW(lo->out->arena, KernelTests);
+  t->more = -1;
   for (int f = 0; f < m->nfields && t->n < MAX_TESTS; f++) {
-    Word w = {f, may_be_word(m, f), false, m->fields[f].type == TY_BOOL};
+    TestWord w = test_word(m, f);
     Extent reach = t->reach;
     for (int i = 0; i < n && w.tests; i++)
       for (int s = 0; s < l[i]->n && w.tests; s++)
-        if (look_at_instance(&w, m, &l[i]->st[s]))
+        if (test_word_read(&w, m, &l[i]->st[s]))
           widen(&reach, &l[i]->st[s], k->rank);
     if (!w.tests || !w.read)
       continue;
@@ -156,7 +107,7 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
     for (int i = 0; i < n; i++)
       t->around[d] |= l[i]->wraps[d];
   }
-  t->dry = true;
+  t->dry = t->n > 0;
   for (int i = 0; i < n; i++)
     for (int s = 0; s < l[i]->n; s++)
       t->dry = t->dry && keeps_all(t, m, l[i], &l[i]->st[s], lo->out->arena);

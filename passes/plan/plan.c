@@ -394,7 +394,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   keep_defaults(m);
   with.schedule = &want;
   with.cache = &cache;
-  if (!plan_make(&with, m, plan) || !map_plan(&with, m, &want, plan))
+  const Module *as = c->target->simt ? m : plan_where_true(&with, m);
+  if (!plan_make(&with, as, plan) || !map_plan(&with, as, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   if (why)

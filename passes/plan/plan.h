@@ -22,6 +22,7 @@
  *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs
  *   complete.c        knobs that were left open, where the usual choice does not fit
+ *   tests-true.c      programs with masks, as they are where these are true
  *
  *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
  *   cost.c            a candidate, by what is counted of it, or why it is none
@@ -118,6 +119,11 @@ FamilyId plan_family_for_steps(PassContext *c, const Module *m);
 /* The seconds a step that tiles of plan `s` for module `m`, which is cut as it says, are expected to take on a grid of
  * extents `size`; infinite: nobody knows. */
 double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size);
+
+/* ---------------------------------------------------------------- tests-true.c */
+
+/* `m` as it is where all tests of its words hold: a copy; `m` itself if it has none. */
+const Module *plan_where_true(PassContext *c, const Module *m);
 
 /* ---------------------------------------------------------------- plan.c, frame-plan.c */
 

@@ -72,5 +72,7 @@ bool value_is_int(const Value *v, int64_t *c);
 
 /* Simplifies one kernel of `m` (whose values this numbers) and sets its arguments anew. */
 void simplify_kernel(PassContext *c, Module *m, Kernel *k);
+/* Simplifies the bodies of stencil `st` of `m`. */
+void simplify_stencil(PassContext *c, Module *m, Stencil *st);
 
 #endif

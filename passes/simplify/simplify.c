@@ -491,6 +491,15 @@ void simplify_kernel(PassContext *c, Module *m, Kernel *k) {
   simplify_one(c, m, k, &stats);
 }
 
+/* See analysis.h. */
+void simplify_stencil(PassContext *c, Module *m, Stencil *st) {
+  SimplifyStats stats = {0};
+  for (int k = 0; k < st->npieces; k++) {
+    block_renumber(st->pieces[k].body, 0);
+    simplify_body(c, m, NULL, st->pieces[k].body, &stats);
+  }
+}
+
 /* The bodies of the `n` stencils at `st`. */
 static void simplify_stencils(PassContext *c, Module *m, int n, Stencil *st, SimplifyStats *stats) {
   for (int i = 0; i < n; i++)

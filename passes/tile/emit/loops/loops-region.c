@@ -7,6 +7,14 @@ static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 
 Value *plus_i64(Builder *b, Value *x, int64_t c) { return c ? build2(b, OP_ADD, x, i64(b, c)) : x; }
 
+/* Coordinate `last` of the tile in dimension `d`, with the rows that it stores beyond its width, without the points
+ * within it that it does not. */
+static Value *tile_last(const Tile *t, Builder *b, int d, Value *last) {
+  if (d == 0 && t->more)
+    return build2(b, OP_ADD, last, t->more);
+  return d == t->rank - 1 && t->fewer ? build2(b, OP_SUB, last, t->fewer) : last;
+}
+
 /* `n` rounded up to whole vectors. */
 static int64_t whole_vectors(int64_t n) { return (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS; }
 
@@ -19,7 +27,8 @@ Extent tile_extent(const Tile *t, int i) {
   if (!all)
     return e;
   e.lo[x] = whole_vectors(e.lo[x]);
-  e.hi[x] = whole_vectors(t->width[x] + e.hi[x]) - t->width[x];
+  if (!t->fewer)
+    e.hi[x] = whole_vectors(t->width[x] + e.hi[x]) - t->width[x];
   return e;
 }
 
@@ -38,7 +47,7 @@ Region instance_region(const Tile *t, Builder *b, int i) {
   for (int d = 0; d < t->rank; d++) {
     bool wraps = t->l->wraps[d];
     Value *lo = plus_i64(b, t->base[d], t->lead[d] - e.lo[d]);
-    Value *hi = plus_i64(b, t->base[d], t->lead[d] + t->width[d] - 1 + e.hi[d]);
+    Value *hi = tile_last(t, b, d, plus_i64(b, t->base[d], t->lead[d] + t->width[d] - 1 + e.hi[d]));
     r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, t->covers.lo[d]));
     r.hi[d] =
         build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, t->covers.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
@@ -52,7 +61,7 @@ Region tile_region(const Tile *t, Builder *b) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     r.lo[d] = plus_i64(b, t->base[d], t->lead[d]);
-    r.hi[d] = plus_i64(b, r.lo[d], t->width[d] - 1);
+    r.hi[d] = tile_last(t, b, d, plus_i64(b, r.lo[d], t->width[d] - 1));
   }
   return r;
 }

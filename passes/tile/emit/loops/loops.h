@@ -53,6 +53,8 @@ typedef struct Tile {
   Value *base[MAX_RANK];   /* i64 */
   int32_t **array;         /* [field][version]: index of the array that holds it, -1: none */
   Walked *walk;            /* NULL: it is not streamed */
+  Value *more, *fewer; /* i64: rows of dimension 0 that are stored beyond width, points of the last one within it that
+                          are not; NULL: none */
 } Tile;
 
 /* A box of coordinates known at run time, both ends inclusive, i64. */

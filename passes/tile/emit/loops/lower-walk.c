@@ -42,11 +42,15 @@
  * field that is written in place; what cannot share a launch. A step that is cut into launches has T = 1, each launch
  * streamed or else in overlapped tiles; so are steps that remain behind the last tile. */
 #include "passes/tile/emit/loops/loops.h"
+#include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/plan/choose/cpu-stream.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>
+
+/* Parts of a chunk, at most: as many as tile-classes counts in a byte. */
+enum { MOST_PARTS = 64 };
 
 /* A walk in the making. */
 typedef struct Walk {
@@ -89,6 +93,51 @@ static int32_t reach_back(const Launch *l) {
 
 /* ---- the kernel */
 
+/* Adds a scalar that is 0 to the lowered module, whose list may be shared. Its number. */
+static int32_t add_zero(Lowering *lo, const char *name) {
+  Module *m = lo->out;
+  Scalar *all = ARENA_ARRAY(m->arena, Scalar, m->nscalars + 1);
+  memcpy(all, m->scalars, (size_t)m->nscalars * sizeof *all);
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  build_yield(&b, 1, (Value *[]){build_int(&b, TY_I64, 0)});
+  all[m->nscalars] = (Scalar){.name = name, .type = TY_I64, .expr = expr};
+  m->scalars = all;
+  return m->nscalars++;
+}
+
+/* Of a kernel that looks at words of tests: cuts a chunk of `rows` rows, so that the parts may be of a class each, and
+ * has a block compute as many of them as pass tile-classes says. The rows of a part. */
+static int32_t cut_chunk(Walk *k, int32_t rows) {
+  Lowering *lo = k->t.lo;
+  Kernel *kernel = &lo->out->kernels[k->t.kernel];
+  int32_t least = (int32_t)tuning.core_class_rows, n = (rows + least - 1) / least;
+  n = n < MOST_PARTS ? n : MOST_PARTS;
+  if (!kernel->tests || n < 2)
+    return rows;
+  KernelTests *t = ARENA_NEW(lo->out->arena, KernelTests);
+  *t = *kernel->tests;
+  t->more = add_zero(lo, arena_printf(lo->out->arena, "%s.more", kernel->name));
+  t->from = add_zero(lo, arena_printf(lo->out->arena, "%s.from", kernel->name));
+  t->less = add_zero(lo, arena_printf(lo->out->arena, "%s.less", kernel->name));
+  t->most = n - 1;
+  kernel->tests = t;
+  return (rows + n - 1) / n;
+}
+
+/* Has the tile store the rows beyond its width, and only those points of its last dimension, that classes say. */
+static void place_classed(Walk *k, Builder *b) {
+  Tile *t = &k->t;
+  const KernelTests *tests = t->lo->out->kernels[t->kernel].tests;
+  int x = t->rank - 1;
+  if (!tests || tests->more < 0)
+    return;
+  Value *from = build_scalar(b, TY_I64, tests->from);
+  t->more = build2(b, OP_MUL, build_scalar(b, TY_I64, tests->more), build_int(b, TY_I64, t->width[0]));
+  t->fewer = build2(b, OP_ADD, from, build_scalar(b, TY_I64, tests->less));
+  t->base[x] = build2(b, OP_ADD, t->base[x], from);
+}
+
 /* Sets the shape of the tile, and the coordinates of its cells. */
 static void place_tile(Walk *k, Builder *b, const Schedule *s) {
   Tile *t = &k->t;
@@ -96,17 +145,24 @@ static void place_tile(Walk *k, Builder *b, const Schedule *s) {
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
   int x = t->rank - 1;
   for (int d = 0; d < t->rank; d++) {
-    t->width[d] = (int32_t)tile_dim(k->st, s, d).stored;
+    int32_t stored = (int32_t)tile_dim(k->st, s, d).stored;
+    t->width[d] = d == 0 ? cut_chunk(k, stored) : stored;
     t->lead[d] = (int32_t)(d == x ? (l->hull.lo[d] + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS : l->hull.lo[d]);
-    t->cells[d] = (int32_t)(t->lead[d] + t->width[d] + l->hull.hi[d]);
+    t->cells[d] = (int32_t)(t->lead[d] + t->width[d] + (t->width[d] < stored ? stored : 0) + l->hull.hi[d]);
     kernel->threads[d] = 1;
     kernel->tile[d] = t->width[d];
     kernel->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);
     Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
     t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(l->m->grid.lo[d], -t->lead[d])));
   }
+  place_classed(k, b);
   k->w.pad = walk_pad(l);
   t->cells[x] = row_cells(walk_row(l, t->width[x]));
+}
+
+/* Row `last` with those that the tile stores beyond its width. */
+static Value *with_more(const Tile *t, Builder *b, Value *last) {
+  return t->more ? build2(b, OP_ADD, last, t->more) : last;
 }
 
 /* The rows, as they are at lag 0, that the walk begins and ends with, i64: all that an instance makes, at its lag, is
@@ -127,7 +183,7 @@ static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
   *first = plus_i64(b, own, -below);
   if (!l->wraps[0])
     *first = build2(b, OP_MAX, *first, build_affine(b, l->m, l->m->grid.lo[0]));
-  *last = build2(b, OP_MIN, plus_i64(b, own, t->width[0] - 1 + above),
+  *last = build2(b, OP_MIN, with_more(t, b, plus_i64(b, own, t->width[0] - 1 + above)),
                  plus_i64(b, build_affine(b, l->m, l->m->grid.hi[0]), images + most));
 }
 
@@ -156,8 +212,8 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   Kernel *kernel = &lo->out->kernels[k.t.kernel];
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
-  place_tile(&k, &b, s);
   kernel_looks(lo, k.t.kernel, 1, &l, &k.t.covers);
+  place_tile(&k, &b, s);
   tile_arrays(&k.t, make_ring);
   build_constant_cells(&k.t, &b);
   build_walk(&k, &b);
