@@ -169,6 +169,9 @@ const Declared *plan_find_declared(const StcPlan *p, int field, int component);
 StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes);
 /* Notes that component `component` (-1: all) of the field has come from outside. */
 void plan_mark_given(StcPlan *p, int field, int component);
+/* The field whose reads beyond edges go by a mask as it was before the first step (frontend/check/check_mask.c: the
+ * hidden field NAME.where, which an init makes of the mask named `mask`); NULL: there is none. */
+const char *plan_looked_at(const StcPlan *p, const char *mask);
 /* Reports that declared field `field` is a mask by which reads beyond another field's edges go, and the plan has run
  * its inits, which have made what these look at. */
 StcStatus plan_check_mask_set(StcPlan *p, int field);

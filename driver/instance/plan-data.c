@@ -122,9 +122,7 @@ static StcStatus copy_guarded(void *arg) {
   return copy_split_in_memory(a, d, most);
 }
 
-/* The field whose reads beyond edges go by a mask as it was before the first step (frontend/check/check_mask.c: the
- * hidden field NAME.where, which an init makes of the mask named `mask`); NULL: there is none. */
-static const char *looked_at(const StcPlan *p, const char *mask) {
+const char *plan_looked_at(const StcPlan *p, const char *mask) {
   const Module *m = p->program->source;
   for (int i = 0; m && i < m->ninits; i++) {
     const char *name = m->inits[i].ntargets == 1 ? m->fields[m->inits[i].targets[0]].name : "",
@@ -140,7 +138,7 @@ static const char *looked_at(const StcPlan *p, const char *mask) {
 }
 
 StcStatus plan_check_mask_set(StcPlan *p, int field) {
-  const char *name = p->program->declared[field].name, *of = p->run.inits_done ? looked_at(p, name) : NULL;
+  const char *name = p->program->declared[field].name, *of = p->run.inits_done ? plan_looked_at(p, name) : NULL;
   if (!of)
     return STC_OK;
   return context_error(p->w.context,

@@ -161,7 +161,8 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps) {
   b.repeated = plan_take_rounds;
   b.stop = p->run.stop;
   b.ghosts = p->ghosts;
-  WholeRun r = {&b, steps, !p->run.inits_done, p->bound.given};
+  const bool *edges = p->run.inits_done ? plan_edges_given(p) : NULL;
+  WholeRun r = {&b, steps, !p->run.inits_done || edges, edges ? edges : p->bound.given};
   StcStatus s = p->device.kind->run(&p->device, &r);
   if (s && p->run.wrong)
     s = STC_INPUT;

@@ -178,6 +178,9 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 StcStatus plan_run_inits(StcPlan *p);
 /* Launches what is computed once, unless all that it is made of is sure to be as it was the last time. */
 StcStatus plan_run_once(StcPlan *p);
+/* Which fields are as given if inits run again to make alone what reads beyond edges go by (NAME.where), since others
+ * than the plan may have changed a mask; NULL: none may. Until the next call. */
+const bool *plan_edges_given(const StcPlan *p);
 
 /* plan-replay.c: */
 
