@@ -161,6 +161,24 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   return s;
 }
 
+/* The bytes to allocate for slot `slot` of the plan: of a field that has no points in the part as if no dimension were
+ * empty, as for the part's own (add_field_slot of instance.c). */
+static size_t least_bytes(const StcPlan *q, int slot) {
+  const Module *m = q->module, *k = q->build ? q->build->code.module : NULL;
+  size_t most = q->memory.slots[slot].size;
+  for (int b = 0; k && !q->device.kind->whole && b < k->nbuffers; b++) {
+    int64_t shape[MAX_RANK] = {1, 1, 1};
+    const Field *f = k->buffers[b].kind == BUFFER_FIELD ? &m->fields[k->buffers[b].field] : NULL;
+    if (!f || q->memory.of_buffer[b] != slot || most)
+      continue;
+    most = (size_t)type_bytes(m, f->type);
+    field_layout(f, q->scalars, shape);
+    for (int d = 0; d < f->box.rank; d++)
+      most *= shape[d] > 0 ? (size_t)shape[d] : 1;
+  }
+  return most;
+}
+
 /* Memory for what is the plan's own: not the present fields, nor the launch-time arrays. */
 static StcStatus take_memory(StcPlan *q) {
   StcStatus s = STC_OK;
@@ -172,7 +190,7 @@ static StcStatus take_memory(StcPlan *q) {
       array_slot(q, i)->foreign = true;
   for (int i = 0; i < q->memory.nslots && !s; i++)
     if (!q->memory.slots[i].foreign)
-      s = device_alloc(&q->device, "fields of a stage of the step", q->memory.slots[i].size + 64, 0,
+      s = device_alloc(&q->device, "fields of a stage of the step", least_bytes(q, i) + 64, 0,
                        &q->memory.slots[i].memory);
   return s;
 }
