@@ -8,8 +8,8 @@
  *   schedule.h     schedules and plans, families.def
  *   target.h       what passes may ask about a target
  *   run/run.h      what code means; launching, the interpreter
- *   below          text (text/: print.c print-code.c read.c parse.c parse-code.c: what is printed parses back to the
- *                  same module), verifier (verify/)
+ *   below          text (text/: print.c print-code.c read.c parse.c parse-kernel.c parse-code.c: what is printed
+ *                  parses back to the same module), verifier (verify/)
  *
  * Not included here: sim/sim.h, the simulator. Of the rest each is for a few files alone: run/exec.h (quick
  * arithmetic), interp/interp.h, sim/simulate.h, text/text.h, verify/verify.h.

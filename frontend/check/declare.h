@@ -11,5 +11,7 @@ Expr *check_single(Checker *c, Expr *e, const char *what);
 /* const NAME = VALUE, and const NAME[n] = {VALUES}. */
 void check_constant(Checker *c, const Decl *d);
 void check_table(Checker *c, const Decl *d);
+/* What is beyond the edges of field `d`, into `f`. False after reporting. */
+bool check_outside(Checker *c, const Decl *d, Field *f);
 
 #endif

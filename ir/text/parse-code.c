@@ -229,6 +229,18 @@ static void push_value(Parser *p, Values *list) {
     ARENA_PUSH(p->arena, list->v, list->n, v);
 }
 
+void text_extent(Parser *p, Extent *x) {
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    x->lo[d] = -reader_int(&p->r, -INT64_MAX, INT64_MAX);
+    reader_expect(&p->r, "..");
+    x->hi[d] = reader_int(&p->r, -INT64_MAX, INT64_MAX);
+  }
+  reader_expect(&p->r, "]");
+}
+
 /* Reads a possibly empty list of values. */
 static Values parse_values(Parser *p) {
   Values list = {0, NULL};

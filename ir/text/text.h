@@ -1,6 +1,5 @@
 /* ir/text/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c,
- * host-text.c, parse.c,
- * loss.c). */
+ * host-text.c, parse.c, parse-kernel.c, loss.c). */
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
@@ -135,12 +134,22 @@ int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]);
 /* Reads a list of exactly `rank` sizes of at least 1. */
 void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]);
 void text_counts(Parser *p, int rank, int32_t out[MAX_RANK]);
+/* Reads "[-1 .. 1, 0 .. 2]". */
+void text_extent(Parser *p, Extent *x);
 /* Reads a type of the module: a scalar's name, a struct's, with [n] for each vector about it. */
 Type text_type(Parser *p);
 /* Reads ops up to the end of the block or of the text. */
 void text_ops(Parser *p, Block *b);
 /* Reads ops in braces. */
 void text_block(Parser *p, Block *b);
+
+/* ---------------------------------------------------------------- kernels: parse-kernel.c */
+
+/* Reads a buffer, and a kernel, whose word stood at `at`. */
+void text_buffer(Parser *p);
+void text_kernel(Parser *p, Loc at);
+/* Finds the kernels that are named behind `instead`, all being known. */
+void text_find_instead(Parser *p);
 
 /* ---------------------------------------------------------------- the host part: host-text.c */
 
