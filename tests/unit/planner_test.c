@@ -283,16 +283,14 @@ static void test_registers(void **state) {
   int32_t spilled;
   assert_int_equal(model_registers(&CARD, 32, &loop, &spilled), (int)(4 + tuning.stream_live * 100));
   assert_int_equal(spilled, 0);
-  assert_int_equal(model_registers(&CARD, 32, &straight, &spilled),
-                   (int)(tuning.point_base + 100 + tuning.point_early * 20));
+  assert_int_equal(model_registers(&CARD, 32, &straight, &spilled), (int)(tuning.point_base + 100));
   assert_int_equal(model_registers(&CARD, 32, &few, &spilled), (int)(tuning.cells_base + tuning.cells_live * 20));
   RegisterNeed tests = loop, exchanged = {.live = 100, .early = 100, .several = true, .exchanged = true};
   TargetInfo places = CARD;
   tests.conditions = 27;
   assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.stream_live * 100));
   places.conditions = 7;
-  assert_int_equal(model_registers(&places, 32, &tests, &spilled),
-                   (int)(4 + tuning.stream_live * 100 + tuning.condition_live * 20));
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.stream_live * 100 + 20));
   tests.rounds = false;
   assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(tuning.point_base + 100));
   assert_int_equal(model_registers(&CARD, 32, &exchanged, &spilled), (int)(tuning.exchanged_live * 100));

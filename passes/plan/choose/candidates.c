@@ -26,8 +26,8 @@
  * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with
  * other warps, and take 1.15 times that. They are looked at for equations without roots, quotients, functions, older
  * levels and mirrored or clamped fields, from 2^16 points (f64: 2^17) to 2^20, of one field in f32 to 2^22, with at
- * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps, and up to nine steps where
- * tiles at edges have more to do. Where they are chosen they make 1.28 times as much as what was chosen before
+ * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps. Where they are chosen they
+ * make 1.28 times as much as what was chosen before
  * (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
  *
  * From 2^22 points on in rank 2, 2^25 in rank 3 (`many_rounds`), blocks fill the cores many times, and those at edges
@@ -113,14 +113,6 @@ static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *
       add(q, out, &s, of);
 }
 
-/* Have tiles at edges of launch `l` more to do: beyond a field's edge a rule, or a piece of its own? */
-static bool has_dear_edges(const Launch *l) {
-  bool dear = module_turns(l->m);
-  for (int i = 0; i < l->n; i++)
-    dear |= l->st[i].npieces > 1;
-  return dear;
-}
-
 /* Does a field's rule lead to other cells near its edge? Tiles in lanes choose their value among several then, and
  * spill. */
 static bool leads_back(const Module *m) {
@@ -140,7 +132,7 @@ static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
               q->points <= (one ? tuning.most_lanes_one : tuning.most_lanes);
   return fits && q->rank == 2 && !leads_back(q->m) && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES &&
-         !of->functions && !reads_history(q->m) && T > 1 && T <= (has_dear_edges(of->l) ? tuning.edge_levels : T);
+         !of->functions && !reads_history(q->m) && T > 1;
 }
 
 /* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. */

@@ -48,7 +48,7 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER)
       bytes += frame_points(f, &f->launches[i].depth, size, scalars) * launch_bytes(f->launches[i].l);
-  return T * (f->nlevels * tuning.frame_gap + bytes / rate) + tuning.frame_gap;
+  return T * (f->nlevels * tuning.apart_gap + bytes / rate) + tuning.apart_gap;
 }
 
 /* Can tiles of plan `s` make the step `step`? */

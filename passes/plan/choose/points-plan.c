@@ -101,7 +101,7 @@ static double around_seconds(const PassContext *c, const Module *m, const Frame 
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER || f->launches[i].role == FRAME_EDGE)
       bytes += (all - inside) * launch_bytes(f->launches[i].l);
-  return alone_levels(f) * tuning.frame_gap + bytes / rate;
+  return alone_levels(f) * tuning.apart_gap + bytes / rate;
 }
 
 /* Are most tiles of `s` on a grid of rank `rank` and extents `size` away from its edges? What a launch takes is counted

@@ -130,8 +130,7 @@ int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, co
   int rank = p->l->m->grid.rank;
   int64_t more = p->halo.lo[0] + p->last;
   double across = columns(p, s, size);
-  if (t->cores < 1 || (rank > 2 ? (double)size[0] > tuning.many_rows
-                                : across * (double)size[0] * (double)tile_dim(p, s, 1).stored < tuning.large_rows))
+  if (t->cores < 1 || (rank < 3 && across * (double)size[0] * (double)tile_dim(p, s, 1).stored < tuning.large_rows))
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
   if (stream_begins_slowly(p, s))

@@ -71,7 +71,6 @@ static double row_overhead(const WarpShape *w, int size, int fields, double held
   double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
                  : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
                                              : tuning.warps_row_some + tuning.warps_group_some / w->U;
-  slots -= w->move.producers && slots > tuning.warps_moved / w->U ? tuning.warps_moved / w->U : 0;
   return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
          tuning.warps_field * w->X * size * (fields - 1);
 }
@@ -95,15 +94,11 @@ static bool computes_roots(const WarpLevel *e) {
  * operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
   double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
-  double twice = size > 4 && per == 2 && row > tuning.warps_short_row && e->nfields == 1
-                     ? 1 + (row - tuning.warps_short_row) / tuning.warps_twice_width
-                     : 1;
   bool both = size > 4 && per == 2 && e->nfields == 1;
   double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
-  double large = e->sums && size > 4 && w->V * row > tuning.warps_large_sums ? tuning.warps_large_lost : 1;
   double body = e->sums ? 0 : w->V * row,
          longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return roots * twice * beside * large * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
+  return roots * beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
          (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
@@ -132,7 +127,9 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (tuning.warps_issued * row) : 0;
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
-  double memory = t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / s->T / (tuning.warps_bandwidth * t->bandwidth) : 0;
+  double memory = t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / s->T /
+                                         ((t->kept_bandwidth > 0 ? t->kept_bandwidth : 1) * t->bandwidth)
+                                   : 0;
   bool count = e->delay || delays_reads(level, s);
   double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
@@ -173,7 +170,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     return;
   const WarpLevel *e = warps_level_for(x->e, &s);
   WarpShape w = warps_shape(x->c->target, e, &s);
-  double cost = cost_of(x->c->target, x->e, &s, warps_grid_size()) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
+  double cost = cost_of(x->c->target, x->e, &s, warps_grid_size());
   if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;

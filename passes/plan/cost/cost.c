@@ -108,26 +108,20 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     return "more shared memory than a block may have";
   if (s->tiles == TILES_LANES ? lacks_lane_registers(q, out) : out->spilled > 0)
     return "registers would be spilled";
-  if (out->work.instructions > tuning.most_operations)
-    return "the code of a thread is too long";
   if (s->tiles == TILES_LANES && out->edge_code > tuning.lane_edge_code)
     return "the code of a thread at an edge is too long";
   return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
 /* Has streamed tile `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On
- * grids of many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more
- * than they are given: what code generators save there. On others they must suffice at edges, too, where more are
- * wanted. */
+ * grids of many rounds planes in f32 may want some words more than they are given: what code generators save there. */
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
-  bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
+  bool spares = has_many_rounds(q) && q->rank == MAX_RANK && of->words == 1;
   if (!stream_is_comfortable(of->p, s))
     return "its rows want more registers, or its code is longer, than is good";
   if (load->spilled > (spares ? tuning.spared_words : 0))
     return "registers would be spilled";
-  if (!spares && !(many && !planes) && load->registers > tuning.edge_registers[q->rank - 1])
-    return "registers would be spilled at edges";
   return NULL;
 }
 
@@ -137,9 +131,8 @@ static bool waits_for_edges(const LaunchLoad *load) {
 }
 
 /* Is streamed tile `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one
- * line is all there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's
- * steps, more of these; few warps, which are slow to begin, where streamed tiles are short or come one after the other?
- */
+ * line is all there is; more rows of halo than pay; few rows on grids of many rounds; many steps in f64 on a small
+ * grid; few warps, which are slow to begin, where streamed tiles are short or come one after the other? */
 static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Schedule *s, const LaunchLoad *load) {
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
@@ -152,8 +145,6 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
     return "its halo has more rows than were measured to pay";
   if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
     return "it makes more time steps than were measured to pay in f64";
-  if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
-    return "it makes more time steps than were measured to pay with older levels of a field";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
       (load->blocks > q->t->cores || s->chunk < tuning.long_chunk))
     return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
@@ -232,15 +223,15 @@ static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const Lau
                part = tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
-    own += pow(alone[b], tuning.rows_arithmetic);
+    own += pow(alone[b], model_counted.blend);
   const double memory =
                    pow(pow(alone[BOUND_MEMORY], tuning.streams_blend) + pow(alone[BOUND_CACHE], tuning.streams_blend),
                        1 / tuning.streams_blend),
-               roofs[] = {part * pow(own, 1 / tuning.rows_arithmetic), part * alone[BOUND_SHARED],
+               roofs[] = {part * pow(own, 1 / model_counted.blend), part * alone[BOUND_SHARED],
                           tuning.planes_wait * alone[BOUND_LATENCY], memory};
   for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
-    sum += pow(roofs[b], tuning.rows_blend);
-  return pow(sum, 1 / tuning.rows_blend);
+    sum += pow(roofs[b], model_counted.blend);
+  return pow(sum, 1 / model_counted.blend);
 }
 
 /* Seconds that a launch of candidate `k` takes by its roofs. */

@@ -15,8 +15,7 @@ double registers_wanted(const RegisterNeed *n) {
     return n->addresses + tuning.stream_live * n->live + (n->early - n->live);
   if (n->exchanged)
     return tuning.exchanged_live * n->live;
-  return n->several ? tuning.cells_base + tuning.cells_live * n->live
-                    : tuning.point_base + n->live + tuning.point_early * (n->early - n->live);
+  return n->several ? tuning.cells_base + tuning.cells_live * n->live : tuning.point_base + n->live;
 }
 
 /* How many registers a word of a thread takes, of what it takes of NVIDIA's. */
@@ -30,7 +29,7 @@ static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
  * of a row for all time steps; straight code compares anew. */
 static double condition_registers(const TargetInfo *t, const RegisterNeed *n) {
   int32_t beyond = t->conditions && n->rounds ? n->conditions - t->conditions : 0;
-  return beyond > 0 ? tuning.condition_live * beyond : 0;
+  return beyond > 0 ? beyond : 0;
 }
 
 int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
