@@ -104,13 +104,16 @@ static void make_plain(png_structp png, png_infop info, int channels) {
   png_read_update_info(png, info);
 }
 
-/* The pixels of row `pixels` as values of the field: floats from 0 to 1, integers as they are. */
+/* The pixels of row `pixels` as values of the field: floats from 0 to 1, integers as they are, bools that are true for
+ * what is brighter than half of white. */
 static void take_row(Photo *p, int64_t y, const unsigned char *pixels) {
   StcType type = p->f->components ? p->f->components[0].type : p->f->type;
   StcFieldInfo one = {.type = type};
   for (int64_t i = 0; i < (int64_t)p->width * p->channels; i++) {
     int v = p->depth == 16 ? pixels[2 * i] << 8 | pixels[2 * i + 1] : pixels[i];
     Const c = {.i = v};
+    if (type == STC_BOOL)
+      c.i = 2 * v > (p->depth == 16 ? UINT16_MAX : UINT8_MAX);
     if (type_is_float((Type)type))
       c.f = const_convert((Const){.f = v / (p->depth == 16 ? 65535.0 : 255.0)}, TY_F64, (Type)type).f;
     field_put(&one, p->values, i, c);
@@ -129,7 +132,7 @@ static StcStatus check_photo(const Photo *p) {
                          p->path, p->height, p->width, p->what, (long long)f->shape[0], (long long)f->shape[1]),
            STC_INPUT;
   int64_t most = p->depth == 16 ? UINT16_MAX : UINT8_MAX;
-  if (type == STC_BOOL || (type_is_int((Type)type) && type_most((Type)type) < most))
+  if (type != STC_BOOL && type_is_int((Type)type) && type_most((Type)type) < most)
     return context_error(p->context,
                          "%s: its values have %d bits, which do not fit the type %s of %s; take a wider integer, or a "
                          "float, which goes from 0 to 1",

@@ -249,7 +249,7 @@ def check_photo(np, folder, stc):
              ("v", "grey.png", np.repeat(reals[..., :1], 3, axis=-1)), ("i", "grey.png", values[..., 0].astype("i2")),
              ("p", "grey.png", values[..., 0]), ("p", "palette.png", values[..., 0]), ("q", "grey.png", values[..., 0].astype("u2")),
              ("q", "deep.png", values[..., 0].astype("u2") * 300), ("r", "rgb.png", values), ("r", "rgba.png", values),
-             ("j", "deep.png", values[..., 0].astype("i4") * 300), ("f", "deep.png", (values[..., 0].astype("f8") * 300 / 65535).astype("f4"))]
+             ("b", "grey.png", values[..., 0] > 127), ("b", "deep.png", values[..., 0].astype("i4") * 300 > 32767), ("j", "deep.png", values[..., 0].astype("i4") * 300), ("f", "deep.png", (values[..., 0].astype("f8") * 300 / 65535).astype("f4"))]
     for field, name, want in cases:
         run(stc, folder, "photo.stn", [(field, "back.npy")], "--steps=0", "--in", f"{field}={folder / name}")
         got = np.load(folder / "back.npy")
@@ -260,7 +260,7 @@ def check_photo(np, folder, stc):
     (folder / "half.png").write_bytes((folder / "rgb.png").read_bytes()[:60])
     errors = [("f", "half.png", "it is no whole PNG"), ("i", "deep.png", "its values have 16 bits, which do not fit the type i16 of field i"),
               ("p", "deep.png", "its values have 16 bits, which do not fit the type u8 of field p"), ("k", "grey.png", "its values have 8 bits, which do not fit the type i8"), ("f", "none.png", "cannot read"),
-              ("o", "grey.png", "a picture is for a field of two dimensions"), ("w", "grey.png", "it is 5 pixels high and 7 wide, but field w has the shape (4, 7)")]
+              ("o", "grey.png", "a picture is for a field of two dimensions"), ("b", "half.png", "it is no whole PNG"), ("w", "grey.png", "it is 5 pixels high and 7 wide, but field w has the shape (4, 7)")]
     for field, name, message in errors:
         words = [stc, "run", "--steps=0", "--in", f"{field}={folder / name}", str(INPUTS / "photo.stn")]
         done = subprocess.run(words, capture_output=True, text=True)
