@@ -54,6 +54,7 @@ PICTURES = {
     "capacitor": ("electrostatics", "u(0)", "--slice=0:64 --colors=bluered"),
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),
+    "heart": ("cardiology", "u", "--steps=1400 --colors=hot --limits=0,1"),
     "ising": ("magnetism", "s", "--colors=gray"),
     "lake": ("limnology", "eta", "--steps=180 --colors=bluered"),
     "lid_cavity": ("fluid dynamics", "u", "-DN=160 -DRe=400 -Ddt=0.003 --steps=5000 --colors=bluered --limits=-1,1"),

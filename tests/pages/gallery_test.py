@@ -48,6 +48,8 @@ CHECKS = {
     "schroedinger": ("-DN=60 -DM=80 -Dwidth=8 --steps=100", lambda a, b: stays("total", a, b, 1e-3)),
     "ocean_mixing": ("-DK=12 -DN=20 -DM=30 --steps=100", lambda a, b: (stays("heat", a, b, 1e-12), near(b["warmest"] < a["warmest"], True, 0))),
     "shallow_water": ("-DN=40 -DM=60 --steps=200", lambda a, b: stays("volume", a, b, 1e-3)),
+    "heart": ("-freal=f64 -Dstrip=true -Drest=0 -DN=20 -DM=120 --steps=1200",
+              lambda a, b: (near((b["excited"] - a["excited"]) / (12 * 1200 * 0.05), 1.1314, 0.01), near(b["leaked"], 0, 0))),
     "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
     "sphere": ("", lambda a, b: (stays("heat", a, b, 1e-5), near(b["off"], 0, 0.004), near(b["most"], 1.38, 0.01))),
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
