@@ -44,7 +44,7 @@ typedef struct Expand {
   const Known *consts, *bound;
   const Own *own;
   const char *suffix; /* "3" or "3,1" in braces of each, else "" */
-  int nnames, n;
+  int nnames, n, turns, depth;
   LevelName *names;
   Token *out;
   bool failed;
@@ -86,11 +86,12 @@ static const Token *find(const Token *t, const Token *end, Tok kind, const char 
 
 /* ---- integer constants */
 
-/* A constant expression that is being read; ok: it is one so far. */
+/* A constant expression that is being read, `depth` brackets and signs deep; ok: it is one so far. */
 typedef struct Reading {
   const Expand *x;
   const Token *t, *end;
   bool ok;
+  int depth;
 } Reading;
 
 static int64_t sum(Reading *r);
@@ -108,7 +109,7 @@ static const Known *known(const Expand *x, const char *name) {
 /* A literal, a name, a bracket, a sign before one of these. */
 static int64_t operand(Reading *r) {
   const Token *t = r->t;
-  if (t >= r->end) {
+  if (t >= r->end || r->depth > MAX_NESTING) {
     r->ok = false;
     return 0;
   }
@@ -119,10 +120,12 @@ static int64_t operand(Reading *r) {
     r->ok = r->ok && !errno && v < INT32_MAX;
     return v;
   }
-  if (t->kind == TOK_MINUS)
-    return -operand(r);
-  if (t->kind == TOK_LPAREN) {
-    int64_t v = sum(r);
+  if (t->kind == TOK_MINUS || t->kind == TOK_LPAREN) {
+    r->depth++;
+    int64_t v = t->kind == TOK_MINUS ? -operand(r) : sum(r);
+    r->depth--;
+    if (t->kind == TOK_MINUS)
+      return v;
     r->ok = r->ok && r->t < r->end && r->t->kind == TOK_RPAREN;
     r->t++;
     return v;
@@ -159,7 +162,7 @@ static int64_t sum(Reading *r) {
 
 /* The value of the tokens from `t` to before `end`, if they are a constant that is known here. */
 static bool constant(const Expand *x, const Token *t, const Token *end, int64_t *out) {
-  Reading r = {x, t, end, t < end};
+  Reading r = {x, t, end, t < end, 0};
   *out = sum(&r);
   return r.ok && r.t == end;
 }
@@ -191,12 +194,17 @@ static void add_name(Expand *x, const char *name, const char *text, bool is_leve
     ARENA_PUSH(x->arena, x->names, x->nnames, n);
 }
 
+/* Reports that the program is, or does not end. */
+static void too_long(Expand *x, Loc at) {
+  fail(x, at,
+       arena_printf(x->arena, "the program becomes too long where its 'each' are written out; write fewer levels"));
+}
+
 static void emit(Expand *x, const Token *t, const char *text) {
   Token copy = *t;
   copy.text = text ? arena_strndup(x->arena, text, strlen(text)) : copy.text;
   if (x->n >= MAX_EXPANDED)
-    fail(x, t->loc,
-         arena_printf(x->arena, "the program becomes too long where its 'each' are written out; write fewer levels"));
+    too_long(x, t->loc);
   else
     ARENA_PUSH(x->arena, x->out, x->n, copy);
 }
@@ -377,6 +385,8 @@ static const Token *each(Expand *x, const Token *t, const Token *end) {
   const Own *own = x->own;
   const char *suffix = x->suffix;
   for (int64_t v = lo; (by > 0 ? v <= hi : v >= hi) && !x->failed; v += by) {
+    if (++x->turns > MAX_ALL_TURNS)
+      too_long(x, t->loc);
     const Known level = {t[2].text, v, x->bound};
     x->bound = &level;
     x->suffix = arena_printf(x->arena, "%s%s%lld", suffix, *suffix ? "," : "", (long long)v);
@@ -461,6 +471,8 @@ static void repeated(Expand *x, const Token *t, const Token *end) {
 
 /* The declarations from `t` to before `end`. */
 static void declarations(Expand *x, const Token *t, const Token *end) {
+  if (++x->depth > MAX_NESTING)
+    too_long(x, t->loc);
   while (t < end && !x->failed) {
     const Token *next = behind(t, end), *on;
     if (is_each(t, end)) {
@@ -482,6 +494,7 @@ static void declarations(Expand *x, const Token *t, const Token *end) {
       copy(x, t, next);
     t = next;
   }
+  x->depth--;
 }
 
 const Token *levels_expand(Arena *a, Diags *d, const Token *t) {

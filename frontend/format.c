@@ -236,7 +236,8 @@ static void place_items(Format *f) {
 
 /* Is a blank between `a` and an opening mark `b`? */
 static bool blank_before_opening(const Item *a, const Item *b) {
-  static const char *const words[] = {"if", "then", "else", "for", "return", "in", "on", "over", "at", "outside", NULL};
+  static const char *const words[] = {"if", "then", "else", "for", "each",    "return",
+                                      "in", "on",   "over", "at",  "outside", NULL};
   Tok k = a->t->kind;
   if (b->t->kind == TOK_LBRACE)
     return !(k == TOK_LBRACE && a->opens_values) && k != TOK_LPAREN && k != TOK_LBRACKET;

@@ -10,8 +10,9 @@
 
 #include "frontend/ast.h"
 
-/* No program has more levels; each braces are written out at most so many times, and come to so many tokens. */
-enum { MAX_LEVELS = 24, MAX_TURNS = 256, MAX_EXPANDED = 1 << 20 };
+/* No program has more levels; braces of each are written out at most so many times, all of a program so many, and come
+ * to so many tokens. */
+enum { MAX_LEVELS = 24, MAX_TURNS = 256, MAX_ALL_TURNS = 1 << 16, MAX_EXPANDED = 1 << 20 };
 
 /* The levels of a program: level l has the region box[l], 0 being the grid. */
 typedef struct Levels {
