@@ -114,14 +114,18 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
 }
 
 /* Has streamed tile `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On
- * grids of many rounds planes in f32 may want some words more than they are given: what code generators save there. */
+ * grids of many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more
+ * than they are given: what code generators save there. On others they must suffice at edges, too, where more are
+ * wanted. */
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
-  bool spares = has_many_rounds(q) && q->rank == MAX_RANK && of->words == 1;
+  bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
   if (!stream_is_comfortable(of->p, s))
     return "its rows want more registers, or its code is longer, than is good";
   if (load->spilled > (spares ? tuning.spared_words : 0))
     return "registers would be spilled";
+  if (!spares && !(many && !planes) && load->registers > tuning.edge_registers[q->rank - 1])
+    return "registers would be spilled at edges";
   return NULL;
 }
 
@@ -145,6 +149,8 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
     return "its halo has more rows than were measured to pay";
   if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
     return "it makes more time steps than were measured to pay in f64";
+  if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
+    return "it makes more time steps than were measured to pay with older levels of a field";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
       (load->blocks > q->t->cores || s->chunk < tuning.long_chunk))
     return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
