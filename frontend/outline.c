@@ -328,9 +328,9 @@ const char *outline_reserved(int i) {
                                      "speed",   "frequency", "reflection", "kappa",  "mask",    "where",  "dry",
                                      "self",    "loss",      "gradient",   "end",    "frames",  "linear", "cycle",
                                      "repeat",  "round",     "sweep",      "along",  "down",    "first",  "next",
-                                     "members", "member",    "shared",
-                                     "levels",  "each",      "by",         "fine",   "coarse",
-                                     "complex", "c64",       "c128",       "conj",   "abs2",    "arg",    "cis"};
+                                     "members", "member",    "shared",     "levels", "each",    "by",     "fine",
+                                     "coarse",  "complex",   "c64",        "c128",   "conj",    "abs2",   "arg",
+                                     "cis"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

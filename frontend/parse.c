@@ -588,9 +588,9 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p,
-                "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                "mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient)");
+    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, "
+                   "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or "
+                   "gradient)");
   return false;
 }
 
@@ -656,8 +656,9 @@ bool parse_declaration(Parse *p) {
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, inject, "
-                 "mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient)");
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, "
+                 "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or "
+                 "gradient)");
   return false;
 }
 

@@ -217,8 +217,8 @@ static bool writes_fields(const Module *m, const Kernel *k) {
 
 static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *tiles);
 
-/* What the rounds of loop number `loop` take: by the sequence of several rounds, as many as there are between two
- * evaluations, and by that of one. */
+/* What the rounds of loop number `loop` take: the sequence of several rounds for as many as there are between two
+ * evaluations, the sequence of one for the rest. */
 static double walk_loop(Explanation *e, int loop, int *launch) {
   const HostLoop *l = &e->kernels->host.loops[loop];
   int64_t rounds = count_rounds(e, l);

@@ -59,7 +59,7 @@ static void add_stage(StcPlan *p, Phases *x, int32_t stage) {
   x->list[at] = phase;
 }
 
-/* All stages that may have stencils: those that have, and where pass history moves levels on. */
+/* All stages that may have stencils: those that have, and where pass history rotates time levels. */
 static void list_stages(StcPlan *p, Phases *x) {
   const Module *m = x->m;
   bool past = false;

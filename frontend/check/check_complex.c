@@ -154,7 +154,7 @@ static Parts multiplied(Checker *c, Parts x, Parts y) {
                  sum(c, OP_ADD, product(c, x.re, y.im), product(c, x.im, y.re))};
 }
 
-/* x / y: of a number with one part by that part, else x conj(y) / |y|^2. */
+/* x / y: of a number with one part, each part divided by it; else x conj(y) / |y|^2. */
 static Parts divided(Checker *c, Parts x, Parts y) {
   if (!y.im)
     return (Parts){x.re ? op2(c, OP_DIV, x.re, y.re) : NULL, x.im ? op2(c, OP_DIV, x.im, y.re) : NULL};

@@ -58,15 +58,15 @@ static const FrontendCase cases[] = {
     {"no_declaration", "42;\n",
      "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
      "sweep, "
-     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), found "
-     "'42'\n"},
+     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), "
+     "found '42'\n"},
     {"stray_brace",
      GRID1 INNER1 "A;\n"
                   "}\n",
      "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
      "sweep, "
-     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), found "
-     "'}'\n"},
+     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), "
+     "found '}'\n"},
     {"reserved_name", "param min = 3;\n",
      "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
     {"keyword_name", "param if = 3;\n",
@@ -171,8 +171,8 @@ static const FrontendCase cases[] = {
     {"unknown_word", "quux 3;\n",
      "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, "
      "sweep, "
-     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), found "
-     "'quux'\n"},
+     "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or gradient), "
+     "found 'quux'\n"},
     {"question_mark", GRID1 INNER1 "A > 0 ? 1 : 2;\n",
      "4:32: error: '?' is no operator; a choice is written 'if c then a else b'\n4:34: error: expected ';', found "
      "'1'\n"},
