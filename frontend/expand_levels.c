@@ -176,6 +176,13 @@ static const LevelName *name_with(const Expand *x, const char *text) {
   return NULL;
 }
 
+/* Reports that the name at `t` is that of something else. */
+static void fail_taken(Expand *x, const Token *t) {
+  fail(x, t->loc,
+       arena_printf(x->arena, "the name '%s' is taken; all names of a program differ, also in the braces of each",
+                    t->text));
+}
+
 /* A name with a level, of plain name `name`; NULL: there is none. */
 static const LevelName *name_of(const Expand *x, const char *name) {
   for (int i = 0; i < x->nnames; i++)
@@ -335,9 +342,7 @@ static void note_names(Expand *x, const Token *t, const Token *end) {
                         w->word, t[1].text));
     for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next)) {
       if (name_with(x, name->text))
-        fail(x, name->loc,
-             arena_printf(x->arena, "the name '%s' is taken; all names of a program differ, also in the braces of each",
-                          name->text));
+        fail_taken(x, name);
       Own *o = ARENA_NEW(x->arena, Own);
       *o = (Own){name->text, with_level(x, name->text, x->suffix), x->own};
       x->own = o;
@@ -379,10 +384,13 @@ static const Token *each(Expand *x, const Token *t, const Token *end) {
                       "each has what is written out for each value in braces: each (l in 0 .. D - 1) { ... }"));
   if (x->failed || !bounds(x, t, close, &lo, &hi, &by))
     return end;
-  if (known(x, t[2].text) || is_reserved(t[2].text))
+  if (known(x, t[2].text) || name_with(x, t[2].text) || name_of(x, t[2].text) || is_reserved(t[2].text))
     fail(x, t[2].loc, arena_printf(x->arena, "the name '%s' is taken; give the level another one", t[2].text));
   const Token *last = closing(brace, end);
+  if (last > brace + 1 && last[-1].kind != TOK_SEMI && last[-1].kind != TOK_RBRACE)
+    fail(x, last->loc, "expected ';', found '}'");
   const Own *own = x->own;
+  const Known *consts = x->consts;
   const char *suffix = x->suffix;
   for (int64_t v = lo; (by > 0 ? v <= hi : v >= hi) && !x->failed; v += by) {
     if (++x->turns > MAX_ALL_TURNS)
@@ -394,6 +402,7 @@ static const Token *each(Expand *x, const Token *t, const Token *end) {
     declarations(x, brace + 1, last);
     x->bound = level.outer;
     x->own = own;
+    x->consts = consts;
     x->suffix = suffix;
   }
   return last + 1 < end && last[1].kind == TOK_SEMI ? last + 2 : last + 1;
@@ -480,8 +489,11 @@ static void declarations(Expand *x, const Token *t, const Token *end) {
       continue;
     }
     const Word *w = x->own || x->bound ? NULL : word_at(t);
-    for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next))
+    for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next)) {
+      if (name_of(x, name->text))
+        fail_taken(x, name);
       add_name(x, "", name->text, false);
+    }
     if (is_named(t, next, "levels"))
       note_levels(x, t, next);
     if (is_word(t, "const") && t + 2 < next)
