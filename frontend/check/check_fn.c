@@ -13,16 +13,18 @@ typedef struct Outer {
   const Decl *function;
   int64_t ago;
   bool at_start;
+  int8_t scale;
 } Outer;
 
 /* Goes into function `d`, which sees none of the locals in hand. */
 static Outer enter(Checker *c, const Decl *d) {
-  Outer o = {c->locals, c->piece, c->function, c->ago, c->at_start};
+  Outer o = {c->locals, c->piece, c->function, c->ago, c->at_start, c->scale};
   c->locals = NULL;
   c->piece = NULL;
   c->function = d;
   c->ago = 0;
   c->at_start = false;
+  c->scale = 0;
   return o;
 }
 
@@ -33,6 +35,7 @@ static void come_back(Checker *c, const Outer *o) {
   c->function = o->function;
   c->ago = o->ago;
   c->at_start = o->at_start;
+  c->scale = o->scale;
 }
 
 /* The statements and the result of the function of `env`, its parameters being the locals, as a value of type `t`. */
