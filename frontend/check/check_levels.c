@@ -297,7 +297,7 @@ static bool comes_back(Checker *c, const Env *env, Loc loc, const Symbol *f, int
   int unit = c->scale > 0 ? 1 : 2, d = i / 2;
   Affine extent = affine_add_const(affine_sub(c->arena, f->box.hi[d], f->box.lo[d]),
                                    field->sides && field->sides[i].rule == OUTSIDE_HALF);
-  Affine value = affine_add_const(affine_add(c->arena, affine_scale(c->arena, extent, unit), room), 1 - unit);
+  Affine value = affine_add(c->arena, affine_scale(c->arena, extent, unit), room);
   if (!field->sides || !outside_once(field, d, i % 2) || holds(c, value))
     return true;
   const char *message =
@@ -327,7 +327,7 @@ static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const in
     if (!r.n) {
       check_error(c, env, loc,
                   "%s, by %lld; shrink the stencil's region, or give '%s' a rule: outside %s or a constant", where,
-                  (long long)-r.c, f->name, outside_words(c->arena, ", "));
+                  (long long)(c->scale > 0 ? -r.c : (1 - r.c) / 2), f->name, outside_words(c->arena, ", "));
       return false;
     }
     check_at_launch(c, loc, r, where);

@@ -77,7 +77,7 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   int d = s / 2;
   Arena *a = w->m->arena;
   int64_t unit = op->code == OP_COARSE ? 2 : 1;
-  Affine room = op_is_scaled(op) ? affine_add_const(scaled_room(w->m, w->box, op, d, s % 2), 1 - unit)
+  Affine room = op_is_scaled(op) ? scaled_room(w->m, w->box, op, d, s % 2)
                 : s % 2          ? affine_sub(a, f->box.hi[d], affine_add_const(w->box->hi[d], op->off[d]))
                                  : affine_sub(a, affine_add_const(w->box->lo[d], op->off[d]), f->box.lo[d]);
   Affine extent = affine_add_const(affine_sub(a, f->box.hi[d], f->box.lo[d]), f->sides[s].rule == OUTSIDE_HALF);
