@@ -13,6 +13,8 @@
  * integer constants of the program and names of `each`. */
 #include "frontend/levels.h"
 
+#include "frontend/frontend.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,10 +265,42 @@ static void emit_plain(Expand *x, const Token *t) {
   emit(x, t, NULL);
 }
 
+/* Is `s` a word that has a meaning of its own at some places? */
+static bool is_some_word(const char *s) {
+  const char *word;
+  for (int i = 0; (word = outline_reserved(i)); i++)
+    if (!strcmp(word, s))
+      return true;
+  return false;
+}
+
+/* May a value, a region or a name begin behind the word `s`? */
+static bool leads(const char *s) {
+  static const char *const words[] = {"in",    "over",   "at",      "every",  "on",     "where",   "of",
+                                      "along", "about",  "by",      "to",     "dry",    "then",    "else",
+                                      "if",    "let",    "var",     "const",  "until",  "mask",    "field",
+                                      "init",  "inject", "outside", "loss",   "region", "repeat",  "probe",
+                                      "sum",   "sweep",  "reduce",  "return", "scalar", "stencil", "update"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (!strcmp(words[i], s))
+      return true;
+  return false;
+}
+
+/* Does the name at `t` stand where the language has a word of its own, as `up` does in `up to 3`, and so stands for
+ * nothing that is declared? It does behind what ends a value or a name. */
+static bool is_word_here(const Expand *x, const Token *t) {
+  const Token *before = x->n ? &x->out[x->n - 1] : NULL;
+  bool ends = before && (before->kind == TOK_RPAREN || before->kind == TOK_RBRACKET || before->kind == TOK_INT ||
+                         before->kind == TOK_FLOAT || before->kind == TOK_IMAGINARY ||
+                         (before->kind == TOK_NAME && !leads(before->text)));
+  return ends && is_some_word(t->text);
+}
+
 /* The tokens from `t` to before `end`, with names as they are meant. */
 static void copy(Expand *x, const Token *t, const Token *end) {
   for (const Token *last; t < end && !x->failed; t++) {
-    bool name = t->kind == TOK_NAME && !(x->n && x->out[x->n - 1].kind == TOK_DOT);
+    bool name = t->kind == TOK_NAME && !(x->n && x->out[x->n - 1].kind == TOK_DOT) && !is_word_here(x, t);
     if (name && (last = take_level(x, t, end)))
       t = last;
     else if (name)
@@ -471,7 +505,8 @@ static void note_constants(Expand *x, const Token *t, const Token *end) {
 /* The repeat from `t` to before `end`: its braces hold declarations. */
 static void repeated(Expand *x, const Token *t, const Token *end) {
   const Token *brace = find(t, end, TOK_LBRACE, NULL), *last = brace < end ? closing(brace, end) : end;
-  copy(x, t, brace < end ? brace + 1 : end);
+  emit(x, t, NULL);
+  copy(x, t + 1, brace < end ? brace + 1 : end);
   if (brace == end)
     return;
   declarations(x, brace + 1, last);
@@ -502,8 +537,10 @@ static void declarations(Expand *x, const Token *t, const Token *end) {
       repeated(x, t, next);
     else if (is_word(t, "field") && (on = on_levels(x, t, next)))
       fields_of_levels(x, t, next, on);
-    else
-      copy(x, t, next);
+    else {
+      emit(x, t, NULL);
+      copy(x, t + 1, next);
+    }
     t = next;
   }
   x->depth--;
