@@ -18,6 +18,8 @@ bool check_has_complex(const Checker *c, const Expr *e, int first);
 Expr *check_complex(Checker *c, const Env *env, Expr *e);
 /* `e`, a literal without a type of its own, as a value of the complex type `want`; NULL: it is none. */
 Expr *check_as_complex(Checker *c, const Env *env, Expr *e, Type want);
+/* Is `t` complex, or has it a component that is? */
+bool check_complex_within(const Checker *c, Type t);
 /* May `value`, the constant *k (NULL: it is no number), be what is beyond an edge of a field of type `t`, or what that
  * is odd about, each component taking it? Reports if not. */
 bool check_complex_outside(Checker *c, Type t, const Expr *value, const Const *k);

@@ -282,10 +282,16 @@ Expr *check_close_imaginary(Checker *c, Expr *e) {
   return is_open(e) ? t == TY_NONE ? check_bad(c, e->loc) : check_as_complex(c, NULL, e, t) : e;
 }
 
+bool check_complex_within(const Checker *c, Type t) {
+  const Composite *x = check_is_complex(c, t) ? NULL : type_composite(c->m, t);
+  for (int i = 0; x && i < x->n; i++)
+    if (check_complex_within(c, x->members[i].type))
+      return true;
+  return check_is_complex(c, t);
+}
+
 bool check_complex_outside(Checker *c, Type t, const Expr *value, const Const *k) {
-  while (type_is_vector(c->m, t))
-    t = type_composite(c->m, t)->members[0].type;
-  if (!check_is_complex(c, t) || (k && k->f == 0))
+  if (!check_complex_within(c, t) || (k && k->f == 0))
     return true;
   check_error(
       c, NULL, value->loc,

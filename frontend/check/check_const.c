@@ -7,7 +7,8 @@
 Expr *check_single(Checker *c, Expr *e, const char *what) {
   if (e->kind == EXPR_BAD || e->type == TY_BOOL || type_is_literal(e->type) || type_is_scalar(e->type))
     return check_widen(c, e);
-  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what, check_type_words(c, e->type));
+  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what,
+                     e->imaginary ? "an imaginary number" : check_type_words(c, e->type));
 }
 
 /* Computes constant `s` from its expression as type `t`. False after reporting. */

@@ -6,6 +6,7 @@
  * The rule of the field's edges comes first, and the mask counts at the point to which that leads. So the choice looks
  * at a field of bools with the same region and rules, `FIELD.where`, in which a constant beyond an edge counts as true;
  * or at the mask itself where that comes to the same. */
+#include "frontend/complex.h"
 #include "frontend/fields.h"
 
 #include <string.h>
@@ -107,6 +108,12 @@ static bool has_sign(Checker *c, const DryDecl *dry, const Symbol *s) {
   return true;
 }
 
+/* Is `e`, of a scalar type, the constant 0? */
+static bool is_zero(Checker *c, const Expr *e) {
+  Const x;
+  return fold_const(c, e, &x) && const_convert(x, e->type, TY_F64).f == 0;
+}
+
 /* The value of the rule `dry` of field `s`: of its type, or for what is odd, of the type in which its numbers are
  * computed. EXPR_BAD after reporting. */
 static Expr *rule_value(Checker *c, const DryDecl *dry, const Symbol *s) {
@@ -115,8 +122,13 @@ static Expr *rule_value(Checker *c, const DryDecl *dry, const Symbol *s) {
                      odd ? "what a field is odd about" : "the value of dry points");
   if (e->kind == EXPR_BAD)
     return e;
-  return check_coerce(c, e, odd ? odd_type(type_component(c->m, s->type, 0)) : s->type,
-                      arena_printf(c->arena, odd ? "what '%s' is odd about" : "field '%s'", s->name));
+  e = check_coerce(c, e, odd ? odd_type(type_component(c->m, s->type, 0)) : s->type,
+                   arena_printf(c->arena, odd ? "what '%s' is odd about" : "field '%s'", s->name));
+  if (odd && e->kind != EXPR_BAD && check_complex_within(c, s->type) && !is_zero(c, e))
+    return check_error(c, NULL, e->loc,
+                       "complex numbers are odd about 0 alone at dry points, so that both parts change their sign; "
+                       "write 'about 0', or 'dry' and a number");
+  return e;
 }
 
 /* Has mask `m` all points of field `f`? */

@@ -119,7 +119,7 @@ static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, c
   Expr *e = check_in(c, from->value, NULL, ALLOW_SCALAR, "what a field is odd about");
   if (e->kind != EXPR_BAD && !type_is_literal(e->type) && (!type_is_scalar(e->type) || e->type == TY_BOOL))
     e = check_error(c, NULL, e->loc, "what a field is odd about must be a number, but this is %s; write a number",
-                    check_type_words(c, e->type));
+                    e->imaginary ? "an imaginary one" : check_type_words(c, e->type));
   s->is_about = true;
   if (e->kind != EXPR_BAD && is_constant(c, e))
     return outside_value(c, d, from->value, t, &s->value);
