@@ -534,14 +534,16 @@ static StcStatus put_back(Back *b) {
 /* ---- inits */
 
 /* Gives the field of the start plan that is called `name` the forward field `from` as it was before the inits: as it
- * was given, else 0. */
+ * was given, else 0. An input stays what the inits make of it: those that the start plan has set it anew. */
 static StcStatus give_before(Back *b, const AdjointField *x) {
   SavedPart from, to;
   if (!gradient_part(b->p, x->from, &from) || !gradient_part(b->back, x->name, &to))
     return STC_INTERNAL;
+  const Declared *d = &b->p->program->declared[from.field];
+  bool kept = b->p->bound.component_given[d->first] || b->p->module->fields[d->field].input;
   char *data = calloc((size_t)(from.bytes > to.bytes ? from.bytes : to.bytes) + 1, 1);
   StcStatus s = data ? STC_OK : STC_MEMORY;
-  if (!s && b->p->bound.component_given[b->p->program->declared[from.field].first])
+  if (!s && kept)
     s = part_get(b->p, &from, data);
   if (!s)
     s = part_set(b->back, &to, data);

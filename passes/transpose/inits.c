@@ -96,30 +96,71 @@ static int sources(const Module *m, const By *by, int nby, By *out) {
   return n;
 }
 
+/* Does an init of `m` that is run set the field of `by`, which is an input? Its own value is then what is
+ * differentiated by, and the init is not undone. */
+static const Stencil *sets_input(const Module *m, const By *by, int ngiven, const char *const *given) {
+  if (by->kind != BY_FIELD || !m->fields[by->index].input || transpose_is_given(m, by->index, ngiven, given))
+    return NULL;
+  for (int i = 0; i < m->ninits; i++)
+    for (int t = 0; t < m->inits[i].ntargets; t++)
+      if (m->inits[i].targets[t] == by->index)
+        return &m->inits[i];
+  return NULL;
+}
+
+/* The given fields, and those of `by` that are inputs which inits set, into *out; how many. */
+static int given_or_by(Arena *a, const Module *m, const By *by, int nby, int ngiven, const char *const *given,
+                       const char ***out) {
+  int n = 0;
+  *out = ARENA_ARRAY(a, const char *, ngiven + nby + 1);
+  for (int i = 0; i < ngiven; i++)
+    (*out)[n++] = given[i];
+  for (int i = 0; i < nby; i++)
+    if (sets_input(m, &by[i], ngiven, given))
+      (*out)[n++] = m->fields[by[i].index].name;
+  return n;
+}
+
+/* Does what an init makes of the input field of `by[k]` vary with the others of `by`? */
+static bool is_made_of_others(Transpose *x, const By *by, int nby, int k, int ngiven, const char *const *given) {
+  Module *m = x->m;
+  By *of = ARENA_ARRAY(x->a, By, nby + 1);
+  int n = 0;
+  for (int i = 0; i < nby; i++)
+    if (i != k)
+      of[n++] = by[i];
+  n = sources(m, of, n, of);
+  x->m = module_copy(x->a, m);
+  inits_as_step(x, ngiven, given);
+  bool varies = transpose_analyse_starts(x, of, n, NULL) && x->varied[by[k].index];
+  x->m = m;
+  return varies;
+}
+
 bool inits_vary(Transpose *x, const By *by, int nby, int ngiven, const char *const *given) {
   Module *m = x->m;
   By *of = ARENA_ARRAY(x->a, By, nby + 1);
-  int n = sources(m, by, nby, of);
+  const char **all;
+  int n = sources(m, by, nby, of), nall = given_or_by(x->a, m, by, nby, ngiven, given, &all);
+  for (int k = 0; k < nby; k++) {
+    const Stencil *init = sets_input(m, &by[k], ngiven, given);
+    if (!init || !is_made_of_others(x, by, nby, k, ngiven, given))
+      continue;
+    diag_error(x->c->diags, init->loc,
+               "init '%s' sets '%s', which the gradient is to, and what it sets is made of something else that it is "
+               "to: give the field its values, or take one of them from the gradient",
+               init->name, declared_name(m, by[k].index));
+    return false;
+  }
   x->m = module_copy(x->a, m);
-  inits_as_step(x, ngiven, given);
-  bool any = transpose_analyse_starts(x, of, n, NULL), ok = true;
+  inits_as_step(x, nall, all);
+  bool any = transpose_analyse_starts(x, of, n, NULL);
   x->starts = any ? ARENA_ARRAY(x->a, bool, 2 * m->nfields + 1) : NULL;
   for (int i = 0; i < x->m->nstencils && any; i++)
-    for (int t = 0; t < x->m->stencils[i].ntargets; t++) {
-      int f = x->m->stencils[i].targets[t];
-      x->starts[f] = x->varied[f];
-      for (int k = 0; k < nby && ok; k++)
-        if (x->varied[f] && m->fields[f].input && by[k].kind == BY_FIELD && by[k].index == f) {
-          diag_error(
-              x->c->diags, x->m->stencils[i].loc,
-              "init '%s' sets '%s', which the gradient is to, and what it sets is made of something else that it "
-              "is to: give the field its values, or take one of them from the gradient",
-              x->m->stencils[i].name, declared_name(m, f));
-          ok = false;
-        }
-    }
+    for (int t = 0; t < x->m->stencils[i].ntargets; t++)
+      x->starts[x->m->stencils[i].targets[t]] = x->varied[x->m->stencils[i].targets[t]];
   x->m = m;
-  return ok;
+  return true;
 }
 
 Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const char *const *given,
@@ -140,7 +181,9 @@ Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const 
   By *of = ARENA_ARRAY(c->arena, By, nby + 1);
   int n = sources(x.m, by, nby, of);
   bool *useful = ARENA_ARRAY(c->arena, bool, x.m->nfields + 1);
-  inits_as_step(&x, ngiven, given);
+  const char **all;
+  int nall = given_or_by(c->arena, x.m, by, nby, ngiven, given, &all);
+  inits_as_step(&x, nall, all);
   for (int i = 0; i < main->nbars; i++) {
     int f = module_find_field(x.m, main->bars[i].from);
     if (f >= 0)
