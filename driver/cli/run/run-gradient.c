@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several. */
+/* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several;
+ * complex numbers stay such. */
 static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int64_t axes[2]) {
   const char *name = stc_program_gradient_name(j->program, i);
   int field = stc_program_find_field(j->program, name), array = stc_program_find_array(j->program, name);
@@ -20,13 +21,14 @@ static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int6
   if (s)
     return s;
   int64_t points = 1;
+  bool is_complex = f->dtype && !strncmp(f->dtype, "'<c", 3);
   for (int d = 0; d < f->rank; d++)
     points *= f->shape[d];
   axes[0] = points ? *n / points : 1;
-  f->naxes = f->ncomponents > 1;
-  f->axes = axes;
+  f->naxes = is_complex ? f->naxes : f->ncomponents > 1;
+  f->axes = is_complex ? f->axes : axes;
   f->type = STC_F64;
-  f->dtype = "'<f8'";
+  f->dtype = is_complex ? "'<c16'" : "'<f8'";
   f->type_name = "f64";
   f->ncomponents = 1;
   f->components = NULL;
