@@ -206,7 +206,7 @@ static StcStatus restore_field(RestartReader *r, int field) {
       return s;
     size_t size = (size_t)type_size((Type)f.type), bytes = (size_t)f.bytes;
     if (split_is_lean(r->plan)) {
-      s = restore_parts(r, (FieldPlace){field, c, -1}, &f, size);
+      s = restore_parts(r, (FieldPlace){field, c, -1, false}, &f, size);
       continue;
     }
     void *data = get_array(r, "fields", f.name, size, bytes);

@@ -35,6 +35,25 @@ static int strip_vectors(const Module *m, Type *t, int64_t **axes) {
   return n;
 }
 
+/* Is it a type of complex numbers, and no struct of the program that has the name? */
+static bool is_complex(const Composite *c) {
+  bool wide = c->name && !strcmp(c->name, "c128");
+  Type of = wide ? TY_F64 : TY_F32;
+  return c->name && (wide || !strcmp(c->name, "c64")) && c->n == 2 && !strcmp(c->members[0].name, "re") &&
+         !strcmp(c->members[1].name, "im") && c->members[0].type == of && c->members[1].type == of;
+}
+
+/* Marks the components of a value of type `t`, from out[0] on, that are imaginary parts; how many it has. */
+static int mark_imaginary(const Module *m, Type t, bool *out) {
+  const Composite *c = type_composite(m, t);
+  int n = !c;
+  for (int i = 0; c && i < c->n; i++)
+    n += mark_imaginary(m, c->members[type_is_vector(m, t) ? 0 : i].type, out + n);
+  if (c && is_complex(c))
+    out[1] = true;
+  return n;
+}
+
 /* Appends what NumPy's .npy headers hold for the type, vectors around it left out: '<f4', or [('a', '<f4'), ('c',
  * '<f4', (3,))]. */
 static void add_dtype(Str *s, const Module *m, Type t) {
@@ -43,8 +62,8 @@ static void add_dtype(Str *s, const Module *m, Type t) {
     str_addf(s, "'%s'", npy_descr((StcType)t));
     return;
   }
-  if (c->name && (!strcmp(c->name, "c64") || !strcmp(c->name, "c128"))) {
-    str_add(s, !strcmp(c->name, "c64") ? "'<c8'" : "'<c16'");
+  if (is_complex(c)) {
+    str_add(s, c->members[0].type == TY_F32 ? "'<c8'" : "'<c16'");
     return;
   }
   str_add(s, "[");
@@ -77,6 +96,8 @@ static void declare(const Module *m, Declared *d, const char *name, Type t, int 
   add_dtype(&dtype, m, inner);
   d->dtype = dtype.s;
   d->components = ARENA_ARRAY(a, StcComponent, d->ncomponents);
+  d->imaginary = ARENA_ARRAY(a, bool, d->ncomponents + 1);
+  mark_imaginary(m, t, d->imaginary);
   d->names = ARENA_ARRAY(a, const char *, d->ncomponents);
   for (int i = 0; i < d->ncomponents; i++) {
     d->components[i] =

@@ -161,6 +161,7 @@ typedef struct Declared {
   const char *type_name, *dtype, *outside; /* outside: NULL if there is nothing beyond its edges */
   StcComponent *components;
   const char **names;
+  bool *imaginary; /* by component: is it the imaginary part of a complex number? */
   int naxes;
   int64_t *axes;
   int64_t point_bytes;

@@ -32,9 +32,11 @@ bool progress_step(void *user, int64_t done, int64_t of);
 /* Wipes the bar. */
 void progress_end(Progress *p);
 
-/* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). */
+/* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). part: it
+ * names the whole field, of which this is an imaginary part: 0 if its value is a number. */
 typedef struct FieldPlace {
   int field, component, array;
+  bool part;
 } FieldPlace;
 
 /* The files that a run writes: run-out.c. */
@@ -139,6 +141,8 @@ StcStatus ready_check(Job *j);
 bool is_picture(const char *path);
 /* Are the characters after "random:" a seed? */
 bool parse_seed(const char *text, uint64_t *seed);
+/* The value of --in `o`, which is no file, at `at`. */
+const char *place_value(const FieldOption *o, FieldPlace at);
 StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data);
 StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value);
 /* Opens them for j->plan, whose runs write them from then on: after every so many steps. */

@@ -21,7 +21,7 @@ static bool find_component(const StcProgram *p, const char *name, FieldPlace *ou
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents; c++)
       if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0)
-        return *out = (FieldPlace){f, c, -1}, true;
+        return *out = (FieldPlace){f, c, -1, false}, true;
   return false;
 }
 
@@ -62,7 +62,7 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
 
 bool find_place(const Job *j, const char *option, const char *name, bool arrays, FieldPlace *out) {
   const StcProgram *p = j->program;
-  *out = (FieldPlace){stc_program_find_field(p, name), -1, -1};
+  *out = (FieldPlace){stc_program_find_field(p, name), -1, -1, false};
   if (out->field >= 0 || find_component(p, name, out))
     return true;
   out->array = stc_program_find_array(p, name);
@@ -118,6 +118,10 @@ StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value,
          STC_USAGE;
 }
 
+const char *place_value(const FieldOption *o, FieldPlace at) {
+  return at.part && strncmp(o->value, "random:", 7) != 0 ? "0" : o->value;
+}
+
 StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value) {
   StcFieldInfo one = *f;
   char room[16];
@@ -150,7 +154,7 @@ StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPla
   StcStatus s = place_memory(j, plan, at, f, data);
   if (s || kept_get(j, o, f, *data))
     return s;
-  s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, o->value, *data);
+  s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, place_value(o, at), *data);
   if (!s && !(s = kept_room(j, o, f, &room)) && room)
     memcpy(room, *data, (size_t)f->bytes);
   if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
@@ -180,7 +184,7 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPl
     return give_place(j, plan, o, at);
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++)
-    s = give_place(j, plan, o, (FieldPlace){at.field, c, -1});
+    s = give_place(j, plan, o, (FieldPlace){at.field, c, -1, d->imaginary[c]});
   return s;
 }
 

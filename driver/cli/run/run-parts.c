@@ -52,7 +52,7 @@ static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption
   if (!from->file.memory)
     return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
   if (from->file.fd < 0 && strncmp(o->value, "random:", 7) != 0)
-    s = fill_value(j->c, &f, o->value, from->file.memory);
+    s = fill_value(j->c, &f, place_value(o, at), from->file.memory);
   else if (from->file.fd < 0)
     s = part_each(j->plan, part, at.field, true, take_run, from);
   else if (part_from_file(j->plan, part, at.field, &from->file))
@@ -331,7 +331,7 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
   void *data = NULL;
   bool stream = is_stream(j, o);
   StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f)
-                                    : read_place(j, j->plan, o, (FieldPlace){-1, -1, array}, &f, &data);
+                                    : read_place(j, j->plan, o, (FieldPlace){-1, -1, array, false}, &f, &data);
   if (!s && !data && !(data = malloc((size_t)f.bytes + 1)))
     s = computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
   if (stream && !(s = net_agree(net, s, &(int){0})))
@@ -355,7 +355,7 @@ static StcStatus give_one(const Job *j, const FieldOption *o, FieldPlace at) {
     return give_place(j, o, at);
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++)
-    s = give_place(j, o, (FieldPlace){at.field, c, -1});
+    s = give_place(j, o, (FieldPlace){at.field, c, -1, d->imaginary[c]});
   return s;
 }
 

@@ -77,7 +77,7 @@ static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, 
     if (next >= 0)
       components[d[1].first + c] |= components[d->first + c];
     if (parts)
-      s = check_place(j, o, (FieldPlace){at.field, c, -1});
+      s = check_place(j, o, (FieldPlace){at.field, c, -1, false});
   }
   return s || parts ? s : check_place(j, o, at);
 }
