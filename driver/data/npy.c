@@ -343,10 +343,18 @@ int npy_open(StcContext *c, const char *path, const char *what, const StcFieldIn
   return fd;
 }
 
+/* Is the shape of the header that of frames of the field, their number in front? Not if it is the field's own. */
+static bool is_of_frames(const NpyHeader *h, const StcFieldInfo *f) {
+  int64_t shape[MAX_DIMS];
+  int rank = file_shape(f, shape), place[MAX_DIMS];
+  return h->rank == rank + 1 || (h->rank > 0 && !shape_places(h->rank, h->shape, rank, shape, place) &&
+                                 shape_places(h->rank - 1, h->shape + 1, rank, shape, place));
+}
+
 bool npy_has_frames(const char *path, const StcFieldInfo *f) {
   FILE *from = fopen(path, "rb");
   NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
-  bool has = h && !read_header(from, h) && h->rank == f->rank + f->naxes + 1;
+  bool has = h && !read_header(from, h) && is_of_frames(h, f);
   free(h);
   if (from)
     fclose(from);
@@ -361,7 +369,7 @@ static StcStatus check_frames(StcContext *c, const char *path, const char *what,
   int rank = 1 + file_shape(f, shape + 1), place[1 + MAX_DIMS];
   struct stat st;
   shape[0] = *count = h->rank ? h->shape[0] : 0;
-  if (h->rank != rank || !shape_places(h->rank, h->shape, rank, shape, place)) {
+  if (h->rank < 1 || !shape_places(h->rank - 1, h->shape + 1, rank - 1, shape + 1, place)) {
     char have[512], need[512];
     shape_text(have, sizeof have, h->shape, h->rank);
     shape_text(need, sizeof need, shape, rank);
