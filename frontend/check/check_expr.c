@@ -73,6 +73,11 @@ Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, boo
   if (c->unread)
     return check_bad(c, loc);
   const char *level = check_name_with_level(c, name);
+  if (!c->levels && !fits && (!strcmp(name, "fine") || !strcmp(name, "coarse")))
+    return check_error(c, env, loc,
+                       "'%s' reads another level of the grid, and there are none so far; declare them before: levels "
+                       "L = 0 .. D of G;",
+                       name);
   if (level)
     return check_error(c, env, loc, "'%.60s' is one thing for each level; name one of them, such as '%s'", name, level);
   const char *instead = fits ? NULL : habit_of_name(name), *near = symbols_nearest(&c->syms, c->locals, name, fits);
