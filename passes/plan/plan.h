@@ -122,7 +122,7 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
 
 /* ---------------------------------------------------------------- tests-true.c */
 
-/* `m` as it is where all tests of its words hold: a copy; `m` itself if it has none. */
+/* `m` as it is where all tests of its words hold: a copy; `m` itself if it has none, or if it reads more elsewhere. */
 const Module *plan_where_true(PassContext *c, const Module *m);
 
 /* ---------------------------------------------------------------- plan.c, frame-plan.c */
