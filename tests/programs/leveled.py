@@ -4,7 +4,7 @@ import random
 from model import Place
 from tree import Node
 
-RULES = ["", " outside mirror half odd", " outside mirror half odd", " outside mirror odd about 2", " outside clamp", " outside mirror", " outside mirror half", " outside periodic", " outside 2", " outside clamp"]
+RULES = ["", " outside mirror half odd", " outside mirror half odd", " outside mirror odd about 2", " outside clamp", " outside mirror", " outside mirror half", " outside periodic", " outside 2", " outside 2", " outside clamp"]
 
 
 class Leveled:
