@@ -85,6 +85,18 @@ typedef struct Photo {
   StcStatus status;
 } Photo;
 
+/* `f` without a first dimension of one point behind which there are two more: that of a field that all members share,
+ * or that leaves it out. */
+static StcFieldInfo flat(const StcFieldInfo *f) {
+  StcFieldInfo x = *f;
+  if (f->rank == 3 && f->shape[0] == 1) {
+    x.rank = 2;
+    x.shape[0] = f->shape[1];
+    x.shape[1] = f->shape[2];
+  }
+  return x;
+}
+
 /* The channels that a field of type f takes of a pixel: 1, or 3 of a vector; 0: it is no picture's. */
 static int field_channels(const StcFieldInfo *f) {
   return f->rank != 2 ? 0 : f->ncomponents == 1 ? 1 : f->ncomponents == 3 && f->naxes == 1 ? 3 : 0;
@@ -192,7 +204,8 @@ static StcStatus read_photo(Photo *p) {
   int channels = field_channels(p->f);
   if (!channels)
     return context_error(c,
-                         "%s: a picture is for a field of two dimensions, of scalars or vectors of three, not for %s",
+                         "%s: a picture is for a field of two dimensions, or of three whose first has one point, of "
+                         "scalars or vectors of three, not for %s",
                          p->path, p->what),
            STC_INPUT;
   FILE *from = file_open(c, p->path);
@@ -212,7 +225,8 @@ static StcStatus read_photo(Photo *p) {
 
 StcStatus png_each_row(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                        void (*take)(void *user, int64_t y, const void *values), void *user) {
-  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = f, .take = take, .user = user});
+  StcFieldInfo x = flat(f);
+  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = &x, .take = take, .user = user});
 }
 
 /* Where rows of `bytes` bytes go (a png_each_row callback). */
@@ -226,9 +240,11 @@ static void keep_row(void *user, int64_t y, const void *values) {
 }
 
 StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
-  return png_each_row(c, path, what, f, keep_row, &(Rows){data, (size_t)(f->shape[0] ? f->bytes / f->shape[0] : 0)});
+  StcFieldInfo x = flat(f);
+  return png_each_row(c, path, what, &x, keep_row, &(Rows){data, (size_t)(x.shape[0] ? x.bytes / x.shape[0] : 0)});
 }
 
 StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
-  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = f});
+  StcFieldInfo x = flat(f);
+  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = &x});
 }

@@ -133,7 +133,8 @@ static void free_room(const Job *j, PartStream *x) {
 
 /* The points of a row of what --in names: of a picture the field's own. */
 static int64_t row_of(const FieldOption *o, const StcFieldInfo *whole) {
-  return is_picture(o->value) && whole->rank == 2 && whole->shape[1] ? whole->shape[1] : 1;
+  int64_t width = whole->rank == 2 ? whole->shape[1] : whole->rank == 3 && whole->shape[0] == 1 ? whole->shape[2] : 0;
+  return is_picture(o->value) && width ? width : 1;
 }
 
 /* Memory, and on rank 0 the file, but for a picture's. */
