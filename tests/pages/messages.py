@@ -13,22 +13,24 @@ CALL = re.compile(r'\b(?P<call>diag_error|check_error|diag_warning|context_error
 IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make|go on|remove|rename|compute|convert|declare|draw|say|cut|put|"
               "compare|shrink|join|split|read|copy|add|place|fill|begin|end|end it|move|start|build|run|try|simulate|with|prefix|swap|bind|spell|for")
 GROUPS = [   # heading, where the rules are, files
-    ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c"]),
-    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
-    ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/fold.c"]),
+    ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c", "frontend/include.c", "frontend/format.c"]),
+    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_outside.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
+    ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/check/check_complex.c", "frontend/fold.c"]),
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check/check_region.c", "frontend/check/check_lacking.c", "frontend/check/check_mask.c"]),
     ("Beyond the edges", "language.md#beyond-the-edge-outside", ["frontend/check/check_outside.c"]),
     ("Complex numbers", "language.md#complex-numbers", ["frontend/check/check_complex.c"]),
     ("Members", "language.md#several-runs-in-one-members", ["frontend/check/check_ensemble.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check/check_diff.c"]),
     ("Absorbing layers", "language.md#absorbing-layers-absorb", ["frontend/check/check_absorb.c", "frontend/check/absorb.c"]),
-    ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check/check_time.c"]),
+    ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check/check_time.c", "frontend/check/check_start.c", "frontend/check/check_every.c"]),
+    ("Series of frames", "language.md#series-of-frames-frames", ["frontend/check/check_frames.c"]),
+    ("Members", "language.md#several-runs-in-one-members", ["frontend/check/check_ensemble.c"]),
     ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check/check_scalar.c"]),
     ("Repeats", "language.md#rounds-within-a-step-repeat", ["frontend/check/check_repeat.c"]),
     ("Levels", "language.md#levels-of-the-grid-levels-each-fine-coarse", ["frontend/check/check_levels.c", "frontend/expand_levels.c"]),
     ("Sweeps", "language.md#sweeps-along-a-dimension-sweep", ["frontend/check/check_sweep.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
-     ["frontend/check/check_fn.c", "frontend/check/check_stmt.c", "frontend/check/check_sum.c", "frontend/check/check_move.c"]),
+     ["frontend/check/check_fn.c", "frontend/check/check_random.c", "frontend/check/check_stmt.c", "frontend/check/check_sum.c", "frontend/check/check_move.c"]),
     ("Losses and gradients", "language.md#losses-and-gradients-loss-gradient", ["frontend/check/check_gradient.c", "ir/run/derive.c", "passes/transpose/"]),
     ("Probes and injects", "language.md#at-single-points-probe-and-inject", ["frontend/check/check_point.c"]),
     ("Schedules", "command.md#schedules", ["passes/"]),
@@ -37,7 +39,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Running: params, fields, devices", "command.md#running", ["driver/program/", "driver/instance/", "driver/device/", "ir/run/"]),
     ("Several devices", "cluster.md", ["driver/split/"]),
 ]
-INNER = re.compile(r"^(?:pass '|kernel '|pipeline '|family number|...: there is no pass)|a mistake in stc")   # met by those who work on stc alone
+INNER = re.compile(r"^(?:pass '|kernel '|pipeline '|family number|...: there is no pass)|a mistake in stc|formatting would change")   # met by those who work on stc alone
 CURES = {   # of common messages that have no room for one; one that no source says is a mistake
     "expected ';' at the end of the declaration": "put the semicolon at the end of the line before the caret",
     "expected ..., found '...'": "something is missing or too much just before the caret: compare with the grammar",
@@ -131,6 +133,16 @@ def messages(source, group):
     return sorted(((cause, cure, w) for (cause, cure), w in found.items()), key=lambda r: re.sub(r"^[^A-Za-z]*(\.\.\.)?\W*", "", r[0]).lower())
 
 
+def ungrouped(source):
+    """A file of the frontend that reports messages and is of no group; None: there is none."""
+    listed = tuple(name for group in GROUPS for name in group[2])
+    for path in sorted(source.glob("frontend/**/*.c")):
+        name = path.relative_to(source).as_posix()
+        if not name.startswith(listed) and any(m["call"] != "arena_printf" for m in CALL.finditer(path.read_text(encoding="utf-8"))):
+            return name
+    return None
+
+
 def cell(text):
     """A text in a cell of a table, in which nothing of it is Markdown."""
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_").replace("[", "\\[").replace("`", "")
@@ -152,6 +164,9 @@ def page(source):
 
 def main():
     source = Path(sys.argv[1])
+    alone = ungrouped(source)
+    if alone:
+        sys.exit(f"{alone} reports messages, and is in no group of {sys.argv[0]}: put it into one")
     path, text = source / "docs/messages.md", page(source)
     if "--write" in sys.argv:
         path.write_text(text, encoding="utf-8")
