@@ -509,13 +509,14 @@ static void make_update(Step *t, int u) {
   t->x->changed = true;
 }
 
-/* Evaluates the reductions of repeat `r` that are due behind so many rounds; *ends if an `until` is met. */
+/* Evaluates the reductions of repeat `r` that are due behind so many rounds; *ends if an `until` is met. The repeats
+ * are numbered as in the reference: the plan's own module has fewer, where some are written out (pass rounds). */
 static void evaluate_rounds(Step *t, int r, int64_t done, bool *ends) {
   StcPlan *p = t->p;
   for (int k = 0; k < t->x->m->nreductions && !t->over; k++) {
     const Reduction *x = &p->module->reductions[k];
     Const value = {0};
-    if (!reduction_is_due(x, r + 1, done))
+    if (!reduction_is_due(&t->x->m->reductions[k], r + 1, done))
       continue;
     get_ready(t, k);
     t->s = watching_value(p, k, t->s, &value);
