@@ -82,9 +82,10 @@ static bool stage_looks_around(const Module *m, int32_t stage) {
   return around;
 }
 
-/* Are the stencils of the stage the same in each step, whatever its number? */
+/* Are the stencils of the stage the same in each step, whatever its number? Fields get their next frames by it: runs
+ * are cut there, and rounds that are steps of a plan would be, too. */
 static bool stage_is_steady(const Module *m, int32_t stage) {
-  bool steady = true;
+  bool steady = module_steps_to_frames(m, 0, INT64_MAX) == INT64_MAX;
   for (int i = 0; i < m->nstencils; i++)
     for (int k = 0; k < m->stencils[i].npieces && m->stencils[i].stage == stage; k++) {
       steady = steady && !m->stencils[i].every;
