@@ -24,6 +24,11 @@ Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k) {
   else if (k > f->npasts)
     check_error(c, env, loc, "'%s@%lld' is not kept: the field has history %d; declare it with 'history %lld'", f->name,
                 (long long)k, f->npasts, (long long)k);
+  else if (c->in_reduction && c->in_repeat)
+    check_error(c, env, loc,
+                "'%s@%lld' cannot be read between the rounds of a repeat, where it is not what '%s' was %lld step%s "
+                "ago, as it is between two steps; have a stencil in the repeat put what is looked at into a field",
+                f->name, (long long)k, f->name, (long long)k, k == 1 ? "" : "s");
   else
     return check_note_past(c, loc, f->index, k), f->pasts[k - 1];
   return NULL;
