@@ -55,9 +55,21 @@ static const Group *group_of(const Fuse *f, int i, int j) {
   return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
 }
 
-/* Does the stencil before stencil `i` rotate levels, and cannot go with it, which a repeat runs? */
+/* Does stencil `i`, which moves levels on, stand behind one that the step has a name for, with a repeat to follow? It
+ * cannot go with that, and a cut in words does not say that it goes with the one before. */
+static bool moves_alone(const Fuse *f, int i) {
+  int next = i;
+  while (next < f->n && is_history_stencil(f->m, &f->st[next]))
+    next++;
+  return i > 0 && next > i && next < f->n && !is_history_stencil(f->m, &f->st[i - 1]) &&
+         f->st[next].stage != f->st[i].stage;
+}
+
+/* Does the stencil before stencil `i` rotate levels, and cannot go with it, which a repeat runs? Or is it the one that
+ * rotates them, and is by itself? */
 static bool moves_apart(const Fuse *f, int i) {
-  return i > 0 && is_history_stencil(f->m, &f->st[i - 1]) && f->st[i - 1].stage != f->st[i].stage;
+  return (i > 0 && is_history_stencil(f->m, &f->st[i - 1]) && f->st[i - 1].stage != f->st[i].stage) ||
+         moves_alone(f, i);
 }
 
 /* May the step be cut before stencil `i`? */
