@@ -197,16 +197,19 @@ static const char *with_level(const Expand *x, const char *name, const char *lev
   return arena_printf(x->arena, "%s(%s)", name, level);
 }
 
-static void add_name(Expand *x, const char *name, const char *text, bool is_levels) {
-  LevelName n = {name, text, is_levels};
-  if (!name_with(x, text))
-    ARENA_PUSH(x->arena, x->names, x->nnames, n);
-}
-
 /* Reports that the program is, or does not end. */
 static void too_long(Expand *x, Loc at) {
   fail(x, at,
        arena_printf(x->arena, "the program becomes too long where its 'each' are written out; write fewer levels"));
+}
+
+/* Adds the name `text`, of plain name `name`, unless it is there; `at` is where it stands. */
+static void add_name(Expand *x, Loc at, const char *name, const char *text, bool is_levels) {
+  LevelName n = {name, text, is_levels};
+  if (x->nnames >= MAX_NAMES)
+    too_long(x, at);
+  else if (!name_with(x, text))
+    ARENA_PUSH(x->arena, x->names, x->nnames, n);
 }
 
 static void emit(Expand *x, const Token *t, const char *text) {
@@ -380,7 +383,7 @@ static void note_names(Expand *x, const Token *t, const Token *end) {
       Own *o = ARENA_NEW(x->arena, Own);
       *o = (Own){name->text, with_level(x, name->text, x->suffix), x->own};
       x->own = o;
-      add_name(x, name->text, o->as, false);
+      add_name(x, name->loc, name->text, o->as, false);
     }
     if (is_named(t, end, "repeat") && brace < next)
       note_names(x, brace + 1, closing(brace, next));
@@ -457,7 +460,7 @@ static void note_levels(Expand *x, const Token *t, const Token *end) {
          arena_printf(x->arena, "levels are numbered from 0, which is the grid, to 1 at least and %d at most",
                       MAX_LEVELS - 1));
   for (int64_t v = 0; v <= hi && !x->failed; v++)
-    add_name(x, t[1].text, with_level(x, t[1].text, arena_printf(x->arena, "%lld", (long long)v)), true);
+    add_name(x, t[1].loc, t[1].text, with_level(x, t[1].text, arena_printf(x->arena, "%lld", (long long)v)), true);
 }
 
 /* Where the declaration of fields from `t` to before `end` names levels as their region; NULL: it does not. */
@@ -478,7 +481,7 @@ static void fields_of_levels(Expand *x, const Token *t, const Token *end, const 
     for (const Token *n = t + 1; n < colon; n++) {
       const char *text = n->kind == TOK_NAME ? with_level(x, n->text, level) : NULL;
       if (text)
-        add_name(x, n->text, text, false);
+        add_name(x, n->loc, n->text, text, false);
       emit(x, n, text);
     }
     copy(x, colon, on);
@@ -516,7 +519,8 @@ static void repeated(Expand *x, const Token *t, const Token *end) {
 /* The declarations from `t` to before `end`. */
 static void declarations(Expand *x, const Token *t, const Token *end) {
   if (++x->depth > MAX_NESTING)
-    too_long(x, t->loc);
+    fail(x, t->loc,
+         arena_printf(x->arena, "braces of each and repeat nest more than %d deep; leave some out", MAX_NESTING));
   while (t < end && !x->failed) {
     const Token *next = behind(t, end), *on;
     if (is_each(t, end)) {
@@ -527,7 +531,7 @@ static void declarations(Expand *x, const Token *t, const Token *end) {
     for (const Token *name = w ? t + 1 : NULL; name; name = next_name(w, name, next)) {
       if (name_of(x, name->text))
         fail_taken(x, name);
-      add_name(x, "", name->text, false);
+      add_name(x, name->loc, "", name->text, false);
     }
     if (is_named(t, next, "levels"))
       note_levels(x, t, next);

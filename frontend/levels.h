@@ -11,8 +11,8 @@
 #include "frontend/ast.h"
 
 /* No program has more levels; braces of each are written out at most so many times, all of a program so many, and come
- * to so many tokens. */
-enum { MAX_LEVELS = 24, MAX_TURNS = 256, MAX_ALL_TURNS = 1 << 16, MAX_EXPANDED = 1 << 20 };
+ * to so many tokens and names. */
+enum { MAX_LEVELS = 24, MAX_TURNS = 256, MAX_ALL_TURNS = 1 << 16, MAX_EXPANDED = 1 << 20, MAX_NAMES = 1 << 13 };
 
 /* The levels of a program: level l has the region box[l], 0 being the grid. */
 typedef struct Levels {

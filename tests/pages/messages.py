@@ -14,8 +14,8 @@ IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make
               "compare|shrink|join|split|read|copy|add|place|fill|begin|end|end it|move|start|build|run|try|simulate|with|prefix|swap|bind|spell|for")
 GROUPS = [   # heading, where the rules are, files
     ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c", "frontend/include.c", "frontend/format.c"]),
-    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_outside.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
-    ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/check/check_complex.c", "frontend/fold.c"]),
+    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
+    ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/fold.c"]),
     ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check/check_region.c", "frontend/check/check_lacking.c", "frontend/check/check_mask.c"]),
     ("Beyond the edges", "language.md#beyond-the-edge-outside", ["frontend/check/check_outside.c"]),
     ("Complex numbers", "language.md#complex-numbers", ["frontend/check/check_complex.c"]),
@@ -24,7 +24,6 @@ GROUPS = [   # heading, where the rules are, files
     ("Absorbing layers", "language.md#absorbing-layers-absorb", ["frontend/check/check_absorb.c", "frontend/check/absorb.c"]),
     ("Time: temp fields, older levels", "language.md#older-time-levels-history", ["frontend/check/check_time.c", "frontend/check/check_start.c", "frontend/check/check_every.c"]),
     ("Series of frames", "language.md#series-of-frames-frames", ["frontend/check/check_frames.c"]),
-    ("Members", "language.md#several-runs-in-one-members", ["frontend/check/check_ensemble.c"]),
     ("Scalars and updates", "language.md#numbers-that-are-kept-scalar-update-until", ["frontend/check/check_scalar.c"]),
     ("Repeats", "language.md#rounds-within-a-step-repeat", ["frontend/check/check_repeat.c"]),
     ("Levels", "language.md#levels-of-the-grid-levels-each-fine-coarse", ["frontend/check/check_levels.c", "frontend/expand_levels.c"]),

@@ -55,8 +55,8 @@ static const Group *group_of(const Fuse *f, int i, int j) {
   return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
 }
 
-/* Does stencil `i`, which moves levels on, stand behind one that the step has a name for, with a repeat to follow? It
- * cannot go with that, and a cut in words does not say that it goes with the one before. */
+/* Does stencil `i`, which rotates time levels, stand behind one that the step has a name for, with a repeat to follow?
+ * It cannot go with that, and a cut in words does not say that it goes with the one before. */
 static bool moves_alone(const Fuse *f, int i) {
   int next = i;
   while (next < f->n && is_history_stencil(f->m, &f->st[next]))
