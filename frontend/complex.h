@@ -5,7 +5,7 @@
 #ifndef STC_COMPLEX_H
 #define STC_COMPLEX_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* The complex type of that name, c64, c128 or complex, unless the program declares something else of the name;
  * TY_NONE: it is no such name. */

@@ -1,5 +1,5 @@
 /* frontend/dump.c: the checked program as an indented tree, one node a line: what it is, its type, <line:column>. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* Where the tree goes; shared values printed so far. */
 typedef struct Dump {

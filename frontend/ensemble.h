@@ -9,7 +9,7 @@
 #ifndef STC_ENSEMBLE_H
 #define STC_ENSEMBLE_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* members EXPR; after the word. */
 bool parse_members(Parse *p);

@@ -10,7 +10,7 @@
 #ifndef STC_FIELDS_H
 #define STC_FIELDS_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* ---------------------------------------------------------------- dimensions: check_lacking.c */
 

@@ -1,5 +1,5 @@
 /* frontend/fold.c: constant expressions and affine bounds. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* frontend/fold.h: constant expressions and affine bounds: fold.c (private to frontend/, included at the end of ast.h).
- */
+/* frontend/fold.h: constant expressions and affine bounds: fold.c (private to frontend/; checker.h includes it at its
+ * end). */
 #ifndef STC_FOLD_H
 #define STC_FOLD_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* The value of a checked constant expression (kinds INT, FLOAT, BOOL, OP, CONST). False if it is none. */
 bool fold_const(Checker *c, const Expr *e, Const *out);

@@ -8,7 +8,7 @@
 #ifndef STC_LEVELS_H
 #define STC_LEVELS_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* No program has more levels; braces of each are written out at most so many times, all of a program so many, and come
  * to so many tokens and names. */

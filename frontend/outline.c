@@ -1,6 +1,6 @@
 /* frontend/outline.c: what editors want to know of a program, also of one with errors: its names, what they are, where
  * they are declared and seen. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 #include <string.h>
 

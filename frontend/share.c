@@ -1,6 +1,6 @@
 /* frontend/share.c: values that several places use, computed once: the arguments and variables of functions, the
  * index of a table. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* Such a value is a local without a place of its own: it is lowered before the first expression of a block that needs
  * it. */

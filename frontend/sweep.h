@@ -7,7 +7,7 @@
 #ifndef STC_SWEEP_H
 #define STC_SWEEP_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* along DIMENSION up (sign 1) or down (-1), first N (NULL: 1). The pieces of the declaration are those for the first
  * layers and for all others. */

@@ -7,7 +7,7 @@
 #ifndef STC_ABSORB_H
 #define STC_ABSORB_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 #include "frontend/check/derivative.h"
 
 /* Points of a layer, the fewest and the most. */

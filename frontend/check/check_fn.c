@@ -1,6 +1,6 @@
 /* check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
  * with the values of the arguments. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* check_gradient.c: losses, the sum of them that is differentiated, and by what. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* ---- losses */
 

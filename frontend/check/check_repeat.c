@@ -1,6 +1,6 @@
 /* check_repeat.c: repeats: loops of stages within a step. What stands in their braces is declared as elsewhere; here
  * are the stages that a repeat has, the number of its round, and what in it would not mean what it seems to. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* The repeat in hand, NULL: none. */
 static CheckedRepeat *in_hand(const Checker *c) { return c->in_repeat ? &c->repeats[c->in_repeat - 1] : NULL; }

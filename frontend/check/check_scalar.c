@@ -1,7 +1,7 @@
 /* check_scalar.c: numbers of the whole program that are kept from step to step, their updates within a step,
  * and what is looked at of them after one. An update's value is computed at one point, the grid's first, where it may
  * read no field; its parts OP(...) over REGION are updates of hidden scalars in front of it. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 Box check_first_point(const Checker *c) {
   Box b = c->m->grid;

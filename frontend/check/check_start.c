@@ -3,7 +3,7 @@
  * and in front of the repeat in whose rounds that stands: rounds behind the first one do not begin with the step's
  * values, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
  * (passes/launch/copies.c). */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 #include "frontend/fields.h"
 
 /* The number of the first stencil of the step so far that writes `field`; -1: there is none. */

@@ -1,5 +1,5 @@
 /* check_stmt.c: statements: what the variables of a function or of a stencil's block are, step by step. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 #include <string.h>
 

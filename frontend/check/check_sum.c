@@ -1,5 +1,5 @@
 /* check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 #include <math.h>
 #include <string.h>

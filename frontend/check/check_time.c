@@ -1,6 +1,6 @@
 /* check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
  * launch-time arrays. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* ---- older time levels */
 

@@ -1,6 +1,6 @@
 /* check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
  * check_composite.c. */
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 #include "frontend/complex.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef STC_FRONTEND_CHECK_DECLARE_H
 #define STC_FRONTEND_CHECK_DECLARE_H
 
-#include "frontend/ast.h"
+#include "frontend/checker.h"
 
 /* A symbol of the program's for the name that `d` declares; NULL after reporting that the name is taken. */
 Symbol *check_declare(Checker *c, SymbolKind kind, const Decl *d);
