@@ -80,6 +80,7 @@ def test_close():
         gc.collect()
         return int(open("/proc/self/statm").read().split()[1])
     program, kept = stc.compile(TEXT), []
+    program.plan("host:1", N=700).close()   # what compiling takes once
     before = resident()
     for _ in range(20):
         kept.append(program.plan("host:1", N=700))
