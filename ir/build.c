@@ -96,32 +96,28 @@ static void set_offsets(Op *op, int rank, const int64_t *off) {
     op->off[d] = off[d];
 }
 
-Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank) {
-  Op *op = build_op(b, OP_ACCESS, t, 0, NULL);
+/* The read `code` of `field`, of type `t`, at `off`. */
+static Value *build_read(Builder *b, Opcode code, Type t, int field, const int64_t *off, int rank) {
+  Op *op = build_op(b, code, t, 0, NULL);
   op->sym = field;
   set_offsets(op, rank, off);
   return op->results[0];
+}
+
+Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank) {
+  return build_read(b, OP_ACCESS, t, field, off, rank);
 }
 
 Value *build_behind(Builder *b, Type t, int field, const int64_t *off, int rank) {
-  Op *op = build_op(b, OP_BEHIND, t, 0, NULL);
-  op->sym = field;
-  set_offsets(op, rank, off);
-  return op->results[0];
+  return build_read(b, OP_BEHIND, t, field, off, rank);
 }
 
 Value *build_fine(Builder *b, Type t, int field, const int64_t *off, int rank) {
-  Op *op = build_op(b, OP_FINE, t, 0, NULL);
-  op->sym = field;
-  set_offsets(op, rank, off);
-  return op->results[0];
+  return build_read(b, OP_FINE, t, field, off, rank);
 }
 
 Value *build_coarse(Builder *b, Type t, int field, const int64_t *off, int rank) {
-  Op *op = build_op(b, OP_COARSE, t, 0, NULL);
-  op->sym = field;
-  set_offsets(op, rank, off);
-  return op->results[0];
+  return build_read(b, OP_COARSE, t, field, off, rank);
 }
 
 Value *build_construct(Builder *b, Type t, int n, Value *const *members) {

@@ -199,6 +199,20 @@ static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age, int64_t ex
   }
 }
 
+void split_lend_array(StcPlan *q, int i, const StcPlan *part) {
+  int own = module_find_param_array(part->module, q->module->param_arrays[i].name);
+  if (own >= 0 && array_slot(q, i) && array_slot(part, own))
+    array_slot(q, i)->memory = array_slot(part, own)->memory;
+}
+
+void split_lend_reductions(StcPlan *q, const StcPlan *p) {
+  for (int i = 0; i < q->module->nscalars; i++) {
+    int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
+    if (whole >= 0)
+      q->scalars[i] = p->scalars[whole];
+  }
+}
+
 /* Gives the plan the fields and the values of reductions that the part has now. */
 static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const StcPlan *p) {
   for (int f = 0; f < value_field(q); f++) {
@@ -208,15 +222,10 @@ static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const Stc
       slot->memory = own->memory;
   }
   for (int i = 0; i < q->module->nparam_arrays; i++) {
-    int mine = is_lent(p, q, i) ? module_find_param_array(part->module, q->module->param_arrays[i].name) : -1;
-    if (mine >= 0 && array_slot(q, i) && array_slot(part, mine))
-      array_slot(q, i)->memory = array_slot(part, mine)->memory;
+    if (is_lent(p, q, i))
+      split_lend_array(q, i, part);
   }
-  for (int i = 0; i < q->module->nscalars; i++) {
-    int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
-    if (whole >= 0)
-      q->scalars[i] = p->scalars[whole];
-  }
+  split_lend_reductions(q, p);
   if (part->ghosts)
     lend_ghosts(q, part, s->age, split_level(p));
 }

@@ -392,16 +392,9 @@ static void lend_fields(const Phase *x, StcPlan *q, StcPlan *part, bool back) {
 
 /* Lends it the arrays, the values of reductions, and what the simulator knows of ghost cells. */
 static void lend_rest(const StcPlan *p, const Phase *x, StcPlan *q, const StcPlan *part) {
-  for (int i = 0; i < q->module->nparam_arrays; i++) {
-    int own = module_find_param_array(part->module, q->module->param_arrays[i].name);
-    if (own >= 0 && array_slot(q, i) && array_slot(part, own))
-      array_slot(q, i)->memory = array_slot(part, own)->memory;
-  }
-  for (int i = 0; i < q->module->nscalars; i++) {
-    int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
-    if (whole >= 0)
-      q->scalars[i] = p->scalars[whole];
-  }
+  for (int i = 0; i < q->module->nparam_arrays; i++)
+    split_lend_array(q, i, part);
+  split_lend_reductions(q, p);
   if (!part->ghosts)
     return;
   if (!q->ghosts) {

@@ -212,6 +212,10 @@ StcStatus watching_open(StcPlan *p, const char *cut);
 StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const char *const *defines);
 StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t bytes);
 void watching_close(StcPlan *p);
+/* evaluate.c: lends plan `q`, of a program that runs on the memory of a part, array number i of it, if `part` has one
+ * of that name; gives it the values that the reductions of `p`, the plan of the whole grid, have now. */
+void split_lend_array(StcPlan *q, int i, const StcPlan *part);
+void split_lend_reductions(StcPlan *q, const StcPlan *p);
 /* Does a body on the points of `box` read anything but cells at its own point? (evaluate.c) */
 bool body_looks_around(const Module *m, const Box *box, const Block *body);
 /* Is something due now that looks at other points than its own, so that ghost cells must be up to date? Evaluates what

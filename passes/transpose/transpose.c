@@ -364,7 +364,7 @@ Module *transpose_finish(Transpose *x, const Module *source) { return make_modul
 
 /* ---- what is to be known of each step */
 
-/* Many points: what is not known of a field's extent counts as so many. */
+/* How many points a dimension of a field has, where its extent is not known: many. */
 static const double MANY_POINTS = 1000;
 
 /* About how many bytes field `f` of m has. */

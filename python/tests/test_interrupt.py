@@ -52,17 +52,20 @@ for extra in "", "reduce r = sum(A) over G every 1;", "until max(A) over G > 2.0
 """
 
 
+def environment_of(device):
+    """What a child needs of the environment for the device: for cuda the stand-in for its driver."""
+    if device == "cuda" and not STANDIN:
+        pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
+    return dict(LD_LIBRARY_PATH=STANDIN) if device == "cuda" else {}
+
+
 def child(code, *arguments, **environment):
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300, env=dict(os.environ, **environment))
 
 
 @pytest.mark.parametrize("device, sizes", [("host:2", "40,1500"), ("host:1/2", "1000"), ("sim/2", "20"), ("ref", "20,700"), ("sim", "20,300"), ("cuda", "64")])
 def test_interrupt(device, sizes):
-    environment = {}
-    if device == "cuda":
-        if not STANDIN:
-            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
-        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    environment = environment_of(device)
     done = child(INTERRUPTED, device, sizes, **environment)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
@@ -91,11 +94,7 @@ else:
 
 @pytest.mark.parametrize("device", ["host:1", "ref/2", "sim", "cuda"])
 def test_interrupt_within_a_repeat(device):
-    environment, end = {}, "" if device != "sim" else "until max(A) over [0 .. 15, 0 .. 15] < -1 every 100;"
-    if device == "cuda":
-        if not STANDIN:
-            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
-        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    environment, end = environment_of(device), "" if device != "sim" else "until max(A) over [0 .. 15, 0 .. 15] < -1 every 100;"
     done = child(WITHIN_REPEAT, device, end, **environment)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
@@ -217,10 +216,6 @@ assert took < 10, f"{took} s of all threads to the next call"
 @pytest.mark.parametrize("device, stencils, schedule", [("host:2", 250, "auto"), ("sim", 2000, "overlap"), ("cuda", 1500, "naive")])
 def test_compiling_is_interrupted(device, stencils, schedule):
     """In the passes, in LLVM and between a driver's kernels; the program can be asked again."""
-    environment = {}
-    if device == "cuda":
-        if not STANDIN:
-            pytest.skip("STC_STANDIN_DIR does not name the stand-ins for the drivers")
-        environment = dict(LD_LIBRARY_PATH=STANDIN)
+    environment = environment_of(device)
     done = child(COMPILING, device, str(stencils), schedule, **environment)
     assert done.returncode == 0 and not done.stderr, done.stderr

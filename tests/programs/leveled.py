@@ -2,6 +2,7 @@
 import random
 
 from model import Place
+from swept import one_step_a_launch
 from tree import Node
 
 RULES = ["", " outside mirror half odd", " outside mirror half odd", " outside mirror odd about 2", " outside clamp", " outside mirror", " outside mirror half", " outside periodic", " outside 2", " outside 2", " outside clamp"]
@@ -82,13 +83,7 @@ class Leveled:
         if not self.has_levels:
             yield from runs
             return
-        own, taken = self.leveled, ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
         for run in runs:
-            left = [o for o in run if not o.startswith(taken)]
-            gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
-            words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]])
-            shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(self.rank))
-            words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
-            words += ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3)
+            left, words, _ = one_step_a_launch(run, self.leveled, self.rank)
             if not any(o.startswith("--split=") for o in run):
                 yield left + words

@@ -4,6 +4,18 @@ import random
 from model import Place, Struct, Vector, components, computed
 from tree import List, Node
 
+SCHEDULE = ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
+
+
+def one_step_a_launch(run, own, rank):
+    """What is left of the run without its schedule, and one without streamed tiles and of one step a launch, by the chances `own`; does a GPU's code run?"""
+    left = [o for o in run if not o.startswith(SCHEDULE)]
+    gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
+    shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(rank))
+    words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]])
+    words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
+    return left, words + ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3), gpu
+
 
 class Swept:
     """The part of the Generator that makes them. self.sweeps: the chances; self.has_sweeps: has the program any?"""
@@ -141,14 +153,10 @@ class Swept:
         if not self.has_sweeps:
             yield from runs
             return
-        own, taken = self.sweeps, ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
+        own = self.sweeps
         for run in runs:
-            left = [o for o in run if not o.startswith(taken)]
-            gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
-            shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(self.rank))
-            words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]])
-            words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
-            words += ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3) + ["-edges=apart"] * (gpu and "naive" not in " ".join(words) and own.random() < 0.3)
+            left, words, gpu = one_step_a_launch(run, own, self.rank)
+            words += ["-edges=apart"] * (gpu and "naive" not in " ".join(words) and own.random() < 0.3)
             left = [self.split_beside(o) if o.startswith("--split=") else o for o in left]
             if "" not in left:
                 yield left + words
