@@ -69,6 +69,7 @@ PICTURES = {
     "snowflake": ("materials science", "phi", "--colors=gray"),
     "sphere": ("planetary science", "T", "-DN=60 -DM=120 --steps=3000 --colors=hot"),
     "spiral_waves": ("cardiology", "u film 320", "-DN=112 -DM=112 -Dh=0.45 --steps=3840 --colors=hot"),
+    "tides": ("oceanography", "eta", "--steps=700 --colors=bluered --limits=-1.6,1.6 --in chart=EXAMPLES/inputs/coast.png"),
     "tunnel": ("quantum mechanics", "seen", ""),
     "vortex_street": ("fluid dynamics", "curl", "--steps=18000 --colors=bluered --limits=-0.02,0.02"),
 }
@@ -189,7 +190,9 @@ def twin(name):
     words = ["device=\"host\""] + [f"{k}={v}" for k, v in given.items()]
     lines = [f"run = stc.compile(\"{source_of(name).relative_to(SOURCE)}\").plan({', '.join(words)})"]
     for field_in, file in arrays:
-        value = file if re.fullmatch(r"[\d.]+", file) else f"np.load(\"{file.replace('EXAMPLES', 'examples').replace('DRAWN', DRAWN)}\")"
+        path = file.replace("EXAMPLES", "examples").replace("DRAWN", DRAWN)
+        read = f"(255 * plt.imread(\"{path}\")).astype(\"u1\")" if path.endswith(".png") else f"np.load(\"{path}\")"
+        value = file if re.fullmatch(r"[\d.]+", file) else read
         lines.append(f"run[\"{field_in}\"] = {value}")
     cut = re.search(r"--slice=0:(\d+)", options)
     shown = (f"np.moveaxis(run[\"{field.split('.')[0]}\"], -1, 0)[{field.split('.')[1]}]" if "." in field else f"run[\"{field}\"]") + (f"[{cut[1]}]" if cut else "")

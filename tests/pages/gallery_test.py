@@ -53,8 +53,11 @@ CHECKS = {
     "snowflake": ("-DN=60 -DM=60 --steps=100", lambda a, b: (stays("heat", a, b, 1e-4), near(b["ice"] > a["ice"], True, 0))),
     "sphere": ("", lambda a, b: (stays("heat", a, b, 1e-5), near(b["off"], 0, 0.004), near(b["most"], 1.38, 0.01))),
     "spiral_waves": ("-DN=40 -DM=40 --steps=100", None),
+    # a tide that stands in a channel with a closed end
+    "tides": ("-freal=f64 -Dchannel=true -DN=12 --steps=900", lambda a, b: (near(b["off"], 0, 2e-4), near(b["highest"] > 0.2, True, 0))),
     "tunnel": ("-DN=40 -DM=160 --steps=300", lambda a, b: (stays("total", a, b, 1e-4), near(b["through"] > a["through"], True, 0))),
-    "vortex_street": ("-DN=24 -DM=40 -Dradius=4 --steps=20", None),
+    # the parabola between two plates
+    "vortex_street": ("-freal=f64 -Dchannel=true -DN=24 -DM=8 -Dnu=0.1 --steps=600", lambda a, b: near(b["off"], 0, 0.0025)),
 }
 # The wind of three frames of 180 steps, each the same at all points, eastwards and northwards.
 GUSTS = [(6.0, 1.0), (-2.0, 8.0), (5.0, 4.0)]
