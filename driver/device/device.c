@@ -63,10 +63,9 @@ static int most_beside(const HostSeq *q, int most) {
 }
 
 int launches_beside(const Module *m) {
-  int most = most_beside(&m->host.once, most_beside(&m->host.init, 0));
-  for (int i = 0; i < m->host.nseqs; i++)
-    most = most_beside(&m->host.seqs[i], most);
-  for (int i = 0; i < m->nreductions; i++)
-    most = most_beside(&m->reductions[i].seq, most);
+  int most = 0;
+  const HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    most = most_beside(q, most);
   return most;
 }
