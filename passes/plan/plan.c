@@ -330,42 +330,34 @@ static bool map_plan(PassContext *c, const Module *m, const Schedule *want, Sche
   return (!tiled || plan_cut_apply(c, trial, s)) && plan_map(c, tiled ? plan_tiled_copy(trial, s->T) : trial, want, s);
 }
 
-/* Makes `want`, what is asked for, that of a program with sweeps: a time step at a time, which is cut at them, and no
- * streamed tiles. False after reporting that something else was asked for. */
-static bool suit_sweeps(PassContext *c, const Module *m, Schedule *want) {
-  const Stencil *st = module_sweep(m);
-  bool streamed = st && want->family > FAMILY_AUTO && family_row(want->family)->streamed;
+/* Makes `want`, what is asked for, that of a program with stencil `st`, which takes or reads whole columns or a whole
+ * level (NULL: it has none): a launch of its own, so that a launch makes one time step, and tiles are not streamed.
+ * False after reporting that something else was asked for; is_launch, one_step: what messages say why. */
+static bool suit_apart(PassContext *c, const Stencil *st, const char *is_launch, const char *one_step, Schedule *want) {
+  if (!st)
+    return true;
+  bool streamed = want->family > FAMILY_AUTO && family_row(want->family)->streamed;
   if (streamed)
-    diag_error(c->diags, st->loc,
-               "-schedule=%s: '%s' is a sweep, which is a launch of its own between those of other stencils, and their "
-               "tiles are not streamed then; leave -schedule out, or use -schedule=overlap",
-               family_row(want->family)->name, st->name);
-  else if (st && want->T > 1)
-    diag_error(c->diags, st->loc,
-               "-T=%d: '%s' is a sweep, whose columns take all of a time step; a launch makes no more than one: leave "
-               "-T out",
-               want->T, st->name);
-  if (st && want->family <= FAMILY_AUTO)
+    diag_error(c->diags, st->loc, "-schedule=%s: '%s' %s; leave -schedule out, or use -schedule=overlap",
+               family_row(want->family)->name, st->name, is_launch);
+  else if (want->T > 1)
+    diag_error(c->diags, st->loc, "-T=%d: '%s' %s; leave -T out", want->T, st->name, one_step);
+  if (want->family <= FAMILY_AUTO)
     want->family = FAMILY_OVERLAP;
-  return !st || (!streamed && want->T <= 1);
+  return !streamed && want->T <= 1;
 }
 
-/* The same of a program with stencils that read another level of the grid. */
-static bool suit_levels(PassContext *c, const Module *m, Schedule *want) {
-  const Stencil *st = module_scaled(m);
-  bool streamed = st && want->family > FAMILY_AUTO && family_row(want->family)->streamed;
-  if (streamed)
-    diag_error(c->diags, st->loc,
-               "-schedule=%s: '%s' reads another level of the grid and is a launch of its own between those of other "
-               "stencils, whose tiles are not streamed then; leave -schedule out, or use -schedule=overlap",
-               family_row(want->family)->name, st->name);
-  else if (st && want->T > 1)
-    diag_error(c->diags, st->loc,
-               "-T=%d: '%s' reads all of another level of the grid, so that a launch makes one time step: leave -T out",
-               want->T, st->name);
-  if (st && want->family <= FAMILY_AUTO)
-    want->family = FAMILY_OVERLAP;
-  return !st || (!streamed && want->T <= 1);
+/* The same of the sweeps of `m`, and of what reads another level of the grid. */
+static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
+  return suit_apart(c, module_sweep(m),
+                    "is a sweep, which is a launch of its own between those of other stencils, and their tiles are not "
+                    "streamed then",
+                    "is a sweep, whose columns take all of a time step, so that a launch makes no more than one",
+                    want) &&
+         suit_apart(c, module_scaled(m),
+                    "reads another level of the grid and is a launch of its own between those of other stencils, whose "
+                    "tiles are not streamed then",
+                    "reads all of another level of the grid, so that a launch makes one time step", want);
 }
 
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -388,7 +380,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     given.every = want.every;
     want = given;
   }
-  if (!suit_sweeps(c, m, &want) || !suit_levels(c, m, &want))
+  if (!suit_launches(c, m, &want))
     return NULL;
   want.family = schedule_family(c->target, &want);
   keep_defaults(m);
