@@ -4,6 +4,7 @@
 #include "driver/files/files.h"
 #include "driver/tune/db/tune-db.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +198,7 @@ static int64_t asked_rounds(const Explanation *e, const char *name) {
 /* Notes how many rounds of the loop are counted. */
 static int64_t count_rounds(Explanation *e, const HostLoop *l) {
   int64_t most = affine_eval(l->most, e->scalars, NULL), asked = asked_rounds(e, l->name);
-  ExplainedRepeat x = {l->name, asked < 0 || asked > most ? most : asked, asked >= 0};
+  ExplainedRepeat x = {l->name, asked < 0 || asked > most ? most : asked, most, asked >= 0};
   bool known = false;
   for (int i = 0; i < e->nrepeats; i++)
     known = known || strcmp(e->repeats[i].name, l->name) == 0;
@@ -353,6 +354,22 @@ static const char *find_stranger(const Explanation *e) {
   return NULL;
 }
 
+/* Reports what e->rounds asks for that cannot be: rounds of a repeat that the program has not, or more than that makes.
+ */
+static StcStatus check_rounds(const Explanation *e, StcContext *c) {
+  const char *stranger = find_stranger(e);
+  if (stranger)
+    return context_error(c, "--rounds=%s: the program has no repeat %s", e->rounds, stranger), STC_USAGE;
+  for (int i = 0; i < e->nrepeats; i++) {
+    const ExplainedRepeat *r = &e->repeats[i];
+    if (asked_rounds(e, r->name) > r->most)
+      return context_error(c, "--rounds=%s: repeat %s makes %" PRId64 " round%s at most; ask for no more of it",
+                           e->rounds, r->name, r->most, r->most == 1 ? "" : "s"),
+             STC_USAGE;
+  }
+  return STC_OK;
+}
+
 /* Finds the figures and reports them. */
 static StcStatus explain_guarded(void *arg) {
   ExplainArgs *x = arg;
@@ -377,9 +394,7 @@ static StcStatus explain_guarded(void *arg) {
     return context_error(c->context, "--net=%s: say with --parts=8x8x4 into how many parts the grid is cut", c->net),
            STC_USAGE;
   s = explain_fill(c, x->w, &x->e);
-  const char *stranger = s ? NULL : find_stranger(&x->e);
-  if (stranger)
-    return context_error(c->context, "--rounds=%s: the program has no repeat %s", c->rounds, stranger), STC_USAGE;
+  s = s ? s : check_rounds(&x->e, c->context);
   if (!s && c->parts)
     s = explain_parts(c, &x->e);
   if (!s && plot)

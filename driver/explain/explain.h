@@ -92,10 +92,10 @@ typedef struct ExplainedGradient {
   SavedChoice choice;
 } ExplainedGradient;
 
-/* A repeat within the step, `rounds` of which are counted: as many as were asked for, or all. */
+/* A repeat within the step, `rounds` of which are counted, of `most` at most: as many as were asked for, or all. */
 typedef struct ExplainedRepeat {
   const char *name;
-  int64_t rounds;
+  int64_t rounds, most;
   bool asked;
 } ExplainedRepeat;
 
