@@ -40,6 +40,9 @@ bool parse_levels(Parse *p);
 void check_levels(Checker *c, const Decl *d);
 /* The level whose region is `box`, -1: none. */
 int check_level_of(const Checker *c, const Box *box);
+/* The level of the point in hand, 0 where the program has none: that of the targets, or of the region that is reduced.
+ * -1 after reporting that what `word` tells of the point is not known. */
+int check_level_at_point(Checker *c, const Env *env, Loc loc, const char *word);
 /* Is `e` a call of the built-in fine or coarse? */
 bool check_is_scaled(const Checker *c, const Expr *e);
 /* The value of that, at the offsets behind the first kid of `at` (NULL: none are written), moved by `shift`. */

@@ -2,6 +2,7 @@
  * as macros are: what is left are accesses, constants, and scalars that launching computes. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
+#include "frontend/levels.h"
 #include "frontend/ensemble.h"
 
 #include <float.h>
@@ -218,6 +219,15 @@ static Expr *as_real(Checker *c, Expr *x) {
 
 /* ---- coord */
 
+/* The number on the grid of the first of the points that point `index` of level `level` stands for. */
+static Expr *of_grid(Checker *c, Expr *index, int level) {
+  if (!level)
+    return index;
+  Expr *points = check_leaf(c, EXPR_INT, TY_I64, index->loc, NULL);
+  points->name = arena_printf(c->arena, "%lld", (long long)1 << level);
+  return whole(c, OP_MUL, index, points);
+}
+
 /* The place of the point, moved by `by`, in dimension `d`, which has an array of coordinates. */
 static Expr *uneven_coord(Checker *c, const Env *env, Loc loc, int d, int64_t by) {
   Symbol *array = c->coordinates[d];
@@ -237,9 +247,17 @@ Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shif
       !check_dimension(c, e->kids[0], env, "coord", &d) || !has_spacing(c, env, e->loc, "coord", d) ||
       !check_has_coordinate(c, env, e->loc, d, "coord"))
     return check_bad(c, e->loc);
+  int level = check_level_at_point(c, env, e->loc, "coord");
+  if (level < 0)
+    return check_bad(c, e->loc);
+  if (level && c->coordinates[d])
+    return check_error(c, env, e->loc,
+                       "the coordinates that an array has are those of the grid's own points, and this is a point of "
+                       "level %d; let an init write its place to a field on that level",
+                       level);
   if (c->coordinates[d])
     return uneven_coord(c, env, e->loc, d, shift[d]);
-  Expr *x = as_real(c, index_at(c, d, shift[d], e->loc)),
+  Expr *x = as_real(c, of_grid(c, index_at(c, d, shift[d], e->loc), level)),
        *h = as_type(c, c->spacing[d], c->real, &c->narrow[d][0], e->loc);
   return check_types(c, env, check_operation(c, OP_MUL, e->loc, 2, (Expr *[]){x, h}));
 }

@@ -131,6 +131,33 @@ int check_level_of(const Checker *c, const Box *box) {
   return -1;
 }
 
+/* The level of the targets of the stencil or init in hand, 0 of those on no level; -1: they lie on several. */
+static int level_of_targets(const Checker *c) {
+  int level = 0;
+  for (int t = 0; t < c->stencil->ntargets; t++) {
+    int of = check_level_of(c, &c->m->fields[c->stencil->targets[t]].box);
+    of = of < 0 ? 0 : of;
+    if (t && of != level)
+      return -1;
+    level = of;
+  }
+  return level;
+}
+
+int check_level_at_point(Checker *c, const Env *env, Loc loc, const char *word) {
+  if (!c->levels || c->in_mask || !c->region)
+    return 0;
+  bool of_targets = c->stencil && !c->in_reduction && !c->in_update;
+  int level = of_targets ? level_of_targets(c) : check_level_of(c, c->region);
+  if (level < 0)
+    check_error(c, env, loc,
+                of_targets ? "'%s' is different on the levels that '%s' has targets on; make a stencil for each level"
+                           : "'%s' goes by the level, and this region is that of none; reduce over all of a level of "
+                             "'%s', with an 'if' for a part of it",
+                word, of_targets ? c->stencil->name : c->levels->name);
+  return level;
+}
+
 bool check_wrong_spacing(Checker *c, const Env *env, Loc loc, const Symbol *sym) {
   int level = c->order ? check_level_of(c, &sym->box) : 0;
   if (level > 0)
