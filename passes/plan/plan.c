@@ -290,6 +290,10 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
     want.family = plan_family_for_steps(c, m);
     return plan_make(&with, m, s);
   }
+  if (wants_one_step(&want) && cpu_streams_rounds(c, m)) {
+    want.family = FAMILY_STREAM;
+    return plan_make(&with, m, s);
+  }
   if (!schedule_check(c, m))
     return false;
   if (family_is_plain(want.family))

@@ -18,6 +18,7 @@
  * choose/cpu-stream.h): legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any
  * family schedule-tile.c   blocks and elements of overlapped tiles schedule-stream.c tiles that are streamed by threads
  *   schedule-cpu-stream.c   tiles that one thread streams
+ *   cpu-rounds.c      whether rounds of repeats are
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs

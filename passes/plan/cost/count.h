@@ -76,6 +76,9 @@ bool loops_are_better_apart(const TargetInfo *t, const Module *m);
  * where one of them cannot be that, of one in tiles, which was measured to be the slower one wherever rows can be
  * streamed through all stencils. */
 double loops_ns(const TargetInfo *t, const Module *m, bool *apart);
+/* The same of the stencils from number `first` to before `end` of that step, as a launch each; infinite where one of
+ * them cannot be one. */
+double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end);
 
 /* ---------------------------------------------------------------- cost.c */
 

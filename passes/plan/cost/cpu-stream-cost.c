@@ -186,18 +186,24 @@ static double plain_ns(const TargetInfo *t, Launch *l) {
   return l->thin ? 0 : sum + exposed_ns(t, cpu_moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
 }
 
-/* Nanoseconds a point of the stencils of a step of `m` as a launch each; infinite where one of them cannot be one. */
-static double apart_ns(const TargetInfo *t, const Module *m) {
+double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   double apart = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = first; i < end; i++) {
     if (is_history_stencil(m, &st[i]))
       return INFINITY;
     Launch *l = part_launch(m, n, st, i, i + 1);
     apart += l->illegal ? INFINITY : plain_ns(t, l);
   }
   return apart;
+}
+
+/* The same of all stencils of a step. */
+static double apart_ns(const TargetInfo *t, const Module *m) {
+  int32_t n;
+  last_level(m, &n);
+  return loops_apart_ns(t, m, 0, n);
 }
 
 /* The same of the step as one launch, in tiles. */

@@ -1,0 +1,70 @@
+/* cpu-rounds.c: the rounds of repeats in tiles that one thread streams, on targets without threads.
+ *
+ * A step with repeats is cut where they begin and end, so it is never one launch, and what is asked of other steps,
+ * whether several of them had better be streamed, has no answer. But pass rounds writes several rounds of a repeat one
+ * after the other: a launch of these streams its rows through all of them, as one of several time steps does. Here the
+ * cut that streamed tiles would have is looked at, and what its launches are expected to take of these rounds is
+ * compared with plain loops, a launch for each stencil. What is in no repeat counts for nothing: rounds are many.
+ */
+#include "passes/plan/cost/count.h"
+#include "passes/plan/plan.h"
+#include "passes/base/tuning.h"
+#include "passes/plan/choose/cpu-stream.h"
+
+/* Nanoseconds a point that the stencils from number `first` to before `end` of `m`, which is cut, take in streamed
+ * tiles, and as plain loops where a launch of the cut cannot be streamed. *several: one of several stencils can. */
+static double streamed_ns(PassContext *c, const Module *m, int first, int end, bool *several) {
+  double sum = 0;
+  for (int i = first, k; i < end; i += k) {
+    Schedule s;
+    k = group_length(end - i, m->stencils + i);
+    const Launch *l = part_launch(m, m->nstencils, m->stencils, i, i + k);
+    if (schedule_streamed(c, c->schedule, l, 1, &s)) {
+      sum += loops_apart_ns(c->target, m, i, i + k);
+      continue;
+    }
+    CpuStreamParts w = cpu_stream_parts(c->target, stream_alone(l));
+    sum += cpu_stream_ns(&w, &s);
+    *several = *several || k > 1;
+  }
+  return sum;
+}
+
+/* The stencils of the rounds that repeat `r` of `m` makes in a row: from *first on; how many. */
+static int rounds_in_a_row(const Module *m, const Repeat *r, int *first) {
+  int n = 0;
+  for (int i = m->nstencils - 1; i >= 0; i--)
+    if (r->tile > 1 && m->stencils[i].stage == r->first) {
+      *first = i;
+      n++;
+    }
+  return n;
+}
+
+bool cpu_streams_rounds(PassContext *c, const Module *m) {
+  const Schedule *asked = c->schedule;
+  PassContext with = *c;
+  bool tiled = false, several = false;
+  double loops = 0, streamed = 0;
+  for (int r = 0; r < m->nrepeats; r++)
+    tiled = tiled || m->repeats[r].tile > 1;
+  if (!tiled || c->target->simt || asked->family != FAMILY_AUTO || asked->fuse || m->grid.rank < 2)
+    return false;
+  Schedule stream = *asked;
+  stream.family = FAMILY_STREAM;
+  with.schedule = &stream;
+  Module *trial = module_trial(m);
+  if (!plan_cut(&with, trial, "auto"))
+    return false;
+  for (int r = 0, first = 0; r < m->nrepeats; r++) {
+    int n = rounds_in_a_row(trial, &trial->repeats[r], &first);
+    loops += n ? loops_apart_ns(c->target, trial, first, first + n) : 0;
+    streamed += n ? streamed_ns(&with, trial, first, first + n, &several) : 0;
+  }
+  bool better = several && streamed < tuning.clearly * loops;
+  if (better)
+    diag_remark(c->diags, no_loc(),
+                "rounds of repeats are streamed: %.2f ns a point are expected of those in a row, in plain loops %.2f",
+                streamed, loops);
+  return better;
+}
