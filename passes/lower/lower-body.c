@@ -29,6 +29,21 @@ Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const R
   return s.value;
 }
 
+int32_t point_built(const Point *p, Value **out) {
+  for (int32_t i = 0; out && i < p->nseen; i++)
+    out[i] = p->seen[i].value;
+  return p->nseen;
+}
+
+int32_t point_take(Point *p, Builder *b, const Point *like, Value *const *values) {
+  for (int32_t i = 0; i < like->nseen; i++) {
+    struct SeenAccess s = like->seen[i];
+    s.value = values[i];
+    ARENA_PUSH(b->arena, p->seen, p->nseen, s);
+  }
+  return like->nseen;
+}
+
 bool stencils_use_step(int n, const Stencil *st) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)

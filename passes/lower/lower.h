@@ -90,6 +90,10 @@ struct Point {
 
 /* The value of `field` at `off` under `rules`, built by p->access unless an equal access was. */
 Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+/* The values of the accesses that `p` has built so far, into `out` (NULL: they are counted); how many. And has `p` take
+ * those that `like` has built for its own, with as many values of its own. */
+int32_t point_built(const Point *p, Value **out);
+int32_t point_take(Point *p, Builder *b, const Point *like, Value *const *values);
 /* A copy of the pure op `op` of a body, an element op among them, on the values that `map` has, by their numbers, for
  * its operands. */
 Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map);

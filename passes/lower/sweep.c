@@ -14,7 +14,10 @@
  * before the launch. The simulator sees to it.
  *
  * Two sweeps of a launch go along the thread's columns one after the other. What the first gives is in arrays of it,
- * a cell a layer (and column), by which the second reads it.
+ * a cell a layer (and column), by which the second reads it. Of threads these are in shared memory where a core has
+ * room for enough of them: a thread's own array is in global memory as soon as all threads have one, and what it keeps
+ * would be written and read there. Few threads are on a core then, and each waits for what it loads; so some layers are
+ * made in a row, all of whose loads are begun before the first is computed.
  *
  * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
  * of a pair, and points that no piece has are copied. */
@@ -22,9 +25,12 @@
 #include "passes/launch/swept.h"
 #include "passes/lower/naive.h"
 
+#include <string.h>
+
 /* A sweep in the making. kept[i]: a value behind that waits in a register, `back` layers behind the point, those of a
  * field in order of distance; now[i]: which it is. rows: columns lie beside each other, from `from` on, and nothing
- * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1. */
+ * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1;
+ * lane: of threads, where these are in shared memory, which of the columns beside each other is the thread's; NULL. */
 typedef struct KeptBehind {
   int32_t field, back;
 } KeptBehind;
@@ -34,7 +40,7 @@ typedef struct Sweep {
   int i;
   int32_t *array;
   bool rows;
-  Value *from;
+  Value *from, *lane;
   int32_t n;
   KeptBehind *kept;
   Value **now;
@@ -72,9 +78,10 @@ static int kept_place(const Sweep *s, Builder *b, int64_t off, Value *at[2]) {
   Box columns = sweep_region(s->st);
   Value *low = build_affine(b, m, affine_add_const(columns.lo[s->st->along], -off));
   at[0] = build_convert(b, TY_I32, build2(b, OP_SUB, s->k.g[s->st->along], low));
+  at[1] = s->lane;
   if (s->rows)
     at[1] = build_convert(b, TY_I32, build2(b, OP_SUB, s->k.g[m->grid.rank - 1], s->from));
-  return s->rows ? 2 : 1;
+  return at[1] ? 2 : 1;
 }
 
 /* What the launch's first sweep has left of `field`, `off` away along the sweep. */
@@ -133,14 +140,19 @@ static void store_kept(const Sweep *s, Builder *b, int field, Value *v) {
   build_astore(b, s->array[field], 1, v, rank, at, NULL);
 }
 
-/* The code of `piece` at the point s->k.g. */
-static void cell_code(Sweep *s, Builder *b, const Piece *piece) {
-  const Module *m = s->k.l->m;
-  Point p = {.m = m, .step = s->k.step, .access = before, .behind = behind, .user = s};
-  for (int d = 0; d < m->grid.rank; d++)
+/* The point s->k.g. */
+static Point point_here(Sweep *s) {
+  Point p = {.m = s->k.l->m, .step = s->k.step, .access = before, .behind = behind, .user = s};
+  for (int d = 0; d < p.m->grid.rank; d++)
     p.index[d] = s->k.g[d];
+  return p;
+}
+
+/* The code of `piece` at the point `p`, which is s->k.g. */
+static void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
+  const Module *m = s->k.l->m;
   b->loc = piece->loc;
-  Value **values = piece_values(&p, b, piece);
+  Value **values = piece_values(p, b, piece);
   move_on(s, b, piece, values);
   for (int t = 0; t < s->st->ntargets; t++) {
     int f = s->st->targets[t];
@@ -202,12 +214,111 @@ static void layer_code(Sweep *s, Builder *b, const Columns *c, const Piece *piec
     in = in_columns(s, &in, &out);
     kept_cell(s, &out);
   }
+  Point p = point_here(s);
   if (piece)
-    cell_code(s, &in, piece);
+    cell_code(s, &in, piece, &p);
   else
     kept_cell(s, &in);
   if (!s->rows)
     *b = in;
+}
+
+/* How many of `layers` are made in a row, whose loads are begun together: as many as leave few of them over. */
+static int32_t layers_in_a_row(int64_t layers) {
+  int32_t best = 1, most = (int32_t)tuning.sweep_ahead;
+  for (int32_t n = most / 2 > 1 ? most / 2 : 1; n <= most && n <= layers; n++)
+    best = layers % n <= layers % best || best == 1 ? n : best;
+  return layers < most ? (int32_t)layers : best;
+}
+
+/* Layers of `piece` in a row, the first of them `at` along the sweep: their points, all that they load being begun. */
+static Point *begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers) {
+  const Module *m = s->k.l->m;
+  int along = s->st->along;
+  Point *p = ARENA_ARRAY(m->arena, Point, layers);
+  for (int32_t i = 0; i < layers; i++) {
+    s->k.g[along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
+    p[i] = point_here(s);
+    for (const Op *op = piece->body->first; op; op = op->next)
+      if (op->code == OP_ACCESS) {
+        Rules rules = access_rules(m, &piece->box, op->sym, op->off);
+        point_access(&p[i], b, op->sym, op->off, &rules);
+      }
+  }
+  return p;
+}
+
+/* What the points of a row have loaded, into `out` (NULL: it is counted). How many values that is. */
+static int32_t loaded(const Point *p, int32_t layers, Value **out) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < layers; i++)
+    n += point_built(&p[i], out ? out + n : NULL);
+  return n;
+}
+
+/* The points of a row that begins `at` along the sweep and has loaded `values`, as many as row `like` has. */
+static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values) {
+  Point *p = ARENA_ARRAY(b->arena, Point, layers);
+  for (int32_t i = 0; i < layers; i++) {
+    s->k.g[s->st->along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
+    p[i] = point_here(s);
+    values += point_take(&p[i], b, &like[i], values);
+  }
+  return p;
+}
+
+/* Computes those layers. */
+static void end_row(Sweep *s, Builder *b, const Piece *piece, Point *p, int32_t layers) {
+  for (int32_t i = 0; i < layers; i++) {
+    for (int d = 0; d < p->m->grid.rank; d++)
+      s->k.g[d] = p[i].index[d];
+    cell_code(s, b, piece, &p[i]);
+  }
+}
+
+/* All rows of `piece` but the last one of `rows`, of `row` layers each, which begin at `begin`: each loads what the
+ * next one needs, and computes its own. `p`: the first, which has loaded. The last, which has. */
+static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, Affine begin, int32_t row,
+                            int64_t rows) {
+  const Module *m = s->k.l->m;
+  int32_t n = s->n, all = n + loaded(p, row, NULL);
+  int64_t on = (int64_t)s->st->sweep * row;
+  Value **carried = ARENA_ARRAY(m->arena, Value *, all + 1);
+  memcpy(carried, s->now, (size_t)n * sizeof *carried);
+  loaded(p, row, carried + n);
+  Op *loop = build_for(b, build_int(b, TY_I64, 1), build_int(b, TY_I64, rows), 1, 0, all, carried);
+  Builder in = builder_in(b, loop->blocks[0]);
+  Value **args = loop->blocks[0]->args;
+  Value *done = build2(&in, OP_MUL, args[0], build_int(&in, TY_I64, on));
+  Value *next = build2(&in, OP_ADD, build_affine(&in, m, begin), done);
+  Value *at = build2(&in, OP_SUB, next, build_int(&in, TY_I64, on));
+  Point *now = taken(s, &in, p, row, at, args + 1 + n), *then = begin_row(s, &in, piece, next, row);
+  memcpy(s->now, args + 1, (size_t)n * sizeof *args);
+  end_row(s, &in, piece, now, row);
+  memcpy(carried, s->now, (size_t)n * sizeof *carried);
+  loaded(then, row, carried + n);
+  if (all)
+    build_yield(&in, all, carried);
+  memcpy(s->now, loop->results, (size_t)n * sizeof *carried);
+  at = build_affine(b, m, affine_add_const(begin, (rows - 1) * on));
+  return taken(s, b, p, row, at, loop->results + n);
+}
+
+/* The `layers` layers of `piece` from `lo` to `hi`, some in a row; what a row loads is begun before the one in front of
+ * it is computed. */
+static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *piece, int64_t layers) {
+  const Module *m = s->k.l->m;
+  int32_t row = layers_in_a_row(layers), rest = (int32_t)(layers % row);
+  int64_t rows = layers / row;
+  Affine begin = s->st->sweep > 0 ? lo : hi, end = affine_add_const(begin, s->st->sweep * (layers - rest));
+  Point *p = begin_row(s, b, piece, build_affine(b, m, begin), row), *last = NULL;
+  if (rows > 1)
+    p = rows_but_last(s, b, piece, p, begin, row, rows);
+  if (rest)
+    last = begin_row(s, b, piece, build_affine(b, m, end), rest);
+  end_row(s, b, piece, p, row);
+  if (rest)
+    end_row(s, b, piece, last, rest);
 }
 
 /* The layers from `lo` to `hi`, all of `piece` (NULL: of none), in the sweep's order. */
@@ -217,6 +328,11 @@ static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affin
   if (affine_equal(lo, hi)) {
     s->k.g[along] = build_affine(b, m, lo);
     layer_code(s, b, c, piece);
+    return;
+  }
+  int64_t more;
+  if (s->lane && piece && affine_diff(hi, lo, &more)) {
+    rows_code(s, b, lo, hi, piece, more + 1);
     return;
   }
   Value *from = build_affine(b, m, lo), *end = build_affine(b, m, affine_add_const(hi, 1));
@@ -270,14 +386,36 @@ static Box covered(const Sweep *s) {
   return box;
 }
 
+/* Are the columns that the launch keeps in shared memory: does a core with threads have room for those of enough warps?
+ */
+static bool shares_columns(const TargetInfo *t, const Launch *l) {
+  int64_t bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += launch_keeps(l, f) ? kept_layers(l) * t->lanes * type_size(l->m->fields[f].type) : 0;
+  return t->simt && bytes > 0 && l->m->grid.rank > 1 && bytes <= t->shared_bytes &&
+         (int64_t)tuning.sweep_warps * bytes <= t->shared_per_core;
+}
+
+/* The last dimension but that of the sweep: its columns lie beside each other there. */
+static int beside_columns(const Sweep *s) {
+  int last = s->k.l->m->grid.rank - 1;
+  return s->st->along == last ? last - 1 : last;
+}
+
 /* The threads of a block, of which blocks of other stencils have `block`: none along the sweep, and in the last one of
- * the other dimensions as many as make it a few warps; without threads the columns that one has. */
+ * the other dimensions as many as make it a few warps, or a single one where they keep columns in shared memory;
+ * without threads the columns that one has. */
 static void sweep_block(const Sweep *s, const int32_t *block, int32_t *out) {
   const TargetInfo *t = s->k.lo->c->target;
-  int rank = s->k.l->m->grid.rank, along = s->st->along, last = along == rank - 1 ? rank - 2 : rank - 1;
+  int rank = s->k.l->m->grid.rank, along = s->st->along, last = beside_columns(s);
+  bool shares = shares_columns(t, s->k.l);
   int32_t threads = 1;
   for (int d = 0; d < MAX_RANK; d++)
-    out[d] = d < rank && d != along && t->simt ? block[d] : 1;
+    out[d] = d < rank && d != along && t->simt && !shares ? block[d] : 1;
+  if (shares) {
+    out[last] = t->lanes;
+    return;
+  }
   if (s->rows)
     out[last] = (int32_t)tuning.sweep_columns;
   for (int d = 0; d < rank; d++)
@@ -332,14 +470,15 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
 static void make_arrays(Sweep *s, int index, int32_t width) {
   const Launch *l = s->k.l;
   Kernel *k = &s->k.lo->out->kernels[index];
+  bool shared = s->rows || shares_columns(s->k.lo->c->target, l);
   s->array = ARENA_ARRAY(l->m->arena, int32_t, l->m->nfields + 1);
   for (int f = 0; f < l->m->nfields; f++) {
     s->array[f] = -1;
     if (!launch_keeps(l, f))
       continue;
     int32_t cells[MAX_RANK] = {kept_layers(l), width};
-    s->array[f] = kernel_array_of(s->k.lo, k, s->rows ? 2 : 1, arena_printf(l->m->arena, "k%s", l->m->fields[f].name),
-                                  l->m->fields[f].type, s->rows ? SPACE_SHARED : SPACE_PRIVATE, cells, NULL, NULL);
+    s->array[f] = kernel_array_of(s->k.lo, k, shared ? 2 : 1, arena_printf(l->m->arena, "k%s", l->m->fields[f].name),
+                                  l->m->fields[f].type, shared ? SPACE_SHARED : SPACE_PRIVATE, cells, NULL, NULL);
   }
 }
 
@@ -356,12 +495,13 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
   if (l->n > 1)
     name = arena_printf(lo->out->arena, "%s_%s", name, l->st[1].name);
   int index = lowering_kernel(lo, name, steps, l->st->loc);
-  make_arrays(&s, index, own[l->m->grid.rank - 1]);
+  make_arrays(&s, index, own[beside_columns(&s)]);
   Box box = covered(&s);
   Builder b = naive_begin(lo, index, threads ? own : one, threads ? NULL : own, &box, start, s.k.g);
   for (int d = 0; d < l->m->grid.rank && !threads; d++)
     s.k.g[d] = start[d];
   s.k.step = stencils_use_step(l->n, l->st) ? build_step(&b) : NULL;
+  s.lane = shares_columns(lo->c->target, l) ? build_dim(&b, OP_THREAD, beside_columns(&s)) : NULL;
   columns_code(&s, b, &box, own[l->m->grid.rank - 1]);
   host_launch(lo, seq, index);
 }
