@@ -3,6 +3,7 @@
 #include "ir/schedule.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- families */
@@ -102,6 +103,14 @@ bool schedule_has_points(const Schedule *s, int rank) {
   for (int d = 0; d < rank; d++)
     several = several || s->elems[d] > 1;
   return several;
+}
+
+int64_t schedule_rounds(const Schedule *s, const char *name) {
+  size_t n = strlen(name);
+  for (const char *at = s->repeats; at && *at; at += strcspn(at, ","), at += *at == ',')
+    if (strncmp(at, name, n) == 0 && at[n] == ':')
+      return strtoll(at + n + 1, NULL, 10);
+  return 0;
 }
 
 bool schedule_says_any(const Schedule *s, int kinds) {

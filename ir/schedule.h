@@ -150,6 +150,8 @@ struct Schedule {
                               it is open, or there is none */
 };
 
+/* How many rounds of repeat `name` s->repeats, "NAME:N,...", asks for in a launch, 0: it does not say. */
+int64_t schedule_rounds(const Schedule *s, const char *name);
 /* Does `s` say knob `id`? Any knob of the kinds? */
 bool schedule_says(const Schedule *s, KnobId id);
 bool schedule_says_any(const Schedule *s, int kinds);

@@ -28,7 +28,7 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
   for (int i = 0; i < KNOBS; i++) {
     const KnobRow *k = knob_row((KnobId)i);
     const char *const *string = (const void *)((const char *)s + k->at);
-    if (k->kind == KNOB_IS_TEXT)
+    if (k->kind == KNOB_IS_TEXT && *string)
       str_addf(&text, " %s=%s", k->name, *string);
     if (k->kind == KNOB_IS_NUMBER && !(k->flags & KNOB_OF_LAUNCH))
       str_addf(&text, " %s=%d", k->name, (int)*(const int32_t *)(const void *)string);

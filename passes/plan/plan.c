@@ -156,6 +156,9 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
 /* Does `want` say anything of tiles: more than a cut? */
 static bool says_tile(const Schedule *want) { return schedule_says_any(want, KNOBS_NUMBERS | KNOBS_WORDS); }
 
+/* Does it say which stencils share a launch? */
+static bool says_launches(const Schedule *want) { return schedule_says_any(want, KNOBS_TEXTS); }
+
 /* Does `want` leave all open, but that tiles have one time step, which loops without tiles do, too? */
 static bool wants_one_step(const Schedule *want) {
   return !says_tile(want) || (want->T == 1 && schedule_gives_steps(want));
@@ -166,7 +169,7 @@ static bool wants_one_step(const Schedule *want) {
 static bool is_better_apart(PassContext *c, const Module *m, const Schedule *want) {
   const Reduction *by;
   int64_t most = most_levels(m, &by);
-  return !c->target->simt && want->family == FAMILY_AUTO && !want->fuse && wants_one_step(want) &&
+  return !c->target->simt && want->family == FAMILY_AUTO && !says_launches(want) && wants_one_step(want) &&
          (loops_beat_streams(c, m, want, most) ||
           (loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most)));
 }
@@ -255,7 +258,7 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
   const Schedule *want = c->schedule;
   Schedule tiles, naive;
   ScheduleTime t = {.seconds = INFINITY};
-  if (want->family != FAMILY_AUTO || says_tile(want) || want->fuse || !c->target->simt || !has_thin_stencil(m))
+  if (want->family != FAMILY_AUTO || says_tile(want) || says_launches(want) || !c->target->simt || !has_thin_stencil(m))
     return true;
   if (s->T > 1 && !schedule_time_with_edges(c, plan_tiled_copy(m, s->T), s, want->size, &t))
     return true;
@@ -274,8 +277,8 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
  * known? */
 static bool points_may_be_better(const PassContext *c, const Module *m) {
   const Schedule *want = c->schedule;
-  return c->target->simt && want->family == FAMILY_AUTO && !want->fuse && !says_tile(want) && want->size[0] > 0 &&
-         m->grid.rank > 1 && !module_has_stages(m) && !module_scaled(m) && !m->part;
+  return c->target->simt && want->family == FAMILY_AUTO && !says_launches(want) && !says_tile(want) &&
+         want->size[0] > 0 && m->grid.rank > 1 && !module_has_stages(m) && !module_scaled(m) && !m->part;
 }
 
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {

@@ -8,7 +8,9 @@
  *
  * T is the most that divides the rounds between two evaluations (or all of them, where that is a constant and there is
  * no reduction) and makes no more than MOST_STENCILS stencils. It follows from the program alone, so that plans, which
- * name the stencils of a cut, fit a program on any machine. A cut that names no stencil of a second round ends it.
+ * name the stencils of a cut, fit a program on any machine. A cut that names stencils of a second round says T, as it
+ * names those of so many; one that names none ends it. And -repeats=NAME:T (or -T=NAME:T) says it of repeat NAME: those
+ * rounds share a launch then (cut.c).
  *
  * A repeat that is in no other, whose number of rounds is a constant, which no reduction looks at and which makes that
  * many stencils in all, is written out altogether: it is no repeat any more, and a tile may make several steps.
@@ -18,10 +20,14 @@
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* So many stencils T rounds have at most, so that plan does not look at more than it can in time. */
 enum { MOST_STENCILS = 8 };
+
+/* So many rounds can be asked for at most, that come to so many stencils. */
+enum { MOST_ASKED = 64, MOST_WRITTEN = 256 };
 
 /* Stages up to this are numbered anew. */
 enum { MOST_STAGES = 1 << 20 };
@@ -63,17 +69,28 @@ static int64_t common(int64_t a, int64_t b) {
   return a;
 }
 
-/* How many rounds of `n` stencils repeat `r` is to make in a row. */
-static int rounds_in_a_row(const Module *m, int r, int n) {
+/* Why repeat `r` cannot make T rounds in a row, as far as its evaluations and its most rounds say; NULL: it can. */
+static const char *why_not_in_a_row(const Module *m, int r, int64_t T) {
   Affine most = m->repeats[r].most;
   int64_t all = most.n ? 0 : most.c, of = 0;
   for (int i = 0; i < m->nreductions; i++)
     of = m->reductions[i].loop == r + 1 ? common(m->reductions[i].every, of) : of;
-  of = of ? of : all;
+  if (!most.n && T > all)
+    return arena_printf(m->arena, "it makes %lld at most", (long long)all);
+  if (of && of % T)
+    return arena_printf(m->arena, "its reductions are evaluated after every %lld, which is no multiple of that",
+                        (long long)of);
+  return !of && !most.n && all % T
+             ? arena_printf(m->arena, "it makes %lld, which is no multiple of that", (long long)all)
+             : NULL;
+}
+
+/* How many rounds of `n` stencils repeat `r` is to make in a row. */
+static int rounds_in_a_row(const Module *m, int r, int n) {
   int T = n <= MOST_STENCILS ? MOST_STENCILS / n : 1;
-  while (T > 1 && ((of && of % T) || (all && T > all)))
+  while (T > 1 && why_not_in_a_row(m, r, T))
     T--;
-  return most.n || all ? T : 1;
+  return T;
 }
 
 /* Does a part of `cut` name stencil `st`? */
@@ -105,11 +122,55 @@ static int plain_rounds(const Module *m, int r, int first, int n, const char *cu
   bool plain = n > 0;
   for (int i = first; i < first + n; i++)
     plain = plain && !leaves_out(m, &m->stencils[i]);
-  int T = plain ? rounds_in_a_row(m, r, n) : 1;
-  if (T < 2 || !cut)
+  int T = plain ? rounds_in_a_row(m, r, n) : 1, named = 1;
+  if (!plain || !cut)
     return T;
-  Stencil second = of_round(m, &m->stencils[first], 2, 0);
-  return cut_names(m, cut, &second) ? T : 1;
+  for (int k = 2; k <= MOST_ASKED && named == k - 1; k++) {
+    Stencil of = of_round(m, &m->stencils[first], k, 0);
+    named = cut_names(m, cut, &of) ? k : named;
+  }
+  return named > 1 && why_not_in_a_row(m, r, named) ? T : named;
+}
+
+/* Is what `s` says of rounds, if it does, "NAME:N,..." of repeats of `m`? Reports it if not. */
+static bool check_asked(PassContext *c, const Module *m, const Schedule *s) {
+  if (s->repeats && m->part) {
+    diag_error(c->diags, no_loc(),
+               "-repeats=%s: parts of a grid make as many rounds a launch as suit what they exchange; leave it out",
+               s->repeats);
+    return false;
+  }
+  for (const char *at = s->repeats; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    size_t name = strcspn(at, ":,"), digits = at[name] == ':' ? strspn(at + name + 1, "0123456789") : 0;
+    int64_t T = digits ? strtoll(at + name + 1, NULL, 10) : 0;
+    if (!name || !digits || strcspn(at, ",") != name + 1 + digits || T < 1 || T > MOST_ASKED) {
+      diag_error(c->diags, no_loc(),
+                 "-repeats=%s: write how many rounds of which repeat share a launch, NAME:N, several with commas "
+                 "between; N is 1 to %d",
+                 s->repeats, MOST_ASKED);
+      return false;
+    }
+    if (module_find_repeat(m, arena_strndup(c->arena, at, name)) < 0) {
+      diag_error(c->diags, no_loc(), "-repeats=%s: the program has no repeat %.*s", s->repeats, (int)name, at);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Can repeat `r`, whose `n` stencils (0: it has others, too) are those from number `first` on, make T rounds in
+ * a row, as `s` asks for? Reports it if not. */
+static bool check_rounds(PassContext *c, const Module *m, const Schedule *s, int r, int first, int n, int64_t T) {
+  const char *why =
+      n == 0 ? "it has updates or repeats in it, or reads 'round', which is updated" : why_not_in_a_row(m, r, T);
+  for (int i = first; i < first + n; i++)
+    why = leaves_out(m, &m->stencils[i]) ? "a stencil leaves a part of a temp field as the round before had it" : why;
+  if (!why && n * T > MOST_WRITTEN)
+    why = arena_printf(c->arena, "they are more than %d stencils", MOST_WRITTEN);
+  if (why)
+    diag_error(c->diags, m->repeats[r].loc, "-repeats=%s: %lld rounds of repeat %s cannot share a launch: %s",
+               s->repeats, (long long)T, m->repeats[r].name, why);
+  return !why;
 }
 
 /* Writes the `n` stencils from number `first` on, those of repeat `r`, T times, and once more as those of the last
@@ -179,20 +240,27 @@ static void compact_stages(Module *m) {
 
 /* The pass: all repeats that can. */
 Module *pass_rounds(PassContext *c, Module *m, int n, const PassOption *o) {
-  const char *cut = m->plan ? m->plan->fuse : c->schedule ? c->schedule->fuse : NULL;
+  static const Schedule open = {0};
+  const Schedule *want = m->plan ? m->plan : c->schedule ? c->schedule : &open;
+  const char *cut = want->fuse;
   int made = 0;
   bool dissolved = false;
   (void)n, (void)o;
   if (m->nrepeats)
     module_renumber(m);
+  if (!check_asked(c, m, want))
+    return NULL;
   cut = cut && strcmp(cut, "auto") != 0 && strcmp(cut, "all") != 0 && strcmp(cut, "none") != 0 ? cut : NULL;
   for (int r = 0; r < m->nrepeats; r++) {
     int first = 0, count = m->repeats[r].tile ? 0 : stencils_of(m, r, &first);
-    int T = plain_rounds(m, r, first, count, cut);
+    int asked = m->repeats[r].tile ? 0 : (int)schedule_rounds(want, m->repeats[r].name);
+    int T = asked ? asked : plain_rounds(m, r, first, count, cut);
+    if (asked > 1 && !check_rounds(c, m, want, r, first, count, asked))
+      return NULL;
     if (T < 2)
       continue;
     made++;
-    if (repeat_is_fixed(m, r) && m->repeats[r].most.c == T && module_last_stage(m) < MOST_STAGES) {
+    if (!asked && repeat_is_fixed(m, r) && m->repeats[r].most.c == T && module_last_stage(m) < MOST_STAGES) {
       dissolve(m, r--, first, count, T);
       dissolved = true;
     } else {

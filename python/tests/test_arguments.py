@@ -56,7 +56,7 @@ def test_options_that_are_integers(name, least, beyond):
 
 
 def test_texts():
-    for name in "real", "schedule", "edges", "barriers", "tiles", "fuse", "passes", "arch":
+    for name in "real", "schedule", "edges", "barriers", "tiles", "fuse", "repeats", "passes", "arch":
         with pytest.raises(TypeError, match=f"{name}=5: a text is wanted"):
             stc.compile(COUNT, **{name: 5})
         with pytest.raises(stc.OptionError, match=f"{name}: there is a NUL"):

@@ -88,6 +88,8 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
     return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"),
            STC_USAGE;
+  if (strcmp(row->name, "T") == 0 && strchr(value, ':'))
+    row = find_row("repeats", &(const char *){NULL});
   const char *right = option_store(c, &row->slot, value);
   c->scheduled |= option_is_about_schedule(row);
   return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;

@@ -87,5 +87,6 @@ bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile) 
   bool plain = m->nstencils == 1 && m->nrecords == 0;
   for (int f = 0; f < m->nfields; f++)
     plain = plain && m->fields[f].history == 0;
-  return plain && want->family == FAMILY_AUTO && !want->fuse && tile->T == 1 && !family_row(tile->family)->streamed;
+  return plain && want->family == FAMILY_AUTO && !schedule_says_any(want, KNOBS_TEXTS) && tile->T == 1 &&
+         !family_row(tile->family)->streamed;
 }

@@ -15,7 +15,8 @@ const char *cpu_stream_wrong_shape(Arena *a, const Module *m, const Schedule *s)
 int cpu_stream_most_levels(const Module *m);
 
 /* Are the rounds of the repeats of `m`, several of which stand one after the other (pass rounds), expected to take
- * clearly less time in streamed tiles than as plain loops, on a target without threads, where all is left open? */
+ * clearly less time in streamed tiles than as plain loops, on a target without threads, where all is left open; or can
+ * they be, where it is said how many of them share a launch? */
 bool cpu_streams_rounds(PassContext *c, const Module *m);
 
 #endif

@@ -72,8 +72,21 @@ static bool moves_apart(const Fuse *f, int i) {
          moves_alone(f, i);
 }
 
+/* Are stencil `i` and the one before it of rounds that were asked to share a launch? */
+static bool share_rounds(const Fuse *f, int i) {
+  bool share = false;
+  for (int r = 0; r < f->m->nrepeats && i > 0 && i < f->n; r++) {
+    const Repeat *x = &f->m->repeats[r];
+    share = share || (x->tile > 1 && f->st[i].stage == x->first && f->st[i - 1].stage == x->first &&
+                      schedule_rounds(f->c->schedule, x->name));
+  }
+  return share;
+}
+
 /* May the step be cut before stencil `i`? */
 static bool may_cut(const Fuse *f, int i) {
+  if (share_rounds(f, i))
+    return false;
   return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]) || moves_apart(f, i);
 }
 
@@ -129,7 +142,7 @@ static void measure_streamed(Fuse *f) {
 static void measure_groups(Fuse *f) {
   int groups = (int)(tuning.long_group * tuning.long_step);
   f->longest = f->n <= tuning.long_step ? (int)tuning.long_group : (groups + f->n - 1) / f->n;
-  f->longest = f->longest < f->n ? f->longest : f->n;
+  f->longest = f->longest < f->n && !f->c->schedule->repeats ? f->longest : f->n;
   f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
   for (int i = 0; i < f->n; i++)
     for (int k = 1; k <= f->longest && i + k <= f->n; k++) {
@@ -379,13 +392,31 @@ static bool is_settled(const Fuse *f) {
   return settled;
 }
 
+/* Can rounds that were asked to share a launch do so? Reports why not. */
+static bool rounds_can_share(const Fuse *f) {
+  for (int i = 0, j = 1; j <= f->n; j++) {
+    if (share_rounds(f, j))
+      continue;
+    const Group *g = group_of(f, i, j);
+    if (j > i + 1 && share_rounds(f, i + 1) && g->why) {
+      diag_error(f->c->diags, no_loc(), "-repeats=%s: %s cannot share a launch: %s; take fewer rounds",
+                 f->c->schedule->repeats, cut_text(f->c->arena, f->m, j - i, f->st + i), g->why);
+      return false;
+    }
+    i = j;
+  }
+  return true;
+}
+
 /* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal,
- * time-tile reports it). */
-static void auto_cut(const Fuse *f) {
+ * time-tile reports it). False after reporting that rounds cannot share a launch which were asked to. */
+static bool auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   const Schedule *want = f->c->schedule;
   bool several = want->T > 1 && !module_has_stages(f->m), streamed = family_row(want->family)->streamed;
+  if (!rounds_can_share(f))
+    return false;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
   bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.worth_cutting * whole.ps));
@@ -403,6 +434,7 @@ static void auto_cut(const Fuse *f) {
     diag_remark(f->c->diags, no_loc(),
                 "the step is cut into %d launches, %s: %.1f ps/point are expected, of one launch %.1f", groups,
                 cut_text(f->c->arena, f->m, f->n, f->st), best, whole.ps);
+  return true;
 }
 
 /* ---- the pass */
@@ -442,9 +474,7 @@ bool plan_cut(PassContext *c, Module *m, const char *cuts) {
   measure_groups(&f);
   if (strcmp(cuts, "auto"))
     return explicit_cut(&f, cuts);
-  if (f.n > 0)
-    auto_cut(&f);
-  return true;
+  return f.n == 0 || auto_cut(&f);
 }
 
 bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p) {
