@@ -236,8 +236,8 @@ typedef struct Decl {
   const struct FramesDecl *frames; /* field: it is a series of frames (fields.h); NULL: it is not */
   Expr *history;                   /* field: number of older levels, NULL if not given */
   Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */
-  Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL.
-                          grid: right: the time step, or NULL */
+  Expr *right, *every; /* table, array: columns, or NULL; inject: op OP_ADD adds, OP_COUNT sets; right: how many points
+                          may be at one place, or NULL. grid: right: the time step, or NULL */
   int32_t npieces;
   PieceDecl *pieces;
   const struct AbsorbDecl *absorb; /* of an absorbing layer */
@@ -400,7 +400,8 @@ struct Symbol {
   int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;
                             -1: not known */
   int32_t n;
-  Symbol **elems; /* table */
+  Symbol **elems;  /* table, by rows; */
+  int32_t columns; /* 0: it has one index */
   bool have[TY_COMPOSITE];
   Const memo[TY_COMPOSITE]; /* const and element: its value by type */
   Expr **members;           /* local of composite type: its members as shared values, NULL where there are none yet */

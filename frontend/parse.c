@@ -71,11 +71,19 @@ bool parse_end(Parse *p, bool paper) {
 
 Expr *parse_initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
 
+/* EXPR] or ROWS, COLUMNS], the length of a table or an array, behind the bracket. */
+static bool lengths(Parse *p, Decl *d) {
+  d->value = parse_expr(p);
+  if (d->value && parse_accept(p, TOK_COMMA) && !(d->right = parse_expr(p)))
+    return false;
+  return d->value && parse_expect(p, TOK_RBRACKET, d->right ? "']' (a table has one index or two)" : "']'");
+}
+
 /* [EXTENT] : TYPE of a launch-time array, behind its name. */
 static bool array(Parse *p, Decl *d) {
   p->t++;
-  if (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'") ||
-      !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") || !(d->type = parse_type(p)))
+  if (!lengths(p, d) || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
+      !(d->type = parse_type(p)))
     return false;
   if (parse_is(p, TOK_ASSIGN)) {
     diag_error(
@@ -106,7 +114,7 @@ static bool param(Parse *p) {
   return true;
 }
 
-/* "{a, b, c}" of a table. */
+/* "{a, b, c}" of a table; each may be a row of one of two indices, {a, b}. */
 static bool table_values(Parse *p, Decl *d) {
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !parse_expect(p, TOK_LBRACE, "'{' before the table's values"))
     return false;
@@ -126,7 +134,7 @@ static bool constant(Parse *p) {
     return false;
   Decl *d = parse_declare(p, name);
   bool table = parse_accept(p, TOK_LBRACKET);
-  if (table && (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'")))
+  if (table && !lengths(p, d))
     return false;
   if (!parse_optional_type(p, &d->type))
     return false;

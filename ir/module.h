@@ -46,18 +46,21 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, A
  * see weights_fill (run/weights.c). Of role ARRAY_STATE, a number that is kept from step to step: it has one element,
  * f64 or i64, which before the first step is the value of scalar number `first`; -1: it is not kept, each step gives it
  * a value before it reads it. Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const,
- * scalar, index and pure ops.
+ * scalar, index and pure ops. An array of two indices, by rows: `extent` is rows * columns, and columns at least 1; of
+ * all others columns is 0.
  */
 typedef struct ParamArray {
   const char *name;
   Type type;
   Affine extent;
+  Affine rows, columns;
   ArrayRole role;
   Loc loc;
   int32_t from, derivative, points, side, half, beyond;
   int32_t first;
   Block *value;
 } ParamArray;
+static inline bool array_has_rows(const ParamArray *a) { return a->columns.n || a->columns.c; }
 
 /* Of such weights: the highest derivative, the most points, and the most beyond an end. */
 enum { MAX_WEIGHED_DERIVATIVE = 4, MAX_WEIGHED_POINTS = 20, MAX_WEIGHED_BEYOND = 1 << 12 };

@@ -288,12 +288,16 @@ static void extents(TextWriter *w) {
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     if (array_is_passing(w->m, i))
       continue;
+    const ParamArray *a = &w->m->param_arrays[i];
+    str_addf(&w->s, "/* Elements of launch-time array %s", a->name);
+    if (array_has_rows(a)) {
+      str_add(&w->s, ", in rows of ");
+      affine_print(&w->s, w->m, a->columns);
+    }
     str_addf(&w->s,
-             "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t "
-             "%s_length_%s(const %s_params *p) "
+             ". If there are none, it may be NULL. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
              "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
-             w->m->param_arrays[i].name, w->p, w->arrays[i], w->p,
-             affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
+             w->p, w->arrays[i], w->p, affine_c_text(w->arena, w->m, a->extent, "p->"));
   }
 }
 

@@ -284,6 +284,8 @@ static json_t *arrays(const ManifestWriter *w) {
     set(o, "type", json_string(type_name(p->type)));
     set(o, "npy", json_string(npy_descr((StcType)p->type)));
     set(o, "extent", manifest_affine(w, p->extent));
+    if (array_has_rows(p))
+      set(o, "shape", json_pack("[o, o]", manifest_affine(w, p->rows), manifest_affine(w, p->columns)));
     if (p->role != ARRAY_GIVEN)
       set(o, "role", json_string(role_word(p->role)));
     if (p->role == ARRAY_STATE && p->first >= 0)

@@ -207,8 +207,15 @@ void component_info(const Declared *d, int component, StcFieldInfo *f) {
 
 void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out) {
   *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
-  out->shape[0] = param_array_extent(a, scalars);
-  make_scalar(out, (StcType)a->type, out->shape[0]);
+  int64_t n = param_array_extent(a, scalars);
+  bool overflow = false; /* launch checks bound both */
+  out->shape[0] = n;
+  if (array_has_rows(a)) {
+    out->rank = 2;
+    out->shape[0] = affine_eval(a->rows, scalars, &overflow);
+    out->shape[1] = affine_eval(a->columns, scalars, &overflow);
+  }
+  make_scalar(out, (StcType)a->type, n);
 }
 
 int stc_program_field_count(const StcProgram *p) { return p->ndeclared; }

@@ -78,24 +78,66 @@ void check_constant(Checker *c, const Decl *d) {
   memcpy(s->memo, tmp.memo, sizeof tmp.memo);
 }
 
-void check_table(Checker *c, const Decl *d) {
-  int64_t n;
-  Type given;
-  bool ok =
-      check_type_expr(c, d->type, TYPE_SCALAR, &given) && check_const_int(c, d->value, NULL, "a table's length", &n);
-  if (ok && n != d->nvalues) {
-    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues,
-               d->nvalues == 1 ? "" : "s", (long long)n);
-    ok = false;
-  }
-  Symbol **elems = ARENA_ARRAY(c->arena, Symbol *, d->nvalues);
+/* The values of table `d` into *values[n], those of its rows, each of `columns` values (0: it has one index), one
+ * behind the other. False after reporting. */
+static bool all_values(Checker *c, const Decl *d, int64_t columns, int32_t *n, Expr ***values) {
+  bool by_row = columns && d->values[0]->kind == EXPR_BRACES && !d->values[0]->imaginary;
   for (int i = 0; i < d->nvalues; i++) {
+    Expr *x = d->values[i];
+    bool is_row = columns && x->kind == EXPR_BRACES && !x->imaginary;
+    if (is_row != by_row || (is_row && x->n != columns)) {
+      check_error(c, NULL, x->loc, "each row of the table '%s' is in braces, with %lld value%s, or none is", d->name,
+                  (long long)columns, columns == 1 ? "" : "s");
+      return false;
+    }
+    for (int k = 0; k < (is_row ? x->n : 1); k++)
+      ARENA_PUSH(c->arena, *values, *n, is_row ? x->kids[k] : x);
+  }
+  return true;
+}
+
+/* The values of table `d` into *values[n], and how many there are in a row into *columns (0: it has one index). False
+ * after reporting. */
+static bool table_values(Checker *c, const Decl *d, int64_t *columns, int32_t *n, Expr ***values) {
+  const int64_t most = 1 << 20;
+  int64_t rows;
+  *columns = 0;
+  if (!check_const_int(c, d->value, NULL, d->right ? "the number of a table's rows" : "a table's length", &rows) ||
+      (d->right && !check_const_int(c, d->right, NULL, "the number of a table's columns", columns)))
+    return false;
+  if (d->right && (rows < 1 || *columns < 1 || rows > most || *columns > most)) {
+    check_error(c, NULL, d->loc, "the table '%s' has %lld rows and %lld columns; it has at least one of each", d->name,
+                (long long)rows, (long long)*columns);
+    return false;
+  }
+  if (!all_values(c, d, *columns, n, values))
+    return false;
+  if (*n == (d->right ? rows * *columns : rows))
+    return true;
+  if (d->right)
+    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but %lld rows of %lld", d->name, *n, *n == 1 ? "" : "s",
+               (long long)rows, (long long)*columns);
+  else
+    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, *n, *n == 1 ? "" : "s",
+               (long long)rows);
+  return false;
+}
+
+void check_table(Checker *c, const Decl *d) {
+  int64_t columns = 0;
+  int32_t n = 0;
+  Expr **values = NULL;
+  Type given;
+  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given) && table_values(c, d, &columns, &n, &values);
+  Symbol **elems = ARENA_ARRAY(c->arena, Symbol *, n);
+  for (int i = 0; i < n; i++) {
+    const char *name = columns ? arena_printf(c->arena, "%s[%d,%d]", d->name, i / (int)columns, i % (int)columns)
+                               : arena_printf(c->arena, "%s[%d]", d->name, i);
     elems[i] = ARENA_NEW(c->arena, Symbol);
-    *elems[i] =
-        (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
-    ok = ok && compute_all(c, elems[i], d->values[i], given);
+    *elems[i] = (Symbol){.kind = SYM_CONST, .name = name, .loc = values[i]->loc};
+    ok = ok && compute_all(c, elems[i], values[i], given);
   }
   Symbol *s = check_declare(c, ok ? SYM_TABLE : SYM_BAD, d);
   if (s)
-    s->n = d->nvalues, s->elems = elems;
+    s->n = n, s->elems = elems, s->columns = (int32_t)columns;
 }

@@ -42,7 +42,7 @@ static bool spacing(Checker *c, const Expr *e, int d) {
 /* The array `e` has the coordinates of dimension `d` of the grid on `box`. False after reporting that it has not. */
 static bool coordinates(Checker *c, const Expr *e, int d, const Box *box) {
   Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
-  if (!s || s->kind != SYM_ARRAY) {
+  if (!s || s->kind != SYM_ARRAY || array_has_rows(&c->m->param_arrays[s->index])) {
     check_error(c, NULL, e->loc,
                 "'at' takes the name of a launch-time array, param NAME[N] : f64, which has the coordinates");
     return false;

@@ -1,5 +1,6 @@
 /* check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
 #include "frontend/check/absorb.h"
+#include "frontend/check/lookup.h"
 #include "frontend/sweep.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
@@ -285,8 +286,8 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
   case SYM_FIELD: return field(c, env, loc, sym, shift);
   case SYM_TABLE:
-    return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name,
-                       sym->name, sym->n - 1);
+    return check_error(c, env, loc, "'%s' is a table; its values are '%s' to '%s'", sym->name, sym->elems[0]->name,
+                       sym->elems[sym->n - 1]->name);
   case SYM_OP:
     return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
   case SYM_FN:
@@ -592,6 +593,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_scaled(c, e, NULL, env, shift);
   if (is_builtin(c, e, env, "diff"))
     return check_diff(c, e, env, shift);
+  if (is_builtin(c, e, env, "lookup"))
+    return check_lookup(c, e, env, shift);
   if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
     return check_random(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT && is_complex_call(c, e, env))
@@ -716,8 +719,8 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
     return;
   if (check_is_random(c, e))
     check_note_random(c, e);
-  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") && !check_is_scaled(c, e) &&
-           !check_name_with_level(c, e->name)) {
+  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") && !check_is_builtin(c, e, "lookup") &&
+           !check_is_scaled(c, e) && !check_name_with_level(c, e->name)) {
     if (!strcmp(e->name, "point"))
       check_error(c, NULL, e->loc,
                   "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "

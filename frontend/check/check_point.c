@@ -19,7 +19,7 @@ static Symbol *coordinate_array(Checker *c, const Expr *e) {
   Symbol *s = is_by_member(c, e)                  ? symbols_find(&c->syms, e->name)
               : e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name)
                                                   : NULL;
-  return s && s->kind == SYM_ARRAY ? s : NULL;
+  return s && s->kind == SYM_ARRAY && !array_has_rows(&c->m->param_arrays[s->index]) ? s : NULL;
 }
 
 /* Makes array `s` coordinate `d` of the list. False after reporting that it does not fit. */

@@ -1,5 +1,5 @@
 /* check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
-#include "frontend/checker.h"
+#include "frontend/check/lookup.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,19 +105,62 @@ static Expr *below(Checker *c, Expr *index, int k) {
   return e;
 }
 
-/* Of elements lo .. hi of the table the one that `index` says, the nearest if it says none of them. No constant: that
- * of a table of one value is one of two that are the same. */
-static Expr *look_up(Checker *c, const Expr *e, const Env *env, const Symbol *table, Expr *index, int lo, int hi) {
-  if (lo == hi && table->n > 1)
-    return check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]);
+/* Of items lo .. hi of `l` the one that `index` says. */
+static Expr *among(Checker *c, const Items *l, Expr *index, int lo, int hi) {
+  if (lo == hi && l->n > 1)
+    return l->item(c, l, lo);
   int half = lo + (hi - lo + 1) / 2;
   bool one = lo == hi;
-  Expr *only = one ? check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]) : NULL;
-  Expr *kids[] = {below(c, index, half), one ? only : look_up(c, e, env, table, index, lo, half - 1),
-                  one ? only : look_up(c, e, env, table, index, half, hi)};
+  Expr *only = one ? l->item(c, l, lo) : NULL;
+  Expr *kids[] = {below(c, index, half), one ? only : among(c, l, index, lo, half - 1),
+                  one ? only : among(c, l, index, half, hi)};
   if (kids[1]->kind == EXPR_BAD || kids[2]->kind == EXPR_BAD)
-    return check_bad(c, e->loc);
-  return check_types(c, env, check_operation(c, OP_SELECT, e->loc, 3, kids));
+    return check_bad(c, l->loc);
+  return check_types(c, l->env, check_operation(c, OP_SELECT, l->loc, 3, kids));
+}
+
+Expr *check_among(Checker *c, const Items *l, Expr *index) { return among(c, l, index, 0, l->n - 1); }
+
+/* Element `i` of the table `l` is of. */
+static Expr *element_item(Checker *c, const Items *l, int i) {
+  Symbol *s = l->table->elems[l->first + i];
+  return check_leaf(c, EXPR_CONST, s->type, l->loc, s);
+}
+
+Expr *check_look_up(Checker *c, Loc loc, const Env *env, const Symbol *table, Expr *index) {
+  Items l = {.loc = loc, .env = env, .n = table->n, .table = table, .item = element_item};
+  c->nodes += table->n;
+  return check_among(c, &l, index);
+}
+
+/* Row `i` of the table that `l` is of, where column `l->column` is wanted. */
+static Expr *row_item(Checker *c, const Items *l, int i) {
+  int n = l->table->columns;
+  Const k;
+  if (fold_const(c, l->column, &k)) {
+    int at = k.i < 0 ? 0 : k.i < n ? (int)k.i : n - 1;
+    return check_leaf(c, EXPR_CONST, l->table->elems[i * n + at]->type, l->loc, l->table->elems[i * n + at]);
+  }
+  Items row = {.loc = l->loc, .env = l->env, .n = n, .table = l->table, .first = i * n, .item = element_item};
+  return check_among(c, &row, l->column);
+}
+
+Expr *check_look_up_row(Checker *c, Loc loc, const Env *env, const Symbol *table, Expr *row, Expr *column) {
+  Items l = {
+      .loc = loc, .env = env, .n = table->n / table->columns, .table = table, .column = column, .item = row_item};
+  c->nodes += table->n;
+  return check_among(c, &l, row);
+}
+
+bool check_may_look_up(Checker *c, Loc loc, const Env *env, const Symbol *table) {
+  const char *extents = table->columns ? arena_printf(c->arena, "%d, %d", table->n / table->columns, table->columns)
+                                       : arena_printf(c->arena, "%d", table->n);
+  if (table->n > MAX_LOOKUP)
+    check_error(c, env, loc,
+                "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: "
+                "make it a launch-time array, param %s[%s] : TYPE",
+                table->name, table->n, MAX_LOOKUP, table->name, extents);
+  return table->n <= MAX_LOOKUP;
 }
 
 /* Element `i`, a constant; in a call an index that is constant only there gets the nearest, as if it were not. */
@@ -131,8 +174,7 @@ static Expr *known_element(Checker *c, const Expr *e, const Env *env, const Symb
   return check_leaf(c, EXPR_CONST, table->elems[i]->type, e->loc, table->elems[i]);
 }
 
-/* `index` as an i64; EXPR_BAD after reporting. */
-static Expr *as_index(Checker *c, const Env *env, Expr *index) {
+Expr *check_table_index(Checker *c, const Env *env, Expr *index) {
   if (index->type == TY_LITERAL_INT)
     return check_adapt(c, env, index, TY_I64);
   if (index->kind == EXPR_BAD || index->type == TY_I64)
@@ -146,21 +188,19 @@ static Expr *as_index(Checker *c, const Env *env, Expr *index) {
 Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *table) {
   Const k;
   table->used = true;
+  if (table->columns)
+    return check_element_of_rows(c, e, env, shift, table);
   if (e->n != 1)
     return check_error(c, env, e->loc, "the table '%s' takes one index", table->name);
   const char *what = c->what;
   c->what = c->allowed == ALLOW_CONST ? "a table's index" : c->what;
-  Expr *index = as_index(c, env, check_expr(c, e->kids[0], env, shift));
+  Expr *index = check_table_index(c, env, check_expr(c, e->kids[0], env, shift));
   c->what = what;
   if (index->kind == EXPR_BAD)
     return index;
   if (fold_const(c, index, &k))
     return known_element(c, e, env, table, k.i);
-  if (table->n > MAX_LOOKUP)
-    return check_error(c, env, e->loc,
-                       "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: "
-                       "make it a launch-time array, param %s[%d] : TYPE",
-                       table->name, table->n, MAX_LOOKUP, table->name, table->n);
-  c->nodes += table->n;
-  return look_up(c, e, env, table, share(c, index, "index"), 0, table->n - 1);
+  if (!check_may_look_up(c, e->loc, env, table))
+    return check_bad(c, e->loc);
+  return check_look_up(c, e->loc, env, table, share(c, index, "index"));
 }

@@ -1,6 +1,6 @@
 /* check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
  * launch-time arrays. */
-#include "frontend/checker.h"
+#include "frontend/check/lookup.h"
 
 /* ---- older time levels */
 
@@ -143,6 +143,8 @@ bool check_array(Checker *c, const Decl *d, ParamArray *out) {
                 check_type_words(c, out->type));
     return false;
   }
+  if (d->right)
+    return check_shape(c, d, out);
   if (!check_affine(c, d->value, "the length of a launch-time array", &out->extent))
     return false;
   if (out->extent.n || out->extent.c > 0)
@@ -171,6 +173,8 @@ Expr *check_element_at(Checker *c, Loc loc, Symbol *array, Expr *index) {
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {
   const ParamArray *a = &c->m->param_arrays[array->index];
   array->used = true;
+  if (array_has_rows(a))
+    return check_array_of_rows(c, e, env, shift, array);
   if (e->n != 1)
     return check_error(c, env, e->loc, "the launch-time array '%s' takes one index", array->name);
   Expr *i = check_expr(c, e->kids[0], env, shift);

@@ -60,6 +60,15 @@ static void parse_values(Parser *p, ParamArray *a) {
   text_block(p, a->value);
 }
 
+/* Reads the rows and columns of an array of two indices, after the word. */
+static void parse_rows(Parser *p, ParamArray *a) {
+  reader_expect(&p->r, "[");
+  a->rows = text_affine(p);
+  reader_expect(&p->r, ",");
+  a->columns = text_affine(p);
+  reader_expect(&p->r, "]");
+}
+
 static void parse_param_array(Parser *p, Loc at) {
   ParamArray a = {.first = -1, .loc = at};
   a.name = text_new_symbol(p, module_find_param_array, "param_array");
@@ -78,6 +87,8 @@ static void parse_param_array(Parser *p, Loc at) {
     parse_weights(p, &a);
   else if (reader_accept_word(&p->r, "values"))
     parse_values(p, &a);
+  else if (reader_accept_word(&p->r, "of"))
+    parse_rows(p, &a);
   if (a.role == ARRAY_STATE && reader_accept_word(&p->r, "first"))
     a.first = text_ref(p, module_find_scalar, "scalar");
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);

@@ -202,6 +202,13 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
            : p->role == ARRAY_SERIES ? " series"
            : p->role == ARRAY_STATE  ? " state"
                                      : "");
+  if (array_has_rows(p)) {
+    str_add(s, " of [");
+    affine_print(s, m, p->rows);
+    str_add(s, ", ");
+    affine_print(s, m, p->columns);
+    str_add(s, "]");
+  }
   if (p->role == ARRAY_STATE && p->first >= 0) {
     str_add(s, " first ");
     symbol_print(s, scalar_name(m, p->first));

@@ -60,6 +60,10 @@ static void check_param_arrays(Verifier *v) {
     verify_at(v, p->loc, "launch-time array", p->name);
     verify_type(v, p->type);
     verify_affine(v, p->loc, p->extent);
+    verify_affine(v, p->loc, p->rows);
+    verify_affine(v, p->loc, p->columns);
+    if (array_has_rows(p) && p->role != ARRAY_GIVEN)
+      verify_fail(v, p->loc, "only an array that is given has two indices");
     if (module_find_param_array(v->m, p->name) != i)
       verify_fail(v, p->loc, "the name is taken by another launch-time array");
     if (p->role == ARRAY_VALUES && !p->value)

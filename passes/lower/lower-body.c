@@ -66,12 +66,12 @@ static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
 }
 
 /* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the
- * array is empty. */
+ * array is empty, which one of two indices is not, by checks when launching. */
 static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
   const ParamArray *p = &m->param_arrays[op->sym];
   Value *at = build_map(b, OP_CLAMP, index, 0, affine_const(0), affine_add_const(p->extent, -1));
   Value *v = build_load(b, p->type, op->sym, 1, &at, NULL);
-  if (p->extent.n || p->extent.c < 1) {
+  if ((p->extent.n && !array_has_rows(p)) || (!p->extent.n && p->extent.c < 1)) {
     Value *some = build2(b, OP_GT, build_affine(b, m, p->extent), build_int(b, TY_I64, 0));
     v = build3(b, OP_SELECT, some, v, build_const(b, p->type, (Const){0}));
   }

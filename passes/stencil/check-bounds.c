@@ -157,16 +157,72 @@ static Body look_at(Module *m, const Block *b, const Box *box) {
   return y;
 }
 
-/* Is `op` an element whose index may be out of range? */
-static bool is_doubtful(const Body *y, const Op *op) {
+/* The index that `v` is the nearest one to of those from 0 on, as the front end writes it, min(max(INDEX, 0), LAST);
+ * NULL if it is none. */
+static Value *clamped(const Value *v) {
+  const Op *min = v->def, *max = min && min->code == OP_MIN ? min->operands[0]->def : NULL;
+  const Op *zero = max && max->code == OP_MAX ? max->operands[1]->def : NULL;
+  return zero && zero->code == OP_CONST && zero->cval.i == 0 ? max->operands[0] : NULL;
+}
+
+/* May the index `v` be out of [0, extent)? */
+static bool may_be_out(const Body *y, const Value *v, Affine extent) {
   bool low = false, high = false;
-  for (int way = 0; way < WAYS && op->code == OP_ELEMENT; way++) {
-    const Interval *x = &y->known[way][op->operands[0]->id];
+  for (int way = 0; way < WAYS; way++) {
+    const Interval *x = &y->known[way][v->id];
     int64_t room;
     low = low || (x->has_lo && !x->lo.n && x->lo.c >= 0);
-    high = high || (x->has_hi && affine_diff(y->m->param_arrays[op->sym].extent, x->hi, &room) && room >= 1);
+    high = high || (x->has_hi && affine_diff(extent, x->hi, &room) && room >= 1);
   }
-  return op->code == OP_ELEMENT && !(low && high);
+  return !(low && high);
+}
+
+/* What the clamped index `v` is at most. */
+static Affine last_of(const Body *y, const Value *v) { return y->known[0][v->def->operands[1]->id].hi; }
+
+/* The clamped row and column that the index of the element `op` of an array of two indices is made of, ROW * COLUMNS +
+ * COLUMN, as the front end writes it, into part[2], and what they were before into asked[2]; how many there are. One
+ * that is in the array as it is written is not among them. */
+static int sides_of(const Op *op, Value *part[2], Value *asked[2]) {
+  const Op *sum = op->operands[0]->def, *row = sum && sum->code == OP_ADD ? sum->operands[0]->def : NULL;
+  Value *both[] = {row && row->code == OP_MUL ? row->operands[0] : NULL, row ? sum->operands[1] : NULL};
+  int n = 0;
+  for (int i = 0; i < 2; i++)
+    if (both[i] && (asked[n] = clamped(both[i])))
+      part[n++] = both[i];
+  return n;
+}
+
+/* Is `op` an element with an index that may be out of range? */
+static bool is_doubtful(const Body *y, const Op *op) {
+  Value *part[2], *asked[2];
+  if (op->code != OP_ELEMENT)
+    return false;
+  const ParamArray *a = &y->m->param_arrays[op->sym];
+  int n = array_has_rows(a) ? sides_of(op, part, asked) : 0;
+  for (int i = 0; i < n; i++) {
+    Affine last = last_of(y, part[i]);
+    bool is_in = clamped(asked[i]) && affine_equal(last_of(y, asked[i]), last); /* as in lookup; there is a row */
+    if (!is_in && may_be_out(y, asked[i], affine_add_const(last, 1)))
+      return true;
+  }
+  return !n && may_be_out(y, op->operands[0], a->extent);
+}
+
+/* Whether an index of the doubtful element `op` is out of range, before b's place: one of two where clamping it changes
+ * it. */
+static Value *is_out(Module *m, Builder *b, const Op *op) {
+  const ParamArray *a = &m->param_arrays[op->sym];
+  Value *part[2], *asked[2], *out = NULL, *index = op->operands[0];
+  int n = array_has_rows(a) ? sides_of(op, part, asked) : 0;
+  for (int i = 0; i < n; i++) {
+    Value *differs = build2(b, OP_NE, asked[i], part[i]);
+    out = out ? build2(b, OP_OR, out, differs) : differs;
+  }
+  if (out)
+    return out;
+  Value *below = build2(b, OP_LT, index, build_int(b, TY_I64, 0));
+  return build2(b, OP_OR, below, build2(b, OP_GE, index, build_affine(b, m, a->extent)));
 }
 
 /* The first doubtful op of `b` on `box`, NULL if there is none. */
@@ -206,9 +262,7 @@ static Value *any_bad(Module *m, Block *body, const Box *box) {
   for (Op *op = body->first, *last = body->last->prev; op; op = op == last ? NULL : op->next) {
     if (!is_doubtful(&y, op))
       continue;
-    Value *index = op->operands[0], *below = build2(&b, OP_LT, index, build_int(&b, TY_I64, 0));
-    Value *above = build2(&b, OP_GE, index, build_affine(&b, m, m->param_arrays[op->sym].extent));
-    Value *out = build2(&b, OP_OR, below, above);
+    Value *out = is_out(m, &b, op);
     out = both(&b, out, matters(&y, &b, op));
     bad = bad ? build2(&b, OP_OR, bad, out) : out;
   }

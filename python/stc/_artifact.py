@@ -261,7 +261,8 @@ class _Run:
 
     def _shape(self, name: str) -> tuple:
         if name in self.a._arrays:
-            return (max(bound(self.a._arrays[name]["extent"], self.env), 0),)
+            of = self.a._arrays[name]
+            return tuple(max(bound(e, self.env), 0) for e in of.get("shape", [of["extent"]]))
         return extents(self.a._fields[name], self.env)
 
     def _check(self, name: str, value: Any, b: Mapping[str, Any]) -> int:

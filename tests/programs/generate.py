@@ -13,6 +13,7 @@ from faces import Faces
 from inits import Inits
 from lacking import Lacking
 from layers import Layers, framed
+from looked import with_looked
 from leveled import Leveled
 from masked import Masked
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SCALARS, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
@@ -971,4 +972,4 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         case = Case(tree, sizes, steps, given, stored, self.options, runs)
         case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
         case = case if self.layered else constant_extents(case, self.seed, self.plain)
-        return case if self.layered or self.has_levels else with_complex(with_members(case, self.seed), self.seed)
+        return case if self.layered or self.has_levels else with_looked(with_complex(with_members(case, self.seed), self.seed), self.seed)
