@@ -8,6 +8,7 @@
  *   parse_point.c                   tokens to probes and injects, masks, and absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   parse_repeat.c                  tokens to repeats
+ *   parse_within.c                  tokens to offsets that depend on data
  *   parse_gradient.c                tokens to losses and gradients
  *   expand_levels.c parse_levels.c  levels of the grid, and what is written out for each (levels.h)
  *   habits.c                        what is written elsewhere, and what to write instead
@@ -19,7 +20,7 @@
 #include "frontend/token.h"
 
 /* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
- * parse_point.c parse_scalar.c parse_repeat.c parse_gradient.c */
+ * parse_point.c parse_scalar.c parse_repeat.c parse_gradient.c parse_within.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
@@ -47,9 +48,11 @@ typedef enum ExprKind {
   EXPR_BRACES, /* parsed: {kids}, each an EXPR_NAMED or none; checked: a composite value from its members, if its type
                   is known */
   /* parsed only */
-  EXPR_NAMED,  /* name = kids[0], in braces; `name kids[0]`, among the arguments of diff */
+  EXPR_NAMED,  /* name = kids[0], in braces; `name kids[0]`, among the arguments of diff; `within kids`, among those of
+                  at */
   EXPR_NAME,   /* name */
   EXPR_ACCESS, /* name[kids] */
+  EXPR_WITHIN, /* name[[offsets] within bounds]; kids: the offsets, then a bound for each */
   EXPR_CALL,   /* name(kids) */
   EXPR_REDUCE, /* sum and its kin, name: op over kids: the index's name, first, last, body */
   EXPR_OVER,   /* name(kids[0]) over a region, as `over` says */
@@ -302,6 +305,9 @@ bool parse_scalar(Parse *p);
 bool parse_update(Parse *p);
 bool parse_reduce(Parse *p);
 bool parse_until(Parse *p);
+/* NAME[[OFFSETS] within BOUNDS], at the second bracket; `within BOUNDS` as an argument of at, at the word. */
+Expr *parse_within(Parse *p, const Token *name);
+Expr *parse_within_argument(Parse *p);
 /* repeat NAME up to EXPR { ... }, after the word. */
 bool parse_repeat(Parse *p);
 /* probe NAME = EXPR at POINT every EXPR; and inject NAME(FIELD) += EXPR at POINT; after the word. */

@@ -21,6 +21,7 @@
  *   check_lacking.c                 fields that do not have all dimensions (fields.h)
  *   check_const.c                   constants and tables (check/declare.h)
  *   check_lookup.c                  elements of two indices, lookup (check/lookup.h)
+ *   check_within.c                  fields at offsets that depend on data (check/lookup.h)
  *   check_outside.c                 what is beyond the edges of fields (check/declare.h)
  *   check_every.c                   stencils that run every so many steps
  *   check_ensemble.c                members (ensemble.h)

@@ -147,7 +147,7 @@ static bool holds_range(const Token *t) {
 /* The frame that opening mark `t` begins within frame `about`; `before` is the token before it (NULL: none), which, if
  * it is `else`, stands behind a block where `after_block` says so. */
 static Frame frame_of(const Token *t, const Token *before, Frame about, bool after_block) {
-  static const char *const places[] = {"on", "over", "at", "in", "outside", NULL};
+  static const char *const places[] = {"on", "over", "at", "in", "outside", "within", NULL};
   if (t->kind == TOK_LPAREN)
     return FRAME_PAREN;
   if (t->kind == TOK_LBRACE) {
@@ -236,11 +236,13 @@ static void place_items(Format *f) {
 
 /* Is a blank between `a` and an opening mark `b`? */
 static bool blank_before_opening(const Item *a, const Item *b) {
-  static const char *const words[] = {"if", "then", "else", "for", "each",    "return",
-                                      "in", "on",   "over", "at",  "outside", NULL};
+  static const char *const words[] = {"if", "then", "else", "for",     "each",   "return", "in",
+                                      "on", "over", "at",   "outside", "within", NULL};
   Tok k = a->t->kind;
   if (b->t->kind == TOK_LBRACE)
     return !(k == TOK_LBRACE && a->opens_values) && k != TOK_LPAREN && k != TOK_LBRACKET;
+  if (is_word(a->t, "at") && b->t->kind == TOK_LPAREN) /* at(u, ...) */
+    return false;
   if (k == TOK_NAME)
     return is_one_of(a->t, words) || is_spacing(a->t) || is_about(a->t);
   return k != TOK_RPAREN && k != TOK_RBRACKET && k != TOK_INT && !(k == TOK_RBRACE && a->opens_values);

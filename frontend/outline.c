@@ -330,7 +330,7 @@ const char *outline_reserved(int i) {
                                      "repeat",  "round",     "sweep",      "along",  "down",    "first",  "next",
                                      "members", "member",    "shared",     "levels", "each",    "by",     "fine",
                                      "coarse",  "complex",   "c64",        "c128",   "conj",    "abs2",   "arg",
-                                     "cis",     "lookup"};
+                                     "cis",     "lookup",    "within"};
   int n = 0, count = (int)(sizeof more / sizeof *more);
   while (reserved_word(n))
     n++;

@@ -84,14 +84,17 @@ static bool is_declared(const Parse *p, const char *name) {
 }
 
 /* An argument of the call of `name`: EXPR; of diff, unless the program has declared that, also `order EXPR`, `at EXPR`
- * and `side EXPR`, each word before something that begins an expression. */
-static Expr *argument(Parse *p, const char *name) {
+ * and `side EXPR`, each word before something that begins an expression, and of at `within EXPR`; `before`: so many
+ * stand before it, and one at least. */
+static Expr *argument(Parse *p, const char *name, int before) {
   const Token *word = p->t;
+  if (before && parse_is_word(p, "within") && !strcmp(name, "at") && !is_declared(p, name))
+    return parse_within_argument(p);
   Tok next = word->kind == TOK_EOF ? TOK_EOF : p->t[1].kind;
   bool named = parse_is_word(p, "order") || parse_is_word(p, "at") || parse_is_word(p, "side");
   bool begins = next == TOK_INT || next == TOK_FLOAT || next == TOK_NAME || next == TOK_LPAREN ||
                 (next == TOK_MINUS && !parse_is_word(p, "order"));
-  if (!named || !begins || strcmp(name, "diff") != 0 || is_declared(p, name))
+  if (!before || !named || !begins || strcmp(name, "diff") != 0 || is_declared(p, name))
     return parse_expr(p);
   p->t++;
   Expr *value = parse_expr(p), *e = value ? expr_new(p, EXPR_NAMED, word->loc, 1, &value) : NULL;
@@ -109,7 +112,7 @@ static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const c
     return NULL;
   if (!parse_is(p, close)) {
     do {
-      Expr *e = kind == EXPR_CALL ? argument(p, name->text) : parse_expr(p);
+      Expr *e = kind == EXPR_CALL ? argument(p, name->text, n) : parse_expr(p);
       if (!e)
         return NULL;
       ARENA_PUSH(p->arena, kids, n, e);
@@ -180,6 +183,13 @@ static Expr *member(Parse *p, Expr *e) {
 /* [offsets] or [INDEX] behind the call `e`; the bracket is taken. */
 static Expr *behind_call(Parse *p, Expr *e) {
   const Token bracket = {.loc = p->t[-1].loc};
+  if (parse_is(p, TOK_LBRACKET)) {
+    diag_error(
+        p->d, bracket.loc,
+        "offsets that depend on data stand behind a field or a macro's parameter; write a macro of a parameter X "
+        "with X[[...] within ...], and call it with this");
+    return NULL;
+  }
   Expr *all = list(p, EXPR_ACCESS, &bracket, TOK_RBRACKET, "',' or ']'");
   if (!all)
     return NULL;
@@ -243,8 +253,9 @@ static Expr *old_level(Parse *p) {
   Expr *level = steps_back(p);
   if (!level)
     return NULL;
-  Expr *e = parse_accept(p, TOK_LBRACKET) ? list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'")
-                                          : expr_new(p, EXPR_NAME, name->loc, 0, NULL);
+  Expr *e = !parse_accept(p, TOK_LBRACKET) ? expr_new(p, EXPR_NAME, name->loc, 0, NULL)
+            : parse_is(p, TOK_LBRACKET)    ? parse_within(p, name)
+                                           : list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'");
   if (!e)
     return NULL;
   e->name = name->text;
@@ -269,7 +280,7 @@ static Expr *name_or_call(Parse *p) {
     e = list(p, EXPR_CALL, name, TOK_RPAREN, "',' or ')'");
   } else if (p->t[1].kind == TOK_LBRACKET) {
     p->t += 2;
-    e = list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'");
+    e = parse_is(p, TOK_LBRACKET) ? parse_within(p, name) : list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'");
   } else {
     e = leaf(p, EXPR_NAME);
   }

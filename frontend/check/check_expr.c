@@ -595,6 +595,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_diff(c, e, env, shift);
   if (is_builtin(c, e, env, "lookup"))
     return check_lookup(c, e, env, shift);
+  if (is_builtin(c, e, env, "at"))
+    return check_at(c, e, env, shift);
   if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
     return check_random(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT && is_complex_call(c, e, env))
@@ -689,6 +691,7 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
     return x;
   case EXPR_NAME: return e->level ? old_level(c, e, env, shift) : name(c, e, env, shift);
   case EXPR_ACCESS: return e->level ? old_level(c, e, env, shift) : access(c, e, env, shift);
+  case EXPR_WITHIN: return check_within(c, e, env, shift);
   case EXPR_CALL: return call(c, e, env, shift);
   case EXPR_MEMBER: return member(c, e, env, shift);
   case EXPR_BRACES: return braces(c, e, env, shift);
@@ -720,7 +723,7 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
   if (check_is_random(c, e))
     check_note_random(c, e);
   else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") && !check_is_builtin(c, e, "lookup") &&
-           !check_is_scaled(c, e) && !check_name_with_level(c, e->name)) {
+           !check_is_builtin(c, e, "at") && !check_is_scaled(c, e) && !check_name_with_level(c, e->name)) {
     if (!strcmp(e->name, "point"))
       check_error(c, NULL, e->loc,
                   "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "
@@ -732,7 +735,7 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
 
 /* All names in the part `e` of the body of `op`, within the reductions of `env`. */
 static void check_op_names(Checker *c, const Decl *op, const Env *env, const Expr *e) {
-  if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_CALL)
+  if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_WITHIN || e->kind == EXPR_CALL)
     check_op_name(c, op, env, e);
   const Symbol *called = e->kind == EXPR_CALL ? symbols_find(&c->syms, e->name) : NULL;
   if (called && called->kind == SYM_OP)

@@ -54,7 +54,8 @@ static Type composite_of(const Checker *c, const Expr *e, const Env *env, int *l
     return TY_NONE;
   switch (e->kind) {
   case EXPR_NAME:
-  case EXPR_ACCESS: return composite_name(c, e, env, looks);
+  case EXPR_ACCESS:
+  case EXPR_WITHIN: return composite_name(c, e, env, looks);
   case EXPR_MEMBER: return composite_member(c, e, env, looks);
   case EXPR_BRACES: return TY_BRACES;
   case EXPR_REDUCE: return composite_of(c, e->kids[3], env, looks);
@@ -89,7 +90,7 @@ bool check_is_moved(const Checker *c, const Expr *e, const Env *env) {
 /* A field that the part `e` of the body of `op` names, or "idx", itself or by a macro; NULL if it names neither. */
 static const char *named(const Checker *c, const Decl *op, const Expr *e) {
   const Symbol *s = e->name && !is_parameter(op, e->name) ? symbols_find(&c->syms, e->name) : NULL;
-  if ((e->kind == EXPR_NAME || e->kind == EXPR_ACCESS) && s && s->kind == SYM_FIELD)
+  if ((e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_WITHIN) && s && s->kind == SYM_FIELD)
     return e->name;
   if (e->kind == EXPR_CALL && (!strcmp(e->name, "idx") || check_is_builtin(c, e, "coord") || check_is_random(c, e)))
     return e->name;

@@ -112,8 +112,11 @@ static Expr *among(Checker *c, const Items *l, Expr *index, int lo, int hi) {
   int half = lo + (hi - lo + 1) / 2;
   bool one = lo == hi;
   Expr *only = one ? l->item(c, l, lo) : NULL;
-  Expr *kids[] = {below(c, index, half), one ? only : among(c, l, index, lo, half - 1),
-                  one ? only : among(c, l, index, half, hi)};
+  Expr *kids[] = {below(c, index, half), only, only};
+  if (!one) {
+    kids[1] = among(c, l, index, lo, half - 1);
+    kids[2] = among(c, l, index, half, hi);
+  }
   if (kids[1]->kind == EXPR_BAD || kids[2]->kind == EXPR_BAD)
     return check_bad(c, l->loc);
   return check_types(c, l->env, check_operation(c, OP_SELECT, l->loc, 3, kids));

@@ -1,5 +1,6 @@
 /* lookup.h: tables and launch-time arrays, among the files that check what reads them: check_sum.c has elements of
- * tables of one index, check_time.c of arrays of one index, check_lookup.c those of two indices, and lookup. */
+ * tables of one index, check_time.c of arrays of one index, check_lookup.c those of two indices, and lookup; and
+ * what picks among values of fields as they pick among those of tables, check_within.c. */
 #ifndef STC_FRONTEND_CHECK_LOOKUP_H
 #define STC_FRONTEND_CHECK_LOOKUP_H
 
@@ -33,6 +34,9 @@ Expr *check_element_of_rows(Checker *c, const Expr *e, const Env *env, const int
 Expr *check_array_of_rows(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
 /* Rows, columns and extent of the launch-time array `d`. False after reporting. */
 bool check_shape(Checker *c, const Decl *d, ParamArray *out);
+/* NAME[[OFFSETS] within BOUNDS]; at(X, PLACES, within BOUNDS). */
+Expr *check_within(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+Expr *check_at(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* lookup(TABLE, X) and lookup(TABLE, X, Y). */
 Expr *check_lookup(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 

@@ -52,6 +52,7 @@ PICTURES = {
     "advance": ("genetics", "u", ""),
     "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
     "capacitor": ("electrostatics", "u(0)", "--slice=0:64 --colors=bluered"),
+    "cold_front": ("meteorology", "warm", "--colors=coolwarm"),
     "epidemic": ("epidemiology", "I", "--steps=1900 --colors=hot"),
     "ice_sheet": ("glaciology", "H", "--colors=gray"),
     "heart": ("cardiology", "u", "--steps=1400 --colors=hot --limits=0,1"),

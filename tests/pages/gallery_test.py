@@ -31,6 +31,9 @@ CHECKS = {
     "blast": ("-DN=100 -DM=160 --steps=60", lambda a, b: (stays("mass", a, b, 1e-5), stays("energy", a, b, 1e-5))),
     # as many cycles as on any grid
     "capacitor": ("-DN=32 -O0", lambda a, b: (near(b["cycle.rounds"], 8, 0), near(b["cycle.ended"], 1, 0), near(b["highest"], 0.07403, 1e-4))),
+    # of first order in the distance of the points, and without new extremes
+    "cold_front": ("-freal=f64 -DN=81 -Dh=0.1 -Ddt=0.18 --steps=20",
+                   lambda a, b: (near(b["off"], 0.0101, 0.0002), near(b["warmest"] <= a["warmest"] and b["coldest"] >= a["coldest"], True, 0))),
     "epidemic": ("-DN=40 -DM=60 --steps=400", lambda a, b: (stays("people", a, b, 1e-5), near(b["ill"] / b["people"], 0, 0.5))),
     "ice_sheet": ("--steps=500", lambda a, b: (stays("volume", a, b, 1e-5), near(b["off"], 0, 3))),
     # Onsager's energy of a spin at T = 2, within three standard errors of a field of 64 by 64

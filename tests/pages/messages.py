@@ -29,7 +29,7 @@ GROUPS = [   # heading, where the rules are, files
     ("Levels", "language.md#levels-of-the-grid-levels-each-fine-coarse", ["frontend/check/check_levels.c", "frontend/expand_levels.c"]),
     ("Sweeps", "language.md#sweeps-along-a-dimension-sweep", ["frontend/check/check_sweep.c"]),
     ("Macros, functions, sums, blocks", "language.md#macros-op",
-     ["frontend/check/check_fn.c", "frontend/check/check_random.c", "frontend/check/check_stmt.c", "frontend/check/check_sum.c", "frontend/check/check_lookup.c",
+     ["frontend/check/check_fn.c", "frontend/check/check_random.c", "frontend/check/check_stmt.c", "frontend/check/check_sum.c", "frontend/check/check_lookup.c", "frontend/check/check_within.c",
       "frontend/check/check_move.c"]),
     ("Losses and gradients", "language.md#losses-and-gradients-loss-gradient", ["frontend/check/check_gradient.c", "ir/run/derive.c", "passes/transpose/"]),
     ("Probes and injects", "language.md#at-single-points-probe-and-inject", ["frontend/check/check_point.c"]),

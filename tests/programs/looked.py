@@ -1,4 +1,5 @@
-"""Tables and launch-time arrays of two indices, and lookup in those of one and of two: one random program in ten has a field that is made by them, which nothing else reads."""
+"""Tables and launch-time arrays of two indices, lookup in those of one and of two, and fields at offsets that depend on data: one random program in ten has a field that is made by
+them, which nothing else reads."""
 import random
 import re
 
@@ -11,7 +12,8 @@ class Looked:
     def __init__(self, own, rank, extent):
         self.own, self.rank, self.extent, self.real = own, rank, extent, own.choice(["f32", "f32", "f64"])
         self.sides, self.given, self.lines = {}, [], []
-        for name in ("q7", "q8", "q9")[:own.choice([1, 2, 3])]:
+        self.far = [own.choice([0, 1, 1, 2, 3][:6 - self.rank - (self.rank > 2)]) for _ in range(self.rank)]
+        for name in ("look7", "look8", "look9")[:own.choice([1, 2, 3])]:
             self.table(name)
 
     def table(self, name):
@@ -42,8 +44,22 @@ class Looked:
         own, real = self.own, self.real
         return own.choice([self.off(), f"2.5 * {self.off()}", f"{real}(idx({own.randrange(self.rank)})) * 0.37 - 1", "0.75", "1", f"abs({self.off()}) - 0.5", f"moved5({self.off()})", f"{real}(0) / ({self.off()} - {self.off()})"])
 
+    def within(self):
+        """The words behind offsets that depend on data."""
+        return "within " + (str(max(self.far)) if self.own.random() < 0.5 else f"[{', '.join(map(str, self.far))}]")
+
+    def near(self, steps):
+        """The field at such offsets, or between points."""
+        own = self.own
+        if own.random() < 0.5:
+            return f"Z5[[{', '.join(self.index(steps) for _ in range(self.rank))}] {self.within()}]"
+        of = own.choice(["Z5", self.off(), f"Z5 * {self.off()}"])
+        return f"at({of}, {', '.join(self.place() for _ in range(self.rank))}, {self.within()})"
+
     def value(self, steps=True):
         own, real = self.own, self.real
+        if own.random() < 0.3:
+            return self.near(steps)
         name = own.choice(list(self.sides))
         n, type = self.sides[name]
         if type == real and own.random() < 0.6:
