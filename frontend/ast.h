@@ -389,6 +389,7 @@ struct Symbol {
   Expr *value;    /* local: as parsed */
   const Env *env; /* local: where that stands */
   Expr *current;  /* var, value, argument: what it is at the place in hand, made of shared values */
+  bool still;     /* value: it is the same wherever a macro reads it, as the number of an inject's point is */
   Stmt *stmt;     /* local, var, value: its declaration */
   Type *types;    /* fn: of its parameters */
   bool adapts;    /* const: it is i64, unless it meets another type of integers */

@@ -215,14 +215,11 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 
 /* A var, or a let or parameter of a function, whose value is `sym->current`. */
 static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
-  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start || c->scale)
+  if (!sym->still && (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start || c->scale))
     return check_error(c, env, loc,
                        "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
                        "or at an older level",
-                       sym->name,
-                       !strcmp(sym->name, "point")             ? "the number of a point"
-                       : c->function && sym->kind == SYM_VALUE ? "a let of a function"
-                                                               : symbol_words(sym));
+                       sym->name, c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_words(sym));
   if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
     return check_not_allowed(c, env, loc, sym->name);
   Expr *e = ARENA_NEW(c->arena, Expr);

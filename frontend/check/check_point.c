@@ -214,12 +214,18 @@ static Expr *point_number(const Inject *x) {
   return share(c, operation(c, OP_SUB, TY_I64, loc, 2, (Expr *[]){wide, whole(c, TY_I64, 1, loc)}), "point");
 }
 
+/* Lets `point` stand for the number of the point. */
+static void add_point(const Inject *x, Expr *point) {
+  Symbol *s = check_add_local(x->c, NULL, SYM_VALUE, "point", x->d->loc, point);
+  s->used = s->still = true;
+}
+
 /* x->sum with the value for `point` added to it, or in its place. EXPR_BAD after reporting. */
 static Expr *with_value(const Inject *x, Expr *point) {
   Checker *c = x->c;
   const char *to = arena_printf(c->arena, "field '%s'", x->field->name);
   Symbol *outer = c->locals;
-  check_add_local(c, NULL, SYM_VALUE, "point", x->d->loc, point)->used = true;
+  add_point(x, point);
   Expr *e = check_in(c, x->d->value, NULL, ALLOW_BODY, "a value");
   check_leave(c, outer);
   if (e->kind == EXPR_BAD)
@@ -331,7 +337,7 @@ static Expr *added(const Inject *x, Expr *point) {
   Checker *c = x->c;
   Type t;
   Symbol *outer = c->locals;
-  check_add_local(c, NULL, SYM_VALUE, "point", x->d->loc, point)->used = true;
+  add_point(x, point);
   c->in_reduction = true;
   Expr *e = check_accumulated(c, check_in(c, x->d->value, NULL, ALLOW_BODY, "a loss"), &t);
   c->in_reduction = false;
