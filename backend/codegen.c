@@ -68,6 +68,14 @@ static bool uses_signals(const Module *m, const Target *t) {
   return any;
 }
 
+/* Are there clusters of blocks? */
+static bool uses_clusters(const Module *m) {
+  bool any = false;
+  for (int i = 0; i < m->nkernels; i++)
+    any = any || m->kernels[i].cluster;
+  return any;
+}
+
 /* Emits the module and links what it calls. */
 static bool codegen_begin(Codegen *c, const Module *m) {
   bool libm = false;
@@ -79,7 +87,7 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   int cells = c->options->quick == QUICK_ALL ? c->target->info.lanes : 0;
   Target target = *c->target;
   if (uses_signals(m, &target))
-    target.features = target.warp_features;
+    target.features = uses_clusters(m) ? target.cluster_features : target.warp_features;
   c->machine = target_machine(c->arena, c->diags, &target, level < limit ? level : limit);
   if (!c->machine)
     return false;

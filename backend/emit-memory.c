@@ -426,6 +426,17 @@ void emit_waits(Emit *e, const Op *one, const Op *two) {
   e->target->warps->wait_both(e, at, parity);
 }
 
+void emit_send(Emit *e, const Op *op) {
+  static const int64_t none[MAX_RANK] = {0};
+  const Array *a = &e->k->arrays[op->sym];
+  LLVMValueRef values[VECTOR_BYTES];
+  for (int i = 0; i < op->count; i++)
+    values[i] = emit_value(e, op->operands[i]);
+  LLVMValueRef to = cell_address(e, op->sym, op->operands + op->count, op->off),
+               signal = cell_address(e, op->signal, op->operands + op->count + a->rank, none);
+  e->target->warps->send(e, to, op->count, values, type_size(a->type), signal, (int)op->from_off[0]);
+}
+
 void emit_signal(Emit *e, const Op *op) {
   const WarpOps *w = e->target->warps;
   int n = op_signal_values(op);

@@ -376,6 +376,9 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_BULK_WAIT: e->target->warps->bulk_wait(e, op->count); return NULL;
   case OP_FENCE_ASYNC: e->target->warps->fence(e); return NULL;
   case OP_BARRIER_WARP: e->target->warps->barrier(e); return NULL;
+  case OP_CLUSTER_RANK: return e->target->warps->rank(e);
+  case OP_BARRIER_CLUSTER: e->target->warps->barrier_cluster(e); return NULL;
+  case OP_CLUSTER_STORE: emit_send(e, op); return NULL;
   case OP_ELECT: return e->target->warps->elect(e);
   case OP_REGISTERS_LESS:
   case OP_REGISTERS_MORE: e->target->warps->registers(e, op->code == OP_REGISTERS_MORE, op->count); return NULL;
@@ -536,8 +539,13 @@ static bool check_ops(Emit *e, const Kernel *k) {
                "kernel '%s' moves registers between warps, which %s %s does not do; lower the program for %s anew, or "
                "take sm_90a",
                k->name, t->arch, t->cpu, t->cpu);
-  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy) && (!s.warps || t->warps) &&
-         (!s.registers || t->info.moves_registers);
+  if (k->cluster > t->info.cluster)
+    diag_error(e->diags, k->loc,
+               "kernel '%s' has clusters of %d blocks, and %s %s runs %s together; lower the program for %s anew, or "
+               "take sm_90a",
+               k->name, (int)k->cluster, t->arch, t->cpu, t->info.cluster ? "fewer" : "none", t->arch);
+  return k->cluster <= t->info.cluster && (!s.shuffle || t->shuffle) && (!s.async || t->async_copy) &&
+         (!s.warps || t->warps) && (!s.registers || t->info.moves_registers);
 }
 
 /* Kernel `k` as a function of the module. */

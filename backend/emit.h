@@ -298,6 +298,8 @@ void emit_async_copy(Emit *e, const Op *op);
 void emit_bulk(Emit *e, const Op *op);
 void emit_prefetch(Emit *e, const Op *op);
 void emit_signal(Emit *e, const Op *op);
+/* cluster.store. */
+void emit_send(Emit *e, const Op *op);
 /* Two waits, one behind the other. */
 void emit_waits(Emit *e, const Op *one, const Op *two);
 
@@ -323,6 +325,10 @@ typedef struct WarpOps {
   void (*registers)(Emit *e, bool more, int n);
   void (*barrier)(Emit *e);
   LLVMValueRef (*elect)(Emit *e);
+  LLVMValueRef (*rank)(Emit *e);
+  void (*barrier_cluster)(Emit *e);
+  /* The `n` values of `bytes` each to the place of `to`, counted by `signal`, in the block of rank + `by`. */
+  void (*send)(Emit *e, LLVMValueRef to, int n, LLVMValueRef *values, int bytes, LLVMValueRef signal, int by);
 } WarpOps;
 
 /* A machine that kernels are made for: data, and functions where data cannot say it. The emitter asks nothing else. */
@@ -373,8 +379,9 @@ struct Target {
   void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
   void (*async_commit)(Emit *e);
   void (*async_wait)(Emit *e, int groups);
-  const WarpOps *warps;      /* NULL: there are none */
-  const char *warp_features; /* for LLVM's target machine where they are used */
+  const WarpOps *warps;         /* NULL: there are none */
+  const char *warp_features;    /* for LLVM's target machine where they are used */
+  const char *cluster_features; /* the same where blocks run in clusters */
   /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not
    * take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);

@@ -1,4 +1,5 @@
-/* backend/nvptx-warps.c: warps that work apart, from sm_90 on: mbarriers, bulk copies, and ops on whole warps. */
+/* backend/nvptx-warps.c: warps that work apart, from sm_90 on: mbarriers, bulk copies, ops on whole warps, and clusters
+ * of blocks (PTX ISA, st.async). */
 #include "backend/emit.h"
 
 #include <string.h>
@@ -6,10 +7,13 @@
 /* The place of a pointer to shared memory as the instructions take it: 32 bits. */
 static LLVMValueRef shared_number(Emit *e, LLVMValueRef p) { return LLVMBuildPtrToInt(e->here.b, p, e->i32, ""); }
 
+/* Operands of an instruction, at most. */
+enum { MOST_OPERANDS = 6 };
+
 /* The instruction `text`, which changes memory, on the `n` operands; threads of a warp do not go through it apart that
  * came together. */
 static void instruction(Emit *e, const char *text, const char *constraints, int n, LLVMValueRef *operands) {
-  LLVMTypeRef types[4];
+  LLVMTypeRef types[MOST_OPERANDS];
   for (int i = 0; i < n; i++)
     types[i] = LLVMTypeOf(operands[i]);
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, (unsigned)n, 0);
@@ -99,6 +103,58 @@ static LLVMValueRef elect(Emit *e) {
   return LLVMBuildExtractValue(e->here.b, both, 1, "");
 }
 
+/* ---- clusters of blocks */
+
+static LLVMValueRef block_rank(Emit *e) {
+  LLVMValueRef v = emit_intrinsic(e, e->entry.b, "llvm.nvvm.read.ptx.sreg.cluster.ctarank", 0, NULL, 0, NULL);
+  emit_set_range(e, v, 0, e->k->cluster - 1);
+  return v;
+}
+
+/* arrive releases, and wait acquires, what the threads of the cluster did to memory. */
+static void barrier_cluster(Emit *e) {
+  instruction(e, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "", 0, NULL);
+}
+
+/* How far the shared memory of the block of rank + `by` is from this one's, in the addresses of the cluster; of a block
+ * that there is none of any distance. Computed at the entry, from where a shared array begins. */
+static LLVMValueRef distance(Emit *e, int by) {
+  static const char text[] = "mapa.shared::cluster.u32 $0, $1, $2;", constraints[] = "=r,r,r";
+  LLVMBuilderRef b = e->entry.b;
+  int array = 0;
+  while (e->k->arrays[array].space != SPACE_SHARED)
+    array++;
+  LLVMValueRef own = LLVMBuildPtrToInt(b, e->arrays[array], e->i32, ""),
+               last = LLVMConstInt(e->i32, (unsigned)e->k->cluster - 1, 0),
+               rank = LLVMBuildAdd(b, block_rank(e), LLVMConstInt(e->i32, (unsigned long long)by, 1), "");
+  rank = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, rank, last, ""), rank, last, "");
+  LLVMTypeRef type = LLVMFunctionType(e->i32, (LLVMTypeRef[]){e->i32, e->i32}, 2, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0,
+                                       LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildSub(b, LLVMBuildCall2(b, type, code, (LLVMValueRef[]){own, rank}, 2, ""), own, "");
+}
+
+static void send(Emit *e, LLVMValueRef to, int n, LLVMValueRef *values, int bytes, LLVMValueRef signal, int by) {
+  static const char *const vectors[] = {"", "", ".v2", "", ".v4"}, *const lists[] = {"", "$1", "{$1, $2}", "",
+                                                                                     "{$1, $2, $3, $4}"};
+  LLVMValueRef far = distance(e, by), all[MOST_OPERANDS];
+  LLVMTypeRef bits = bytes == 8 ? e->i64 : e->i32;
+  Str constraints = {.arena = e->arena};
+  str_add(&constraints, "r");
+  all[0] = LLVMBuildAdd(e->here.b, LLVMBuildPtrToInt(e->here.b, to, e->i32, ""), far, "");
+  for (int i = 0; i < n; i++) {
+    all[i + 1] = LLVMBuildBitCast(e->here.b, values[i], bits, "");
+    str_add(&constraints, bytes == 8 ? ",l" : ",r");
+  }
+  str_add(&constraints, ",r");
+  all[n + 1] = LLVMBuildAdd(e->here.b, LLVMBuildPtrToInt(e->here.b, signal, e->i32, ""), far, "");
+  instruction(e,
+              arena_printf(e->arena,
+                           "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes%s.b%d [$0], %s, [$%d];",
+                           vectors[n], 8 * bytes, lists[n], n + 1),
+              constraints.s, n + 2, all);
+}
+
 const WarpOps nvptx_warps = {.init = init,
                              .arrive = arrive,
                              .expect = expect,
@@ -112,4 +168,7 @@ const WarpOps nvptx_warps = {.init = init,
                              .fence = fence,
                              .registers = registers,
                              .barrier = barrier,
-                             .elect = elect};
+                             .elect = elect,
+                             .rank = block_rank,
+                             .barrier_cluster = barrier_cluster,
+                             .send = send};

@@ -43,7 +43,8 @@ static LLVMValueRef special_register(Emit *e, const char *what, int hw) {
 }
 
 static LLVMValueRef thread(Emit *e, int hw) { return special_register(e, "tid", hw); }
-static LLVMValueRef block(Emit *e, int hw) { return special_register(e, "ctaid", hw); }
+/* Blocks of a cluster are beside each other along x, and have one number. */
+static LLVMValueRef block(Emit *e, int hw) { return special_register(e, e->k->cluster ? "clusterid" : "ctaid", hw); }
 
 static void barrier(Emit *e) {
   LLVMValueRef all = LLVMConstInt(e->i32, 0, 0);
@@ -195,6 +196,8 @@ static void begin(Emit *e) {
   emit_string_attribute(e, e->fn, "nvvm.maxntid",
                         arena_printf(e->arena, "%d,%d,%d", k->threads[x], x > 0 ? k->threads[x - 1] : 1,
                                      x > 1 ? k->threads[x - 2] : 1));
+  if (k->cluster)
+    emit_string_attribute(e, e->fn, "nvvm.cluster_dim", arena_printf(e->arena, "%d,1,1", k->cluster));
   if (k->per_core)
     emit_string_attribute(e, e->fn, "nvvm.minctasm", arena_printf(e->arena, "%d", k->per_core));
   if (e->m->fast_math && !e->reduces)
@@ -240,6 +243,9 @@ static TargetInfo info_of(const SmLimits *l) {
                       .sector_bytes = 32,
                       .async_copy = atoi(l->cpu + strlen("sm_")) >= 80,
                       .bulk_copy = atoi(l->cpu + strlen("sm_")) >= 90,
+                      .cluster = atoi(l->cpu + strlen("sm_")) / 10 == 9 || atoi(l->cpu + strlen("sm_")) / 10 == 10
+                                     ? MOST_CLUSTER
+                                     : 0,
                       .moves_registers = strcmp(l->cpu, "sm_90a") == 0,
                       .early_launch = atoi(l->cpu + strlen("sm_")) >= 90,
                       .near_warps = NAMED_BARRIERS,
@@ -299,6 +305,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   if (t->info.bulk_copy) {
     t->warps = &nvptx_warps;
     t->warp_features = atoi(cpu + strlen("sm_")) == 90 ? "+ptx80" : "";
+    t->cluster_features = atoi(cpu + strlen("sm_")) == 90 ? "+ptx81" : "";
   }
   return true;
 }

@@ -305,6 +305,19 @@ Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buff
   return op;
 }
 
+Op *build_send(Builder *b, int ver, int n, Value *const *values, BulkPlace array, int to, BulkPlace signal) {
+  Value **all = join(b->arena, n, values, array.rank, array.at);
+  all = join(b->arena, n + array.rank, all, signal.rank, signal.at);
+  Op *op = build_op(b, OP_CLUSTER_STORE, TY_NONE, n + array.rank + signal.rank, all);
+  op->sym = array.of;
+  op->ver = ver;
+  op->count = n;
+  op->signal = signal.of;
+  op->from_off[0] = to;
+  set_offsets(op, array.rank, array.off);
+  return op;
+}
+
 Op *build_prefetch(Builder *b, BulkPlace buffer, Value *n) {
   Op *op = build_op(b, OP_BULK_PREFETCH, TY_NONE, buffer.rank + 1, join(b->arena, buffer.rank, buffer.at, 1, &n));
   op->from = buffer.of;
@@ -312,6 +325,10 @@ Op *build_prefetch(Builder *b, BulkPlace buffer, Value *n) {
     op->from_off[d] = buffer.off[d];
   return op;
 }
+
+Value *build_elect(Builder *b) { return build_op(b, OP_ELECT, TY_NONE, 0, NULL)->results[0]; }
+
+Value *build_cluster_rank(Builder *b) { return build_op(b, OP_CLUSTER_RANK, TY_NONE, 0, NULL)->results[0]; }
 
 Op *build_bare(Builder *b, Opcode code) { return build_op(b, code, TY_NONE, 0, NULL); }
 

@@ -86,10 +86,15 @@ typedef struct BulkPlace {
 } BulkPlace;
 /* bulk.load or bulk.store (then `signal` is empty) of `n` elements, an i32, of version `ver` of the array. */
 Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buffer, Value *n, BulkPlace signal);
+/* cluster.store of the `n` values to the block whose rank is higher by `to`. */
+Op *build_send(Builder *b, int ver, int n, Value *const *values, BulkPlace array, int to, BulkPlace signal);
 /* bulk.prefetch of `n` elements, an i32. */
 Op *build_prefetch(Builder *b, BulkPlace buffer, Value *n);
 /* A value of an affine bound, i64. */
 Value *build_affine(Builder *b, const Module *m, Affine x);
+/* elect, a bool; cluster.rank, an i32. */
+Value *build_elect(Builder *b);
+Value *build_cluster_rank(Builder *b);
 /* An op without operands and results. */
 Op *build_bare(Builder *b, Opcode code);
 /* A for with its block (induction variable of lo's type, then one argument for each of the n initial values; results
@@ -134,7 +139,8 @@ int op_signal_values(const Op *op);
 int op_bulk_count(const Module *m, const Kernel *k, const Op *op);
 /* Are there ops on signals in `b` or below? */
 bool block_has_signals(const Block *b);
-/* An op that orders warps, or copies beside them: on a signal, bulk.commit, bulk.wait, fence.async or barrier.warp? */
+/* An op that orders warps, or copies beside them: on a signal, bulk.commit, bulk.wait, fence.async, barrier.warp,
+ * barrier.cluster or cluster.store? */
 bool op_is_signal(const Op *op);
 /* registers.less or registers.more? */
 bool op_is_registers(const Op *op);

@@ -403,7 +403,8 @@ bool block_has_signals(const Block *b) {
 }
 bool op_is_signal(const Op *op) {
   return op_info[op->code].form == FORM_SIGNAL || op->code == OP_BULK_COMMIT || op->code == OP_BULK_WAIT ||
-         op->code == OP_FENCE_ASYNC || op->code == OP_BARRIER_WARP;
+         op->code == OP_FENCE_ASYNC || op->code == OP_BARRIER_WARP || op->code == OP_BARRIER_CLUSTER ||
+         op->code == OP_CLUSTER_STORE;
 }
 bool op_is_registers(const Op *op) { return op->code == OP_REGISTERS_LESS || op->code == OP_REGISTERS_MORE; }
 bool op_meets_warp(const Op *op) {

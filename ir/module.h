@@ -503,6 +503,7 @@ typedef struct Kernel {
   bool idles;
   Affine idle_lo[MAX_RANK], idle_hi[MAX_RANK];
   int32_t steps;    /* time steps a launch advances; 0 for an init */
+  int32_t cluster;  /* blocks that are launched together for each tile; 0: one, by itself */
   int32_t per_core; /* blocks that a core must have room for at once; 0: nothing is said */
   int32_t nmultiples;
   Multiple *multiples;

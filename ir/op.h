@@ -57,6 +57,7 @@ typedef enum OpForm {
   FORM_COUNT,
   FORM_SIGNAL,
   FORM_BULK,
+  FORM_SEND,
   FORM_FETCH,
   FORM_BOX,
   FORM_MAP,
@@ -99,6 +100,9 @@ enum { FOR_UNROLL = 1, FOR_PARALLEL = 2, FOR_EDGES = 4, FOR_MIDDLE = 8, IF_INTER
 /* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
 enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
 
+/* Blocks of a cluster, where a kernel has any: more are not run together everywhere. */
+enum { LEAST_CLUSTER = 2, MOST_CLUSTER = 8 };
+
 /* An operation. Which of sym, off, ver, cval, box, flags mean something is said by its form (ops.def). Operands and
  * results live in the arena. */
 struct Op {
@@ -109,19 +113,20 @@ struct Op {
   Op *prev, *next;
   Block *parent;
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
-  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK; FORM_GLOBAL: 0, or 1 for what a sweep has given */
+  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY, FORM_BULK and FORM_SEND; FORM_GLOBAL: 0, or 1 for what a sweep has
+                     given */
   int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the streaming loop that a for runs in parts, 0: it does not; elements that are moved from
                      where  idx.guard leads, 0: one */
   int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, and bulk.store writes */
-  int32_t signal; /* the array with the signal of a bulk.load */
+  int32_t signal; /* the array with the signal of a bulk.load or cluster.store */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
                             shuffle */
   Const cval;            /* of a const, of results[0]->type */
   const Box *box;
   Loc loc;                    /* the source it came from */
-  int64_t from_off[MAX_RANK]; /* those of buffer `from` */
+  int64_t from_off[MAX_RANK]; /* those of buffer `from`; in from_off[0] which rank a cluster.store goes to */
 };
 
 /* Elements that idx.guard can be about, at most; a power of two. */

@@ -40,6 +40,7 @@ typedef struct TargetInfo {
   int32_t sector_bytes; /* that memory writes as one, at multiples of them; 0: unknown */
   bool async_copy;      /* it has async.copy, async.commit and async.wait */
   bool bulk_copy;       /* it has signals and bulk copies, and ops on whole warps */
+  int32_t cluster;      /* blocks that may run together and reach each other's shared memory, at most; 0: none do */
   bool moves_registers; /* REGISTER_WARPS warps of a block can give registers to others */
   bool
       early_launch; /* kernels wait by themselves for the one ahead: a launch may be made ready before that has ended */

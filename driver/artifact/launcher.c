@@ -108,11 +108,13 @@ void launcher_launch(TextWriter *w, const Kernel *k, int number) {
     str_addf(&w->s,
              "  if (blocks[%d] > INT64_C(%lld)) return \"kernel %s needs more blocks in dimension %d than the device "
              "allows: compile with a larger tile there\";\n",
-             d, (long long)t->max_grid[k->rank - 1 - d], k->name, d);
+             d, (long long)t->max_grid[k->rank - 1 - d] / (d == k->rank - 1 && k->cluster ? k->cluster : 1), k->name,
+             d);
   }
   str_add(&w->s, "  const unsigned grid[3] = {");
   for (int i = 0; i < 3; i++)
-    str_addf(&w->s, i < k->rank ? "%s(unsigned)blocks[%d]" : "%s1", i ? ", " : "", k->rank - 1 - i);
+    str_addf(&w->s, i < k->rank ? "%s%s(unsigned)blocks[%d]" : "%s%s1", i ? ", " : "",
+             i == 0 && k->cluster ? arena_printf(w->arena, "%d * ", (int)k->cluster) : "", k->rank - 1 - i);
   str_addf(&w->s,
            "}, block[3] = {%d, %d, %d};\n  return stc_gpu_error(stc_gpu_call(%s_gpu.function[%d], grid, block, "
            "%lld, %s_gpu.gpu.stream, args, sizes, %d), \"launching %s\");\n}\n\n",

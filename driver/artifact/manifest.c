@@ -19,7 +19,8 @@ enum {
   SCHEMA_WITH_VALUES = 9,
   SCHEMA_WITH_LOOPS = 10,
   SCHEMA_WITH_FRAMES = 11, /* or weights at half points */
-  SCHEMA_WITH_NUMBERS = 12
+  SCHEMA_WITH_NUMBERS = 12,
+  SCHEMA_WITH_CLUSTERS = 13
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -459,10 +460,12 @@ static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   json_t *o = json_object();
   set(o, "dimension", json_integer(d));
   set(o, "axis", json_string(axes[k->rank - 1 - d]));
-  set(o, "text",
-      json_string(!k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
-                  : d < k->rank - 1 ? "1"
-                                    : left_out_text(w, k)));
+  const char *text = !k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
+                     : d < k->rank - 1 ? "1"
+                                       : left_out_text(w, k);
+  if (k->cluster && d == k->rank - 1)
+    text = arena_printf(w->arena, k->leaves_out ? "%d * (%s)" : "%d * %s", (int)k->cluster, text);
+  set(o, "text", json_string(text));
   set(o, "extent", manifest_affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
   if (k->over[d])
@@ -516,6 +519,8 @@ static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
   set_multiples(w, k, o);
   set(o, "block", block(k));
   set(o, "grid", grids);
+  if (k->cluster)
+    set(o, "cluster", json_integer(k->cluster));
   set(o, "static_shared_bytes", json_integer(fixed));
   set(o, "dynamic_shared_bytes", json_integer(simt ? given : 0));
   if (!simt)
@@ -573,6 +578,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nkernels; i++)
+    if (m->kernels[i].cluster)
+      return SCHEMA_WITH_CLUSTERS;
   for (int i = 0; i < m->nlists; i++)
     for (int d = 0; d < MAX_RANK; d++)
       if (m->lists[i].array[d] == LIST_NUMBER)

@@ -247,6 +247,7 @@ StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
+  grid[0] *= l->kernel->cluster ? (unsigned)l->kernel->cluster : 1;
   void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : g->stream;
   StcStatus st = g->use(d);
   if (!st && l->lane == LANE_MAIN && l->beside)

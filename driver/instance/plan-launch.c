@@ -193,6 +193,7 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
       return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d),
              STC_INPUT;
     int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
+    most = d == k->rank - 1 && k->cluster ? most / k->cluster : most;
     if (blocks[d] > most)
       return diag_error(p->w.diags, k->loc,
                         "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a "

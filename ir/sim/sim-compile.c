@@ -211,6 +211,19 @@ static void compile_bulk(Compiler *c, const Op *op) {
   c->k->signals = true;
 }
 
+/* What goes to another block: SIM_SEND; jump end, whose place is the signal; what stores each value; end. */
+static void compile_send(Compiler *c, const Op *op) {
+  static const int64_t none[MAX_RANK] = {0};
+  const Array *a = c->k->arrays[op->sym].array;
+  SimPlace *p = array_place(c, op->sym, op->operands + op->count, op->off);
+  compile_align(c, op, SIM_SALIGN, p, a->type);
+  emit(c, SIM_SEND, op, 0, 0, 0, 0);
+  int jump = emit(c, SIM_JUMP, op, 0, 0, 0, 0);
+  c->k->insns[jump].place = array_place(c, op->signal, op->operands + op->count + a->rank, none);
+  compile_elements(c, op, SIM_SSTORE, p);
+  c->k->insns[jump].target = c->k->ninsns;
+}
+
 /* What is brought nearer: its place must be a multiple of 16 bytes, and all of it be there. */
 static void compile_fetch(Compiler *c, const Op *op) {
   int rank = op->noperands - 1;
@@ -345,10 +358,10 @@ static void compile_pure(Compiler *c, const Op *op) {
 
 /* What an op without operands makes a preset depend on. */
 static int leaf_kind(Opcode code) {
-  return SIM_PRESET | (code == OP_BLOCK    ? SIM_BY_BLOCK
-                       : code == OP_THREAD ? SIM_BY_THREAD
-                       : code == OP_CONST  ? 0
-                                           : SIM_BY_LAUNCH);
+  return SIM_PRESET | (code == OP_BLOCK                               ? SIM_BY_BLOCK
+                       : code == OP_THREAD || code == OP_CLUSTER_RANK ? SIM_BY_THREAD
+                       : code == OP_CONST                             ? 0
+                                                                      : SIM_BY_LAUNCH);
 }
 
 /* Puts the presets that change from block to block first, then those that may change from launch to launch; their order
@@ -376,6 +389,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_SCALAR:
   case OP_STEP:
   case OP_THREAD:
+  case OP_CLUSTER_RANK:
   case OP_BLOCK: add_preset(c, (SimPreset){.op = op, .kind = leaf_kind(op->code)}); break;
   case OP_LOAD:
   case OP_STORE:
@@ -402,6 +416,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_GUARD: compile_coordinate(c, op); break;
   case OP_BARRIER:
   case OP_BARRIER_NEAR:
+  case OP_BARRIER_CLUSTER:
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
   case OP_SHUFFLE_DOWN:
@@ -419,6 +434,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_FENCE_ASYNC: compile_signal(c, op); break;
   case OP_BULK_LOAD:
   case OP_BULK_STORE: compile_bulk(c, op); break;
+  case OP_CLUSTER_STORE: compile_send(c, op); break;
   case OP_BULK_PREFETCH: compile_fetch(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
@@ -484,6 +500,8 @@ static bool place_arrays(Sim *s, SimKernel *k) {
   }
   for (int i = 0; i < kernel->narrays; i++)
     k->arrays[i].granules = type_size(kernel->arrays[i].type) / k->granule;
+  k->block_bytes = (k->shared_bytes + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;
+  k->shared_bytes = k->cluster > 1 ? k->block_bytes * k->cluster : k->shared_bytes;
   place_private(k);
   return true;
 }
@@ -494,6 +512,10 @@ static bool place_grid(Sim *s, SimKernel *k) {
   k->nthreads = 1;
   for (int d = 0; d < kernel->rank; d++)
     k->nthreads *= kernel->threads[d];
+  k->cluster = kernel->cluster ? kernel->cluster : 1;
+  k->block_threads = k->nthreads;
+  k->nthreads *= k->cluster;
+  k->signals = k->cluster > 1;
   k->warp = kernel_warp(kernel);
   k->lanes = kernel_lanes(kernel);
   k->lane_bits = k->warp == MOST_LANES ? 6 : 5;

@@ -138,6 +138,7 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_SHUFFLE: t->state = SIM_TRADING; break;
     case SIM_SIGNAL: sim_signal(s, t, i); break;
     case SIM_BULK: sim_bulk(s, t, i); break;
+    case SIM_SEND: sim_send(s, t, i); break;
     case SIM_AWAIT: t->state = sim_await(s, t, i) ? SIM_RUNNING : SIM_BLOCKED; break;
     case SIM_END:
       sim_check_copies(s, t);
@@ -307,7 +308,7 @@ static bool run_warps(Sim *s) {
       ok = run_warp(s, &s->k->threads[w], s->k->nthreads - w < s->k->warp ? s->k->nthreads - w : s->k->warp, &moved);
     }
   }
-  for (int n = 0; n < s->k->nthreads && ok && !s->stop && !s->npending; n++)
+  for (int n = 0; n < s->k->nthreads && ok && !s->stop && !s->npending && s->k->cluster == 1; n++)
     if (s->k->threads[n].state == SIM_BLOCKED) {
       sim_deadlock(s, &s->k->threads[n]);
       ok = false;
@@ -342,6 +343,71 @@ static bool meet(Sim *s) {
   return first->state == SIM_WAITING && !s->stop;
 }
 
+/* Are the `n` threads at `t` at the same barrier, of the cluster or (`own`) of the block? */
+static bool all_wait(const Sim *s, const SimThread *t, int n, bool own) {
+  if (t->state != SIM_WAITING || (meeting_of(s, t)->op->code != OP_BARRIER_CLUSTER) != own)
+    return false;
+  for (int k = 1; k < n; k++)
+    if (!same_meeting(s, t, &t[k]))
+      return false;
+  return true;
+}
+
+/* The `n` threads at `t` go on behind the barrier where they have met. */
+static void release(Sim *s, SimThread *t, int n) {
+  sim_clocks_meet(s, t, n);
+  for (int k = 0; k < n; k++)
+    t[k].state = SIM_RUNNING;
+}
+
+/* No block of the cluster goes on: says why, unless all have finished. */
+static void report_standstill(Sim *s) {
+  const SimThread *t = s->k->threads, *here = NULL;
+  bool own = false;
+  for (int n = 0; n < s->k->nthreads; n++) {
+    if (t[n].state == SIM_BLOCKED) {
+      sim_deadlock(s, &t[n]);
+      return;
+    }
+    here = !here && t[n].state == SIM_WAITING ? &t[n] : here;
+  }
+  if (!here)
+    return;
+  own = meeting_of(s, here)->op->code != OP_BARRIER_CLUSTER;
+  int first = own ? (int)here->number / s->k->block_threads * s->k->block_threads : 0,
+      end = own ? first + s->k->block_threads : s->k->nthreads;
+  while (first < end - 1 && same_meeting(s, here, &t[first]))
+    first++;
+  sim_fault(s, here, meeting_of(s, here), "divergent barrier: this thread waits at it, but thread %s of %s %s",
+            sim_thread_text(s, t[first].number), sim_warp_text(s, t[first].number),
+            whereabouts(s, &t[first], meeting_of(s, here)));
+}
+
+/* The same of a cluster, whose blocks go on each by itself, but for barriers of the cluster. */
+static bool meet_cluster(Sim *s) {
+  int n = s->k->block_threads;
+  bool any = false;
+  if (s->npending || s->stop)
+    return false;
+  if (all_wait(s, s->k->threads, s->k->nthreads, false)) {
+    release(s, s->k->threads, s->k->nthreads);
+    return true;
+  }
+  for (int r = 0; r < s->k->cluster; r++)
+    if (all_wait(s, s->k->threads + r * n, n, true)) {
+      release(s, s->k->threads + r * n, n);
+      any = true;
+    }
+  if (any)
+    return true;
+  report_standstill(s);
+  if (s->npending)
+    sim_settle(s);
+  else
+    sim_check_sent(s);
+  return false;
+}
+
 /* Puts the threads in a new random order. */
 static void mix_threads(Sim *s) {
   for (int32_t n = s->k->nthreads - 1; n > 0; n--) {
@@ -358,6 +424,7 @@ static Const preset_value(const Sim *s, const Op *op, uint32_t number) {
   case OP_SCALAR: return s->b->scalars[op->sym];
   case OP_STEP: return exec_i(s->step);
   case OP_BLOCK: return exec_i(s->block[op->sym]);
+  case OP_CLUSTER_RANK: return exec_i(number / (uint32_t)s->k->block_threads);
   default: break;
   }
   for (int k = s->k->kernel->rank - 1; k > op->sym; k--)
@@ -395,6 +462,7 @@ static void run_block(Sim *s, int64_t number) {
   fill_presets(s, 0, k->nblock_presets);
   for (int n = 0; n < k->nthreads; n++) {
     s->k->threads[n].pc = 0;
+    s->k->threads[n].state = SIM_RUNNING;
     s->k->threads[n].doubt = 0;
     s->k->threads[n].actor = (uint32_t)n;
     s->k->threads[n].ncopies = 0;
@@ -407,12 +475,13 @@ static void run_block(Sim *s, int64_t number) {
     s->interval++;
     mix_threads(s);
     for (int n = 0; n < k->nthreads && !s->stop; n++)
-      run_thread(s, &s->k->threads[s->k->order[n]]);
+      if (k->cluster == 1 || s->k->threads[s->k->order[n]].state == SIM_RUNNING)
+        run_thread(s, &s->k->threads[s->k->order[n]]);
     if (!run_warps(s))
       return;
     sim_settle(s);
     s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
-  } while (!s->stop && meet(s));
+  } while (!s->stop && (k->cluster > 1 ? meet_cluster(s) : meet(s)));
 }
 
 /* Makes the threads and the shared memory of s->k, and fills the presets that never change. */
@@ -428,7 +497,8 @@ static void prepare(Sim *s) {
     k->threads[i] = (SimThread){.slot = slot + i * slots,
                                 .stale = stale + i * slots,
                                 .cells = cell + i * cells,
-                                .number = (uint32_t)i};
+                                .number = (uint32_t)i,
+                                .shift = (int64_t)i / k->block_threads * k->block_bytes};
     k->order[i] = (int32_t)i;
   }
   k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);

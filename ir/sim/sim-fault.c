@@ -18,6 +18,13 @@ const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i) {
   return coords_text(s, i->place->rank, at);
 }
 
+const char *sim_warp_text(Sim *s, uint32_t number) {
+  uint32_t warps = (uint32_t)(s->k->nwarps / s->k->cluster), warp = number >> s->k->lane_bits;
+  if (s->k->cluster == 1)
+    return arena_printf(s->arena, "warp %u", warp);
+  return arena_printf(s->arena, "warp %u of rank %u", warp % warps, warp / warps);
+}
+
 const char *sim_thread_text(Sim *s, uint32_t number) {
   int64_t at[MAX_RANK] = {0}, left = number;
   for (int k = s->k->kernel->rank - 1; k >= 0; k--) {
@@ -81,8 +88,10 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
 static const char *fault_text(Sim *s, const SimThread *t, const char *fmt, va_list ap) {
   Str text = {s->arena, NULL, 0, 0};
   str_addv(&text, fmt, ap);
-  return arena_printf(s->arena, "kernel '%s': %s (block %s, thread %s)", s->k->kernel->name, text.s,
-                      sim_block_text(s, s->block_number), sim_thread_text(s, t->number));
+  const char *rank =
+      s->k->cluster == 1 ? "" : arena_printf(s->arena, "rank %d, ", (int)t->number / s->k->block_threads);
+  return arena_printf(s->arena, "kernel '%s': %s (block %s, %sthread %s)", s->k->kernel->name, text.s,
+                      sim_block_text(s, s->block_number), rank, sim_thread_text(s, t->number));
 }
 
 /* Reports one fault, unless as many as allowed were reported. */

@@ -352,7 +352,8 @@ typedef struct Racer {
 /* "warp 2" or "a bulk copy of warp 2": an actor of a kernel with signals. */
 static const char *actor_text(Sim *s, uint32_t who) {
   uint32_t n = (uint32_t)s->k->nthreads;
-  return arena_printf(s->arena, who < n ? "warp %u" : "a bulk copy of warp %u", (who % n) >> s->k->lane_bits);
+  const char *copy = who < n ? "" : s->k->cluster > 1 ? "a store from " : "a bulk copy of ";
+  return arena_printf(s->arena, "%s%s", copy, sim_warp_text(s, who % n));
 }
 
 /* The same between warps that signals order. */
@@ -486,6 +487,11 @@ static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, in
   give(t, i, exec_i(0), origin_of(s, i));
 }
 
+/* The granules of cell `cell` of `a`, where `t` looks for it. */
+static SimGranule *granules_of(const Sim *s, const SimThread *t, const SimArray *a, int64_t cell) {
+  return s->k->granules + (a->base + t->shift) / s->k->granule + cell * a->granules;
+}
+
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   int array = i->place->sym;
   const SimArray *a = &s->k->arrays[array];
@@ -496,7 +502,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_zero(t, i);
     return;
   }
-  SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
+  SimGranule *g = granules_of(s, t, a, cell);
   if (is_filling(s, t, i, g, a->granules, "read")) {
     give_zero(t, i);
     return;
@@ -520,12 +526,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   if (!written)
     give_unwritten(s, t, i, array, owner);
   else
-    give(t, i, exec_get(a->array->type, s->k->shared + a->base, cell), right ? stale : origin_of(s, i));
-}
-
-/* The granules of cell `cell` of `a`. */
-static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) {
-  return s->k->granules + a->base / s->k->granule + cell * a->granules;
+    give(t, i, exec_get(a->array->type, s->k->shared + a->base + t->shift, cell), right ? stale : origin_of(s, i));
 }
 
 /* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
@@ -540,8 +541,9 @@ static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule 
 }
 
 /* Cell `cell` of `a` holds `v` from now on, as instruction `i` has written it. */
-static void put_cell(Sim *s, const SimInsn *i, const SimArray *a, int64_t cell, Const v, uint32_t stale) {
-  SimGranule *g = granules_of(s, a, cell);
+static void put_cell(Sim *s, const SimThread *t, const SimInsn *i, const SimArray *a, int64_t cell, Const v,
+                     uint32_t stale) {
+  SimGranule *g = granules_of(s, t, a, cell);
   for (int n = 0; n < a->granules; n++) {
     g[n].block = s->block_epoch;
     g[n].filling = 0;
@@ -549,7 +551,7 @@ static void put_cell(Sim *s, const SimInsn *i, const SimArray *a, int64_t cell, 
     g[n].ver = i->op->ver;
     g[n].stale = stale;
   }
-  exec_put(a->array->type, s->k->shared + a->base, cell, v);
+  exec_put(a->array->type, s->k->shared + a->base + t->shift, cell, v);
 }
 
 void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
@@ -558,10 +560,10 @@ void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
   uint32_t stale;
   s->stats.astores++;
   if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) ||
-      is_filling(s, t, i, granules_of(s, a, cell), a->granules, "write"))
+      is_filling(s, t, i, granules_of(s, t, a, cell), a->granules, "write"))
     return;
-  touch_cell(s, t, i, granules_of(s, a, cell), a->granules);
-  put_cell(s, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
+  touch_cell(s, t, i, granules_of(s, t, a, cell), a->granules);
+  put_cell(s, t, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
 }
 
 /* ---- copies that run beside the thread */
@@ -584,7 +586,7 @@ void sim_copy(Sim *s, SimThread *t, const SimInsn *i) {
   s->stats.astores++;
   if (!find_element(s, t, i, "async.copy to", a->array->name, &cell, &stale))
     return;
-  SimGranule *g = granules_of(s, a, cell);
+  SimGranule *g = granules_of(s, t, a, cell);
   if (is_filling(s, t, i, g, a->granules, "write"))
     return;
   touch_cell(s, t, i, g, a->granules);
@@ -598,8 +600,8 @@ void sim_wait(Sim *s, SimThread *t, const SimInsn *i) {
   for (; n < t->ncopies && t->copies[n].group < t->commits - i->op->count; n++) {
     const SimCopy *c = &t->copies[n];
     const SimArray *a = &s->k->arrays[c->insn->place->sym];
-    touch_cell(s, t, c->insn, granules_of(s, a, c->cell), a->granules);
-    put_cell(s, c->insn, a, c->cell, c->value, c->stale);
+    touch_cell(s, t, c->insn, granules_of(s, t, a, c->cell), a->granules);
+    put_cell(s, t, c->insn, a, c->cell, c->value, c->stale);
   }
   t->ncopies -= n;
   if (n)

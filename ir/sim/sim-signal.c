@@ -6,14 +6,12 @@
 /* Numbers in a clock. */
 static int clock_size(const Sim *s) { return 2 * s->k->nthreads; }
 
-/* `to` knows from now on what `from` does, too. */
-static void join(const Sim *s, uint32_t *to, const uint32_t *from) {
+void sim_join(const Sim *s, uint32_t *to, const uint32_t *from) {
   for (int n = 0; n < clock_size(s); n++)
     to[n] = from[n] > to[n] ? from[n] : to[n];
 }
 
-/* What `t` does from now on is known to nobody yet. */
-static void tick(Sim *s, SimThread *t) { t->clock[t->number] = ++s->interval; }
+void sim_tick(Sim *s, SimThread *t) { t->clock[t->number] = ++s->interval; }
 
 /* Makes the clocks of s->k at its first block. */
 static void make_clocks(Sim *s) {
@@ -33,27 +31,26 @@ void sim_clocks_begin(Sim *s) {
     t->fenced = 0;
   }
   for (int n = 0; n < s->k->nthreads; n++)
-    tick(s, &s->k->threads[n]);
+    sim_tick(s, &s->k->threads[n]);
 }
 
 void sim_clocks_meet(Sim *s, SimThread *lanes, int n) {
   for (int k = 1; k < n; k++)
-    join(s, lanes[0].clock, lanes[k].clock);
+    sim_join(s, lanes[0].clock, lanes[k].clock);
   for (int k = 1; k < n; k++)
-    join(s, lanes[k].clock, lanes[0].clock);
+    sim_join(s, lanes[k].clock, lanes[0].clock);
   for (int k = 0; k < n; k++)
-    tick(s, &lanes[k]);
+    sim_tick(s, &lanes[k]);
 }
 
 /* ---- signals */
 
-/* The signal that `i` names; NULL after a fault. */
-static SimSignal *find_signal(Sim *s, const SimThread *t, const SimInsn *i) {
+SimSignal *sim_find_signal(Sim *s, const SimThread *t, const SimInsn *i) {
   int64_t cell;
   const SimArray *a = &s->k->arrays[i->place->sym];
   if (!sim_cell(s, t, i, op_info[i->op->code].name, &cell))
     return NULL;
-  SimSignal *x = &s->k->signal[a->base / 8 + cell];
+  SimSignal *x = &s->k->signal[(a->base + t->shift) / 8 + cell];
   if (i->op->code == OP_SIGNAL_INIT)
     return x;
   if (x->block == s->block_epoch && t->clock[x->by] >= x->since)
@@ -78,14 +75,13 @@ static void ready(Sim *s, SimThread *t, const SimInsn *i, SimSignal *x) {
   x->by = t->number;
   x->since = t->clock[t->number];
   x->arrivals = x->missing = (int32_t)n;
-  x->bytes = x->phase = 0;
+  x->bytes = x->phase = x->sent = x->seen = 0;
 }
 
-/* Ends the phase of `x` if nothing is missing. */
-static void end_phase(const Sim *s, SimSignal *x) {
+void sim_end_phase(const Sim *s, SimSignal *x) {
   if (x->missing || x->bytes)
     return;
-  join(s, x->done, x->next);
+  sim_join(s, x->done, x->next);
   x->missing = x->arrivals;
   x->phase++;
 }
@@ -99,9 +95,9 @@ static void arrive(Sim *s, SimThread *t, const SimInsn *i, SimSignal *x) {
   }
   x->missing--;
   x->bytes += i->op->code == OP_SIGNAL_EXPECT ? t->slot[i->a].i : 0;
-  join(s, x->next, t->clock);
-  tick(s, t);
-  end_phase(s, x);
+  sim_join(s, x->next, t->clock);
+  sim_tick(s, t);
+  sim_end_phase(s, x);
 }
 
 /* bulk.wait: the groups but the latest have read their cells. */
@@ -114,9 +110,9 @@ static void retire(const Sim *s, SimThread *t, int left) {
 }
 
 void sim_signal(Sim *s, SimThread *t, const SimInsn *i) {
-  SimSignal *x = i->place ? find_signal(s, t, i) : NULL;
+  SimSignal *x = i->place ? sim_find_signal(s, t, i) : NULL;
   if (i->op->code == OP_FENCE_ASYNC) {
-    tick(s, t);
+    sim_tick(s, t);
     t->fenced = t->clock[t->number];
   } else if (i->op->code == OP_BULK_WAIT) {
     retire(s, t, i->op->count);
@@ -133,23 +129,24 @@ void sim_signal(Sim *s, SimThread *t, const SimInsn *i) {
 }
 
 bool sim_await(Sim *s, SimThread *t, const SimInsn *i) {
-  const SimSignal *x = find_signal(s, t, i);
+  SimSignal *x = sim_find_signal(s, t, i);
   if (!x)
     return true;
   if ((x->phase & 1) == (t->slot[i->a].i & 1))
     return false;
-  join(s, t->clock, x->done);
+  x->seen = x->phase;
+  sim_join(s, t->clock, x->done);
   return true;
 }
 
 void sim_deadlock(Sim *s, const SimThread *t) {
   const SimInsn *i = &s->k->insns[t->pc - 1];
-  const SimSignal *x = find_signal(s, t, i);
+  const SimSignal *x = sim_find_signal(s, t, i);
   if (x)
     sim_fault(s, t, i,
-              "deadlock: warp %u waits for signal '%s' at %s, whose phase %lld never ends: %d arrivals and %lld bytes "
+              "deadlock: %s waits for signal '%s' at %s, whose phase %lld never ends: %d arrivals and %lld bytes "
               "are missing, and all other warps wait or have finished",
-              t->number >> s->k->lane_bits, s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i),
+              sim_warp_text(s, t->number), s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i),
               (long long)x->phase, x->missing, (long long)x->bytes);
 }
 
@@ -196,7 +193,7 @@ static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *at, bool loads)
   int64_t cell;
   if (!sim_cell(s, t, at, what, &cell))
     return false;
-  const SimGranule *g = &s->k->granules[a->base / s->k->granule + cell * a->granules];
+  const SimGranule *g = &s->k->granules[(a->base + t->shift) / s->k->granule + cell * a->granules];
   if (g->block != s->block_epoch || g->touch.writer >= (uint32_t)s->k->nthreads ||
       s->k->threads[g->touch.writer].fenced > g->touch.wrote)
     return true;
@@ -233,14 +230,14 @@ static bool move_element(Sim *s, SimThread *t, const SimInsn *i) {
 /* The `n` elements of the load `i` are there: its signal has their bytes. */
 static void complete(Sim *s, SimThread *t, const SimInsn *i, int64_t n) {
   const SimInsn *jump = i + 1;
-  SimSignal *x = find_signal(s, t, jump);
+  SimSignal *x = sim_find_signal(s, t, jump);
   if (!x)
     return;
   uint32_t *copies = &x->next[s->k->nthreads + (int)t->number];
-  join(s, x->next, t->clock);
+  sim_join(s, x->next, t->clock);
   *copies = t->began > *copies ? t->began : *copies;
   x->bytes -= n * type_size(s->k->kernel->arrays[i->op->sym].type);
-  end_phase(s, x);
+  sim_end_phase(s, x);
 }
 
 void sim_bulk(Sim *s, SimThread *t, const SimInsn *i) {
@@ -251,7 +248,7 @@ void sim_bulk(Sim *s, SimThread *t, const SimInsn *i) {
     return;
   }
   t->began = ++s->interval;
-  tick(s, t);
+  sim_tick(s, t);
   bool ok = true;
   for (int64_t k = 0; k < n && ok && !s->stop; k++) {
     set_places(i, k);

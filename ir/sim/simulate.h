@@ -5,6 +5,7 @@
  *   sim-exec.c      threads, blocks, barriers
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
  *   sim-signal.c    signals between warps, bulk copies, and what they order
+ *   sim-cluster.c   blocks that run together: what they store to each other
  *   sim-ghost.c     ghost cells of a part of a grid
  *   sim-fault.c     the words of a fault
  *
@@ -30,15 +31,16 @@ typedef enum SimCode {
   SIM_COMMIT,
   SIM_WAIT, /* the copies since the last are a group; all groups but the op's `count` latest end */
   SIM_PLOAD,
-  SIM_PSTORE,    /* private arrays */
-  SIM_BARRIER,   /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
-  SIM_SHUFFLE,   /* dst = a of the lane that the op leads to */
-  SIM_SIGNAL,    /* signal.init, arrive, expect with the value a; fence.async, bulk.commit, bulk.wait */
-  SIM_AWAIT,     /* until the signal's phase of parity a has ended */
-  SIM_BULK,      /* a bulk copy of a elements; the load and the store of one of them are the second and the third
-                    instruction behind it */
-  SIM_FETCH,     /* a elements from the place on, all of which must be there, are asked for */
-  SIM_PARALLEL,  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
+  SIM_PSTORE,   /* private arrays */
+  SIM_BARRIER,  /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
+  SIM_SHUFFLE,  /* dst = a of the lane that the op leads to */
+  SIM_SIGNAL,   /* signal.init, arrive, expect with the value a; fence.async, bulk.commit, bulk.wait */
+  SIM_AWAIT,    /* until the signal's phase of parity a has ended */
+  SIM_BULK,     /* a bulk copy of a elements; the load and the store of one of them are the second and the third
+                   instruction behind it */
+  SIM_FETCH,    /* a elements from the place on, all of which must be there, are asked for */
+  SIM_SEND,     /* the op's values go to another block: behind a jump, one instruction each; the signal is the jump's */
+  SIM_PARALLEL, /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION, /* an iteration of it begins */
   SIM_MOVE,      /* dst = a, stale also if b or c is */
   SIM_JUMP,      /* to target */
@@ -65,12 +67,13 @@ typedef struct SimPlace {
   int32_t *loops;
 } SimPlace;
 
+typedef struct SimInsn SimInsn;
 /* An instruction on slots of the thread. Unused operands repeat a used one or are slot 0, which holds a true 0. */
-typedef struct SimInsn {
+struct SimInsn {
   int32_t code, dst, a, b, c, target;
   const Op *op;
   const SimPlace *place;
-} SimInsn;
+};
 
 /* What the value of a preset depends on. */
 enum { SIM_PRESET = 1, SIM_BY_LAUNCH = 2, SIM_BY_BLOCK = 4, SIM_BY_THREAD = 8 };
@@ -141,9 +144,12 @@ typedef struct SimGranule {
 
 /* A signal, of block number `block`: what ends a phase; the phases ended, arrivals and bytes missing of the present
  * one; who made it ready, and when; what is done behind the phases ended, and what will be behind the present one, as
- * clocks (SimThread). */
+ * clocks (SimThread). sent: phases up to the one to which another block brought bytes, last by instruction `last` of
+ * `sender`; seen: phases that threads of the block have waited for. */
 typedef struct SimSignal {
-  uint32_t block, by, since;
+  uint32_t block, by, since, sender;
+  const SimInsn *last;
+  int64_t sent, seen;
   int32_t arrivals, missing;
   int64_t bytes, phase;
   uint32_t *done, *next;
@@ -176,7 +182,8 @@ typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_BLOCKED, SIM_
  * In kernels with signals: clock[n]: what thread n did at its time clock[n] and before is done for this thread; clock[n
  * + number of threads]: so for the bulk copies that it began. Times are values of Sim.interval; its own is
  * clock[number]. fenced: the time since which nothing has passed fence.async. began: the time of the bulk copy at hand;
- * groups: of the groups of bulk stores that wait, the times of their last ones; stored: that of the group to be. */
+ * groups: of the groups of bulk stores that wait, the times of their last ones; stored: that of the group to be.
+ * shift: where the shared memory of its block begins in that of the cluster. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
@@ -190,6 +197,7 @@ typedef struct SimThread {
   uint32_t *clock, fenced, began, stored;
   int32_t ngroups;
   uint32_t groups[MAX_GROUPS + 1];
+  int64_t shift;
 } SimThread;
 
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
@@ -198,8 +206,9 @@ typedef struct SimThread {
  * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`; every `lanes` of them trade values. What
  * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
  * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk copies
- * of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on.
- */
+ * of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on. A cluster of blocks is run
+ * as one block of all their threads, `cluster` times block_threads, with the shared memory of all, block_bytes each;
+ * such kernels count as ones with signals. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -209,7 +218,8 @@ typedef struct SimKernel {
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
   bool *writes, near, signals;
-  int nwarps, warp, lanes, lane_bits;
+  int nwarps, warp, lanes, lane_bits, cluster, block_threads;
+  int64_t block_bytes;
   SimSignal *signal;
   SimThread *threads;
   int32_t *order;
@@ -301,6 +311,15 @@ void sim_private_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_signal(Sim *s, SimThread *t, const SimInsn *i);
 bool sim_await(Sim *s, SimThread *t, const SimInsn *i);
 void sim_bulk(Sim *s, SimThread *t, const SimInsn *i);
+/* SIM_SEND. At the end of a cluster: has each block waited for all that was stored to it? */
+void sim_send(Sim *s, SimThread *t, const SimInsn *i);
+void sim_check_sent(Sim *s);
+/* The signal that `i` names in the block where `t` looks now; NULL after a fault. What `to` knows is what `from` does,
+ * too. Ends the phase of `x` if nothing is missing. What thread `t` does from now on is known to nobody yet. */
+SimSignal *sim_find_signal(Sim *s, const SimThread *t, const SimInsn *i);
+void sim_join(const Sim *s, uint32_t *to, const uint32_t *from);
+void sim_end_phase(const Sim *s, SimSignal *x);
+void sim_tick(Sim *s, SimThread *t);
 /* Of a kernel with signals: a block begins; its threads have met; the `n` of a warp at `lanes` have. */
 void sim_clocks_begin(Sim *s);
 void sim_clocks_meet(Sim *s, SimThread *lanes, int n);
@@ -352,6 +371,8 @@ void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...
 void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void sim_settle(Sim *s);
+/* "warp 2", and of clusters which block's. */
+const char *sim_warp_text(Sim *s, uint32_t number);
 /* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block
  * `number`. In s->arena. */
 const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i);

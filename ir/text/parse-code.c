@@ -544,6 +544,30 @@ static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
   return op;
 }
 
+/* "%v, %w, @sA[%i, %j] + [0, 4] v2 to -1 on @seam[%m]" */
+static Op *parse_send(Parser *p, Builder *b, Opcode code) {
+  int64_t off[MAX_RANK] = {0}, none[MAX_RANK];
+  Values operands = parse_stored(p);
+  int stored = operands.n, array = parse_array_ref(p);
+  parse_place(p, &operands, off);
+  int32_t ver = parse_version(p);
+  reader_expect_word(&p->r, "to");
+  int64_t to = reader_int(&p->r, -1, 1);
+  reader_expect_word(&p->r, "on");
+  int signal = parse_array_ref(p);
+  parse_place(p, &operands, none);
+  Op *op = finish_op(p, b, code, operands);
+  if (!op)
+    return NULL;
+  op->sym = array;
+  op->ver = ver;
+  op->count = stored;
+  op->signal = signal;
+  op->from_off[0] = to;
+  memcpy(op->off, off, sizeof off);
+  return op;
+}
+
 /* "@A[%k, %l] + [0, 4] n %n" */
 static Op *parse_fetch(Parser *p, Builder *b, Opcode code) {
   int64_t off[MAX_RANK] = {0};
@@ -659,6 +683,7 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_COPY: return parse_copy(p, b);
   case FORM_COUNT: return parse_count(p, b, code);
   case FORM_SIGNAL: return parse_signal(p, b, code);
+  case FORM_SEND: return parse_send(p, b, code);
   case FORM_BULK: return parse_bulk(p, b, code);
   case FORM_FETCH: return parse_fetch(p, b, code);
   case FORM_BOX:

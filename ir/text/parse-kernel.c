@@ -216,6 +216,7 @@ void text_kernel(Parser *p, Loc at) {
   parse_cover(p, &k);
   if (reader_accept_word(&p->r, "tests"))
     k.tests = parse_tests(p, k.rank);
+  k.cluster = reader_accept_word(&p->r, "cluster") ? (int32_t)reader_int(&p->r, LEAST_CLUSTER, MOST_CLUSTER) : 0;
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   k.per_core = reader_accept_word(&p->r, "core") ? (int32_t)reader_int(&p->r, 1, MAX_SIZE) : 0;

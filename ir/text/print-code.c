@@ -102,6 +102,21 @@ static void print_bulk(Printer *p, const Op *op) {
   str_add(p->s, "]");
 }
 
+/* What goes to another block: " %v, @sA[%i] + [4] v2 to 1 on @seam[%m]". */
+static void print_send(Printer *p, const Op *op) {
+  int n = op->count < op->noperands ? op->count : op->noperands, array = rank_within(p, op->sym, op->noperands - n);
+  str_add(p->s, " ");
+  print_values(p->s, n, op->operands);
+  str_add(p->s, ", ");
+  symbol_print(p->s, array_name(p->k, op->sym));
+  print_place(p->s, array, op->operands + n, op->off);
+  str_addf(p->s, " v%d to %d on ", (int)op->ver, (int)op->from_off[0]);
+  symbol_print(p->s, array_name(p->k, op->signal));
+  str_add(p->s, "[");
+  print_values(p->s, op->noperands - n - array, op->operands + n + array);
+  str_add(p->s, "]");
+}
+
 /* What is brought nearer: " @A[%k] + [4] n %n". */
 static void print_fetch(Printer *p, const Op *op) {
   int rank = op->noperands > 0 ? op->noperands - 1 : 0;
@@ -192,6 +207,7 @@ static void print_attributes(Printer *p, const Op *op) {
   case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
   case FORM_SIGNAL: print_signal(p, op); break;
   case FORM_BULK: print_bulk(p, op); break;
+  case FORM_SEND: print_send(p, op); break;
   case FORM_FETCH: print_fetch(p, op); break;
   case FORM_BOX:
   case FORM_MAP: print_boxed(p, op); break;

@@ -534,6 +534,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   }
   if (k->tests)
     print_tests(s, m, k->tests, k->rank);
+  if (k->cluster)
+    str_addf(s, " cluster %d", (int)k->cluster);
   str_addf(s, " steps %d", (int)k->steps);
   if (k->per_core)
     str_addf(s, " core %d", (int)k->per_core);

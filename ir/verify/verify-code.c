@@ -475,6 +475,39 @@ static void check_bulk(Verifier *v, const Op *op) {
   check_from_offsets(v, op, rank);
 }
 
+/* An op of blocks that run together; false after reporting that there are none. */
+static bool check_cluster(Verifier *v, const Op *op) {
+  if (v->k && !v->k->cluster)
+    fail_op(v, op, "the kernel has no clusters of blocks");
+  return v->k && v->k->cluster;
+}
+
+/* What goes to another block: values of one type, their place, and the signal that has their bytes. */
+static void check_send(Verifier *v, const Op *op) {
+  const Array *a = check_cluster(v, op) ? named_array(v, op) : NULL, *s = a ? signal_array(v, op, op->signal) : NULL;
+  if (!s)
+    return;
+  int n = op->count, size = type_size(a->type);
+  if (n < 1 || n & (n - 1) || n * size > VECTOR_BYTES || (size != 4 && size != 8)) {
+    fail_op(v, op, "%d values of %d bytes; one op stores 1, 2 or 4 of 4 bytes, or 1 or 2 of 8", n, size);
+    return;
+  }
+  if (op->noperands != n + a->rank + s->rank) {
+    fail_op(v, op, "%d operands, must be %d", op->noperands, n + a->rank + s->rank);
+    return;
+  }
+  for (int i = 0; i < n; i++)
+    expect_type(v, op, i, a->type, "what is stored");
+  check_indices(v, op, n, a->rank, TY_I32);
+  check_indices(v, op, n + a->rank, s->rank, TY_I32);
+  if (a->space != SPACE_SHARED)
+    fail_op(v, op, "array '%s' is private; other blocks reach shared ones alone", a->name);
+  if (op->from_off[0] != 1 && op->from_off[0] != -1)
+    fail_op(v, op, "to the block %lld on; only the one before and the one behind are reached",
+            (long long)op->from_off[0]);
+  check_offsets(v, op, a->rank, INT32_MAX);
+}
+
 /* What is brought nearer: a place in a buffer, and how many elements. */
 static void check_fetch(Verifier *v, const Op *op) {
   if (op->from < 0 || op->from >= v->m->nbuffers) {
@@ -563,6 +596,8 @@ static void check_form(Verifier *v, const Op *op) {
       check_construct(v, op);
     else if (op->code == OP_BARRIER_NEAR || op_meets_warp(op))
       check_near(v, op);
+    else if (op->code == OP_CLUSTER_RANK || op->code == OP_BARRIER_CLUSTER)
+      check_cluster(v, op);
     break;
   case FORM_MEMBER: check_extract(v, op); break;
   case FORM_ELEMENT: check_element(v, op); break;
@@ -582,6 +617,7 @@ static void check_form(Verifier *v, const Op *op) {
     break;
   case FORM_SIGNAL: check_signal(v, op); break;
   case FORM_BULK: check_bulk(v, op); break;
+  case FORM_SEND: check_send(v, op); break;
   case FORM_FETCH: check_fetch(v, op); break;
   case FORM_BOX:
   case FORM_MAP: check_boxed(v, op); break;

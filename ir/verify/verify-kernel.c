@@ -104,6 +104,9 @@ static void check_launch(Verifier *v, const Kernel *k) {
   if (lanes < LEAST_LANES || lanes > MOST_LANES || (lanes & (lanes - 1)))
     verify_fail(v, k->loc, "warps of %d threads; there are warps of %d and of %d, and halves and quarters of %d",
                 (int)lanes, WARP_LANES, MOST_LANES, WARP_LANES);
+  if (k->cluster && (k->cluster < LEAST_CLUSTER || k->cluster > MOST_CLUSTER || threads % kernel_warp(k)))
+    verify_fail(v, k->loc, "clusters of %d blocks of %lld threads; there are %d to %d, of whole warps", (int)k->cluster,
+                (long long)threads, LEAST_CLUSTER, MOST_CLUSTER);
   if (k->steps < 0)
     verify_fail(v, k->loc, "%d steps", k->steps);
 }

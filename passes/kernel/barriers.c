@@ -414,6 +414,7 @@ Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o) {
   int64_t near = pass_option_int(c, "barriers", n, o, "near", 0, INT32_MAX, 0, &ok);
   module_renumber(m);
   for (int i = 0; i < m->nkernels; i++)
-    ok &= block_has_signals(m->kernels[i].body) || insert_barriers(c, m, &m->kernels[i], near);
+    ok &= (block_has_signals(m->kernels[i].body) && !m->kernels[i].cluster) ||
+          insert_barriers(c, m, &m->kernels[i], near);
   return ok ? m : NULL;
 }

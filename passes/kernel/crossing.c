@@ -100,7 +100,7 @@ static int64_t thread_coef(Linear x, int d) {
 
 /* Is this term of `x` one that has the same value in all threads at all times, with the same coefficient in `y`? */
 static bool term_cancels(LinearTerm t, Linear y) {
-  if (t.atom.kind != ATOM_SCALAR && t.atom.kind != ATOM_BLOCK)
+  if (t.atom.kind != ATOM_SCALAR && t.atom.kind != ATOM_BLOCK && t.atom.kind != ATOM_RANK)
     return false;
   for (int i = 0; i < y.n; i++)
     if (y.t[i].atom.kind == t.atom.kind && y.t[i].atom.index == t.atom.index)

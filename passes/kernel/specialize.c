@@ -120,7 +120,7 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
     block_renumber(m->kernels[i].body, 0);
     if (m->kernels[i].idles && kernel_has_versions(&m->kernels[i]))
       sharpen(c, m, &m->kernels[i]);
-    if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i], inner))
+    if ((!block_has_signals(m->kernels[i].body) || m->kernels[i].cluster) && specialize(c, m, &m->kernels[i], inner))
       simplify_kernel(c, m, &m->kernels[i]);
   }
   return ok ? m : NULL;

@@ -14,7 +14,7 @@
 
 /* What a linear form is made of: the thread's or block's number along dimension `index`, integer param `index`, or the
  * value `v` that the analysis does not look into (induction variables among them). Unused members are 0. */
-typedef enum AtomKind { ATOM_THREAD, ATOM_BLOCK, ATOM_SCALAR, ATOM_VALUE } AtomKind;
+typedef enum AtomKind { ATOM_THREAD, ATOM_BLOCK, ATOM_RANK, ATOM_SCALAR, ATOM_VALUE } AtomKind;
 typedef struct Atom {
   AtomKind kind;
   int32_t index;

@@ -174,6 +174,7 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
     return r->m->scalars[op->sym].is_reduction ? linear_opaque(r, v)
                                                : linear_atom(r, (Atom){ATOM_SCALAR, op->sym, NULL});
   case OP_THREAD: return form_of_thread(r, op->sym);
+  case OP_CLUSTER_RANK: return linear_atom(r, (Atom){ATOM_RANK, 0, NULL});
   case OP_BLOCK: return linear_atom(r, (Atom){ATOM_BLOCK, op->sym, NULL});
   case OP_ADD: return linear_add_scaled(r, form_of(r, op->operands[0], depth), form_of(r, op->operands[1], depth), 1);
   case OP_SUB: return linear_add_scaled(r, form_of(r, op->operands[0], depth), form_of(r, op->operands[1], depth), -1);
@@ -321,6 +322,7 @@ static Interval interval_of_opaque(Ranges *r, const Value *v, int depth) {
 static Interval interval_of_atom(Ranges *r, Atom a, int depth) {
   switch (a.kind) {
   case ATOM_THREAD: return r->k ? (Interval){true, 0, r->k->threads[a.index] - 1} : unknown;
+  case ATOM_RANK: return r->k && r->k->cluster ? (Interval){true, 0, r->k->cluster - 1} : unknown;
   case ATOM_SCALAR: return type_interval(r->m->scalars[a.index].type);
   case ATOM_VALUE: return interval_of_opaque(r, a.v, depth);
   default: return unknown;

@@ -435,7 +435,9 @@ static void mark_arrays(bool *used, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
       used[op->sym] = true;
-    if (op->code == OP_BULK_LOAD)
+    if (op_info[op->code].form == FORM_SEND)
+      used[op->sym] = true;
+    if (op->code == OP_BULK_LOAD || op->code == OP_CLUSTER_STORE)
       used[op->signal] = true;
     for (int i = 0; i < op->nblocks; i++)
       mark_arrays(used, op->blocks[i]);
@@ -447,7 +449,9 @@ static void rename_arrays(const int32_t *to, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
     if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
       op->sym = to[op->sym];
-    if (op->code == OP_BULK_LOAD)
+    if (op->code == OP_CLUSTER_STORE)
+      op->sym = to[op->sym];
+    if (op->code == OP_BULK_LOAD || op->code == OP_CLUSTER_STORE)
       op->signal = to[op->signal];
     for (int i = 0; i < op->nblocks; i++)
       rename_arrays(to, op->blocks[i]);

@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 11
+MOST_VERSION = 13
 WHITE = b" \t\r\n"
 
 
@@ -313,6 +313,7 @@ class _Run:
         if "without" in k["grid"][0]:
             hole = math.prod(-(-max(bound(g["without"], self.env), 0) // g["tile"]) for g in k["grid"])
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
+        grid[-1] *= k.get("cluster", 1)
         if math.prod(grid) == 0:
             return
         values = [self.memory[a["buffer"]] if a["kind"] == "buffer" else self.env[a["scalar"]] if a["kind"] == "scalar" else self.step + after

@@ -41,13 +41,13 @@ _SHAPE = {
                 "init": lambda v: isinstance(v, bool), "frames": {"every": _number(1), "cycle": lambda v: isinstance(v, bool)}}],
     "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1)}],
     "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
-                 "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}],
+                 "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}], "cluster": _number(2),
                  "arguments": [{"kind": _one_of("buffer", "scalar", "step"), "bytes": _number(1), "offset": _number(0)}]}],
     "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS], "loops": [{"name": _text, "most": _BOUND, "sequences": [_ROUNDS]}],
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
                              "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
-_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:
