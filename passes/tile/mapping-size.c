@@ -70,7 +70,10 @@ TileDim tile_dim(const Mapping *p, const Schedule *s, int d) {
   }
   if (p->streamed && d == 0 && rank > 1)
     return (TileDim){DIM_STREAMED, s->chunk + halo->lo[0] + p->last, s->chunk, halo->lo[0], p->last, 0};
-  TileDim t = {.cells = (lines ? stream_lanes(s, rank) : s->block[d]) * V, .below = halo->lo[d], .above = halo->hi[d]};
+  int64_t blocks = p->streamed && !p->alone && d == 1 && rank == MAX_RANK && s->cluster > 1 ? s->cluster : 1;
+  TileDim t = {.cells = (lines ? stream_lanes(s, rank) : s->block[d] * blocks) * V,
+               .below = halo->lo[d],
+               .above = halo->hi[d]};
   if (lines || (!p->streamed && last && s->tiles == TILES_LANES)) {
     t.kind = DIM_LANES;
     t.below = round_up(t.below, V);
@@ -119,6 +122,9 @@ KnobWord stream_tiles_kind(const Mapping *p, const Schedule *s, const int64_t *s
 
 /* ---- bytes */
 
+/* Bytes of what the blocks of a cluster have beside lines: signals, and words that nobody reads (stream-cluster.c). */
+enum { SEAM_BYTES = 64 + 256 };
+
 /* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
 static int64_t bytes_with(const Mapping *p, const Schedule *s, bool rings) {
   const Module *m = p->l->m;
@@ -136,7 +142,7 @@ static int64_t bytes_with(const Mapping *p, const Schedule *s, bool rings) {
       if (w->used && w->across)
         sum += slots * (threads / lanes * stream_shared_lines(w, E) + w->reach_lo + w->reach_hi) * lanes * V * bytes;
     }
-  return sum;
+  return sum + (s->cluster > 1 ? SEAM_BYTES : 0);
 }
 
 /* Is there a direct window? */

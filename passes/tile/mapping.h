@@ -4,6 +4,7 @@
  *   mapping.c          what each family fills of it
  *   stream.c           streamed tiles: lags and versions kept, from the accesses
  *   stream-partial.c   parts of equations that are evaluated before their row is due
+ *   mapping-cluster.c  which tiles may have the blocks of a cluster
  *   mapping-size.c     what tiles of a schedule come to, whatever they cost: points, bytes, registers, whether they fit
  *
  * Overlapped tiles follow from the launch itself (BLOCKED_TILE); pipelines of warps have more in warps.h.
@@ -162,5 +163,10 @@ int32_t walk_rows(const Launch *l);
  * that stores `width` points in the last dimension, pads and halo included. */
 int32_t walk_pad(const Launch *l);
 int32_t walk_row(const Launch *l, int64_t width);
+
+/* ---------------------------------------------------------------- mapping-cluster.c */
+
+/* Why the blocks of a cluster cannot share the tiles of `s` on target `t`; NULL: they can, or there are none. */
+const char *stream_why_no_cluster(Arena *a, const TargetInfo *t, const Mapping *p, const Schedule *s);
 
 #endif

@@ -57,6 +57,8 @@ NOT_EXACT = {"functions"}
 TILES = [["128:4", "256:2", "96:3"], ["8x32:8x2", "16x16:3x3", "4x32:12x1"], ["4x4x32:6x6x1", "4x8x16:5x3x2", "8x8x8:3x3x3"]]
 WALKS = [["128:16:0:1", "32:1:0:1", "64:5:0:1"], ["4x32:1x4:64:4", "1x32:1x2:7:1", "2x32:1x1:16:6", "4x32:1x8:32:2"],
          ["1x16x32:1x2x4:32:3", "1x4x32:1x2x2:5:1", "1x8x32:1x3x1:16:4"]]
+# Blocks, elements and blocks of a cluster of walked planes, which cards without clusters take one by one.
+CLUSTERS = ["1x2x32:1x3x4:2", "1x4x32:1x4x2:4", "1x8x32:1x3x4:8"]
 
 
 def option(name, default):
@@ -163,6 +165,8 @@ def shapes(program):
                     yield Run("shapes", program, real, size, "-schedule=overlap -T=%d -block=%s -elems=%s" % (T, block, elems))
                 for block, elems, chunk, ahead in (s.split(":") for s in WALKS[program.rank - 1]):
                     yield Run("shapes", program, real, size, "-schedule=stream -T=%d -block=%s -elems=%s%s -ahead=%s" % (T, block, elems, "" if chunk == "0" else " -chunk=" + chunk, ahead))
+                for block, elems, cluster in (s.split(":") for s in CLUSTERS if program.rank == 3):
+                    yield Run("shapes", program, real, size, "-schedule=stream -T=%d -block=%s -elems=%s -cluster=%s" % (T, block, elems, cluster))
 
 
 def sanitized(tool, program):
@@ -247,7 +251,7 @@ class Check:
         except subprocess.TimeoutExpired:
             return
         found = re.search(r"(ERROR SUMMARY: |SUMMARY: )[1-9]", done.stdout)
-        refused = done.returncode and not found and re.search("legal|share a launch|go one a launch|use -schedule=overlap|take fewer time steps|take a smaller", done.stderr)
+        refused = done.returncode and not found and re.search("legal|share a launch|go one a launch|use -schedule=overlap|take fewer time steps|take a smaller|leave -cluster out", done.stderr)
         run.result = Result("refused" if refused else "ok" if done.returncode == 0 else "error", (done.stdout + done.stderr)[-3000:])
 
     def one(self, piece):

@@ -205,7 +205,8 @@ static void compare_outputs(Batch *b) {
 /* Does the message say that a tile of the program cannot be walked, or not by a pipeline of warps? */
 static bool walk_refused(const char *message) {
   bool known = strstr(message, "use -schedule=overlap") || strstr(message, "take fewer time steps") ||
-               strstr(message, "take a smaller -T") || strstr(message, "use -tiles=even");
+               strstr(message, "take a smaller -T") || strstr(message, "use -tiles=even") ||
+               strstr(message, "leave -cluster out");
   bool warps = strncmp(message, "-schedule=warps: ", 17) == 0 && strstr(message, "use -schedule=stream");
   return (strncmp(message, "-schedule=stream: ", 18) == 0 && known) || warps;
 }

@@ -854,6 +854,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         words += ["-edges=apart"] if r.random() < 0.6 else []
         words += ["-tiles=fitted"] if rank > 2 and random.Random(self.seed * 2 + 1).random() < 0.5 else []
         words += [f"-ahead={r.choice([1, 2, 3, 4])}"] if copies and r.random() < 0.7 else []
+        own = random.Random(self.seed * 2 + 5)
+        words += [f"-cluster={own.choice([2, 2, 3, 4])}"] if rank > 2 and copies and lanes == 32 and warps > 1 and own.random() < 0.7 else []
         if len(self.names) > 1 and r.random() < 0.2:
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
         return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5] if rank < 3 or self.reach == 1 else [1, 1, 1, 2] if self.reach == 2 else [1])}"]

@@ -35,6 +35,7 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
     space.points *= (double)points;
     space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
   }
+  space.blocks *= k->cluster ? k->cluster : 1;
   for (int d = 0; d < k->rank && edges && kernel_has_versions(k); d++) {
     double blocks = fmax(3, (double)size[d] / k->tile[d]);
     space.edges = 1 - (1 - space.edges) * (blocks - 2) / blocks;

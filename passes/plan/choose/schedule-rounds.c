@@ -43,9 +43,9 @@ double stream_registers(const Mapping *p, const Schedule *s) {
   return tuning.stream_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
 }
 
-/* Tiles beside each other in the dimensions that are not streamed. */
+/* Blocks beside each other in the dimensions that are not streamed. */
 static double columns(const Mapping *p, const Schedule *s, const int64_t *size) {
-  double n = 1;
+  double n = s->cluster > 1 ? s->cluster : 1;
   for (int d = 1; d < p->l->m->grid.rank; d++)
     n *= (double)tile_count(p, s, d, size[d]);
   return n;
@@ -91,6 +91,21 @@ static int32_t planes_at_once(double places, double across, int64_t size, int32_
   return rows <= tuning.most_rows_at_once ? (int32_t)rows : usual;
 }
 
+/* Rows of streamed tiles of planes that blocks of clusters share, of which `places` are there at once: all blocks of a
+ * round begin and end together. */
+static int32_t planes_of_clusters(int64_t places, int64_t across, int64_t size, int64_t more, int32_t usual) {
+  int64_t least = INT64_MAX;
+  int32_t best = usual;
+  for (int64_t tiles = 1; tiles <= size && places > 0; tiles++) {
+    int64_t rows = (size + tiles - 1) / tiles, time = (across * tiles + places - 1) / places * (rows + more);
+    if (tiles > 1 && rows < tuning.fewest_rows)
+      break;
+    best = time < least ? (int32_t)rows : best;
+    least = time < least ? time : least;
+  }
+  return best;
+}
+
 /* Rows of streamed tiles of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);
@@ -133,6 +148,11 @@ int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, co
   if (t->cores < 1 || (rank < 3 && across * (double)size[0] * (double)tile_dim(p, s, 1).stored < tuning.large_rows))
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
+  if (s->cluster > 1) {
+    double cores = t->cores * (s->cluster > 2 ? tuning.cluster_cores : 1);
+    return planes_of_clusters((int64_t)(cores * at_once) / s->cluster * s->cluster, (int64_t)across, size[0], more,
+                              s->chunk);
+  }
   if (stream_begins_slowly(p, s))
     return planes_at_once(t->cores * at_once, across, size[0], planes(t, at_once, across, size[0], more, s->chunk));
   return (rank > 2 ? planes : lines)(t, at_once, across, size[0], more, s->chunk);

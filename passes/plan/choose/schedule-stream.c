@@ -135,6 +135,7 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
     s->elems[x] = rank == 1 ? (int32_t)tuning.line_bytes / bytes : tuning.row_cells[bytes > 4];
   if (rank == 3)
     choose_planes(w, p, bytes, s);
+  s->cluster = w->cluster;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? (int32_t)tuning.usual_rows : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;
   if (rank == 3 && s->ahead > 1 && !w->ahead)
@@ -574,6 +575,9 @@ static const char *choose_streamed(const Chooser *r, const Launch *l, int T, Sch
   if (out->tiles == TILES_FITTED && !stream_can_fit(p))
     return "tiles can be fitted only where threads stream over planes and nothing is read from beyond the grid; use "
            "-tiles=even";
+  why = stream_why_no_cluster(r->c->arena, r->c->target, p, out);
+  if (why)
+    return why;
   fit_streamed(r, p, out);
   why = why_too_large(r, p, out);
   if (!why || complete_streamed(r, p, out))
@@ -633,7 +637,22 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
   return true;
 }
 
-bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+/* What is asked for, without clusters where the target has none of that size, which a remark says once, before `m` is
+ * tiled. */
+static const Schedule *without_clusters(PassContext *c, const Module *m, const Schedule *want) {
+  if (want->cluster < LEAST_CLUSTER || want->cluster <= c->target->cluster)
+    return want;
+  Schedule *s = ARENA_NEW(c->arena, Schedule);
+  *s = *want;
+  s->cluster = 0;
+  if (m->time_tile <= 1 && !(m->nstencils && m->stencils[0].has_extent))
+    diag_remark(c->diags, no_loc(), "-cluster=%d: %s %s runs %s blocks together, so each tile has one", want->cluster,
+                c->target->name, c->target->cpu ? c->target->cpu : "", c->target->cluster ? "fewer" : "no");
+  return s;
+}
+
+bool schedule_stream(PassContext *c, const Module *m, const Schedule *asked, int64_t most, Schedule *out) {
+  const Schedule *want = without_clusters(c, m, asked);
   Chooser r = {c, m, m->grid.rank, want, out};
   int32_t n;
   const Stencil *st = last_level(m, &n);

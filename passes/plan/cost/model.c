@@ -54,6 +54,7 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
     first = d == 0 ? inner : first;
   }
   s.points -= without;
+  s.blocks *= k->cluster ? k->cluster : 1;
   s.edges = !kernel_has_versions(k) ? 0 : k->leaves_out ? (1 - first) / (1 - inner) : 1 - inner;
   return s;
 }

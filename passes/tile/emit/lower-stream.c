@@ -150,6 +150,7 @@ static void make_arrays(Flow *f) {
   for (int i = 0; i < f->l->n; i++)
     make_partial(f, i);
   flow_make_inputs(f);
+  flow_make_seams(f);
 }
 
 /* ---- what happens between steps */
@@ -227,8 +228,11 @@ static void clear_rows(Flow *f) {
 static void stream_step(Flow *f) {
   cells_clear(f->cells);
   flow_load(f);
-  for (int i = 0; i < f->l->n; i++)
+  for (int i = 0; i < f->l->n; i++) {
+    flow_receive(f, i);
     flow_compute(f, i);
+    flow_send(f, i);
+  }
   flow_store(f);
   keep_rows(f, f->u, false, false);
   if (keep_rows(f, f->u, true, false))
@@ -236,6 +240,15 @@ static void stream_step(Flow *f) {
 }
 
 /* ---- the kernel */
+
+Value *flow_line(Flow *f, int j) {
+  Builder *b = &f->b;
+  Value *warp = f->warp;
+  if (f->rank_of_block)
+    warp = build2(b, OP_ADD, build2(b, OP_MUL, f->rank_of_block, build_int(b, TY_I32, f->warps)), warp);
+  Value *line = build2(b, OP_MUL, warp, build_int(b, TY_I32, f->E));
+  return j ? build2(b, OP_ADD, line, build_int(b, TY_I32, j)) : line;
+}
 
 /* Where the thread is: lane, warp, and the coordinates of its first cell. */
 static void place_thread(Flow *f) {
@@ -257,9 +270,9 @@ static void place_thread(Flow *f) {
   if (f->rank < 3)
     in_warp = build2(b, OP_ADD, in_warp, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->k->tile[x] / f->warps)));
   f->at[x] = build2(b, OP_ADD, f->at[x], build_convert(b, TY_I64, in_warp));
+  f->rank_of_block = f->k->cluster ? build_cluster_rank(b) : NULL;
   if (f->rank > 2)
-    f->at[1] =
-        build2(b, OP_ADD, f->at[1], build_convert(b, TY_I64, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E))));
+    f->at[1] = build2(b, OP_ADD, f->at[1], build_convert(b, TY_I64, flow_line(f, 0)));
   f->step = stencils_use_step(f->l->n, f->l->st) ? build_step(b) : NULL;
 }
 
@@ -310,6 +323,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   f.cells = cells_new(lo->out->arena, f.V, f.lanes);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
   f.k->lanes = f.lanes;
+  f.k->cluster = s->cluster > 1 ? s->cluster : 0;
   choose_moves(&f, s, vector ? kernel_vectors(lo, l, index, f.V) : NULL);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
@@ -325,11 +339,13 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   f.b = builder_at_end(lo->out->arena, f.k->body);
   f.b.loc = f.k->loc;
   place_thread(&f);
+  flow_start_seams(&f);
   clear_rows(&f);
   flow_clear_rings(&f);
   flow_start_loads(&f);
   stream_loop(&f);
   flow_end_loads(&f);
+  flow_end_seams(&f);
   return index;
 }
 

@@ -3,6 +3,7 @@
  *
  *   stream-cells.c   the values of cells: registers, lanes beside, rows of other warps; the outside rules between them
  *   stream-rows.c    rows of global memory on their way in and out
+ *   stream-cluster.c lines that go from block to block of a cluster
  *   stream-fit.c     the first and the last tile of a row, where tiles are fitted to the grid
  *   lower-stream.c   the kernel: pass lower-stream
  *
@@ -29,6 +30,9 @@ typedef struct OnceLoaded {
   Rules rules;
   Value *v;
 } OnceLoaded;
+
+/* What goes from block to block of a cluster: stream-cluster.c. */
+typedef struct Seams Seams;
 
 /* A kernel in the making. Arrays of kernels are indexed [field][version] where they have two stars. cells: the values
  * of the running step, by field, version, rows back from the newest, and line; the newest rows among them, which the
@@ -59,6 +63,8 @@ typedef struct Flow {
   CellCache *cells;
   int32_t nkept;
   KeptRows *kept;
+  Value *rank_of_block; /* i32, in its cluster; NULL: there are none */
+  Seams *seams;         /* NULL: likewise */
 } Flow;
 
 /* ---------------------------------------------------------------- stream-cells.c */
@@ -79,6 +85,8 @@ void flow_compute(Flow *f, int i);
 
 /* Element e of line j in place `slot` of private array `array`, as version `v`. */
 Value *flow_kept(Flow *f, int array, int v, int slot, int j, int e);
+/* The number in the tile, an i32, of the thread's line j. */
+Value *flow_line(Flow *f, int j);
 /* Puts row `row` (of all of the thread's lines) in place `slot` of private array `array`. */
 void flow_put_row(Flow *f, int array, int slot, CellLine row);
 /* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
@@ -89,6 +97,18 @@ int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *ce
 /* Is the block's tile none of the first (`last`: of the last) ones in dimension `d`, which store their halo there,
  * too? NULL: none does. */
 Value *flow_is_inner(Flow *f, int d, bool last);
+
+/* ---------------------------------------------------------------- stream-cluster.c */
+
+/* Each does nothing in a kernel without clusters. Behind all arrays: makes those for what goes from block to block. */
+void flow_make_seams(Flow *f);
+/* Before what is read by others is written: the blocks start together. Behind the loop over steps: they end so. */
+void flow_start_seams(Flow *f);
+void flow_end_seams(Flow *f);
+/* Before instance `i` of the running step: waits for what it is the first to read of another block's. Behind it: stores
+ * to other blocks what no instance reads any more. */
+void flow_receive(Flow *f, int i);
+void flow_send(Flow *f, int i);
 
 /* ---------------------------------------------------------------- stream-rows.c */
 

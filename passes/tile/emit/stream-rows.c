@@ -207,10 +207,8 @@ static Value *in_tile(Flow *f, int lag, int j) {
   int x = f->rank - 1, lo = (int)(hull->lo[x] + f->V - 1) / f->V, hi = (int)(hull->hi[x] + f->V - 1) / f->V;
   Value *all = given_out(f, x, f->lane, lo, f->lanes - hi, 0, f->lanes - 1);
   if (f->rank > 2) {
-    Value *line = build2(b, OP_ADD, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E)), build_int(b, TY_I32, j));
-    all = both(b, all,
-               given_out(f, 1, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j,
-                         (int64_t)(f->warps - 1) * f->E + j));
+    int64_t lines = (int64_t)f->warps * f->E * (f->k->cluster ? f->k->cluster : 1);
+    all = both(b, all, given_out(f, 1, flow_line(f, j), hull->lo[1], lines - hull->hi[1], j, lines - f->E + j));
   }
   if (f->rank > 1) {
     Value *t = build2(b, OP_ADD, f->t, build_int(b, TY_I32, f->u));
