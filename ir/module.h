@@ -586,9 +586,11 @@ typedef struct Module {
   int32_t nlosses;
   Loss *losses; /* stencil IR, as the front end makes it */
   int32_t nby;
-  By *by;                   /* what they are differentiated by, in order; none: there is no gradient */
-  const GridPart *part;     /* NULL: the module is for the whole grid */
-  const Defaults *defaults; /* those that keep_defaults has found; NULL: none */
+  By *by;                        /* what they are differentiated by, in order; none: there is no gradient */
+  const GridPart *part;          /* NULL: the module is for the whole grid */
+  const struct Module *slice_of; /* it is one slice of that module of a rank more (passes/launch/slices.h); NULL: it is
+                                    a program */
+  const Defaults *defaults;      /* those that keep_defaults has found; NULL: none */
   /* stencil IR */
   int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
   const Schedule *plan; /* what pass plan decided; NULL: nothing */

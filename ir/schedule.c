@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds "8x32", the first `rank` numbers. */
+/* Adds "8x32", the first `rank` numbers, as far as they are said. */
 static void print_shape(Str *s, const int32_t *v, int rank) {
-  for (int d = 0; d < rank; d++)
+  for (int d = 0; d < rank && v[d]; d++)
     str_addf(s, "%s%d", d ? "x" : "", (int)v[d]);
 }
 
@@ -304,7 +304,13 @@ static const char *wrong_tile(const Schedule *p, int rank) {
   return NULL;
 }
 
+/* Of how many dimensions are the tiles of `p`, whose grid has rank `rank`: its own, or those of a slice of it? */
+static int tile_rank(const Schedule *p, int rank) {
+  return rank == MAX_RANK && p->block[0] && !p->block[rank - 1] && !p->elems[rank - 1] ? rank - 1 : rank;
+}
+
 const char *plan_open_knob(const Schedule *p, int rank) {
+  rank = tile_rank(p->ngroups > 1 ? &p->groups[0] : p, rank);
   const char *wrong = p->ngroups > 1 ? NULL : wrong_tile(p, rank);
   for (int g = 0; g < p->ngroups && p->ngroups > 1 && !wrong; g++)
     wrong = wrong_tile(&p->groups[g], rank);

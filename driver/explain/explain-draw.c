@@ -73,7 +73,7 @@ static int lanes_of(const LaunchWork *l, int rank) { return rank > 1 ? l->schedu
 /* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a streamed tile: those of
  * one warp, whole lanes. */
 static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *below, double *given, double *above) {
-  int rank = e->kernels->grid.rank;
+  int rank = e->stencils->grid.rank;
   double lanes = l->schedule.elems[d];
   *below = (double)l->halo.lo[d];
   *above = (double)l->halo.hi[d];
@@ -95,7 +95,7 @@ static void draw_heading(Page *p, double x, double y, const char *text, const ch
  * taken. */
 static double draw_section(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
-  int d = e->kernels->grid.rank - 1, rows = l->ninstances < MOST_ROWS ? l->ninstances : MOST_ROWS;
+  int d = e->stencils->grid.rank - 1, rows = l->ninstances < MOST_ROWS ? l->ninstances : MOST_ROWS;
   double below, given, above, high = rows > 0 ? fmin(24, HEIGHT / (rows + 1.0)) : 24, top = p->y + 34,
                               bottom = top + (rows + 1) * high;
   tile_axis(e, l, d, &below, &given, &above);
@@ -133,7 +133,7 @@ static double draw_section(Page *p, const LaunchWork *l, double x, double width)
 /* A tile of overlapped cells from above, in its last two dimensions: the regions in each other. Returns the height
  * taken. */
 static double draw_nested(Page *p, const LaunchWork *l, double x, double width) {
-  int rank = p->e->kernels->grid.rank, r = rank - 2, c = rank - 1;
+  int rank = p->e->stencils->grid.rank, r = rank - 2, c = rank - 1;
   double across = l->cells[c], down = l->cells[r], scale_x = (width - 30) / across,
          scale_y = (l->ninstances > 1 ? HEIGHT : HEIGHT / 2) / down, top = p->y + 34;
   if (scale_x > scale_y)
@@ -167,7 +167,7 @@ static void draw_lanes(Page *p, double x, double y, int n, double lane, double h
 
 /* What stands below a streamed tile of so many warps. */
 static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps) {
-  int rank = p->e->kernels->grid.rank, E = l->schedule.elems[1];
+  int rank = p->e->stencils->grid.rank, E = l->schedule.elems[1];
   const char *many = warps > 1 ? "s" : "";
   if (rank == 1)
     return arena_printf(p->a, "%d warp%s; %.0f points stored of %.0f", warps, many, l->width[0], l->cells[0]);
@@ -183,7 +183,7 @@ static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps)
  * stacked warps (rank 3). Returns the height taken. */
 static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
-  int rank = e->kernels->grid.rank, c = rank - 1, V = l->schedule.elems[c];
+  int rank = e->stencils->grid.rank, c = rank - 1, V = l->schedule.elems[c];
   int below = (int)((l->halo.lo[c] + V - 1) / V), above = (int)((l->halo.hi[c] + V - 1) / V),
       warps = rank == 3   ? l->schedule.block[1]
               : rank == 2 ? l->schedule.block[0]
@@ -224,7 +224,7 @@ static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width
     oldest = l->instances[i].lag + l->instances[i].rows > oldest ? l->instances[i].lag + l->instances[i].rows : oldest;
   double high = fmin(24, HEIGHT / (rows + 1.0)), cell = fmin(high, (width - LABEL - 10) / (oldest + 1.0 + ahead)),
          top = p->y + 34, now = x + LABEL + oldest * cell;
-  draw_heading(p, x, p->y + 4, arena_printf(p->a, "%s in flight", p->e->kernels->grid.rank > 2 ? "Planes" : "Rows"),
+  draw_heading(p, x, p->y + 4, arena_printf(p->a, "%s in flight", p->e->stencils->grid.rank > 2 ? "Planes" : "Rows"),
                "dark: made now; light: kept; orange: loaded, and on its way; streaming goes right");
   for (int r = -1; r < rows; r++) {
     const InstanceWork *w = r < 0 ? NULL : &l->instances[shown_instance(l, rows, r)];
@@ -317,7 +317,7 @@ static void draw_scaling(Page *p) {
 /* The panels of a launch, two beside each other. */
 static void draw_launch(Page *p, const LaunchWork *l, int number) {
   const Explanation *e = p->e;
-  int rank = e->kernels->grid.rank;
+  int rank = e->stencils->grid.rank;
   double right = MARGIN + PANEL + GAP, first, second = 0;
   if (e->nlaunches > 1) {
     svg_text(p->to, MARGIN, p->y + 4, 14, SVG_START, ink,

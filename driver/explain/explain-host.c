@@ -1,5 +1,8 @@
 /* driver/explain/explain-host.c: what is expected of a plan on this CPU, which tells what it is. */
 #include "driver/explain/explain.h"
+#include "passes/launch/slices.h"
+
+#include <string.h>
 
 StcStatus explain_host(Explanation *e) {
   HostFigures *h = &e->host;
@@ -12,7 +15,12 @@ StcStatus explain_host(Explanation *e) {
                         .cache = h->last_cache,
                         .core_bandwidth = h->core_bandwidth,
                         .bandwidth = h->bandwidth};
-  e->cpu_time = cpu_expect(&e->cpu, e->stencils, &e->schedule, e->scalars, e->extents);
+  Schedule sized = {.family = FAMILY_AUTO};
+  memcpy(sized.size, e->extents, sizeof sized.size);
+  e->stencils = plan_tiles(e->stencils, &e->schedule);
+  if (e->stencils->slice_of)
+    sized = plan_of_slice(&sized);
+  e->cpu_time = cpu_expect(&e->cpu, e->stencils, &e->schedule, e->scalars, sized.size);
   double ns = e->cpu_time.arithmetic + e->cpu_time.lines + e->cpu_time.memory;
   e->gpts = ns > 0 ? 1 / ns : 0;
   e->info.bandwidth = h->bandwidth;

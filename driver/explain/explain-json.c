@@ -70,7 +70,7 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
 
 /* A launch. */
 static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
-  int rank = e->kernels->grid.rank;
+  int rank = e->stencils->grid.rank;
   json_t *o = json_object();
   set(o, "family", json_string(family_name(l->schedule.family)));
   set(o, "steps", json_integer(l->steps));

@@ -29,7 +29,7 @@ static const char *shape_text(Arena *a, const double *v, int rank) {
 
 /* The tile of a launch, and the region of each instance. */
 static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l) {
-  int rank = e->kernels->grid.rank, width = 7;
+  int rank = e->stencils->grid.rank, width = 7;
   for (int i = 0; i < l->ninstances; i++)
     if ((int)strlen(l->instances[i].name) > width)
       width = (int)strlen(l->instances[i].name);
@@ -78,7 +78,7 @@ static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
 
 /* A launch. */
 static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, int number) {
-  int rank = e->kernels->grid.rank;
+  int rank = e->stencils->grid.rank;
   if (e->nlaunches > 1)
     fprintf(to, "\nlaunch %d of %d\n", number + 1, e->nlaunches);
   fprintf(to, "tile: %s points stored, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank),

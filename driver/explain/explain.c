@@ -3,6 +3,7 @@
 #include "driver/explain/explain.h"
 #include "driver/files/files.h"
 #include "driver/tune/db/tune-db.h"
+#include "passes/launch/slices.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -271,7 +272,11 @@ static int count_launches(const Host *host) {
 void explain_kernels(Explanation *e) {
   e->stencils = plan_tiles(e->stencils, &e->schedule);
   e->launches = launch_works(&e->info, e->stencils, &e->schedule, &e->nlaunches);
-  e->counted = counted_load(&e->info, e->stencils, &e->schedule, e->extents, &e->count);
+  Schedule sized = {.family = FAMILY_AUTO};
+  memcpy(sized.size, e->extents, sizeof sized.size);
+  if (e->stencils->slice_of)
+    sized = plan_of_slice(&sized);
+  e->counted = counted_load(&e->info, e->stencils, &e->schedule, sized.size, &e->count);
   if (e->counted)
     e->counted_time = model_counted_launch(&e->info, &e->count);
   const Host *host = &e->kernels->host;

@@ -81,6 +81,8 @@ static Value *element_value(const Module *m, Builder *b, const Op *op, Value *in
 Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
   if (op->code == OP_ELEMENT)
     return element_value(p->m, b, op, map[op->operands[0]->id]);
+  if (op->code == OP_INDEX && op->sym == p->m->grid.rank) /* of a slice: its number */
+    return build2(b, OP_ADD, build_dim(b, OP_BLOCK, op->sym), build_affine(b, p->m, p->m->slice_of->grid.lo[0]));
   return op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
 }
 

@@ -315,6 +315,7 @@ static void lower_probes(Lowering *lo) {
 
 Module *lowering_finish(Lowering *lo, const Schedule *s) {
   lower_repeats(lo);
+  lower_slices(lo);
   if (!lo->c->sketch)
     lower_reductions(lo, s);
   for (int i = 0; i < lo->out->nkernels; i++) {

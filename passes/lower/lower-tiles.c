@@ -1,12 +1,13 @@
 /* lower-tiles.c: what all lowerings of tiles have in common: what they ask before they begin, and the module that they
  * make: the launches of several steps, those of single steps that remain behind them, or of the groups of a step, and
  * the inits. */
+#include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>
 
-bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s) {
+bool lowering_starts(PassContext *c, Module **of, const char *pass, FamilyId family, Schedule *s) {
   const Family *row = family_row(family);
   bool threads = strcmp(pass, row->lower[true]) == 0;
   if (threads != c->target->simt) {
@@ -15,8 +16,12 @@ bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId
                row->lower[!threads]);
     return false;
   }
-  return lowering_ready(c, m, pass) && plan_obeyed(c, m, pass, family, s) &&
-         (!(threads ? row->tiled : row->streamed) || extents_ready(c, m, pass));
+  if (!lowering_ready(c, *of, pass))
+    return false;
+  if ((*of)->plan && plan_is_sliced(*of, (*of)->plan))
+    *of = module_slice(c->arena, *of);
+  const Module *m = *of;
+  return plan_obeyed(c, m, pass, family, s) && (!(threads ? row->tiled : row->streamed) || extents_ready(c, m, pass));
 }
 
 int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule *s, const char *name, int steps) {

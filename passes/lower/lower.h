@@ -9,6 +9,7 @@
  *   sweep.c          sweeps, launches of their own
  *   lower-tests.c    which words of tests a kernel looks at
  *   lower-tiles.c    the modules of all families of tiles
+ *   lower-slices.c   kernels of a slice made kernels of all slices
  *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
@@ -200,11 +201,17 @@ Module *lowering_finish(Lowering *lo, const Schedule *s);
  * it looks at, and where (Kernel.tests). Its rank, tile and overhang are set. */
 void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const Box *covers);
 
+/* ---------------------------------------------------------------- lower-slices.c */
+
+/* Makes the kernels of a slice (passes/launch/slices.h), if `lo` is of one, those of all slices, and lo->m the program;
+ * for lowering_finish, before what is lowered for all of the grid. */
+void lower_slices(Lowering *lo);
+
 /* ---------------------------------------------------------------- lower-tiles.c */
 
-/* Has the target threads, or none, as pass `pass` of family `family` is for, is `m` ready for it, and is there a plan,
- * in *s, for it to obey? Reports it if not. */
-bool lowering_starts(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *s);
+/* Has the target threads, or none, as pass `pass` of family `family` is for, is `*m` ready for it, and is there a plan,
+ * in *s, for it to obey? Reports it if not. *m becomes what is to be lowered: the module, or a slice of it. */
+bool lowering_starts(PassContext *c, Module **m, const char *pass, FamilyId family, Schedule *s);
 /* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`, and which moves whole vectors or
  * rows where it can if `whole`. Its index; -1 after an error. */
 typedef int (*KernelFn)(Lowering *lo, const Launch *l, const Schedule *s, bool whole, const char *name, int steps);

@@ -1,4 +1,5 @@
 /* families.c: the pipeline of a family of schedules, built from its row (ir/families.def). */
+#include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 
 /* What comes behind the lowering of tiles for targets with threads; `whole`: all kernels are wanted, those of tiles at
@@ -30,7 +31,7 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
   str_addf(&p, "%s%s%s,simplify", whole && f->tiled ? PASSES_TILING "," : "", f->lower[t->simt],
            whole && m->nprobes ? ",series" : "");
   if (t->simt)
-    add_thread_passes(&p, t, f, s, m->grid.rank, whole);
+    add_thread_passes(&p, t, f, s, m->grid.rank - plan_is_sliced(m, s), whole);
   else
     str_addf(&p, ",shared-alloc,simplify%s", whole ? ",tile-classes" : "");
   return p.s;

@@ -33,6 +33,7 @@
  * Where time steps are given on a target with threads and nothing else is, each family makes its own choice for so
  * many, and the one is taken that is expected to be fastest (`given-steps.c`): family warps only on grids that are
  * large enough for it. */
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/cpu-stream.h"
@@ -191,7 +192,8 @@ static bool resolve_first(PassContext *c, const Module *m, Schedule *want, Sched
  * counted decides alone with overlapped tiles, which are compared with streamed tiles there? */
 static bool rivals_warps(const Schedule *want, const Schedule *s) {
   return s->family == FAMILY_STREAM ||
-         (s->family == FAMILY_OVERLAP && (double)want->size[0] * (double)want->size[1] < tuning.many_rounds[1]);
+         (s->family == FAMILY_OVERLAP &&
+          slices_of_size(2, want->size) * (double)want->size[0] * (double)want->size[1] < tuning.many_rounds[1]);
 }
 
 /* Makes plan `s` of module `m`, which is cut, a warp pipeline where all was left open, it came to streamed tiles
@@ -310,7 +312,7 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
     return plan_tile(&with, trial, s);
   bool ok = resolve_first(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
             prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
-  if (ok && expected > 0)
+  if (ok && expected > 0 && !m->slice_of)
     prefer_framed(c, m, &expected, s);
   if (ok && points_may_be_better(c, m))
     prefer_points(c, m, expected > 0 ? expected : plan_tile_seconds(c, trial, s, c->schedule->size), s);
@@ -367,6 +369,13 @@ static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
                     "reads all of another level of the grid, so that a launch makes one time step", want);
 }
 
+/* Can the target start a block for each coordinate of dimension 0 of `m`, as far as the params' defaults say? */
+static bool can_start(const TargetInfo *t, const Module *m) {
+  const Const *scalars = default_scalars(m);
+  int64_t most = t->max_grid[m->grid.rank - 1];
+  return !t->simt || most <= 0 || !scalars || affine_eval(box_extent(m->arena, &m->grid, 0), scalars, NULL) <= most;
+}
+
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   static const Schedule open = {0};
   ModelCache cache = {0};
@@ -390,15 +399,22 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (!suit_launches(c, m, &want))
     return NULL;
   want.family = schedule_family(c->target, &want);
-  keep_defaults(m);
+  Module *of = m;
+  if (plan_is_sliced(m, &want) && can_start(c->target, m)) {
+    of = module_slice(m->arena, m);
+    want = plan_of_slice(&want);
+  }
+  keep_defaults(of);
   with.schedule = &want;
   with.cache = &cache;
-  const Module *as = c->target->simt ? m : plan_where_true(&with, m);
+  const Module *as = c->target->simt ? of : plan_where_true(&with, of);
   if (!plan_make(&with, as, plan) || !map_plan(&with, as, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   if (why)
-    remark_why(&with, m, plan, why);
+    remark_why(&with, of, plan, why);
+  if (of != m)
+    *plan = plan_of_slices(m->arena, plan);
   memset(plan->size, 0, sizeof plan->size);
   plan->every = 0;
   m->plan = plan;

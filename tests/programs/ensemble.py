@@ -11,8 +11,11 @@ SHAPES = ("-block=", "-elems=")
 OTHERS = ("-schedule=stream", "-schedule=warps", "-tiles=lanes")
 
 
-def in_members(run, own):
-    """The options of a run for a grid of one dimension more."""
+def in_members(run, own, sliced):
+    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more."""
+    left = [o for o in run if not re.match(r"-fuse=.*[+,]", o)]
+    if sliced and "-edges=steps" not in run and "-schedule=warps" not in run and own.random() < 0.7:
+        return [re.sub("=", "=1x", o, count=1) if o.startswith("--split=") else o for o in left]
     taken = SHAPES + ("-chunk=", "-ahead=", "-edges=", "-tiles=") if any(o in run for o in OTHERS) else ()
     left = [o for o in run if not o.startswith(taken) and o != "-schedule=warps"] if taken else run
     left = [o for o in left if not re.match(r"-fuse=.*[+,]", o)]
@@ -46,5 +49,6 @@ def with_members(case, seed):
     behind += [Node(f"probe e4 = E0 at [{own.choice([here, places])}] every {own.choice([1, 2])};")] if own.random() < 0.5 else []
     items = lines.items[:at] + before + lines.items[at + 1:] + behind
     tree = Node("$\n", List(items, lines.between, lines.least))
-    runs = [in_members(run, own) for run in case.runs]
+    sliced = rank == 2 and not re.search(r"(?m)^ *(repeat|update) ", text)
+    runs = [in_members(run, own, sliced) for run in case.runs]
     return case.changed(tree=tree, outputs=case.outputs + ["E0"], inputs=case.inputs + [("ep", f"random:{seed}"), ("ew", f"random:{seed}")], runs=runs)

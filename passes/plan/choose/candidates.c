@@ -44,6 +44,7 @@
  *
  * Loads run four planes ahead where shared memory has room that nothing else would make use of (`stream_planes_ahead`),
  * and in f64 only where the steps written out go round the ring, so that its places are constants; else two. */
+#include "passes/launch/slices.h"
 #include "passes/plan/axes.h"
 #include "passes/plan/plan.h"
 
@@ -55,7 +56,7 @@ bool schedule_depends_on_size(const Schedule *s) {
 
 /* Points of the grid that `s` is to suit; 0 if that is not known. */
 static double points_of(const Schedule *s, int rank) {
-  double points = 1;
+  double points = slices_of_size(rank, s->size);
   for (int d = 0; d < rank; d++)
     points *= (double)s->size[d];
   return points;

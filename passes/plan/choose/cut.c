@@ -24,6 +24,7 @@
  * stand as comments above the dump of `-print-after=plan`, and in `-stats`:
  *
  * Measured: docs/lab/programs.md#stages-in-several-kernels-2026-11-21. */
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
 
@@ -442,7 +443,7 @@ static bool auto_cut(const Fuse *f) {
 /* The points of the grid that the schedule `s` is to suit, or under the params' defaults; tuning.unknown_points
  * if they have none. */
 static double grid_points(const Schedule *s, const Module *m) {
-  double points = 1;
+  double points = slices_of_size(m->grid.rank, s->size);
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)s->size[d];
   if (points >= 1)

@@ -1,5 +1,6 @@
 /* given-steps.c: the family of tiles of a number of time steps that is given, where all else of the schedule is left
  * open: each family's own choice for so many steps is made, and the one is taken that is expected to be fastest. */
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 
@@ -15,7 +16,7 @@ bool schedule_gives_steps(const Schedule *s) {
 double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size) {
   const Module *tiled = plan_tiled_copy(m, s->T);
   ScheduleTime time;
-  double own = schedule_own_ps(c->target, tiled, s, size), points = 1;
+  double own = schedule_own_ps(c->target, tiled, s, size), points = slices_of_size(m->grid.rank, size);
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
   if (own > 0)

@@ -6,6 +6,7 @@
  * cache. Nothing is lowered where memory alone would take longer than what is expected of the plan at hand, and nothing
  * taken where instructions bound it: several points save loads. What is around the middle of the grid is counted as a
  * frame's steps are: its kernels have many pieces, and a point makes one of these. */
+#include "passes/launch/slices.h"
 #include "passes/tile/frame.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
@@ -26,7 +27,7 @@ static double bytes_of(const Launch *l, const Const *scalars) {
 /* The least seconds that a step takes: to read and write its fields once a launch, if they do not lie in the cache. */
 static double least_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(m);
-  double points = 1, bytes = 0, all = 0;
+  double points = slices_of_size(m->grid.rank, size), bytes = 0, all = 0;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
   for (int i = 0; i < m->nfields; i++)
@@ -87,7 +88,8 @@ static int alone_levels(const Frame *f) {
 static double around_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(m);
   Box middle = frame_middle(m);
-  double all = 1, inside = 1, bytes = 0, rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : INFINITY;
+  double all = slices_of_size(m->grid.rank, size), inside = all, bytes = 0,
+         rate = c->target->bandwidth > 0 ? c->target->bandwidth * 1e9 : INFINITY;
   bool overflow = false;
   if (!scalars || box_equal(&middle, &m->grid))
     return 0;

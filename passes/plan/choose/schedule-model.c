@@ -1,5 +1,6 @@
 /* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
  * thrown away. */
+#include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/legal.h"
@@ -23,21 +24,24 @@ static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t s
 }
 
 /* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
- * IR module `m`, which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they
+ * IR module `m`, which makes `w`, on a grid of `rank` extents `size`: those of the last dimensions, where there are
+ * slices. Registers and words spilled in *out become its, if they
  * were less. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
-                              const int64_t *size, bool edges, ScheduleTime *out) {
+                              int rank, const int64_t *size, bool edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
-  KernelSpace space = {1, 1, 0};
+  int lead = k->rank - rank;
+  double slices = slices_of_size(rank, size);
+  KernelSpace space = {slices, slices, 0};
   bool streamed = family_row(w->schedule.family)->streamed;
-  for (int d = 0; d < k->rank; d++) {
-    int64_t points = streamed ? size[d] : covered_points(m, k, d, size[d]), rest = points - k->over[d];
+  for (int d = lead; d < k->rank; d++) {
+    int64_t points = streamed ? size[d - lead] : covered_points(m, k, d, size[d - lead]), rest = points - k->over[d];
     space.points *= (double)points;
     space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
   }
   space.blocks *= k->cluster ? k->cluster : 1;
-  for (int d = 0; d < k->rank && edges && kernel_has_versions(k); d++) {
-    double blocks = fmax(3, (double)size[d] / k->tile[d]);
+  for (int d = lead; d < k->rank && edges && kernel_has_versions(k); d++) {
+    double blocks = fmax(3, (double)size[d - lead] / k->tile[d]);
     space.edges = 1 - (1 - space.edges) * (blocks - 2) / blocks;
   }
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
@@ -75,8 +79,8 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
     n += !beside;
     if (k->kernels[seq->ops[i].a].idles)
       continue;
-    LaunchTime t =
-        launch_time(c->target, k, seq, i, &work[n - 1], size && size[0] ? size : model_large_grid(rank), edges, out);
+    LaunchTime t = launch_time(c->target, k, seq, i, &work[n - 1], rank,
+                               size && size[0] ? size : model_large_grid(rank), edges, out);
     t.seconds -= beside ? t.launch : 0;
     out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
     out->warps = t.seconds / seq->steps > out->seconds ? t.occupancy.warps : out->warps;
@@ -238,7 +242,7 @@ double schedule_streamed_ps(PassContext *c, const Module *m, const Schedule *wan
   const Reduction *by;
   const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
   int64_t most = most_levels(m, &by);
-  double points = 1;
+  double points = slices_of_size(m->grid.rank, size);
   if (!c->target->simt || want->family != FAMILY_AUTO || stream_is_not_better(c, m, want, most))
     return INFINITY;
   open.family = FAMILY_STREAM;

@@ -33,6 +33,7 @@
  * Measured: docs/lab/streaming.md. */
 #include <math.h>
 
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/legal.h"
@@ -43,9 +44,9 @@ double stream_registers(const Mapping *p, const Schedule *s) {
   return tuning.stream_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
 }
 
-/* Blocks beside each other in the dimensions that are not streamed. */
+/* Blocks beside each other in the dimensions that are not streamed, and in other slices. */
 static double columns(const Mapping *p, const Schedule *s, const int64_t *size) {
-  double n = s->cluster > 1 ? s->cluster : 1;
+  double n = (s->cluster > 1 ? s->cluster : 1) * slices_of_size(p->l->m->grid.rank, size);
   for (int d = 1; d < p->l->m->grid.rank; d++)
     n *= (double)tile_count(p, s, d, size[d]);
   return n;

@@ -17,6 +17,7 @@
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
+#include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/base/weights.h"
 
@@ -324,7 +325,7 @@ static double streamed_ps(PassContext *c, const Module *m, const Schedule *strea
   ScheduleTime t;
   if (!schedule_time(c, plan_tiled_copy(m, stream->T), stream, size, &t))
     return 0;
-  return t.seconds * 1e12 / ((double)size[0] * (double)size[1]);
+  return t.seconds * 1e12 / ((double)size[0] * (double)size[1] * slices_of_size(m->grid.rank, size));
 }
 
 /* Is it like the steps with roots or quotients that were measured beside streamed tiles: of one or two fields, which

@@ -1,6 +1,7 @@
 /* why.c: why a plan is as it is: the best of all candidates with the time that the model expects of each, and what
  * bounds it; and for what was left out the reason. For people: many more tiles are lowered and looked at than there is
  * time for when a program is compiled. */
+#include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/plan.h"
 
@@ -107,6 +108,12 @@ static const char *whole_question(PassContext *c, const Module *m, const Schedul
 void plan_why(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, int most, Str *out) {
   PlanQuery q;
   PlanCandidates all;
+  Schedule sized;
+  if (plan_is_sliced(m, chosen)) {
+    sized = plan_of_slice(want);
+    want = &sized;
+    m = module_slice(c->arena, m);
+  }
   const char *none = whole_question(c, m, want, chosen, &q);
   if (none) {
     str_addf(out, "no candidates were compared: %s\n", none);
@@ -120,6 +127,8 @@ void plan_why(PassContext *c, const Module *m, const Schedule *want, const Sched
     plan_look_at(&q, &all.all[i]);
   qsort(all.all, (size_t)n, sizeof *all.all, by_time);
   str_addf(out, "candidates: %d for", all.n);
+  if (slices_of_size(q.rank, q.want.size) > 1)
+    str_addf(out, " %.0f times", slices_of_size(q.rank, q.want.size));
   for (int d = 0; d < q.rank; d++)
     str_addf(out, "%s%" PRId64, d ? "x" : " ", q.want.size[d]);
   str_addf(out, " points, of which %d were lowered and looked at:\n", n);

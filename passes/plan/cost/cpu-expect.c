@@ -5,6 +5,7 @@
  * of a core were fitted to 36 schedules of seven programs on one core (docs/lab/cpu.md), which they meet within a
  * factor of 1.2 (mean by squares); what memory gives is measured by who asks. Plans are not chosen by them, but by the
  * numbers of cpu-stream-cost.c, so that they do not depend on the machine that compiles. */
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/count.h"
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"
@@ -45,7 +46,7 @@ static double tiles_a_point(const CpuCost *c, const Mapping *p, const Schedule *
 /* Adds the bytes of what launch `l` keeps in memory beside the fields: a second copy of those that it does not store
  * over, and temp fields. */
 static void add_copies(const CpuCost *c, const Launch *l) {
-  double points = 1;
+  double points = slices_of_size(c->m->grid.rank, c->size);
   for (int d = 0; d < c->m->grid.rank; d++)
     points *= (double)c->size[d];
   for (int f = 0; f < c->m->nfields; f++)
@@ -125,7 +126,7 @@ CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, co
                    const int64_t *size) {
   CpuTime t = {0};
   CpuCost c = {cpu, m, s, scalars, size, &t};
-  double points = 1;
+  double points = slices_of_size(m->grid.rank, size);
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
   add_launches(&c);

@@ -5,6 +5,7 @@
  * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
  *
  * Why streamed tiles are faster on CPUs, and which tiles were measured: docs/lab/cpu.md. */
+#include "passes/launch/slices.h"
 #include "passes/plan/cost/count.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/estimate.h"
@@ -138,7 +139,7 @@ static double lost_ns(const CpuStreamCost *c) {
 /* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
  * few tiles may be no multiple of the cores. */
 static double unevenness(const CpuStreamCost *c) {
-  double tiles = 1;
+  double tiles = slices_of_size(c->p->l->m->grid.rank, c->s->size);
   for (int d = 0; d < c->p->l->m->grid.rank; d++)
     tiles *= c->s->size[d] > 0 ? c->per[d] * (double)c->s->size[d] : INFINITY;
   if (isinf(tiles))

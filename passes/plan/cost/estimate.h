@@ -160,7 +160,7 @@ typedef struct LaunchWork {
  * sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
 /* What the tiles of schedule `s` are made of: `m`, the module before it is lowered, or where its edges are made step by
- * step the stencils inside, repeated. */
+ * step the stencils inside, repeated; a slice of it where tiles are of slices. */
 const Module *plan_tiles(const Module *m, const Schedule *s);
 
 /* ---------------------------------------------------------------- cpu-expect.c */

@@ -1,5 +1,6 @@
 /* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
  * from global memory. */
+#include "passes/launch/slices.h"
 #include "passes/tile/frame.h"
 #include "passes/tile/mapping.h"
 #include "passes/plan/cost/estimate.h"
@@ -234,6 +235,8 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
 }
 
 const Module *plan_tiles(const Module *m, const Schedule *s) {
+  if (plan_is_sliced(m, s))
+    return module_slice(m->arena, m);
   const char *why;
   const Frame *f = s->edges == EDGES_STEPS ? frame_new(m, s->T, &why) : NULL;
   return f ? f->tiled : m;

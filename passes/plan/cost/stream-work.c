@@ -1,5 +1,6 @@
 /* stream-work.c: what a launch of tiles that are streamed does, counted before it is lowered: from its pipeline, and
  * the arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
+#include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/cost/count.h"
@@ -71,11 +72,11 @@ static double choice_work(const Launch *l) {
 }
 
 /* Elements of tables that a point of piece `p` takes and that differ from those of others. */
-static double own_elements_of(Arena *a, const Piece *p) {
+static double own_elements_of(Arena *a, const Piece *p, int rank) {
   bool *varies = ARENA_ARRAY(a, bool, body_number(p->body) + 1);
   double n = 0;
   for (const Op *op = p->body->first; op; op = op->next) {
-    bool any = op->code == OP_ACCESS || op->code == OP_INDEX;
+    bool any = op->code == OP_ACCESS || (op->code == OP_INDEX && op->sym < rank);
     for (int i = 0; i < op->noperands; i++)
       any = any || varies[op->operands[i]->id];
     for (int i = 0; i < op->nresults; i++)
@@ -89,7 +90,7 @@ static double own_elements_of(Arena *a, const Piece *p) {
 static double own_elements(const Launch *l) {
   double n = 0;
   for (int i = 0; i < l->n; i++)
-    n += own_elements_of(l->m->arena, main_piece(l->m->arena, &l->st[i]));
+    n += own_elements_of(l->m->arena, main_piece(l->m->arena, &l->st[i]), l->m->grid.rank);
   return n;
 }
 
@@ -179,7 +180,8 @@ static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
 LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank;
   RegisterNeed need = stream_register_need(w, s);
-  LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = tile_bytes(t, w->p, s)};
+  double slices = slices_of_size(rank, size);
+  LaunchLoad load = {.work = thread_work(w, s), .points = slices, .blocks = slices, .shared = tile_bytes(t, w->p, s)};
   double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
   load.work.points = 1;
   for (int d = 0; d < rank; d++)

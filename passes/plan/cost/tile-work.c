@@ -1,6 +1,7 @@
 /* tile-work.c: what a launch of tiles that overlap does, counted before it is lowered: from the accesses, and the
  * arithmetic and the liveness of the bodies. The model (model.c) is told of it as it is of a finished kernel. Without
  * threads a tile is one, and every instance computes its region alone. */
+#include "passes/launch/slices.h"
 #include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/cost/count.h"
@@ -410,7 +411,8 @@ static void add_bytes(const Tile *x, const Reach *reach, double *memory, double 
 /* What tile_load gives; takes memory for its work. */
 static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   const Launch *l = x->l;
-  LaunchLoad load = {.points = 1, .blocks = 1};
+  double slices = slices_of_size(l->m->grid.rank, size);
+  LaunchLoad load = {.points = slices, .blocks = slices};
   double memory = 0, cache = 0, inner = 1;
   int r = l->m->grid.rank - 1;
   for (int d = 0; d < l->m->grid.rank; d++) {

@@ -167,7 +167,7 @@ Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) 
   Schedule s;
   int count;
   (void)o;
-  if (!lowering_starts(c, m, "lower-naive", FAMILY_NAIVE, &s))
+  if (!lowering_starts(c, &m, "lower-naive", FAMILY_NAIVE, &s))
     return NULL;
   const Stencil *st = last_level(m, &n);
   Launch **steps = naive_launches(m, n, st, &count);

@@ -481,7 +481,7 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
   static const TileFamily family = {overlap_launch, lower_inits, NULL};
   Schedule s;
   (void)n, (void)o;
-  if (!lowering_starts(c, m, "lower-overlap", FAMILY_OVERLAP, &s))
+  if (!lowering_starts(c, &m, "lower-overlap", FAMILY_OVERLAP, &s))
     return NULL;
   return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, overlap_launch) : lower_tiles(c, m, &s, &family);
 }

@@ -406,7 +406,7 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   static const TileFamily family = {stream_launch, lower_inits, place_fields};
   Schedule s;
   (void)n, (void)o;
-  if (!lowering_starts(c, m, "lower-stream", FAMILY_STREAM, &s))
+  if (!lowering_starts(c, &m, "lower-stream", FAMILY_STREAM, &s))
     return NULL;
   return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, stream_launch) : lower_tiles(c, m, &s, &family);
 }

@@ -555,7 +555,7 @@ Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) 
   static const TileFamily family = {warps_launch, lower_inits, NULL};
   Schedule s;
   (void)n, (void)o;
-  if (!lowering_starts(c, m, "lower-warps", FAMILY_WARPS, &s))
+  if (!lowering_starts(c, &m, "lower-warps", FAMILY_WARPS, &s))
     return NULL;
   return s.edges == EDGES_STEPS ? lower_framed(c, m, &s, warps_launch) : lower_tiles(c, m, &s, &family);
 }

@@ -250,9 +250,13 @@ static uint64_t permuted(const uint64_t *x) {
   return out;
 }
 
-/* bfe, of unsigned numbers. */
+/* bfe; of signed numbers the highest bit that is taken is the sign, that of the number where it has no more. */
 static uint64_t extracted(const Instruction *in, const uint64_t *x) {
   uint64_t at = x[1] & 255, n = x[2] & 255, a = cut(in->type, x[0]);
+  if (in->type.kind == 's') {
+    int64_t from = (int64_t)a >> (at < 64 ? at : 63);
+    return n == 0 ? 0 : n < 64 ? (uint64_t)((int64_t)((uint64_t)from << (64 - n)) >> (64 - n)) : (uint64_t)from;
+  }
   a = at < 64 ? a >> at : 0;
   return n < 64 ? a & (((uint64_t)1 << n) - 1) : a;
 }
@@ -265,7 +269,7 @@ bool compute(const Instruction *in, const uint64_t *x, uint64_t *out) {
   case OP_CVT: return converts(in, x, out);
   case OP_LOP3: return *out = looked_up(x), true;
   case OP_PRMT: return *out = permuted(x), in->nwords == 2;
-  case OP_BFE: return *out = extracted(in, x), in->type.kind == 'u';
+  case OP_BFE: return *out = extracted(in, x), in->type.kind != 'p';
   default: return is_floating(in->type) ? floats(in, x, out) : integers(in, x, out);
   }
 }

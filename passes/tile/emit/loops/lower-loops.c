@@ -175,7 +175,7 @@ static Launches all_launches(const TargetInfo *t, const Module *m, const Schedul
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s;
   (void)n, (void)o;
-  if (!lowering_starts(c, m, "lower-loops", FAMILY_OVERLAP, &s))
+  if (!lowering_starts(c, &m, "lower-loops", FAMILY_OVERLAP, &s))
     return NULL;
   bool naive = !family_row(s.family)->tiled;
   Launches l = all_launches(c->target, m, &s, naive);

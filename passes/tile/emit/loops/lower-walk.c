@@ -235,5 +235,5 @@ Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {
   static const TileFamily family = {add_launch, loops_inits, NULL};
   Schedule s;
   (void)n, (void)o;
-  return lowering_starts(c, m, "lower-walk", FAMILY_STREAM, &s) ? lower_tiles(c, m, &s, &family) : NULL;
+  return lowering_starts(c, &m, "lower-walk", FAMILY_STREAM, &s) ? lower_tiles(c, m, &s, &family) : NULL;
 }

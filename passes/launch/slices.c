@@ -1,0 +1,211 @@
+/* slices.c: a program whose dimension 0 nothing looks along, seen as one of its slices. */
+#include "passes/launch/slices.h"
+#include "passes/launch/launch.h"
+
+#include <string.h>
+
+/* ---- are there any? */
+
+/* Has `box` all coordinates of dimension 0 that `all` has? */
+static bool has_all(const Box *box, const Box *all) {
+  return affine_equal(box->lo[0], all->lo[0]) && affine_equal(box->hi[0], all->hi[0]);
+}
+
+/* Do all reads of `body` stay in the slice? */
+static bool body_stays(const Block *body) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op_is_scaled(op) || ((op->code == OP_ACCESS || op->code == OP_BEHIND) && op->off[0]))
+      return false;
+  return true;
+}
+
+/* Does stencil `st` compute the same points in each slice, from the slice alone? That of fields that all slices share
+ * computes them once. */
+static bool stencil_stays(const Module *m, const Stencil *st) {
+  for (int i = 0; i < st->npieces; i++)
+    if (!body_stays(st->pieces[i].body) ||
+        (!field_lacks(&m->fields[st->pieces[i].targets[0]], 0) && !has_all(&st->pieces[i].box, &m->grid)))
+      return false;
+  return !st->sweep || st->along > 0;
+}
+
+/* Do all fields of `m` lie in all slices, or are shared by them? */
+static bool fields_stay(const Module *m) {
+  for (int f = 0; f < m->nfields; f++)
+    if (!field_lacks(&m->fields[f], 0) && !has_all(&m->fields[f].box, &m->grid))
+      return false;
+  return true;
+}
+
+/* Has `m` slices that nothing joins? Updates and repeats are kernels between those of stencils, over all slices; a
+ * part of a grid that is cut along dimension 0 has its own bounds there. */
+static bool has_slices(const Module *m) {
+  if (m->slice_of || m->grid.rank != MAX_RANK || m->nupdates || m->nrepeats || m->nstencils == 0 || !fields_stay(m) ||
+      (m->part && (!has_all(&m->part->own, &m->part->whole) || !has_all(&m->part->gives, &m->grid))))
+    return false;
+  for (int i = 0; i < m->ninits; i++)
+    if (!stencil_stays(m, &m->inits[i]))
+      return false;
+  for (int i = 0; i < m->nstencils; i++)
+    if (!stencil_stays(m, &m->stencils[i]))
+      return false;
+  return true;
+}
+
+/* May tiles of `s` be those of a slice? */
+static bool is_of_slice(const Schedule *s) {
+  return !s->block[MAX_RANK - 1] && !s->elems[MAX_RANK - 1] && s->tiles != TILES_FITTED;
+}
+
+bool plan_is_sliced(const Module *m, const Schedule *s) {
+  for (int g = 0; g < s->ngroups && s->groups; g++)
+    if (!is_of_slice(&s->groups[g]))
+      return false;
+  return s->edges != EDGES_STEPS && is_of_slice(s) && (!s->rest || is_of_slice(s->rest)) && has_slices(m);
+}
+
+/* ---- a slice as a module */
+
+/* Takes dimension 0 from a list of a number a dimension. */
+#define DROP_FIRST(list, last) \
+  do { \
+    memmove(&(list)[0], &(list)[1], (MAX_RANK - 1) * sizeof *(list)); \
+    (list)[MAX_RANK - 1] = (last); \
+  } while (0)
+
+static void slice_box(Box *box) {
+  DROP_FIRST(box->lo, affine_const(0));
+  DROP_FIRST(box->hi, affine_const(0));
+  box->rank--;
+}
+
+/* A slice of the box at `box`, of its own. */
+static const Box *sliced_box(Arena *a, const Box *box) {
+  Box *own = ARENA_NEW(a, Box);
+  *own = *box;
+  slice_box(own);
+  return own;
+}
+
+static void slice_extent(Extent *x) {
+  DROP_FIRST(x->lo, 0);
+  DROP_FIRST(x->hi, 0);
+}
+
+static void slice_field(Arena *a, Field *f) {
+  slice_box(&f->box);
+  DROP_FIRST(f->outside, OUTSIDE_NONE);
+  if (f->sides) {
+    Side *sides = ARENA_ARRAY(a, Side, 2 * MAX_RANK);
+    memcpy(sides, f->sides + 2, 2 * (MAX_RANK - 1) * sizeof *sides);
+    f->sides = sides;
+  }
+  if (f->whole)
+    f->whole = sliced_box(a, f->whole);
+}
+
+/* `index 0` becomes `index 2`. */
+static void slice_body(Block *body) {
+  for (Op *op = body ? body->first : NULL; op; op = op->next)
+    if (op->code == OP_INDEX)
+      op->sym = op->sym ? op->sym - 1 : MAX_RANK - 1;
+    else if (op_reads_field(op) || op->code == OP_BEHIND)
+      DROP_FIRST(op->off, 0);
+}
+
+static void slice_stencil(Stencil *st) {
+  for (int i = 0; i < st->npieces; i++) {
+    slice_box(&st->pieces[i].box);
+    slice_body(st->pieces[i].body);
+  }
+  st->along -= st->sweep != 0;
+  slice_extent(&st->extent);
+}
+
+/* What is declared beside fields. Plans look at it; it is lowered as the program has it. */
+static void slice_declared(Arena *a, Module *m) {
+  for (int i = 0; i < m->nreductions; i++) {
+    slice_box(&m->reductions[i].over);
+    slice_body(m->reductions[i].body);
+  }
+  for (int i = 0; i < m->nprobes; i++) {
+    slice_box(&m->probes[i].box);
+    slice_body(m->probes[i].body);
+  }
+  for (int i = 0; i < m->nlists; i++) {
+    PointList *l = &m->lists[i];
+    slice_box(&l->box);
+    DROP_FIRST(l->array, -1);
+    DROP_FIRST(l->at, affine_const(0));
+  }
+  for (int i = 0; i < m->nchecks; i++)
+    for (int k = 0; k < MAX_UNLESS; k++)
+      if (m->checks[i].unless_empty[k])
+        m->checks[i].unless_empty[k] = sliced_box(a, m->checks[i].unless_empty[k]);
+  if (m->part) {
+    GridPart *part = ARENA_NEW(a, GridPart);
+    *part = *m->part;
+    slice_box(&part->own);
+    slice_box(&part->whole);
+    slice_box(&part->gives);
+    slice_extent(&part->reach);
+    m->part = part;
+  }
+  DROP_FIRST(m->metric.spacing, 0);
+  DROP_FIRST(m->metric.coordinates, 0);
+}
+
+Module *module_slice(Arena *a, const Module *m) {
+  Module *s = module_copy(a, m);
+  module_renumber(s);
+  slice_box(&s->grid);
+  for (int f = 0; f < s->nfields; f++)
+    slice_field(a, &s->fields[f]);
+  for (int i = 0; i < s->ninits; i++)
+    slice_stencil(&s->inits[i]);
+  for (int i = 0; i < s->nstencils; i++)
+    slice_stencil(&s->stencils[i]);
+  slice_declared(a, s);
+  if (m->plan) {
+    Schedule *plan = ARENA_NEW(a, Schedule);
+    *plan = plan_of_slice(m->plan);
+    s->plan = plan;
+  }
+  s->slice_of = m;
+  s->defaults = NULL;
+  return s;
+}
+
+/* ---- plans */
+
+Schedule plan_of_slice(const Schedule *s) {
+  Schedule x = *s;
+  DROP_FIRST(x.size, s->size[0]);
+  return x;
+}
+
+/* Has `s` say two numbers of a tile. */
+static void say_two(Schedule *s) { s->block[MAX_RANK - 1] = s->elems[MAX_RANK - 1] = 0; }
+
+/* The schedule at `s`, which says two numbers of a tile, in the arena; NULL: there is none. */
+static const Schedule *of_two(Arena *a, const Schedule *s) {
+  Schedule *x = s ? ARENA_NEW(a, Schedule) : NULL;
+  if (s) {
+    *x = *s;
+    say_two(x);
+  }
+  return x;
+}
+
+Schedule plan_of_slices(Arena *a, const Schedule *s) {
+  Schedule x = *s, *groups = s->groups ? ARENA_ARRAY(a, Schedule, s->ngroups + 1) : NULL;
+  say_two(&x);
+  for (int g = 0; groups && g < s->ngroups; g++) {
+    groups[g] = s->groups[g];
+    say_two(&groups[g]);
+  }
+  x.groups = groups;
+  x.rest = of_two(a, s->rest);
+  x.between = of_two(a, s->between);
+  return x;
+}
