@@ -88,6 +88,7 @@ typedef struct StcOptions {
 #undef STC_KNOB_OF_TEXT
   int64_t grid[3]; /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
                       far as they are known */
+  int64_t members; /* N > 0: so many members, as if `members N;` stood behind the grid of the program, which has none */
   int opt_level;   /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
   bool no_hoist;        /* no hidden fields of what no step changes (docs/passes.md) */

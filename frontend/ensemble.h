@@ -14,6 +14,9 @@
 /* members EXPR; after the word. */
 bool parse_members(Parse *p);
 
+/* Puts `members n;` behind the grid among the declarations that were parsed; nothing where there is no grid. */
+void parse_insert_members(Parse *p, int64_t n);
+
 /* Gives the grid the dimension of `d`'s members. */
 void check_ensemble(Checker *c, const Decl *d);
 /* How many dimensions the program's text gives the grid; the number, in the text, of dimension `d` of the module. */

@@ -32,9 +32,10 @@
 
 /* What the command line says about the language. */
 typedef struct FrontendOptions {
-  Type real;      /* what `real` means: TY_F32 (default, also for TY_NONE) or TY_F64 */
-  bool contract;  /* Module.contract */
-  bool fast_math; /* Module.fast_math */
+  Type real;       /* what `real` means: TY_F32 (default, also for TY_NONE) or TY_F64 */
+  bool contract;   /* Module.contract */
+  bool fast_math;  /* Module.fast_math */
+  int64_t members; /* N > 0: as if `members N;` stood behind the grid */
 } FrontendOptions;
 
 /* Compiles the program `text`, called `file` in messages, into a verified stencil IR module in `a`. NULL after an error

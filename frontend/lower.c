@@ -1,5 +1,6 @@
 /* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
 #include "frontend/check/absorb.h"
+#include "frontend/ensemble.h"
 #include "frontend/levels.h"
 
 #include <string.h>
@@ -288,6 +289,8 @@ Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, c
   *tokens = lex(a, d, source, text);
   *parsed = (Parse){.arena = a, .d = d, .t = levels_expand(a, d, *tokens), .raw = unread};
   parse_program(parsed);
+  if (o && o->members > 0)
+    parse_insert_members(parsed, o->members);
   c->unread = unread;
   c->incomplete = unread || diags_errors(d) != before;
   check_program(c, parsed->ndecls, parsed->decls);

@@ -64,6 +64,11 @@ static StcStatus check_language(const StcProgram *p) {
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64"))
     return context_error(c, "%s=%s: `real` is f32 or f64", option_name(c, "-freal", "real"), o->real), STC_USAGE;
+  if (o->members < 0 || (o->members && p->kind != SOURCE_STN))
+    return context_error(c, "%s=%lld: %s", option_name(c, "-members", "members"), (long long)o->members,
+                         o->members < 0 ? "the number is that of members, from 1"
+                                        : "members are declared behind the grid of a program, and this is IR"),
+           STC_USAGE;
   if (o->check_finite < 0)
     return context_error(c, "%s=%lld: the number is that of steps, from 1",
                          option_name(c, "-fcheck=finite", "check_finite"), (long long)o->check_finite),
@@ -120,8 +125,8 @@ StcStatus options_take(StcProgram *p) {
   s = s ? s : check_family(p);
   if (s)
     return s;
-  p->language =
-      (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
+  p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract,
+                                  o->fast_math, o->members};
   p->schedule = (Schedule){.family = family_of(o)};
   options_take_knobs(o, &p->schedule);
   s = plan_take(p);

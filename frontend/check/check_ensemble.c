@@ -16,6 +16,22 @@ bool parse_members(Parse *p) {
   return parse_end(p, false);
 }
 
+void parse_insert_members(Parse *p, int64_t n) {
+  int at = 0;
+  while (at < p->ndecls && p->decls[at]->kind != DECL_GRID)
+    at++;
+  if (at == p->ndecls)
+    return;
+  Expr *value = ARENA_NEW(p->arena, Expr);
+  *value = (Expr){.kind = EXPR_INT, .loc = p->decls[at]->loc, .name = arena_printf(p->arena, "%lld", (long long)n)};
+  Decl *d = parse_declare(p, (Name){"members", p->decls[at]->loc, 0});
+  d->kind = DECL_MEMBERS;
+  d->value = value;
+  for (int i = p->ndecls - 1; i > at + 1; i--)
+    p->decls[i] = p->decls[i - 1];
+  p->decls[at + 1] = d;
+}
+
 /* The first declaration before this one that goes by the grid's dimensions; NULL: there is none. */
 static const Symbol *goes_by_grid(const Checker *c) {
   for (const Symbol *s = c->syms.first; s; s = s->next)

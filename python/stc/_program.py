@@ -35,7 +35,7 @@ def _looks_like_path(source: str) -> bool:
     return "\n" not in source and ";" not in source and source.strip() != ""
 
 
-def _options(real, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch,
+def _options(real, members, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch,
              defines) -> Tuple[COptions, Dict[str, Any]]:
     o = COptions()
     words = {"real": real, "schedule": schedule, "passes": passes}
@@ -47,6 +47,7 @@ def _options(real, schedule, knobs, grid, opt_level, contract, fast_math, hoist,
     _knobs.fill(o, knobs)
     for d, n in enumerate(wholes("grid", grid, 1, I64) if grid is not None else ()):
         o.grid[d] = n
+    o.members = 0 if members is None else whole("members", members, 1, I64)
     o.opt_level = 0 if opt_level is None else whole("opt_level", opt_level, 0, 3) + 1
     o.check_finite = int(check_finite) if isinstance(check_finite, bool) else whole("check_finite", check_finite, 0)
     o.no_contract, o.fast_math, o.no_hoist, o.no_cache, o.check_bounds = not contract, fast_math, not hoist, not cache, check_bounds
@@ -60,6 +61,7 @@ def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, define
     out = [f"-{flags.get(n, n)}={v}" for n, v in words.items() if v is not None and (n, v) != ("march", "host")]
     out += _knobs.words(o)
     out += ["-for-grid=" + "x".join(str(n) for n in o.grid if n)] if o.grid[0] else []
+    out += [f"-members={o.members}"] if o.members else []
     out += [f"-O{o.opt_level - 1}"] if o.opt_level else []
     out += [f"-fcheck=finite={o.check_finite}"] if o.check_finite else []
     out += ["-fno-contract"] * (not contract) + ["-ffast-math"] * bool(o.fast_math) + ["-fno-hoist"] * bool(o.no_hoist) + ["-fno-cache"] * bool(o.no_cache) + ["-fcheck=bounds"] * bool(o.check_bounds)
@@ -67,13 +69,14 @@ def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, define
 
 
 @_knobs.takes_knobs
-def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
+def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, members: Optional[int] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
             opt_level: Optional[int] = None, contract: bool = True, fast_math: bool = False, hoist: bool = True, cache: bool = True,
             check_finite: Union[bool, int] = False, check_bounds: bool = False, passes: Optional[str] = None, arch: Optional[str] = None,
             defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn", base: Union[str, os.PathLike, None] = None, **knobs: Unpack[Knobs]) -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
     The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps".
+    members: so many independent runs in one, as if `members n;` stood behind the program's grid: arrays have an axis more, in front.
     grid: the extents that the choice of a schedule is to suit. contract: a*b+c may be rounded once.
     hoist: what no step changes may be computed once, on the host. cache: the host's compiled kernels may be kept on disk.
     check_finite: look for NaN and infinities after every so many steps. arch: "host", "sm_90", "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params'
@@ -81,7 +84,7 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     Raises InputError with file, line and column if the program is wrong.
     """
     _knobs.check("compile", knobs)
-    options, keep = _options(real, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch, defines)
+    options, keep = _options(real, members, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch, defines)
     context = Context()
     handle = c.c_void_p()
     is_path = isinstance(source, os.PathLike) or _looks_like_path(source)

@@ -37,7 +37,7 @@ def test_steps():
 
 
 WHOLE = [("T", 1, 2**31), ("chunk", 1, 2**31), ("ahead", 1, 2**31), ("opt_level", 0, 4), ("check_finite", 0, 2**63), ("block", 1, 2**31), ("elems", 1, 2**31),
-         ("grid", 1, 2**63)]
+         ("grid", 1, 2**63), ("members", 1, 2**63)]
 
 
 @pytest.mark.parametrize("name, least, beyond", WHOLE)

@@ -1,5 +1,6 @@
 """Programs with members: arrays with an axis in front, what members share, values of probes by member."""
 import numpy as np
+import pytest
 
 import stc
 
@@ -16,6 +17,24 @@ probe fixed = u at [2, 4] every 1;
 probe own = u at [3, sx[member]] every 2;
 """
 ALONE = SOURCE.replace("members nm;", "param which = 0, place = 2;").replace("shared", "input").replace("k[member]", "k[which]").replace("sx[member]", "place")
+
+
+def test_option():
+    """An argument stands for the word."""
+    text = "param N = 8; grid G = [0 .. N-1], 4; field u : f32 on G outside periodic; stencil s(u)[G] = 0.5 * (u[-1] + u[1]);"
+    run, one = stc.compile(text, members=3).plan(), stc.compile(text).plan()
+    u = np.random.default_rng(3).random((3, 8), "f4")
+    assert run["u"].shape == (3, 8)
+    run["u"] = u
+    run(4)
+    for m in range(3):
+        one["u"] = u[m]
+        one(4)
+        assert (run["u"][m] == one["u"]).all()
+    with pytest.raises(stc.OptionError, match="members=0: the number is at least 1"):
+        stc.compile(text, members=0)
+    with pytest.raises(stc.InputError, match="leave out the second 'members'"):
+        stc.compile(SOURCE, members=4)
 
 
 def test_members():

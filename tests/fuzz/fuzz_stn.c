@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Arena *a = arena_new(NULL, NULL);
   char *text = arena_strndup(a, (const char *)data, size);
   Diags *d = diags_new(a, ignore_message, NULL);
-  FrontendOptions o = {TY_F32, true, false};
+  FrontendOptions o = {.real = TY_F32, .contract = true};
   Module *m = frontend_compile(a, d, "fuzz.stn", text, &o);
   if (!m && diags_errors(d) == 0)
     abort();

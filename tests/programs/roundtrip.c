@@ -67,7 +67,7 @@ static const char *pass_end(const char *s) {
 static int test_pipeline(const char *path, const char *text, const char *arch, const char *family, int *passes) {
   Arena *a = arena_new(NULL, NULL);
   Diags *d = diags_new(a, NULL, NULL);
-  FrontendOptions fo = {TY_F32, true, false};
+  FrontendOptions fo = {.real = TY_F32, .contract = true};
   Schedule schedule = {.family = family_find(family), .T = strcmp(family, "overlap") == 0 ? 2 : 0};
   Module *m = frontend_compile(a, d, path, text, &fo);
   const Target *target = target_find(a, d, arch, NULL);

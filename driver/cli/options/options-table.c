@@ -357,6 +357,8 @@ const OptionRow option_rows[] = {
     {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, FLAG(quiet), "--quiet", "no progress bar"},
     {"D", TAKES_ATTACHED, PROGRAM, BY(set_define), "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, PROGRAM, TEXT(options.real), "-freal=f64", "what the type `real` means, default f32"},
+    {"members", TAKES_VALUE, PROGRAM | MORE, COUNT(options.members, 1, "a number of members from 1"), "-members=N",
+     "as if `members N;` stood behind the program's grid"},
     {"O", TAKES_ATTACHED, PROGRAM, BY(set_level), "-O0 .. -O3", "how much LLVM optimises, default -O3"},
     {"schedule", TAKES_VALUE, PROGRAM, TEXT(options.schedule), "-schedule=S", schedules},
 #define KNOB(ID, name, KIND, value, help, flags, families, word, most, right, lacks) \
