@@ -174,6 +174,27 @@ static Parts exponential(Checker *c, Parts x) {
   return (Parts){size ? op2(c, OP_MUL, size, re) : re, size ? op2(c, OP_MUL, size, im) : im};
 }
 
+/* x, a comparison with 0 by `op`, chooses between y and z. */
+static Expr *by_sign(Checker *c, Opcode op, Expr *x, Expr *y, Expr *z) {
+  Expr *test = check_operation(c, op, x->loc, 2, (Expr *[]){x, number(c, x->loc, x->type, "0.0")});
+  test->type = TY_BOOL;
+  Expr *e = check_operation(c, OP_SELECT, x->loc, 3, (Expr *[]){test, y, z});
+  e->type = y->type;
+  return e;
+}
+
+/* The root of `x`, of type `t`, whose real part is not negative: with s = sqrt((|re| + |x|) / 2) and d = |im| / (2 s)
+ * it is s and d with the sign of im, or if re is negative d and s with that sign. */
+static Parts root(Checker *c, Parts x, Type t, Loc loc) {
+  Type of = part_type(c, t);
+  Expr *re = x.re ? x.re : number(c, loc, of, "0.0"), *im = x.im ? x.im : number(c, loc, of, "0.0");
+  Expr *both = op2(c, OP_ADD, op1(c, OP_ABS, re), op1(c, OP_SQRT, square(c, x)));
+  Expr *s = share(c, op1(c, OP_SQRT, op2(c, OP_MUL, number(c, loc, of, "0.5"), both)), "root");
+  Expr *part = op2(c, OP_DIV, op1(c, OP_ABS, im), op2(c, OP_ADD, s, s));
+  Expr *d = share(c, by_sign(c, OP_EQ, s, number(c, loc, of, "0.0"), part), "root");
+  return (Parts){by_sign(c, OP_GE, re, s, d), op2(c, OP_COPYSIGN, by_sign(c, OP_GE, re, d, s), im)};
+}
+
 /* ---- operations */
 
 /* Reports that the operation `e` has no meaning for complex numbers. */
@@ -192,9 +213,9 @@ static Expr *no_meaning(Checker *c, const Env *env, const Expr *e) {
   case OP_MAX:
     return check_error(c, env, e->loc, "%s needs an order, which complex numbers have not; compare abs2(z)", op);
   default:
-    return check_error(c, env, e->loc,
-                       "%s is of real numbers; of complex ones there are + - * / and re im conj abs abs2 arg cis exp",
-                       op);
+    return check_error(
+        c, env, e->loc,
+        "%s is of real numbers; of complex ones there are + - * / and re im conj abs abs2 arg cis exp sqrt", op);
   }
 }
 
@@ -245,7 +266,7 @@ Expr *check_complex(Checker *c, const Env *env, Expr *e) {
   if (e->op == OP_CONVERT)
     return conversion(c, env, e);
   bool is_two = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL || e->op == OP_DIV, open = stays_open(e);
-  if (!is_two && e->op != OP_NEG && e->op != OP_ABS && e->op != OP_EXP)
+  if (!is_two && e->op != OP_NEG && e->op != OP_ABS && e->op != OP_EXP && e->op != OP_SQRT)
     return no_meaning(c, env, e);
   Type t = open ? TY_BRACES : lead_type(c, e, 0);
   const char *op = check_spelling(c, e->op);
@@ -266,6 +287,7 @@ Expr *check_complex(Checker *c, const Env *env, Expr *e) {
   case OP_DIV: return value(c, e->loc, t, divided(c, x, y));
   case OP_NEG: return value(c, e->loc, t, (Parts){op1(c, OP_NEG, x.re), op1(c, OP_NEG, x.im)});
   case OP_ABS: return op1(c, OP_SQRT, square(c, x));
+  case OP_SQRT: return value(c, e->loc, t, root(c, x, t, e->loc));
   default: return value(c, e->loc, t, exponential(c, x));
   }
 }
