@@ -562,6 +562,7 @@ typedef struct Module {
   Box grid;      /* grid.rank is the program's rank */
   int64_t steps; /* time steps asked for by the program; 0 if a scalar says how many: number `steps_by` - 1 */
   int32_t steps_by;
+  bool members; /* dimension 0 is that of members: messages number the others from 0, as the program does */
   Metric metric;
   int32_t ncomposites;
   Composite *composites; /* type TY_COMPOSITE + i is number i; members come before what they are in */
@@ -712,6 +713,8 @@ int32_t block_renumber(Block *b, int32_t next);
  * always holds. */
 bool value_is_guard(const Value *v);
 
+/* The number of dimension `d` as messages have it, as the program does; -1: that of members. */
+static inline int shown_dimension(const Module *m, int d) { return d - m->members; }
 /* Is it one point, whatever the params are? */
 bool box_is_point(const Box *b);
 /* Is launch-time array `array` a number that no step leaves to the next? Then it is a scratch buffer, and no launcher

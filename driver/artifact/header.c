@@ -193,11 +193,14 @@ static void check_grid(TextWriter *w) {
     const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
                *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
     str_addf(&w->s, "  if (!stc_within(%s, %s, &bytes)) return \"grid: the bounds of dimension %d lie beyond 2^60\";\n",
-             lo, hi, d);
-    str_addf(&w->s,
-             "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
-             "dimension\";\n",
-             hi, lo, d);
+             lo, hi, shown_dimension(w->m, d));
+    if (w->m->members && d == 0)
+      str_addf(&w->s, "  if (%s < %s) return \"the program has no members; there is one at least\";\n", hi, lo);
+    else
+      str_addf(&w->s,
+               "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
+               "dimension\";\n",
+               hi, lo, shown_dimension(w->m, d));
   }
 }
 

@@ -102,6 +102,7 @@ void check_ensemble(Checker *c, const Decl *d) {
   box.hi[0] = affine_add_const(n, -1);
   move_dimensions(c, d->loc);
   c->m->grid = box;
+  c->m->members = true;
   symbols_find(&c->syms, c->grid->name)->box = box;
   c->lead = 1;
 }

@@ -239,7 +239,7 @@ static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b
   *hi = affine_eval(b->hi[k], scalars, &overflow);
   if (!overflow && *lo >= -MAX_COORD && *hi >= -MAX_COORD && *lo <= MAX_COORD && *hi <= MAX_COORD)
     return true;
-  diag_error(d, loc, "%s: the bounds of dimension %d lie beyond 2^60%s", what, k,
+  diag_error(d, loc, "%s: the bounds of dimension %d lie beyond 2^60%s", what, shown_dimension(m, k),
              with_params(m, b->lo[k], b->hi[k], scalars));
   return false;
 }
@@ -250,11 +250,16 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
     int64_t lo, hi;
     if (!eval_bounds(m, "grid", no_loc(), &m->grid, k, scalars, &lo, &hi, d))
       return false;
+    if (hi < lo && m->members && k == 0) {
+      diag_error(d, no_loc(), "the program has %lld members%s; there is one at least", (long long)(hi - lo + 1),
+                 with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
+      return false;
+    }
     if (hi < lo) {
       diag_error(
           d, no_loc(),
-          "dimension %d of the grid is empty, [%lld .. %lld]%s: a grid needs at least one point in every dimension", k,
-          (long long)lo, (long long)hi, with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
+          "dimension %d of the grid is empty, [%lld .. %lld]%s: a grid needs at least one point in every dimension",
+          shown_dimension(m, k), (long long)lo, (long long)hi, with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
       return false;
     }
   }
@@ -275,7 +280,7 @@ static bool check_metric(const Module *m, const Const *scalars, Diags *d) {
   bool ok = check_length(m, m->metric.step, "the time step of the grid", scalars, d);
   for (int k = 0; k < m->grid.rank; k++) {
     char what[64];
-    snprintf(what, sizeof what, "the spacing of the grid in dimension %d", k);
+    snprintf(what, sizeof what, "the spacing of the grid in dimension %d", shown_dimension(m, k));
     ok = check_length(m, m->metric.spacing[k], what, scalars, d) && ok;
   }
   return ok;

@@ -21,10 +21,10 @@ bool coordinates_check(const Module *m, int array, int dim, const Const *scalars
       diag_error(d, a->loc,
                  "launch-time array '%s' has the coordinates of dimension %d, which must rise, but element %lld is %g, "
                  "behind %g",
-                 a->name, dim, (long long)i, x, before);
+                 a->name, shown_dimension(m, dim), (long long)i, x, before);
     else
       diag_error(d, a->loc, "launch-time array '%s' has the coordinates of dimension %d, but element 0 is %g", a->name,
-                 dim, x);
+                 shown_dimension(m, dim), x);
     return false;
   }
   return true;

@@ -114,6 +114,7 @@ static void parse_grid(Parser *p, Loc at) {
     p->m->steps_by = 1 + text_ref(p, module_find_scalar, "scalar");
   else
     p->m->steps = reader_int(&p->r, 0, INT64_MAX);
+  p->m->members = reader_accept_word(&p->r, "members");
 }
 
 /* Reads what distances are, after the word. */

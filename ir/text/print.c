@@ -694,10 +694,10 @@ static void print_declarations(Str *s, const Module *m) {
   if (m->steps_by) {
     str_add(s, " steps ");
     symbol_print(s, scalar_name(m, m->steps_by - 1));
-    str_add(s, "\n");
   } else {
-    str_addf(s, " steps %lld\n", (long long)m->steps);
+    str_addf(s, " steps %lld", (long long)m->steps);
   }
+  str_add(s, m->members ? " members\n" : "\n");
   if (m->part)
     print_part(s, m, m->part);
   for (int i = 0; i < m->ncomposites; i++)

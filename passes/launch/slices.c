@@ -172,6 +172,7 @@ Module *module_slice(Arena *a, const Module *m) {
     s->plan = plan;
   }
   s->slice_of = m;
+  s->members = false;
   s->defaults = NULL;
   return s;
 }

@@ -268,11 +268,17 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
     return;
   if (lower_has_check(out, check.value))
     return;
-  check.message = arena_printf(
-      out->arena,
-      "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "
-      "take a larger -block or -elems, or a smaller grid",
-      (long long)limit, d, k->name, k->tile[d]);
+  check.message =
+      out->members && d == 0
+          ? arena_printf(out->arena,
+                         "the target starts at most %lld blocks for members, and one of kernel '%s' is for %d of them; "
+                         "give -block and -elems three numbers, or make several runs",
+                         (long long)limit, k->name, k->tile[d])
+          : arena_printf(out->arena,
+                         "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d "
+                         "points there; "
+                         "take a larger -block or -elems, or a smaller grid",
+                         (long long)limit, shown_dimension(out, d), k->name, k->tile[d]);
   ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
 }
 

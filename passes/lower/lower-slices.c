@@ -147,6 +147,7 @@ void lower_slices(Lowering *lo) {
   out->part = s.whole->part;
   out->metric = s.whole->metric;
   out->plan = s.whole->plan;
+  out->members = s.whole->members;
   out->slice_of = NULL;
   lo->m = s.whole;
 }

@@ -95,7 +95,7 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   k.message = arena_printf(a,
                            "an access goes further beyond the %s end of dimension %d of '%s' than that has points to "
                            "mirror; make its region larger",
-                           s % 2 ? "upper" : "lower", d, f->name);
+                           s % 2 ? "upper" : "lower", shown_dimension(w->m, d), f->name);
   bool never = !value.n && has_points(points) > 0;
   if (never)
     diag_error(w->c->diags, op->loc, "%s", k.message);
