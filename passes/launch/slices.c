@@ -37,10 +37,10 @@ static bool fields_stay(const Module *m) {
   return true;
 }
 
-/* Has `m` slices that nothing joins? Updates and repeats are kernels between those of stencils, over all slices; a
- * part of a grid that is cut along dimension 0 has its own bounds there. */
+/* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices; a part of a
+ * grid that is cut along dimension 0 has its own bounds there. */
 static bool has_slices(const Module *m) {
-  if (m->slice_of || m->grid.rank != MAX_RANK || m->nupdates || m->nrepeats || m->nstencils == 0 || !fields_stay(m) ||
+  if (m->slice_of || m->grid.rank != MAX_RANK || m->nstencils == 0 || !fields_stay(m) ||
       (m->part && (!has_all(&m->part->own, &m->part->whole) || !has_all(&m->part->gives, &m->grid))))
     return false;
   for (int i = 0; i < m->ninits; i++)
@@ -127,6 +127,10 @@ static void slice_declared(Arena *a, Module *m) {
   for (int i = 0; i < m->nreductions; i++) {
     slice_box(&m->reductions[i].over);
     slice_body(m->reductions[i].body);
+  }
+  for (int i = 0; i < m->nupdates; i++) {
+    slice_box(&m->updates[i].over);
+    slice_body(m->updates[i].body);
   }
   for (int i = 0; i < m->nprobes; i++) {
     slice_box(&m->probes[i].box);

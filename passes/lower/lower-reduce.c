@@ -483,10 +483,12 @@ static void push_updates(Lowering *lo, HostSeq *seq, int stage) {
 void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage) {
   if (lo->c->sketch)
     return;
+  const Module *slice = lower_whole(lo);
   for (int at = next_border(lo->m, after); at <= stage; at = next_border(lo->m, at)) {
     push_borders(lo, seq, at);
     push_updates(lo, seq, at);
     if (at == INT32_MAX)
-      return;
+      break;
   }
+  lower_slice_again(lo, slice);
 }

@@ -129,13 +129,32 @@ static Field *whole_fields(const Slices *s) {
   return fields;
 }
 
+const Module *lower_whole(Lowering *lo) {
+  const Module *slice = lo->m->slice_of ? lo->m : NULL;
+  if (slice) {
+    lo->m = slice->slice_of;
+    lo->out->grid = lo->m->grid;
+    lo->out->fields = lo->m->fields;
+  }
+  return slice;
+}
+
+void lower_slice_again(Lowering *lo, const Module *slice) {
+  if (!slice)
+    return;
+  lo->m = slice;
+  lo->out->grid = slice->grid;
+  lo->out->fields = slice->fields;
+}
+
 void lower_slices(Lowering *lo) {
   Slices s = {.whole = lo->m->slice_of, .out = lo->out};
   if (!s.whole)
     return;
   s.fields = whole_fields(&s);
   for (int i = 0; i < s.out->nkernels; i++)
-    slice_kernel(&s, &s.out->kernels[i]);
+    if (s.out->kernels[i].rank < s.whole->grid.rank)
+      slice_kernel(&s, &s.out->kernels[i]);
   Module *out = s.out;
   out->grid = s.whole->grid;
   out->fields = s.fields;

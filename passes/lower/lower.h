@@ -206,6 +206,11 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
 /* Makes the kernels of a slice (passes/launch/slices.h), if `lo` is of one, those of all slices, and lo->m the program;
  * for lowering_finish, before what is lowered for all of the grid. */
 void lower_slices(Lowering *lo);
+/* Has what is lowered next be of all slices, not of one. The slice, for that to be lowered again; NULL: `lo` is of
+ * none.
+ */
+const Module *lower_whole(Lowering *lo);
+void lower_slice_again(Lowering *lo, const Module *slice);
 
 /* ---------------------------------------------------------------- lower-tiles.c */
 

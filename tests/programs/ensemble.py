@@ -49,6 +49,5 @@ def with_members(case, seed):
     behind += [Node(f"probe e4 = E0 at [{own.choice([here, places])}] every {own.choice([1, 2])};")] if own.random() < 0.5 else []
     items = lines.items[:at] + before + lines.items[at + 1:] + behind
     tree = Node("$\n", List(items, lines.between, lines.least))
-    sliced = rank == 2 and not re.search(r"(?m)^ *(repeat|update) ", text)
-    runs = [in_members(run, own, sliced) for run in case.runs]
+    runs = [in_members(run, own, rank == 2) for run in case.runs]
     return case.changed(tree=tree, outputs=case.outputs + ["E0"], inputs=case.inputs + [("ep", f"random:{seed}"), ("ew", f"random:{seed}")], runs=runs)
