@@ -28,6 +28,7 @@
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,10 +38,11 @@
 
 char contexts[MOST_DEVICES];
 Runtime rt;
+_Thread_local int current_device;
 
 /* ---------------------------------------------------------------- threads */
 
-static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t alone = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 pthread_mutex_t *enter(void) { return pthread_mutex_lock(&alone), &alone; }
 void leave(pthread_mutex_t **m) { pthread_mutex_unlock(*m); }
 
@@ -179,11 +181,11 @@ int cuDevicePrimaryCtxRelease_v2(int d) {
 
 int cuCtxSetCurrent(void *context) {
   ALONE;
-  rt.current = is_context(context) ? (int)((const char *)context - contexts) + 1 : 1;
+  current_device = is_context(context) ? (int)((const char *)context - contexts) + 1 : 1;
   return is_context(context) ? SUCCESS : fault("cuCtxSetCurrent of no context");
 }
 
-int cuCtxGetDevice(int *d) { return *d = FIRST_DEVICE + rt.current - 1, SUCCESS; }
+int cuCtxGetDevice(int *d) { return *d = FIRST_DEVICE + current_device - 1, SUCCESS; }
 
 int cuCtxSynchronize(void) {
   call("cuCtxSynchronize");

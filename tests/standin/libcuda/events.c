@@ -39,13 +39,14 @@ static bool is_front(void *stream) {
 }
 
 int cuEventRecord(void *event, void *stream) {
+  ALONE;
   Event *e = event;
   if (!e || !e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
     return fault("cuEventRecord");
   rt.follows = e->stale = false;
   e->beside = beside_stream(stream);
-  e->front = e->beside ? e->beside->seen : rt.front;
-  e->current = rt.current;
+  e->front = e->beside ? e->beside->seen : rt.front[current_device];
+  e->current = current_device;
   e->copies = rt.copies;
   e->outs = rt.outs;
   e->capture = rt.capturing ? capture_of(stream) : NULL;
@@ -57,6 +58,7 @@ int cuEventRecord(void *event, void *stream) {
 }
 
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  ALONE;
   const Event *e = event;
   Stream *s = beside_stream(stream);
   if (e->stale)
@@ -67,9 +69,9 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   order_wait(stream, e);
   if (!wait_captured(stream, e))
     return fault("cuStreamWaitEvent: a captured stream waits for what is not captured");
-  if (e->used && (s || is_main(stream) || captor(stream)) && e->current != rt.current)
+  if (e->used && (s || is_main(stream) || captor(stream)) && e->current != current_device)
     return call("waits for another device"), SUCCESS;
-  if (!e->used || flags || (!s && !is_front(stream)) || (!s && !e->beside) || (s && s->current != rt.current))
+  if (!e->used || flags || (!s && !is_front(stream)) || (!s && !e->beside) || (s && s->current != current_device))
     return fault("cuStreamWaitEvent");
   if (s && s->seen < e->front)
     s->seen = e->front;

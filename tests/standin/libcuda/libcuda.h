@@ -141,8 +141,7 @@ typedef struct Runtime {
   bool started, capturing, broken, invalid; /* invalid: what is captured */
   bool follows;                             /* the last thing captured is a launch that is not beside others */
   Captor captors[MAX_CAPTORS], *origin;
-  int current;
-  int launches, front; /* front: those that are not beside others */
+  int launches, front[MOST_DEVICES + 1]; /* front: those that are not beside others, by device */
   Stream beside[MAX_STREAMS];
   int modules[MAX_MODULES];
   Event events[MAX_EVENTS];
@@ -157,6 +156,8 @@ typedef struct Runtime {
   uint32_t value;
 } Runtime;
 extern Runtime rt;
+/* The device of the thread's current context, from 1 on; 0: it has none. */
+extern _Thread_local int current_device;
 
 /* ---------------------------------------------------------------- ../libcuda.c */
 

@@ -54,7 +54,7 @@ int cuMemAlloc_v2(uint64_t *p, size_t size) {
   for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
     if (rt.allocations[i].p)
       continue;
-    rt.allocations[i] = (Allocation){.size = size, .current = rt.current};
+    rt.allocations[i] = (Allocation){.size = size, .current = current_device};
     rt.allocations[i].p = new_memory(size, &rt.allocations[i].file);
     *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
@@ -107,7 +107,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
     return fault("cuMemcpyDtoDAsync of %zu bytes", size);
   if (beside)
     return copy_by_address(to, from, size, stream);
-  if (find(to, size)->current && find(to, size)->current != rt.current)
+  if (find(to, size)->current && find(to, size)->current != current_device)
     return fault("cuMemcpyDtoDAsync to memory of a context that is not the current one");
   if (is_going_out(find(to, size)))
     return fault("cuMemcpyDtoDAsync over what is on its way out");
@@ -191,7 +191,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *strea
   ALONE;
   Stream *s = beside_stream(stream);
   call("%scuMemcpyHtoDAsync %zu", s ? "beside " : "", size);
-  if (!s || !find(to, size) || rt.capturing || s->current != rt.current)
+  if (!s || !find(to, size) || rt.capturing || s->current != current_device)
     return fault("cuMemcpyHtoDAsync of %zu bytes", size);
   order_copy(stream, &BYTES((uint64_t)(uintptr_t)from, to, size));
   s->open = true;

@@ -110,7 +110,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   while (i < MAX_MODULES && rt.modules[i])
     i++;
   call("cuModuleLoadDataEx");
-  if (i == MAX_MODULES || !rt.current)
+  if (i == MAX_MODULES || !current_device)
     return fault("cuModuleLoadDataEx without a context");
   if (memcmp(image, "\177ELF", 4) == 0)
     return 200;
@@ -119,7 +119,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
     if (!read_kernel(image, s + 7, i))
       return fault("more kernels, or more of their arguments, than the stand-in keeps");
-  rt.modules[i] = rt.current;
+  rt.modules[i] = current_device;
   *module = &rt.modules[i];
   return SUCCESS;
 }
@@ -186,7 +186,7 @@ bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], 
  * streams. */
 static int launch_beside(Stream *s, const char *line, Node *node) {
   char beside[LINE + 8];
-  if (s->seen < rt.front - 1 && s->current == rt.current)
+  if (s->seen < rt.front[current_device] - 1 && s->current == current_device)
     return free(node), fault("%s: does not wait for what was launched before", line);
   if (rt.capturing && !s->capture.in)
     return free(node), fault("%s: beside what is captured", line);
@@ -211,7 +211,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra)
     return fault("launch of what cuModuleGetFunction did not give");
-  if (rt.modules[k->module] != rt.current)
+  if (rt.modules[k->module] != current_device)
     return fault("launch of a kernel of another context than the current one");
   if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
     return INVALID_VALUE;
@@ -228,7 +228,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return fault("%s: launched beside the capture", k->name);
   if (is_open())
     return fault("%s: does not wait for what was launched beside others", k->name);
-  rt.front++;
+  rt.front[current_device]++;
   rt.follows = rt.capturing;
   note_capture(stream);
   if (stream == &standin_stream)
@@ -250,6 +250,7 @@ typedef struct Config {
 
 /* Launches that begin early alone: kernels must wait, and what is ahead must be a launch in the same capture. */
 int cuLaunchKernelEx(const Config *c, void *f, void **args, void **extra) {
+  ALONE;
   const Kernel *k = f;
   if (c->n != 1 || c->attributes->id != 6 || c->attributes->value != 1)
     return fault("cuLaunchKernelEx: attributes");

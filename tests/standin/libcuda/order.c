@@ -68,7 +68,9 @@ static uint64_t draw(void) {
 /* ---------------------------------------------------------------- what is to be done */
 
 /* The stream that launches go to without a name is one for each device. */
-static const void *stream_key(const void *stream) { return stream ? stream : (const void *)&contexts[rt.current - 1]; }
+static const void *stream_key(const void *stream) {
+  return stream ? stream : (const void *)&contexts[current_device - 1];
+}
 
 static Queue *queue_of(const void *stream, int64_t launch) {
   for (int i = 0; i < nqueues; i++)
@@ -76,7 +78,7 @@ static Queue *queue_of(const void *stream, int64_t launch) {
       return &queues[i];
   if (nqueues == queue_room)
     queues = realloc(queues, sizeof *queues * (size_t)(queue_room = 2 * queue_room + 16));
-  queues[nqueues] = (Queue){.stream = stream, .device = rt.current, .launch = launch};
+  queues[nqueues] = (Queue){.stream = stream, .device = current_device, .launch = launch};
   return &queues[nqueues++];
 }
 
@@ -193,7 +195,7 @@ static bool is_captured(void *stream) {
 static int64_t put(void *stream, Job *j) {
   IN_TURN;
   j->stream = stream_key(stream);
-  j->device = rt.current;
+  j->device = current_device;
   if (is_captured(stream))
     return capture(j);
   Job *own = add_job(j);
@@ -257,7 +259,7 @@ void order_wait(void *stream, const Event *e) {
   IN_TURN;
   Job j = {.kind = JOB_NOTHING, .after = e->job, .line = -1};
   if (e->capture && !is_captured(stream)) /* the stream is in the capture from now on */
-    j.stream = stream_key(stream), j.device = rt.current, capture(&j);
+    j.stream = stream_key(stream), j.device = current_device, capture(&j);
   else
     put(stream, &j);
 }
@@ -308,7 +310,7 @@ void order_await_device(void) {
     return;
   IN_TURN;
   for (int i = 0; i < nqueues; i++)
-    if (queues[i].device == rt.current && queues[i].first) {
+    if (queues[i].device == current_device && queues[i].first) {
       finish(queues[i].last->number);
       i = -1;
     }

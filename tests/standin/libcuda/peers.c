@@ -18,8 +18,8 @@ int cuDeviceCanAccessPeer(int *can, int device, int peer) {
   return *can = 1, device == peer ? fault("cuDeviceCanAccessPeer of a device and itself") : SUCCESS;
 }
 int cuCtxEnablePeerAccess(void *context, unsigned flags) {
-  return !is_context(context) || context == &contexts[rt.current - 1] || flags ? fault("cuCtxEnablePeerAccess")
-                                                                               : SUCCESS;
+  return !is_context(context) || context == &contexts[current_device - 1] || flags ? fault("cuCtxEnablePeerAccess")
+                                                                                   : SUCCESS;
 }
 
 /* What the line of a copy from device to device in that stream begins with. */
@@ -30,7 +30,7 @@ static const char *send_from(void *stream) {
   if (rt.capturing && !capture_of(stream))
     fault("a copy from device to device beside the capture");
   note_capture(stream);
-  if (s && s->current != rt.current)
+  if (s && s->current != current_device)
     fault("a copy from device to device in a stream of another one");
   if (s)
     s->open = s->sends = true;
@@ -47,6 +47,7 @@ static bool refuses_contexts(void) {
 }
 
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
+  ALONE;
   if (refuses_contexts())
     return CAPTURE_UNSUPPORTED;
   char line[80];
@@ -113,6 +114,7 @@ static int copy_box(const PeerCopy *c, void *stream, bool unified) {
 }
 
 int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
+  ALONE;
   return refuses_contexts() ? CAPTURE_UNSUPPORTED : copy_box(c, stream, false);
 }
 
@@ -190,7 +192,7 @@ static bool flag_is_good(void *stream, const char *flag, unsigned flags) {
   bool pinned = false;
   for (int i = 0; i < MAX_OUT; i++)
     pinned |= rt.pinned[i].p && flag >= rt.pinned[i].p && flag + 4 <= rt.pinned[i].p + rt.pinned[i].size;
-  return pinned && !flags && beside_stream(stream) && beside_stream(stream)->current == rt.current && !rt.capturing;
+  return pinned && !flags && beside_stream(stream) && beside_stream(stream)->current == current_device && !rt.capturing;
 }
 
 int cuStreamWriteValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned flags) {

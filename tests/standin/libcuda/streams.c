@@ -37,7 +37,7 @@ void note_capture(void *stream) {
 
 bool is_open(void) {
   for (int i = 0; i < MAX_STREAMS; i++)
-    if (rt.beside[i].used && rt.beside[i].open && rt.beside[i].current == rt.current)
+    if (rt.beside[i].used && rt.beside[i].open && rt.beside[i].current == current_device)
       return true;
   return false;
 }
@@ -80,7 +80,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
     if (!rt.beside[i].used)
-      return rt.beside[i] = (Stream){.used = true, .current = rt.current}, *stream = &rt.beside[i], SUCCESS;
+      return rt.beside[i] = (Stream){.used = true, .current = current_device}, *stream = &rt.beside[i], SUCCESS;
   if (!flags && to_fail("cuStreamCreate"))
     return LAUNCH_FAILED;
   for (int i = 0; i < MAX_CAPTORS && !flags; i++)
@@ -232,7 +232,7 @@ int cuGraphLaunch(void *executable, void *stream) {
   const Graph *g = executable;
   if (!g->used || !is_main(stream) || rt.capturing || is_open())
     return fault("cuGraphLaunch");
-  rt.front++;
+  rt.front[current_device]++;
   call("%scuGraphLaunch", stream ? "user " : "");
   order_graph(g, stream);
   for (int i = 0; i < g->n; i++)
