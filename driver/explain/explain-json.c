@@ -250,7 +250,7 @@ static json_t *parts_json(const Explanation *e) {
   json_t *o = json_object(), *messages = json_array(), *scaling = json_array();
   set(o, "parts", integers(x->parts, x->rank));
   set(o, "points", integers(x->period.own, x->rank));
-  set(o, "steps", json_integer(x->steps));
+  set(o, "steps", json_integer(x->period.steps));
   set(o, "net", json_string(x->net->name));
   set(o, "bandwidth", json_real(x->net->bandwidth));
   set(o, "latency", json_real(x->net->latency));

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Networks. Within a process copies follow each other, each with its latency. Those between machines are used through
- * MPI, which sends one message to a neighbour, with all fields, when all launches are done; they are all under way at
- * once. */
+/* Networks. Within a process copies follow each other, each with its latency: a GPU makes one after the other, to
+ * whatever neighbours; from a launch to the first one, and from the last one to the next launch, devices wait for marks
+ * of each other. Those between machines are used through MPI, which sends one message to a neighbour, with all fields,
+ * when all launches are done; they are all under way at once. */
 static const NetKind nets[] = {
-    {"nvlink4", "NVLink 4 within one process", 390e9, 2.6e-6, true},
-    {"ib-ndr", "InfiniBand NDR, MPI", 46e9, 4e-6, false},
-    {"slingshot", "Slingshot 11, MPI", 23e9, 4e-6, false},
+    {"nvlink4", "NVLink 4 within one process", 390e9, 6.4e-6, 12e-6, true},
+    {"ib-ndr", "InfiniBand NDR, MPI", 46e9, 4e-6, 0, false},
+    {"slingshot", "Slingshot 11, MPI", 23e9, 4e-6, 0, false},
 };
 
 /* ---------------------------------------------------------------- what is asked for */
@@ -33,7 +34,7 @@ static const NetKind *find_net(StcContext *c, Arena *a, const char *name) {
     return NULL;
   }
   NetKind *net = ARENA_NEW(a, NetKind);
-  *net = (NetKind){name, "MPI", speed * 1e9, latency * 1e-6, false};
+  *net = (NetKind){name, "MPI", speed * 1e9, latency * 1e-6, 0, false};
   return net;
 }
 
@@ -63,20 +64,23 @@ static StcStatus read_parts(StcContext *c, const char *text, int rank, int64_t p
 
 /* ---------------------------------------------------------------- the program for a part */
 
-/* The dimensions that the grid is cut along in the part's program: those asked for, and all others that it can be, as
- * other numbers of devices may need them. Into *out. */
-static StcStatus cut_dimensions(const Explanation *e, ExplainedParts *x, const char **out) {
-  Str text = {.arena = e->arena};
-  for (int d = 0; d < x->rank; d++) {
+/* Fills in which dimensions the grid can be cut along. */
+static StcStatus find_cuts(const Explanation *e, ExplainedParts *x) {
+  StcStatus s = STC_OK;
+  for (int d = 0; d < x->rank && !s; d++) {
     x->can[d] = x->parts[d] > 1;
-    StcStatus s = x->can[d] ? STC_OK : program_can_cut(e->program, arena_printf(e->arena, "%d", d), false, &x->can[d]);
-    if (s)
-      return s;
-    if (x->can[d])
-      str_addf(&text, "%s%d", text.n ? "+" : "", d);
+    s = x->can[d] ? STC_OK : program_can_cut(e->program, arena_printf(e->arena, "%d", d), false, &x->can[d]);
   }
-  *out = text.n ? text.s : "0";
-  return STC_OK;
+  return s;
+}
+
+/* Those dimensions as pass distribute has them: at least one. */
+static const char *cut_text(Arena *a, int rank, const bool *cut) {
+  Str text = {.arena = a};
+  for (int d = 0; d < rank; d++)
+    if (cut[d])
+      str_addf(&text, "%s%d", text.n ? "+" : "", d);
+  return text.n ? text.s : "0";
 }
 
 /* The points along dimension `d` that a part in the middle of `parts` owns: the most that one does. */
@@ -108,7 +112,7 @@ static Const *bind_part(const Explanation *e, const ExplainedParts *x, const Mod
     ARENA_PUSH(a, all, n, e->program->defines[i]);
   for (int d = 0; d < x->rank; d++) {
     int64_t lo, hi;
-    if (!x->can[d])
+    if (!x->cut[d])
       continue;
     middle_range(e, d, parts[d], &lo, &hi);
     add_define(a, &all, &n, "part.lo", d, lo);
@@ -133,7 +137,7 @@ static void take_part(const Explanation *e, ExplainedParts *x) {
     words[n] = e->program->options.defines[n];
   for (int d = 0; d < x->rank; d++) {
     int64_t lo, hi;
-    if (!x->can[d])
+    if (!x->cut[d])
       continue;
     middle_range(e, d, x->parts[d], &lo, &hi);
     words[n++] = arena_printf(a, "part.lo.%d=%lld", d, (long long)lo);
@@ -155,8 +159,9 @@ static int sides_along(const ExplainedParts *x, int64_t parts) {
   return parts > 2 || (parts == 2 && x->ring) ? 2 : parts == 2 ? 1 : 0;
 }
 
-/* Fills what a part that owns `own` points sends, by the dimension that it is cut along, corners behind them. */
-static void find_messages(const ExplainedParts *x, const int64_t *parts, const int64_t *own,
+/* Fills what a part that owns `own` points sends after so many steps, by the dimension that it is cut along, corners
+ * behind them. */
+static void find_messages(const ExplainedParts *x, const int64_t *parts, const int64_t *own, int64_t steps,
                           PartMessages m[MAX_RANK + 1]) {
   memset(m, 0, sizeof *m * (MAX_RANK + 1));
   for (int code = 0; code < 27; code++) {
@@ -169,7 +174,7 @@ static void find_messages(const ExplainedParts *x, const int64_t *parts, const i
       else if (d >= x->rank || sides_along(x, parts[d]) < (at[d] < 0 ? 2 : 1))
         any = false;
       else
-        cells *= (double)(x->steps * (at[d] < 0 ? x->reach.hi[d] : x->reach.lo[d])), cuts++, last = d;
+        cells *= (double)(steps * (at[d] < 0 ? x->reach.hi[d] : x->reach.lo[d])), cuts++, last = d;
     }
     if (!any || !cuts || cells <= 0)
       continue;
@@ -200,15 +205,60 @@ static void find_window(ExplainedParts *x) {
   }
 }
 
-/* What of the launches is left when the tiles at the cuts are done: nothing where all tiles run at once. */
-static double hiding(const ExplainedParts *x, const int64_t *own, double compute) {
+/* What of the last launch, which takes so many seconds, is left when the tiles at the cuts are done: nothing where all
+ * tiles run at once. */
+static double hiding(const ExplainedParts *x, const PartPeriod *period, double launch) {
   const Explanation *p = &x->part;
   if (x->window < 0 || !p->nkernels || p->list[0].time.filled < 1)
     return 0;
-  int64_t tiles = (own[x->window] + x->tile - 1) / x->tile, low = x->steps * x->reach.hi[x->window],
-          high = x->steps * x->reach.lo[x->window],
+  int64_t tiles = (period->own[x->window] + x->tile - 1) / x->tile, low = period->steps * x->reach.hi[x->window],
+          high = period->steps * x->reach.lo[x->window],
           rest = tiles - (low + x->tile - 1) / x->tile - (high + x->tile - 1) / x->tile;
-  return rest > 0 ? compute * (double)rest / (double)tiles : 0;
+  return rest > 0 ? launch * (double)rest / (double)tiles : 0;
+}
+
+/* The launches of a part whose neighbours are those of one among `around`, one of which takes so many seconds. */
+static PartLaunch launch_of(const ExplainedParts *x, const PartPeriod *period, const int64_t *around, double seconds) {
+  const Explanation *p = &x->part;
+  const Kernel *k = p->nkernels ? p->list[p->nkernels - 1].kernel : NULL;
+  bool dealt = p->schedule.family == FAMILY_WARPS; /* rows, however many there are */
+  PartLaunch out = {.rank = x->rank, .steps = x->steps, .seconds = seconds, .trimmed = x->window >= 0};
+  for (int d = 0; d < x->rank; d++) {
+    out.own[d] = period->own[d];
+    out.ghosts[d] = x->cut[d] ? part_ghosts(p->kernels, around[d], d) : 0;
+    out.tile[d] = k && k->rank == x->rank && k->tile[d] > 0 && !dealt ? k->tile[d] : 1;
+  }
+  return out;
+}
+
+/* As many launches from one exchange to the next as a run would make, as long as the ghost cells of a part come from
+ * the next one. */
+static int64_t launches_between(const ExplainedParts *x, const PartPeriod *period, const int64_t *around,
+                                const PartLaunch *launch) {
+  int64_t n = best_launches(launch);
+  for (int d = 0; d < x->rank; d++) {
+    int64_t reach = x->reach.lo[d] > x->reach.hi[d] ? x->reach.lo[d] : x->reach.hi[d];
+    while (n > 1 && around[d] > 1 && period->own[d] < n * x->steps * reach)
+      n--;
+  }
+  return n;
+}
+
+/* What is sent after the steps of the period, and what of it is hidden. */
+static void find_exchange(const ExplainedParts *x, const int64_t *around, double launch, PartPeriod *out) {
+  find_messages(x, around, out->own, out->steps, out->to);
+  double early = 0, messages = 0;
+  for (int k = 0; k <= MAX_RANK; k++) {
+    out->exchange += out->to[k].seconds;
+    early += out->to[k].early;
+    messages += out->to[k].messages;
+  }
+  if (messages > 0 && !x->net->beside)
+    out->exchange += x->net->latency;
+  double room = hiding(x, out, launch);
+  out->hidden = early < room ? early : room;
+  if (messages > 0)
+    out->exchange += x->net->marks;
 }
 
 /* The period of a part in the middle of so many, of the grid as it is, whose neighbours are those of one among
@@ -234,18 +284,13 @@ static bool find_period(const Explanation *e, ExplainedParts *x, const int64_t *
   p->nkernels = 0;
   p->seconds = 0;
   explain_kernels(p);
-  out->compute = p->gpts > 0 ? out->points * (double)x->steps / p->gpts * 1e-9 : 0;
-  find_messages(x, around, out->own, out->to);
-  double early = 0, messages = 0;
-  for (int k = 0; k <= MAX_RANK; k++) {
-    out->exchange += out->to[k].seconds;
-    early += out->to[k].early;
-    messages += out->to[k].messages;
-  }
-  if (messages > 0 && !x->net->beside)
-    out->exchange += x->net->latency;
-  double room = hiding(x, out->own, out->compute);
-  out->hidden = early < room ? early : room;
+  double one = p->gpts > 0 ? out->points * (double)x->steps / p->gpts * 1e-9 : 0;
+  PartLaunch launch = launch_of(x, out, around, one);
+  int64_t n = launches_between(x, out, around, &launch);
+  out->steps = n * x->steps;
+  out->alone = (double)n * one;
+  out->compute = launches_seconds(&launch, n);
+  find_exchange(x, around, one, out);
   out->seconds = out->compute + out->exchange - out->hidden;
   return out->seconds > 0;
 }
@@ -262,21 +307,59 @@ static void weak_split(const ExplainedParts *x, int64_t n, int64_t around[MAX_RA
     around[0] = n;
 }
 
-/* A row of the table: `n` devices. */
-static void find_row(const Explanation *e, ExplainedParts *x, int64_t n, ScalingRow *row) {
+/* What finding a row of the table hands to its guard: for `n` devices; weak: of parts of the same size, one of which
+ * makes `each` GPts/s where it has no neighbours. */
+typedef struct RowArgs {
+  const Explanation *e;
+  ExplainedParts *x;
+  int64_t n;
+  bool weak;
+  double each;
+  ScalingRow *row;
+} RowArgs;
+
+/* One half of the row, by the program of `x`. One device takes the grid as a whole, by the schedule that is best for
+ * that. */
+static StcStatus half_guarded(void *arg) {
+  const RowArgs *a = arg;
+  const Explanation *e = a->e;
+  ExplainedParts *x = a->x;
+  ScalingRow *row = a->row;
   PartPeriod one;
-  double alone = x->scaling[0].strong_gpts, each = x->period.points * (double)x->steps * 1e-9;
+  double n = (double)a->n;
+  if (!find_period(e, x, a->weak ? x->parts : row->strong, a->weak ? row->weak : row->strong, &one))
+    return STC_OK;
+  if (a->weak) {
+    row->weak_gpts = n * one.points * (double)one.steps / one.seconds * 1e-9;
+    row->weak_efficiency = row->weak_gpts / (n * a->each);
+    return STC_OK;
+  }
+  memcpy(row->own, one.own, sizeof row->own);
+  row->strong_gpts = n > 1 ? e->points * (double)one.steps / one.seconds * 1e-9 : e->gpts;
+  row->strong_efficiency = row->strong_gpts / (n * e->gpts);
+  return STC_OK;
+}
+
+/* Fills half of the row by the program that is cut along no more dimensions than it takes: rows of whole vectors go
+ * faster than others. */
+static StcStatus find_half(RowArgs a, const int64_t *parts) {
+  bool few = true;
+  for (int d = 0; d < a.x->rank; d++)
+    few = few && (parts[d] == 1 || a.x->cut[d]);
+  if (!few)
+    a.x = a.x->all;
+  return a.x ? workspace_guard(&a.x->part.program->w, half_guarded, &a) : STC_OK;
+}
+
+/* A row of the table. */
+static StcStatus find_row(const Explanation *e, ExplainedParts *x, int64_t n, ScalingRow *row) {
   *row = (ScalingRow){.devices = n};
   weak_split(x, n, row->weak);
-  if (find_period(e, x, x->parts, row->weak, &one)) {
-    row->weak_gpts = (double)n * each / one.seconds;
-    row->weak_efficiency = one.compute / one.seconds;
-  }
-  if (!split_choose(x->rank, e->extents, n, x->can, row->strong) || !find_period(e, x, row->strong, row->strong, &one))
-    return;
-  memcpy(row->own, one.own, sizeof row->own);
-  row->strong_gpts = e->points * (double)x->steps / one.seconds * 1e-9;
-  row->strong_efficiency = n > 1 ? row->strong_gpts / ((double)n * alone) : 1;
+  double each = x->period.points * (double)x->period.steps / x->period.alone * 1e-9;
+  StcStatus s = find_half((RowArgs){e, x, n, true, each, row}, row->weak);
+  if (s || !split_choose(x->rank, e->extents, n, x->can, row->strong))
+    return s;
+  return find_half((RowArgs){e, x, n, false, each, row}, row->strong);
 }
 
 /* ---------------------------------------------------------------- all of it */
@@ -287,7 +370,7 @@ typedef struct PartArgs {
   ExplainedParts *x;
 } PartArgs;
 
-/* Lowers the part's program, and finds all figures. */
+/* Lowers the part's program, and finds all figures of the parts asked for. */
 static StcStatus fill_guarded(void *arg) {
   PartArgs *a = arg;
   ExplainedParts *x = a->x;
@@ -319,38 +402,66 @@ static StcStatus fill_guarded(void *arg) {
                       "--parts: a part would be smaller than the ghost cells of %lld steps are wide; take fewer parts",
                       (long long)x->steps),
            STC_USAGE;
-  for (int i = 0; i < SCALING_ROWS; i++)
-    find_row(a->e, x, INT64_C(1) << i, &x->scaling[i]);
   return STC_OK;
 }
 
-StcStatus explain_parts(const Command *c, Explanation *e) {
-  ExplainedParts *x = ARENA_NEW(e->arena, ExplainedParts);
-  StcStatus s = STC_OK;
-  x->rank = e->kernels->grid.rank;
-  x->part.arena = e->arena;
-  x->net = find_net(c->context, e->arena, c->net ? c->net : "nvlink4");
-  if (!x->net)
-    return STC_USAGE;
+/* Makes the program of `x`, cut along the dimensions of x->cut, and its figures. */
+static StcStatus fill_parts(const Explanation *e, ExplainedParts *x) {
+  PartArgs args = {e, x};
+  StcStatus s = program_distribute(e->program, cut_text(e->arena, x->rank, x->cut), false, &x->part.program);
+  return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);
+}
+
+/* The same, cut along all dimensions that it can be, where those are more. */
+static StcStatus fill_all(const Explanation *e, ExplainedParts *x) {
+  if (memcmp(x->can, x->cut, sizeof x->can) == 0)
+    return STC_OK;
+  ExplainedParts *all = ARENA_NEW(e->arena, ExplainedParts);
+  *all = (ExplainedParts){.rank = x->rank, .net = x->net, .part.arena = e->arena};
+  memcpy(all->parts, x->parts, sizeof all->parts);
+  memcpy(all->can, x->can, sizeof all->can);
+  memcpy(all->cut, x->can, sizeof all->cut);
+  x->all = all;
+  return fill_parts(e, all);
+}
+
+/* Fills in what was asked for. */
+static StcStatus read_asked(const Command *c, Explanation *e, ExplainedParts *x) {
   const Module *m = e->program->reference;
   if (m && (module_has_stages(m) || module_state(m)))
     return context_error(c->context, "--parts: what exchanges between the stages of a step take, as of updates and "
                                      "repeats, is not known yet"),
            STC_USAGE;
-  s = read_parts(c->context, c->parts, x->rank, x->parts);
+  StcStatus s = read_parts(c->context, c->parts, x->rank, x->parts);
   for (int d = 0; d < x->rank && !s; d++)
     if (x->parts[d] > e->extents[d])
       s = (context_error(c->context, "--parts=%s: the grid has %lld points in dimension %d, so at most that many parts",
                          c->parts, (long long)e->extents[d], d),
            STC_USAGE);
-  const char *cut;
-  if (!s)
-    s = cut_dimensions(e, x, &cut);
-  if (!s)
-    s = program_distribute(e->program, cut, false, &x->part.program);
+  return s ? s : find_cuts(e, x);
+}
+
+StcStatus explain_parts(const Command *c, Explanation *e) {
+  ExplainedParts *x = ARENA_NEW(e->arena, ExplainedParts);
+  x->rank = e->kernels->grid.rank;
+  x->part.arena = e->arena;
+  x->net = find_net(c->context, e->arena, c->net ? c->net : "nvlink4");
+  if (!x->net)
+    return STC_USAGE;
+  StcStatus s = read_asked(c, e, x);
+  if (s)
+    return s;
+  bool any = false;
+  for (int d = 0; d < x->rank; d++)
+    any |= x->cut[d] = x->parts[d] > 1;
+  x->cut[0] |= !any;
   e->parts = x;
-  PartArgs args = {e, x};
-  return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);
+  s = fill_parts(e, x);
+  if (!s)
+    s = fill_all(e, x);
+  for (int i = 0; i < SCALING_ROWS && !s; i++)
+    s = find_row(e, x, INT64_C(1) << i, &x->scaling[i]);
+  return s;
 }
 
 /* ---------------------------------------------------------------- text */
@@ -385,15 +496,15 @@ void explain_print_parts(FILE *to, const Explanation *e) {
   print_shape(to, x->parts, x->rank, 0);
   fprintf(to, " of ");
   print_shape(to, p->own, x->rank, 0);
-  fprintf(to, " points, exchange after %lld step%s, %s: %.4g GB/s, %.2g us a message\n", (long long)x->steps,
-          x->steps > 1 ? "s" : "", x->net->text, x->net->bandwidth * 1e-9, x->net->latency * 1e6);
+  fprintf(to, " points, exchange after %lld step%s, %s: %.4g GB/s, %.2g us a message\n", (long long)p->steps,
+          p->steps > 1 ? "s" : "", x->net->text, x->net->bandwidth * 1e-9, x->net->latency * 1e6);
   for (int d = 0; d < x->rank; d++)
     print_messages(to, arena_printf(e->arena, "dimension %d", d), &p->to[d]);
   print_messages(to, "corners", &p->to[MAX_RANK]);
   fprintf(to, "  %.4g us of computing, %.4g us of exchange, %.4g us of it hidden\n", p->compute * 1e6,
           p->exchange * 1e6, p->hidden * 1e6);
   fprintf(to, "expected: %.4g GPts/s a device, %.1f %% of one without neighbours\n",
-          p->points * (double)x->steps / p->seconds * 1e-9, 100 * p->compute / p->seconds);
+          p->points * (double)p->steps / p->seconds * 1e-9, 100 * p->alone / p->seconds);
   fprintf(to, "\nscaling   weak: ");
   print_shape(to, p->own, x->rank, 0);
   fprintf(to, " points a device; strong: ");

@@ -286,7 +286,8 @@ void explain_kernels(Explanation *e) {
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, count_launches(host) + 1);
   e->steps = seq ? seq->steps : 0;
   e->seconds = seq ? walk_ops(e, seq, &launch, &tiles) : 0;
-  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, NULL), all = e->points * e->steps;
+  const int64_t *size = e->points > 0 ? e->extents : NULL;
+  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule, size), all = e->points * e->steps;
   double frame = e->schedule.edges == EDGES_STEPS ? e->seconds - tiles : 0;
   double seconds = own > 0 && !host->nloops ? own * 1e-12 * all + frame : e->seconds;
   e->gpts = seconds > 0 ? all / seconds * 1e-9 : 0;

@@ -49,11 +49,11 @@ typedef struct ExplainedKernel {
   Assembled assembled;
 } ExplainedKernel;
 
-/* A network: bytes and seconds a message in one direction. beside: messages go while tiles are still computed, one for
- * each field. */
+/* A network: bytes and seconds a message in one direction; marks: seconds that launches and messages wait for each
+ * other at an exchange. beside: messages go while tiles are still computed, one for each field. */
 typedef struct NetKind {
   const char *name, *text;
-  double bandwidth, latency;
+  double bandwidth, latency, marks;
   bool beside;
 } NetKind;
 
@@ -62,10 +62,11 @@ typedef struct PartMessages {
   double messages, bytes, seconds, early;
 } PartMessages;
 
-/* From one exchange to the next, for the part of `own` points that has most to do: seconds. */
+/* From one exchange to the next, `steps` steps, for the part of `own` points that has most to do: seconds. alone: of
+ * launches that compute no ghost cells. */
 typedef struct PartPeriod {
-  int64_t own[MAX_RANK];
-  double points, compute, exchange, hidden, seconds;
+  int64_t own[MAX_RANK], steps;
+  double points, alone, compute, exchange, hidden, seconds;
   PartMessages to[MAX_RANK + 1]; /* by dimension; corners */
 } PartPeriod;
 
@@ -77,9 +78,10 @@ typedef struct ScalingRow {
 } ScalingRow;
 enum { SCALING_ROWS = 13 };
 
-/* The grid in parts. part: what the part's program comes to. can: which dimensions may be cut. bytes: of a point's
- * fields that are exchanged, `nfields` of them. window: the dimension along which the last launch is made in ranges of
- * tiles of `tile` rows, -1: none. */
+/* The grid in parts. part: what the part's program comes to, which is cut along the dimensions of `cut`; all: the same
+ * of one that is cut along all that can be (`can`), NULL: those are no more. bytes: of a point's fields that are
+ * exchanged, `nfields` of them. steps: of a launch. window: the dimension along which the last launch is made in ranges
+ * of tiles of `tile` rows, -1: none. */
 typedef struct ExplainedParts ExplainedParts;
 
 /* What the gradient needs: of each step, `row` bytes of the fields `names`; snapshots of `state` bytes; so that `steps`
@@ -150,7 +152,8 @@ struct ExplainedParts {
   const NetKind *net;
   Explanation part;
   int64_t parts[MAX_RANK], steps, tile;
-  bool can[MAX_RANK], ring;
+  bool can[MAX_RANK], cut[MAX_RANK], ring;
+  ExplainedParts *all;
   Extent reach;
   int nfields, window;
   double bytes;

@@ -55,13 +55,14 @@ static double memory_seconds(const StcPlan *p, int i) {
   return part_points(p, i) * bytes / (part->plan->device.limits.bandwidth * 1e9);
 }
 
-/* What sequence_guarded is given: the plan of a part, of so many points and with these params; finds the seconds of its
- * first sequence. */
+/* What sequence_guarded is given: the plan of a part, of so many points, `own` in each dimension, and with these
+ * params; finds the seconds of its first sequence. */
 typedef struct Sequence {
   StcPlan *plan;
   int n;
   const char *const *defines;
   double points, seconds;
+  int64_t own[MAX_RANK];
 } Sequence;
 
 /* The launches of one sequence by the cost model, those beside each other together; where its family has an estimate of
@@ -93,7 +94,7 @@ static StcStatus sequence_guarded(void *arg) {
     beside = 0;
     launch++;
   }
-  double own = schedule_own_ps(t, tiles, &b->code.schedule, NULL) * 1e-12 * x->points * (double)seq->steps;
+  double own = schedule_own_ps(t, tiles, &b->code.schedule, x->own) * 1e-12 * x->points * (double)seq->steps;
   if (own > 0)
     x->seconds = own;
   return STC_OK;
@@ -103,6 +104,8 @@ static StcStatus sequence_guarded(void *arg) {
  * least what memory takes. */
 static double launch_seconds(const StcPlan *p, int i, int n, const char *const *defines) {
   Sequence x = {.plan = p->split->part[i].plan, .n = n, .defines = defines, .points = part_points(p, i)};
+  for (int d = 0; d < p->split->rank; d++)
+    x.own[d] = p->split->part[i].hi[d] - p->split->part[i].lo[d] + 1;
   const StcProgram *program = x.plan->program;
   const Build *b = x.plan->build;
   double least = memory_seconds(p, i);
@@ -111,27 +114,18 @@ static double launch_seconds(const StcPlan *p, int i, int n, const char *const *
   return known && x.seconds > least ? x.seconds : least;
 }
 
-/* Ghost cells a step in dimension `d` of the part that has most of them: on one side if there are two parts, unless
- * they go around. */
-static int64_t ghosts_a_step(const Split *s, const Module *m, int d) {
+int64_t part_ghosts(const Module *m, int64_t parts, int d) {
   int64_t lo = m->part->reach.lo[d], hi = m->part->reach.hi[d];
   bool ring = false;
   for (int f = 0; f < m->nfields; f++)
     ring |= m->fields[f].ring;
-  return s->parts[d] < 2 ? 0 : s->parts[d] > 2 || ring ? lo + hi : lo > hi ? lo : hi;
+  return parts < 2 ? 0 : parts > 2 || ring ? lo + hi : lo > hi ? lo : hi;
 }
 
-/* How many times as many points as part `i` owns a launch computes that `left` more steps follow before an exchange, if
- * it has others about it. Half a tile more is reckoned for where the rows take one more, of few tiles a whole one. */
-static double grown(const StcPlan *p, int i, int64_t left) {
-  const Split *s = p->split;
-  const PartPlan *part = &s->part[i];
-  const Module *m = part->plan->module, *code = part->plan->build->code.module;
-  const Kernel *k = &code->kernels[code->nkernels - 1];
+double launch_grown(const PartLaunch *x, int64_t left) {
   double times = 1;
-  for (int d = 0; d < s->rank; d++) {
-    int64_t own = part->hi[d] - part->lo[d] + 1, tile = k->rank == s->rank && k->tile[d] > 0 ? k->tile[d] : 1;
-    int64_t rows = own + left * ghosts_a_step(s, m, d);
+  for (int d = 0; d < x->rank; d++) {
+    int64_t own = x->own[d], tile = x->tile[d], rows = own + left * x->ghosts[d];
     double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile),
            share = (double)own <= tuning.few_tiles * (double)tile ? 1 : 0.5;
     times *= ((double)rows + share * tiles * (double)tile) / (double)own;
@@ -139,22 +133,41 @@ static double grown(const StcPlan *p, int i, int64_t left) {
   return times;
 }
 
-/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`, where one takes
- * `launch` seconds. Launches that are
- * not trimmed compute all ghost cells each time. */
-static int64_t best_launches(const StcPlan *p, int i, int64_t steps, double launch) {
-  double sum = 0, least = 0;
-  bool trimmed = launches_trimmed(p->split->part[i].plan);
+double launches_seconds(const PartLaunch *x, int64_t n) {
+  double sum = 0;
+  for (int64_t k = 0; k < n && x->trimmed; k++)
+    sum += x->seconds * launch_grown(x, k * x->steps);
+  return x->trimmed ? sum : (double)n * x->seconds * launch_grown(x, n * x->steps);
+}
+
+int64_t best_launches(const PartLaunch *x) {
+  double least = 0;
   int64_t best = 1;
   for (int64_t n = 1; (double)n <= tuning.exchanged_launches; n++) {
-    sum = trimmed ? sum + launch * grown(p, i, (n - 1) * steps) : (double)n * launch * grown(p, i, n * steps);
-    double each = (sum + tuning.exchange_seconds) / (double)n;
+    double each = (launches_seconds(x, n) + tuning.exchange_seconds) / (double)n;
     if (n > 1 && each > tuning.exchanged_better * least)
       continue;
     best = n;
     least = each;
   }
   return best;
+}
+
+/* The launches of part `i`, each of so many steps. */
+static PartLaunch part_launch_of(const StcPlan *p, int i, int64_t steps, int n, const char *const *defines) {
+  const Split *s = p->split;
+  const PartPlan *part = &s->part[i];
+  const Module *m = part->plan->module, *code = part->plan->build->code.module;
+  const Kernel *k = &code->kernels[code->nkernels - 1];
+  PartLaunch x = {.rank = s->rank, .steps = steps, .trimmed = launches_trimmed(part->plan)};
+  bool dealt = part->plan->build->code.schedule.family == FAMILY_WARPS; /* rows, however many there are */
+  x.seconds = launch_seconds(p, i, n, defines);
+  for (int d = 0; d < s->rank; d++) {
+    x.own[d] = part->hi[d] - part->lo[d] + 1;
+    x.ghosts[d] = part_ghosts(m, s->parts[d], d);
+    x.tile[d] = k->rank == s->rank && k->tile[d] > 0 && !dealt ? k->tile[d] : 1;
+  }
+  return x;
 }
 
 /* So many steps for the parts here: a multiple of what a launch makes, on GPUs, where nobody waits on the host. */
@@ -164,8 +177,10 @@ static int64_t best_steps(const StcPlan *p, int n, const char *const *defines) {
     return 1;
   int64_t steps = q->build->code.module->host.seqs[0].steps;
   bool good = p->split->nparts > 1 && q->device.kind->mark && q->device.limits.bandwidth > 0;
-  return good ? steps * best_launches(p, p->split->begin, steps, launch_seconds(p, p->split->begin, n, defines))
-              : steps;
+  if (!good)
+    return steps;
+  PartLaunch x = part_launch_of(p, p->split->begin, steps, n, defines);
+  return steps * best_launches(&x);
 }
 
 StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines) {

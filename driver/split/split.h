@@ -268,6 +268,25 @@ bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, 
 /* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared; the
  * first of them gets those `n` params. */
 StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines);
+/* A launch on a part of `own` points, which makes `steps` steps in so many seconds, by tiles of `tile` points; ghosts:
+ * cells a step, on all sides, in each dimension. trimmed: does it compute no more than those behind it need? */
+typedef struct PartLaunch {
+  int rank;
+  int64_t own[MAX_RANK], tile[MAX_RANK], ghosts[MAX_RANK], steps;
+  double seconds;
+  bool trimmed;
+} PartLaunch;
+/* Ghost cells a step in dimension `d`, which is cut into so many parts, of the one that has most of them: on one side
+ * if there are two parts, unless they go around. */
+int64_t part_ghosts(const Module *m, int64_t parts, int d);
+/* How many times as many points as the part owns a launch computes that `left` more steps follow before an exchange.
+ * Half a tile more is reckoned for where the rows take one more, of few tiles a whole one. */
+double launch_grown(const PartLaunch *x, int64_t left);
+/* What `n` launches from one exchange to the next take. Those that are not trimmed compute all ghost cells each time.
+ */
+double launches_seconds(const PartLaunch *x, int64_t n);
+/* How many launches from one exchange to the next are best. */
+int64_t best_launches(const PartLaunch *x);
 /* Fills split->transfers: of the cells that steps need. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
