@@ -8,12 +8,13 @@
  * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
  * together (`warps-work.c`), and keep a loop's body below 1300 operations. `-schedule=auto` takes this schedule where
  * it was measured to be faster: for steps that only add and multiply, sums of 5 to 25 terms of one field that reach 4
- * points far at most on grids of 4096^2 points and more, in f64 of 2048^2, and steps of two or three fields that read
- * the points beside on grids of 2048^2 and more. Where there are producer warps, steps of up to four fields of one type
- * that only add and multiply, read 4 points far and delay reads of fields have it from 4096^2 points on, in f64 from
- * 2048^2. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with roots and
- * quotients, but no other functions, of one or two fields and a reach of 2, where this estimate, for the grid at hand,
- * is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
+ * points far at most on grids of 4096^2 points and more, of 2048 rows or more, in f64 of 2048^2, and steps of two or
+ * three fields that read the points beside on grids of 2048^2 and more. Where there are producer warps, steps of up to
+ * four fields of one type that only add and multiply, read 4 points far and delay reads of fields have it from 4096^2
+ * points on, in f64 from 2048^2. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken
+ * for steps with roots and quotients, but no other functions, of one or two fields and a reach of 2, where this
+ * estimate, for the grid at hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of
+ * the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -312,12 +313,13 @@ static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64
          (double)size[0] >= least && (double)size[1] >= least;
 }
 
-/* Is a grid of extents `size` as large as the smallest on which such were measured to be? Streamed tiles need more
- * points to be fast in f64, and of several fields. */
+/* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
+ * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
+ * tiles need more points to be fast in f64, and of several fields. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
   bool slow = e->nfields > 1 || warps_smallest(e) > 4;
   double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
-  return (double)size[0] >= least && (double)size[1] >= least;
+  return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
 /* Picoseconds a point and step of `m` under `stream` on a grid of extents `size`, by the model. */
