@@ -104,6 +104,18 @@ static StcStatus raise_shared(Device *d, int i) {
                     "raising the shared memory of a block");
 }
 
+/* Has the kernels that are wanted on the device before they are launched: else the first launch waits for that, one
+ * device after the other where a process has several. */
+static StcStatus load_functions(Device *d, const bool *wanted) {
+  CudaState *s = d->state;
+  const Module *m = ((const CudaCode *)s->code)->build->code.module;
+  StcStatus st = STC_OK;
+  for (int i = 0; i < m->nkernels && !st && s->cu.function_load; i++)
+    if (wanted[i] && s->gpu.functions[i])
+      st = cuda_check(d, s->cu.function_load(s->gpu.functions[i]), m->kernels[i].name);
+  return st;
+}
+
 /* Finds the kernels of the units that are loaded. */
 static StcStatus find_functions(Device *d) {
   CudaState *s = d->state;
@@ -136,7 +148,9 @@ StcStatus cuda_need(Device *d, const bool *wanted) {
   double start = clock_seconds();
   StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, &c->codegen, make_unit, d);
   d->load_seconds += clock_seconds() - start;
-  return st ? st : find_functions(d);
+  if (!st)
+    st = find_functions(d);
+  return st ? st : load_functions(d, wanted);
 }
 
 StcStatus cuda_need_one(Device *d, int kernel) {

@@ -72,6 +72,7 @@ typedef struct Cuda {
   CuResult (*context_set)(void *context);
   CuResult (*module_load)(void **module, const void *image, unsigned n, int *options, void **values);
   CuResult (*function_attribute)(void *f, int attribute, int value);
+  CuResult (*function_load)(void *f); /* NULL: the driver has none */
   CuResult (*capture_begin)(void *stream, int mode);
   CuResult (*capture_end)(void *stream, void **graph);
   CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);

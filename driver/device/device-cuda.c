@@ -130,6 +130,11 @@ static const GpuEntry early_entries[] = {
     {"cuLaunchKernelEx", offsetof(CudaState, cu.launch_with)},
 };
 
+/* Loads kernels onto the device: CUDA 12.4. Where it is missing the first launch of each does. */
+static const GpuEntry load_entries[] = {
+    {"cuFuncLoad", offsetof(CudaState, cu.function_load)},
+};
+
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(CudaState *s) {
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -151,6 +156,8 @@ static const char *load_library(CudaState *s) {
     s->cu.key_get = NULL;
   if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
     s->cu.launch_with = NULL;
+  if (!gpu_find_entries(library, load_entries, sizeof load_entries / sizeof load_entries[0], s))
+    s->cu.function_load = NULL;
   return NULL;
 }
 

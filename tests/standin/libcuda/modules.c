@@ -154,6 +154,12 @@ int cuModuleGetFunction(void **f, void *module, const char *name) {
 }
 
 int cuFuncSetAttribute(void *f, int attribute, int value) { return (void)f, (void)attribute, (void)value, SUCCESS; }
+int cuFuncLoad(void *f) {
+  const Kernel *k = f;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels || rt.modules[k->module] != current_device)
+    return fault("cuFuncLoad of what is not loaded in the current context");
+  return call("loads %s", k->name), SUCCESS;
+}
 int cuFuncGetAttribute(int *value, int attribute, void *f) {
   return (void)f, *value = attribute == 4 ? 40 : 0, SUCCESS;
 }
