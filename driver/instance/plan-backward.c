@@ -429,6 +429,18 @@ static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
   return ok;
 }
 
+/* Adds the derivatives by numbers that steps update to those by what these are before the first step. */
+static bool add_states(Back *b, double *bar) {
+  for (int i = 0; i < b->facts.nstates; i++) {
+    StcReduction x;
+    int s = module_find_scalar(b->p->program->source, b->facts.states[i].from);
+    if (s < 0 || stc_plan_scalar(b->back, b->facts.states[i].name, &x))
+      return false;
+    bar[s] += x.f;
+  }
+  return true;
+}
+
 /* The derivatives by all scalars, those by params among them, in the arena of the plan's call; *ok is false where
  * memory was lacking. */
 static const double *bars_of_scalars(Back *b, bool *ok) {
@@ -437,6 +449,7 @@ static const double *bars_of_scalars(Back *b, bool *ok) {
   double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
   for (int i = 0; i < b->facts.nscalars; i++)
     *ok = *ok && add_scalar(b, &b->facts.scalars[i], bar);
+  *ok = *ok && add_states(b, bar);
   scalars_pull(p->w.arena, m, p->scalars, bar);
   return bar;
 }

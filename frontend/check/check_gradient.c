@@ -97,7 +97,7 @@ static bool is_float(const Checker *c, Type t) {
 
 /* Adds name `n` to what the losses are differentiated by. False after reporting. */
 static bool add_name(Checker *c, const Name *n) {
-  static const char *const cure = "a gradient is to fields, launch-time arrays of floats and params";
+  static const char *const cure = "a gradient is to fields, launch-time arrays of floats, params and scalars";
   Symbol *s = symbols_find(&c->syms, n->s);
   if (!s || s->kind == SYM_BAD)
     return s ? false : (check_undefined(c, NULL, n->loc, n->s, NULL), false);
@@ -107,7 +107,10 @@ static bool add_name(Checker *c, const Name *n) {
            .index = s->index,
            .loc = n->loc};
   s->used = true;
-  if (s->kind != SYM_FIELD && s->kind != SYM_ARRAY && s->kind != SYM_PARAM) {
+  for (int i = 0; i < c->nstates && s->kind == SYM_STATE; i++)
+    if (c->states[i].sym == s)
+      by.index = c->states[i].first; /* what it is before the first step */
+  if (s->kind != SYM_FIELD && s->kind != SYM_ARRAY && s->kind != SYM_PARAM && s->kind != SYM_STATE) {
     check_error(c, NULL, n->loc, "'%s' is %s; %s", n->s, symbol_words(s), cure);
     return false;
   }

@@ -95,6 +95,8 @@ bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next) {
     const InterpBody *body = &bodies[*next];
     Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
     Const value = {0};
+    if (in->tape)
+      tape_update(in, u, body);
     if (!(box_is_point(&u->over) ? evaluate_point(in, u, body, &value) : evaluate(in, &r, body, &value)))
       return false;
     memcpy(in->b->param_arrays[u->state], u->type == TY_F64 ? (void *)&value.f : (void *)&value.i, sizeof(double));

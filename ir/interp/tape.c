@@ -8,15 +8,18 @@
  * program computes in: they are those of the program without its roundings, at the values that it has. */
 #include "ir/interp/interp.h"
 
-typedef enum EventKind { EVENT_STENCIL, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
+typedef enum EventKind { EVENT_STENCIL, EVENT_UPDATE, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
 
 /* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
- * init left as they were, NULL: none. states: of STENCIL and LOSSES, by launch-time array the number that steps update,
- * as it was. MOVE: the levels moved on; old[f] is the oldest level of field f. LOSSES: `step`
- * steps are done, and losses are evaluated that are due. BEGIN: the inits have been run, and other levels filled. */
+ * init left as they were, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. states: of
+ * STENCIL, UPDATE and LOSSES, by launch-time array the number that steps update, as it was before. MOVE: the levels
+ * moved on; old[f] is the oldest level of field f. LOSSES: `step` steps are done, and losses are evaluated that are
+ * due. BEGIN: the inits have been run, and other levels filled. */
 typedef struct Event {
   EventKind kind;
   const StencilCode *code;
+  const Update *update;
+  const InterpBody *body;
   int64_t step;
   const bool *given;
   char **old;
@@ -66,7 +69,7 @@ static void put_states(Interp *in, const Event *e) {
 static Event *add_event(Interp *in, EventKind kind) {
   Tape *t = in->tape;
   Event e = {.kind = kind, .step = in->step};
-  if ((kind == EVENT_STENCIL || kind == EVENT_LOSSES) && module_state(in->m))
+  if ((kind == EVENT_STENCIL || kind == EVENT_UPDATE || kind == EVENT_LOSSES) && module_state(in->m))
     keep_states(in, &e);
   ARENA_PUSH(in->arena, t->events, t->n, e);
   return &t->events[t->n - 1];
@@ -81,6 +84,12 @@ void tape_stencil(Interp *in, const StencilCode *code) {
     const FieldState *f = &in->fields[code->stencil->targets[i]];
     e->old[i] = copy_of(in, f, f->old);
   }
+}
+
+void tape_update(Interp *in, const Update *u, const InterpBody *body) {
+  Event *e = add_event(in, EVENT_UPDATE);
+  e->update = u;
+  e->body = body;
 }
 
 void tape_move_on(Interp *in) {
@@ -290,6 +299,64 @@ static bool pull_losses(Interp *in, const Event *e) {
   return ok;
 }
 
+/* The first point of a region at which a body has the value that is searched. */
+typedef struct Search {
+  Interp *in;
+  const InterpBody *body;
+  double value;
+  bool found;
+  int64_t at[MAX_RANK];
+} Search;
+static bool search_chunk(void *user, const int64_t *p, int n) {
+  Search *s = user;
+  if (s->found)
+    return true;
+  if (!interp_run_body(s->in, s->body, p, n))
+    return false;
+  const Const *v = &s->in->rows[(size_t)s->body->yield[0][0] * CHUNK];
+  for (int i = 0; i < n && !s->found; i++)
+    if (v[i].f == s->value) {
+      s->found = true;
+      memcpy(s->at, p, sizeof s->at[0] * (size_t)s->in->rank);
+      s->at[s->in->rank - 1] += i;
+    }
+  return true;
+}
+
+/* Pulls what an update made: a sum at all its points; a minimum or maximum at the first point that gave it. */
+static bool pull_update(Interp *in, const Event *e) {
+  const Update *u = e->update;
+  double *bar = &in->tape->bars.array[u->state][0], at[CHUNK];
+  Seed seed = {1, at};
+  Source s = {.in = in, .body = e->body, .n = 1, .factor = *bar, .seeds = &seed};
+  Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
+  InterpRegion over = interp_region(in, &u->over);
+  bool ok = true, point = box_is_point(&u->over);
+  if (*bar == 0 || u->type != TY_F64)
+    return true;
+  *bar = 0;
+  in->step = e->step;
+  in->reduction = &r;
+  interp_start_body(in, s.body);
+  if (point) {
+    ok = pull_chunk(&s, over.lo, 1);
+  } else if (u->op == OP_ADD) {
+    ok = interp_each(in, &over, pull_chunk, &s);
+  } else {
+    Search found = {.in = in, .body = e->body};
+    Const value;
+    ok = interp_total(in, &r, e->body, &value);
+    found.value = value.f;
+    in->reduction = &r;
+    interp_start_body(in, s.body);
+    ok = ok && interp_each(in, &over, search_chunk, &found);
+    if (ok && found.found)
+      ok = pull_chunk(&s, found.at, 1);
+  }
+  in->reduction = NULL;
+  return ok;
+}
+
 /* Before the first step: levels that were filled were copies of their fields; then fields have their derivatives. */
 static void pull_begin(Interp *in, const Event *e) {
   const Module *m = in->m;
@@ -315,7 +382,7 @@ static bool pull_all(Interp *in) {
   Tape *t = in->tape;
   for (int k = t->n - 1; k >= 0; k--) {
     const Event *e = &t->events[k];
-    if (e->kind != EVENT_STENCIL)
+    if (e->kind != EVENT_STENCIL && e->kind != EVENT_UPDATE)
       end_step(in);
     if (e->states)
       put_states(in, e);
@@ -328,7 +395,8 @@ static bool pull_all(Interp *in) {
     for (int i = 0; e->kind == EVENT_STENCIL && i < e->code->stencil->ntargets; i++)
       if (in->m->fields[e->code->stencil->targets[i]].input && !(e->given && e->given[e->code->stencil->targets[i]]))
         take_field(in, e->code->stencil->targets[i]);
-    if ((e->kind == EVENT_LOSSES && !pull_losses(in, e)) || (e->kind == EVENT_STENCIL && !pull_stencil(in, e)))
+    if ((e->kind == EVENT_LOSSES && !pull_losses(in, e)) || (e->kind == EVENT_UPDATE && !pull_update(in, e)) ||
+        (e->kind == EVENT_STENCIL && !pull_stencil(in, e)))
       return false;
   }
   return true;
@@ -362,6 +430,9 @@ static bool run_back(Interp *in, int64_t steps, const bool *skip_init, double *v
   make_bars(in);
   if (!pull_all(in))
     return false;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE && m->param_arrays[i].first >= 0)
+      t->bars.scalar[m->param_arrays[i].first] += t->bars.array[i][0];
   scalars_pull(in->arena, m, in->b->scalars, t->bars.scalar);
   for (int i = 0; i < m->nby; i++)
     if (m->by[i].kind == BY_PARAM)

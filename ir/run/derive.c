@@ -105,23 +105,14 @@ void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar) 
 
 /* ---- programs */
 
-/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. changing: by launch-time
- * array that the step updates, does it change with what the losses are differentiated by? */
-static bool check_body(const Module *m, const bool *changing, Diags *d, const Block *b, const char *what,
-                       const char *name) {
+/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. */
+static bool check_body(const Module *m, Diags *d, const Block *b, const char *what, const char *name) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction) {
       diag_error(d, op->loc,
-                 "%s '%s' reads '%s', which is computed as the program runs, of all points: what is made of it has no "
-                 "gradient yet; use a param in its place",
+                 "%s '%s' reads '%s', the value of a 'reduce' between steps: what is made of it has no gradient yet; "
+                 "make it a scalar that the step updates: scalar r = 0; update r = sum(...) over G;",
                  what, name, m->scalars[op->sym].name);
-      return false;
-    }
-    if (op->code == OP_ELEMENT && changing[op->sym] && m->param_arrays[op->sym].role == ARRAY_STATE) {
-      diag_error(d, op->loc,
-                 "%s '%s' reads '%s', which the step updates with what the gradient is to: what is made of it has no "
-                 "gradient yet; use a param in its place",
-                 what, name, m->param_arrays[op->sym].name);
       return false;
     }
   }
@@ -174,6 +165,19 @@ static bool check_computed(const Module *m, Diags *d, const char *const *made_of
   return !of;
 }
 
+/* Is the update no product of all points that changes with what the losses are differentiated by? Where one of them is
+ * 0 its derivatives are products of all others. False after reporting. */
+static bool check_product(const Module *m, const bool *changing, Diags *d, const Update *u) {
+  if (u->op != OP_MUL || !changing[u->state] || box_is_point(&u->over))
+    return true;
+  diag_error(
+      d, u->loc,
+      "scalar '%s' is a product over all points, which changes with what the gradient is to, and has no gradient "
+      "yet: take the exponential of the sum of logarithms, where all are positive",
+      update_name(m, u));
+  return false;
+}
+
 bool gradient_check(const Module *m, Diags *d) {
   const char **of = ARENA_ARRAY(m->arena, const char *, m->nscalars + 1);
   bool ok = true;
@@ -212,13 +216,13 @@ bool gradient_check(const Module *m, Diags *d) {
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     for (int k = 0; k < s->npieces; k++)
-      ok = ok && check_body(m, changing, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
+      ok = ok && check_body(m, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
   }
-  const bool *none = ARENA_ARRAY(m->arena, bool, m->nparam_arrays + 1);
   for (int i = 0; i < m->nupdates; i++)
-    ok = ok && check_body(m, none, d, m->updates[i].body, "scalar", update_name(m, &m->updates[i]));
+    ok = ok && check_product(m, changing, d, &m->updates[i]) &&
+         check_body(m, d, m->updates[i].body, "scalar", update_name(m, &m->updates[i]));
   for (int i = 0; i < m->nlosses; i++)
-    ok = ok && check_body(m, changing, d, m->losses[i].body, "loss", m->losses[i].name);
+    ok = ok && check_body(m, d, m->losses[i].body, "loss", m->losses[i].name);
   return ok && check_defaults(m, d, of) && check_computed(m, d, of);
 }
 

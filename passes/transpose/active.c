@@ -7,6 +7,12 @@ void transpose_vary(Transpose *x, const By *by) {
   of[by->index] = true;
 }
 
+/* The launch-time array whose flags say what is known of array `array`: of what stands for a number, the one with its
+ * derivative. */
+static int32_t array_of(const Transpose *x, int32_t array) {
+  return x->states[array].bar >= 0 ? x->states[array].bar : array;
+}
+
 /* Does the op's result vary where its operands do? */
 static bool op_varies(const Transpose *x, const Op *op, const bool *varies) {
   if (!op->nresults || !type_is_float(op->results[0]->type))
@@ -16,7 +22,7 @@ static bool op_varies(const Transpose *x, const Op *op, const bool *varies) {
   if (op->code == OP_SCALAR)
     return x->scalar_varied[op->sym];
   if (op->code == OP_ELEMENT)
-    return x->array_varied[op->sym];
+    return x->array_varied[array_of(x, op->sym)];
   for (int i = 0; i < op->noperands; i++)
     if (varies[op->operands[i]->id])
       return op->code != OP_FLOOR && op->code != OP_CEIL;
@@ -49,6 +55,11 @@ static bool forward(Transpose *x) {
         if (varies[p->body->last->operands[t]->id])
           more |= set(&x->varied[p->targets[t]]);
     }
+  for (int i = 0; i < x->m->nupdates; i++) {
+    const Update *u = &x->m->updates[i];
+    if (x->states[u->state].bar >= 0 && transpose_varies(x, u->body)[u->body->last->operands[0]->id])
+      more |= set(&x->array_varied[x->states[u->state].bar]);
+  }
   return more;
 }
 
@@ -66,7 +77,7 @@ static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
     if (op->code == OP_SCALAR)
       more |= set(&x->scalar_active[op->sym]);
     if (op->code == OP_ELEMENT)
-      more |= set(&x->array_active[op->sym]);
+      more |= set(&x->array_active[array_of(x, op->sym)]);
     for (int i = 0; i < op->noperands; i++)
       useful[op->operands[i]->id] = true;
   }
@@ -75,7 +86,11 @@ static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
 
 /* The same over the step. */
 static bool backwards_all(Transpose *x) {
+  static const bool yes = true;
   bool more = false;
+  for (int i = 0; i < x->m->nupdates; i++)
+    if (x->array_active[array_of(x, x->m->updates[i].state)])
+      more |= backwards(x, x->m->updates[i].body, &yes);
   for (int i = x->m->nstencils - 1; i >= 0; i--)
     for (int k = 0; k < x->m->stencils[i].npieces; k++) {
       const Piece *p = &x->m->stencils[i].pieces[k];
@@ -85,6 +100,17 @@ static bool backwards_all(Transpose *x) {
       more |= backwards(x, p->body, wanted);
     }
   return more;
+}
+
+/* Numbers that steps update are scalars before the first step: they vary if these do, and these matter if they do. */
+static void states(Transpose *x, bool onwards) {
+  for (int i = 0; i < x->m->nparam_arrays; i++) {
+    int32_t first = x->states[i].bar == i ? x->states[i].first : -1;
+    if (first >= 0 && onwards)
+      x->array_varied[i] |= x->scalar_varied[first];
+    else if (first >= 0)
+      x->scalar_active[first] |= x->array_active[i];
+  }
 }
 
 /* Lets vary with what they are made of, and what they are made of matters if they do. */
@@ -119,6 +145,8 @@ static void begin(Transpose *x, const By *by, int nby) {
 static void both_ways(Transpose *x) {
   for (int f = 0; f < x->m->nfields; f++)
     x->active[f] = x->active[f] && x->varied[f];
+  for (int i = 0; i < x->m->nparam_arrays; i++)
+    x->array_active[i] = x->array_active[i] && (x->states[i].bar != i || x->array_varied[i]);
   for (int s = 0; s < x->m->nscalars; s++)
     x->scalar_active[s] = x->scalar_active[s] && x->scalar_varied[s];
 }
@@ -161,12 +189,14 @@ bool transpose_analyse(Transpose *x, const By *by, int nby) {
     if (m->fields[f].past && !m->fields[f].temp && x->varied[m->fields[f].present])
       x->varied[f] = true;
   scalars(x, true);
+  states(x, true);
   while (forward(x))
     ;
   for (int i = 0; i < m->nreductions; i++)
     backwards(x, m->reductions[i].body, &yes);
   while (backwards_all(x))
     ;
+  states(x, false);
   scalars(x, false);
   for (int i = 0; i < nby; i++) {
     bool field = by[i].kind == BY_FIELD, param = by[i].kind == BY_PARAM;

@@ -65,7 +65,11 @@ Value *undo_clone(Undo *u, const Value *v) {
   case OP_STEP: u->clone[v->id] = u->number; break;
   case OP_CONST: u->clone[v->id] = build_const(&u->b, v->type, op->cval); break;
   case OP_SCALAR: u->clone[v->id] = build_scalar(&u->b, v->type, op->sym); break;
-  case OP_ELEMENT: u->clone[v->id] = build_element(&u->b, v->type, op->sym, operands[0]); break;
+  case OP_ELEMENT:
+    u->clone[v->id] = u->x->m->param_arrays[op->sym].role == ARRAY_STATE
+                          ? state_value(u, op->sym)
+                          : build_element(&u->b, v->type, op->sym, operands[0]);
+    break;
   default: u->clone[v->id] = build_op(&u->b, op->code, v->type, op->noperands, operands)->results[0];
   }
   return u->clone[v->id];
@@ -317,21 +321,23 @@ void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **l
     if (!a || !a->n)
       continue;
     u->b.loc = op->loc;
-    if (op->code == OP_ELEMENT) {
+    int32_t state = op->code == OP_ELEMENT ? x->states[op->sym].bar : -1;
+    if (op->code == OP_ELEMENT && state < 0) {
       ElementShare e = {piece, op->sym, build_convert(&u->b, TY_F64, total(u, op->results[0])),
                         undo_clone(u, op->operands[0])};
       ARENA_PUSH(x->a, u->elements, u->nelements, e);
       continue;
     }
-    if (op->code != OP_ACCESS && op->code != OP_SCALAR) {
+    if (op->code != OP_ACCESS && op->code != OP_SCALAR && state < 0) {
       undo_op(u, op);
       continue;
     }
-    bool scalar = op->code == OP_SCALAR;
-    if (scalar ? !x->scalar_active[op->sym] : !x->active[op->sym])
+    bool scalar = op->code != OP_ACCESS;
+    if (state >= 0 ? !x->array_active[state] : scalar ? !x->scalar_active[op->sym] : !x->active[op->sym])
       continue;
     for (int i = 0; i < a->n; i++) {
-      Contribution c = {.piece = piece, .field = scalar ? -1 - op->sym : op->sym, .term = a->terms[i], .loc = op->loc};
+      Contribution c = {.piece = piece, .term = a->terms[i], .loc = op->loc};
+      c.field = state >= 0 ? -1 - x->m->nscalars - state : scalar ? -1 - op->sym : op->sym;
       for (int d = 0; d < MAX_RANK && !scalar; d++)
         c.off[d] = field_lacks(&x->m->fields[op->sym], d) ? 0 : op->off[d];
       for (int d = 0; d < x->m->grid.rank && !scalar && c.term.where; d++)

@@ -162,22 +162,23 @@ static Value *own_value(Gather *g, int k, int f) {
   return sum ? sum : build_float(&u->b, type, 0);
 }
 
-/* The derivative by scalar `s` behind the piece, NULL: as it was. */
-static Value *scalar_value(Gather *g, int k, int s) {
+/* What piece number `k` contributes to the derivative by `field`, a scalar or a launch-time array, in front of it what
+ * field `before` of b has, -1: nothing. NULL: it contributes nothing. */
+static Value *shared_value(Gather *g, int k, int field, int32_t before) {
   Undo *u = &g->undo[k];
   static const int64_t here[MAX_RANK];
   Value *sum = NULL;
   for (int i = 0; i < g->n; i++)
-    if (g->list[i].piece == k && g->list[i].field == -1 - s) {
+    if (g->list[i].piece == k && g->list[i].field == field) {
       Value *v = build_convert(&u->b, TY_F64, term_value(&u->b, g->list[i].term));
-      sum = build2(&u->b, OP_ADD,
-                   sum ? sum : build_access(&u->b, TY_F64, g->x->scalar_bar[s], here, g->x->m->grid.rank), v);
+      if (!sum && before >= 0)
+        sum = build_access(&u->b, TY_F64, before, here, g->x->m->grid.rank);
+      sum = sum ? build2(&u->b, OP_ADD, sum, v) : v;
     }
   return sum;
 }
 
-/* A field of type `t` on the region of `u` that keeps what a step leaves there. */
-static int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t) {
+int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t) {
   Field f = {.name = arena_printf(x->a, "%s.%d", name, x->b->nfields), .type = t, .box = *u->box};
   int32_t field = transpose_field(x, f);
   ARENA_PUSH(x->a, x->b->inits, x->b->ninits, transpose_zero(x, field));
@@ -199,6 +200,19 @@ static void leave_elements(Gather *g, Undo *u, Piece *p, Value ***values) {
   }
 }
 
+/* Has the piece leave what it contributes to derivatives by numbers that the step updates, to be added up. */
+static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
+  Transpose *x = g->x;
+  for (int i = 0; i < x->m->nparam_arrays; i++) {
+    Value *v = x->states[i].bar == i ? shared_value(g, k, -1 - x->m->nscalars - i, -1) : NULL;
+    if (!v)
+      continue;
+    int32_t field = left_field(x, &g->undo[k], arena_printf(x->a, "%s.share", x->m->param_arrays[i].name), TY_F64);
+    yield(x->a, p, values, field, v);
+    ARENA_PUSH(x->a, x->shares, x->nshares, ((StateShare){i, field}));
+  }
+}
+
 /* The first stencil. */
 static void compute(Gather *g) {
   Transpose *x = g->x;
@@ -214,7 +228,7 @@ static void compute(Gather *g) {
         yield(x->a, &p, &values, x->bar[f], v);
     }
     for (int s = 0; s < m->nscalars; s++) {
-      Value *v = x->scalar_active[s] ? scalar_value(g, k, s) : NULL;
+      Value *v = x->scalar_active[s] ? shared_value(g, k, -1 - s, x->scalar_bar[s]) : NULL;
       if (v)
         yield(x->a, &p, &values, x->scalar_bar[s], v);
     }
@@ -222,6 +236,7 @@ static void compute(Gather *g) {
       if (g->kept[i].piece == k)
         yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].base);
     leave_elements(g, u, &p, &values);
+    leave_shares(g, k, &p, &values);
     u->b.loc = p.loc;
     build_yield(&u->b, p.ntargets, values);
     for (int t = 0; t < p.ntargets; t++)
@@ -231,9 +246,9 @@ static void compute(Gather *g) {
   }
   for (int i = 0; i < g->nkept; i++)
     if (g->kept[i].wider)
-      ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, transpose_zero(x, g->kept[i].field));
+      transpose_stencil(x, transpose_zero(x, g->kept[i].field));
   if (out.npieces)
-    ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, out);
+    transpose_stencil(x, out);
 }
 
 /* ---- the second stencil */
@@ -408,7 +423,7 @@ static void gather(Gather *g) {
     for (int t = 0; t < p.ntargets; t++)
       add_target(x->a, &out, p.targets[t]);
     ARENA_PUSH(x->a, out.pieces, out.npieces, p);
-    ARENA_PUSH(x->a, x->b->stencils, x->b->nstencils, out);
+    transpose_stencil(x, out);
   }
 }
 

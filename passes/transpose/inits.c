@@ -64,7 +64,7 @@ static void widen_fields(Transpose *x) {
 void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
   Module *m = x->m;
   m->stencils = NULL;
-  m->nstencils = 0;
+  m->nstencils = m->nupdates = 0;
   for (int i = 0; i < m->ninits; i++) {
     Stencil st = m->inits[i];
     int kept = 0;
@@ -172,7 +172,7 @@ Module *transpose_inits(PassContext *c, const Module *source, int ngiven, const 
   x.m->nreductions = x.m->nprobes = x.m->nlosses = x.m->nby = 0;
   x.m->nstencils = x.m->nupdates = x.m->nrepeats = 0;
   x.last = transpose_last(x.m);
-  if (!transpose_unroll(c, x.m, x.last))
+  if (!transpose_unroll(c, x.m, x.last, states_changing(c->arena, source), facts, &x.states))
     return NULL;
   x.m = c->run(c, NULL, "scalarize,sides,simplify", x.m);
   if (!x.m)

@@ -136,28 +136,37 @@ static Stencil again(Transpose *x, int s) {
   return out;
 }
 
-/* The stencils that compute what stencil number `s` leaves, as far as it is needed, behind those for stencils before.
- */
+/* The stencils that compute what stencil number `s` leaves, as far as it is needed. */
 static void replay(Transpose *x, int s, int *n, Stencil **list) {
   const Stencil *st = &x->m->stencils[s];
-  Stencil *own = NULL;
-  int nown = 0;
   bool any = false;
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
     any |= is_made(x, s, f);
     if (is_made(x, s, f) && x->before[s][f] >= 0 && !sets_all(x->m, st, f))
-      copy_version(x, s, f, x->before[s + 1][f], &nown, &own);
+      copy_version(x, s, f, x->before[s + 1][f], n, list);
   }
   if (any)
-    ARENA_PUSH(x->a, own, nown, again(x, s));
-  if (s)
-    replay(x, s - 1, n, list);
-  for (int i = 0; i < nown; i++)
-    ARENA_PUSH(x->a, *list, *n, own[i]);
+    ARENA_PUSH(x->a, *list, *n, again(x, s));
 }
 
-void replay_stencils(Transpose *x, int *n, Stencil **list) {
-  if (x->m->nstencils)
-    replay(x, x->m->nstencils - 1, n, list);
+void replay_stages(Transpose *x, int *n, Stage **list) {
+  const Module *m = x->m;
+  Stage *last = NULL; /* the stages from the last to the first, so that it is known what each needs */
+  int nlast = 0;
+  for (int s = m->nstencils - 1, u = m->nupdates - 1; s >= 0 || u >= 0;) {
+    Stencil *own = NULL;
+    Stage stage;
+    int nown = 0;
+    if (transpose_previous(m, &s, &u)) {
+      if (update_again(x, u + 1, x->before[s + 1], &stage))
+        ARENA_PUSH(x->a, last, nlast, stage);
+      continue;
+    }
+    replay(x, s + 1, &nown, &own);
+    while (nown-- > 0)
+      ARENA_PUSH(x->a, last, nlast, ((Stage){.stencil = own[nown]}));
+  }
+  while (nlast-- > 0)
+    ARENA_PUSH(x->a, *list, *n, last[nlast]);
 }

@@ -120,6 +120,11 @@ static void make_fields(Transpose *x) {
   x->b->reductions = NULL;
   x->b->records = NULL;
   x->b->time_tile = 1;
+  x->b->param_arrays = NULL;
+  x->b->nparam_arrays = 0;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    ARENA_PUSH(x->a, x->b->param_arrays, x->b->nparam_arrays, m->param_arrays[i]);
+  x->state_needed = ARENA_ARRAY(x->a, bool, m->nparam_arrays + 1);
   x->bar = ARENA_ARRAY(x->a, int32_t, m->nfields + 1);
   x->end = ARENA_ARRAY(x->a, int32_t, m->nfields + 1);
   x->zero = ARENA_ARRAY(x->a, bool, m->nfields + 1);
@@ -208,15 +213,17 @@ static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) 
     Stencil st = {.name = r->name, .npieces = 1, .pieces = &p, .loc = r->loc};
     facts->every |= l->every > 0;
     gather_stencil(x, &st, l->every ? x->before[0] : x->end, loss_seed, l);
+    states_add_shares(x);
     add_value(x, l, r);
   }
 }
 
 /* ---- the step */
 
-/* Gives each of the `n` stencils a name of its own, which schedules tell them by. */
-static void name_apart(Transpose *x, int n, Stencil *list) {
-  for (int i = 0; i < n; i++) {
+/* Gives each stencil of the step a name of its own, which schedules tell them by. */
+static void name_apart(Transpose *x) {
+  Stencil *list = x->b->stencils;
+  for (int i = 0; i < x->b->nstencils; i++) {
     const char *name = list[i].name;
     int same = 1;
     for (int k = 0; k < i; k++)
@@ -231,28 +238,30 @@ static void name_apart(Transpose *x, int n, Stencil *list) {
 static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   Module *b = x->b, *m = x->m;
   replay_versions(x);
-  for (int s = m->nstencils - 1; s >= 0 && !x->failed; s--)
-    gather_stencil(x, &m->stencils[s], x->before[s], NULL, NULL);
+  for (int s = m->nstencils - 1, u = m->nupdates - 1; (s >= 0 || u >= 0) && !x->failed;)
+    if (transpose_previous(m, &s, &u)) {
+      undo_update(x, u + 1, x->before[s + 1]);
+    } else {
+      gather_stencil(x, &m->stencils[s + 1], x->before[s + 1], NULL, NULL);
+      states_add_shares(x);
+    }
   add_losses(x, source, facts);
   if (x->failed)
     return;
-  Stencil *all = NULL;
+  Stage *again = NULL;
   int n = 0;
-  replay_stencils(x, &n, &all);
-  for (int i = 0; i < b->nstencils; i++)
-    ARENA_PUSH(x->a, all, n, b->stencils[i]);
+  replay_stages(x, &n, &again);
   for (int f = 0; f < m->nfields; f++)
     if (x->active[f] && !m->fields[f].temp) {
       ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->bar[f]));
       if (x->zero[f])
-        ARENA_PUSH(x->a, all, n, transpose_zero(x, x->bar[f]));
+        transpose_stencil(x, transpose_zero(x, x->bar[f]));
     }
   for (int s = 0; s < m->nscalars; s++)
     if (x->scalar_active[s])
       ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->scalar_bar[s]));
-  name_apart(x, n, all);
-  b->stencils = all;
-  b->nstencils = n;
+  transpose_put_stages(x, n, again);
+  name_apart(x);
 }
 
 /* ---- fields that are there for nothing */
@@ -294,6 +303,8 @@ static void drop_fields(Transpose *x) {
   stencils_fields(b->nstencils, b->stencils, used, NULL);
   for (int i = 0; i < b->nreductions; i++)
     mark(used, b->reductions[i].body);
+  for (int i = 0; i < b->nupdates; i++)
+    mark(used, b->updates[i].body);
   for (int f = 0; f < b->nfields; f++) {
     to[f] = n;
     if (used[f])
@@ -303,6 +314,8 @@ static void drop_fields(Transpose *x) {
   stencils_fields(b->nstencils, b->stencils, used, to);
   for (int i = 0; i < b->nreductions; i++)
     renumber(to, b->reductions[i].body);
+  for (int i = 0; i < b->nupdates; i++)
+    renumber(to, b->updates[i].body);
   for (int i = 0; i < b->nlists; i++)
     if (used[b->lists[i].field]) {
       PointList l = b->lists[i];
@@ -350,6 +363,7 @@ static bool make_module(Transpose *x, const Module *source) {
   if (x->failed)
     return false;
   drop_fields(x);
+  states_drop(x);
   note_facts(x, x->facts);
   module_renumber(x->b);
   return true;
@@ -441,7 +455,7 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
   x.m = module_copy(c->arena, source);
   take_losses(x.m);
   x.last = transpose_last(x.m);
-  if (!transpose_unroll(c, x.m, x.last))
+  if (!transpose_unroll(c, x.m, x.last, states_changing(c->arena, source), facts, &x.states))
     return NULL;
   x.m = c->run(c, NULL, "scalarize,every,sides", x.m);
   int nby = x.m ? transpose_by(c, source, x.m, &by) : -1;

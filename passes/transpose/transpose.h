@@ -7,6 +7,7 @@
  *   adjoint.c     a body backwards, op by op: what each access contributes
  *   gather.c      contributions as stencils that gather
  *   unroll.c      repeats written out, and numbers that the step updates
+ *   states.c      updates undone: derivatives by numbers that the step updates
  *   replay.c      values of fields within a step, computed again
  *   pull.c        the program whose losses hand back what derivatives by its fields at the end are given
  *
@@ -59,6 +60,9 @@ typedef struct AdjointFacts {
   AdjointField *filled;
   int nscalars; /* derivatives by scalars, to be added over all points: field, scalar */
   AdjointField *scalars;
+  int nstates; /* derivatives by numbers that steps update: the backward program's scalar, the scalar that the number is
+                  before the first step */
+  AdjointField *states;
   int nelements; /* derivatives by elements of launch-time arrays, one at each point of a region, new in each step */
   AdjointElements *elements;
   bool starts; /* inits are to be undone behind the last step, by transpose_inits */
@@ -95,10 +99,33 @@ typedef struct ElementShare {
   Value *bar, *number;
 } ElementShare;
 
+/* What launch-time array number i of m, of role ARRAY_STATE, stands for: a number that the step updates as it is at
+ * some place in the step, or the derivative by such a number, which is its own `bar`. code: computes the number of what
+ * is known of all steps; NULL: the update that makes it is run again. bar: the array with the derivative by the number,
+ * -1: it has none. first: of a derivative, the scalar that the number is before the first step, -1: none. */
+typedef struct StateVersion {
+  Block *code;
+  int32_t bar, first;
+} StateVersion;
+
+/* A stencil or an update of the backward step. */
+typedef struct Stage {
+  bool is_update;
+  Stencil stencil;
+  Update update;
+} Stage;
+
+/* Field `field` of b has at each point what that contributes to the derivative in launch-time array `bar`. */
+typedef struct StateShare {
+  int32_t bar, field;
+} StateShare;
+
 /* The work. m: the forward module, scalarized, levels moved by stencils; losses are its reductions. b: the backward
  * one, whose first fields are m's. By field of m: does it matter; its derivative's field in b (-1); is that known to be
  * 0, whatever its memory holds; before[s][f] is the field of b that has what it is before stencil s. By scalar: does it
- * vary, and the field of its derivative. needed: by field of b, is it read. */
+ * vary, and the field of its derivative. needed: by field of b, is it read. states: by launch-time array of m, whose
+ * numbers b shares; state_needed: by array, is it read as it was. stages: those of b's step so far, from the
+ * derivatives of the losses on; shares: what stencils have left of derivatives by numbers, and is to be added. */
 typedef struct Transpose {
   PassContext *c;
   Arena *a;
@@ -112,6 +139,11 @@ typedef struct Transpose {
   int32_t *after; /* that field of b, -1: none */
   int needed_room;
   bool *needed;
+  StateVersion *states;
+  bool *state_needed;
+  int nstages, nshares;
+  Stage *stages;
+  StateShare *shares;
   int last;
   bool failed;
   AdjointFacts *facts;
@@ -127,7 +159,8 @@ typedef struct Adjoint {
   int n;
   Term *terms;
 } Adjoint;
-/* What a piece contributes to the derivative by field `field` of m at the point that lies at `off` from it. */
+/* What a piece contributes to the derivative by field `field` of m at the point that lies at `off` from it; field
+ * -1 - s: by scalar s, and behind the scalars by launch-time array. */
 typedef struct Contribution {
   int piece, field;
   int64_t off[MAX_RANK];
@@ -196,15 +229,36 @@ void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Val
                     const void *loss);
 /* A stencil that makes field `field` of b 0. */
 Stencil transpose_zero(Transpose *x, int32_t field);
-/* A new field of b. */
+/* A new field of b. One of type `t` on the region of `u`, called `name` and a number, that keeps what a step leaves. */
 int32_t transpose_field(Transpose *x, Field f);
+int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t);
 
-/* unroll.c: makes the step of `m`, whose reductions are its losses, one without repeats and updates; `last`: the number
- * of ADJOINT_LAST. False after reporting why not. */
-bool transpose_unroll(PassContext *c, Module *m, int32_t last);
+/* unroll.c: makes the step of `m`, whose reductions are its losses, one without repeats, and without updates but those
+ * of numbers that have a derivative, or are not known otherwise. `last`: the number of ADJOINT_LAST; changing: by
+ * launch-time array, does the number change with what the gradient is to; *versions: by launch-time array of what m is
+ * then. False after reporting why not. */
+bool transpose_unroll(PassContext *c, Module *m, int32_t last, const bool *changing, AdjointFacts *facts,
+                      StateVersion **versions);
 
-/* replay.c: gives fields their versions; then, when it is known which are needed, adds the stencils that compute them
- * to list[*n], in order. */
+/* replay.c: gives fields their versions; then, when it is known which are needed, adds the stages that compute them to
+ * list[*n], in order. */
 void replay_versions(Transpose *x);
-void replay_stencils(Transpose *x, int *n, Stencil **list);
+void replay_stages(Transpose *x, int *n, Stage **list);
+
+/* states.c: adds a stencil to the stages of b's step. Gives b its step: the `n` stages from `first` on, and those
+ * behind them. */
+void transpose_stencil(Transpose *x, Stencil st);
+void transpose_put_stages(Transpose *x, int n, Stage *first);
+/* What stands before stencil number *stencil + 1 and update number *update + 1 of m's step, one of which is at least 0:
+ * is it an update? Its number is one less then. */
+bool transpose_previous(const Module *m, int *stencil, int *update);
+/* The number that launch-time array `array` of m stands for, in the new code. */
+Value *state_value(Undo *u, int32_t array);
+/* Update `number` of m, as it is made again from the versions of fields before it. False: nothing needs it. */
+bool update_again(Transpose *x, int number, const int32_t *version, Stage *out);
+/* Adds what undoes update `number` to the stages. Adds up the shares that a stencil has left. */
+void undo_update(Transpose *x, int number, const int32_t *version);
+void states_add_shares(Transpose *x);
+/* Takes arrays out of b that stand for numbers which nothing uses. */
+void states_drop(Transpose *x);
 #endif

@@ -1,8 +1,10 @@
-/* unroll.c: the step of a program with repeats and updates as one of stencils alone. Repeats of a constant number of
- * rounds are written out. Where code reads a number that the step updates, it computes what the updates come to; of a
- * number that is kept from step to step, that begins with an array of what it was when so many steps were done, which
- * the launcher fills: NAME.steps. So does an update whose value is computed of points, if it is the last of the step:
- * its number is what it is one step later. What the gradient is to has no part in such numbers (gradient_check). */
+/* unroll.c: the step of a program with repeats and updates without repeats, and without those updates whose numbers
+ * have no derivative. Repeats of a constant number of rounds are written out. Where code reads a number that the step
+ * updates, it computes what the updates come to; of a number that is kept from step to step, that begins with an array
+ * of what it was when so many steps were done, which the launcher fills: NAME.steps. So does an update whose value is
+ * computed of points, if it is the last of the step: its number is what it is one step later. A number that changes
+ * with what the gradient is to is read as what it is at that place in the step instead, a launch-time array of its own,
+ * and so is one of which it is not known what it was there; the updates that make these stay in the step. */
 #include "passes/transpose/transpose.h"
 
 #include <string.h>
@@ -17,9 +19,11 @@ typedef struct Item {
 } Item;
 
 /* By launch-time array that the step updates: the code that computes the number as it is now (NULL: that is not known),
- * how many updates are still to come. used: its values of all steps are needed. */
+ * and the array that stands for it as it is now (-1: none so far); how many updates are still to come. used: its values
+ * of all steps are needed. bar: the array with the derivative by it, -1: it has none. */
 typedef struct Now {
   Block *code;
+  int32_t version, bar;
   int left;
   bool used;
 } Now;
@@ -27,9 +31,14 @@ typedef struct Now {
 typedef struct Unroll {
   PassContext *c;
   Module *m;
-  int n, i, next, nstencils;
+  int n, i, next, nstencils, narrays;
   Item *items;
   Now *now;
+  const bool *changing;
+  int nversions;
+  StateVersion *versions; /* of launch-time arrays from number narrays on */
+  int nupdates;
+  Update *updates; /* those that stay */
   bool failed;
 } Unroll;
 
@@ -134,19 +143,43 @@ static Value *insert(Builder *b, Block *code) {
   return made[code->last->operands[0]->id];
 }
 
-/* A copy of `body` that computes the numbers it reads; NULL: one is not known. */
-static Block *resolved(Unroll *u, Block *body, const Op **unknown) {
+/* A launch-time array that stands for a number, or a derivative by one: `first` is as that of ParamArray. */
+static int32_t new_state(Unroll *u, const char *name, Type t, int32_t first, StateVersion what) {
+  Module *m = u->m;
+  ParamArray a = {.name = name, .type = t, .extent = affine_const(1), .role = ARRAY_STATE, .first = first};
+  ARENA_PUSH(m->arena, m->param_arrays, m->nparam_arrays, a);
+  ARENA_PUSH(m->arena, u->versions, u->nversions, what);
+  return m->nparam_arrays - 1;
+}
+
+/* The array that stands for number `state` as it is now. */
+static int32_t version_of(Unroll *u, int32_t state) {
+  Now *now = &u->now[state];
+  const ParamArray *a = &u->m->param_arrays[state];
+  if (now->version < 0)
+    now->version = new_state(u, arena_printf(u->m->arena, "%s.now.%d", a->name, u->nversions), a->type, -1,
+                             (StateVersion){.code = now->code, .bar = now->bar});
+  return now->version;
+}
+
+/* A copy of `body` that computes the numbers it reads, those that change with what the gradient is to as well if
+ * `wholly`; else it reads what stands for these, and for those that are not known. NULL: *unknown is not known. */
+static Block *resolved(Unroll *u, Block *body, bool wholly, const Op **unknown) {
   Arena *a = u->m->arena;
   block_renumber(body, 0);
   Block *out = block_clone(a, body, NULL, NULL);
   for (Op *op = out->first, *next; op; op = next) {
     next = op->next;
-    if (!is_state(u->m, op))
+    if (!is_state(u->m, op) || op->sym >= u->narrays)
       continue;
     Now *now = &u->now[op->sym];
-    if (!now->code) {
+    if (!now->code && (wholly || now->version < 0)) {
       *unknown = op;
       return NULL;
+    }
+    if (!wholly && (!now->code || now->bar >= 0)) {
+      op->sym = version_of(u, op->sym);
+      continue;
     }
     Builder b = builder_before(a, op);
     block_replace_uses(out, op->results[0], insert(&b, now->code));
@@ -184,29 +217,33 @@ static bool is_plain(const Module *m, const Update *x) {
   return plain;
 }
 
-/* What the number is behind update `x`. */
-static void update(Unroll *u, const Update *x) {
-  const Op *unknown = NULL;
-  Now *now = &u->now[x->state];
-  now->left--;
-  Block *code = is_plain(u->m, x) ? resolved(u, x->body, &unknown) : NULL;
-  bool kept = u->m->param_arrays[x->state].first >= 0;
-  now->code = code ? folded(u, code) : kept && !now->left ? of_steps(u, x->state, 1) : NULL;
-}
-
 /* The body of `what` `name` with numbers as they are now. */
 static Block *take_body(Unroll *u, Block *body, const char *what, const char *name) {
   const Op *unknown = NULL;
-  Block *out = resolved(u, body, &unknown);
+  Block *out = resolved(u, body, false, &unknown);
   if (out)
     return out;
-  diag_error(u->c->diags, unknown->loc,
-             "%s '%s' reads '%s', which is computed of all points and changes again within the step, so that what it "
-             "was there is not known to the backward program: keep it in a scalar of its own, or leave it to "
-             "--device=ref",
-             what, name, u->m->param_arrays[unknown->sym].name);
+  diag_error(u->c->diags, unknown->loc, "%s '%s' reads '%s', which no step has given a value there", what, name,
+             u->m->param_arrays[unknown->sym].name);
   u->failed = true;
   return body;
+}
+
+/* What the number is behind update `x`, which stays if it has a derivative or is not known otherwise. */
+static void update(Unroll *u, const Update *x) {
+  const Op *unknown = NULL;
+  Now *now = &u->now[x->state];
+  Update stays = *x;
+  stays.body = take_body(u, x->body, "scalar", update_name(u->m, x));
+  now->left--;
+  Block *code = is_plain(u->m, x) ? resolved(u, x->body, true, &unknown) : NULL;
+  bool kept = u->m->param_arrays[x->state].first >= 0;
+  now->code = code ? folded(u, code) : kept && !now->left ? of_steps(u, x->state, 1) : NULL;
+  now->version = -1;
+  if (now->code && now->bar < 0)
+    return;
+  stays.state = version_of(u, x->state);
+  ARENA_PUSH(u->m->arena, u->updates, u->nupdates, stays);
 }
 
 /* ---- the module */
@@ -214,7 +251,6 @@ static Block *take_body(Unroll *u, Block *body, const char *what, const char *na
 /* The stencil, as it is written once more, with a name of its own. */
 static Stencil take_stencil(Unroll *u, int index, int time) {
   Stencil st = u->m->stencils[index];
-  st.stage = 0;
   st.name = time > 1 ? arena_printf(u->m->arena, "%s.%d", st.name, time) : st.name;
   st.pieces = ARENA_ARRAY(u->m->arena, Piece, st.npieces + 1);
   for (int k = 0; k < st.npieces; k++) {
@@ -236,10 +272,10 @@ static void renumber_stencils(const int32_t *to, int n, Stencil *list) {
       renumber(to, list[i].pieces[k].body);
 }
 
-/* Notes which numbers' values of all steps code reads. */
+/* Notes which numbers' values of all steps code reads, also that which computes what stands for numbers. */
 static void mark(Unroll *u, const Block *b) {
-  for (const Op *op = b->first; op; op = op->next)
-    if (is_state(u->m, op))
+  for (const Op *op = b ? b->first : NULL; op; op = op->next)
+    if (is_state(u->m, op) && op->sym < u->narrays)
       u->now[op->sym].used = true;
 }
 static void mark_all(Unroll *u) {
@@ -248,11 +284,29 @@ static void mark_all(Unroll *u) {
       mark(u, u->m->stencils[i].pieces[k].body);
   for (int i = 0; i < u->m->nreductions; i++)
     mark(u, u->m->reductions[i].body);
+  for (int i = 0; i < u->m->nupdates; i++)
+    mark(u, u->m->updates[i].body);
+  for (int i = 0; i < u->nversions; i++)
+    mark(u, u->versions[i].code);
 }
 
-/* Makes arrays of the numbers whose values of all steps are needed, behind those that are given, and drops the others.
+/* What stands for numbers, by number of the launch-time arrays, which were called otherwise before: number i is to[i].
  */
-static void make_arrays(Unroll *u, int32_t last) {
+static StateVersion *numbered_versions(const Unroll *u, const int32_t *to, int n) {
+  StateVersion *out = ARENA_ARRAY(u->m->arena, StateVersion, n + 1);
+  for (int i = 0; i < n; i++)
+    out[i].bar = -1;
+  for (int i = 0; i < u->nversions; i++) {
+    StateVersion v = u->versions[i];
+    v.bar = v.bar >= 0 ? to[v.bar] : -1;
+    out[to[u->narrays + i]] = v;
+  }
+  return out;
+}
+
+/* Makes arrays of the numbers whose values of all steps are needed, behind those that are given, and drops the others;
+ * what stands for numbers comes behind these. */
+static StateVersion *make_arrays(Unroll *u, int32_t last) {
   Module *m = u->m;
   ParamArray *all = NULL;
   int32_t *to = ARENA_ARRAY(m->arena, int32_t, m->nparam_arrays + 1);
@@ -261,7 +315,7 @@ static void make_arrays(Unroll *u, int32_t last) {
   for (int pass = 0; pass < 3; pass++)
     for (int i = 0; i < m->nparam_arrays; i++) {
       ParamArray a = m->param_arrays[i];
-      bool state = a.role == ARRAY_STATE;
+      bool state = a.role == ARRAY_STATE && i < u->narrays;
       if (pass != (a.role == ARRAY_GIVEN ? 0 : state ? 1 : 2) || (state && !u->now[i].used))
         continue;
       if (state) {
@@ -279,40 +333,90 @@ static void make_arrays(Unroll *u, int32_t last) {
   renumber_stencils(to, m->nstencils, m->stencils);
   for (int i = 0; i < m->nreductions; i++)
     renumber(to, m->reductions[i].body);
+  for (int i = 0; i < m->nupdates; i++) {
+    renumber(to, m->updates[i].body);
+    m->updates[i].state = to[m->updates[i].state];
+  }
+  for (int i = 0; i < u->nversions; i++)
+    if (u->versions[i].code)
+      renumber(to, u->versions[i].code);
   for (int i = 0; i < m->nlists; i++)
     m->lists[i].next = m->lists[i].next >= 0 ? to[m->lists[i].next] : -1;
+  return numbered_versions(u, to, n);
 }
 
-/* What all numbers are at the start of the step, or between two steps. */
-static void begin(Unroll *u) {
-  for (int i = 0; i < u->m->nparam_arrays; i++) {
-    const ParamArray *a = &u->m->param_arrays[i];
-    u->now[i].code = a->role == ARRAY_STATE && a->first >= 0 ? of_steps(u, i, 0) : NULL;
+/* The scalar that is 0, with which derivatives by numbers begin. */
+static int32_t zero_scalar(Module *m) {
+  Scalar s = {.name = "back.zero", .type = TY_F64, .expr = block_new(m->arena, NULL)};
+  Builder b = builder_at_end(m->arena, s.expr);
+  Value *v = build_float(&b, TY_F64, 0);
+  build_yield(&b, 1, &v);
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, s);
+  return m->nscalars - 1;
+}
+
+/* What all numbers are at the start of the step, or between two steps; with the arrays of their derivatives. */
+static void begin(Unroll *u, AdjointFacts *facts) {
+  Module *m = u->m;
+  int32_t zero = -1;
+  for (int i = 0; i < u->narrays; i++) {
+    const ParamArray *a = &m->param_arrays[i];
+    bool state = a->role == ARRAY_STATE, bar = state && u->changing[i];
+    int32_t first = a->first;
+    u->now[i] = (Now){.code = state && first >= 0 ? of_steps(u, i, 0) : NULL, .version = -1, .bar = -1};
+    if (!bar)
+      continue;
+    const char *name = arena_printf(m->arena, "%s.bar", a->name);
+    zero = zero < 0 ? zero_scalar(m) : zero;
+    u->now[i].bar = new_state(u, name, TY_F64, zero, (StateVersion){.bar = m->nparam_arrays, .first = first});
+    if (first >= 0)
+      ARENA_PUSH(m->arena, facts->states, facts->nstates, ((AdjointField){name, m->scalars[first].name}));
   }
 }
 
-bool transpose_unroll(PassContext *c, Module *m, int32_t last) {
-  Unroll u = {.c = c, .m = m};
+/* Puts the written out stages into the module, in order. */
+static void put_items(Unroll *u) {
+  Module *m = u->m;
+  Stencil *list = NULL;
+  int n = 0, kept = 0, *times = ARENA_ARRAY(m->arena, int, m->nstencils + 1);
+  int32_t stage = 0;
+  bool behind = true; /* a stencil stands behind the last update, or there is none so far */
+  for (int i = 0; i < u->n && !u->failed; i++) {
+    if (u->items[i].update) {
+      update(u, &m->updates[u->items[i].index]);
+      for (; kept < u->nupdates; kept++, behind = false)
+        u->updates[kept].stage = stage += behind;
+      continue;
+    }
+    Stencil st = take_stencil(u, u->items[i].index, ++times[u->items[i].index]);
+    st.stage = stage;
+    behind = true;
+    ARENA_PUSH(m->arena, list, n, st);
+  }
+  m->stencils = list;
+  m->nstencils = n;
+  m->updates = u->updates;
+  m->nupdates = u->nupdates;
+  m->nrepeats = 0;
+}
+
+bool transpose_unroll(PassContext *c, Module *m, int32_t last, const bool *changing, AdjointFacts *facts,
+                      StateVersion **versions) {
+  Unroll u = {.c = c, .m = m, .narrays = m->nparam_arrays, .changing = changing};
+  *versions = ARENA_ARRAY(m->arena, StateVersion, m->nparam_arrays + 1);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    (*versions)[i].bar = -1;
   if (!m->nupdates && !m->nrepeats && !module_state(m))
     return true;
-  Stencil *list = NULL;
-  int n = 0, *times = ARENA_ARRAY(m->arena, int, m->nstencils + 1);
   u.now = ARENA_ARRAY(m->arena, Now, m->nparam_arrays + 1);
-  begin(&u);
+  begin(&u, facts);
   for (int i = 0; i < m->nreductions; i++)
     m->reductions[i].body = take_body(&u, m->reductions[i].body, "loss", m->reductions[i].name);
   write_stages(&u, -1, INT32_MAX - 1);
-  for (int i = 0; i < u.n && !u.failed; i++)
-    if (u.items[i].update)
-      update(&u, &m->updates[u.items[i].index]);
-    else
-      ARENA_PUSH(m->arena, list, n, take_stencil(&u, u.items[i].index, ++times[u.items[i].index]));
+  put_items(&u);
   if (u.failed)
     return false;
-  m->stencils = list;
-  m->nstencils = n;
-  m->nupdates = m->nrepeats = 0;
-  make_arrays(&u, last);
+  *versions = make_arrays(&u, last);
   module_renumber(m);
   return true;
 }
