@@ -414,6 +414,10 @@ const char *stc_program_gradient_name(const StcProgram *p, int i);
  * at most `memory` bytes (0: in what both have left, but for a quarter): where that is less than all of it, steps are
  * made again, and all results are the same bits. */
 StcStatus stc_plan_gradient(StcPlan *plan, int64_t steps, int64_t memory, double *value);
+/* From now on such runs may also write to a file in `folder` what they need of the steps and have no memory for (NULL:
+ * no longer): snapshots of the state, each of which is read once. Then steps are made twice at most. The file has no
+ * name, so it is gone with the process however that ends. */
+StcStatus stc_plan_gradient_scratch(StcPlan *plan, const char *folder);
 /* The same for a loss that is computed elsewhere: of[i] is its derivatives by each number of a field, older levels
  * ("U@1") among them, as it is behind the last step, in the field's type and layout; to: by what they are wanted:
  * fields and older levels before the first step, launch-time arrays of floats, params. The program needs neither

@@ -4,6 +4,7 @@
  *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step
  *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots
  *   plan-keep.c      copies of fields: on the device, or on this computer
+ *   plan-scratch.c   a file for copies that there is no memory for
  *   plan-pull.c      derivatives by fields at the end of a run handed back: the gradient of another program's plan */
 #ifndef STC_DRIVER_GRADIENT_H
 #define STC_DRIVER_GRADIENT_H
@@ -63,7 +64,8 @@ StcStatus gradient_scalars(StcPlan *from, StcPlan *to);
  * lie, and `apart` here of parts that are no slots; else `dense` here. bytes: the most that one takes. left: what may
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
  * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
- * copies. */
+ * copies. folder: NULL, or where a file has those copies that are made when `in_memory` others have been; there are
+ * `made` of all, `filed` in `file`, which is open if that is not 0. */
 enum { KEEPER_BLOCKS = 64 };
 typedef struct Keeper {
   StcPlan *p;
@@ -71,15 +73,20 @@ typedef struct Keeper {
   SavedPart *parts;
   int64_t image, apart, dense, bytes;
   double left, left_here;
+  const char *folder;
+  int64_t in_memory, made, filed;
+  int file;
   int nblocks, more;
   void *blocks[KEEPER_BLOCKS];
   size_t sizes[KEEPER_BLOCKS];
   char *next;
 } Keeper;
-/* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. */
+/* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. place: its number in the file,
+ * from 1 on; 0: it is not there. */
 typedef struct KeptCopy {
   void *image;
   char *here;
+  int64_t place;
   bool pinned;
 } KeptCopy;
 /* A keeper of the parts, which become its own. Frees it, and the device's memory of all its copies. */
@@ -92,6 +99,12 @@ StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
 void kept_free(const Keeper *k, KeptCopy *x);
 
+/* plan-scratch.c: opens a file without a name in `folder`, into *file. Writes `bytes` bytes as its copy number `place`,
+ * from 1 on; reads them. */
+StcStatus scratch_open(StcContext *c, const char *folder, int *file);
+StcStatus scratch_write(StcContext *c, int file, int64_t place, const void *data, int64_t bytes);
+StcStatus scratch_read(StcContext *c, int file, int64_t place, void *data, int64_t bytes);
+
 /* plan-saved.c: how much is kept: segments of so many steps, one of all where there is room for that; so many snapshots
  * of the state; and how many steps are made beside one run. */
 typedef struct SavedChoice {
@@ -101,6 +114,10 @@ typedef struct SavedChoice {
 /* For `steps` steps of `row` bytes each (and one more, `ahead`) and snapshots of `state` bytes: what has the fewest
  * steps made again in `room` bytes. False: that is not enough. */
 bool saved_choose(double row, double state, bool ahead, int64_t steps, double room, SavedChoice *out);
+/* The same where snapshots may be in a file: what makes each step twice at most, with as few of them there as can be;
+ * *in_memory are not. */
+bool saved_choose_filed(double row, double state, bool ahead, int64_t steps, double room, SavedChoice *out,
+                        int64_t *in_memory);
 
 /* What `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;

@@ -374,6 +374,7 @@ void stc_plan_free(StcPlan *p) {
     c->realloc(c->user, split, 0);
   }
   gradient_free(p->gradient);
+  free(p->scratch);
   plan_release(p);
   if (p->device.kind)
     p->device.kind->close(&p->device);

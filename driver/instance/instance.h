@@ -91,6 +91,7 @@ struct StcPlan {
   Background back;
   struct FrameSeries *frames; /* by declared field: where its frames come from; NULL: none have any */
   struct Gradient *gradient;  /* the last one, NULL: there is none (gradient.h) */
+  char *scratch;              /* the folder for its snapshots (malloc), NULL: none */
   Split *split;               /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool facade;    /* of a grid that is cut: it has no memory, since another rank has the whole grid, or none */

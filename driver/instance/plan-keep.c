@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Copies begin at multiples of so many bytes on devices with memory of their own. */
 enum { KEPT_ALIGN = 256 };
@@ -83,6 +84,12 @@ static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
 /* Room for a copy. */
 static StcStatus make_room(Keeper *k, KeptCopy *x, int64_t of) {
   StcStatus s = STC_OK;
+  if (k->folder && k->made++ >= k->in_memory) {
+    if (!k->filed)
+      s = scratch_open(k->p->w.context, k->folder, &k->file);
+    x->place = s ? 0 : ++k->filed;
+    return s;
+  }
   if (k->image && (k->more || new_block(k, of, &s))) {
     x->image = k->next;
     k->next += k->image;
@@ -142,13 +149,31 @@ static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, cons
   return s;
 }
 
+/* The same for a copy in the file, by way of this computer's memory. */
+static StcStatus copy_filed(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
+  StcContext *c = k->p->w.context;
+  KeptCopy between = {.here = malloc((size_t)k->dense + 1)};
+  StcStatus s =
+      between.here ? STC_OK : (context_error(c, "out of memory for a snapshot of the gradient's"), STC_MEMORY);
+  if (!s && !out)
+    s = scratch_read(c, k->file, x->place, between.here, k->dense);
+  if (!s)
+    s = copy_parts(k, &between, p, parts, out);
+  if (!s && out)
+    s = k->p->device.kind->wait(&k->p->device);
+  if (!s && out)
+    s = scratch_write(c, k->file, x->place, between.here, k->dense);
+  free(between.here);
+  return s;
+}
+
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of) {
-  StcStatus s = x->image || x->here ? STC_OK : make_room(k, x, of);
-  return s ? s : copy_parts(k, x, k->p, k->parts, true);
+  StcStatus s = x->image || x->here || x->place ? STC_OK : make_room(k, x, of);
+  return s ? s : x->place ? copy_filed(k, x, k->p, k->parts, true) : copy_parts(k, x, k->p, k->parts, true);
 }
 
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
-  return copy_parts(k, x, to, parts, false);
+  return x->place ? copy_filed(k, x, to, parts, false) : copy_parts(k, x, to, parts, false);
 }
 
 void kept_free(const Keeper *k, KeptCopy *x) {
@@ -163,7 +188,10 @@ void kept_free(const Keeper *k, KeptCopy *x) {
 void keeper_free(Keeper *k) {
   for (int i = 0; i < k->nblocks; i++)
     k->p->device.kind->release(&k->p->device, k->blocks[i], k->sizes[i]);
+  if (k->filed)
+    close(k->file);
   free(k->parts);
   k->parts = NULL;
+  k->filed = 0;
   k->nblocks = k->more = 0;
 }

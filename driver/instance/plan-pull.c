@@ -219,6 +219,8 @@ StcStatus stc_plan_pull(StcPlan *p, int64_t steps, int64_t memory, int nof, cons
   if (!s)
     s = set_bars(&a);
   if (!s)
+    s = stc_plan_gradient_scratch(a.pull->plan, p->scratch);
+  if (!s)
     s = stc_plan_gradient(a.pull->plan, steps, memory, NULL);
   if (!s)
     take_over(p, a.pull->plan);

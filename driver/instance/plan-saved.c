@@ -114,13 +114,35 @@ bool saved_choose(double row, double state, bool ahead, int64_t steps, double ro
   return best >= 0;
 }
 
+bool saved_choose_filed(double row, double state, bool ahead, int64_t steps, double room, SavedChoice *out,
+                        int64_t *in_memory) {
+  bool found = saved_choose(row, state, ahead, steps, room, out);
+  *in_memory = found ? out->snapshots : 0;
+  if (found && (out->length > steps || out->snapshots > steps / out->length))
+    return true; /* as seldom as with files */
+  int64_t fewest = INT64_MAX;
+  for (int64_t k = 1; k <= steps && (double)(k + ahead) * row + state <= room; k++) {
+    int64_t n = steps / k + 1;
+    double left = (room - (double)(k + ahead) * row) / (state > 0 ? state : 1) - 1; /* one is on its way */
+    int64_t here = left < (double)n ? (int64_t)left : n;
+    if (n - here > fewest)
+      continue;
+    fewest = n - here;
+    *in_memory = here;
+    *out = (SavedChoice){k, n, passed(n, n) * (double)k};
+  }
+  return fewest < INT64_MAX;
+}
+
 /* Chooses the length of segments and the number of snapshots. memory 0: there is as much as the device and this
  * computer have. */
 static StcStatus choose(Saved *s, int64_t memory) {
   double room = memory ? (double)memory : s->p->device.kind->room ? s->rows.left + s->rows.left_here : s->rows.left;
   double row = (double)s->rows.bytes, state = (double)s->state.bytes;
   SavedChoice x;
-  bool can = saved_choose(row, state, s->ahead, s->steps, room, &x);
+  s->state.folder = s->p->scratch;
+  bool can = s->p->scratch ? saved_choose_filed(row, state, s->ahead, s->steps, room, &x, &s->state.in_memory)
+                           : saved_choose(row, state, s->ahead, s->steps, room, &x);
   s->length = x.length;
   s->most = x.snapshots;
   if (can)

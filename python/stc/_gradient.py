@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes as c
 import re
 from functools import partial
+from os import PathLike, fsencode
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
@@ -37,11 +38,16 @@ def memory_bytes(memory: Union[int, str, None]) -> int:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-def gradient(plan: "Plan", steps: Optional[int], memory: Union[int, str, None]) -> Gradient:
+def _set_scratch(plan: "Plan", folder: Union[str, "PathLike[str]", None]) -> None:
+    plan._check(lib.stc_plan_gradient_scratch(plan._handle, None if folder is None else fsencode(folder)))
+
+
+def gradient(plan: "Plan", steps: Optional[int], memory: Union[int, str, None], scratch: Union[str, "PathLike[str]", None]) -> Gradient:
     value = c.c_double()
     n = -1 if steps is None else whole("steps", steps, 0)
     room = memory_bytes(memory)
     plan._settle()
+    _set_scratch(plan, scratch)
     plan._check(plan._make(partial(lib.stc_plan_gradient, plan._handle, n, room, c.byref(value))))
     return Gradient(value.value, {name: _values(plan, i, name) for i, name in enumerate(_names(plan))})
 
@@ -52,10 +58,12 @@ def _names(plan: "Plan") -> List[str]:
     return [text_of(lib.stc_program_gradient_name(program, i)) for i in range(lib.stc_program_gradient_count(program))]
 
 
-def pull(plan: "Plan", steps: Optional[int], bars: Mapping[str, Any], to: Optional[Sequence[str]], memory: Union[int, str, None]) -> Dict[str, Any]:
+def pull(plan: "Plan", steps: Optional[int], bars: Mapping[str, Any], to: Optional[Sequence[str]], memory: Union[int, str, None],
+         scratch: Union[str, "PathLike[str]", None]) -> Dict[str, Any]:
     n = -1 if steps is None else whole("steps", steps, 0)
     room = memory_bytes(memory)
     plan._settle()
+    _set_scratch(plan, scratch)
     names = _names(plan) if to is None else [to] if isinstance(to, str) else list(to)
     if to is None and not names:
         raise OptionError(2, [Message("error", None, 0, 0, None, "the program says no gradient, so say what the derivatives are to be by: to=[\"v\"]")])

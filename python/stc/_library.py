@@ -167,6 +167,7 @@ _FUNCTIONS = {
     "stc_program_gradient_count": (c.c_int, [P]), "stc_program_gradient_name": (c.c_char_p, [P, c.c_int]),
     "stc_plan_gradient": (c.c_int, [P, c.c_int64, c.c_int64, c.POINTER(c.c_double)]), "stc_plan_gradient_size": (c.c_int64, [P, c.c_int]),
     "stc_plan_pull": (c.c_int, [P, c.c_int64, c.c_int64, c.c_int, c.POINTER(CPull), c.c_int, STRINGS]),
+    "stc_plan_gradient_scratch": (c.c_int, [P, c.c_char_p]),
     "stc_plan_gradient_get": (c.c_int, [P, c.c_int, c.POINTER(c.c_double), c.c_size_t]),
     "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),
     "stc_plan_device": (c.c_char_p, [P]), "stc_plan_schedule": (c.c_char_p, [P]), "stc_plan_compile_seconds": (c.c_double, [P]),

@@ -683,19 +683,21 @@ class Plan(Owner):
 
     run = __call__
 
-    def gradient(self, steps: Optional[int] = None, *, memory: Union[int, str, None] = None) -> Gradient:
+    def gradient(self, steps: Optional[int] = None, *, memory: Union[int, str, None] = None,
+                 scratch: Union[str, "os.PathLike[str]", None] = None) -> Gradient:
         """The sum of the losses of `steps` time steps from the first one on (None: as many as the program says), and its derivatives by what the
         program's `gradient` is to: `J, g = run.gradient(3000); g["v"]`. Fields and arrays are set before, and stay so: the plan is as if it had not
         run. memory: what may be kept of the steps, on the device and here, in bytes or as "8GiB"; with less than all of them takes, steps are made
-        again, and the results are the same bits."""
-        return gradient(self, steps, memory)
+        again, and the results are the same bits. scratch: a folder, in which a file may then have what there is no memory for, so that steps are
+        made twice at most."""
+        return gradient(self, steps, memory, scratch)
 
     def pull(self, steps: Optional[int], bars: Mapping[str, Any], *, to: Union[str, Sequence[str], None] = None,
-             memory: Union[int, str, None] = None) -> Dict[str, Any]:
+             memory: Union[int, str, None] = None, scratch: Union[str, "os.PathLike[str]", None] = None) -> Dict[str, Any]:
         """The same for a loss that is computed elsewhere, of fields as they are behind the last step: bars["p"] is its derivatives by field p there,
         an array of its shape. What is given back is its derivatives by the names `to`: fields and older levels before the first step, launch-time
         arrays, params; None: by what the program's `gradient` is to. `g = run.pull(3000, {"p": pbar}, to=["v"]); g["v"]`."""
-        return pull(self, steps, bars, to, memory)
+        return pull(self, steps, bars, to, memory, scratch)
 
     def restart(self) -> None:
         """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime. Launch-time

@@ -47,6 +47,8 @@ def test_against_the_reference(device):
         np.testing.assert_allclose(g[name], slope, rtol=1e-6 if name == "q" else 1e-12, atol=1e-13)
     again = run.gradient(6, memory=least(run.gradient))                       # the plan is as if it had not run; steps are made again
     assert again.value == value and all(np.array_equal(again.by[n], g[n]) for n in g)
+    again = run.gradient(6, memory=least(run.gradient), scratch=tmp_path)
+    assert again.value == value and all(np.array_equal(again.by[n], g[n]) for n in g)
     assert run(6).steps == 6 and np.array_equal(run["u"], finished(device))
     with pytest.raises(stc.OptionError, match="it has run already"):
         run.gradient()

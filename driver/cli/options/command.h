@@ -57,6 +57,7 @@ typedef struct Command {
   int64_t every;       /* steps from one output to the next; 0: the last step only */
   const char *checkpoint, *restart;
   const char *gradient, *memory; /* where files of derivatives go, NULL: none are asked for; in how many bytes */
+  const char *scratch;           /* and where what these have no room for may go, NULL: nowhere */
   int64_t checkpoint_every;      /* 0: as `every` */
   int nspacing, norigin;
   double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */

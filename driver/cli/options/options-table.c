@@ -298,6 +298,8 @@ const OptionRow option_rows[] = {
      "derivatives of the program's losses, a .npy file each, in place of a run"},
     {"memory", TAKES_VALUE, CMD_RUN | CMD_EXPLAIN | MORE, TEXT(memory), "--memory=8GiB",
      "what --gradient may keep of the steps; it makes others again"},
+    {"scratch", TAKES_VALUE, CMD_RUN | MORE, TEXT(scratch), "--scratch=FOLDER",
+     "a folder where --gradient may keep a file of what --memory has no room for"},
     {"spacing", TAKES_VALUE, CMD_RUN, BY(set_spacing), "--spacing=A,B,C",
      "from point to point, slowest first (--origin=A,B,C, --unit, --compress)"},
     {"origin", TAKES_VALUE, CMD_RUN | MORE, BY(set_origin), "--origin=A,B,C",

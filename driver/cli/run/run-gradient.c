@@ -43,6 +43,8 @@ StcStatus run_gradient(Job *j, int64_t steps) {
   StcFieldInfo f;
   StcStatus s = command_memory(c, &memory);
   if (!s)
+    s = stc_plan_gradient_scratch(j->plan, c->scratch);
+  if (!s)
     s = stc_plan_gradient(j->plan, steps, memory, &value);
   if (!s)
     printf("gradient: value %.17g\n", value);

@@ -1,0 +1,62 @@
+/* driver/instance/plan-scratch.c: a file on this computer's disk for copies of what a run's fields were. It loses its
+ * name as soon as it is there, so that nothing is left of it behind the process, however that ends. */
+#include "driver/instance/gradient.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+StcStatus stc_plan_gradient_scratch(StcPlan *p, const char *folder) {
+  char *own = folder ? strdup(folder) : NULL;
+  if (folder && !own)
+    return context_error(p->w.context, "out of memory"), STC_MEMORY;
+  free(p->scratch);
+  p->scratch = own;
+  return STC_OK;
+}
+
+StcStatus scratch_open(StcContext *c, const char *folder, int *file) {
+  static const char name[] = "/stc-gradient-XXXXXX";
+  char *path = malloc(strlen(folder) + sizeof name);
+  if (!path)
+    return context_error(c, "out of memory"), STC_MEMORY;
+  strcat(strcpy(path, folder), name);
+  *file = mkstemp(path);
+  int why = errno;
+  if (*file >= 0)
+    unlink(path);
+  free(path);
+  if (*file >= 0)
+    return STC_OK;
+  return context_error(c, "no file for the gradient's snapshots can be made in %s: %s", folder, strerror(why)), STC_IO;
+}
+
+StcStatus scratch_write(StcContext *c, int file, int64_t place, const void *data, int64_t bytes) {
+  for (int64_t n = 0; n < bytes;) {
+    ssize_t k = pwrite(file, (const char *)data + n, (size_t)(bytes - n), (off_t)((place - 1) * bytes + n));
+    if (k < 0 && errno == EINTR)
+      continue;
+    if (k <= 0)
+      return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be written: %s", (long long)bytes,
+                           strerror(errno)),
+             STC_IO;
+    n += k;
+  }
+  return STC_OK;
+}
+
+StcStatus scratch_read(StcContext *c, int file, int64_t place, void *data, int64_t bytes) {
+  for (int64_t n = 0; n < bytes;) {
+    ssize_t k = pread(file, (char *)data + n, (size_t)(bytes - n), (off_t)((place - 1) * bytes + n));
+    if (k < 0 && errno == EINTR)
+      continue;
+    if (k <= 0)
+      return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be read: %s", (long long)bytes,
+                           k ? strerror(errno) : "the file has an end there"),
+             STC_IO;
+    n += k;
+  }
+  return STC_OK;
+}
