@@ -1,13 +1,12 @@
-"""What is in the ground between two boreholes, by what was heard in one of shots in the other: full waveform inversion with SciPy's L-BFGS-B. Needs
-SciPy, and Pillow for a picture: the speeds that the search begins with, those that it finds, the true ones.
+"""What is in the ground between two boreholes, by what was heard in one of shots in the other: full waveform inversion with SciPy's L-BFGS-B, or
+with PyTorch's L-BFGS. Needs one of them, and Pillow for a picture: the speeds that the search begins with, those that it finds, the true ones.
 
-    python waveform_inversion.py [--device=cuda] [--quick] [--out=speeds.png]
+    python waveform_inversion.py [--torch] [--device=cuda] [--quick] [--out=speeds.png]
 """
 import argparse
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
 
 import stc
 
@@ -53,6 +52,43 @@ class Survey:
         return value, slope.reshape(-1)
 
 
+def search(survey, start, rounds):
+    """The speeds with SciPy's L-BFGS-B, their misfit, how many gradients that took."""
+    from scipy.optimize import minimize
+    found = minimize(survey.misfit, start.reshape(-1), jac=True, method="L-BFGS-B", bounds=[(1500, 2500)] * (N * M), options=dict(maxiter=rounds))
+    return found.x.reshape(N, M), found.fun, found.nfev
+
+
+def search_by_torch(survey, start, rounds):
+    """The same with torch.optim: the misfit is a function that autograd knows, beside which others may be computed in torch."""
+    import torch
+
+    class Misfit(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, speeds):
+            value, slope = survey.misfit(speeds.detach().numpy().reshape(-1))
+            ctx.save_for_backward(torch.from_numpy(slope.reshape(N, M)))
+            return speeds.new_tensor(value)
+
+        @staticmethod
+        def backward(ctx, by):
+            return by * ctx.saved_tensors[0]
+
+    speeds, calls = torch.tensor(start, requires_grad=True), []
+    first = Misfit.apply(speeds).item()
+    optimizer = torch.optim.LBFGS([speeds], max_iter=rounds, max_eval=4 * rounds, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        value = Misfit.apply(speeds) / first                # of the size of 1, as the optimiser's tolerances want it
+        value.backward()
+        calls.append(value.item())
+        return value
+
+    optimizer.step(closure)
+    return speeds.detach().numpy(), survey.misfit(speeds.detach().numpy().reshape(-1))[0], len(calls)
+
+
 def draw(path, *speeds):
     """The speeds beside each other, from slow (dark) to fast."""
     from PIL import Image
@@ -66,16 +102,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="host")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--torch", action="store_true")
     parser.add_argument("--out")
     options = parser.parse_args()
     true, start = truth(), np.full((N, M), 2000.0)
     survey = Survey(options.device, [14, 26] if options.quick else [7, 12, 17, 22, 27, 32], true, start)
     first = survey.misfit(start.reshape(-1))[0]
-    found = minimize(survey.misfit, start.reshape(-1), jac=True, method="L-BFGS-B", bounds=[(1500, 2500)] * (N * M),
-                     options=dict(maxiter=4 if options.quick else 40))
-    speeds = found.x.reshape(N, M)
+    speeds, last, gradients = (search_by_torch if options.torch else search)(survey, start, 4 if options.quick else 40)
     alike = np.corrcoef((speeds - start).reshape(-1), (true - start).reshape(-1))[0, 1]
-    print(f"misfit {first:.4g} to {found.fun:.4g} in {found.nfev} gradients; the changes found correlate with the true ones by {alike:.2f}")
+    print(f"misfit {first:.4g} to {last:.4g} in {gradients} gradients; the changes found correlate with the true ones by {alike:.2f}")
     if options.out:
         draw(options.out, start, speeds, true)
 

@@ -69,6 +69,12 @@ def test_gallery(tmp_path, monkeypatch):
     assert len(sections) == len(shown) > 40 and all(len(s) in (1, 2) for s in shown)
 
 
+def test_inversion_by_torch(tmp_path):
+    pytest.importorskip("torch")
+    first, last = map(float, re.search(r"misfit (\S+) to (\S+) in", run("waveform_inversion.py", "--torch", cwd=tmp_path)).groups())
+    assert last < first
+
+
 def test_inverse_problems(tmp_path):
     """Searches with gradients come nearer, each in a few steps."""
     pytest.importorskip("scipy")

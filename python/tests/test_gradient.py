@@ -37,7 +37,7 @@ def least(call):
 
 
 @pytest.mark.parametrize("device", ["host:2", "sim"])
-def test_against_the_reference(device):
+def test_against_the_reference(device, tmp_path):
     want, slopes = plan("ref").gradient()
     run = plan(device)
     value, g = run.gradient()
