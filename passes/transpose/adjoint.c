@@ -100,6 +100,11 @@ static void give_term(Undo *u, const Value *v, Term t) {
   Adjoint *a = &u->adjoint[v->id];
   if (!u->varies[v->id])
     return;
+  for (int i = 0; i < a->n; i++)
+    if (a->terms[i].factor == t.factor && a->terms[i].where == t.where) {
+      a->terms[i].base = build2(&u->b, OP_ADD, a->terms[i].base, t.base);
+      return;
+    }
   ARENA_PUSH(u->x->a, a->terms, a->n, t);
   if (a->n > MOST_TERMS)
     total(u, v);

@@ -2,11 +2,11 @@
  * others gather, in temp fields, and adds what belongs to the point itself; the second one gathers. */
 #include "passes/transpose/transpose.h"
 
-/* A temp field on `box`, a piece's region, that holds `base` of its code; around[d]: beyond an edge of dimension d it
- * is what is at the other side, else 0. wider: to go around it has more points than the region, where it is 0. */
+/* A temp field on `box`, a piece's region or that of several, that holds bases[k] of the code of piece number k, NULL:
+ * nothing; around[d]: beyond an edge of dimension d it is what is at the other side, else 0. wider: to go around it has
+ * more points than the region, where it is 0. */
 typedef struct Kept {
-  int piece;
-  const Value *base;
+  const Value **bases;
   bool around[MAX_RANK], wider;
   Box box;
   int32_t field;
@@ -54,7 +54,7 @@ static const Box *bar_box(const Transpose *x, int f) { return &x->b->fields[x->b
 /* Does a periodic field's derivative in dimension `d` gather around the edge? Then the temp field `k` is as wide as
  * that field there. False after reporting that it may be wider than that. */
 static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
-  const Box *box = g->undo[c->piece].box, *in = &g->x->m->fields[c->field].box;
+  const Box *box = c->over, *in = &g->x->m->fields[c->field].box;
   bool all = affine_equal(box->lo[d], in->lo[d]) && affine_equal(box->hi[d], in->hi[d]);
   if (!all && leaves(g, box, c->field, d, 0, c->off[d]) <= 0 && leaves(g, box, c->field, d, 1, c->off[d]) <= 0)
     return true;
@@ -75,14 +75,15 @@ static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
 /* The temp field that holds the base of contribution `c`, made if there is none. */
 static int32_t keep(Gather *g, const Contribution *c) {
   Transpose *x = g->x;
-  const Undo *u = &g->undo[c->piece];
   int rank = x->m->grid.rank;
-  Kept k = {.piece = c->piece, .base = c->term.base, .box = *u->box};
+  Kept k = {.bases = c->bases, .box = *c->over};
   for (int d = 0; d < rank; d++)
     if (x->m->fields[c->field].outside[d] == OUTSIDE_PERIODIC && !goes_around(g, c, d, &k))
       x->failed = true;
   for (int i = 0; i < g->nkept; i++) {
-    bool same = g->kept[i].piece == k.piece && g->kept[i].base == k.base && box_equal(&g->kept[i].box, &k.box);
+    bool same = box_equal(&g->kept[i].box, &k.box);
+    for (int p = 0; p < g->st->npieces; p++)
+      same = same && g->kept[i].bases[p] == k.bases[p];
     for (int d = 0; d < rank; d++)
       same = same && g->kept[i].around[d] == k.around[d];
     if (same)
@@ -98,6 +99,130 @@ static int32_t keep(Gather *g, const Contribution *c) {
   k.field = transpose_field(x, f);
   ARENA_PUSH(x->a, g->kept, g->nkept, k);
   return k.field;
+}
+
+/* ---- what pieces contribute alike */
+
+/* Where a piece begins or ends in a dimension: from one end of the grid, `from` points. */
+typedef struct Cut {
+  int end;
+  int64_t from;
+} Cut;
+enum { MOST_CUTS = 64 };
+
+/* The cut at `at`. False: how far it is from the ends of the grid is not known. */
+static bool cut_of(const Gather *g, int d, Affine at, Cut *out) {
+  const Box *grid = &g->x->m->grid;
+  out->end = !affine_diff(at, grid->lo[d], &out->from);
+  return !out->end || affine_diff(at, grid->hi[d], &out->from);
+}
+
+static bool is_before(Cut a, Cut b) { return a.end != b.end ? a.end < b.end : a.from < b.from; }
+
+/* The number of `cut` among the `*n` in order, a new one if it is none of them; -1: there are too many. */
+static int cut_number(Cut *list, int *n, Cut cut) {
+  int i = 0;
+  while (i < *n && is_before(list[i], cut))
+    i++;
+  if (i < *n && !is_before(cut, list[i]))
+    return i;
+  if (*n == MOST_CUTS)
+    return -1;
+  for (int k = (*n)++; k > i; k--)
+    list[k] = list[k - 1];
+  list[i] = cut;
+  return i;
+}
+
+/* Do the pieces with one of `bases`, which do not overlap, make up a box? That into *out. */
+static bool make_box(const Gather *g, const Value *const *bases, Box *out) {
+  int64_t cells = 0, all = 1, *volume = ARENA_ARRAY(g->x->a, int64_t, g->st->npieces + 1);
+  for (int k = 0; k < g->st->npieces; k++)
+    volume[k] = 1;
+  for (int d = 0; d < g->x->m->grid.rank; d++) {
+    Cut cuts[MOST_CUTS], lo, hi;
+    int n = 0, least = -1, most = -1;
+    for (int pass = 0; pass < 2; pass++)
+      for (int k = 0; k < g->st->npieces; k++) {
+        const Box *box = g->undo[k].box;
+        if (!bases[k])
+          continue;
+        if (!cut_of(g, d, box->lo[d], &lo) || !cut_of(g, d, affine_add_const(box->hi[d], 1), &hi))
+          return false;
+        int first = cut_number(cuts, &n, lo), last = cut_number(cuts, &n, hi);
+        if (first < 0 || last <= first)
+          return false;
+        if (!pass)
+          continue;
+        volume[k] *= last - first;
+        if (first == 0)
+          least = k;
+        if (last == n - 1)
+          most = k;
+      }
+    if (least < 0 || most < 0)
+      return false;
+    all *= n - 1;
+    out->lo[d] = g->undo[least].box->lo[d];
+    out->hi[d] = g->undo[most].box->hi[d];
+  }
+  for (int k = 0; k < g->st->npieces; k++)
+    cells += bases[k] ? volume[k] : 0;
+  return cells == all;
+}
+
+/* Are the factors, the same at all points each, computed alike? */
+static bool same_factor(const Value *a, const Value *b) {
+  if (!a || !b)
+    return a == b;
+  const Op *p = a->def, *q = b->def;
+  bool same = p->code == q->code && a->type == b->type && p->sym == q->sym && p->noperands == q->noperands &&
+              (p->code != OP_CONST || const_same(p->cval, q->cval, a->type));
+  for (int i = 0; i < p->noperands && same; i++)
+    same = same_factor(p->operands[i], q->operands[i]);
+  return same;
+}
+
+/* Do the two contribute to the same place of the same field, times the same? */
+static bool is_alike(const Gather *g, const Contribution *a, const Contribution *b) {
+  bool same = a->field == b->field && !a->term.where && !b->term.where && a->term.base->type == b->term.base->type;
+  for (int d = 0; d < g->x->m->grid.rank; d++)
+    same = same && a->off[d] == b->off[d];
+  return same && same_factor(a->term.factor, b->term.factor);
+}
+
+/* Has what several pieces contribute alike, and which are a box together, be gathered once: so a layer's pieces and
+ * those beside it share a field of all of the grid, and what is gathered from it does not ask where that lies. */
+static void join(Gather *g) {
+  int npieces = g->st->npieces;
+  for (int i = 0; i < g->n; i++) {
+    g->list[i].over = g->undo[g->list[i].piece].box;
+    g->list[i].bases = ARENA_ARRAY(g->x->a, const Value *, npieces + 1);
+    g->list[i].bases[g->list[i].piece] = g->list[i].term.base;
+  }
+  for (int i = 0; i < g->n; i++) {
+    Contribution *c = &g->list[i];
+    if (npieces < 2 || c->field < 0 || g->own[c->field] || c->joined)
+      continue;
+    const Value **bases = ARENA_ARRAY(g->x->a, const Value *, npieces + 1);
+    int *of = ARENA_ARRAY(g->x->a, int, g->n + 1), nof = 0;
+    bases[c->piece] = c->term.base;
+    for (int j = i + 1; j < g->n; j++) {
+      const Contribution *other = &g->list[j];
+      if (bases[other->piece] || other->joined || !is_alike(g, c, other))
+        continue;
+      bases[other->piece] = other->term.base;
+      of[nof++] = j;
+    }
+    Box *box = ARENA_NEW(g->x->a, Box);
+    *box = g->x->m->grid;
+    if (!nof || !make_box(g, bases, box))
+      continue;
+    c->over = box;
+    c->bases = bases;
+    for (int k = 0; k < nof; k++)
+      g->list[of[k]].joined = true;
+  }
 }
 
 /* ---- the first stencil */
@@ -233,8 +358,8 @@ static void compute(Gather *g) {
         yield(x->a, &p, &values, x->scalar_bar[s], v);
     }
     for (int i = 0; i < g->nkept; i++)
-      if (g->kept[i].piece == k)
-        yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].base);
+      if (g->kept[i].bases[k])
+        yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].bases[k]);
     leave_elements(g, u, &p, &values);
     leave_shares(g, k, &p, &values);
     u->b.loc = p.loc;
@@ -303,7 +428,7 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
     return n;
   for (int end = 0; end < 2; end++) {
     OutsideRule r = outside_end(f->outside[d], end);
-    int64_t most = leaves(g, g->undo[c->piece].box, c->field, d, end, c->off[d]), to = end ? 1 : -1;
+    int64_t most = leaves(g, c->over, c->field, d, end, c->off[d]), to = end ? 1 : -1;
     if (most > 0 && (most > MOST_PLACES || n + most > MOST_PLACES)) {
       diag_error(
           g->x->c->diags, c->loc,
@@ -380,7 +505,7 @@ static Value *sum_of(Gather *g, Builder *b, int f, Value ***memo) {
   Value *sum = x->zero[f] ? NULL : build_access(b, type, x->bar[f], here, x->m->grid.rank);
   for (int i = 0; i < g->n; i++) {
     const Contribution *c = &g->list[i];
-    if (c->field != f)
+    if (c->field != f || c->joined)
       continue;
     b->loc = c->loc;
     Value *v = gathered(g, b, c, keep(g, c));
@@ -492,8 +617,9 @@ void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Val
   Gather g = {.x = x, .st = st, .undo = ARENA_ARRAY(x->a, Undo, st->npieces + 1)};
   undo_pieces(&g, version, seed, loss);
   sort_fields(&g);
+  join(&g);
   for (int i = 0; i < g.n && !x->failed; i++)
-    if (g.list[i].field >= 0 && !g.own[g.list[i].field])
+    if (g.list[i].field >= 0 && !g.own[g.list[i].field] && !g.list[i].joined)
       keep(&g, &g.list[i]);
   if (x->failed)
     return;

@@ -166,6 +166,9 @@ typedef struct Contribution {
   int64_t off[MAX_RANK];
   Term term;
   Loc loc;
+  const Box *over;     /* where pieces contribute this: `piece`, or all that contribute alike (gather.c) */
+  const Value **bases; /* by piece what they contribute there, NULL: nothing */
+  bool joined;         /* to another one */
 } Contribution;
 
 /* A piece that is undone: its region, its body, what its targets are (ntargets 0: it is a loss, whose derivative is
