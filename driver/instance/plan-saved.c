@@ -4,6 +4,7 @@
  * where the schedule of A. Griewank and A. Walther ("Algorithm 799: revolve", 2000) has it: there are no fewer steps to
  * be made with that many. */
 #include "driver/instance/gradient.h"
+#include "driver/instance/runner.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>
@@ -191,8 +192,11 @@ const void *saved_scalar(const Saved *s, const char *name) {
 
 /* Makes `n` steps, and notes the scalars behind each of them. */
 static StcStatus make_steps(Saved *s, int64_t n) {
-  if (!s->nscalars)
-    return stc_plan_run(s->p, n, NULL);
+  if (!s->nscalars) {
+    StcStatus ready = plan_join(s->p);
+    s->p->back.pending = false;
+    return ready ? ready : plan_run_steps(s->p, n, s->p->split != NULL, NULL); /* copies stand behind it */
+  }
   StcStatus status = STC_OK;
   for (int64_t k = 0; k < n && !status; k++) {
     status = stc_plan_run(s->p, 1, NULL);

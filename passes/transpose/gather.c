@@ -338,6 +338,45 @@ static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
   }
 }
 
+/* A region of at most so many points across is thin, where the grid has so many times as many. */
+enum { THIN_POINTS = 64, THIN_PART = 4 };
+
+/* Are `points` points across of dimension `d` of `box` few? */
+static bool is_few(int64_t points, const Box *box, int d) {
+  int64_t all;
+  return points <= THIN_POINTS && (!affine_diff(box->hi[d], box->lo[d], &all) || all + 1 >= THIN_PART * points);
+}
+
+/* Are all pieces of the stencil thin regions of the grid? */
+static bool all_thin(const Gather *g, const Stencil *st) {
+  for (int k = 0; k < st->npieces; k++) {
+    const Box *box = &st->pieces[k].box;
+    bool thin = false;
+    int64_t last;
+    for (int d = 0; d < g->x->m->grid.rank; d++)
+      thin = thin || (affine_diff(box->hi[d], box->lo[d], &last) && is_few(last + 1, &g->x->m->grid, d));
+    if (!thin)
+      return false;
+  }
+  return true;
+}
+
+/* Adds the first stencil to the step: one for each piece where all are thin, since what lies between them is gone over
+ * otherwise. Each point reads and writes derivatives of its own alone, so pieces need not be made at once. */
+static void add_first(Gather *g, const Stencil *st) {
+  if (st->npieces < 2 || !all_thin(g, st)) {
+    transpose_stencil(g->x, *st);
+    return;
+  }
+  for (int k = 0; k < st->npieces; k++) {
+    Stencil one = {.name = st->name, .loc = st->loc};
+    for (int t = 0; t < st->pieces[k].ntargets; t++)
+      add_target(g->x->a, &one, st->pieces[k].targets[t]);
+    ARENA_PUSH(g->x->a, one.pieces, one.npieces, st->pieces[k]);
+    transpose_stencil(g->x, one);
+  }
+}
+
 /* The first stencil. */
 static void compute(Gather *g) {
   Transpose *x = g->x;
@@ -373,7 +412,7 @@ static void compute(Gather *g) {
     if (g->kept[i].wider)
       transpose_stencil(x, transpose_zero(x, g->kept[i].field));
   if (out.npieces)
-    transpose_stencil(x, out);
+    add_first(g, &out);
 }
 
 /* ---- the second stencil */
@@ -407,6 +446,19 @@ static Value *copy_condition(Builder *b, const Value *v, const int64_t *off) {
          : op->code == OP_SCALAR ? build_scalar(b, v->type, op->sym)
          : op->code == OP_STEP   ? build_step(b)
                                  : build_op(b, op->code, v->type, op->noperands, operands)->results[0];
+}
+
+/* Has the backward program need `value` to be at least 0. */
+static void need(Gather *g, int f, int d, Affine value) {
+  Transpose *x = g->x;
+  Check check = {.value = value, .loc = g->st->loc};
+  check.message =
+      arena_printf(x->a, "the gradient needs more points in dimension %d of field '%s'", d, x->m->fields[f].name);
+  for (int i = 0; i < x->b->nchecks; i++)
+    if (affine_equal(x->b->checks[i].value, value))
+      return;
+  if (value.n || value.c < 0)
+    ARENA_PUSH(x->a, x->b->checks, x->b->nchecks, check);
 }
 
 /* A place to gather from: at `by` from the point, if that is `from` points from end `end` of the field (end -1:
@@ -443,15 +495,9 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
       int64_t from = r == OUTSIDE_CLAMP ? 0 : r == OUTSIDE_HALF ? k - 1 : k;
       out[n++] = (Place){to * (k + from) - c->off[d], from, end};
     }
-    if (most > 0 && r != OUTSIDE_CLAMP) {
-      Affine wide = affine_add_const(affine_sub(g->x->a, f->box.hi[d], f->box.lo[d]), (r == OUTSIDE_HALF) - most);
-      Check check = {.value = wide,
-                     .message = arena_printf(g->x->a, "the gradient needs more points in dimension %d of field '%s'", d,
-                                             f->name),
-                     .loc = c->loc};
-      if (wide.n || wide.c < 0)
-        ARENA_PUSH(g->x->a, g->x->b->checks, g->x->b->nchecks, check);
-    }
+    if (most > 0 && r != OUTSIDE_CLAMP)
+      need(g, c->field, d,
+           affine_add_const(affine_sub(g->x->a, f->box.hi[d], f->box.lo[d]), (r == OUTSIDE_HALF) - most));
   }
   return n;
 }
@@ -497,15 +543,73 @@ static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t fro
   return sum ? sum : build_float(b, t, 0);
 }
 
-/* The derivative by field `f` behind the second stencil. */
-static Value *sum_of(Gather *g, Builder *b, int f, Value ***memo) {
+/* The points of field `f` of m that gather from the pieces on `over`, into *out: are they a thin region of it? Then
+ * only these are gone over. */
+static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
+  const Field *field = &g->x->m->fields[f];
+  const Box *bar = bar_box(g->x, f);
+  bool thin = false;
+  *out = *bar;
+  for (int d = 0; d < g->x->m->grid.rank; d++) {
+    OutsideRule rule = field->outside[d];
+    int64_t least = INT64_MAX, most = INT64_MIN, points, k;
+    for (int i = 0; i < g->n; i++) {
+      const Contribution *c = &g->list[i];
+      if (c->field != f || c->joined || !box_equal(c->over, over))
+        continue;
+      least = c->off[d] < least ? c->off[d] : least;
+      most = c->off[d] > most ? c->off[d] : most;
+    }
+    if (least > most || (rule != OUTSIDE_NONE && rule != OUTSIDE_CONST) ||
+        !affine_diff(over->hi[d], over->lo[d], &points) || !is_few(points + most - least + 1, bar, d))
+      continue;
+    Affine lo = affine_add_const(over->lo[d], least), hi = affine_add_const(over->hi[d], most);
+    if (!affine_diff(lo, bar->lo[d], &k) || k > 0)
+      out->lo[d] = lo;
+    if (!affine_diff(bar->hi[d], hi, &k) || k > 0)
+      out->hi[d] = hi;
+    thin = true;
+  }
+  for (int d = 0; d < g->x->m->grid.rank && thin; d++) {
+    need(g, f, d, affine_sub(g->x->a, out->lo[d], bar->lo[d]));
+    need(g, f, d, affine_sub(g->x->a, bar->hi[d], out->hi[d]));
+  }
+  return thin;
+}
+
+/* Finds what is gathered in thin regions: not that by which a derivative gets its first value. */
+static void find_thin(Gather *g) {
+  for (int f = 0; f < g->x->m->nfields; f++) {
+    bool first = g->x->zero[f];
+    Box region;
+    for (int i = 0; i < g->n; i++)
+      if (g->list[i].field == f && !g->own[f] && !g->list[i].joined)
+        g->list[i].thin = is_thin(g, f, g->list[i].over, &region);
+    for (int i = 0; i < g->n && first; i++)
+      first = g->list[i].field != f || g->list[i].joined || g->list[i].thin;
+    for (int i = 0; i < g->n && first && g->x->zero[f]; i++)
+      g->list[i].thin = g->list[i].thin && g->list[i].field != f;
+  }
+}
+
+/* Is there something to gather for the field in thin regions, or elsewhere? */
+static bool has_some(const Gather *g, int f, bool thin) {
+  bool any = false;
+  for (int i = 0; i < g->n; i++)
+    any = any || (g->list[i].field == f && !g->list[i].joined && g->list[i].thin == thin);
+  return any;
+}
+
+/* The derivative by field `f` behind the second stencil; `over`: of what is gathered from there alone, in a thin
+ * region; NULL: of all that is not. */
+static Value *sum_of(Gather *g, Builder *b, int f, const Box *over, Value ***memo) {
   Transpose *x = g->x;
   static const int64_t here[MAX_RANK];
   Type type = x->b->fields[x->bar[f]].type;
   Value *sum = x->zero[f] ? NULL : build_access(b, type, x->bar[f], here, x->m->grid.rank);
   for (int i = 0; i < g->n; i++) {
     const Contribution *c = &g->list[i];
-    if (c->field != f || c->joined)
+    if (c->field != f || c->joined || c->thin != (over != NULL) || (over && !box_equal(c->over, over)))
       continue;
     b->loc = c->loc;
     Value *v = gathered(g, b, c, keep(g, c));
@@ -517,12 +621,44 @@ static Value *sum_of(Gather *g, Builder *b, int f, Value ***memo) {
   return sum;
 }
 
+/* Room for values of the pieces' code in new code, by piece. */
+static Value ***new_memo(Gather *g) {
+  Value ***memo = ARENA_ARRAY(g->x->a, Value **, g->st->npieces + 1);
+  for (int k = 0; k < g->st->npieces; k++)
+    memo[k] = ARENA_ARRAY(g->x->a, Value *, block_renumber(g->undo[k].b.block, 0) + 1);
+  return memo;
+}
+
+/* The stencils of thin regions for field `f`, one for each. */
+static void gather_thin(Gather *g, int f) {
+  Transpose *x = g->x;
+  for (int i = 0; i < g->n; i++) {
+    Stencil out = {.name = arena_printf(x->a, "%s.gather", g->st->name), .loc = g->st->loc};
+    Piece p = {.body = block_new(x->a, NULL), .loc = g->st->loc};
+    Builder b = builder_at_end(x->a, p.body);
+    Value **values = NULL;
+    const Box *over = g->list[i].over;
+    if (g->list[i].field != f || g->list[i].joined || !g->list[i].thin)
+      continue;
+    is_thin(g, f, over, &p.box);
+    yield(x->a, &p, &values, x->bar[f], sum_of(g, &b, f, over, new_memo(g)));
+    b.loc = g->st->loc;
+    build_yield(&b, 1, values);
+    add_target(x->a, &out, x->bar[f]);
+    ARENA_PUSH(x->a, out.pieces, out.npieces, p);
+    transpose_stencil(x, out);
+    for (int k = 0; k < g->n; k++)
+      if (g->list[k].field == f && g->list[k].over && box_equal(g->list[k].over, over))
+        g->list[k].joined = true;
+  }
+}
+
 /* The second stencils, one for each region on which there is something to gather, from field `f` of m on. */
 static void gather(Gather *g) {
   Transpose *x = g->x;
   Module *m = x->m;
   for (int f = 0; f < m->nfields; f++) {
-    if (!x->active[f] || !g->hit[f] || g->own[f])
+    if (!x->active[f] || !g->hit[f] || g->own[f] || !has_some(g, f, false))
       continue;
     Stencil out = {.name = arena_printf(x->a, "%s.gather", g->st->name), .loc = g->st->loc};
     Piece p = {.box = *bar_box(x, f), .body = block_new(x->a, NULL), .loc = g->st->loc};
@@ -531,12 +667,9 @@ static void gather(Gather *g) {
     int32_t *done = NULL;
     int ndone = 0;
     for (int o = f; o < m->nfields; o++) {
-      if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(bar_box(x, o), &p.box))
+      if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(bar_box(x, o), &p.box) || !has_some(g, o, false))
         continue;
-      Value ***memo = ARENA_ARRAY(x->a, Value **, g->st->npieces + 1);
-      for (int k = 0; k < g->st->npieces; k++)
-        memo[k] = ARENA_ARRAY(x->a, Value *, block_renumber(g->undo[k].b.block, 0) + 1);
-      yield(x->a, &p, &values, x->bar[o], sum_of(g, &b, o, memo));
+      yield(x->a, &p, &values, x->bar[o], sum_of(g, &b, o, NULL, new_memo(g)));
       ARENA_PUSH(x->a, done, ndone, o);
     }
     for (int i = 0; i < ndone; i++) {
@@ -550,6 +683,9 @@ static void gather(Gather *g) {
     ARENA_PUSH(x->a, out.pieces, out.npieces, p);
     transpose_stencil(x, out);
   }
+  for (int f = 0; f < m->nfields; f++)
+    if (x->active[f] && !g->own[f])
+      gather_thin(g, f);
 }
 
 /* ---- both */
@@ -631,5 +767,6 @@ void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Val
       else if (g.set[f] && g.whole[f])
         x->zero[f] = true;
     }
+  find_thin(&g);
   gather(&g);
 }

@@ -168,7 +168,7 @@ typedef struct Contribution {
   Loc loc;
   const Box *over;     /* where pieces contribute this: `piece`, or all that contribute alike (gather.c) */
   const Value **bases; /* by piece what they contribute there, NULL: nothing */
-  bool joined;         /* to another one */
+  bool joined, thin;   /* to another one; it is gathered in a thin region, in a stencil of its own */
 } Contribution;
 
 /* A piece that is undone: its region, its body, what its targets are (ntargets 0: it is a loss, whose derivative is
