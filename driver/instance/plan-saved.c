@@ -20,7 +20,8 @@ typedef struct Snapshot {
  * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand, and `ahead` steps behind it.
  * snapshots: `depth` of them,
  * there may be `most`, none where there is one segment; in order of segments. scalars: by scalar that is kept from step
- * to step what it was when 0 .. steps steps were done. */
+ * to step, `nkept` of them, and behind them by what is reduced between steps, what it was when 0 .. steps steps were
+ * done. */
 struct Saved {
   StcPlan *p;
   Keeper rows, state;
@@ -28,7 +29,7 @@ struct Saved {
   int depth;
   Snapshot *snapshots;
   KeptCopy *kept;
-  int nscalars;
+  int nscalars, nkept;
   int64_t *scalars;
 };
 
@@ -158,13 +159,47 @@ static StcStatus choose(Saved *s, int64_t memory) {
 
 /* ---- the run */
 
+/* The name of number `i` of what the step reads and does not come from fields: scalars that are kept, and behind them
+ * what is reduced between steps. NULL: beyond the last. */
+static const char *number_name(const StcPlan *p, int i) {
+  int n = 0;
+  while (stc_program_scalar(p->program, n))
+    n++;
+  return i < n                            ? stc_program_scalar(p->program, i)
+         : i - n < p->module->nreductions ? p->module->reductions[i - n].name
+                                          : NULL;
+}
+
+/* Does a stencil or an update of `m` read what is reduced between steps? */
+static bool body_reads_reduced(const Module *m, const Block *b) {
+  bool any = false;
+  for (const Op *op = b->first; op; op = op->next)
+    any |= op->code == OP_SCALAR && m->scalars[op->sym].is_reduction;
+  return any;
+}
+static bool reads_reduced(const Module *m) {
+  bool any = false;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      any |= body_reads_reduced(m, m->stencils[i].pieces[k].body);
+  for (int i = 0; i < m->nupdates; i++)
+    any |= body_reads_reduced(m, m->updates[i].body);
+  return any;
+}
+
 /* Notes what the scalars are that are kept, the plan being at step `step`; gives them to it. */
 static StcStatus note_scalars(Saved *s, int64_t step) {
   StcStatus status = STC_OK;
   StcReduction x;
   for (int i = 0; i < s->nscalars && !status; i++) {
     int64_t *to = &s->scalars[i * (s->steps + 1) + step];
-    status = stc_plan_scalar(s->p, stc_program_scalar(s->p->program, i), &x);
+    const char *name = number_name(s->p, i);
+    const Const *reduced = i < s->nkept ? NULL : plan_reduction(s->p, name);
+    if (reduced) {
+      memcpy(to, reduced, sizeof *to); /* its number, integer or not, begins there */
+      continue;
+    }
+    status = stc_plan_scalar(s->p, name, &x);
     if (!status && x.type == STC_F64)
       memcpy(to, &x.f, sizeof x.f);
     else if (!status)
@@ -176,16 +211,21 @@ static StcStatus put_scalars(Saved *s, int64_t step) {
   StcStatus status = STC_OK;
   for (int i = 0; i < s->nscalars && !status; i++) {
     const int64_t *from = &s->scalars[i * (s->steps + 1) + step];
+    const char *name = number_name(s->p, i);
+    Const *reduced = i < s->nkept ? NULL : plan_reduction(s->p, name);
     double f;
     memcpy(&f, from, sizeof f);
-    status = stc_plan_set_scalar(s->p, stc_program_scalar(s->p->program, i), f, *from);
+    if (reduced)
+      memcpy(reduced, from, sizeof *from);
+    else
+      status = stc_plan_set_scalar(s->p, name, f, *from);
   }
   return status;
 }
 
 const void *saved_scalar(const Saved *s, const char *name) {
   for (int i = 0; i < s->nscalars; i++)
-    if (strcmp(stc_program_scalar(s->p->program, i), name) == 0)
+    if (strcmp(number_name(s->p, i), name) == 0)
       return &s->scalars[i * (s->steps + 1)];
   return NULL;
 }
@@ -250,8 +290,9 @@ static StcStatus seek(Saved *s, int64_t to) {
 /* The run, from step 0 to the last. */
 static StcStatus run(Saved *s) {
   int64_t last = s->steps / s->length;
-  while (stc_program_scalar(s->p->program, s->nscalars))
-    s->nscalars++;
+  while (stc_program_scalar(s->p->program, s->nkept))
+    s->nkept++;
+  s->nscalars = s->nkept + (reads_reduced(s->p->program->source) ? s->p->module->nreductions : 0);
   s->scalars = calloc((size_t)s->nscalars * (size_t)(s->steps + 1) + 1, sizeof *s->scalars);
   StcStatus begun = s->scalars ? note_scalars(s, 0) : STC_MEMORY;
   if (begun)

@@ -109,6 +109,8 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done,
     const Reduction *r = &in->m->reductions[i];
     if (!reduction_is_due(r, loop, done))
       continue;
+    if (in->tape && reduction_has_gradient(in->m, r->scalar))
+      tape_reduce(in, r, &bodies[i]);
     if (!evaluate(in, r, &bodies[i], &in->b->scalars[r->scalar]))
       return false;
     if (in->b->reduced)

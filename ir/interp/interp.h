@@ -175,6 +175,7 @@ bool interp_is_probe(const Interp *in, const Stencil *s);
  * in->step of `last` steps are done. The last one is false after an error. */
 void tape_stencil(Interp *in, const StencilCode *code);
 void tape_update(Interp *in, const Update *u, const InterpBody *body);
+void tape_reduce(Interp *in, const Reduction *r, const InterpBody *body);
 void tape_move_on(Interp *in);
 void tape_begin(Interp *in);
 bool tape_losses(Interp *in, int64_t last);

@@ -8,10 +8,11 @@
  * program computes in: they are those of the program without its roundings, at the values that it has. */
 #include "ir/interp/interp.h"
 
-typedef enum EventKind { EVENT_STENCIL, EVENT_UPDATE, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
+typedef enum EventKind { EVENT_STENCIL, EVENT_UPDATE, EVENT_REDUCE, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
 
 /* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
- * init left as they were, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. states: of
+ * init left as they were, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. REDUCE: so was
+ * `reduction` behind so many steps, whose scalar was `value` before. states: of
  * STENCIL, UPDATE and LOSSES, by launch-time array the number that steps update, as it was before. MOVE: the levels
  * moved on; old[f] is the oldest level of field f. LOSSES: `step` steps are done, and losses are evaluated that are
  * due. BEGIN: the inits have been run, and other levels filled. */
@@ -19,6 +20,8 @@ typedef struct Event {
   EventKind kind;
   const StencilCode *code;
   const Update *update;
+  const Reduction *reduction;
+  Const value;
   const InterpBody *body;
   int64_t step;
   const bool *given;
@@ -69,7 +72,8 @@ static void put_states(Interp *in, const Event *e) {
 static Event *add_event(Interp *in, EventKind kind) {
   Tape *t = in->tape;
   Event e = {.kind = kind, .step = in->step};
-  if ((kind == EVENT_STENCIL || kind == EVENT_UPDATE || kind == EVENT_LOSSES) && module_state(in->m))
+  if ((kind == EVENT_STENCIL || kind == EVENT_UPDATE || kind == EVENT_REDUCE || kind == EVENT_LOSSES) &&
+      module_state(in->m))
     keep_states(in, &e);
   ARENA_PUSH(in->arena, t->events, t->n, e);
   return &t->events[t->n - 1];
@@ -89,6 +93,13 @@ void tape_stencil(Interp *in, const StencilCode *code) {
 void tape_update(Interp *in, const Update *u, const InterpBody *body) {
   Event *e = add_event(in, EVENT_UPDATE);
   e->update = u;
+  e->body = body;
+}
+
+void tape_reduce(Interp *in, const Reduction *r, const InterpBody *body) {
+  Event *e = add_event(in, EVENT_REDUCE);
+  e->reduction = r;
+  e->value = in->b->scalars[r->scalar];
   e->body = body;
 }
 
@@ -323,16 +334,15 @@ static bool search_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Pulls what an update made: a sum at all its points; a minimum or maximum at the first point that gave it. */
-static bool pull_update(Interp *in, const Event *e) {
-  const Update *u = e->update;
-  double *bar = &in->tape->bars.array[u->state][0], at[CHUNK];
+/* Pulls reduction `r` of event `e`, whose derivative is at `bar`: a sum at all its points; a minimum or maximum at the
+ * first point that gave it; point: it is the value at a single one. */
+static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, double *bar) {
+  double at[CHUNK];
   Seed seed = {1, at};
   Source s = {.in = in, .body = e->body, .n = 1, .factor = *bar, .seeds = &seed};
-  Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
-  InterpRegion over = interp_region(in, &u->over);
-  bool ok = true, point = box_is_point(&u->over);
-  if (*bar == 0 || u->type != TY_F64)
+  InterpRegion over = interp_region(in, &r.over);
+  bool ok = true;
+  if (*bar == 0 || r.type != TY_F64)
     return true;
   *bar = 0;
   in->step = e->step;
@@ -340,7 +350,7 @@ static bool pull_update(Interp *in, const Event *e) {
   interp_start_body(in, s.body);
   if (point) {
     ok = pull_chunk(&s, over.lo, 1);
-  } else if (u->op == OP_ADD) {
+  } else if (r.op == OP_ADD) {
     ok = interp_each(in, &over, pull_chunk, &s);
   } else {
     Search found = {.in = in, .body = e->body};
@@ -354,6 +364,19 @@ static bool pull_update(Interp *in, const Event *e) {
       ok = pull_chunk(&s, found.at, 1);
   }
   in->reduction = NULL;
+  return ok;
+}
+
+static bool pull_update(Interp *in, const Event *e) {
+  const Update *u = e->update;
+  Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
+  return pull_reduction(in, e, r, box_is_point(&u->over), &in->tape->bars.array[u->state][0]);
+}
+
+/* Pulls what was reduced between steps, and has its scalar be what it was before. */
+static bool pull_reduce(Interp *in, const Event *e) {
+  bool ok = pull_reduction(in, e, *e->reduction, false, &in->tape->bars.scalar[e->reduction->scalar]);
+  in->b->scalars[e->reduction->scalar] = e->value;
   return ok;
 }
 
@@ -396,7 +419,7 @@ static bool pull_all(Interp *in) {
       if (in->m->fields[e->code->stencil->targets[i]].input && !(e->given && e->given[e->code->stencil->targets[i]]))
         take_field(in, e->code->stencil->targets[i]);
     if ((e->kind == EVENT_LOSSES && !pull_losses(in, e)) || (e->kind == EVENT_UPDATE && !pull_update(in, e)) ||
-        (e->kind == EVENT_STENCIL && !pull_stencil(in, e)))
+        (e->kind == EVENT_REDUCE && !pull_reduce(in, e)) || (e->kind == EVENT_STENCIL && !pull_stencil(in, e)))
       return false;
   }
   return true;

@@ -105,12 +105,23 @@ void scalars_pull(Arena *a, const Module *m, const Const *scalars, double *bar) 
 
 /* ---- programs */
 
-/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. */
-static bool check_body(const Module *m, Diags *d, const Block *b, const char *what, const char *name) {
+bool reduction_has_gradient(const Module *m, int32_t scalar) {
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    if (r->scalar == scalar)
+      return r->kind == REDUCE_VALUE && !r->loop && r->op != OP_MUL;
+  }
+  return false;
+}
+
+/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. within: in a step, so
+ * that it may read what is reduced between steps. */
+static bool check_body(const Module *m, Diags *d, const Block *b, bool within, const char *what, const char *name) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_SCALAR && m->scalars[op->sym].is_reduction) {
+    bool reduced = op->code == OP_SCALAR && m->scalars[op->sym].is_reduction;
+    if (reduced && !(within && reduction_has_gradient(m, op->sym))) {
       diag_error(d, op->loc,
-                 "%s '%s' reads '%s', the value of a 'reduce' between steps: what is made of it has no gradient yet; "
+                 "%s '%s' reads '%s', the value of a 'reduce' there: what is made of it has no gradient yet; "
                  "make it a scalar that the step updates: scalar r = 0; update r = sum(...) over G;",
                  what, name, m->scalars[op->sym].name);
       return false;
@@ -216,13 +227,13 @@ bool gradient_check(const Module *m, Diags *d) {
   for (int i = 0; i < m->ninits + m->nstencils; i++) {
     const Stencil *s = i < m->ninits ? &m->inits[i] : &m->stencils[i - m->ninits];
     for (int k = 0; k < s->npieces; k++)
-      ok = ok && check_body(m, d, s->pieces[k].body, i < m->ninits ? "init" : "stencil", s->name);
+      ok = ok && check_body(m, d, s->pieces[k].body, i >= m->ninits, i < m->ninits ? "init" : "stencil", s->name);
   }
   for (int i = 0; i < m->nupdates; i++)
     ok = ok && check_product(m, changing, d, &m->updates[i]) &&
-         check_body(m, d, m->updates[i].body, "scalar", update_name(m, &m->updates[i]));
+         check_body(m, d, m->updates[i].body, true, "scalar", update_name(m, &m->updates[i]));
   for (int i = 0; i < m->nlosses; i++)
-    ok = ok && check_body(m, d, m->losses[i].body, "loss", m->losses[i].name);
+    ok = ok && check_body(m, d, m->losses[i].body, false, "loss", m->losses[i].name);
   return ok && check_defaults(m, d, of) && check_computed(m, d, of);
 }
 

@@ -222,6 +222,8 @@ bool gradient_check(const Module *m, Diags *d);
 /* By launch-time array: does it hold a number that steps update and that changes with what the losses of `m` are
  * differentiated by? (influence.c) */
 const bool *states_changing(Arena *a, const Module *m);
+/* Is what reductions leave in scalar `scalar` between steps differentiated where a step reads it? */
+bool reduction_has_gradient(const Module *m, int32_t scalar);
 /* Is the loss, which counts, to be evaluated when `step` of `last` steps are done? */
 bool loss_is_due(const Loss *l, int64_t step, int64_t last);
 /* The losses' sum, into *value, and its derivatives: those by m->by[i] into out[i], of as many doubles as it has

@@ -13,6 +13,13 @@ static int32_t array_of(const Transpose *x, int32_t array) {
   return x->states[array].bar >= 0 ? x->states[array].bar : array;
 }
 
+/* The launch-time array with the derivative by what reduction `i` of m leaves between steps, -1: it has none, or is a
+ * loss. */
+static int reduced_bar(const Transpose *x, int i) {
+  int bar = module_find_param_array(x->m, arena_printf(x->a, "%s.bar", x->m->reductions[i].name));
+  return bar >= 0 && x->states[bar].bar == bar ? bar : -1;
+}
+
 /* Does the op's result vary where its operands do? */
 static bool op_varies(const Transpose *x, const Op *op, const bool *varies) {
   if (!op->nresults || !type_is_float(op->results[0]->type))
@@ -55,6 +62,12 @@ static bool forward(Transpose *x) {
         if (varies[p->body->last->operands[t]->id])
           more |= set(&x->varied[p->targets[t]]);
     }
+  for (int i = 0; i < x->m->nreductions; i++) {
+    int bar = reduced_bar(x, i);
+    const Block *body = x->m->reductions[i].body;
+    if (bar >= 0 && transpose_varies(x, body)[body->last->operands[0]->id])
+      more |= set(&x->array_varied[bar]);
+  }
   for (int i = 0; i < x->m->nupdates; i++) {
     const Update *u = &x->m->updates[i];
     if (x->states[u->state].bar >= 0 && transpose_varies(x, u->body)[u->body->last->operands[0]->id])
@@ -88,6 +101,9 @@ static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
 static bool backwards_all(Transpose *x) {
   static const bool yes = true;
   bool more = false;
+  for (int i = 0; i < x->m->nreductions; i++)
+    if (reduced_bar(x, i) >= 0 && x->array_active[reduced_bar(x, i)])
+      more |= backwards(x, x->m->reductions[i].body, &yes);
   for (int i = 0; i < x->m->nupdates; i++)
     if (x->array_active[array_of(x, x->m->updates[i].state)])
       more |= backwards(x, x->m->updates[i].body, &yes);
@@ -193,7 +209,8 @@ bool transpose_analyse(Transpose *x, const By *by, int nby) {
   while (forward(x))
     ;
   for (int i = 0; i < m->nreductions; i++)
-    backwards(x, m->reductions[i].body, &yes);
+    if (reduced_bar(x, i) < 0)
+      backwards(x, m->reductions[i].body, &yes);
   while (backwards_all(x))
     ;
   states(x, false);

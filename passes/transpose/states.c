@@ -165,7 +165,13 @@ void states_add_shares(Transpose *x) {
 typedef struct UpdateSeed {
   int32_t bar, at; /* arrays of the backward module; at -1: all places do */
   const Box *over;
+  int64_t every; /* it is made when so many steps are done alone; 0: always */
 } UpdateSeed;
+
+/* Have `every` steps been done, or a multiple, when `n` are? */
+static Value *is_due(Builder *b, int64_t every, Value *n) {
+  return build2(b, OP_EQ, build2(b, OP_REM, n, build_int(b, TY_I64, every)), build_int(b, TY_I64, 0));
+}
 
 /* The number of the point in `over`, row by row. */
 static Value *place_in(Transpose *x, Builder *b, const Box *over) {
@@ -181,6 +187,8 @@ static Value *place_in(Transpose *x, Builder *b, const Box *over) {
 static Value *update_seed(Undo *u, const void *seed) {
   const UpdateSeed *s = seed;
   Value *bar = read_state(u->x, &u->b, s->bar);
+  if (s->every > 1)
+    bar = build3(&u->b, OP_SELECT, is_due(&u->b, s->every, u->number), bar, build_float(&u->b, TY_F64, 0));
   if (s->at < 0)
     return bar;
   Value *here = build2(&u->b, OP_EQ, place_in(u->x, &u->b, s->over), read_state(u->x, &u->b, s->at));
@@ -222,6 +230,32 @@ void undo_update(Transpose *x, int number, const int32_t *version) {
   Stencil st = {.name = update_name(x->m, up), .npieces = 1, .pieces = &p, .loc = up->loc};
   gather_stencil(x, &st, version, update_seed, &seed);
   add_state(x, seed.bar, -1);
+  states_add_shares(x);
+}
+
+/* Has the derivative by the value of `r` be 0 where that was made when u->number steps were done. */
+static void clear_reduced(Transpose *x, const Reduction *r, int32_t bar) {
+  Box point = first_point(x->m);
+  Block *body = block_new(x->a, NULL);
+  Builder b = builder_at_end(x->a, body);
+  Value *n = build2(&b, OP_SUB, build_scalar(&b, TY_I64, x->last), build_step(&b));
+  Value *v = build3(&b, OP_SELECT, is_due(&b, r->every, n), build_float(&b, TY_F64, 0), read_state(x, &b, bar));
+  build_yield(&b, 1, &v);
+  add_update(x, bar, OP_MAX, &point, body);
+}
+
+void undo_reduction(Transpose *x, const Reduction *r) {
+  int32_t bar = module_find_param_array(x->m, arena_printf(x->a, "%s.bar", r->name));
+  if (bar < 0 || x->states[bar].bar != bar || !x->array_active[bar])
+    return;
+  Update up = {.state = bar, .op = r->op, .type = r->type, .over = r->over, .body = r->body, .loc = r->loc};
+  UpdateSeed seed = {.bar = bar, .at = -1, .over = &up.over, .every = r->every};
+  if (up.op != OP_ADD)
+    seed.at = chosen_place(x, &up, x->before[0]);
+  Piece p = {.box = r->over, .body = r->body, .loc = r->loc};
+  Stencil st = {.name = r->name, .npieces = 1, .pieces = &p, .loc = r->loc};
+  gather_stencil(x, &st, x->before[0], update_seed, &seed);
+  clear_reduced(x, r, bar);
   states_add_shares(x);
 }
 

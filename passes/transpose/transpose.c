@@ -19,8 +19,51 @@ int32_t transpose_field(Transpose *x, Field f) {
   return b->nfields - 1;
 }
 
-/* The losses that count as reductions of `m`, in place of all others, each with a scalar of its name. */
-static void take_losses(Module *m) {
+/* Has `code` read launch-time array to[s] where it reads scalar s, if to[s] >= 0. *any: it does. */
+static void read_array(Arena *a, Block *code, const int32_t *to, bool *any) {
+  for (Op *op = code->first, *next; op; op = next) {
+    next = op->next;
+    if (op->code != OP_SCALAR || to[op->sym] < 0)
+      continue;
+    Builder b = builder_before(a, op);
+    Value *v = build_element(&b, op->results[0]->type, to[op->sym], build_int(&b, TY_I64, 0));
+    block_replace_uses(code, op->results[0], v);
+    op_unlink(op);
+    any[to[op->sym]] = true;
+  }
+}
+
+/* Has the step read numbers that are reduced between steps as numbers of its own, which it does not change. Those
+ * reductions, in new memory, into *out; how many. */
+static int watch(Module *m, Reduction **out) {
+  int32_t *to = ARENA_ARRAY(m->arena, int32_t, m->nscalars + 1);
+  int n = 0, room = m->nparam_arrays + m->nreductions + 1;
+  bool *any = ARENA_ARRAY(m->arena, bool, room);
+  for (int s = 0; s < m->nscalars; s++)
+    to[s] = -1;
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    ParamArray a = {.name = r->name, .type = r->type, .extent = affine_const(1), .role = ARRAY_STATE, .loc = r->loc};
+    if (!reduction_has_gradient(m, r->scalar))
+      continue;
+    a.first = r->scalar;
+    to[r->scalar] = m->nparam_arrays;
+    ARENA_PUSH(m->arena, m->param_arrays, m->nparam_arrays, a);
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      read_array(m->arena, m->stencils[i].pieces[k].body, to, any);
+  for (int i = 0; i < m->nupdates; i++)
+    read_array(m->arena, m->updates[i].body, to, any);
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].scalar >= 0 && to[m->reductions[i].scalar] >= 0 && any[to[m->reductions[i].scalar]])
+      ARENA_PUSH(m->arena, *out, n, m->reductions[i]);
+  return n;
+}
+
+/* The losses that count as reductions of `m`, in place of all others, each with a scalar of its name; behind them the
+ * `n` at `watched`, which the step reads. */
+static void take_losses(Module *m, int n, const Reduction *watched) {
   m->nreductions = m->nprobes = 0;
   m->reductions = NULL;
   for (int i = 0; i < m->nlosses; i++) {
@@ -36,6 +79,8 @@ static void take_losses(Module *m) {
     ARENA_PUSH(m->arena, m->scalars, m->nscalars, s);
     ARENA_PUSH(m->arena, m->reductions, m->nreductions, r);
   }
+  for (int i = 0; i < n; i++)
+    ARENA_PUSH(m->arena, m->reductions, m->nreductions, watched[i]);
   m->nlosses = m->nby = 0;
 }
 
@@ -208,7 +253,12 @@ static void add_value(Transpose *x, const Loss *l, const Reduction *r) {
 static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) {
   for (int i = 0; i < x->m->nreductions && !x->failed; i++) {
     const Reduction *r = &x->m->reductions[i];
-    const Loss *l = &source->losses[module_find_loss(source, r->name)];
+    int loss = module_find_loss(source, r->name);
+    if (loss < 0) {
+      undo_reduction(x, r);
+      continue;
+    }
+    const Loss *l = &source->losses[loss];
     Piece p = {.box = r->over, .body = r->body, .loc = r->loc};
     Stencil st = {.name = r->name, .npieces = 1, .pieces = &p, .loc = r->loc};
     facts->every |= l->every > 0;
@@ -453,9 +503,12 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
   if (!gradient_check(source, c->diags))
     return NULL;
   x.m = module_copy(c->arena, source);
-  take_losses(x.m);
+  Reduction *watched = NULL;
+  int nwatched = watch(x.m, &watched);
+  const bool *changing = states_changing(c->arena, x.m);
+  take_losses(x.m, nwatched, watched);
   x.last = transpose_last(x.m);
-  if (!transpose_unroll(c, x.m, x.last, states_changing(c->arena, source), facts, &x.states))
+  if (!transpose_unroll(c, x.m, x.last, changing, facts, &x.states))
     return NULL;
   x.m = c->run(c, NULL, "scalarize,every,sides", x.m);
   int nby = x.m ? transpose_by(c, source, x.m, &by) : -1;

@@ -261,6 +261,8 @@ Value *state_value(Undo *u, int32_t array);
 bool update_again(Transpose *x, int number, const int32_t *version, Stage *out);
 /* Adds what undoes update `number` to the stages. Adds up the shares that a stencil has left. */
 void undo_update(Transpose *x, int number, const int32_t *version);
+/* Adds what undoes reduction `r` of m, which is made between steps, and whose value the step reads. */
+void undo_reduction(Transpose *x, const Reduction *r);
 void states_add_shares(Transpose *x);
 /* Takes arrays out of b that stand for numbers which nothing uses. */
 void states_drop(Transpose *x);
