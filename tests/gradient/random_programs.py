@@ -20,6 +20,7 @@ class Maker:
         self.r, self.rare = random.Random(seed), random.Random(seed * 2 + 1)     # rare: stencils every so many steps, fields at the start of a step
         self.more = random.Random(seed * 3 + 2)         # repeats, and scalars that are updated
         self.part = random.Random(seed * 5 + 3) if seed % 2 else None      # the gradient has a part in scalars that are updated
+        self.between, self.losses = None, False             # what is reduced between steps, which losses do not read
         self.smooth, self.starting, self.inits, self.masks = smooth, False, [], []
         self.scalars, self.rounds = [], False
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
@@ -60,6 +61,8 @@ class Maker:
 
     def expr(self, depth):
         if depth == 0:
+            if self.between and not self.losses and self.part.random() < 0.15:
+                return self.between
             if self.scalars and not self.starting and self.more.random() < 0.15:
                 return self.more.choice(self.scalars)
             if self.rounds and self.more.random() < 0.2:
@@ -181,6 +184,11 @@ class Maker:
                     sums += ["t1 / (1 + (sum(u * u + 0.1 * u) over %s) * (sum(v * v) over G))" % over,
                              "0.3 * tanh(sum(u * u * 0.1 + p * v) over %s) + 0.2 * t1" % over, "t0 * cos(t1) * p", "q * src[step] + 0.3 * t0"]
                     sums += [] if self.smooth else ["0.2 * (max(u * v + 0.3 * u) over %s) - 0.1 * t0" % over, "0.1 * t1 - 0.2 * (min(q * u + t0 * v) over G)", "max(0.1, t1) * 0.9"]
+                if self.part and self.between is None and self.part.random() < 0.4:
+                    self.between = "e"
+                    kind = "sum" if self.smooth else self.part.choice(["sum", "max", "min"])
+                    self.text.append("reduce e = %s(0.02 * u * u + 0.01 * p * v) over G every %d;" % (kind, self.part.choice([1, 2, 3])))
+                    sums += ["0.5 * t1 + tanh(e)", "q * e"]
                 self.text.append("update %s = %s;" % (s, self.more.choice(["0.9 * t0 + 0.05 * f64(step)", "sin(t0) + 0.1", "t0 + 0.1 * t1"] + 2 * sums)))
 
     def make(self):
@@ -214,7 +222,7 @@ class Maker:
         self.change()
         for f in self.fields:
             f["ready"] = not f["temp"]
-        names, terms = [], []
+        names, terms, self.losses = [], [], True
         for k in range(self.r.randint(1, 2)):
             due = self.pick("every 1", "every 2", "every 3", "at end", "at end")
             self.reach = 0
