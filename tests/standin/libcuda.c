@@ -202,7 +202,7 @@ int standin_live(void) {
     n += rt.captors[i].used;
   for (int i = 0; i < MAX_ALLOCATIONS; i++)
     n += rt.allocations[i].p != NULL;
-  for (int i = 0; i < MAX_OUT; i++)
+  for (int i = 0; i < MAX_PINNED; i++)
     n += rt.pinned[i].p != NULL;
   for (int i = 0; i < MAX_MODULES; i++)
     n += rt.modules[i];

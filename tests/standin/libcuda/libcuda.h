@@ -41,6 +41,7 @@ enum {
   MAX_STREAMS = 512,
   MAX_CAPTORS = 4,
   MAX_OUT = 16,
+  MAX_PINNED = 64,
   MAX_NODES = 4096,
   LINE = 4096 /* characters of a launch, with all arguments */
 };
@@ -147,7 +148,7 @@ typedef struct Runtime {
   Event events[MAX_EVENTS];
   int retained, nkernels;
   Kernel kernels[MAX_KERNELS];
-  Allocation allocations[MAX_ALLOCATIONS], pinned[MAX_OUT];
+  Allocation allocations[MAX_ALLOCATIONS], pinned[MAX_PINNED];
   int copies, outs;
   Out out[MAX_OUT]; /* from NULL: none */
   Graph graphs[MAX_GRAPHS];

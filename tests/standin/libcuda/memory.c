@@ -11,15 +11,25 @@
 /* Bytes that lie side by side. */
 #define BYTES(from, to, size) ((Box){from, to, size, 1, 1, size, size, 1, 1})
 
+/* Do `size` bytes from p on lie in it? */
+static bool is_within(const Allocation *a, const char *p, size_t size) {
+  return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
+}
+
+/* Pinned memory has the same address on devices, which reach it. */
 Allocation *find(uint64_t p, size_t size) {
-  for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-    Allocation *a = &rt.allocations[i];
-    uint64_t start = (uint64_t)(uintptr_t)a->p;
-    if (a->p && p >= start && p < start + a->size && size <= start + a->size - p)
-      return a;
-  }
+  const char *at = (const char *)(uintptr_t)p;
+  for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    if (is_within(&rt.allocations[i], at, size))
+      return &rt.allocations[i];
+  for (int i = 0; i < MAX_PINNED; i++)
+    if (is_within(&rt.pinned[i], at, size))
+      return &rt.pinned[i];
   return NULL;
 }
+
+/* Is it memory of the host? */
+static bool is_pinned(const Allocation *a) { return a >= rt.pinned && a < rt.pinned + MAX_PINNED; }
 
 int cuMemGetInfo_v2(size_t *left, size_t *total) {
   const char *room = getenv("STC_STANDIN_ROOM");
@@ -74,7 +84,7 @@ int cuMemFree_v2(uint64_t p) {
   ALONE;
   Allocation *a = find(p, 1);
   call("cuMemFree");
-  if (!a || (uint64_t)(uintptr_t)a->p != p || a->foreign)
+  if (!a || is_pinned(a) || (uint64_t)(uintptr_t)a->p != p || a->foreign)
     return fault("cuMemFree of what cuMemAlloc did not give");
   if (is_going_out(a))
     return fault("cuMemFree of what is on its way out");
@@ -122,7 +132,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
 /* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. */
 int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
   ALONE;
-  for (int i = 0; i < MAX_OUT && size && !flags && !to_fail("cuMemHostAlloc"); i++)
+  for (int i = 0; i < MAX_PINNED && size && !flags && !to_fail("cuMemHostAlloc"); i++)
     if (!rt.pinned[i].p) {
       rt.pinned[i] = (Allocation){.p = aligned_alloc(4096, (size / 4096 + 1) * 4096), .size = size};
       memset(rt.pinned[i].p, 0x5a, size);
@@ -133,7 +143,7 @@ int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
 
 int cuMemFreeHost(void *p) {
   ALONE;
-  for (int i = 0; i < MAX_OUT; i++)
+  for (int i = 0; i < MAX_PINNED; i++)
     if (p && rt.pinned[i].p == p)
       return free(p), rt.pinned[i].p = NULL, SUCCESS;
   return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
@@ -144,22 +154,17 @@ int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
   ALONE;
   if (!p || (uintptr_t)p % 4096 || !size || size % 4096 || flags != 1)
     return fault("cuMemHostRegister of %zu bytes at %p", size, p);
-  for (int i = 0; i < MAX_OUT && !to_fail("cuMemHostRegister"); i++)
+  for (int i = 0; i < MAX_PINNED && !to_fail("cuMemHostRegister"); i++)
     if (!rt.pinned[i].p)
       return rt.pinned[i] = (Allocation){.p = p, .size = size}, call("pin %zu", size), SUCCESS;
   return OUT_OF_MEMORY;
 }
 int cuMemHostUnregister(void *p) {
   ALONE;
-  for (int i = 0; i < MAX_OUT; i++)
+  for (int i = 0; i < MAX_PINNED; i++)
     if (p && rt.pinned[i].p == p)
       return rt.pinned[i].p = NULL, SUCCESS;
   return fault("cuMemHostUnregister of what was not registered");
-}
-
-/* Do `size` bytes from p on lie in it? */
-static bool is_within(const Allocation *a, const char *p, size_t size) {
-  return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
 }
 
 /* To pinned memory; to other memory of the host the copy is made before the call returns. */
@@ -169,7 +174,7 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
   Stream *s = beside_stream(stream);
   bool room = false;
   call("cuMemcpyDtoHAsync %zu", size);
-  for (int i = 0; i < MAX_OUT; i++)
+  for (int i = 0; i < MAX_PINNED; i++)
     room |= is_within(&rt.pinned[i], to, size);
   if (!a || !s || rt.capturing)
     return fault("cuMemcpyDtoHAsync of %zu bytes", size);
@@ -194,7 +199,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *strea
   if (!s || !find(to, size) || rt.capturing || s->current != current_device)
     return fault("cuMemcpyHtoDAsync of %zu bytes", size);
   order_copy(stream, &BYTES((uint64_t)(uintptr_t)from, to, size));
-  s->open = true;
+  s->open = !computes(); /* then values tell whether who needs it waits */
   return SUCCESS;
 }
 
@@ -209,7 +214,8 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
 /* Memory is the device's if cuMemAlloc gave it; the driver does not know any other. */
 int cuPointerGetAttribute(void *value, int attribute, uint64_t p) {
   ALONE;
-  if (!find(p, 1))
+  const Allocation *a = find(p, 1);
+  if (!a)
     return INVALID_VALUE;
-  return *(int *)value = attribute == 9 ? 7 : 2, SUCCESS;
+  return *(int *)value = attribute == 9 ? 7 : is_pinned(a) ? 1 : 2, SUCCESS;
 }

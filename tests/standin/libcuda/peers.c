@@ -190,7 +190,7 @@ int cuIpcCloseMemHandle(uint64_t p) {
 /* Is the flag in pinned memory, and the stream beside the launches? */
 static bool flag_is_good(void *stream, const char *flag, unsigned flags) {
   bool pinned = false;
-  for (int i = 0; i < MAX_OUT; i++)
+  for (int i = 0; i < MAX_PINNED; i++)
     pinned |= rt.pinned[i].p && flag >= rt.pinned[i].p && flag + 4 <= rt.pinned[i].p + rt.pinned[i].size;
   return pinned && !flags && beside_stream(stream) && beside_stream(stream)->current == current_device && !rt.capturing;
 }
