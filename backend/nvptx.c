@@ -36,6 +36,13 @@ static double clock_of(const SmLimits *l) {
   return l->f32 / (l->cores * (version < 86 ? 64.0 : 128.0));
 }
 
+/* GB/s that copies each way reach, both at the same time, by the generation of PCI Express that the largest part of the
+ * family has, 16 lanes: 5, 4 or 3. */
+static double link_of(const SmLimits *l) {
+  int version = atoi(l->cpu + strlen("sm_"));
+  return version >= 90 ? 48 : version >= 80 ? 24 : 12;
+}
+
 /* A special register "llvm.nvvm.read.ptx.sreg.WHAT.[xyz]". */
 static LLVMValueRef special_register(Emit *e, const char *what, int hw) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", what, "xyz"[hw]);
@@ -237,6 +244,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .f32_rate = l->f32,
                       .f64_rate = l->f64,
                       .launch_us = 2,
+                      .link = link_of(l),
                       .clock = clock_of(l),
                       .issue_rate = 128 * l->cores * clock_of(l),
                       .shared_rate = 32 * l->cores * clock_of(l),

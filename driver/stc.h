@@ -174,6 +174,11 @@ StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *con
  * cut yet is an error. */
 StcStatus stc_plan_new_split(StcProgram *p, const char *device, const char *split, int n, const char *const *defines,
                              StcPlan **out);
+/* The same on one device, of whose memory the plan is to take at most `memory` bytes. Where it needs more, its fields
+ * are in memory of this computer, and parts of the grid take turns on the device, some steps a turn; the results are
+ * the same bits. split: NULL, or how many parts, and behind a slash how many steps a turn, such as "16/32". */
+StcStatus stc_plan_new_within(StcProgram *p, const char *device, int64_t memory, const char *split, int n,
+                              const char *const *defines, StcPlan **out);
 /* The same over several processes, all of which call it, and what is said to be called by all below, with the same
  * arguments. communicator: a pointer to an MPI_Comm of theirs, which is copied; NULL: all processes that were started
  * together, for which MPI is begun if need be. module: the file of stc-mpi.so; NULL: where it lies. parts: no process

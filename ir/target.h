@@ -31,6 +31,7 @@ typedef struct TargetInfo {
    * 1e9/s;
    * additions of f32 and f64 in 1e9/s; what starting a kernel costs, in microseconds. */
   double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
+  double link; /* 1e9 bytes/s to a GPU from the computer that it is in, and as much back at the same time */
   /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their
    * shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;

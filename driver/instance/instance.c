@@ -112,6 +112,70 @@ static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   return s;
 }
 
+/* Marks the slots that kernels of the sequence use. */
+static void mark_used(const StcPlan *p, const HostSeq *seq, bool *used) {
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < seq->nops; i++) {
+    if (seq->ops[i].kind == HOST_REPEAT)
+      continue;
+    int pair[2] = {seq->ops[i].a, seq->ops[i].b};
+    for (int k = 0; k < 2 && seq->ops[i].kind == HOST_SWAP; k++)
+      used[p->memory.of_buffer[pair[k]]] = true;
+    if (seq->ops[i].kind == HOST_SWAP)
+      continue;
+    pair[1] = kernel_chosen(m, pair[0], p->scalars);
+    for (int k = 0; k < 2; k++)
+      for (int j = 0; j < m->kernels[pair[k]].nargs; j++)
+        if (m->kernels[pair[k]].args[j].kind == KARG_BUFFER)
+          used[p->memory.of_buffer[m->kernels[pair[k]].args[j].index]] = true;
+  }
+}
+
+/* Marks those that are needed by who makes no steps: fields, arrays, and what inits, reductions and probes use. */
+static void mark_needed(const StcPlan *p, bool *used) {
+  const Module *m = p->module, *k = p->build && !p->device.kind->whole ? p->build->code.module : NULL;
+  for (int f = 0; f < m->nfields; f++)
+    if (p->memory.of_field[f] >= 0 && !m->fields[f].temp)
+      used[p->memory.of_field[f]] = true;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (p->memory.of_array[i] >= 0)
+      used[p->memory.of_array[i]] = true;
+  if (!k)
+    return;
+  mark_used(p, &k->host.init, used);
+  mark_used(p, &k->host.once, used);
+  for (int i = 0; i < k->nreductions; i++)
+    mark_used(p, &k->reductions[i].seq, used);
+  for (int i = 0; i < k->nprobes; i++)
+    mark_used(p, &k->probes[i].seq, used);
+}
+
+/* Memory of this computer for the slots that are needed by who makes no steps. */
+static StcStatus allocate_outside(SlotMaker *k, const Need *needs) {
+  StcPlan *p = k->p;
+  const DeviceKind *kind = p->device.kind;
+  bool *used = ARENA_ARRAY(p->w.arena, bool, p->memory.nslots + 1);
+  double left, total, all = 0;
+  StcStatus s = STC_OK;
+  mark_needed(p, used);
+  for (int i = 0; i < p->memory.nslots; i++)
+    all += used[i] ? needs[i].bytes : 0;
+  computer_room(&left, &total);
+  if (all > left)
+    return computer_no_room(p->w.context, "the fields of", p->program->name, all);
+  for (int i = 0; i < p->memory.nslots && !s; i++) {
+    Slot *slot = &p->memory.slots[i];
+    slot->pinned = used[i] && kind->pinned_new && kind->dlpack != DEVICE_MEMORY_HERE;
+    if (slot->pinned && !(slot->memory = kind->pinned_new(&p->device, (size_t)needs[i].bytes)))
+      return computer_no_room(p->w.context, "pinned memory for", needs[i].what, needs[i].bytes);
+    if (used[i] && !slot->pinned)
+      s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &slot->memory);
+    if (used[i] && !s && k->wanted[i].zero)
+      memset(slot->memory, 0, k->wanted[i].least);
+  }
+  return s;
+}
+
 /* Memory for all slots, if there is enough for all. */
 static StcStatus allocate_slots(SlotMaker *k) {
   static const char zeros[16];
@@ -125,6 +189,8 @@ static StcStatus allocate_slots(SlotMaker *k) {
     needs[i] = (Need){k->wanted[i].what, (double)(size + k->wanted[i].lead)};
     all += needs[i].bytes;
   }
+  if (p->memory.outside)
+    return allocate_outside(k, needs);
   StcStatus s = needs_check(&p->device, p->memory.nslots, needs);
   for (int i = 0; i < p->memory.nslots && !s; i++) {
     s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &p->memory.slots[i].memory);
@@ -325,6 +391,11 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
   return prepare(program, device, n, defines, false, false, false, out);
 }
 
+StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, const char *const *defines,
+                             StcPlan **out) {
+  return prepare(program, device, n, defines, false, false, true, out);
+}
+
 void plan_release(StcPlan *p) {
   plan_forget_recordings(p);
   plan_free_points(p);
@@ -351,6 +422,30 @@ StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool de
     s = plan_reset(*out, n, defines);
   if (s && *out) {
     stc_plan_free(*out);
+    *out = NULL;
+  }
+  return s;
+}
+
+StcStatus plan_new_within(StcProgram *program, const char *device, double memory, bool cut, int n,
+                          const char *const *defines, StcPlan **out) {
+  StcStatus s = plan_new(program, device, true, true, n, defines, out);
+  double all = 0;
+  if (s)
+    return s;
+  StcPlan *p = *out;
+  for (int i = 0; i < p->memory.nslots; i++)
+    all += (double)(p->memory.slots[i].size + p->memory.slots[i].lead);
+  if (all <= memory && !cut) {
+    stc_plan_free(p);
+    *out = NULL;
+    return stc_plan_new(program, device, n, defines, out);
+  }
+  p->facade = false;
+  p->memory.outside = true;
+  s = plan_reset(p, n, defines);
+  if (s) {
+    stc_plan_free(p);
     *out = NULL;
   }
   return s;

@@ -113,6 +113,13 @@ static inline Slot *buffer_slot(const StcPlan *p, int buffer) { return &p->memor
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* The same with dense rows, and without hidden fields. */
+StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* A plan as stc_plan_new makes it, if it takes no more than `memory` bytes of the device and is not to be cut (`cut`);
+ * else one whose memory is this computer's, where the device's kernels reach it, with what inits and reductions need of
+ * it, and no more: parts make its steps. */
+StcStatus plan_new_within(StcProgram *program, const char *device, double memory, bool cut, int n,
+                          const char *const *defines, StcPlan **out);
 /* stc_plan_new; `facade`: without memory, for a rank that leaves the whole grid to another; `dense`: its rows are not
  * padded, and it has no hidden fields. */
 StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool dense, int n, const char *const *defines,

@@ -19,7 +19,9 @@ static void give_back(StcPlan *p, Slot *slot) {
   bool own = slot->memory && !slot->foreign;
   if (slot->loan)
     plan_before_write(p, slot);
-  if (own)
+  if (own && slot->pinned)
+    p->device.kind->pinned_free(&p->device, (char *)slot->memory - slot->lead);
+  else if (own)
     p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
 }
 
@@ -209,7 +211,9 @@ static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field)
   Home h = p->bound.homes[field];
   const char *why = p->module->fields[h.field].temp ? "it is temp: it has no memory that lasts"
                     : h.packed                      ? "vectors and structs are packed on this device"
-                                                    : NULL;
+                    : p->memory.outside && p->device.kind->dlpack != DEVICE_MEMORY_HERE
+                        ? "the plan has its fields in this computer's memory: set and get values"
+                        : NULL;
   if (why)
     return context_error(p->w.context, "field %s on device %s: %s", d->name, p->device.name, why), -1;
   *module_field = h.field + component;

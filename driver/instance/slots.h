@@ -16,6 +16,7 @@ typedef struct Slot {
   size_t row, pitch;             /* bytes of a row of values, and from one to the next; 0: they are dense */
   size_t lead;                   /* bytes before it that were allocated with it */
   bool foreign;                  /* the caller's */
+  bool pinned;                   /* it is this computer's, and the device reaches it */
   bool handed;                   /* stc_plan_pointer has told where it is */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
   struct Loan *loan;             /* of the memory; NULL: it is not lent */
@@ -50,6 +51,7 @@ typedef struct PlanMemory {
   Lending *lending;   /* NULL: nothing was lent yet */
   bool dense;         /* rows of fields are never padded, and there are no hidden fields */
   bool crowded;       /* nor are there any since there may be no memory for them */
+  bool outside;       /* all of it is this computer's, where the device's kernels reach it: the device has no room */
 } PlanMemory;
 
 /* plan-rows.c: */

@@ -45,15 +45,18 @@ void ghosts_close(StcPlan *p) {
   }
 }
 
-void ghosts_scattered(StcPlan *p) {
-  for (int i = p->split->begin; i < p->split->end; i++) {
-    const StcPlan *q = p->split->part[i].plan;
-    for (int f = 0; q->ghosts && f < q->module->nfields; f++) {
-      int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
-      for (int64_t k = 0; q->ghosts->levels[f] && k < n; k++)
-        q->ghosts->levels[f][k] = split_level(p);
-    }
+void ghosts_came_in(StcPlan *p, int i) {
+  const StcPlan *q = p->split->part[i].plan;
+  for (int f = 0; q->ghosts && f < q->module->nfields; f++) {
+    int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
+    for (int64_t k = 0; q->ghosts->levels[f] && k < n; k++)
+      q->ghosts->levels[f][k] = split_level(p);
   }
+}
+
+void ghosts_scattered(StcPlan *p) {
+  for (int i = p->split->begin; i < p->split->end; i++)
+    ghosts_came_in(p, i);
 }
 
 /* Notes a run of cells (a runs_each callback). */

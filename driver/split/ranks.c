@@ -70,7 +70,7 @@ StcStatus stc_plan_new_ranks(StcProgram *program, const StcRanks *ranks, const c
              who),
          STC_USAGE);
   if (!s)
-    s = plan_new_split(program, net, device, split, ranks->parts ? LEAN_MUST : LEAN_NEVER, n, defines, out);
+    s = plan_new_split(program, net, device, split, ranks->parts ? LEAN_MUST : LEAN_NEVER, 0, n, defines, out);
   if (s)
     return net_close(net), s;
   (*out)->split->own_net = true;

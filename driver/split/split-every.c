@@ -100,9 +100,7 @@ static StcStatus sequence_guarded(void *arg) {
   return STC_OK;
 }
 
-/* What the launches of a sequence on part `i` take: by the model, where it has something to say of the kernels, and at
- * least what memory takes. */
-static double launch_seconds(const StcPlan *p, int i, int n, const char *const *defines) {
+double split_launch_seconds(const StcPlan *p, int i, int n, const char *const *defines) {
   Sequence x = {.plan = p->split->part[i].plan, .n = n, .defines = defines, .points = part_points(p, i)};
   for (int d = 0; d < p->split->rank; d++)
     x.own[d] = p->split->part[i].hi[d] - p->split->part[i].lo[d] + 1;
@@ -161,7 +159,7 @@ static PartLaunch part_launch_of(const StcPlan *p, int i, int64_t steps, int n, 
   const Kernel *k = &code->kernels[code->nkernels - 1];
   PartLaunch x = {.rank = s->rank, .steps = steps, .trimmed = launches_trimmed(part->plan)};
   bool dealt = part->plan->build->code.schedule.family == FAMILY_WARPS; /* rows, however many there are */
-  x.seconds = launch_seconds(p, i, n, defines);
+  x.seconds = split_launch_seconds(p, i, n, defines);
   for (int d = 0; d < s->rank; d++) {
     x.own[d] = part->hi[d] - part->lo[d] + 1;
     x.ghosts[d] = part_ghosts(m, s->parts[d], d);

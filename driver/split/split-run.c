@@ -76,6 +76,8 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   bool can = split->ranks ? mpi_flows(p) : split->transport->early != NULL;
   StcStatus s = STC_OK;
+  if (split->turns)
+    return turns_advance(p, steps);
   if (split->phases)
     return phases_advance(p, steps);
   for (int64_t left = steps, n, made; left > 0 && (!s || split->net); left -= n) {

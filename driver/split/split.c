@@ -1,5 +1,5 @@
 /* split.c: a plan whose grid is cut: how, on which devices its parts are, the program for a part. */
-#include "driver/split/split.h"
+#include "driver/split/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,10 +125,9 @@ static StcStatus check_parts(StcPlan *p) {
 
 /* ---------------------------------------------------------------- parts */
 
-/* The points of dimension `d` that the part in place `i` of that dimension owns: the first ones have one more where
- * they cannot all have as many. */
-static void part_range(const Split *s, int d, int64_t i, int64_t *lo, int64_t *hi) {
-  int64_t extent = s->hi[d] - s->lo[d] + 1, each = extent / s->parts[d], more = extent % s->parts[d];
+/* The first parts have one point more where they cannot all have as many. */
+void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi) {
+  int64_t extent = s->hi[d] - s->lo[d] + 1, each = extent / parts, more = extent % parts;
   *lo = s->lo[d] + i * each + (i < more ? i : more);
   *hi = *lo + each - (i < more ? 0 : 1);
 }
@@ -148,7 +147,7 @@ static void place_parts(StcPlan *p) {
     for (int d = s->rank - 1; d >= 0; d--) {
       s->part[i].at[d] = rest % s->parts[d];
       rest /= s->parts[d];
-      part_range(s, d, s->part[i].at[d], &s->part[i].lo[d], &s->part[i].hi[d]);
+      split_part_range(s, d, s->parts[d], s->part[i].at[d], &s->part[i].lo[d], &s->part[i].hi[d]);
     }
   }
 }
@@ -156,6 +155,8 @@ static void place_parts(StcPlan *p) {
 /* The dimensions that are cut, as pass distribute has them: at least one, perhaps into one part. */
 static const char *cut_text(Arena *a, const Split *s) {
   Str text = {.arena = a};
+  if (s->turns)
+    return arena_printf(a, "%d", s->turns->dimension);
   for (int d = 0; d < s->rank; d++)
     if (s->parts[d] > 1)
       str_addf(&text, "%s%d", text.n ? "+" : "", d);
@@ -189,7 +190,12 @@ static StcStatus prepare_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
-  StcStatus st = plan_prepare(s->program, part_device(a, i), n, first, &s->part[i].plan);
+  if (s->turns && s->turns->code) {
+    first = s->turns->code;
+    n = s->turns->ncode;
+  }
+  StcStatus st =
+      (s->turns ? plan_prepare_dense : plan_prepare)(s->program, part_device(a, i), n, first, &s->part[i].plan);
   return st ? st : phases_prepare(a->plan, i, part_device(a, i), n, first);
 }
 
@@ -205,6 +211,8 @@ static StcStatus make_part(const SplitArgs *a, int i) {
     part->scalars = program_bind(s->program, part->module, p->w.arena, p->w.diags, n, defines);
     return part->scalars ? STC_OK : STC_INPUT;
   }
+  part->plan->facade = s->turns;
+  part->plan->run.replay.impossible = s->turns;
   StcStatus st = plan_reset(part->plan, n, defines);
   part->plan->run.inits_done = !s->lean;
   if (!st)
@@ -234,6 +242,63 @@ static StcStatus check_program(StcPlan *p) {
                       scaled->name),
            STC_USAGE;
   return STC_OK;
+}
+
+/* What parts cannot take turns with: steps of several programs, one device that its kernels reach other memory from. */
+static StcStatus check_turns(StcPlan *p) {
+  const DeviceKind *kind = p->device.kind;
+  if (phases_are_needed(p))
+    return diag_error(
+               p->w.diags, no_loc(),
+               "%s has steps with `update` or `repeat`: parts of its grid cannot take turns on a device yet; give "
+               "it the memory that it needs",
+               p->program->name),
+           STC_USAGE;
+  if (kind->dlpack != DEVICE_MEMORY_HERE && !(kind->carry && kind->pinned_new && kind->mark && kind->send))
+    return diag_error(p->w.diags, no_loc(), "parts of a grid cannot take turns on device %s yet", p->device.name),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* The dimension that parts which take turns are cut along, the one that was asked for or the slowest that there is a
+ * way for; and how many there are for a start, until it is known how many fit the memory. */
+static StcStatus turns_dimension(StcPlan *p, bool asked) {
+  Split *s = p->split;
+  bool can = false;
+  StcStatus st = STC_OK;
+  for (int d = 0; d < s->rank && !can && !st; d++) {
+    s->turns->dimension = d;
+    can = asked && s->parts[d] > 1;
+    if (!can)
+      st = program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can);
+    can = can && (!asked || s->parts[d] > 1 || s->nparts == 1);
+  }
+  s->turns->dimension = can ? s->turns->dimension : 0;
+  if (asked)
+    return st;
+  double bytes = 0;
+  for (int i = 0; i < p->memory.nslots; i++)
+    bytes += (double)p->memory.slots[i].size;
+  int64_t extent = s->hi[s->turns->dimension] - s->lo[s->turns->dimension] + 1,
+          n = (int64_t)(2 * bytes / s->turns->budget);
+  s->parts[s->turns->dimension] = n < 2 ? 2 : n;
+  if (s->parts[s->turns->dimension] * 4 > extent)
+    s->parts[s->turns->dimension] = extent < 8 ? 1 : extent / 4;
+  return st;
+}
+
+/* Parts that were asked for, too, are cut along one dimension. */
+static StcStatus check_one_dimension(StcPlan *p) {
+  Split *s = p->split;
+  int n = 0;
+  s->nparts = 1;
+  for (int d = 0; d < s->rank; d++) {
+    n += s->parts[d] > 1;
+    s->nparts = s->parts[d] > 1 ? 2 : s->nparts;
+  }
+  return n < 2 ? STC_OK
+               : (diag_error(p->w.diags, no_loc(), "parts that take turns (--memory) are cut along one dimension"),
+                  STC_USAGE);
 }
 
 /* The whole grid's probes see later steps as they see what is before the first. */
@@ -350,18 +415,53 @@ static StcStatus distribute(SplitArgs *a) {
   return make_program(a, false);
 }
 
+/* Has the parts that take turns the places that suit the memory. asked: their number was said. How many there are
+ * depends on their code, and that on how large they are: it is made for a first number of them, then for the one that
+ * is best with that, and kept for the one that is best then. */
+static StcStatus place_turns(SplitArgs *a, bool asked) {
+  StcPlan *p = a->plan;
+  Split *s = p->split;
+  int64_t every = s->every;
+  StcStatus st = STC_OK;
+  for (int pass = 0; pass < 2 && !st; pass++) {
+    s->every = every;
+    const char *const *code = part_defines(a, 0, every ? every : 1, &s->turns->ncode);
+    st = prepare_part(a, s->begin);
+    if (!st)
+      st = turns_choose(p, asked, a->n, a->defines);
+    stc_plan_free(s->part[s->begin].plan);
+    s->part[s->begin].plan = NULL;
+    if (!st)
+      st = check_parts(p);
+    if (!st)
+      place_parts(p);
+    if (pass)
+      s->turns->code = code;
+  }
+  return st;
+}
+
 /* Cuts the grid of the plan, and prepares the parts that are here. */
 static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
   StcStatus st = check_program(p);
+  if (!st && s->turns)
+    st = check_turns(p);
   s->rank = p->module->grid.rank;
   for (int d = 0; d < s->rank; d++) {
     s->lo[d] = affine_eval(p->module->grid.lo[d], p->scalars, NULL);
     s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);
   }
-  if (!st)
+  bool asked = a->cut && *a->cut != '/';
+  for (int d = 0; d < MAX_RANK; d++)
+    s->parts[d] = 1;
+  if (!st && (a->cut || !s->turns))
     st = read_parts(p, a->cut, devices_of_ranks(a, s->net));
+  if (!st && s->turns)
+    st = asked ? check_one_dimension(p) : STC_OK;
+  if (!st && s->turns)
+    st = turns_dimension(p, asked);
   if (!st)
     st = check_parts(p);
   if (st)
@@ -378,6 +478,8 @@ static StcStatus cut_grid(SplitArgs *a) {
            STC_USAGE;
   if (!st && !s->lean)
     st = check_probes(p);
+  if (!st && s->turns)
+    st = place_turns(a, asked);
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
   return st || (!s->lean && !s->phases) ? st : watching_open(p, a->cut);
@@ -396,8 +498,10 @@ static StcStatus make_parts(SplitArgs *a) {
     st = make_part(a, (s->begin + k) % s->nparts);
   if (st)
     return st;
-  split_find_transfers(p);
-  return ghosts_open(p);
+  if (!s->turns)
+    split_find_transfers(p);
+  st = s->turns ? turns_open(p) : STC_OK;
+  return st ? st : ghosts_open(p);
 }
 
 /* Says how the grid is cut. */
@@ -406,6 +510,11 @@ static void describe(StcPlan *p) {
   Str shape = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
+  if (s->turns) {
+    p->schedule = arena_printf(p->w.arena, "%s, %d parts in turn, %lld step%s a turn", s->part[s->begin].plan->schedule,
+                               s->nparts, (long long)s->every, s->every > 1 ? "s" : "");
+    return;
+  }
   str_addf(&shape, " parts");
   if (s->net && s->net->size > 1)
     str_addf(&shape, " on %d ranks", s->net->size);
@@ -438,6 +547,7 @@ void split_close(StcPlan *p) {
   if (s->transport && s->transport->close)
     s->transport->close(p);
   mpi_close(p);
+  turns_close(p);
   watching_close(p);
   phases_close(p);
   ghosts_close(p);
@@ -536,12 +646,19 @@ static StcStatus take_share(void *arg) {
 
 /* The whole grid's plan, of several ranks with memory on the first alone. cut: it is to have parts, which take cells
  * out of its rows as they lie. */
-static StcStatus make_whole(DeviceList *l, Net *net, bool cut, int n, const char *const *defines, StcPlan **out) {
+static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double memory, int n, const char *const *defines,
+                            StcPlan **out) {
   StcStatus s = workspace_guard(&l->program->w, read_devices, l);
   l->net = net;
   l->cores = net ? net_cores(net) : 0;
   if (!s && net && net->size > 1)
     s = workspace_guard(&l->program->w, take_share, l);
+  if (!s && memory > 0 && (net || l->n > 1))
+    return context_error(l->program->w.context,
+                         "a grid that is to fit so much memory (--memory) is for one device of one process"),
+           STC_USAGE;
+  if (!s && memory > 0)
+    return plan_new_within(l->program, l->names[0], memory, cut, n, defines, out);
   return s ? s : plan_new(l->program, l->names[0], net != NULL, cut || l->n > 1 || net, n, defines, out);
 }
 
@@ -552,7 +669,8 @@ static StcStatus split_like(const StcPlan *p, StcProgram *q, int n, const char *
   int end = 0;
   for (int d = 0; d < s->rank; d++)
     end += snprintf(shape + end, sizeof shape - (size_t)end, d ? "x%lld" : "%lld", (long long)s->parts[d]);
-  return stc_plan_new_split(q, s->devices, shape, n, defines, out);
+  return plan_new_split(q, NULL, s->devices, shape, LEAN_NEVER, s->turns ? (int64_t)s->turns->budget : 0, n, defines,
+                        out);
 }
 
 /* What a plan does with its parts. */
@@ -567,13 +685,14 @@ static const SplitOps split_ops = {.run = split_run,
                                    .copy_frame = split_copy_frame,
                                    .like = split_like};
 
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
-                         const char *const *defines, StcPlan **out) {
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean,
+                         int64_t memory, int n, const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
   StcContext *c = program->w.context;
   *out = NULL;
-  StcStatus s = make_whole(&l, net, split != NULL, n, defines, out);
-  if (!s && (split || l.n > 1 || net)) {
+  StcStatus s = make_whole(&l, net, split != NULL, (double)memory, n, defines, out);
+  bool turns = !s && (*out)->memory.outside;
+  if (!s && (split || l.n > 1 || net || turns)) {
     (*out)->split = c->realloc(c->user, NULL, sizeof *(*out)->split);
     if (!(*out)->split)
       s = (context_error(c, "out of memory"), STC_MEMORY);
@@ -583,6 +702,10 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
   }
   s = ranks_agree(c, net, s);
   SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines, l.text};
+  if (turns && !s) {
+    (*out)->split->turns = ARENA_NEW((*out)->w.arena, Turns);
+    (*out)->split->turns->budget = (double)memory;
+  }
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);
   if (*out && (*out)->split)
@@ -596,5 +719,16 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
 
 StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
                              const char *const *defines, StcPlan **out) {
-  return plan_new_split(program, NULL, device, split, LEAN_NEVER, n, defines, out);
+  return plan_new_split(program, NULL, device, split, LEAN_NEVER, 0, n, defines, out);
+}
+
+StcStatus stc_plan_new_within(StcProgram *program, const char *device, int64_t memory, const char *split, int n,
+                              const char *const *defines, StcPlan **out) {
+  if (memory < 1) {
+    *out = NULL;
+    return context_error(program->w.context, "stc_plan_new_within: %lld bytes of memory hold nothing",
+                         (long long)memory),
+           STC_USAGE;
+  }
+  return plan_new_split(program, NULL, device, split, LEAN_NEVER, memory, n, defines, out);
 }

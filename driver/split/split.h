@@ -9,6 +9,9 @@
  *   gather.c        fields brought together on rank 0 where no rank has the whole grid
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   turns.h         parts that take turns on a device whose memory the grid does not fit:
+ *     turns.c         rounds of turns              turns-memory.c  memory that parts have one after the other
+ *     turns-choose.c  how many parts, and steps a turn
  *   split-replay.c  periods of it that GPUs keep and make in one go
  *   phases.c        steps with updates and repeats, whose stages have a program each
  *   evaluate.c      reductions and probes where no rank has the whole grid
@@ -113,6 +116,7 @@ typedef struct FieldTransfers {
 typedef struct Transport Transport;
 typedef struct Watching Watching;
 typedef struct Phases Phases;
+typedef struct Turns Turns;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since; ran: those made in one go last. net: the ranks that the parts are dealt
@@ -131,6 +135,7 @@ struct Split {
   int nwatching;
   Watching *watching; /* evaluate.c's, of reductions, probes and updates, if lean or the step has phases */
   Phases *phases;     /* phases.c's; NULL: a step has one program */
+  Turns *turns;       /* turns.c's; NULL: each part has memory of its own on its device */
   int begin, end;
   int64_t every, age, ran;
   int ntransfers;
@@ -167,7 +172,7 @@ struct Transport {
   bool keeps;                     /* do devices keep what it does (split_replay)? */
   void (*close)(StcPlan *p);      /* NULL: nothing to do */
 };
-extern const Transport transport_copy, transport_peer, transport_nccl;
+extern const Transport transport_copy, transport_peer, transport_nccl, transport_turns;
 /* transports.c: chooses, by what was asked for and what there is, how cells get from part to part, and makes that
  * ready. All ranks call it. */
 StcStatus transports_open(StcPlan *p);
@@ -190,10 +195,13 @@ static inline bool transfer_is_here(const Split *s, const Transfer *t) {
   return s->part[t->from].plan && s->part[t->to].plan;
 }
 /* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. lean: is no rank to
- * have the whole grid, if the program allows it, or else not at all? */
+ * have the whole grid, if the program allows it, or else not at all? memory: bytes that the plan may take of the one
+ * device; where it does not fit them parts take turns; 0: it has all that it needs, and parts have theirs. */
 typedef enum Lean { LEAN_NEVER, LEAN_MAY, LEAN_MUST } Lean;
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
-                         const char *const *defines, StcPlan **out);
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean,
+                         int64_t memory, int n, const char *const *defines, StcPlan **out);
+/* The points of dimension `d` that the part in place `i` of `parts` of that dimension owns. */
+void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi);
 /* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
 /* The transfer's cells between the field's memory in the part that is here and `side`, where they lie side by side. */
@@ -287,6 +295,14 @@ double launch_grown(const PartLaunch *x, int64_t left);
 double launches_seconds(const PartLaunch *x, int64_t n);
 /* How many launches from one exchange to the next are best. */
 int64_t best_launches(const PartLaunch *x);
+/* What a launch on part `i`, with those `n` params, takes by the cost model and at least. */
+double split_launch_seconds(const StcPlan *p, int i, int n, const char *const *defines);
+/* What a round of turns copies, and how long that takes against its launches, in memory of the arena. (turns-choose.c)
+ */
+const char *turns_describe(const StcPlan *p, Arena *a);
+/* turns.c: a plan's next steps, where parts take turns; the end of that. */
+StcStatus turns_advance(StcPlan *p, int64_t steps);
+void turns_close(StcPlan *p);
 /* Fills split->transfers: of the cells that steps need. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
@@ -294,6 +310,8 @@ void split_find_transfers(StcPlan *p);
 StcStatus ghosts_open(StcPlan *p);
 void ghosts_close(StcPlan *p);
 void ghosts_scattered(StcPlan *p);
+/* The same of part `i` alone. */
+void ghosts_came_in(StcPlan *p, int i);
 void ghosts_exchanged(StcPlan *p);
 /* Likewise, of one transfer; that all cells of a field of the parts are stale; that a run of inits of a part follows,
  * which are to be judged until its Ghosts.init is NULL. */

@@ -86,6 +86,8 @@ static StcStatus try_direct(StcPlan *p) {
 
 StcStatus transports_open(StcPlan *p) {
   Split *s = p->split;
+  if (s->turns)
+    s->transport = &transport_turns;
   StcStatus st = split_agree(p, check_asked(p));
   if (!st && has_others(s) && !s->by)
     st = try_direct(p);

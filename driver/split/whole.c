@@ -184,7 +184,8 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
     split_die(p, p->module->param_arrays[whole].name, (double)slot->size);
   if (split->net)
     split->net->broadcast(split->net, values, slot->size, 0);
-  for (int i = split->begin; i < split->end && !s; i++) {
+  int end = split->turns ? split->begin + 1 : split->end; /* those that take turns have it in common */
+  for (int i = split->begin; i < end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     if (q->memory.of_array[array] >= 0)
       s = slot_put(q, array_slot(q, array), values);
@@ -196,7 +197,7 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
 StcStatus split_scatter(StcPlan *p) {
   const Module *m = p->split->part[p->split->begin].module;
   StcStatus s = STC_OK;
-  for (int f = 0; f < m->nfields && (!s || p->split->net); f++)
+  for (int f = 0; f < m->nfields && (!s || p->split->net) && !p->split->turns; f++)
     s = move_field(p, f, true, s);
   for (int i = 0; i < m->nparam_arrays && (!s || p->split->net); i++)
     s = scatter_array(p, i, s);
@@ -246,7 +247,7 @@ StcStatus split_next_frames(StcPlan *p) {
   if (!due)
     return STC_OK;
   StcStatus s = plan_next_frames(p);
-  for (int f = 0; f < m->nfields && !p->split->lean && (!s || p->split->net); f++)
+  for (int f = 0; f < m->nfields && !p->split->lean && !p->split->turns && (!s || p->split->net); f++)
     if (m->fields[f].frames && p->run.done % m->fields[f].frames == 0)
       s = move_field(p, f, true, s);
   return split_agree(p, s);
@@ -327,6 +328,8 @@ static StcStatus gather_near(StcPlan *p) {
 }
 
 StcStatus split_gather(StcPlan *p) {
+  if (p->split->turns)
+    return STC_OK;
   if (is_near(p))
     return gather_near(p);
   const Module *m = p->split->part[p->split->begin].module;

@@ -31,7 +31,7 @@ _CALLS = {"stc_plan_set": "plan[name] = values", "stc_plan_set_array": "plan[nam
           "stc_program_header": 'program.emit("header")', "stc_program_emit": "program.emit(...)", "stc_plan_run": "plan.run(...)",
           "stc_plan_run_async": "plan.run(..., wait=False)", "stc_plan_wait": "plan.wait()", "stc_plan_busy": "plan.busy",
           "stc_plan_bind": "plan.bind(...)", "stc_plan_stream": "plan.stream", "stc_plan_first_step": "plan.first_step(...)",
-          "stc_plan_new_ranks": "program.plan(comm=...)", "stc_plan_probes": "plan.probes", "stc_plan_series": "plan.reductions",
+          "stc_plan_new_ranks": "program.plan(comm=...)", "stc_plan_new_within": "program.plan(memory=...)", "stc_plan_probes": "plan.probes", "stc_plan_series": "plan.reductions",
           "stc_plan_schedule": "plan.schedule", "stc_plan_device": "plan.device", "stc_plan_gradient": "plan.gradient(...)",
           "stc_plan_pull": "plan.pull(...)",
           "stc_plan_rounds": "plan.rounds"}

@@ -140,6 +140,7 @@ _FUNCTIONS = {
     "stc_program_rank": (c.c_int, [P]), "stc_program_reduction_count": (c.c_int, [P]), "stc_program_steps": (c.c_int64, [P]),
     "stc_plan_new": (c.c_int, [P, c.c_char_p, c.c_int, STRINGS, OUT]), "stc_plan_free": (None, [P]),
     "stc_plan_new_split": (c.c_int, [P, c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),
+    "stc_plan_new_within": (c.c_int, [P, c.c_char_p, c.c_int64, c.c_char_p, c.c_int, STRINGS, OUT]),
     "stc_plan_new_ranks": (c.c_int, [P, c.POINTER(CRanks), c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),
     "stc_plan_part_count": (c.c_int, [P]), "stc_plan_part_field": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_part_set": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]), "stc_plan_part_get": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),

@@ -16,7 +16,7 @@ from . import _arrays as arrays
 from . import _running as running
 from ._context import text_of
 from ._errors import Message, Owner, StcError, error
-from ._gradient import Gradient, gradient, pull
+from ._gradient import Gradient, gradient, memory_bytes, pull
 from ._library import (PROBES_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CFieldInfo, CProbeInfo, CRanks, CReduction, CRounds, CRunInfo, lib, strings)
 from ._frames import giver, is_series
 from ._numbers import I32, defines as param_words, text, whole, wholes
@@ -156,7 +156,8 @@ class Plan(Owner):
     _pickling = ("keep the program's text, the device, the params and copies of the fields (plan[name].copy()), and make the plan anew from them "
                  "there")
 
-    def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False):
+    def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False,
+                 memory: Union[int, str, None] = None):
         self._program, self._context, self._params = program, program._context, dict(params)
         handle = c.c_void_p()
         defines, n = strings(param_words(params))
@@ -164,9 +165,16 @@ class Plan(Owner):
         if parts and (comm is None or comm is False):
             raise error(2, [Message("error", None, 0, 0, None, "parts=True is for several processes: give comm, the mpi4py communicator of those that share the grid, or comm=True for all that were started together")])
         names, cut, self._has_parts = text("device", device), _split(split), parts
+        most = memory_bytes(memory)
+        if most and comm is not None and comm is not False:
+            raise error(2, [Message("error", None, 0, 0, None, "memory is for one device of one process: leave comm out")])
         if comm is not None and comm is not False:
             ranks = CRanks(_communicator(comm), None, parts)
             status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))
+        elif most:
+            status = self._context.make((program, handle, defines),
+                                        lambda: lib.stc_plan_new_within(program._handle, names, most, cut, n, defines, c.byref(handle)),
+                                        lambda: lib.stc_plan_free(handle))
         elif cut or any(mark in names for mark in (b",", b"-", b":all")):
             status = self._context.make((program, handle, defines),
                                         lambda: lib.stc_plan_new_split(program._handle, names, cut, n, defines, c.byref(handle)),

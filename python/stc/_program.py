@@ -176,14 +176,18 @@ class Program(Owner):
         made = c.string_at(data, size.value)
         return made if what == "obj" else made.decode()
 
-    def plan(self, device: Union[str, Sequence[str]] = "host", *, split: Any = None, comm: Any = None, parts: bool = False, **params: Any) -> "Plan":
+    def plan(self, device: Union[str, Sequence[str]] = "host", *, split: Any = None, comm: Any = None, parts: bool = False, memory: Union[int, str, None] = None,
+             **params: Any) -> "Plan":
         """The program on a device with fixed params: "host", "host:4" (threads), "cuda", "cuda:1", "hip", "sim", "ref". Code is loaded and memory
         allocated; run the plan as often as wanted.
 
         Several devices, ["cuda:0", "cuda:1"] or "cuda:0-1", have the grid cut into parts, with the same results; split says how: 4, (2, 2) or "2x2",
         or "2x2/8" to exchange after 8 steps. comm, an mpi4py communicator (True: all processes that mpirun started), cuts it over processes; with
-        parts=True none of them has the whole grid, and fields are set and got by plan.parts."""
-        return Plan(self, device, params, split, comm, parts)
+        parts=True none of them has the whole grid, and fields are set and got by plan.parts.
+
+        memory, bytes or "8GiB", is all that the plan takes of one device: where it needs more, its fields are in the computer's memory, and parts of
+        the grid take turns on the device; split says how many, and how many steps a turn ("16/32")."""
+        return Plan(self, device, params, split, comm, parts, memory)
 
     def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show: on the card that

@@ -38,6 +38,20 @@ def test_same_bits(options):
         np.testing.assert_array_equal(a, b)
 
 
+def test_turns():
+    """Parts that take turns within little memory have the same results."""
+    whole = results(device="host:1")
+    for memory in (20000, "20kB"):
+        for a, b in zip(results(device="host:1", memory=memory), whole):
+            assert np.array_equal(a, b)
+    for a, b in zip(results(device="sim", memory="1GiB", split="5/2"), whole):
+        assert np.array_equal(a, b)
+    with pytest.raises(stc.StcError, match="do not fit"):
+        results(device="host:1", memory=100)
+    with pytest.raises(stc.StcError, match="leave comm out"):
+        results(device="host:1", memory=20000, comm=True)
+
+
 def test_refused():
     p = stc.compile(TEXT)
     with pytest.raises(stc.OptionError, match="at most 20"):

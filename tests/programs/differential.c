@@ -214,7 +214,8 @@ static bool walk_refused(const char *message) {
 /* Does the message say that the grid cannot be cut as asked for? */
 static bool split_refused(const char *message) {
   return strstr(message, "cannot yet be cut") || strstr(message, "cannot be cut") ||
-         strstr(message, "exchange after fewer steps");
+         strstr(message, "exchange after fewer steps") || strstr(message, "cannot take turns") ||
+         strstr(message, "that take turns (--memory)");
 }
 
 /* Does the message say that the schedule asked for is not legal for the program? */
@@ -222,7 +223,8 @@ static bool schedule_refused(StcStatus s, const char *message) {
   bool refused = strstr(message, "legal") || split_refused(message) || strstr(message, "share a launch") ||
                  strstr(message, "go one a launch") || strstr(message, "; use -edges=apart") || walk_refused(message) ||
                  strstr(message, "-schedule=naive make fewer");
-  return (s == STC_USAGE || s == STC_INPUT) && refused;
+  bool small = s == STC_MEMORY && strstr(message, "that take turns on "); /* the memory that it may have */
+  return ((s == STC_USAGE || s == STC_INPUT) && refused) || small;
 }
 
 /* Is it the message of a run that was under way, and so is to be had from every device? */

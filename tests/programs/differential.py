@@ -1,10 +1,10 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
-                         [--print=SEED] [--no-shrink] [--points] [--splits] [--by=NAME] [--runs=N]
+                         [--print=SEED] [--no-shrink] [--points] [--splits] [--turns] [--by=NAME] [--runs=N]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -23,6 +23,7 @@ from tree import declared
 
 
 ENOUGH = 300   # programs that must have every feature
+TURNS = 0.3    # of runs whose grid is cut so many are by parts that take turns
 TELL = 10      # seconds between lines that tell how far all is
 
 
@@ -139,10 +140,10 @@ class Campaign:
             print(f"{now - self.start:.0f} s: {self.count['programs']} of {self.options['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures", flush=True)
 
     def case(self, seed):
-        """The case of the seed, with --splits nothing of it but runs whose grid is cut."""
-        if not self.options["splits"]:
-            return Generator(seed, self.options["points"]).case(self.options["device"])
-        case = Generator(seed, self.options["points"]).case(self.options["device"], 1)
+        """The case of the seed, with --splits or --turns nothing of it but runs whose grid is cut."""
+        if not (self.options["splits"] or self.options["turns"]):
+            return Generator(seed, self.options["points"], TURNS).case(self.options["device"])
+        case = Generator(seed, self.options["points"], 1 if self.options["turns"] else 0).case(self.options["device"], 1)
         by = ":" + self.options["by"] if self.options["by"] else ""
         case.runs = [[word + by if word.startswith("--split=") else word for word in run] for run in case.runs[-1:]]
         return case
@@ -190,7 +191,7 @@ class Campaign:
     def all_features(self):
         """Did each feature occur? Prints those that did not, or the rarest; in a run of few programs, or of one that was cut short, some may be missing."""
         missing = [name for name in FEATURES if not self.features[name]]
-        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["splits"]
+        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["splits"] or self.options["turns"]
         print(f"{len(FEATURES)} features; " + ", ".join(f"{self.features[name]} {name}" for name in sorted(FEATURES, key=lambda name: self.features[name])[:12]))
         if missing and not few:
             print(f"FAIL: no program has: {', '.join(missing)}")
@@ -198,7 +199,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "by": None, "runs": 0}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "turns": False, "by": None, "runs": 0}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
@@ -213,7 +214,7 @@ def parse(argv):
 def main():
     harness, options = os.path.abspath(sys.argv[1]), parse(sys.argv[2:])
     if options["print"] is not None:
-        case = Generator(options["print"], options["points"]).case(options["device"])
+        case = Generator(options["print"], options["points"], 1 if options["turns"] else TURNS).case(options["device"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))
         return
     os.environ["STC_CACHE_DISABLE"] = "1"  # no program comes a second time

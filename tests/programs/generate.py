@@ -29,8 +29,9 @@ from tree import List, Node
 class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, Lacking, Masked, Numbers, Rounds, Series, Swept, Leveled):
     """Makes the case of a seed. points: with probes in every program, and injects in most. plain: the program has what suits the warps schedule, which fits few others."""
 
-    def __init__(self, seed, points=False):
-        self.r, self.points = random.Random(seed), points
+    def __init__(self, seed, points=False, turns=0):
+        """turns: the share of runs whose grid is cut in which parts take turns on the device."""
+        self.r, self.points, self.turns = random.Random(seed), points, turns
         self.types, self.mix, self.functions, self.regions, self.bounds, self.movable = [], None, [], [], {}, set()
         self.seed, self.own, self.chances = seed, random.Random(seed * 2 + 17), random.Random(seed * 2 + 19)
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
@@ -922,6 +923,18 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         if not device:
             yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []])
 
+    def turned(self, sizes, split):
+        """Options of the run with that --split, or of one whose parts take turns on the device: so many as are asked for, or as the memory that they may have takes, which may be too
+        little for any."""
+        r = random.Random(self.seed * 2 + 5)
+        if r.random() >= self.turns:
+            return [split]
+        if r.random() < 0.3:
+            return [f"--memory={math.prod(sizes) * r.choice([12, 20, 40, 80]) + r.choice([0, 4000])}"]
+        d = r.randrange(self.rank)
+        parts = [min(r.choice([2, 3, 4, 5, 12]), sizes[d]) if k == d else 1 for k in range(self.rank)]
+        return ["--split=" + "x".join(str(n) for n in parts) + r.choice(["", "/1", "/2", "/3", "/5", "/9"]), "--memory=1GB"]
+
     def splits(self, sizes, often, device, runs):
         """Options of a run, or none, whose grid is cut into up to 12 parts, that exchange after so many steps as they choose or a number; on `device`, if it is not None, under the schedule of one of the runs. These have chances of their own: the
         rest of the case stays what it is."""
@@ -934,10 +947,10 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
             parts[d] = max(1, min(r.choice([2, 2, 3, 4, 5, 12]), 12 * parts[d] // math.prod(parts), sizes[d]))
         split = "--split=" + "x".join(str(n) for n in parts) + r.choice(["", "", "/1", "/2", "/3", "/5"])
         if device:
-            yield [f"--device={device}"] + [o for o in r.choice(runs)[1:] if not o.startswith("-passes=")] + [split]
+            yield [f"--device={device}"] + [o for o in r.choice(runs)[1:] if not o.startswith("-passes=")] + self.turned(sizes, split)
             return
         staged = self.kept or self.repeats
-        yield (lambda run: [o for o in run if not (staged and o.startswith("-T="))])(r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]])) + [split]
+        yield (lambda run: [o for o in run if not (staged and o.startswith("-T="))])(r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]])) + self.turned(sizes, split)
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""

@@ -142,7 +142,7 @@ static int make_chain(void **state) {
   w->c = stc_context_new(&config);
   assert_int_equal(stc_compile_string(w->c, "chain.stn", chain, &o, &w->p), STC_OK);
   assert_int_equal(net_open_alone(w->c, &w->net), STC_OK);
-  assert_int_equal(plan_new_split(w->p, w->net, "sim", "2x2/2", LEAN_MUST, 0, NULL, &w->plan), STC_OK);
+  assert_int_equal(plan_new_split(w->p, w->net, "sim", "2x2/2", LEAN_MUST, 0, 0, NULL, &w->plan), STC_OK);
   for (int part = 0; part < 4; part++) {
     static const float values[42] = {1};
     assert_int_equal(stc_plan_part_set(w->plan, part, 0, values, sizeof values), STC_OK);

@@ -1,4 +1,4 @@
-/* driver/cli/options/memory.c: --memory, which `stc run --gradient` and `stc explain` take. */
+/* driver/cli/options/memory.c: --memory, which `stc run` and `stc explain` take. */
 #include "driver/cli/options/command.h"
 
 #include <stdlib.h>

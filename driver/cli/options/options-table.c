@@ -297,7 +297,7 @@ const OptionRow option_rows[] = {
     {"gradient", TAKES_VALUE, CMD_RUN, TEXT(gradient), "--gradient=FOLDER",
      "derivatives of the program's losses, a .npy file each, in place of a run"},
     {"memory", TAKES_VALUE, CMD_RUN | CMD_EXPLAIN | MORE, TEXT(memory), "--memory=8GiB",
-     "what --gradient may keep of the steps; it makes others again"},
+     "all that is taken of the device, parts of the grid take turns; what --gradient keeps"},
     {"scratch", TAKES_VALUE, CMD_RUN | MORE, TEXT(scratch), "--scratch=FOLDER",
      "a folder where --gradient may keep a file of what --memory has no room for"},
     {"spacing", TAKES_VALUE, CMD_RUN, BY(set_spacing), "--spacing=A,B,C",

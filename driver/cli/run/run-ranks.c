@@ -173,7 +173,7 @@ static StcStatus share_program(const Job *j) {
 StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
-    return is_cut(j->c) && !j->c->view && !j->c->gradient /* which need the whole grid */
+    return is_cut(j->c) && !j->c->view && !j->c->gradient && !j->c->memory /* which need the whole grid */
                ? net_open_alone(j->c->context, &j->net)
                : STC_OK;
   StcStatus s = alone(join, j);

@@ -211,6 +211,8 @@ static void remark_plan(const Job *j) {
                  stc_plan_compile_seconds(j->plan));
   if (j->net && j->plan->split->why)
     context_remark(j->c->context, "ghost cells not by NCCL: %s", j->plan->split->why);
+  if (j->plan->split && j->plan->split->turns)
+    context_remark(j->c->context, "memory: this computer's; %s", turns_describe(j->plan, j->c->arena));
   int links = 0, direct = j->net ? mpi_direct(j->plan, &links) : 0;
   if (direct)
     context_remark(j->c->context, "ghost cells: %d of %d ways to and from other ranks are from GPU to GPU", direct,
@@ -254,7 +256,10 @@ static StcStatus prepare_job(Job *j, const char *device) {
 /* The plan. */
 static StcStatus make_plan(Job *j, const char *device) {
   const Command *c = j->c;
-  StcStatus s = plan_new_split(j->program, j->net, device, c->split, j->net ? LEAN_MAY : LEAN_NEVER, 0, NULL, &j->plan);
+  int64_t memory = 0;
+  StcStatus s = c->gradient ? STC_OK : command_memory(c, &memory);
+  if (!s)
+    s = plan_new_split(j->program, j->net, device, c->split, j->net ? LEAN_MAY : LEAN_NEVER, memory, 0, NULL, &j->plan);
   if (s && j->tuned)
     context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j->tuned);
   if (!s)

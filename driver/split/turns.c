@@ -1,0 +1,365 @@
+/* turns.c: rounds of parts that take turns on a device. Parts are cut along one dimension, and take their turns in the
+ * order of their places. So a part finds what it has in common with the one before it on the device, as that had it
+ * before its launches, and only what is new comes from this computer; and what goes back overwrites what no later part
+ * of the round asks for. What the last parts read around a ring is put aside before. */
+#include "driver/split/turns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- fields */
+
+/* The field's points in the whole grid. */
+static CellArray whole_points(const StcPlan *p, const TurnField *f) {
+  CellArray a = {0};
+  const Box *box = &p->module->fields[f->whole].box;
+  for (int d = 0; d < box->rank; d++) {
+    a.lo[d] = affine_eval(box->lo[d], p->scalars, NULL);
+    a.hi[d] = affine_eval(box->hi[d], p->scalars, NULL);
+  }
+  return a;
+}
+
+/* How many rows beyond the upper edge of the whole field any part has. */
+static int64_t rows_around(const StcPlan *p, const TurnField *f) {
+  const Split *s = p->split;
+  int d = s->turns->dimension;
+  int64_t rows = 0, last = whole_points(p, f).hi[d];
+  for (int i = s->begin; i < s->end; i++) {
+    CellArray mine = part_array(&s->part[i], f->mine);
+    rows = mine.hi[d] - last > rows ? mine.hi[d] - last : rows;
+  }
+  return rows;
+}
+
+/* The bytes of `rows` rows of the field in the whole grid. */
+static size_t row_bytes(const StcPlan *p, const TurnField *f, int64_t rows) {
+  CellArray all = whole_points(p, f);
+  int64_t n = f->bytes;
+  for (int d = 0; d < p->split->rank; d++)
+    n *= d == p->split->turns->dimension ? rows : all.hi[d] - all.lo[d] + 1;
+  return (size_t)n;
+}
+
+/* Memory of this computer for `bytes` bytes that go to and from the device; its end. */
+static char *host_memory(StcPlan *p, size_t bytes) {
+  const DeviceKind *kind = p->device.kind;
+  return p->split->turns->beside ? kind->pinned_new(&p->device, bytes) : malloc(bytes + 1);
+}
+static void host_memory_end(StcPlan *p, char *memory) {
+  if (p->split->turns->beside && memory)
+    p->device.kind->pinned_free(&p->device, memory);
+  else
+    free(memory);
+}
+
+/* Lists field number `mine` of the parts' module, if it has memory that lasts. */
+static StcStatus add_field(StcPlan *p, int mine) {
+  struct Turns *t = p->split->turns;
+  const StcPlan *q = p->split->part[p->split->begin].plan;
+  const Field *f = &q->module->fields[mine];
+  TurnField x = {.mine = mine, .whole = module_find_field(p->module, f->name), .bytes = type_bytes(q->module, f->type)};
+  if (f->temp || q->memory.of_field[mine] < 0)
+    return STC_OK;
+  if (x.whole < 0 || p->module->fields[x.whole].temp || p->memory.of_field[x.whole] < 0)
+    return diag_error(p->w.diags, no_loc(), "field %s lasts in the parts of the grid alone: they cannot take turns",
+                      declared_name(q->module, mine)),
+           STC_USAGE;
+  x.changed = f->exchange == EXCHANGE_STEPS;
+  x.lacks = field_lacks(&p->module->fields[x.whole], t->dimension);
+  x.rows = f->ring && !x.lacks ? rows_around(p, &x) : 0;
+  if (x.rows > 0 && !(x.around = host_memory(p, row_bytes(p, &x, x.rows))))
+    return computer_no_room(p->w.context, "a copy of", declared_name(q->module, mine),
+                            (double)row_bytes(p, &x, x.rows));
+  ARENA_PUSH(p->w.arena, t->fields, t->nfields, x);
+  return STC_OK;
+}
+
+StcStatus turns_open(StcPlan *p) {
+  Split *s = p->split;
+  const Module *m = s->part[s->begin].module;
+  StcStatus st = STC_OK;
+  for (int f = 0; f < m->nfields && !st; f++)
+    st = add_field(p, f);
+  return st ? st : turns_open_memory(p);
+}
+
+void turns_close(StcPlan *p) {
+  struct Turns *t = p->split->turns;
+  if (!t)
+    return;
+  for (int k = 0; k < t->nfields; k++)
+    host_memory_end(p, t->fields[k].around);
+  t->nfields = 0;
+  turns_close_memory(p);
+}
+
+/* ---------------------------------------------------------------- copies */
+
+/* The device whose lanes copy for all parts. */
+static Device *carrier(const StcPlan *p) { return &p->split->part[p->split->begin].plan->device; }
+
+/* Copies run by run in lane `lane`, or (not `beside`) at once: in, or out. */
+typedef struct Carrying {
+  const StcPlan *p;
+  Device *device;
+  int lane;
+  bool out;
+  char *to;
+  const char *from;
+  int64_t size;
+} Carrying;
+
+static StcStatus carry_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Carrying *x = user;
+  const DeviceKind *kind = x->device->kind;
+  char *there = x->to + to * x->size;
+  const char *here = x->from + from * x->size;
+  size_t bytes = (size_t)(n * x->size);
+  if (x->p->split->turns->beside)
+    return kind->carry(x->device, x->lane, there, here, bytes, x->out);
+  return x->out ? kind->fetch(x->device, there, here, bytes) : kind->put(x->device, there, here, bytes);
+}
+
+/* Brings rows [lo .. hi] of the field, which are in the whole grid `shift` rows lower, from `source`, where that has
+ * the points of `all`, to part `i`. */
+static StcStatus bring_rows(const StcPlan *p, int i, const TurnField *f, int64_t lo, int64_t hi, int64_t shift,
+                            CellArray all, const char *source) {
+  const Split *s = p->split;
+  const PartPlan *part = &s->part[i];
+  CellArray mine = part_array(part, f->mine), box = mine;
+  int d = s->turns->dimension;
+  if (lo > hi)
+    return STC_OK;
+  box.lo[d] = lo;
+  box.hi[d] = hi;
+  all.shift[d] = shift;
+  Runs r = runs_of(s->rank, box.lo, box.hi, &all, &mine);
+  Carrying c = {p, carrier(p), LANE_IN, false, field_slot(part->plan, f->mine)->memory, source, f->bytes};
+  return runs_each(&r, carry_run, &c);
+}
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Brings in what part `i` has of the field and the part before it has not: from where it is in the whole grid, beyond
+ * the edges of a ring from around, where that is what it was before the round. */
+static StcStatus bring_field(const StcPlan *p, int i, const TurnField *f) {
+  const Split *s = p->split;
+  int d = s->turns->dimension;
+  CellArray mine = part_array(&s->part[i], f->mine), all = whole_points(p, f), edge = all;
+  const char *values = field_slot(p, f->whole)->memory;
+  int64_t from = mine.lo[d], extent = s->hi[d] - s->lo[d] + 1;
+  bool any = part_cells(&s->part[i], f->mine, mine.lo, mine.hi);
+  if (!any)
+    return STC_OK;
+  if (f->lacks)
+    return bring_rows(p, i, f, mine.lo[d], mine.hi[d], 0, all, values);
+  if (i > s->begin)
+    from = greater(from, part_array(&s->part[i - 1], f->mine).hi[d] + 1);
+  StcStatus st = bring_rows(p, i, f, from, lesser(mine.hi[d], all.lo[d] - 1), -extent, all, values);
+  if (!st)
+    st = bring_rows(p, i, f, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
+  edge.hi[d] = all.lo[d] + f->rows - 1;
+  return st ? st : bring_rows(p, i, f, greater(from, all.hi[d] + 1), mine.hi[d], extent, edge, f->around);
+}
+
+/* Hands what parts `i` and `i` + 1 have in common of the field from the one to the other, on the device and in order
+ * with launches. */
+static StcStatus hand_field(const StcPlan *p, int i, const TurnField *f) {
+  const Split *s = p->split;
+  StcPlan *q = s->part[i].plan;
+  int d = s->turns->dimension;
+  CellArray one = part_array(&s->part[i], f->mine), two = part_array(&s->part[i + 1], f->mine), both = two;
+  const char *from = field_slot(q, f->mine)->memory;
+  char *to = field_slot(s->part[i + 1].plan, f->mine)->memory;
+  both.lo[d] = greater(one.lo[d], two.lo[d]);
+  both.hi[d] = lesser(one.hi[d], two.hi[d]);
+  for (int k = 0; k < s->rank; k++)
+    if (both.lo[k] > both.hi[k] || f->lacks)
+      return STC_OK;
+  Runs r = runs_of(s->rank, both.lo, both.hi, &one, &two);
+  if (!s->turns->beside) {
+    CellCopy c = {to, from, f->bytes};
+    return runs_each(&r, cells_copy, &c);
+  }
+  Sending x = {from + r.from * f->bytes,
+               to + r.to * f->bytes,
+               r.n * f->bytes,
+               {r.count[0], r.count[1]},
+               {r.from_stride[0] * f->bytes, r.from_stride[1] * f->bytes},
+               {r.to_stride[0] * f->bytes, r.to_stride[1] * f->bytes}};
+  return q->device.kind->send(&q->device, LANE_MAIN, &q->device, &x);
+}
+
+/* Takes what part `i` owns of the field back to the whole grid. */
+static StcStatus return_field(const StcPlan *p, int i, const TurnField *f) {
+  const Split *s = p->split;
+  const PartPlan *part = &s->part[i];
+  CellArray mine = part_array(part, f->mine), all = whole_points(p, f), own = mine;
+  for (int d = 0; d < s->rank; d++) {
+    bool lacks = field_lacks(&p->module->fields[f->whole], d);
+    own.lo[d] = greater(mine.lo[d], lacks ? all.lo[d] : greater(all.lo[d], part->lo[d]));
+    own.hi[d] = lesser(mine.hi[d], lacks ? all.hi[d] : lesser(all.hi[d], part->hi[d]));
+    if (own.lo[d] > own.hi[d])
+      return STC_OK;
+  }
+  Runs r = runs_of(s->rank, own.lo, own.hi, &mine, &all);
+  Carrying c = {
+      p,       carrier(p), LANE_OUT, true, field_slot(p, f->whole)->memory, field_slot(part->plan, f->mine)->memory,
+      f->bytes};
+  return runs_each(&r, carry_run, &c);
+}
+
+/* ---------------------------------------------------------------- turns */
+
+/* What follows in lane `lane` of `to` waits for all that there is so far in lane `of` of `from`. */
+static StcStatus follow(const StcPlan *p, Device *to, int lane, Device *from, int of) {
+  const DeviceKind *kind = to->kind;
+  StcStatus s = p->split->turns->beside ? kind->mark(from, of) : STC_OK;
+  return s || !p->split->turns->beside ? s : kind->follow(to, lane, from, of);
+}
+
+/* Has the cells of part `i` come in, into blocks that launches so far, and what has gone out so far, have had. */
+static StcStatus come_in(StcPlan *p, int i) {
+  const Split *s = p->split;
+  const struct Turns *t = s->turns;
+  Device *before = &s->part[i > s->begin ? i - 1 : i].plan->device;
+  StcStatus st = follow(p, carrier(p), LANE_IN, before, LANE_MAIN);
+  if (!st)
+    st = follow(p, carrier(p), LANE_IN, carrier(p), LANE_OUT);
+  if (!st)
+    st = turns_take(p, i, true);
+  for (int k = 0; k < t->nfields && !st; k++)
+    st = bring_field(p, i, &t->fields[k]);
+  if (!st)
+    ghosts_came_in(p, i);
+  return st;
+}
+
+/* Has what part `i` owns go out, behind its launches. */
+static StcStatus go_out(StcPlan *p, int i) {
+  const Split *s = p->split;
+  const struct Turns *t = s->turns;
+  StcPlan *q = s->part[i].plan;
+  StcStatus st = follow(p, carrier(p), LANE_OUT, &q->device, LANE_MAIN);
+  if (!st && !t->beside)
+    st = q->device.kind->wait(&q->device);
+  for (int k = 0; k < t->nfields && !st; k++)
+    st = t->fields[k].changed ? return_field(p, i, &t->fields[k]) : STC_OK;
+  return st;
+}
+
+/* The launches of part `i`. */
+static StcStatus launch(StcPlan *p, int i, int64_t steps) {
+  StcPlan *q = p->split->part[i].plan;
+  int64_t launches = q->run.launches;
+  StcStatus s = turns_take(p, i, false);
+  q->run.first = q->run.done = p->run.done;
+  q->run.evaluated = true;
+  if (q->ghosts) {
+    q->ghosts->age = 0;
+    q->ghosts->exchanged = split_level(p);
+  }
+  if (!s)
+    s = windows_run(p, i, steps, 0, false);
+  p->run.launches += q->run.launches - launches;
+  turns_give_back(p, i, false);
+  if (s && s != STC_INTERRUPTED)
+    split_name_part(p, i);
+  return s;
+}
+
+/* The turn of part `i`, whose cells are on their way in: the next one's are to come in, and those of the one before to
+ * go out, beside its launches. Lanes wait for what others have been given so far: so the order here is that of waits.
+ */
+static StcStatus take_turn(StcPlan *p, int i, int64_t steps) {
+  const Split *s = p->split;
+  const struct Turns *t = s->turns;
+  Device *own = &s->part[i].plan->device;
+  StcStatus st = follow(p, own, LANE_MAIN, carrier(p), LANE_IN);
+  if (!st)
+    st = follow(p, own, LANE_MAIN, carrier(p), LANE_OUT);
+  if (!st && i > s->begin)
+    st = follow(p, own, LANE_MAIN, &s->part[i - 1].plan->device, LANE_MAIN);
+  if (!st && i + 1 < s->end)
+    st = come_in(p, i + 1);
+  if (!st && i > s->begin)
+    st = go_out(p, i - 1);
+  for (int k = 0; k < t->nfields && !st && i + 1 < s->end; k++)
+    st = hand_field(p, i, &t->fields[k]);
+  if (!st)
+    st = launch(p, i, steps);
+  if (i > s->begin)
+    turns_give_back(p, i - 1, true);
+  return st;
+}
+
+/* Puts aside what the last parts read around rings. */
+static void put_aside(StcPlan *p) {
+  const Split *s = p->split;
+  for (int k = 0; k < s->turns->nfields; k++) {
+    const TurnField *f = &s->turns->fields[k];
+    CellArray all = whole_points(p, f), edge = all;
+    if (!f->around)
+      continue;
+    edge.hi[s->turns->dimension] = all.lo[s->turns->dimension] + f->rows - 1;
+    Runs r = runs_of(s->rank, edge.lo, edge.hi, &all, &edge);
+    CellCopy c = {f->around, field_slot(p, f->whole)->memory, f->bytes};
+    runs_each(&r, cells_copy, &c);
+  }
+}
+
+/* Waits for all devices and lanes. */
+static StcStatus settle(StcPlan *p, StcStatus s) {
+  const DeviceKind *kind = p->device.kind;
+  for (int lane = LANE_IN; lane <= LANE_OUT && !s && p->split->turns->beside; lane++) {
+    s = kind->mark(carrier(p), lane);
+    if (!s)
+      s = kind->await(carrier(p), lane);
+  }
+  for (int i = p->split->begin; i < p->split->end && !s; i++)
+    s = kind->wait(&p->split->part[i].plan->device);
+  return s;
+}
+
+/* A round: a turn of `steps` steps for each part. */
+static StcStatus make_round(StcPlan *p, int64_t steps) {
+  Split *s = p->split;
+  StcStatus st = p->device.kind->wait(&p->device);
+  if (!st)
+    put_aside(p);
+  if (!st)
+    st = come_in(p, s->begin);
+  for (int i = s->begin; i < s->end && !st; i++)
+    st = take_turn(p, i, steps);
+  if (!st)
+    st = go_out(p, s->end - 1);
+  turns_give_back(p, s->end - 1, true);
+  st = settle(p, st);
+  for (int i = s->begin; i < s->end && st; i++)
+    turns_give_back(p, i, true);
+  s->ran = steps;
+  p->run.done += st ? 0 : steps;
+  return st;
+}
+
+StcStatus turns_advance(StcPlan *p, int64_t steps) {
+  StcStatus s = STC_OK;
+  for (int64_t left = steps, n; left > 0 && !s; left -= n) {
+    if (stop_asked(p->run.stop))
+      break;
+    n = lesser(left, p->split->every);
+    s = make_round(p, n);
+    p->run.torn |= s != STC_OK;
+  }
+  return s;
+}
+
+/* There is nothing to exchange: what goes out is what comes in. */
+static StcStatus no_exchange(StcPlan *p) {
+  p->split->age = 0;
+  return STC_OK;
+}
+
+const Transport transport_turns = {.name = "turns", .exchange = no_exchange, .wait = settle};
