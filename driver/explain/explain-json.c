@@ -345,6 +345,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "memory_limit_gpts", json_real(e->memory_limit));
   set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
   set(o, "expected_gpts", json_real(e->gpts));
+  if (e->turns)
+    set(o, "turns", json_string(e->turns));
   if (e->gradient)
     set(o, "gradient", gradient_json(e->gradient));
   if (e->nrepeats)

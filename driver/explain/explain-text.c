@@ -192,6 +192,8 @@ void explain_print(FILE *to, const Explanation *e) {
   print_sums(to, e);
   if (e->gradient)
     explain_print_gradient(to, e);
+  if (e->turns)
+    fprintf(to, "memory: %s\n", e->turns);
   if (e->parts)
     explain_print_parts(to, e);
   if (e->why_text)

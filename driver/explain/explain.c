@@ -1,6 +1,7 @@
 /* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
 #include "driver/cli/used/used.h"
 #include "driver/explain/explain.h"
+#include "driver/split/split.h"
 #include "driver/files/files.h"
 #include "driver/tune/db/tune-db.h"
 #include "passes/launch/slices.h"
@@ -403,6 +404,8 @@ static StcStatus explain_guarded(void *arg) {
   s = s ? s : check_rounds(&x->e, c->context);
   if (!s && c->parts)
     s = explain_parts(c, &x->e);
+  if (!s && x->e.memory > 0 && !x->e.gradient && !x->e.threads)
+    s = turns_foresee(x->e.program, &x->e.info, (int64_t)x->e.memory, NULL, x->e.arena, &x->e.turns);
   if (!s && plot)
     s = explain_draw(c->context, &x->e, plot);
   if (!s && !(plot && strcmp(plot, "-") == 0)) {

@@ -143,7 +143,8 @@ typedef struct Explanation {
   bool assemble;               /* the assembler is to be asked */
   const char *assembler;       /* its path, NULL: none */
   ExplainedParts *parts;       /* NULL: not asked for */
-  double memory;               /* bytes for what the gradient keeps; 0: as many as it takes */
+  double memory;               /* bytes for what the gradient keeps, or a run has of the card; 0: as many as it takes */
+  const char *turns;           /* how parts take turns within them; NULL: that was not asked */
   ExplainedGradient *gradient; /* NULL: the program has none */
 } Explanation;
 

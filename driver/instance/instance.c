@@ -274,7 +274,8 @@ typedef struct PlanArgs {
   const char *device;
   int n;
   const char *const *defines;
-  bool first; /* are these the params of the first run? */
+  bool first;   /* are these the params of the first run? */
+  double *room; /* bytes that the device has, if the fields may not fit it, for who makes another plan then; or NULL */
 } PlanArgs;
 
 /* The values of the scalars of `m` with the program's defines, then the plan's, into *out. */
@@ -308,6 +309,21 @@ static bool is_crowded(StcPlan *p, int n, const Need *needs) {
   return crowded;
 }
 
+/* Has the device room for twice what the `n` need, or else the other plan no use, since the device cannot copy beside
+ * launches, or this computer has no room either? *room is what it has, if not. */
+static bool fits_twice(StcPlan *p, int n, const Need *needs, double *room) {
+  double left, total, bytes = 0;
+  for (int i = 0; i < n; i++)
+    bytes += needs[i].bytes;
+  computer_room(&left, &total);
+  if (!p->device.kind->carry || !p->device.kind->pinned_new || bytes > left)
+    return true;
+  device_room(&p->device, &left, &total);
+  bool fits = 2 * bytes <= left;
+  *room = fits ? 0 : left;
+  return fits;
+}
+
 /* Checks the params, and that there is memory for the fields at least: making code may take long. */
 static StcStatus check_first(const PlanArgs *args) {
   StcPlan *p = args->p;
@@ -316,6 +332,8 @@ static StcStatus check_first(const PlanArgs *args) {
   Const *values;
   StcStatus s = bind(p, g->module, args->n, args->defines, &values);
   int n = s ? 0 : program_needs(g, p->w.arena, values, &needs);
+  if (!s && args->room && !fits_twice(p, n, needs, args->room))
+    return STC_MEMORY;
   s = s || p->facade ? s : needs_check(&p->device, n, needs);
   if (!s)
     p->memory.crowded = is_crowded(p, n, needs);
@@ -364,7 +382,7 @@ static StcStatus reset_guarded(void *arg) {
 /* plan_prepare; `first`: checks first what can be known of the params; `facade`: the plan is to have no memory;
  * `dense`: rows are not to be padded. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
-                         bool facade, bool dense, StcPlan **out) {
+                         bool facade, bool dense, double *room, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -378,7 +396,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
-  PlanArgs args = {p, device ? device : "host", n, defines, first};
+  PlanArgs args = {p, device ? device : "host", n, defines, first, room};
   StcStatus s = workspace_guard(&p->w, prepare_guarded, &args);
   if (s)
     stc_plan_free(p);
@@ -388,12 +406,12 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
 }
 
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  return prepare(program, device, n, defines, false, false, false, out);
+  return prepare(program, device, n, defines, false, false, false, NULL, out);
 }
 
 StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, const char *const *defines,
                              StcPlan **out) {
-  return prepare(program, device, n, defines, false, false, true, out);
+  return prepare(program, device, n, defines, false, false, true, NULL, out);
 }
 
 void plan_release(StcPlan *p) {
@@ -415,9 +433,10 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
   return workspace_guard(&p->w, reset_guarded, &args);
 }
 
-StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool dense, int n, const char *const *defines,
-                   StcPlan **out) {
-  StcStatus s = prepare(program, device, n, defines, true, facade, dense, out);
+/* plan_new; room: as in PlanArgs. */
+static StcStatus new_plan(StcProgram *program, const char *device, bool facade, bool dense, int n,
+                          const char *const *defines, double *room, StcPlan **out) {
+  StcStatus s = prepare(program, device, n, defines, true, facade, dense, room, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {
@@ -425,6 +444,17 @@ StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool de
     *out = NULL;
   }
   return s;
+}
+
+StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool dense, int n, const char *const *defines,
+                   StcPlan **out) {
+  return new_plan(program, device, facade, dense, n, defines, NULL, out);
+}
+
+StcStatus plan_new_fitting(StcProgram *program, const char *device, int n, const char *const *defines, double *room,
+                           StcPlan **out) {
+  *room = 0;
+  return new_plan(program, device, false, false, n, defines, room, out);
 }
 
 StcStatus plan_new_within(StcProgram *program, const char *device, double memory, bool cut, int n,

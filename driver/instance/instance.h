@@ -120,6 +120,10 @@ StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, con
  * it, and no more: parts make its steps. */
 StcStatus plan_new_within(StcProgram *program, const char *device, double memory, bool cut, int n,
                           const char *const *defines, StcPlan **out);
+/* stc_plan_new, unless the fields may not fit the device, with what else kernels need, and plan_new_within may help:
+ * then *room is what the device has, else 0, and STC_MEMORY comes back without a message. */
+StcStatus plan_new_fitting(StcProgram *program, const char *device, int n, const char *const *defines, double *room,
+                           StcPlan **out);
 /* stc_plan_new; `facade`: without memory, for a rank that leaves the whole grid to another; `dense`: its rows are not
  * padded, and it has no hidden fields. */
 StcStatus plan_new(StcProgram *program, const char *device, bool facade, bool dense, int n, const char *const *defines,

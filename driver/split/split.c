@@ -427,6 +427,8 @@ static StcStatus place_turns(SplitArgs *a, bool asked) {
     s->every = every;
     const char *const *code = part_defines(a, 0, every ? every : 1, &s->turns->ncode);
     st = prepare_part(a, s->begin);
+    if (!st && s->turns->card)
+      s->part[s->begin].plan->device.limits = *s->turns->card;
     if (!st)
       st = turns_choose(p, asked, a->n, a->defines);
     stc_plan_free(s->part[s->begin].plan);
@@ -480,7 +482,7 @@ static StcStatus cut_grid(SplitArgs *a) {
     st = check_probes(p);
   if (!st && s->turns)
     st = place_turns(a, asked);
-  for (int i = s->begin; i < s->end && !st; i++)
+  for (int i = s->begin; i < s->end && !st && !(s->turns && s->turns->card); i++)
     st = prepare_part(a, i);
   return st || (!s->lean && !s->phases) ? st : watching_open(p, a->cut);
 }
@@ -644,10 +646,15 @@ static StcStatus take_share(void *arg) {
   return STC_OK;
 }
 
+/* Of what a device has left, one part in so many is not taken for parts that take turns. */
+enum { SPARED = 16 };
+
 /* The whole grid's plan, of several ranks with memory on the first alone. cut: it is to have parts, which take cells
- * out of its rows as they lie. */
-static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double memory, int n, const char *const *defines,
+ * out of its rows as they lie. *most: plan_new_split's `memory`, which becomes what there is where that is to be found
+ * out. */
+static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double *most, int n, const char *const *defines,
                             StcPlan **out) {
+  double memory = *most;
   StcStatus s = workspace_guard(&l->program->w, read_devices, l);
   l->net = net;
   l->cores = net ? net_cores(net) : 0;
@@ -657,6 +664,13 @@ static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double memory, in
     return context_error(l->program->w.context,
                          "a grid that is to fit so much memory (--memory) is for one device of one process"),
            STC_USAGE;
+  if (!s && memory < 0 && !net && l->n == 1 && !cut && l->program->kind != SOURCE_KIR && !l->program->options.passes) {
+    s = plan_new_fitting(l->program, l->names[0], n, defines, most, out);
+    if (*most <= 0)
+      return s;
+    memory = *most -= *most / SPARED;
+    s = STC_OK;
+  }
   if (!s && memory > 0)
     return plan_new_within(l->program, l->names[0], memory, cut, n, defines, out);
   return s ? s : plan_new(l->program, l->names[0], net != NULL, cut || l->n > 1 || net, n, defines, out);
@@ -673,6 +687,21 @@ static StcStatus split_like(const StcPlan *p, StcProgram *q, int n, const char *
                         out);
 }
 
+/* Gives the plan parts that take turns within so many bytes, and no place yet. */
+static StcStatus add_turns(StcPlan *p, double budget, const TargetInfo *card) {
+  StcContext *c = p->w.context;
+  p->split = c->realloc(c->user, NULL, sizeof *p->split);
+  if (!p->split)
+    return context_error(c, "out of memory"), STC_MEMORY;
+  *p->split = (Split){.turns = ARENA_NEW(p->w.arena, Turns)};
+  p->split->turns->budget = budget;
+  p->split->turns->card = card;
+  return STC_OK;
+}
+
+/* The cut alone. */
+static StcStatus cut_guarded(void *arg) { return cut_grid(arg); }
+
 /* What a plan does with its parts. */
 static const SplitOps split_ops = {.run = split_run,
                                    .leave = split_leave,
@@ -685,12 +714,33 @@ static const SplitOps split_ops = {.run = split_run,
                                    .copy_frame = split_copy_frame,
                                    .like = split_like};
 
+StcStatus turns_foresee(StcProgram *program, const TargetInfo *card, int64_t memory, const char *split, Arena *a,
+                        const char **text) {
+  StcPlan *p = NULL;
+  const char *names[] = {"sim"};
+  StcStatus s = plan_new(program, names[0], true, true, 0, NULL, &p);
+  *text = NULL;
+  if (!s && !split && !turns_needed(p, (double)memory)) {
+    char most[MEMORY_TEXT];
+    *text = arena_printf(a, "the grid fits %s as a whole", memory_text(most, (double)memory));
+  } else if (!s) {
+    s = add_turns(p, (double)memory, card);
+    p->split_ops = &split_ops;
+    SplitArgs args = {p, LEAN_NEVER, split, names, 1, 0, NULL, names[0]};
+    s = s ? s : workspace_guard(&p->w, cut_guarded, &args);
+    *text = s ? NULL : turns_describe(p, a);
+  }
+  stc_plan_free(p);
+  return s;
+}
+
 StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean,
                          int64_t memory, int n, const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
   StcContext *c = program->w.context;
   *out = NULL;
-  StcStatus s = make_whole(&l, net, split != NULL, (double)memory, n, defines, out);
+  double most = (double)memory;
+  StcStatus s = make_whole(&l, net, split != NULL, &most, n, defines, out);
   bool turns = !s && (*out)->memory.outside;
   if (!s && (split || l.n > 1 || net || turns)) {
     (*out)->split = c->realloc(c->user, NULL, sizeof *(*out)->split);
@@ -704,7 +754,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
   SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines, l.text};
   if (turns && !s) {
     (*out)->split->turns = ARENA_NEW((*out)->w.arena, Turns);
-    (*out)->split->turns->budget = (double)memory;
+    (*out)->split->turns->budget = most;
   }
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);

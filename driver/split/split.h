@@ -196,7 +196,8 @@ static inline bool transfer_is_here(const Split *s, const Transfer *t) {
 }
 /* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. lean: is no rank to
  * have the whole grid, if the program allows it, or else not at all? memory: bytes that the plan may take of the one
- * device; where it does not fit them parts take turns; 0: it has all that it needs, and parts have theirs. */
+ * device; where it does not fit them parts take turns; 0: it has all that it needs, and parts have theirs;
+ * below 0: the same, unless a grid that is not to be cut does not fit a device: then all that there is. */
 typedef enum Lean { LEAN_NEVER, LEAN_MAY, LEAN_MUST } Lean;
 StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean,
                          int64_t memory, int n, const char *const *defines, StcPlan **out);
@@ -300,6 +301,10 @@ double split_launch_seconds(const StcPlan *p, int i, int n, const char *const *d
 /* What a round of turns copies, and how long that takes against its launches, in memory of the arena. (turns-choose.c)
  */
 const char *turns_describe(const StcPlan *p, Arena *a);
+/* What a plan of the program would do on a card of that kind, of whose memory it may have so many bytes: a text in
+ * memory of the arena. split: as for stc_plan_new_within. (split.c) */
+StcStatus turns_foresee(StcProgram *program, const TargetInfo *card, int64_t memory, const char *split, Arena *a,
+                        const char **text);
 /* turns.c: a plan's next steps, where parts take turns; the end of that. */
 StcStatus turns_advance(StcPlan *p, int64_t steps);
 void turns_close(StcPlan *p);

@@ -92,12 +92,18 @@ static double most_bytes(const Choosing *c, int f, int64_t parts, int64_t steps)
   return most;
 }
 
+/* Have plans of parts buffers of kernels, or will on the card? */
+static bool has_kernels(const Choosing *c) {
+  const StcPlan *q = c->p->split->part[c->p->split->begin].plan;
+  return q->build && (!q->device.kind->whole || c->p->split->turns->card);
+}
+
 /* The bytes that all take on the device: of a field that lasts what one part has while it works, the next one while it
  * comes in and, if steps change it, the one before while it goes out; of others what one part has. Infinite after an
  * error. */
 static double bytes_of(const Choosing *c, int64_t parts, int64_t steps) {
   const StcPlan *p = c->p, *q = p->split->part[p->split->begin].plan;
-  const Module *m = q->module, *k = q->build && !q->device.kind->whole ? q->build->code.module : NULL;
+  const Module *m = q->module, *k = has_kernels(c) ? q->build->code.module : NULL;
   const Const *scalars = scalars_of(c, parts, steps, 0);
   double sum = 0, lead = 0;
   if (!scalars)
@@ -159,7 +165,7 @@ static double step_seconds(const Choosing *c, int64_t parts, int64_t steps) {
 static double measured_link(const StcPlan *p) {
   Device *d = &p->split->part[p->split->begin].plan->device;
   const DeviceKind *kind = d->kind;
-  char *here = p->split->turns->beside ? kind->pinned_new(d, 2 * (size_t)TRIED_BYTES) : NULL;
+  char *here = p->split->turns->beside && kind->carry ? kind->pinned_new(d, 2 * (size_t)TRIED_BYTES) : NULL;
   void *there = NULL;
   double start = 0, seconds = 0;
   StcStatus s = here ? kind->alloc(d, 2 * (size_t)TRIED_BYTES, &there) : STC_DEVICE;
@@ -193,7 +199,7 @@ static void measure(Choosing *c) {
   c->extent = s->hi[d] - s->lo[d] + 1;
   c->lo = m->part->reach.lo[d];
   c->hi = m->part->reach.hi[d];
-  c->steps = k && k->host.nseqs && !q->device.kind->whole ? k->host.seqs[0].steps : 1;
+  c->steps = k && k->host.nseqs && has_kernels(c) ? k->host.seqs[0].steps : 1;
   c->trimmed = k && k->host.nseqs && launches_trimmed(q);
   for (int f = 0; f < m->nfields; f++) {
     int64_t shape[MAX_RANK];
@@ -240,6 +246,10 @@ StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *d
   Choosing c = {.p = p, .n = n, .defines = defines};
   const DeviceKind *kind = p->device.kind;
   t->beside = kind->carry && kind->mark && kind->follow && kind->send && kind->pinned_new;
+  t->beside |= t->card && t->card->link > 0;
+  double left, total;
+  if (kind->room && kind->room(&p->device, &left, &total) && left < t->budget)
+    t->budget = left;
   measure(&c);
   int64_t asked = parts_asked ? s->parts[t->dimension] : 0, first = s->every ? s->every : c.steps, best = 0, parts = 0;
   double least = INFINITY;
@@ -254,8 +264,12 @@ StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *d
     best = steps;
     parts = fewest;
   }
+  for (int64_t steps = first / 2; steps > 0 && !best && !s->every; steps /= 2) {
+    parts = asked ? asked : fewest_parts(&c, steps);
+    best = parts && bytes_of(&c, parts, steps) <= t->budget && ring_fits(&c, steps) ? steps : 0;
+  }
   if (!best)
-    return too_little(&c, asked, first);
+    return too_little(&c, asked, s->every ? first : 1);
   s->parts[t->dimension] = parts;
   s->every = best;
   t->in = c.in;
@@ -266,6 +280,20 @@ StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *d
   return STC_OK;
 }
 
+bool turns_needed(const StcPlan *p, double memory) {
+  const Module *k = p->build ? p->build->code.module : NULL;
+  double sum = 0;
+  for (int i = 0; i < p->memory.nslots; i++)
+    sum += (double)p->memory.slots[i].size;
+  for (int b = 0; k && b < k->nbuffers; b++) {
+    int64_t shape[MAX_RANK];
+    const Field *f =
+        k->buffers[b].kind == BUFFER_FIELD && k->buffers[b].copy > 0 ? &k->fields[k->buffers[b].field] : NULL;
+    sum += f ? (double)field_shape(f, p->scalars, shape) * (double)type_bytes(k, f->type) : 0;
+  }
+  return sum > memory;
+}
+
 const char *turns_describe(const StcPlan *p, Arena *a) {
   const Split *s = p->split;
   const Turns *t = s->turns;
@@ -274,7 +302,7 @@ const char *turns_describe(const StcPlan *p, Arena *a) {
       a,
       "%d part%s take turns within %s of %s (%s), %lld step%s a turn; a round copies %.3g GB in and %.3g GB "
       "out, %.3g s at %.3g GB/s each way, and launches %.3g s, by the model",
-      s->nparts, s->nparts > 1 ? "s" : "", memory_text(budget, t->budget), p->device.name, memory_text(used, t->needed),
-      (long long)s->every, s->every > 1 ? "s" : "", 1e-9 * t->in, 1e-9 * t->out,
+      s->nparts, s->nparts > 1 ? "s" : "", memory_text(budget, t->budget), t->card ? t->card->cpu : p->device.name,
+      memory_text(used, t->needed), (long long)s->every, s->every > 1 ? "s" : "", 1e-9 * t->in, 1e-9 * t->out,
       (t->in > t->out ? t->in : t->out) / t->link, 1e-9 * t->link, t->seconds);
 }

@@ -35,7 +35,8 @@ typedef struct TurnField {
  * array: is it of a launch-time array? arrays: the memory of that, which all parts share. held: by part of this rank
  * and slot the number of the block that it has, -1: none. in, out, seconds: what a round, a turn of each part, is
  * expected to copy each way, bytes, and its launches to take; link: bytes a second each way; needed: bytes
- * that blocks and arrays are expected to take. code: the `ncode` params that say how large a part is whose
+ * that blocks and arrays are expected to take. card: there is no device, and what one of
+ * that kind would do is asked; else NULL. code: the `ncode` params that say how large a part is whose
  * code all have; NULL: it is not known yet. */
 struct Turns {
   int dimension;
@@ -49,6 +50,7 @@ struct Turns {
   int32_t *held;
   TurnField *fields;
   double in, out, seconds, link, needed;
+  const TargetInfo *card;
   int ncode;
   const char *const *code;
 };
@@ -66,6 +68,9 @@ double turns_block(double bytes, size_t lead);
 /* turns-choose.c: cuts the grid, whose parts' program is made, for the budget, unless the cut is asked for: how many
  * parts along the dimension, and how many steps a turn. `n` params. */
 StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *defines);
+
+/* Do the whole grid's kernels need more than so many bytes? Of a plan on a device that runs modules as a whole. */
+bool turns_needed(const StcPlan *p, double memory);
 
 /* turns.c: once the parts have plans, without memory: their fields, and what of them is put aside. */
 StcStatus turns_open(StcPlan *p);

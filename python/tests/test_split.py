@@ -46,7 +46,7 @@ def test_turns():
             assert np.array_equal(a, b)
     for a, b in zip(results(device="sim", memory="1GiB", split="5/2"), whole):
         assert np.array_equal(a, b)
-    with pytest.raises(stc.StcError, match="do not fit"):
+    with pytest.raises(MemoryError, match="do not fit"):
         results(device="host:1", memory=100)
     with pytest.raises(stc.StcError, match="leave comm out"):
         results(device="host:1", memory=20000, comm=True)

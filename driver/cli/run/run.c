@@ -258,6 +258,7 @@ static StcStatus make_plan(Job *j, const char *device) {
   const Command *c = j->c;
   int64_t memory = 0;
   StcStatus s = c->gradient ? STC_OK : command_memory(c, &memory);
+  memory = memory || c->gradient ? memory : -1;
   if (!s)
     s = plan_new_split(j->program, j->net, device, c->split, j->net ? LEAN_MAY : LEAN_NEVER, memory, 0, NULL, &j->plan);
   if (s && j->tuned)
