@@ -529,6 +529,8 @@ int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector
   r.zone = zone;
   vector = vector && p->elems[x] > 1 && affine_equal(covers.lo[x], lo->m->grid.lo[x]);
   for (int i = 0; i < p->n; i++)
+    r.k[i].zone = zone;
+  for (int i = 0; i < p->n; i++)
     if (r.most[i] && vector)
       r.vectors[i] = kernel_vectors(lo, p->of[i].l, index, p->elems[x]);
   for (int i = 0; i < p->n; i++)

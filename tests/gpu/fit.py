@@ -158,12 +158,14 @@ def terms(t, w, at_once, v, counted):
     issued = threads * math.ceil(warps / t["schedulers"]) * t["schedulers"] / warps
     words = (v["shared_word"] * (w["shared"] - w["exchanges"]) + v["exchanged_word"] * w["exchanges"] + v["global_word"] * w["global"] +
              v["spilled_word"] * w["spilled"] * w["rounds"])
-    cached = w["memory_bytes"] < (t["kept_cache"] if counted or t["cache_bytes"] else 0)
+    cached = w["memory_bytes"] < t["kept_cache"]
+    missed = max(0, min(1, w["memory_bytes"] / t["kept_cache"] - 1)) if t["kept_cache"] else 1  # of a finished kernel's bytes
     cache = t["core_cache_bytes"] * cores * t["clock"] if counted else t["cache_bandwidth"]
     fetched = 1 + v["straight_lost"] * max(0, min(1, w["straight"] / v["straight_held"] - 1))
     alone = [fetched * w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * t["special_slots"] / issue,
              words * threads / shared, cycles(w, rounds, v) / clock,
-             w["memory_bytes"] * 1e-9 / (cache if cached else t["bandwidth"] * t["kept_bandwidth"]), w["cache_bytes"] * 1e-9 / cache]
+             w["memory_bytes"] * 1e-9 * (1 / cache if counted and cached else (1 if counted else missed) / (t["bandwidth"] * t["kept_bandwidth"])),
+             w["cache_bytes"] * 1e-9 / cache]
     left = [blocks / (cores * most) if blocks > 0 else 1] * BOUNDS
     left[LATENCY] = min(1, rounds)
     left[MEMORY] = left[CACHE] = 1

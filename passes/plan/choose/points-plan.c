@@ -37,8 +37,8 @@ static double least_seconds(const PassContext *c, const Module *m, const Frame *
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER && scalars)
       bytes += points * bytes_of(f->launches[i].l, scalars);
-  bool kept = c->target->cache_bytes > 0 && all < c->target->kept_cache;
-  return kept || c->target->bandwidth <= 0 ? 0 : bytes / (c->target->bandwidth * 1e9);
+  double kept = model_kept_share(c->target, all);
+  return c->target->bandwidth <= 0 ? 0 : (1 - kept) * bytes / (c->target->bandwidth * 1e9);
 }
 
 /* Instructions of the code that is written out for a point: the most of a level of step `f`. */

@@ -246,6 +246,9 @@ typedef struct LaunchTime {
   Occupancy occupancy;
 } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
+/* The part of `bytes`, which a launch moves from and to memory, that the cache has when the next one wants it: all of
+ * half the cache's size (TargetInfo.kept_cache), and what goes beyond that displaces as much of it. */
+double model_kept_share(const TargetInfo *t, double bytes);
 /* The same of a launch that was counted before it is lowered (tile-work.c, stream-work.c), by the numbers that were
  * fitted to such counts. */
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);

@@ -165,8 +165,24 @@ static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
   return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / tuning.straight_held - 1));
 }
 
-/* The time of launch `l` by the numbers `m`, if its bytes to and from memory go to the cache or not. */
-static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, bool cached,
+double model_kept_share(const TargetInfo *t, double bytes) {
+  return t->kept_cache > 0 ? fmax(0, fmin(1, 2 - bytes / t->kept_cache)) : 0;
+}
+
+/* The seconds that the bytes of launch `l` take that the cache does not have. */
+static double missed_seconds(const TargetInfo *t, const LaunchLoad *l) {
+  return taken((1 - model_kept_share(t, l->memory_bytes)) * l->memory_bytes * 1e-9, rates_of(t).bandwidth);
+}
+
+/* The same of a launch of which no kernel is there: all or none of them come from memory, else from a cache that gives
+ * `cache`, in 1e9 a second. Its numbers were fitted so. */
+static double counted_seconds(const TargetInfo *t, const LaunchLoad *l, double cache) {
+  return taken(l->memory_bytes * 1e-9, l->memory_bytes < t->kept_cache ? cache : rates_of(t).bandwidth);
+}
+
+/* The time of launch `l` by the numbers `m`, where the cache gives `cache`, in 1e9 bytes a second (0: as the target
+ * says) and what comes from memory takes `memory` seconds. */
+static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, double memory,
                                  double cache) {
   const KernelWork *w = &l->work;
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared),
@@ -184,7 +200,7 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
   time.alone[BOUND_SPECIAL] = taken(w->special * threads * SPECIAL_SLOTS, r.issue);
   time.alone[BOUND_SHARED] = taken(words * threads, r.shared);
   time.alone[BOUND_LATENCY] = taken(cycles_in_rounds(m, l, rounds) * 1e-9, r.clock);
-  time.alone[BOUND_MEMORY] = taken(l->memory_bytes * 1e-9, cached ? r.cache : r.bandwidth);
+  time.alone[BOUND_MEMORY] = memory;
   time.alone[BOUND_CACHE] = taken(l->cache_bytes * 1e-9, r.cache);
   time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
   time.filled = rounds < 1 ? rounds : 1;
@@ -193,12 +209,12 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
-  bool cached = t->cache_bytes > 0 && l->memory_bytes < t->kept_cache;
-  return launch_seconds(t, l, &model_finished, cached, 0);
+  return launch_seconds(t, l, &model_finished, missed_seconds(t, l), 0);
 }
 
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
-  return launch_seconds(t, l, &model_counted, l->memory_bytes < t->kept_cache, CORE_CACHE_BYTES * t->cores * t->clock);
+  double cache = CORE_CACHE_BYTES * t->cores * t->clock;
+  return launch_seconds(t, l, &model_counted, counted_seconds(t, l, cache), cache);
 }
 
 LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
@@ -207,7 +223,7 @@ LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
   m.result_wait = 0;
   m.global_word = tuning.part_word;
   Rates r = rates_of(t);
-  LaunchTime time = launch_seconds(t, l, &m, l->memory_bytes < t->kept_cache, 0);
+  LaunchTime time = launch_seconds(t, l, &m, counted_seconds(t, l, r.cache), 0);
   double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
   for (int b = BOUND_SHARED; b < BOUNDS; b++)
     time.alone[b] *= 1 + tuning.part_begun / blocks;
