@@ -265,6 +265,36 @@ static bool find_inner(Finder *x) {
 
 /* ---- the tiles' launch */
 
+/* Can piece `p` be computed at all points of `box`: does each access lead to a value, and is nothing divided by 0? */
+static bool is_defined(const Module *m, const Piece *p, const Box *box) {
+  bool defined = true;
+  for (const Op *op = p->body->first; op; op = op->next) {
+    const Op *by = op->noperands == 2 ? op->operands[1]->def : NULL;
+    if ((op->code == OP_DIV || op->code == OP_REM) && !type_is_float(op->results[0]->type))
+      defined = defined && by && by->code == OP_CONST && by->cval.i > 0;
+    for (int e = 0; op->code == OP_ACCESS && e < 2 * box->rank; e++)
+      defined = defined && (!access_leaves(m, box, op->sym, op->off, e / 2, e % 2) ||
+                            m->fields[op->sym].outside[e / 2] != OUTSIDE_NONE);
+  }
+  return defined;
+}
+
+/* Has tiles compute the piece `p`, the only one that they have of a stencil, up to the grid's ends at sides with a
+ * frame: what they store there is not used, and they need not know where the piece ends. */
+static void widen_piece(const Finder *x, Piece *p) {
+  const Frame *f = x->f;
+  Box box = p->box;
+  int64_t in;
+  for (int d = 0; d < box.rank; d++) {
+    if (f->lo[d] && affine_diff(box.lo[d], f->inner.lo[d], &in) && in <= 0)
+      box.lo[d] = x->m->grid.lo[d];
+    if (f->hi[d] && affine_diff(box.hi[d], f->inner.hi[d], &in) && in >= 0)
+      box.hi[d] = x->m->grid.hi[d];
+  }
+  if (is_defined(x->m, p, &box))
+    p->box = box;
+}
+
 /* Stencil `st`, number `i`, with the pieces that tiles have. */
 static Stencil inner_stencil(const Finder *x, int i) {
   Stencil st = x->m->stencils[i];
@@ -283,6 +313,8 @@ static Stencil inner_stencil(const Finder *x, int i) {
     if (has)
       ARENA_PUSH(a, targets, ntargets, st.targets[t]);
   }
+  if (n == 1 && x->role[i] == FRAME_INNER)
+    widen_piece(x, pieces);
   st.pieces = pieces;
   st.npieces = n;
   st.targets = targets;
