@@ -283,6 +283,26 @@ static bool points_may_be_better(const PassContext *c, const Module *m) {
          want->size[0] > 0 && m->grid.rank > 1 && !module_has_stages(m) && !module_scaled(m) && !m->part;
 }
 
+/* Takes, for plan `s` of a step of `m` that is cut and expected to take `seconds`, the plan of the step in one launch
+ * where that is expected to be clearly faster: a cut is compared with one launch by a tile that no grid is known for,
+ * and several steps pay with tiles that are fitted to one. What it takes then. */
+static double prefer_whole(PassContext *c, const Module *m, double seconds, Schedule *s) {
+  Schedule want = *c->schedule, whole;
+  PassContext with = *c;
+  want.fuse = "all";
+  with.schedule = &want;
+  with.diags = diags_quiet(c->arena);
+  if (s->ngroups <= 1 || !points_may_be_better(c, m) || !plan_make(&with, m, &whole) || whole.ngroups > 1 ||
+      whole.T < 2)
+    return seconds;
+  double all = plan_tile_seconds(c, m, &whole, want.size);
+  if (!(all < tuning.clearly * seconds))
+    return seconds;
+  diag_remark(c->diags, no_loc(), "the step is one launch after all, of %d steps a tile", (int)whole.T);
+  *s = whole;
+  return all;
+}
+
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   Module *trial = module_trial(m);
   Schedule want = *c->schedule, first;
@@ -314,8 +334,10 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
             prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
   if (ok && expected > 0 && !m->slice_of)
     prefer_framed(c, m, &expected, s);
-  if (ok && points_may_be_better(c, m))
-    prefer_points(c, m, expected > 0 ? expected : plan_tile_seconds(c, trial, s, c->schedule->size), s);
+  if (ok && points_may_be_better(c, m)) {
+    expected = expected > 0 ? expected : plan_tile_seconds(c, trial, s, c->schedule->size);
+    prefer_points(c, m, prefer_whole(c, m, expected, s), s);
+  }
   return ok;
 }
 
