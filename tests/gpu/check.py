@@ -51,8 +51,8 @@ STEPS, SLOW_STEPS = [35, 27, 11], 3
 LARGE_GRID = ["268435456", "16384x16384", "768x768x768"]
 # For these stc chooses otherwise.
 SMALLER_GRIDS = [["65536", "1048576"], ["512x512", "2048x2048"], ["128x128x128", "256x256x256"]]
-# Functions whose last bits differ from device to device.
-NOT_EXACT = {"functions"}
+# Programs with functions whose last bits differ from device to device: free_surface begins with exponentials and cosines (on an H200 in vx, from 544 columns on).
+NOT_EXACT = {"functions", "free_surface"}
 # Blocks and elements of overlapped tiles; block, elements, rows and rows ahead of walked ones.
 TILES = [["128:4", "256:2", "96:3"], ["8x32:8x2", "16x16:3x3", "4x32:12x1"], ["4x4x32:6x6x1", "4x8x16:5x3x2", "8x8x8:3x3x3"]]
 WALKS = [["128:16:0:1", "32:1:0:1", "64:5:0:1"], ["4x32:1x4:64:4", "1x32:1x2:7:1", "2x32:1x1:16:6", "4x32:1x8:32:2"],
