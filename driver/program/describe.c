@@ -1,10 +1,10 @@
 /* driver/program/describe.c: a schedule in a line, for people. */
 #include "driver/program/program.h"
 
-/* "8x32" of the first `rank` numbers. */
+/* "8x32" of the first `rank` numbers, as far as they are said: a plan says two of a slice's tiles. */
 static const char *times_text(Arena *a, const int32_t *n, int rank) {
   Str s = {a, NULL, 0, 0};
-  for (int d = 0; d < rank; d++)
+  for (int d = 0; d < rank && n[d]; d++)
     str_addf(&s, d ? "x%d" : "%d", (int)n[d]);
   return s.s ? s.s : "";
 }

@@ -332,7 +332,8 @@ static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affin
   }
   int64_t more;
   if (s->lane && piece && affine_diff(hi, lo, &more)) {
-    rows_code(s, b, lo, hi, piece, more + 1);
+    if (more >= 0) /* a sweep of no more layers than it begins with has none behind them */
+      rows_code(s, b, lo, hi, piece, more + 1);
     return;
   }
   Value *from = build_affine(b, m, lo), *end = build_affine(b, m, affine_add_const(hi, 1));
