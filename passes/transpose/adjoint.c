@@ -44,6 +44,54 @@ static bool *placed_values(const Undo *u) {
   return placed;
 }
 
+/* Is the value computed by an op whose result need not be finite where its operands are? `fixed`: it divides by what
+ * params alone make, with which the program has no step that computes anything. */
+static bool may_overflow(const Op *op, const bool *fixed) {
+  switch (op->code) {
+  case OP_DIV:
+  case OP_REM: return !fixed[op->operands[1]->id];
+  case OP_SQRT:
+  case OP_RSQRT:
+  case OP_LOG:
+  case OP_LOG2:
+  case OP_LOG10:
+  case OP_TAN:
+  case OP_ASIN:
+  case OP_ACOS:
+  case OP_EXP:
+  case OP_SINH:
+  case OP_COSH:
+  case OP_POW: return true;
+  default: return false;
+  }
+}
+
+/* Which values of `body` need not be finite where the program's are: in a branch that is not taken, or in the step that
+ * was never made. Into *fixed which are made of constants and params alone. A number that the step updates is what the
+ * code says that stands for it, if there is any. */
+static bool *loose_values(const Transpose *x, const Block *body, bool **fixed) {
+  size_t n = (size_t)block_renumber((Block *)body, 0) + 1;
+  bool *loose = ARENA_ARRAY(x->a, bool, n), *own = *fixed = ARENA_ARRAY(x->a, bool, n), *of_code;
+  for (const Op *op = body->first; op; op = op->next) {
+    if (!op->nresults)
+      continue;
+    int id = op->results[0]->id;
+    bool reduced = op->code == OP_SCALAR && x->m->scalars[op->sym].is_reduction;
+    own[id] = op->code == OP_CONST || (op->code == OP_SCALAR && !reduced) ||
+              (op->noperands && op->code != OP_ELEMENT && op->code != OP_RANDOM && op->code != OP_NORMAL);
+    for (int i = 0; i < op->noperands; i++) {
+      own[id] = own[id] && own[op->operands[i]->id];
+      loose[id] = loose[id] || loose[op->operands[i]->id];
+    }
+    if (op->code == OP_ELEMENT && x->m->param_arrays[op->sym].role == ARRAY_STATE) {
+      const Block *code = x->states[op->sym].code;
+      loose[id] = !code || loose_values(x, code, &of_code)[code->last->operands[0]->id];
+    }
+    loose[id] = type_is_float(op->results[0]->type) && !own[id] && (loose[id] || may_overflow(op, own));
+  }
+  return loose;
+}
+
 /* An access of the field with what the forward field was. */
 static Value *clone_access(Undo *u, const Op *op) {
   int32_t field = u->version[op->sym];
@@ -172,6 +220,11 @@ static Value *unary(Undo *u, const Op *op, Value *x, Value *v, bool *finite) {
   }
 }
 
+/* `g` times forward value `v`. */
+static Value *times_value(Undo *u, Value *g, const Value *v) {
+  return u->loose[v->id] ? guarded(u, g, undo_clone(u, v)) : times(u, g, undo_clone(u, v));
+}
+
 /* min and max: the chosen operand's, the first one's where they are equal; NaN is not chosen. */
 static void undo_choice(Undo *u, const Op *op, Value *g) {
   Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]), *none = number(u, g->type, 0);
@@ -200,7 +253,7 @@ static void undo_pow(Undo *u, const Op *op, Value *g) {
 static void undo_quotient(Undo *u, const Op *op) {
   const Value *a = op->operands[0], *b = op->operands[1], *v = op->results[0];
   Value *y = undo_clone(u, b), *one = number(u, y->type, 1);
-  if (u->same[b->id] && !u->varies[b->id]) {
+  if (u->fixed[b->id] && !u->varies[b->id]) {
     hand_on(u, v, a, quotient(u, one, y));
     return;
   }
@@ -216,10 +269,10 @@ static void undo_product(Undo *u, const Op *op) {
     const Value *of = op->operands[i], *other = op->operands[1 - i];
     if (!u->varies[of->id])
       continue;
-    if (u->same[other->id])
+    if (u->same[other->id] && !u->loose[other->id])
       hand_on(u, op->results[0], of, undo_clone(u, other));
     else
-      give(u, of, NULL, times(u, total(u, op->results[0]), undo_clone(u, other)));
+      give(u, of, NULL, times_value(u, total(u, op->results[0]), other));
   }
 }
 
@@ -299,7 +352,7 @@ static void undo_op(Undo *u, const Op *op) {
   } else if (op->code == OP_FMA) {
     for (int i = 0; i < 2; i++)
       if (u->varies[in[i]->id])
-        give(u, in[i], NULL, times(u, g, undo_clone(u, in[1 - i])));
+        give(u, in[i], NULL, times_value(u, g, in[1 - i]));
     give(u, in[2], NULL, g);
   } else if (op->code == OP_MIN || op->code == OP_MAX) {
     undo_choice(u, op, g);
@@ -310,7 +363,7 @@ static void undo_op(Undo *u, const Op *op) {
   } else if (op->noperands == 1) {
     Value *d = unary(u, op, undo_clone(u, in[0]), undo_clone(u, v), &finite);
     if (d)
-      give(u, in[0], NULL, finite ? times(u, g, d) : guarded(u, g, d));
+      give(u, in[0], NULL, finite && !u->loose[in[0]->id] && !u->loose[v->id] ? times(u, g, d) : guarded(u, g, d));
   }
 }
 
@@ -318,6 +371,7 @@ void undo_body(Undo *u, int piece, Value *const *seeds, int *n, Contribution **l
   const Transpose *x = u->x;
   u->same = uniform_values(u);
   u->placed = placed_values(u);
+  u->loose = loose_values(x, u->body, &u->fixed);
   for (int i = 0; i < u->body->last->noperands; i++)
     if (seeds[i])
       give(u, u->body->last->operands[i], NULL, seeds[i]);

@@ -173,8 +173,9 @@ typedef struct Contribution {
 
 /* A piece that is undone: its region, its body, what its targets are (ntargets 0: it is a loss, whose derivative is
  * `seed`); version[f] is the field of b with what field f of m was; the new code. By value: does it vary; is it the
- * same at all points; does it depend on where they lie alone, by integers? chosen: bases that are 0 but where `where`
- * is true; `factor` is the base without that. */
+ * same at all points; does it depend on where they lie alone, by integers; need it not be finite where what the program
+ * takes is; is it made of constants and params alone? chosen: bases that are 0 but where `where` is true; `factor` is
+ * the base without that. */
 typedef struct Undo {
   Transpose *x;
   const Box *box;
@@ -185,7 +186,7 @@ typedef struct Undo {
   Builder b;
   Value **clone;
   Adjoint *adjoint;
-  bool *varies, *same, *placed;
+  bool *varies, *same, *placed, *loose, *fixed;
   int nchosen;
   Term *chosen;
   int nelements;
