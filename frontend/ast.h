@@ -89,8 +89,9 @@ struct Expr {
   bool behind;             /* checked only: of EXPR_FIELD: what the sweep in hand has left there */
   int8_t scale;            /* the field lies on the next finer level (1) or the next coarser one (-1) */
   bool imaginary;          /* of EXPR_BRACES: {0, b}, of an imaginary literal, or made of some (complex.h) */
-  bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another type of
-                  integers that it meets */
+  bool adapts; /* checked only: an i64 made of literals alone, by operations of integers, which takes another
+                  type of integers that it meets */
+  bool kept; /* checked only: of EXPR_OP: stays an operation where it has constants alone, since a pass looks for it */
 };
 
 /* A type as written: a name and the lengths behind it, f32[3]. */

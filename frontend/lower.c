@@ -99,7 +99,7 @@ static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
   for (int i = 0; i < e->n; i++)
     kids[i] = lower_expr(c, b, e->kids[i]);
   b->loc = e->loc;
-  return apply(c, b, e->op, e->type, e->n, kids);
+  return e->kept ? build_op(b, e->op, e->type, e->n, kids)->results[0] : apply(c, b, e->op, e->type, e->n, kids);
 }
 
 /* An element of a launch-time array. */

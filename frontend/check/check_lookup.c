@@ -130,9 +130,13 @@ Expr *check_element_of_rows(Checker *c, const Expr *e, const Env *env, const int
   return i->kind == EXPR_BAD ? i : k->kind == EXPR_BAD ? k : table_element(c, e->loc, env, table, i, k);
 }
 
-/* The nearest to `index` of the indices from 0 to below `extent`. Pass check-bounds knows this form. */
+/* The nearest to `index` of the indices from 0 to below `extent`. Pass check-bounds knows this form, which it has for a
+ * constant index, too: whether that is in range may depend on the extent. */
 static Expr *nearest(Checker *c, Expr *index, Expr *extent) {
-  return whole(c, OP_MIN, whole(c, OP_MAX, index, number(c, index->loc, 0)), check_plus(c, extent, -1));
+  Expr *max = whole(c, OP_MAX, index, number(c, index->loc, 0));
+  Expr *min = whole(c, OP_MIN, max, check_plus(c, extent, -1));
+  max->kept = min->kept = true;
+  return min;
 }
 
 /* Element number `row`, `column` of a launch-time array, both i64. */

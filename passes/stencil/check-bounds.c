@@ -177,8 +177,23 @@ static bool may_be_out(const Body *y, const Value *v, Affine extent) {
   return !(low && high);
 }
 
-/* What the clamped index `v` is at most. */
-static Affine last_of(const Body *y, const Value *v) { return y->known[0][v->def->operands[1]->id].hi; }
+/* What the clamped index `v` is at most, into *out. False if nothing is known of it. */
+static bool last_of(const Body *y, const Value *v, Affine *out) {
+  const Interval *last = &y->known[0][v->def->operands[1]->id];
+  *out = last->hi;
+  return last->has_hi;
+}
+
+/* May the index `v`, which has been clamped into `part`, be out of range? */
+static bool side_may_be_out(const Body *y, const Value *part, const Value *v) {
+  Affine last, own;
+  if (clamped(v) && v->def->operands[1] == part->def->operands[1])
+    return false;
+  if (!last_of(y, part, &last))
+    return true;
+  bool as_in_lookup = clamped(v) && last_of(y, v, &own) && affine_equal(own, last); /* there is a row */
+  return !as_in_lookup && may_be_out(y, v, affine_add_const(last, 1));
+}
 
 /* The clamped row and column that the index of the element `op` of an array of two indices is made of, ROW * COLUMNS +
  * COLUMN, as the front end writes it, into part[2], and what they were before into asked[2]; how many there are. One
@@ -200,12 +215,9 @@ static bool is_doubtful(const Body *y, const Op *op) {
     return false;
   const ParamArray *a = &y->m->param_arrays[op->sym];
   int n = array_has_rows(a) ? sides_of(op, part, asked) : 0;
-  for (int i = 0; i < n; i++) {
-    Affine last = last_of(y, part[i]);
-    bool is_in = clamped(asked[i]) && affine_equal(last_of(y, asked[i]), last); /* as in lookup; there is a row */
-    if (!is_in && may_be_out(y, asked[i], affine_add_const(last, 1)))
+  for (int i = 0; i < n; i++)
+    if (side_may_be_out(y, part[i], asked[i]))
       return true;
-  }
   return !n && may_be_out(y, op->operands[0], a->extent);
 }
 
