@@ -1,4 +1,4 @@
-"""Tests of batch.py with a harness that does what the options of a run say: "die", "hang", or else "ok"; "leak" makes the process fail at its end."""
+"""Tests of batch.py with a harness that does what the options of a run say: "die", "hang", or else "ok"; "leak" makes the process fail at its end. And of the runs that generate.py asks for."""
 import os
 import stat
 import sys
@@ -7,6 +7,7 @@ import time
 import unittest
 
 from batch import Group, run_groups
+from generate import Generator
 
 HARNESS = """#!%s
 import os, signal, sys, time
@@ -71,6 +72,12 @@ class Test(unittest.TestCase):
             self.assertLess(time.time() - start, seconds + 30)
             return results
         self.assertEqual(next((r for r in map(ended, (1.5, 6, 24)) if len(r[0]) == 2), None), [["r", "a"], []])
+
+    def test_asks_for_clusters_of_streamed_tiles_alone(self):
+        """Other schedules refuse -cluster, and a run that is given another one must lose it."""
+        runs = [run for seed in range(1, 160) for run in Generator(seed).case(None).runs if any(word.startswith("-cluster") for word in run)]
+        self.assertTrue(runs)
+        self.assertEqual([run for run in runs if "-schedule=stream" not in run], [])
 
 
 if __name__ == "__main__":

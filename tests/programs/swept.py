@@ -4,7 +4,7 @@ import random
 from model import Place, Struct, Vector, components, computed
 from tree import List, Node
 
-SCHEDULE = ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=")
+SCHEDULE = ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-tiles=", "-edges=", "-fuse=", "-barriers=", "-cluster=")
 
 
 def one_step_a_launch(run, own, rank):
