@@ -69,14 +69,34 @@ static StcStatus check_shape(StcContext *c, const char *path, const char *what, 
   return *count ? STC_OK : (context_error(c, "%s: it has no frame", path), STC_INPUT);
 }
 
-/* Checks that the array's elements are those of the field, in whatever order of bytes, and not packed. */
-static StcStatus check_type(StcContext *c, const char *path, const char *what, Type t, FrameArray *a) {
-  hid_t type = H5Dget_type(a->set);
-  bool number = t == TY_F32 || t == TY_F64 || type_is_int(t);
+/* Is it a number of type `t`, in whatever order of bytes? */
+static bool is_number(hid_t type, Type t) {
   H5T_class_t kind = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-  bool fits = number && kind == (type_is_float(t) ? H5T_FLOAT : H5T_INTEGER) &&
-              H5Tget_size(type) == (size_t)type_size(t) &&
-              (kind == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_NONE) == type_is_unsigned(t));
+  return (t == TY_F32 || t == TY_F64 || type_is_int(t)) && kind == (type_is_float(t) ? H5T_FLOAT : H5T_INTEGER) &&
+         H5Tget_size(type) == (size_t)type_size(t) &&
+         (kind == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_NONE) == type_is_unsigned(t));
+}
+
+/* Is it a complex number of parts of type `t`, as h5py writes it: a compound of r and i? */
+static bool is_pair(hid_t type, Type t) {
+  static const char *const names[] = {"r", "i"};
+  bool ok = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2;
+  for (int k = 0; k < 2 && ok; k++) {
+    int at = H5Tget_member_index(type, names[k]);
+    hid_t part = at >= 0 ? H5Tget_member_type(type, (unsigned)at) : -1;
+    ok = is_number(part, t);
+    if (part >= 0)
+      H5Tclose(part);
+  }
+  return ok;
+}
+
+/* Checks that the array's elements are those of the field, in whatever order of bytes, and not packed. */
+static StcStatus check_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a) {
+  Type t = (Type)(f->components ? f->components[0].type : f->type);
+  hid_t type = H5Dget_type(a->set);
+  bool pairs = f->dtype && !strncmp(f->dtype, "'<c", 3), number = t == TY_F32 || t == TY_F64 || type_is_int(t);
+  bool fits = pairs ? is_pair(type, t) : is_number(type, t);
   if (type >= 0)
     H5Tclose(type);
   if (H5Aexists(a->set, "scale_factor") > 0 || H5Aexists(a->set, "add_offset") > 0)
@@ -85,11 +105,17 @@ static StcStatus check_type(StcContext *c, const char *path, const char *what, T
                          "-U or xarray",
                          path, what),
            STC_INPUT;
+  if (!fits && pairs)
+    return context_error(c,
+                         "%s: its elements are not %s, which %s needs: a compound type of two members r and i, as h5py "
+                         "writes a.astype('%s')",
+                         path, t == TY_F32 ? "c64" : "c128", what, t == TY_F32 ? "c8" : "c16"),
+           STC_INPUT;
   if (!fits)
     return context_error(c, "%s: its elements are not of type %s, which %s needs; convert them before%s", path,
                          type_name(t), what, number ? "" : ", to a .npy file"),
            STC_INPUT;
-  a->type = hdf5_type((StcType)t);
+  a->type = pairs ? hdf5_complex_type((StcType)t) : H5Tcopy(hdf5_type((StcType)t));
   return STC_OK;
 }
 
@@ -115,7 +141,7 @@ static StcStatus open_array(StcContext *c, const char *path, const char *what, c
                          name, what, n, path),
            STC_INPUT;
   StcStatus s = check_shape(c, path, what, f, a, count);
-  return s ? s : check_type(c, path, what, (Type)(f->components ? f->components[0].type : f->type), a);
+  return s ? s : check_type(c, path, what, f, a);
 }
 
 FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
@@ -124,7 +150,7 @@ FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, 
   *s = a ? STC_OK : STC_MEMORY;
   if (!a)
     return context_error(c, "out of memory"), NULL;
-  a->file = a->set = -1;
+  a->file = a->set = a->type = -1;
   hdf5_take();
   *s = open_array(c, path, what, f, a, count);
   hdf5_give();
@@ -157,6 +183,8 @@ void frame_array_close(FrameArray *a) {
   if (!a)
     return;
   hdf5_take();
+  if (a->type >= 0)
+    H5Tclose(a->type);
   if (a->set >= 0)
     H5Dclose(a->set);
   if (a->file >= 0)

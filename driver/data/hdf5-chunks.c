@@ -30,7 +30,7 @@ hid_t hdf5_chunked(int rank, const hsize_t *chunk, int level) {
 }
 
 void chunks_choose(const Dataset *a, hsize_t *chunk) {
-  hsize_t bytes = (hsize_t)type_size((Type)a->part.type);
+  hsize_t bytes = (hsize_t)part_size(&a->part);
   for (int d = 0; d < a->rank; d++) {
     chunk[d] = a->shape[d];
     bytes *= chunk[d];
@@ -73,7 +73,7 @@ void chunks_note(Dataset *a) {
 
 /* Bytes of a chunk; the number of a step's chunks. */
 static size_t chunk_bytes(const Dataset *a) {
-  size_t bytes = (size_t)type_size((Type)a->part.type);
+  size_t bytes = (size_t)part_size(&a->part);
   for (int d = 0; d < a->rank; d++)
     bytes *= (size_t)a->chunk[d];
   return bytes;
@@ -129,13 +129,13 @@ bool chunks_reserve(hid_t file, int n, const Dataset *arrays) {
 static Pressing pressing_of(const Dataset *a) {
   return (Pressing){.most = chunk_bytes(a),
                     .filled = true,
-                    .element = a->level ? type_size((Type)a->part.type) : 0,
+                    .element = a->level ? part_size(&a->part) : 0,
                     .level = a->level};
 }
 
 /* Bytes of the array in the chunk at `offset`: less than a whole one has where the array ends within it. */
 static size_t bytes_within(const Dataset *a, const hsize_t *offset) {
-  size_t bytes = (size_t)type_size((Type)a->part.type);
+  size_t bytes = (size_t)part_size(&a->part);
   for (int d = 1; d < a->rank; d++)
     bytes *= (size_t)(a->shape[d] - offset[d] < a->chunk[d] ? a->shape[d] - offset[d] : a->chunk[d]);
   return bytes;

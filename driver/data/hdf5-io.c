@@ -166,6 +166,14 @@ hid_t hdf5_type(StcType t) {
   }
 }
 
+hid_t hdf5_complex_type(StcType t) {
+  size_t size = (size_t)type_size((Type)t);
+  hid_t type = H5Tcreate(H5T_COMPOUND, 2 * size);
+  H5Tinsert(type, "r", 0, hdf5_type(t));
+  H5Tinsert(type, "i", size, hdf5_type(t));
+  return type;
+}
+
 hid_t hdf5_bits_type(StcType t) {
   return t == STC_F32              ? H5T_IEEE_F32LE
          : t == STC_F64            ? H5T_IEEE_F64LE

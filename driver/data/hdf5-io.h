@@ -81,6 +81,8 @@ bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const 
  * where it begins, 0: it has none. values: NULL: others write them there. */
 bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,
                     int64_t *place);
+/* A new type of complex numbers of floats `t`, a compound as h5py makes it. */
+hid_t hdf5_complex_type(StcType t);
 /* The type that files have for values of type `t`, or for their bits where readers need not know what they mean. */
 hid_t hdf5_type(StcType t);
 hid_t hdf5_bits_type(StcType t);

@@ -108,8 +108,39 @@ static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
 
 /* ---------------------------------------------------------------- arrays */
 
+/* The type of the part's elements in memory, to be closed. */
+static hid_t element_type(const FieldPart *p) {
+  return p->pairs ? hdf5_complex_type(p->type) : H5Tcopy(hdf5_type(p->type));
+}
+
+/* The name that a type of complex numbers of floats `t` has in the file: that of no field. */
+static const char *complex_name(Writer *w, const Hdf5 *h, StcType t) {
+  const char *first = t == STC_F32 ? "complex64" : "complex128", *name = first;
+  for (int i = 0, k = 2; i < h->narrays; i++)
+    if (strcmp(h->parts[i].name, name) == 0) {
+      name = arena_printf(w->w.arena, "%s_%d", first, k++);
+      i = -1;
+    }
+  return name;
+}
+
+/* The type of the part's elements in the file, to be closed: complex numbers are of a type that has a name there, as
+ * netCDF does not read those of types without. */
+static hid_t file_type(Writer *w, const Hdf5 *h, const FieldPart *p) {
+  if (!p->pairs)
+    return element_type(p);
+  const char *name = complex_name(w, h, p->type);
+  if (H5Lexists(h->file, name, H5P_DEFAULT) > 0)
+    return H5Topen2(h->file, name, H5P_DEFAULT);
+  hid_t type = hdf5_complex_type(p->type), properties = H5Pcreate(H5P_DATATYPE_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  H5Tcommit2(h->file, name, type, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  return type;
+}
+
 /* Makes the array of no steps yet. */
-static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
+static bool make_set(Writer *w, Hdf5 *h, Dataset *a) {
   hsize_t now[MAX_DIMS], most[MAX_DIMS], chunk[MAX_DIMS];
   memcpy(now, a->shape, sizeof now);
   memcpy(most, a->shape, sizeof most);
@@ -117,8 +148,10 @@ static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
   most[0] = H5S_UNLIMITED;
   chunks_choose(a, chunk);
   hid_t space = H5Screate_simple(a->rank, now, most), properties = hdf5_chunked(a->rank, chunk, w->facts->compress);
-  a->type = hdf5_type(a->part.type);
-  a->set = H5Dcreate2(h->file, a->part.name, a->type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  hid_t type = file_type(w, h, &a->part);
+  a->type = element_type(&a->part);
+  a->set = H5Dcreate2(h->file, a->part.name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Tclose(type);
   H5Pclose(properties);
   H5Sclose(space);
   if (a->set >= 0)
@@ -145,7 +178,7 @@ static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
 /* The part's place in `a`, and the shape of one step. */
 static void array_shape(Dataset *a, const FieldPart *p) {
   const StcFieldInfo *f = p->info;
-  *a = (Dataset){.part = *p, .set = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
+  *a = (Dataset){.part = *p, .set = -1, .type = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
   for (int d = 0; d < f->rank; d++)
     a->shape[1 + d] = (hsize_t)f->shape[d];
   for (int k = 0; k < p->naxes; k++)
@@ -153,7 +186,7 @@ static void array_shape(Dataset *a, const FieldPart *p) {
 }
 
 /* Makes the array of a part. */
-static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const FieldPart *p) {
+static bool make_array(Writer *w, Hdf5 *h, Dataset *a, const FieldPart *p) {
   array_shape(a, p);
   return make_set(w, h, a);
 }
@@ -200,8 +233,12 @@ static bool close_set(hid_t *set) {
 /* Closes what is open in the file, then the file. */
 static bool close_file(Hdf5 *h) {
   bool ok = close_set(&h->step);
-  for (int i = 0; i < h->narrays; i++)
+  for (int i = 0; i < h->narrays; i++) {
     ok = close_set(&h->arrays[i].set) && ok;
+    if (h->arrays[i].type > 0)
+      H5Tclose(h->arrays[i].type);
+    h->arrays[i].type = -1;
+  }
   for (int i = 0; i < h->naxes; i++)
     ok = close_set(&h->axes[i].scale) && ok;
   ok = (h->file < 0 || H5Fclose(h->file) >= 0) && ok;
@@ -223,7 +260,7 @@ static StcStatus take_parts(Writer *w, Hdf5 *h) {
   h->narrays = n;
   h->arrays = ARENA_ARRAY(w->w.arena, Dataset, n + 1);
   for (int i = 0; i < n; i++) {
-    h->arrays[i].set = -1;
+    h->arrays[i].set = h->arrays[i].type = -1;
     most = h->parts[i].bytes > most ? h->parts[i].bytes : most;
     if (!s && 1 + h->parts[i].info->rank + h->parts[i].naxes > MAX_DIMS)
       s = (context_error(w->context, "%s: field %s has vectors within vectors too deep for the format", w->path,
@@ -234,6 +271,20 @@ static StcStatus take_parts(Writer *w, Hdf5 *h) {
   if (!s && !h->room && !w->joint)
     s = (context_error(w->context, "no memory on this computer for %zu bytes", most), STC_MEMORY);
   return s;
+}
+
+/* Has the file be written so that it can be read whenever the run is killed. The library begins that with no type open
+ * that has a name in the file, as those of arrays of complex numbers are. */
+static bool start_lasting(const Hdf5 *h) {
+  bool ok = true;
+  for (int i = 0; i < h->narrays; i++)
+    if (h->arrays[i].part.pairs)
+      ok = close_set(&h->arrays[i].set) && ok;
+  ok = ok && H5Fstart_swmr_write(h->file) >= 0;
+  for (int i = 0; i < h->narrays && ok; i++)
+    if (h->arrays[i].part.pairs)
+      ok = (h->arrays[i].set = H5Dopen2(h->file, h->arrays[i].part.name, H5P_DEFAULT)) >= 0;
+  return ok;
 }
 
 /* ---------------------------------------------------------------- going on */
@@ -264,7 +315,7 @@ static int get_shape(hid_t set, hsize_t *shape) {
 static bool open_array(const Hdf5 *h, Dataset *a, const FieldPart *p) {
   hsize_t shape[MAX_DIMS];
   array_shape(a, p);
-  a->type = hdf5_type(p->type);
+  a->type = element_type(p);
   a->set = H5Dopen2(h->file, p->name, H5P_DEFAULT);
   hid_t type = a->set >= 0 ? H5Dget_type(a->set) : -1;
   bool ok = type >= 0 && H5Tequal(type, a->type) > 0 && get_shape(a->set, shape) == a->rank;
@@ -331,7 +382,7 @@ static bool find_earlier(const Writer *w, const Hdf5 *h, bool *renamed) {
 static StcStatus go_on(Writer *w, Hdf5 *h, bool renamed) {
   char reason[256];
   hdf5_take();
-  bool ok = reopen_file(w, h) && H5Fstart_swmr_write(h->file) >= 0;
+  bool ok = reopen_file(w, h) && start_lasting(h);
   if (!ok) {
     hdf5_reason(reason);
     close_file(h);
@@ -359,7 +410,7 @@ static bool make_file(Writer *w, Hdf5 *h) {
   for (int i = 0; i < h->narrays && ok; i++)
     ok = describe(w, h, &h->arrays[i]);
   ok = ok && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
-  return ok && (!w->facts->lasting || H5Fstart_swmr_write(h->file) >= 0);
+  return ok && (!w->facts->lasting || start_lasting(h));
 }
 
 StcStatus hdf5_open(Writer *w) {

@@ -1,5 +1,5 @@
 /* driver/data/parts.c: fields as files of named arrays hold them: a field of scalars or vectors is an array, a field of
- * structs one for each component. */
+ * structs one for each component. Complex numbers are scalars where the format has them, else structs. */
 #include "driver/data/writer.h"
 
 #include <stdlib.h>
@@ -7,6 +7,11 @@
 
 /* The type in which files hold values of type `t`: one that all readers know. */
 static StcType stored_type(StcType t) { return t == STC_BOOL ? STC_I8 : t == STC_F16 || t == STC_BF16 ? STC_F32 : t; }
+
+/* Is the field of complex numbers, or of vectors of these? */
+static bool is_of_pairs(const StcFieldInfo *f) {
+  return f->ncomponents > 1 && f->dtype && (!strcmp(f->dtype, "'<c8'") || !strcmp(f->dtype, "'<c16'"));
+}
 
 /* Is the field an array of its own: of scalars, or of vectors of these? */
 static bool is_plain(const StcFieldInfo *f) {
@@ -37,12 +42,17 @@ int writer_parts(Writer *w, FieldPart **out) {
   *out = NULL;
   for (int i = 0; i < w->nsources; i++) {
     const StcFieldInfo *f = &w->sources[i]->info;
-    bool plain = is_plain(f);
-    for (int c = 0; c < (plain ? 1 : f->ncomponents); c++)
-      ARENA_PUSH(w->w.arena, *out, n, make_part(w, i, c, plain ? f->ncomponents : 1));
+    bool pairs = w->format->complex && is_of_pairs(f), whole = pairs || is_plain(f);
+    for (int c = 0; c < (whole ? 1 : f->ncomponents); c++) {
+      FieldPart p = make_part(w, i, c, whole ? f->ncomponents : 1);
+      p.pairs = pairs;
+      ARENA_PUSH(w->w.arena, *out, n, p);
+    }
   }
   return n;
 }
+
+int part_size(const FieldPart *p) { return type_size((Type)p->type) * (p->pairs ? 2 : 1); }
 
 /* Copies the part's values, packed in points of `step` bytes, to `room`. */
 static void gather(const FieldPart *p, const char *data, int64_t step, char *room) {

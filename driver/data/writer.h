@@ -111,6 +111,7 @@ struct Format {
   bool series, continues;       /* a file holds many steps; another run can go on with one */
   int fields;                   /* the most fields a file holds; 0: any number */
   bool scalars;                 /* of scalars only, not of vectors and structs */
+  bool complex;                 /* an element of an array may be a complex number */
   StcStatus (*open)(Writer *w); /* or NULL */
   StcStatus (*step)(Writer *w, const char *path, int64_t step, const void *const *data); /* data of each source */
   StcStatus (*close)(Writer *w);                                                         /* or NULL */
@@ -137,9 +138,11 @@ bool output_is_special(Arena *a, const char *path);
 
 /* The place of a writer's source in `data` and what of it an array of its own holds: all of a field of scalars or
  * vectors, or one component of a struct, `ncomponents` from `first` on, of type `from`, stored as `type`, which all
- * readers know: bools as i8, f16 and bf16 as f32. naxes: how many of the field's axes of vectors it has. */
+ * readers know: bools as i8, f16 and bf16 as f32. naxes: how many of the field's axes of vectors it has. pairs: its
+ * elements are complex numbers, of two components each. */
 typedef struct FieldPart {
   int source, first, ncomponents, naxes;
+  bool pairs;
   const char *name, *unit;
   const StcFieldInfo *info;
   StcType from, type;
@@ -148,6 +151,8 @@ typedef struct FieldPart {
 } FieldPart;
 /* The parts of all sources, into a new array in the writer's arena; their number. */
 int writer_parts(Writer *w, FieldPart **out);
+/* The bytes of an element of the array. */
+int part_size(const FieldPart *p);
 /* Reports a part without elements. */
 StcStatus parts_check(Writer *w, const FieldPart *parts, int n);
 /* The values to be stored: in `data` itself where they lie there like that, else in `room`, of p->bytes. */

@@ -99,8 +99,14 @@ static void print_attribute(FILE *to, const FieldPart *p, const Xdmf *x, int64_t
 }
 
 /* The part at step number `k`: a scalar, a vector of three components, as readers know it, or each component of another
- * by itself. */
+ * by itself. Readers cannot take the parts of complex numbers out of an array. */
 static void print_part(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k) {
+  if (p->pairs) {
+    fputs("     <!-- ", to);
+    xml_text(to, p->name);
+    fputs(": complex numbers, which XDMF does not have -->\n", to);
+    return;
+  }
   bool whole = !p->naxes || (p->naxes == 1 && p->ncomponents == 3);
   for (int c = 0; c < (whole ? 1 : p->ncomponents); c++)
     print_attribute(to, p, x, k, whole ? -1 : c);

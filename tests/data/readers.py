@@ -278,6 +278,30 @@ def check_npy(np, folder, stc):
     assert mapped.offset == 4096 and whole.shape == (1030, 1041) and (whole == mapped).all() and len(np.unique(whole)) > 1000
 
 
+def check_complex(np, folder, stc):
+    """Complex numbers are such for h5py and netCDF4, with a checkpoint too, and a file of h5py's is a series of frames."""
+    import h5py
+    import netCDF4
+    i, j = np.meshgrid(np.arange(5), np.arange(7), indexing="ij")
+    for name, options in (("c.h5", []), ("c.nc", ["--compress=0"]), ("on.nc", [f"--checkpoint={folder}/p"])):
+        run(stc, folder, "pairs.stn", [(n, name) for n in ("z", "v", "complex64", "s")], "-O0", "--every=2", *options)
+        with h5py.File(folder / name) as f:
+            assert f["z"].dtype == np.complex64 and f["v"].dtype == np.complex128 and f["z"].shuffle == (not options or name == "on.nc")
+            for n, step in enumerate(f["step"]):
+                assert (f["z"][n] == i + 1j * j + step * (1 - 2j)).all(), (name, step)
+                assert (f["v"][n, ..., 0] == (i + 1j * j)[1:] * 2 ** int(step)).all() and (f["v"][n, ..., 1] == 2j + 1j * step).all()
+                assert (f["complex64"][n] == 3).all() and (f["s.z.im"][n] == 2).all()
+            with netCDF4.Dataset(folder / name, auto_complex=True) as g:
+                assert g["v"].dimensions == ("step", "y_2", "x", "component") and all((g[n][:] == f[n][()]).all() for n in ("z", "v"))
+    assert "<!-- z: complex numbers" in (folder / "c.xmf").read_text() and 'Name="s.z.im"' in (folder / "c.xmf").read_text()
+    series = (np.arange(4 * 20 * 24).reshape(4, 20, 24) * (1 - 3j))
+    with h5py.File(folder / "mine.h5", "w") as f:
+        f["f"], f["x"] = series.astype(">c8"), series.real.astype("f4")
+    words = [stc, "run", "--quiet", "-O0", "--device=ref", "-freal=f32", f"--out=psi={folder}/psi.npy", str(INPUTS.parents[1] / "driver" / "Inputs" / "complex_frames.stn")]
+    subprocess.run([*words, f"--in=f={folder}/mine.h5"], check=True)
+    assert (np.load(folder / "psi.npy") == series[3]).all()
+
+
 def check_full(np, folder, stc):
     """Files of many steps that met a full disk, here a limit on their size: the steps until then are there, and nothing else."""
     import h5py
@@ -358,6 +382,7 @@ def check(stc):
         check_photo(np, folder, stc)
         check_npy(np, folder, stc)
         check_log(np, folder, stc)
+        check_complex(np, folder, stc)
         check_full(np, folder, stc)
     print("h5py, Pillow, netCDF4 and vtk read what stc writes")
 
