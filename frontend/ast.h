@@ -350,6 +350,7 @@ typedef enum SymbolKind {
   SYM_CONST,
   SYM_TABLE,
   SYM_LET,
+  SYM_COMPLEX, /* a param or a let of complex numbers, which are two of its parts */
   SYM_STRUCT,
   SYM_GRID,
   SYM_REGION,
@@ -408,7 +409,7 @@ struct Symbol {
   int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;
                             -1: not known */
   int32_t n;
-  Symbol **elems;  /* table, by rows; */
+  Symbol **elems;  /* table, by rows; complex: real and imaginary part */
   int32_t columns; /* 0: it has one index */
   bool have[TY_COMPOSITE];
   Const memo[TY_COMPOSITE]; /* const and element: its value by type */

@@ -66,14 +66,54 @@ Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value) {
   return s;
 }
 
+/* Declares part `i` of the complex param or let `d`, NAME_re or NAME_im, whose checked value is `value` (NULL: none).
+ * NULL after reporting. */
+static Symbol *check_part(Checker *c, const Decl *d, int i, Type t, Expr *value) {
+  bool is_param = d->kind == DECL_PARAM;
+  Decl *part = ARENA_NEW(c->arena, Decl);
+  *part = *d;
+  part->name = arena_printf(c->arena, i ? "%s_im" : "%s_re", d->name);
+  part->type = NULL;
+  Symbol *s = check_declare(c, is_param ? SYM_PARAM : SYM_LET, part);
+  if (s) {
+    s->used = true;
+    add_scalar(c, s, t, value, is_param);
+  }
+  return s;
+}
+
+/* param or let NAME of complex type `t`, with the checked value `e` (NULL: none): two scalars of its parts, NAME_re and
+ * NAME_im. */
+static void check_complex_scalar(Checker *c, const Decl *d, Type t, Expr *e) {
+  Expr *parts[2] = {NULL, NULL};
+  if (e)
+    e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", d->name));
+  Symbol *s = check_declare(c, e && e->kind == EXPR_BAD ? SYM_BAD : SYM_COMPLEX, d);
+  if (!s || s->kind == SYM_BAD)
+    return;
+  if (e)
+    check_complex_parts(c, e, parts);
+  s->type = t;
+  s->elems = ARENA_ARRAY(c->arena, Symbol *, 2);
+  for (int i = 0; i < 2; i++)
+    if (!(s->elems[i] = check_part(c, d, i, type_component(c->m, t, i), parts[i])))
+      s->kind = SYM_BAD;
+}
+
 /* param, and let at top level. */
 static void check_scalar(Checker *c, const Decl *d) {
   bool is_param = d->kind == DECL_PARAM;
   Type given;
-  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given);
+  bool ok = check_type_expr(c, d->type, TYPE_COMPLEX, &given);
   Expr *e = d->value
                 ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil")
                 : NULL;
+  if (ok && given == TY_NONE && e)
+    e = check_close_imaginary(c, e);
+  if (ok && check_is_complex(c, given != TY_NONE || !e ? given : e->type)) {
+    check_complex_scalar(c, d, given != TY_NONE ? given : e->type, e);
+    return;
+  }
   e = e ? check_single(c, e, is_param ? "a param's default" : "a let outside a stencil") : NULL;
   Symbol *s = check_declare(c, ok ? is_param ? SYM_PARAM : SYM_LET : SYM_BAD, d);
   if (!s || !ok)

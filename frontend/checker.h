@@ -258,9 +258,9 @@ const char *check_spelling(Checker *c, Opcode op);
 Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to);
 /* A checked value for a place without a type of its own: literals become real. */
 Expr *check_value(Checker *c, Expr *e);
-/* Where a written type stands: for a single number, for any value in a computation, for what is stored (f16 and the
- * like too). */
-typedef enum TypeUse { TYPE_SCALAR, TYPE_VALUE, TYPE_STORED } TypeUse;
+/* Where a written type stands: for a single number, or a complex one; for any value in a computation; for what is
+ * stored (f16 and the like too). */
+typedef enum TypeUse { TYPE_SCALAR, TYPE_COMPLEX, TYPE_VALUE, TYPE_STORED } TypeUse;
 /* The type written as `e` (NULL: TY_NONE) into *out. False after reporting that there is none, or none that may stand
  * there. */
 bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out);

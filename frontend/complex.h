@@ -25,6 +25,9 @@ bool check_complex_within(const Checker *c, Type t);
 bool check_complex_outside(Checker *c, Type t, const Expr *value, const Const *k);
 /* The imaginary literal `e` where it meets no type: of type complex. Others stay. */
 Expr *check_close_imaginary(Checker *c, Expr *e);
+/* The value of complex type `t` with these parts; the parts of such a value. */
+Expr *check_complex_of_parts(Checker *c, Loc loc, Type t, Expr *const *parts);
+void check_complex_parts(Checker *c, Expr *e, Expr **parts);
 /* Is `e` a call of a function of complex numbers, or of a complex type, that the program does not declare? Its value.
  */
 bool check_is_complex_call(const Checker *c, const Expr *e);

@@ -62,6 +62,7 @@ const char *symbol_words(const Symbol *s) {
   case SYM_PARAM: return "a param";
   case SYM_CONST: return "a constant";
   case SYM_TABLE: return "a table";
+  case SYM_COMPLEX: return "a complex number";
   case SYM_LET:
   case SYM_LOCAL:
   case SYM_VALUE: return "a let";

@@ -116,6 +116,9 @@ static Parts open_parts(Expr *e) {
   return (Parts){none ? NULL : e->kids[0], e->kids[1]};
 }
 
+/* Is the complex value written as two numbers, params or lets, which need not be computed once? */
+static bool is_of_leaves(const Expr *e) { return e->kind == EXPR_BRACES && !e->kids[0]->n && !e->kids[1]->n; }
+
 /* The parts of `e`, complex or a real number, in the complex type `t`, each computed once. re or im is EXPR_BAD after
  * reporting that it does not go with that. */
 static Parts parts(Checker *c, const Env *env, const char *op, Expr *e, Type t) {
@@ -125,6 +128,8 @@ static Parts parts(Checker *c, const Env *env, const char *op, Expr *e, Type t) 
     return (Parts){x.re ? check_coerce_in(c, env, x.re, of, "a real part") : NULL,
                    check_coerce_in(c, env, x.im, of, "an imaginary literal")};
   }
+  if (e->type == t && is_of_leaves(e))
+    return (Parts){e->imaginary ? NULL : e->kids[0], e->kids[1]};
   if (e->type == t && e->kind == EXPR_BRACES && e->imaginary)
     return (Parts){NULL, share(c, e->kids[1], "im")};
   if (e->type == t) {
@@ -140,6 +145,17 @@ static Parts parts(Checker *c, const Env *env, const char *op, Expr *e, Type t) 
                              : check_is_complex(c, e->type) ? "c128"
                                                             : type_name(of)),
                  NULL};
+}
+
+Expr *check_complex_of_parts(Checker *c, Loc loc, Type t, Expr *const *of) {
+  return value(c, loc, t, (Parts){of[0], of[1]});
+}
+
+void check_complex_parts(Checker *c, Expr *e, Expr **of) {
+  Parts x = parts(c, NULL, "this", e, e->type);
+  Expr *none = number(c, e->loc, part_type(c, e->type), "0.0");
+  of[0] = x.re ? x.re : none;
+  of[1] = x.im ? x.im : none;
 }
 
 static bool is_bad(Parts x) { return (x.re && x.re->kind == EXPR_BAD) || (x.im && x.im->kind == EXPR_BAD); }

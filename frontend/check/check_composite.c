@@ -125,7 +125,14 @@ static Type named_type(Checker *c, const TypeExpr *t) {
 /* May a value have type `t` where `use` says? Reports if not. */
 static bool may_stand(Checker *c, const TypeExpr *e, Type t, TypeUse use) {
   Type wide = check_value_type(c, t);
-  if (use == TYPE_SCALAR && !type_is_scalar(t))
+  bool is_complex = check_is_complex(c, t);
+  if (use == TYPE_SCALAR && is_complex)
+    check_error(
+        c, NULL, e->loc,
+        "%s is two numbers, and constants, tables and scalars are single ones; declare a param or a let, which may "
+        "be complex, or the two parts, and read %s(re, im)",
+        type_text(c->m, t), type_text(c->m, t));
+  else if ((use == TYPE_SCALAR || use == TYPE_COMPLEX) && !is_complex && !type_is_scalar(t))
     check_error(
         c, NULL, e->loc,
         "%s is a vector or struct; params, constants and lets outside stencils and functions are single numbers",

@@ -1,5 +1,6 @@
 /* check_const.c: constants and tables of constants, computed as every type that their literals can adapt to. */
 #include "frontend/check/declare.h"
+#include "frontend/complex.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,8 +8,10 @@
 Expr *check_single(Checker *c, Expr *e, const char *what) {
   if (e->kind == EXPR_BAD || e->type == TY_BOOL || type_is_literal(e->type) || type_is_scalar(e->type))
     return check_widen(c, e);
-  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what,
-                     e->imaginary ? "an imaginary number" : check_type_words(c, e->type));
+  bool is_complex = e->imaginary || check_is_complex(c, e->type);
+  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s%s", what,
+                     e->imaginary ? "an imaginary number" : check_type_words(c, e->type),
+                     is_complex ? "; params and lets may be complex" : "");
 }
 
 /* Computes constant `s` from its expression as type `t`. False after reporting. */

@@ -140,6 +140,14 @@ static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                                    : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
+/* That of a complex param or let, of its parts. */
+static Expr *complex_scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
+  if (c->allowed == ALLOW_CONST)
+    return check_not_allowed(c, env, loc, sym->name);
+  Expr *parts[2] = {scalar(c, env, loc, sym->elems[0]), scalar(c, env, loc, sym->elems[1])};
+  return check_complex_of_parts(c, loc, sym->type, parts);
+}
+
 /* The value of a reduction. */
 static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->in_init)
@@ -275,6 +283,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_BAD: return check_bad(c, loc);
   case SYM_PARAM:
   case SYM_LET: return scalar(c, env, loc, sym);
+  case SYM_COMPLEX: return complex_scalar(c, env, loc, sym);
   case SYM_REDUCTION: return reduction_value(c, env, loc, sym);
   case SYM_STATE: return check_state(c, env, loc, sym);
   case SYM_ARRAY:

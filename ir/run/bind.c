@@ -373,8 +373,58 @@ static bool check_kernels(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d) {
-  if (!check_defines(m, n, defs, d))
+/* Splits "1.5-2i", "2i" or "3" into the texts of both parts. False if it is none of these by its form. */
+static bool split_complex(Arena *a, const char *text, const char **parts) {
+  size_t n = strlen(text), at;
+  bool imaginary = n > 1 && text[n - 1] == 'i';
+  for (at = n; imaginary && at > 0; at--) {
+    bool sign = text[at - 1] == '+' || text[at - 1] == '-', exponent = at > 1 && strchr("eEpP", text[at - 2]);
+    if (sign && !exponent)
+      break;
+  }
+  if (imaginary && at > 0)
+    at--;
+  parts[0] = at ? arena_strndup(a, text, at) : "0";
+  parts[1] = imaginary ? arena_strndup(a, text + at, n - 1 - at) : "0";
+  return parts[1][strspn(parts[1], "+-")] != 0;
+}
+
+/* The param that is part `i` of the complex one `name`, NULL: there is none. */
+static const Scalar *find_part(const Module *m, const char *name, int i) {
+  int s = module_find_scalar(m, arena_printf(m->arena, i ? "%s_im" : "%s_re", name));
+  return s >= 0 && m->scalars[s].is_param && type_is_float(m->scalars[s].type) ? &m->scalars[s] : NULL;
+}
+
+/* The overrides with those of complex params, which have none of their name, as two of their parts each; *n more. NULL
+ * after reporting. */
+static const Define *with_parts(const Module *m, int *n, const Define *defs, Diags *d) {
+  int given = *n;
+  Define *all = ARENA_ARRAY(m->arena, Define, 2 * given + 1);
+  Const k;
+  *n = 0;
+  for (int i = 0; i < given; i++) {
+    const Scalar *of[2] = {find_part(m, defs[i].name, 0), find_part(m, defs[i].name, 1)};
+    const char *parts[2];
+    if (module_find_scalar(m, defs[i].name) >= 0 || !of[0] || !of[1]) {
+      all[(*n)++] = defs[i];
+      continue;
+    }
+    bool ok = split_complex(m->arena, defs[i].value, parts);
+    for (int p = 0; p < 2 && ok; p++) {
+      ok = read_value(parts[p], of[p]->type, &k) == 0;
+      all[(*n)++] = (Define){of[p]->name, parts[p]};
+    }
+    if (!ok)
+      return diag_error(d, no_loc(), "%s%s=%s: '%s' is not a complex number such as 1.5-2i, which %s needs", mark(d),
+                        defs[i].name, defs[i].value, defs[i].value, defs[i].name),
+             NULL;
+  }
+  return all;
+}
+
+bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags *d) {
+  const Define *defs = with_parts(m, &n, given, d);
+  if (!defs || !check_defines(m, n, defs, d))
     return false;
   bool ok = true;
   for (int i = 0; i < m->nscalars; i++)

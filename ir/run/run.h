@@ -179,7 +179,7 @@ void probe_read(const Module *m, const Probe *p, const Const *scalars, void *con
 /* May kernels make steps until `to` are done, if all rows of `from` steps and before have been taken out? */
 bool probes_have_room(const Module *m, int64_t from, int64_t to);
 
-/* An override of a param, as by -DN=4096. */
+/* An override of a param, as by -DN=4096. Of two params k_re and k_im of floats both by one of k: 1.5-2i. */
 typedef struct Define {
   const char *name;
   const char *value;

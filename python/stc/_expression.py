@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes as c
 import ctypes.util
 import math
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Set
 
 import numpy as np
 
@@ -122,10 +122,23 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], index: int 
     return values[-1]
 
 
+def _with_parts(params: Mapping[str, Any], known: Set[str]) -> Dict[str, Any]:
+    """The params, complex ones as the two of their parts."""
+    out: Dict[str, Any] = {}
+    for name, value in params.items():
+        if name not in known and {f"{name}_re", f"{name}_im"} <= known:
+            number = complex(value)
+            out[f"{name}_re"], out[f"{name}_im"] = number.real, number.imag
+        else:
+            out[name] = value
+    return out
+
+
 def bind(manifest: Mapping[str, Any], params: Mapping[str, Any]) -> Dict[str, Any]:
     """All scalars of a manifest under these params, checked."""
     env: Dict[str, Any] = {}
     known = {s["name"] for s in manifest["scalars"] if s["kind"] == "param"}
+    params = _with_parts(params, known)
     for name in params:
         if name not in known:
             raise _wrong(f"{name!r} is no param of the program; there are {', '.join(sorted(known)) or 'none'}")

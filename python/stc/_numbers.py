@@ -74,5 +74,8 @@ def defines(params: Optional[Mapping[str, Any]]) -> List[str]:
     def spelled(value: Any) -> str:
         if hasattr(value, "item") and np.ndim(value) == 0:
             value = value.item()
+        if isinstance(value, complex):
+            imaginary = repr(value.imag)
+            return f"{value.real!r}{'' if imaginary[0] == '-' else '+'}{imaginary}i"
         return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
     return [text("the name of a param", n).decode(errors="surrogateescape") + "=" + text(n, spelled(v)).decode(errors="surrogateescape") for n, v in (params or {}).items()]

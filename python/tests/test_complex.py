@@ -1,7 +1,10 @@
 """Complex fields: NumPy's complex arrays in and out, parts as fields, gradients."""
+import json
+
 import numpy as np
 
 import stc
+from stc._expression import bind
 
 SOURCE = """
 grid G = [0 .. 5, 0 .. 4], 3;
@@ -40,3 +43,17 @@ def test_gradient():
     run["z"] = z
     value, g = run.gradient(2)
     assert np.isclose(value, (abs(z) ** 8).sum()) and np.allclose(g["z"], 8 * abs(z) ** 6 * z)
+
+
+def test_params():
+    text = "param k : c64 = 1; let w = k * k; grid G = [0 .. 3], 1; field z : c64 on G; init i(z)[G] = 0; stencil s(z)[G] = z + w;"
+    for k in (1.5 - 2j, np.complex64(0.1j), -0.0 - 1e-30j, 3):
+        run = stc.compile(text).plan(device="ref", k=k)
+        run(1)
+        assert (run["z"] == np.complex64(k) * np.complex64(k)).all()
+        assert np.complex64(complex(run.params["k_re"], run.params["k_im"])) == np.complex64(k)
+    program = stc.compile(text, defines={"k": 2 + 1j})
+    assert bind(json.loads(program.emit("manifest")), {"k": 1 - 2j})["w_im"] == -4
+    run = program.plan(device="ref")
+    run(1)
+    assert (run["z"] == 3 + 4j).all()

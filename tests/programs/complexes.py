@@ -18,9 +18,9 @@ def with_complex(case, seed):
     past = own.random() < 0.3
     low = [x.split(" .. ")[0] for x in re.search(r"grid G = \[([^\]]*)\]", text).group(1).split(", ")]
     off = lambda: "Z0[" + ", ".join(str(own.choice([0, 0, 1, -1])) for _ in range(rank)) + "]"
-    part = lambda: own.choice(["Z0", off(), "conj(Z0)", f"{own.choice(['0.25', '2', '1'])}i", "0.5", f"{real}(0.75)", f"{type}(0.5, -0.25)", "(1 - 0.5i)", f"sqrt({off()})", f"complexes({off()})"] + ["Z0@1"] * past)
+    part = lambda: own.choice(["Z0", off(), "conj(Z0)", f"{own.choice(['0.25', '2', '1'])}i", "0.5", f"{real}(0.75)", f"{type}(0.5, -0.25)", "(1 - 0.5i)", "ZK", f"sqrt({off()})", f"complexes({off()})"] + ["Z0@1"] * past)
     top = f"{part()} {own.choice('+-*')} {part()} {own.choice('+-*')} {part()}"
-    ready = [Node(f"field Z0 : {type} on G outside {rule}{' history 1' * past};", declares=["Z0"]), Node(f"op complexes(X) = X * X - {own.choice(['2i', '0.5i'])} * abs(X);"),
+    ready = [Node(f"field Z0 : {type} on G outside {rule}{' history 1' * past};", declares=["Z0"]), Node(f"param ZK : {type} = 0.5 - 0.25i;", declares=["ZK"]), Node(f"op complexes(X) = X * X - {own.choice(['2i', '0.5i'])} * abs(X);"),
              Node(f"init zz1(Z0)[G] = {type}(0.25 * {real}(idx(0) % 5), 0.5) + {real}(idx({rank - 1}) % 3) * 0.125i;")]
     behind = [Node(f"stencil zz2(Z0)[G] = ({top}) / ({own.choice(['2', '(2 + 1i)', '(1 - 2i)'])} + 8 * abs2(Z0) + abs2({off()}) + 4 * abs2(complexes(Z0)));")]
     behind += [Node(f"inject zz3(Z0) += 0.5 - 0.25i at [{', '.join(low)}];")] if own.random() < 0.4 else []
