@@ -62,15 +62,17 @@ typedef struct VectorArgs {
 static bool no_vector(const VectorArgs *a, const char **why) {
   const Declared *d = a->d;
   int64_t n = 1;
-  bool same = true;
+  bool same = true, is_pairs = d->dtype && !strncmp(d->dtype, "'<c", 3);
   for (int k = 0; k < d->naxes; k++)
     n *= d->axes[k];
   for (int c = 1; c < d->ncomponents; c++)
     same &= d->components[c].type == d->components[0].type;
   *why = a->f.temp                            ? "it is temp: it has no memory that lasts"
          : a->p->bound.homes[a->field].packed ? "vectors and structs are packed on this device"
-         : !same || n != d->ncomponents       ? "it is of structs: take it component by component"
-                                              : NULL;
+         : is_pairs ? "it is of complex numbers, whose parts have memory of their own here, and an array has them side "
+                      "by side: take the parts, NAME.re and NAME.im, one by one, or set and get its values"
+         : !same || n != d->ncomponents ? "it is of structs: take it component by component"
+                                        : NULL;
   return *why != NULL;
 }
 

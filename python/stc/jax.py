@@ -24,6 +24,7 @@ from ._driver import Cuda
 from ._expression import params_of_shapes
 from ._gradient import memory_bytes
 from ._library import TYPES, CArray, lib
+from ._manifest import check_single
 from ._numbers import whole
 from ._program import Plan, Program, compile
 
@@ -76,8 +77,7 @@ class _Function:
         self.steps = None if steps is None else whole("steps", steps, 0)
         self.manifest = json.loads(program.emit("manifest"))
         self.about = {f["name"]: f for f in self.manifest["fields"]}
-        if self.manifest["records"]:
-            raise ValueError("fields of vectors and structs cannot be arguments; declare a field for each component")
+        check_single(self.manifest, "", "arguments")
         if any("frames" in f for f in self.about.values()):
             raise ValueError("fields that are series of frames cannot be arguments; use program.plan(...)")
         self.fields = [f for f in program.fields if not self.about[f]["temp"]]

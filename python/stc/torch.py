@@ -12,6 +12,7 @@ import torch
 
 from ._expression import params_of_shapes
 from ._gradient import memory_bytes
+from ._manifest import check_single
 from ._program import Plan, Program, compile
 
 _DTYPES = {"bool": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f16": torch.float16,
@@ -26,8 +27,7 @@ class _Operator:
         memory_bytes(memory)
         self.manifest = json.loads(program.emit("manifest"))
         fields = {f["name"]: f for f in self.manifest["fields"]}
-        if self.manifest["records"]:
-            raise ValueError(f"{name}: fields of vectors and structs cannot be tensors of an operator; declare a field for each component")
+        check_single(self.manifest, f"{name}: ", "tensors of an operator")
         if any("frames" in f for f in fields.values()):
             raise ValueError(f"{name}: fields that are series of frames cannot be tensors of an operator; use program.plan(...)")
         self.fields = [f for f in program.fields if not fields[f]["temp"]]

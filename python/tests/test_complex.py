@@ -2,9 +2,11 @@
 import json
 
 import numpy as np
+import pytest
 
 import stc
 from stc._expression import bind
+from stc._manifest import check_single
 
 SOURCE = """
 grid G = [0 .. 5, 0 .. 4], 3;
@@ -57,3 +59,33 @@ def test_params():
     run = program.plan(device="ref")
     run(1)
     assert (run["z"] == 3 + 4j).all()
+
+
+def test_memory():
+    """The parts are bound without a copy, by DLPack too; whole arrays are copied, also those of others, as torch's are."""
+    class Tensor:
+        def __init__(self, a):
+            self.a = a
+
+        def __array__(self, dtype=None, copy=None):
+            return self.a
+
+        def __dlpack__(self, **how):
+            return self.a.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.a.__dlpack_device__()
+
+    program = stc.compile("grid G = [0 .. 5, 0 .. 4], 3; field z : c64 on G; stencil s(z)[G] = z * 2i;")
+    run, z = program.plan(device="host"), numbers(3, "c8")
+    run["z"] = Tensor(z)
+    assert (run["z"] == z).all()
+    with pytest.raises(stc.OptionError, match="complex numbers, whose parts have memory of their own .* one by one"):
+        run.bind("z", Tensor(z))
+    re, im = z.real.copy(), z.imag.copy()
+    run.bind("z.re", re)
+    run.bind("z.im", Tensor(im))
+    run(1)
+    assert np.allclose(re, -2 * z.imag) and np.allclose(im, 2 * z.real)
+    with pytest.raises(ValueError, match="^op: complex fields cannot be tensors: declare two real fields, z_re and z_im"):
+        check_single(json.loads(program.emit("manifest")), "op: ", "tensors")
