@@ -145,8 +145,12 @@ static int level_of_targets(const Checker *c) {
 }
 
 int check_level_at_point(Checker *c, const Env *env, Loc loc, const char *word) {
-  if (!c->levels || c->in_mask || !c->region)
+  if (!c->levels || !c->region)
     return 0;
+  if (c->in_mask) { /* like a field, it is on the grid unless its region is that of a level */
+    int of = check_level_of(c, c->region);
+    return of < 0 ? 0 : of;
+  }
   bool of_targets = c->stencil && !c->in_reduction && !c->in_update;
   int level = of_targets ? level_of_targets(c) : check_level_of(c, c->region);
   if (level < 0)
