@@ -100,6 +100,8 @@ struct PassContext {
   const Pass *const *loaded; /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
   PassRunner run; /* passes_run sets it: with it the plan has candidates lowered, by passes that it does not know */
   Str *notes;     /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
+  /* What params are, by scalar of the module, those at least that sizes are made of; NULL: not known. */
+  const Const *sizes;
 };
 
 /* One "name=value" of a pass's own options in a pipeline. */

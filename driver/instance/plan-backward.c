@@ -59,6 +59,7 @@ static StcStatus make_text(void *arg) {
   Backward *k = b->g->backward;
   const char **names = ARENA_ARRAY(p->w.arena, const char *, b->ngiven + 1);
   PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .loaded = p->program->loaded, .run = passes_run};
+  c.sizes = p->scalars;
   for (int i = 0; i < b->ngiven; i++)
     names[i] = p->program->declared[b->given[i]].name;
   Module *source = module_copy(p->w.arena, p->program->source);

@@ -543,6 +543,15 @@ static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t fro
   return sum ? sum : build_float(b, t, 0);
 }
 
+/* Does `most` lie behind `least`? As far as sizes are known; else that is for launching to check. */
+static bool is_behind(const Gather *g, Affine most, Affine least) {
+  const Const *sizes = g->x->c->sizes;
+  int64_t k;
+  if (affine_diff(most, least, &k))
+    return k > 0;
+  return !sizes || affine_eval(affine_sub(g->x->a, most, least), sizes, NULL) >= 0;
+}
+
 /* The points of field `f` of m that gather from the pieces on `over`, into *out: are they a thin region of it? Then
  * only these are gone over. */
 static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
@@ -552,7 +561,7 @@ static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
   *out = *bar;
   for (int d = 0; d < g->x->m->grid.rank; d++) {
     OutsideRule rule = field->outside[d];
-    int64_t least = INT64_MAX, most = INT64_MIN, points, k;
+    int64_t least = INT64_MAX, most = INT64_MIN, points;
     for (int i = 0; i < g->n; i++) {
       const Contribution *c = &g->list[i];
       if (c->field != f || c->joined || !box_equal(c->over, over))
@@ -564,9 +573,9 @@ static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
         !affine_diff(over->hi[d], over->lo[d], &points) || !is_few(points + most - least + 1, bar, d))
       continue;
     Affine lo = affine_add_const(over->lo[d], least), hi = affine_add_const(over->hi[d], most);
-    if (!affine_diff(lo, bar->lo[d], &k) || k > 0)
+    if (is_behind(g, lo, bar->lo[d]))
       out->lo[d] = lo;
-    if (!affine_diff(bar->hi[d], hi, &k) || k > 0)
+    if (is_behind(g, bar->hi[d], hi))
       out->hi[d] = hi;
     thin = true;
   }
