@@ -1,6 +1,6 @@
 /* order.c: the stand-in computes (STC_STANDIN_COMPUTE=SEED): what is put into streams is done when somebody waits for
  * it, or some time before, in an order that chance chooses of all that streams and events allow. So where an event is
- * left out values are wrong, with one seed or another. */
+ * left out values are wrong, with one seed or another, and with a seed always or never. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,10 @@ typedef struct Job {
   struct Job *next;
 } Job;
 
-/* The jobs of a stream that are to be done, and its last one's number. once: of a graph that was launched. */
+/* The jobs of a stream that are to be done, and its last one's number. number: stream_number's. */
 typedef struct Queue {
   const void *stream;
-  int device;
+  int number, device;
   int64_t launch; /* of a graph; 0: a stream itself */
   Job *first, *last;
   int64_t tail;
@@ -72,13 +72,26 @@ static const void *stream_key(const void *stream) {
   return stream ? stream : (const void *)&contexts[current_device - 1];
 }
 
+/* Which of the streams it is, by when they were first used: that is the same in each run, and where they lie is not. */
+static int stream_number(const void *stream) {
+  static const void **all;
+  static int n;
+  for (int i = 0; i < n; i++)
+    if (all[i] == stream)
+      return i;
+  all = realloc(all, sizeof *all * (size_t)(n + 1));
+  all[n] = stream;
+  return n++;
+}
+
 static Queue *queue_of(const void *stream, int64_t launch) {
   for (int i = 0; i < nqueues; i++)
     if (queues[i].stream == stream && queues[i].launch == launch)
       return &queues[i];
   if (nqueues == queue_room)
     queues = realloc(queues, sizeof *queues * (size_t)(queue_room = 2 * queue_room + 16));
-  queues[nqueues] = (Queue){.stream = stream, .device = current_device, .launch = launch};
+  queues[nqueues] =
+      (Queue){.stream = stream, .number = stream_number(stream), .device = current_device, .launch = launch};
   return &queues[nqueues++];
 }
 
@@ -128,7 +141,7 @@ static bool make_one(void) {
     salt = draw(), left = draw() % 24;
   for (int i = 0; i < nqueues; i++) {
     Queue *q = &queues[i];
-    uint64_t rank = ((uint64_t)(uintptr_t)q->stream / 16 + (uint64_t)q->launch * 31 + salt) * 0x9e3779b97f4a7c15u;
+    uint64_t rank = ((uint64_t)q->number + (uint64_t)q->launch * 31 + salt) * 0x9e3779b97f4a7c15u;
     rank ^= rank >> 31;
     rank *= 0xbf58476d1ce4e5b9u;
     if (q->first && is_done(q->first->after) && (!best || rank < least))
