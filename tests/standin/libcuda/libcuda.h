@@ -55,6 +55,7 @@ typedef struct Kernel {
   int size[MAX_ARGS];
   bool pointer[MAX_ARGS];
   unsigned max[3];
+  unsigned cluster;  /* blocks along x that run together; 0: each by itself */
   struct Code *code; /* NULL: the stand-in does not compute */
 } Kernel;
 /* Memory handed out. copied: the number of the last copy within the device that went there. file: that it is in, where

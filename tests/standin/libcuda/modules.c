@@ -41,7 +41,8 @@ static bool read_kernel(const char *image, const char *s, int module) {
   Kernel *k = &rt.kernels[at];
   *k = (Kernel){.module = module};
   snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(s, "( \n"), s);
-  const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
+  const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid"),
+             *cluster = strstr(s, ".reqnctapercluster");
   if (!end || end > body)
     end = strchr(s, ')');
   for (const char *p = strstr(s, ".param ."); p && p < end; p = strstr(p + 1, ".param .")) {
@@ -53,6 +54,8 @@ static bool read_kernel(const char *image, const char *s, int module) {
   }
   if (max && max < body)
     sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+  if (cluster && cluster < body)
+    sscanf(cluster, ".reqnctapercluster %u", &k->cluster);
   k->waits = waits_first(body);
   k->code = computes() ? code_read(image, s) : NULL;
   return true;
@@ -173,6 +176,9 @@ bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], 
   for (int i = 0; i < 3; i++)
     if (!grid[i] || !block[i] || (k->max[i] && block[i] > k->max[i]) || (i && grid[i] > 65535))
       return fault("%s: grid or block", k->name), false;
+  if (k->cluster && grid[0] % k->cluster)
+    return fault("%s: a grid of %u blocks along x, which is not of whole clusters of %u", k->name, grid[0], k->cluster),
+           false;
   for (int i = 0; i < k->nargs; i++) {
     uint64_t v = 0;
     memcpy(&v, args[i], (size_t)k->size[i]);
