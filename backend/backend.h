@@ -31,6 +31,12 @@ typedef struct Target Target;
  * card of the table, whose figures the estimates then use. NULL after an error that lists what there is. */
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
+/* The target for `cpu` of `arch`, as target_find has it, as it is on a device that calls itself `device`: with the
+ * figures of the card that is known by that name, and with the device's own, `own` (0: unknown), where they are others:
+ * of a part of a card, or of another make of it. Whoever plans for a device or for a card plans with this. NULL after
+ * an error. */
+const Target *target_on(Arena *a, Diags *d, const char *arch, const char *cpu, const char *device,
+                        const TargetInfo *own);
 /* A TargetInfo for this target with the limits and figures of a device at hand instead of the architecture's or the
  * card's (cores, clock, memory, caches, shared bytes; 0 leaves one). */
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device);
@@ -55,6 +61,8 @@ typedef struct Card {
 } Card;
 /* The table, ended by a row without a name. */
 extern const Card card_table[];
+/* The card that a device's description names, NULL if none is known. */
+const Card *card_of_device(const char *description, const char *arch);
 /* The card called `name`, NULL if there is none; the names of those of `arch` (NULL: of all), ", " between them. */
 const Card *card_named(const char *name);
 const char *card_names(Arena *a, const char *arch);

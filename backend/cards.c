@@ -1,6 +1,7 @@
 /* backend/cards.c: the table of cards (cards.def), and what it says to passes and to the model. */
 #include "backend/emit.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define CARD(...) {__VA_ARGS__},
@@ -31,6 +32,31 @@ const Card *card_named(const char *name) {
     if (strcmp(k->name, name) == 0)
       return k;
   return NULL;
+}
+
+/* Does `text` have `name` in it, whatever the case of letters, spaces and dashes left out? */
+static bool names(const char *text, const char *name) {
+  for (; *text; text++) {
+    const char *t = text, *n = name;
+    while (*n && *t) {
+      bool skip_t = *t == ' ' || *t == '-', skip_n = *n == '-';
+      if (!skip_t && !skip_n && tolower((unsigned char)*t) != *n)
+        break;
+      t += skip_t || !skip_n;
+      n += skip_n || !skip_t;
+    }
+    if (!*n)
+      return true;
+  }
+  return false;
+}
+
+const Card *card_of_device(const char *description, const char *arch) {
+  const Card *best = NULL;
+  for (const Card *k = card_table; k->name; k++)
+    if (strcmp(k->arch, arch) == 0 && names(description, k->name) && (!best || strlen(k->name) > strlen(best->name)))
+      best = k;
+  return best;
 }
 
 const char *card_names(Arena *a, const char *arch) {
@@ -64,7 +90,5 @@ TargetInfo card_info(const Card *card, const TargetInfo *base) {
 TargetInfo card_limits(const Card *card, const TargetInfo *base) {
   TargetInfo t = card_info(card, base);
   t.cache_bandwidth = base->cache_bandwidth * t.bandwidth / base->bandwidth;
-  t.cache_bytes = base->cache_bytes;
-  t.kept_cache = base->kept_cache;
   return t;
 }

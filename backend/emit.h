@@ -334,6 +334,7 @@ typedef struct WarpOps {
 /* A machine that kernels are made for: data, and functions where data cannot say it. The emitter asks nothing else. */
 struct Target {
   TargetInfo info;
+  const Card *card; /* whose figures `info` has; NULL: the architecture's row's, or a device's own */
   const char *arch, *triple, *suffix;
   const char *cpu, *features;                     /* for LLVM's target machine */
   void (*estimate)(TargetInfo *t, int32_t cores); /* fills in the rates of so many cores; NULL: they are known */

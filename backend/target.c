@@ -1,6 +1,7 @@
 /* backend/target.c: the table of targets, choosing one, and names of mathematical functions. */
 #include "backend/emit.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -37,6 +38,14 @@ static const char *list_text(Arena *a, const char *const *names) {
   return s.s;
 }
 
+/* Target `t` with the figures of `card`. */
+static Target with_card(const Target *t, const Card *card) {
+  Target own = *t;
+  own.card = card;
+  own.info = card_limits(card, &t->info);
+  return own;
+}
+
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu) {
   const Arch *row = find_arch(arch);
   Target *t = ARENA_NEW(a, Target);
@@ -48,7 +57,7 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
   const Card *card = cpu ? card_named(cpu) : NULL;
   card = card && strcmp(card->arch, arch) == 0 ? card : NULL;
   if (row->make(a, card ? card->cpu : cpu ? cpu : row->default_cpu, t)) {
-    t->info = card ? card_limits(card, &t->info) : t->info;
+    *t = card ? with_card(t, card) : *t;
     return t;
   }
   diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s, or a card: %s", arch, cpu,
@@ -59,20 +68,33 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
 /* `value` unless it is 0. */
 static int64_t or_else(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
 
-/* Takes cores, clock, memory and cache of the device at hand into *i: what its row says of rates is meant for its cores
- * at its clock. */
-static void take_rates(TargetInfo *i, const TargetInfo *device) {
-  double clock = device->clock > 0 && i->clock > 0 ? device->clock : i->clock,
+/* Parts of a card's figure, of which a device's own differs by less than one if they mean the same: 4800 GB/s are
+ * stated of memory whose clock and width come to 4917. */
+enum { SAME_PARTS = 20 };
+
+/* The figure `own` that a device has of itself (0: unknown), or `said`, which is what is known without it: of a card
+ * the stated one where both mean the same. */
+static double figure(const Target *t, double own, double said) {
+  bool same = t->card && fabs(own - said) * SAME_PARTS < said;
+  return own > 0 && !same ? own : said;
+}
+
+/* Takes cores, clock, memory and cache of the device at hand into *i, that of target `t`: what it says of rates is
+ * meant for its cores at its clock. Its cache gives no more than its cores take, nor more times what memory does. */
+static void take_rates(const Target *t, TargetInfo *i, const TargetInfo *device) {
+  double clock = i->clock > 0 ? figure(t, device->clock, i->clock) : i->clock,
          cores = (double)or_else(device->cores, i->cores), was = i->cores * (i->clock > 0 ? i->clock : 1),
-         times = was > 0 ? cores * (clock > 0 ? clock : 1) / was : 1;
-  double *rates[] = {&i->f32_rate, &i->f64_rate, &i->issue_rate, &i->shared_rate, &i->cache_bandwidth};
+         times = was > 0 ? cores * (clock > 0 ? clock : 1) / was : 1,
+         bandwidth = figure(t, device->bandwidth, i->bandwidth), cache = figure(t, device->cache_bytes, i->cache_bytes);
+  double *rates[] = {&i->f32_rate, &i->f64_rate, &i->issue_rate, &i->shared_rate};
+  i->cache_bandwidth *= i->bandwidth > 0 ? fmin(times, bandwidth / i->bandwidth) : times;
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
     *rates[k] *= times;
   i->cores = (int32_t)cores;
   i->clock = clock;
-  i->bandwidth = device->bandwidth > 0 ? device->bandwidth : i->bandwidth;
-  i->cache_bytes = device->cache_bytes > 0 ? device->cache_bytes : i->cache_bytes;
-  i->kept_cache = device->cache_bytes > 0 ? 0.5 * device->cache_bytes : i->kept_cache;
+  i->bandwidth = bandwidth;
+  i->kept_cache = device->cache_bytes > 0 ? 0.5 * cache : i->kept_cache;
+  i->cache_bytes = cache;
 }
 
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device) {
@@ -91,10 +113,22 @@ const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *de
   i->max_threads_per_core = (int32_t)or_else(device->max_threads_per_core, i->max_threads_per_core);
   i->registers_per_core = (int32_t)or_else(device->registers_per_core, i->registers_per_core);
   i->late |= device->late;
-  take_rates(i, device);
+  take_rates(t, i, device);
   if (t->estimate)
     t->estimate(i, i->cores);
   return own;
+}
+
+const Target *target_on(Arena *a, Diags *d, const char *arch, const char *cpu, const char *device,
+                        const TargetInfo *own) {
+  const Target *t = target_find(a, d, arch, cpu);
+  const Card *card = t ? card_of_device(device, arch) : NULL;
+  Target known;
+  if (card) {
+    known = with_card(t, card);
+    t = &known;
+  }
+  return t ? target_with_limits(a, t, own) : NULL;
 }
 
 const Target *target_compiled_late(Arena *a, const Target *t) {

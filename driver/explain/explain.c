@@ -22,8 +22,8 @@ static bool is_of_card(const Card *card, const char *cpu) {
   return strcmp(cpu, card->cpu) == 0 || (strncmp(cpu, card->cpu, n) == 0 && strcmp(card->cpu + n, "a") == 0);
 }
 
-/* What --device names, the first of several: e->card, or where none is known by its name e->at_hand, its target into *o
- * and its own figures. "sim" has no card of its own. */
+/* What --device names, the first of several: e->card, or where none is known by its name its target into *o;
+ * e->at_hand and its own figures in any case. "sim" has no card of its own. */
 static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, StcOptions *o) {
   Device d;
   if (c->card)
@@ -45,9 +45,11 @@ static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, 
                        c->device),
          STC_USAGE);
   e->card = gpu ? card_of_device(d.description, arch) : NULL;
-  if (gpu && !e->card) {
+  if (gpu) {
     e->at_hand = arena_strdup(w->arena, d.description);
     e->limits = d.limits;
+  }
+  if (gpu && !e->card) {
     o->march = o->march ? o->march : arch;
     o->mcpu = o->mcpu ? o->mcpu : cpu;
   }
@@ -94,6 +96,16 @@ static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, S
   return strcmp(o->march, "host") == 0 || e->threads ? choose_host(c, e, o) : STC_OK;
 }
 
+/* Has the program planned for the card or the GPU at hand that is meant, as a run on it has. */
+static StcStatus plan_for_card(Explanation *e) {
+  StcProgram *p = e->program;
+  const char *device = e->at_hand ? e->at_hand : e->card ? e->card->name : NULL;
+  if (!device)
+    return STC_OK;
+  p->target = target_on(p->w.arena, p->w.diags, p->options.march, p->options.mcpu, device, &e->limits);
+  return p->target ? STC_OK : STC_USAGE;
+}
+
 /* Reads the program, takes the schedule of a database if there is one, and makes its kernels. */
 static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
   Command with = *c;
@@ -107,7 +119,7 @@ static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
          STC_INPUT);
   if (!s)
     s = tune_use(&with, NULL, &e->program, &e->tuned);
-  return s;
+  return s ? s : plan_for_card(e);
 }
 
 /* The kernels, and the module that they were lowered from. */
@@ -121,8 +133,7 @@ static StcStatus lower(Explanation *e) {
   e->schedule = p->resolved;
   e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
   e->stencils = program_before_lowering(p, &p->w, e->target, &p->resolved);
-  e->info = e->card ? card_info(e->card, target_info(e->target))
-                    : *target_info(target_with_limits(e->arena, e->target, &e->limits));
+  e->info = e->card ? card_info(e->card, target_info(e->target)) : *target_info(e->target);
   return e->stencils ? STC_OK : STC_INPUT;
 }
 

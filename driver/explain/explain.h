@@ -25,8 +25,6 @@
 
 /* The card called `name`. NULL after an error that lists all. */
 const Card *card_find(StcContext *c, Arena *a, const char *name);
-/* The card that a device's description names, NULL if none is known. */
-const Card *card_of_device(const char *description, const char *arch);
 
 /* ---------------------------------------------------------------- explain.c */
 
@@ -108,8 +106,7 @@ typedef struct Explanation {
   StcProgram *program;
   const Target *target;
   const Card *card; /* NULL: the largest part of the target's architecture, but for `limits` */
-  /* A device at hand that is no known card: what it is called (NULL: none is meant), and its figures, 0 where unknown.
-   */
+  /* A GPU at hand: what it is called (NULL: none is meant), and its figures, 0 where unknown. */
   const char *at_hand;
   TargetInfo limits;
   TargetInfo info;

@@ -13,10 +13,10 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
   const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
   bool same = !o->march || strcmp(o->march, arch) == 0;
   const char *cpu = same && o->mcpu ? o->mcpu : d->kind->arch ? d->cpu : NULL;
+  if (d->kind->arch)
+    return target_on(p->w.arena, p->w.diags, arch, cpu, d->description, &d->limits);
   const Target *t = target_find(p->w.arena, p->w.diags, arch, cpu);
-  return t && d->kind->arch           ? target_with_limits(p->w.arena, t, &d->limits)
-         : t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t)
-                                      : t;
+  return t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t) : t;
 }
 
 /* What finding a build hands to its guarded part. */

@@ -11,6 +11,7 @@
  *                           begin with "beside"
  * STC_STANDIN_DEVICES=2     how many devices there are, in place of one, at most 4
  * STC_STANDIN_GPU=LETTER    which device it is: processes with different letters have different ones
+ * STC_STANDIN_CARD=h100     it calls itself so, and says what attributes that card has: h100, h200 or a100
  * STC_STANDIN_DRIVER=12020  the version of the driver, in place of 13000
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
@@ -120,8 +121,33 @@ bool is_context(const void *context) {
 
 int cuDeviceGetCount(int *n) { return *n = devices(), rt.started ? SUCCESS : NOT_STARTED; }
 int cuDeviceGet(int *d, int i) { return *d = FIRST_DEVICE + i, is_device(*d) ? SUCCESS : fault("cuDeviceGet(%d)", i); }
+
+/* What drivers call cards, and their attributes where they are other than those of the table below. */
+enum { MOST_OWN = 12 };
+typedef struct OwnCard {
+  const char *card, *name;
+  int own[MOST_OWN][2];
+} OwnCard;
+static const OwnCard own_cards[] = {
+    {"h100", "NVIDIA H100 80GB HBM3", {{16, 132}, {36, 2619000}, {37, 5120}}},
+    {"h200", "NVIDIA H200", {{16, 132}}},
+    {"a100",
+     "NVIDIA A100-SXM4-80GB",
+     {{13, 1410000}, {16, 108}, {36, 1593000}, {37, 5120}, {38, 41943040}, {75, 8}, {81, 167936}, {97, 166912}}}};
+
+/* The card that it is said to be, NULL if none is. */
+static const OwnCard *own_card(void) {
+  const char *card = getenv("STC_STANDIN_CARD");
+  for (size_t i = 0; card && i < sizeof own_cards / sizeof *own_cards; i++)
+    if (strcmp(own_cards[i].card, card) == 0)
+      return &own_cards[i];
+  return NULL;
+}
+
 int cuDeviceGetName(char *name, int size, int d) {
-  return snprintf(name, (size_t)size, "Stand-in"), is_device(d) ? SUCCESS : fault("cuDeviceGetName of no device");
+  const OwnCard *card = own_card();
+  snprintf(name, (size_t)size, "%s", card ? card->name : "Stand-in");
+  return is_device(d) ? SUCCESS : fault("cuDeviceGetName of no device");
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int d) {
   return *bytes = (size_t)1 << 30, is_device(d) ? SUCCESS : fault("cuDeviceTotalMem of no device");
@@ -139,6 +165,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i][0] == attribute)
       *value = table[i][1];
+  const OwnCard *card = own_card();
+  for (int i = 0; card && i < MOST_OWN && card->own[i][0]; i++)
+    if (card->own[i][0] == attribute)
+      *value = card->own[i][1];
   const char *cores = getenv("STC_STANDIN_CORES"), *threads = cores ? strchr(cores, 'x') : NULL;
   if (attribute == 16 && cores)
     *value = atoi(cores);

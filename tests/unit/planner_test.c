@@ -597,6 +597,26 @@ static void test_device_figures(void **state) {
   assert_float_equal(is->bandwidth, was->bandwidth, 0);
 }
 
+/* A device that calls itself as a known card has that one's figures, however its driver tells them; a part of one has
+ * its own. */
+static void test_card_figures(void **state) {
+  Fixture *f = *state;
+  TargetInfo own = {.cores = 132, .clock = 1.98, .bandwidth = 4917, .cache_bytes = 50 << 20};
+  const TargetInfo *card = target_info(target_find(f->arena, f->diags, "nvptx", "h200")),
+                   *is = target_info(target_on(f->arena, f->diags, "nvptx", "sm_90a", "cuda:0, NVIDIA H200", &own));
+  const double of_card[] = {card->bandwidth,  card->cache_bandwidth, card->f32_rate,   card->f64_rate,
+                            card->issue_rate, card->shared_rate,     card->kept_cache, card->cache_bytes},
+               of_device[] = {is->bandwidth,  is->cache_bandwidth, is->f32_rate,   is->f64_rate,
+                              is->issue_rate, is->shared_rate,     is->kept_cache, is->cache_bytes};
+  for (size_t i = 0; i < sizeof of_card / sizeof *of_card; i++)
+    assert_float_equal(of_device[i], of_card[i], 1e-6 * of_card[i]);
+  own.cores = 66, own.bandwidth = 2400;
+  is = target_info(target_on(f->arena, f->diags, "nvptx", "sm_90a", "NVIDIA H200 MIG 3g.71gb", &own));
+  assert_float_equal(is->bandwidth, 2400, 0);
+  assert_float_equal(is->f32_rate / card->f32_rate, 0.5, 1e-6);
+  assert_float_equal(is->cache_bandwidth / card->cache_bandwidth, 0.5, 1e-6);
+}
+
 /* A step of `n` stencils, each of which reads `reach` points far in two dimensions. */
 static Module *far_step(Fixture *f, int n, int reach) {
   Str s = {.arena = f->arena};
@@ -641,13 +661,13 @@ static void test_own_choice(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes),    TEST(test_uncounted),
-                                     TEST(test_questions),    TEST(test_count),     TEST(test_fitted),
-                                     TEST(test_rounds),       TEST(test_cache),     TEST(test_work),
-                                     TEST(test_registers),    TEST(test_edges),     TEST(test_straight),
-                                     TEST(test_edges_waited), TEST(test_line),      TEST(test_dropped),
-                                     TEST(test_terms),        TEST(test_choice),    TEST(test_naive),
-                                     TEST(test_complete),     TEST(test_axes),      TEST(test_device_figures),
-                                     TEST(test_trial),        TEST(test_own_choice)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes), TEST(test_uncounted),
+                                     TEST(test_questions),    TEST(test_count),  TEST(test_fitted),
+                                     TEST(test_rounds),       TEST(test_cache),  TEST(test_work),
+                                     TEST(test_registers),    TEST(test_edges),  TEST(test_straight),
+                                     TEST(test_edges_waited), TEST(test_line),   TEST(test_dropped),
+                                     TEST(test_terms),        TEST(test_choice), TEST(test_naive),
+                                     TEST(test_complete),     TEST(test_axes),   TEST(test_device_figures),
+                                     TEST(test_card_figures), TEST(test_trial),  TEST(test_own_choice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
