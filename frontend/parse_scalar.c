@@ -92,11 +92,27 @@ bool parse_update(Parse *p) {
          parse_end(p, false);
 }
 
+/* Reports that reduction `name` is asked for by members, or by the points of an axis; returns false. */
+static bool by_member(const Parse *p, const char *name) {
+  diag_error(
+      p->d, p->t->loc,
+      "'%s' is one number, also in a program with members; of one member it is sum(if member == 2 then ... else "
+      "0) over REGION, of each one the sum of the field's array, in NumPy run[\"u\"].sum(axis=(1, 2)); probes see "
+      "points of each",
+      name);
+  return false;
+}
+
+/* Does "by member" or the like follow, behind the region or the number of steps? */
+static bool is_by_member(const Parse *p) { return parse_is_word(p, "by") || parse_is_word(p, "per"); }
+
 bool parse_reduce(Parse *p) {
   Name name;
   if (!parse_new_name(p, "the reduction's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
+  if (parse_is(p, TOK_LBRACKET))
+    return by_member(p, name.s);
   if (!parse_expect(p, TOK_ASSIGN, "'='"))
     return false;
   const Token *value = p->t, *behind;
@@ -105,8 +121,12 @@ bool parse_reduce(Parse *p) {
     p->t = value;
     ok = reduced(p, d);
   }
+  if (ok && is_by_member(p))
+    return by_member(p, name.s);
   if (!ok || !parse_every(p, d))
     return false;
+  if (is_by_member(p))
+    return by_member(p, name.s);
   d->kind = DECL_REDUCE;
   return parse_end(p, false);
 }
