@@ -199,13 +199,27 @@ static Expr *by_sign(Checker *c, Opcode op, Expr *x, Expr *y, Expr *z) {
   return e;
 }
 
+/* |x| by the larger part, m, and the other, n, of `re` and `im`: m sqrt(1 + (n / m)^2), whose square neither overflows
+ * nor underflows as that of |x| may. Of two parts that are alike m is the first and n the second, for gradients. */
+static Expr *length(Checker *c, Parts x, Expr *re, Expr *im) {
+  if (!x.re || !x.im)
+    return op1(c, OP_ABS, x.re ? re : im);
+  Expr *a = share(c, op1(c, OP_ABS, re), "root"), *b = share(c, op1(c, OP_ABS, im), "root");
+  Expr *m = share(c, op2(c, OP_MAX, a, b), "root"), *n = op2(c, OP_MIN, b, a);
+  Expr *part = by_sign(c, OP_GT, m, op2(c, OP_DIV, n, m), number(c, re->loc, re->type, "0.0"));
+  part = share(c, part, "root");
+  Expr *more = op2(c, OP_ADD, number(c, re->loc, re->type, "1.0"), op2(c, OP_MUL, part, part));
+  return op2(c, OP_MUL, m, op1(c, OP_SQRT, more));
+}
+
 /* The root of `x`, of type `t`, whose real part is not negative: with s = sqrt((|re| + |x|) / 2) and d = |im| / (2 s)
  * it is s and d with the sign of im, or if re is negative d and s with that sign. */
 static Parts root(Checker *c, Parts x, Type t, Loc loc) {
   Type of = part_type(c, t);
   Expr *re = x.re ? x.re : number(c, loc, of, "0.0"), *im = x.im ? x.im : number(c, loc, of, "0.0");
-  Expr *both = op2(c, OP_ADD, op1(c, OP_ABS, re), op1(c, OP_SQRT, square(c, x)));
-  Expr *s = share(c, op1(c, OP_SQRT, op2(c, OP_MUL, number(c, loc, of, "0.5"), both)), "root");
+  Expr *half = op2(c, OP_MUL, number(c, loc, of, "0.5"), op1(c, OP_ABS, re));
+  Expr *other = op2(c, OP_MUL, number(c, loc, of, "0.5"), length(c, x, re, im));
+  Expr *s = share(c, op1(c, OP_SQRT, op2(c, OP_ADD, half, other)), "root");
   Expr *part = op2(c, OP_DIV, op1(c, OP_ABS, im), op2(c, OP_ADD, s, s));
   Expr *d = share(c, by_sign(c, OP_EQ, s, number(c, loc, of, "0.0"), part), "root");
   return (Parts){by_sign(c, OP_GE, re, s, d), op2(c, OP_COPYSIGN, by_sign(c, OP_GE, re, d, s), im)};
