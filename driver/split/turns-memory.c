@@ -51,7 +51,7 @@ static StcStatus more_memory(StcPlan *p, size_t bytes, void **memory) {
   StcPlan *q = p->split->part[p->split->begin].plan;
   if (t->used + (double)bytes > t->budget)
     return device_no_room(&q->device, "parts that take turns", (double)bytes, t->used + (double)bytes);
-  StcStatus s = device_alloc(&q->device, "parts that take turns", bytes, t->budget, memory);
+  StcStatus s = device_alloc(&q->device, "parts that take turns", bytes, t->needed, memory);
   t->used += s ? 0 : (double)bytes;
   return s;
 }

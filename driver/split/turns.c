@@ -310,17 +310,18 @@ static void put_aside(StcPlan *p) {
   }
 }
 
-/* Waits for all devices and lanes. */
+/* Waits for all devices and lanes, after an error, too, lest copies go on to memory that is freed or begins anew. */
 static StcStatus settle(StcPlan *p, StcStatus s) {
   const DeviceKind *kind = p->device.kind;
-  for (int lane = LANE_IN; lane <= LANE_OUT && !s && p->split->turns->beside; lane++) {
-    s = kind->mark(carrier(p), lane);
-    if (!s)
-      s = kind->await(carrier(p), lane);
+  StcStatus w = STC_OK;
+  for (int lane = LANE_IN; lane <= LANE_OUT && !w && p->split->turns->beside; lane++) {
+    w = kind->mark(carrier(p), lane);
+    if (!w)
+      w = kind->await(carrier(p), lane);
   }
-  for (int i = p->split->begin; i < p->split->end && !s; i++)
-    s = kind->wait(&p->split->part[i].plan->device);
-  return s;
+  for (int i = p->split->begin; i < p->split->end && !w; i++)
+    w = kind->wait(&p->split->part[i].plan->device);
+  return s ? s : w;
 }
 
 /* A round: a turn of `steps` steps for each part. */
@@ -356,10 +357,13 @@ StcStatus turns_advance(StcPlan *p, int64_t steps) {
   return s;
 }
 
+/* Rounds that failed have been waited for. */
+static StcStatus wait_for_rounds(StcPlan *p, StcStatus s) { return s ? s : settle(p, s); }
+
 /* There is nothing to exchange: what goes out is what comes in. */
 static StcStatus no_exchange(StcPlan *p) {
   p->split->age = 0;
   return STC_OK;
 }
 
-const Transport transport_turns = {.name = "turns", .exchange = no_exchange, .wait = settle};
+const Transport transport_turns = {.name = "turns", .exchange = no_exchange, .wait = wait_for_rounds};

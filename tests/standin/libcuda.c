@@ -15,7 +15,7 @@
  * STC_STANDIN_DRIVER=12020  the version of the driver, in place of 13000
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
- *                           time after N that do not
+ *                           time after N that do not; cuMemAlloc has no memory then
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
  *                           no flag is ever set; `slow`: closing such memory takes three seconds
  * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must

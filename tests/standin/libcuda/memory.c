@@ -59,6 +59,8 @@ int cuMemAlloc_v2(uint64_t *p, size_t size) {
   call("cuMemAlloc %zu", size);
   if (rt.broken)
     return LAUNCH_FAILED;
+  if (to_fail("cuMemAlloc"))
+    return OUT_OF_MEMORY;
   if (rt.capturing)
     return fault("cuMemAlloc while a stream captures");
   for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
