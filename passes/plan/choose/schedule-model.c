@@ -2,6 +2,7 @@
  * thrown away. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
+#include "passes/tile/frame.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/legal.h"
 
@@ -23,26 +24,40 @@ static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t s
   return part < 1 ? (int64_t)fmax(1, part * (double)size) : size;
 }
 
+/* Tiles of `tile` points along dimension `d` of the grid of stencil module `m` that are at its two ends: one each, or
+ * as many as lie beside the middle, where all pieces are that of most points. */
+static double tiles_at_ends(const Module *m, int d, int32_t tile) {
+  const Const *scalars = default_scalars(m);
+  Box middle = frame_middle(m);
+  if (!scalars || box_equal(&middle, &m->grid))
+    return 2;
+  double before = (double)affine_eval(middle.lo[d], scalars, NULL) - (double)affine_eval(m->grid.lo[d], scalars, NULL),
+         behind = (double)affine_eval(m->grid.hi[d], scalars, NULL) - (double)affine_eval(middle.hi[d], scalars, NULL);
+  return fmax(1, ceil(before / tile)) + fmax(1, ceil(behind / tile));
+}
+
 /* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
- * IR module `m`, which makes `w`, on a grid of `rank` extents `size`: those of the last dimensions, where there are
- * slices. Registers and words spilled in *out become its, if they
- * were less. */
-static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
-                              int rank, const int64_t *size, bool edges, ScheduleTime *out) {
+ * IR module `m`, which stencil module `of` became, and which makes `w`, on a grid of `rank` extents `size`: those of
+ * the last dimensions, where there are slices. Registers and words spilled in *out become its, if they were less. */
+static LaunchTime launch_time(const TargetInfo *t, const Module *of, const Module *m, const HostSeq *seq, int i,
+                              const LaunchWork *w, int rank, const int64_t *size, bool edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   int lead = k->rank - rank;
-  double slices = slices_of_size(rank, size);
+  double slices = slices_of_size(rank, size), all_points = slices;
   KernelSpace space = {slices, slices, 0};
   bool streamed = family_row(w->schedule.family)->streamed;
   for (int d = lead; d < k->rank; d++) {
     int64_t points = streamed ? size[d - lead] : covered_points(m, k, d, size[d - lead]), rest = points - k->over[d];
     space.points *= (double)points;
+    all_points *= (double)size[d - lead];
     space.blocks *= (double)(((rest > 1 ? rest : 1) + k->tile[d] - 1) / k->tile[d]);
   }
   space.blocks *= k->cluster ? k->cluster : 1;
+  bool all = space.points >= all_points;
   for (int d = lead; d < k->rank && edges && kernel_has_versions(k); d++) {
-    double blocks = fmax(3, (double)size[d - lead] / k->tile[d]);
-    space.edges = 1 - (1 - space.edges) * (blocks - 2) / blocks;
+    double blocks = fmax(3, (double)size[d - lead] / k->tile[d]),
+           ends = all ? tiles_at_ends(of, d - lead, k->tile[d]) : 2;
+    space.edges = 1 - (1 - space.edges) * fmax(0, blocks - ends) / blocks;
   }
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
@@ -79,7 +94,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
     n += !beside;
     if (k->kernels[seq->ops[i].a].idles)
       continue;
-    LaunchTime t = launch_time(c->target, k, seq, i, &work[n - 1], rank,
+    LaunchTime t = launch_time(c->target, m, k, seq, i, &work[n - 1], rank,
                                size && size[0] ? size : model_large_grid(rank), edges, out);
     t.seconds -= beside ? t.launch : 0;
     out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
