@@ -125,6 +125,24 @@ static StcStatus check_rank(const StcProgram *p) {
          STC_USAGE;
 }
 
+/* Has overrides of complex params be two each, of their parts: so all who look for one of a scalar find it. False after
+ * reporting. */
+static bool split_defines(StcProgram *p) {
+  int n = p->options.ndefines;
+  const Define *apart = defines_apart(p->module, &n, p->defines, p->w.diags);
+  if (!apart || n == p->options.ndefines)
+    return apart;
+  const char **words = ARENA_ARRAY(p->w.arena, const char *, n + 1);
+  p->defines = ARENA_ARRAY(p->w.arena, Define, n + 1);
+  for (int i = 0; i < n; i++) {
+    p->defines[i] = apart[i];
+    words[i] = arena_printf(p->w.arena, "%s=%s", apart[i].name, apart[i].value);
+  }
+  p->options.defines = words;
+  p->options.ndefines = n;
+  return true;
+}
+
 /* The part of compiling that runs under the guard. */
 static StcStatus program_fill(void *arg) {
   StcProgram *p = arg;
@@ -145,6 +163,8 @@ static StcStatus program_fill(void *arg) {
   program_declare(p);
   if (p->options.time_passes && !p->cut)
     fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
+  if (!split_defines(p))
+    return STC_INPUT;
   Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
   if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags))
     return STC_INPUT;

@@ -395,9 +395,7 @@ static const Scalar *find_part(const Module *m, const char *name, int i) {
   return s >= 0 && m->scalars[s].is_param && type_is_float(m->scalars[s].type) ? &m->scalars[s] : NULL;
 }
 
-/* The overrides with those of complex params, which have none of their name, as two of their parts each; *n more. NULL
- * after reporting. */
-static const Define *with_parts(const Module *m, int *n, const Define *defs, Diags *d) {
+const Define *defines_apart(const Module *m, int *n, const Define *defs, Diags *d) {
   int given = *n;
   Define *all = ARENA_ARRAY(m->arena, Define, 2 * given + 1);
   Const k;
@@ -423,7 +421,7 @@ static const Define *with_parts(const Module *m, int *n, const Define *defs, Dia
 }
 
 bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags *d) {
-  const Define *defs = with_parts(m, &n, given, d);
+  const Define *defs = defines_apart(m, &n, given, d);
   if (!defs || !check_defines(m, n, defs, d))
     return false;
   bool ok = true;

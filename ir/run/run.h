@@ -184,6 +184,9 @@ typedef struct Define {
   const char *name;
   const char *value;
 } Define;
+/* The overrides `defs` with those of complex params, which have none of their name, as two of their parts each; *n: how
+ * many, before and then. NULL after reporting. */
+const Define *defines_apart(const Module *m, int *n, const Define *defs, Diags *d);
 /* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or
  * out-of-range value, missing value, failed check). `out` has nscalars places; those of reductions are set to 0. */
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
