@@ -32,7 +32,7 @@ typedef struct Target Target;
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
 /* The target for `cpu` of `arch`, as target_find has it, as it is on a device that calls itself `device`: with the
- * figures of the card that is known by that name, and with the device's own, `own` (0: unknown), where they are others:
+ * figures of the known card of that name, and with the device's own, `own` (0: unknown), where they are others:
  * of a part of a card, or of another make of it. Whoever plans for a device or for a card plans with this. NULL after
  * an error. */
 const Target *target_on(Arena *a, Diags *d, const char *arch, const char *cpu, const char *device,
