@@ -250,9 +250,12 @@ static StcStatus go_out(StcPlan *p, int i) {
   return st;
 }
 
-/* The launches of part `i`. */
+/* The launches of part `i`. Nothing stops them: parts that have had their turn are some steps ahead of the others, and
+ * the grid has values again at the end of the round. */
 static StcStatus launch(StcPlan *p, int i, int64_t steps) {
+  static Stop never;
   StcPlan *q = p->split->part[i].plan;
+  q->run.stop = &never;
   int64_t launches = q->run.launches;
   StcStatus s = turns_take(p, i, false);
   q->run.first = q->run.done = p->run.done;
