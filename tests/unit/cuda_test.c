@@ -416,7 +416,8 @@ static void test_rows(void **state) {
 /* The calls of the stand-in that load modules. */
 typedef struct Loader {
   int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *),
-      (*unload)(void *);
+      (*unload)(void *), (*set)(void *);
+  void *context;
   char name[16];
   int wrong;
 } Loader;
@@ -426,6 +427,7 @@ typedef struct Loader {
 static void *load_often(void *arg) {
   Loader *l = arg;
   char text[64];
+  l->wrong += l->set(l->context);
   snprintf(text, sizeof text, ".version 8.0\n.entry %s(){}\n", l->name);
   for (int i = 0; i < 2000; i++) {
     void *m = NULL, *f = NULL;
@@ -493,7 +495,7 @@ static void test_threads(void **state) {
   *(void **)&release = dlsym(lib, "cuDevicePrimaryCtxRelease_v2");
   assert_int_equal(retain(&context, 7) || set(context) || release(7), 0);
   for (int i = 0; i < THREADS; i++) {
-    l[i] = (Loader){.wrong = 0};
+    l[i] = (Loader){.set = set, .context = context};
     *(void **)&l[i].load = dlsym(lib, "cuModuleLoadDataEx");
     *(void **)&l[i].get = dlsym(lib, "cuModuleGetFunction");
     *(void **)&l[i].unload = dlsym(lib, "cuModuleUnload");
