@@ -441,6 +441,12 @@ static StcStatus read_asked(const Command *c, Explanation *e, ExplainedParts *x)
   return s ? s : find_cuts(e, x);
 }
 
+void explain_parts_close(ExplainedParts *x) {
+  stc_program_free(x->part.program);
+  if (x->all)
+    stc_program_free(x->all->part.program);
+}
+
 StcStatus explain_parts(const Command *c, Explanation *e) {
   ExplainedParts *x = ARENA_NEW(e->arena, ExplainedParts);
   x->rank = e->kernels->grid.rank;

@@ -435,7 +435,7 @@ StcStatus command_explain(const Command *c) {
   ExplainArgs args = {.c = c, .w = &w};
   StcStatus s = workspace_guard(&w, explain_guarded, &args);
   if (args.e.parts)
-    stc_program_free(args.e.parts->part.program);
+    explain_parts_close(args.e.parts);
   if (args.e.program)
     stc_program_free(args.e.program);
   workspace_close(&w);

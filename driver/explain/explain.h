@@ -214,6 +214,8 @@ void explain_print_gradient(FILE *to, const Explanation *e);
 
 /* explain-parts.c: fills e->parts by the options --parts and --net of `c`; writes it as text. */
 StcStatus explain_parts(const Command *c, Explanation *e);
+/* Frees the programs for parts. */
+void explain_parts_close(ExplainedParts *x);
 void explain_print_parts(FILE *to, const Explanation *e);
 /* Writes the figures as text; as JSON: docs/command.md says what stands there. */
 void explain_print(FILE *to, const Explanation *e);

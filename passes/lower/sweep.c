@@ -397,7 +397,7 @@ static bool shares_columns(const TargetInfo *t, const Launch *l) {
          (int64_t)tuning.sweep_warps * bytes <= t->shared_per_core;
 }
 
-/* The last dimension but that of the sweep: its columns lie beside each other there. */
+/* The last dimension but that of the sweep: its columns lie beside each other there. -1: there is one column. */
 static int beside_columns(const Sweep *s) {
   int last = s->k.l->m->grid.rank - 1;
   return s->st->along == last ? last - 1 : last;
@@ -496,7 +496,7 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
   if (l->n > 1)
     name = arena_printf(lo->out->arena, "%s_%s", name, l->st[1].name);
   int index = lowering_kernel(lo, name, steps, l->st->loc);
-  make_arrays(&s, index, own[beside_columns(&s)]);
+  make_arrays(&s, index, l->m->grid.rank > 1 ? own[beside_columns(&s)] : 1);
   Box box = covered(&s);
   Builder b = naive_begin(lo, index, threads ? own : one, threads ? NULL : own, &box, start, s.k.g);
   for (int d = 0; d < l->m->grid.rank && !threads; d++)

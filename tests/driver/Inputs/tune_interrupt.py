@@ -16,12 +16,19 @@ log, table, database = (os.path.join(folder, name) for name in ("log", "log.csv"
 open(log, "w").close()
 
 
+seen = {"at": 0, "verified": False, "last": ""}
+
+
 def compiles_more():
     """Has the default, or another one, been verified on the odd grid, and is something compiled now?"""
     with open(log, "rb") as f:
-        f.seek(max(0, os.path.getsize(log) - 16000))
-        last = f.read().decode().split("\n")
-    return any("_any " in line for line in last) and last[-2].startswith("compiles")
+        f.seek(seen["at"])
+        new = f.read()
+    lines = new[:new.rfind(b"\n") + 1].decode().split("\n")[:-1]      # the last may not be whole
+    seen["at"] += sum(len(line) + 1 for line in lines)
+    seen["verified"] |= any("_any " in line for line in lines)
+    seen["last"] = lines[-1] if lines else seen["last"]
+    return seen["verified"] and seen["last"].startswith("compiles") and "_any" not in seen["last"]
 
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
