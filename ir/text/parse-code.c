@@ -515,6 +515,20 @@ static Op *parse_signal(Parser *p, Builder *b, Opcode code) {
   return op;
 }
 
+/* The op `code` of a copy from or to version `ver` of `array`, at `off`, which `signal` tells of. NULL after an error.
+ */
+static Op *finish_copy(Parser *p, Builder *b, Opcode code, Values operands, int array, int32_t ver, int signal,
+                       const int64_t off[MAX_RANK]) {
+  Op *op = finish_op(p, b, code, operands);
+  if (!op)
+    return NULL;
+  op->sym = array;
+  op->ver = ver;
+  op->signal = signal;
+  memcpy(op->off, off, sizeof op->off);
+  return op;
+}
+
 /* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n %n on @full[%m]"; of a store "to @A[%k, %l] + [0, 4] n %n" */
 static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
   int64_t off[MAX_RANK] = {0}, from_off[MAX_RANK] = {0}, none[MAX_RANK];
@@ -532,14 +546,10 @@ static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
     signal = parse_array_ref(p);
     parse_place(p, &operands, none);
   }
-  Op *op = finish_op(p, b, code, operands);
+  Op *op = finish_copy(p, b, code, operands, array, ver, signal, off);
   if (!op)
     return NULL;
-  op->sym = array;
-  op->ver = ver;
   op->from = buffer;
-  op->signal = signal;
-  memcpy(op->off, off, sizeof off);
   memcpy(op->from_off, from_off, sizeof from_off);
   return op;
 }
@@ -556,15 +566,11 @@ static Op *parse_send(Parser *p, Builder *b, Opcode code) {
   reader_expect_word(&p->r, "on");
   int signal = parse_array_ref(p);
   parse_place(p, &operands, none);
-  Op *op = finish_op(p, b, code, operands);
+  Op *op = finish_copy(p, b, code, operands, array, ver, signal, off);
   if (!op)
     return NULL;
-  op->sym = array;
-  op->ver = ver;
   op->count = stored;
-  op->signal = signal;
   op->from_off[0] = to;
-  memcpy(op->off, off, sizeof off);
   return op;
 }
 

@@ -57,7 +57,7 @@ NOT_EXACT = {"functions", "free_surface"}
 TILES = [["128:4", "256:2", "96:3"], ["8x32:8x2", "16x16:3x3", "4x32:12x1"], ["4x4x32:6x6x1", "4x8x16:5x3x2", "8x8x8:3x3x3"]]
 WALKS = [["128:16:0:1", "32:1:0:1", "64:5:0:1"], ["4x32:1x4:64:4", "1x32:1x2:7:1", "2x32:1x1:16:6", "4x32:1x8:32:2"],
          ["1x16x32:1x2x4:32:3", "1x4x32:1x2x2:5:1", "1x8x32:1x3x1:16:4"]]
-# Blocks, elements and blocks of a cluster of walked planes, which cards without clusters take one by one.
+# Blocks, elements and blocks of a cluster of streamed planes, which cards without clusters take one by one.
 CLUSTERS = ["1x2x32:1x3x4:2", "1x4x32:1x4x2:4", "1x8x32:1x3x4:8"]
 
 

@@ -135,7 +135,7 @@ static const OwnCard own_cards[] = {
      "NVIDIA A100-SXM4-80GB",
      {{13, 1410000}, {16, 108}, {36, 1593000}, {37, 5120}, {38, 41943040}, {75, 8}, {81, 167936}, {97, 166912}}}};
 
-/* The card that it is said to be, NULL if none is. */
+/* The card that STC_STANDIN_CARD names, NULL if it names none. */
 static const OwnCard *own_card(void) {
   const char *card = getenv("STC_STANDIN_CARD");
   for (size_t i = 0; card && i < sizeof own_cards / sizeof *own_cards; i++)

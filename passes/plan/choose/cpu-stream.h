@@ -16,7 +16,7 @@ int cpu_stream_most_levels(const Module *m);
 
 /* Are the rounds of the repeats of `m`, several of which stand one after the other (pass rounds), expected to take
  * clearly less time in streamed tiles than as plain loops, on a target without threads, where all is left open; or can
- * they be, where it is said how many of them share a launch? */
+ * they be, where a number of them that share a launch is asked for? */
 bool cpu_streams_rounds(PassContext *c, const Module *m);
 
 #endif
