@@ -4,10 +4,10 @@
 
 /* A temp field on `box`, a piece's region or that of several, that holds bases[k] of the code of piece number k, NULL:
  * nothing; around[d]: beyond an edge of dimension d it is what is at the other side, else 0. wider: to go around it has
- * more points than the region, where it is 0. */
+ * more points than the region, where it is 0. is_bar: it is no temp field, but the derivative by a target that is. */
 typedef struct Kept {
   const Value **bases;
-  bool around[MAX_RANK], wider;
+  bool around[MAX_RANK], wider, is_bar;
   Box box;
   int32_t field;
 } Kept;
@@ -72,7 +72,36 @@ static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
   return true;
 }
 
-/* The temp field that holds the base of contribution `c`, made if there is none. */
+/* The field of b that code `v` of the first stencil reads at the point alone, -1: it is none. */
+static int32_t field_here(const Value *v) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (v->def->code == OP_ACCESS && v->def->off[d])
+      return -1;
+  return v->def->code == OP_ACCESS ? v->def->sym : -1;
+}
+
+/* The derivative by a target of the stencil that holds what is to be kept in `k`, for contribution `c`: since the
+ * stencil sets that target everywhere, the derivative by what it was before is new, and until it is written, together
+ * with what is gathered from it, the old one is still there. -1: none is that. */
+static int32_t bar_that_has(const Gather *g, const Kept *k, const Contribution *c) {
+  const Transpose *x = g->x;
+  int target = -1;
+  for (int f = 0; f < x->m->nfields; f++)
+    if (x->active[f] && g->set[f] && g->whole[f] && !g->own[f] && field_here(c->term.base) == x->bar[f])
+      target = f;
+  if (target < 0 || k->wider || !box_equal(bar_box(x, target), &k->box) ||
+      (g->hit[target] && (x->m->fields[target].temp || !box_equal(bar_box(x, c->field), &k->box))))
+    return -1;
+  for (int p = 0; p < g->st->npieces; p++)
+    if (k->bases[p] && field_here(k->bases[p]) != x->bar[target])
+      return -1;
+  for (int d = 0; d < x->m->grid.rank; d++)
+    if (k->around[d] != (x->b->fields[x->bar[target]].outside[d] == OUTSIDE_PERIODIC))
+      return -1;
+  return x->bar[target];
+}
+
+/* The field that holds the base of contribution `c`: a temp field, made if there is none, or what has it. */
 static int32_t keep(Gather *g, const Contribution *c) {
   Transpose *x = g->x;
   int rank = x->m->grid.rank;
@@ -96,80 +125,14 @@ static int32_t keep(Gather *g, const Contribution *c) {
              .loc = c->loc};
   for (int d = 0; d < MAX_RANK; d++)
     f.outside[d] = d < rank && k.around[d] ? OUTSIDE_PERIODIC : OUTSIDE_CONST;
-  k.field = transpose_field(x, f);
+  k.field = bar_that_has(g, &k, c);
+  k.is_bar = k.field >= 0;
+  k.field = k.is_bar ? k.field : transpose_field(x, f);
   ARENA_PUSH(x->a, g->kept, g->nkept, k);
   return k.field;
 }
 
 /* ---- what pieces contribute alike */
-
-/* Where a piece begins or ends in a dimension: from one end of the grid, `from` points. */
-typedef struct Cut {
-  int end;
-  int64_t from;
-} Cut;
-enum { MOST_CUTS = 64 };
-
-/* The cut at `at`. False: how far it is from the ends of the grid is not known. */
-static bool cut_of(const Gather *g, int d, Affine at, Cut *out) {
-  const Box *grid = &g->x->m->grid;
-  out->end = !affine_diff(at, grid->lo[d], &out->from);
-  return !out->end || affine_diff(at, grid->hi[d], &out->from);
-}
-
-static bool is_before(Cut a, Cut b) { return a.end != b.end ? a.end < b.end : a.from < b.from; }
-
-/* The number of `cut` among the `*n` in order, a new one if it is none of them; -1: there are too many. */
-static int cut_number(Cut *list, int *n, Cut cut) {
-  int i = 0;
-  while (i < *n && is_before(list[i], cut))
-    i++;
-  if (i < *n && !is_before(cut, list[i]))
-    return i;
-  if (*n == MOST_CUTS)
-    return -1;
-  for (int k = (*n)++; k > i; k--)
-    list[k] = list[k - 1];
-  list[i] = cut;
-  return i;
-}
-
-/* Do the pieces with one of `bases`, which do not overlap, make up a box? That into *out. */
-static bool make_box(const Gather *g, const Value *const *bases, Box *out) {
-  int64_t cells = 0, all = 1, *volume = ARENA_ARRAY(g->x->a, int64_t, g->st->npieces + 1);
-  for (int k = 0; k < g->st->npieces; k++)
-    volume[k] = 1;
-  for (int d = 0; d < g->x->m->grid.rank; d++) {
-    Cut cuts[MOST_CUTS], lo, hi;
-    int n = 0, least = -1, most = -1;
-    for (int pass = 0; pass < 2; pass++)
-      for (int k = 0; k < g->st->npieces; k++) {
-        const Box *box = g->undo[k].box;
-        if (!bases[k])
-          continue;
-        if (!cut_of(g, d, box->lo[d], &lo) || !cut_of(g, d, affine_add_const(box->hi[d], 1), &hi))
-          return false;
-        int first = cut_number(cuts, &n, lo), last = cut_number(cuts, &n, hi);
-        if (first < 0 || last <= first)
-          return false;
-        if (!pass)
-          continue;
-        volume[k] *= last - first;
-        if (first == 0)
-          least = k;
-        if (last == n - 1)
-          most = k;
-      }
-    if (least < 0 || most < 0)
-      return false;
-    all *= n - 1;
-    out->lo[d] = g->undo[least].box->lo[d];
-    out->hi[d] = g->undo[most].box->hi[d];
-  }
-  for (int k = 0; k < g->st->npieces; k++)
-    cells += bases[k] ? volume[k] : 0;
-  return cells == all;
-}
 
 /* Are the factors, the same at all points each, computed alike? */
 static bool same_factor(const Value *a, const Value *b) {
@@ -195,6 +158,7 @@ static bool is_alike(const Gather *g, const Contribution *a, const Contribution 
  * those beside it share a field of all of the grid, and what is gathered from it does not ask where that lies. */
 static void join(Gather *g) {
   int npieces = g->st->npieces;
+  bool *has = ARENA_ARRAY(g->x->a, bool, npieces + 1);
   for (int i = 0; i < g->n; i++) {
     g->list[i].over = g->undo[g->list[i].piece].box;
     g->list[i].bases = ARENA_ARRAY(g->x->a, const Value *, npieces + 1);
@@ -215,14 +179,58 @@ static void join(Gather *g) {
       of[nof++] = j;
     }
     Box *box = ARENA_NEW(g->x->a, Box);
-    *box = g->x->m->grid;
-    if (!nof || !make_box(g, bases, box))
+    for (int k = 0; k < npieces; k++)
+      has[k] = bases[k];
+    if (!nof || !pieces_box(g->x->m, g->st, has, box))
       continue;
     c->over = box;
     c->bases = bases;
     for (int k = 0; k < nof; k++)
       g->list[of[k]].joined = true;
   }
+}
+
+/* ---- what sizes say */
+
+/* Has the backward program need `value` to be at least 0. */
+static void need(Gather *g, int f, int d, Affine value) {
+  Transpose *x = g->x;
+  Check check = {.value = value, .loc = g->st->loc};
+  check.message =
+      arena_printf(x->a, "the gradient needs more points in dimension %d of field '%s'", d, x->m->fields[f].name);
+  for (int i = 0; i < x->b->nchecks; i++)
+    if (affine_equal(x->b->checks[i].value, value))
+      return;
+  if (value.n || value.c < 0)
+    ARENA_PUSH(x->a, x->b->checks, x->b->nchecks, check);
+}
+
+/* Does `most` lie behind `least`? As far as sizes are known; else that is for launching to check. */
+static bool is_behind(const Gather *g, Affine most, Affine least) {
+  const Const *sizes = g->x->c->sizes;
+  int64_t k;
+  if (affine_diff(most, least, &k))
+    return k > 0;
+  return !sizes || affine_eval(affine_sub(g->x->a, most, least), sizes, NULL) >= 0;
+}
+
+/* Is `value` at least 0 wherever the program runs, by what launching checks? */
+static bool is_sure(const Gather *g, Affine value) {
+  const Module *m = g->x->m;
+  int64_t more;
+  bool sure = affine_diff(value, affine_const(0), &more) && more >= 0;
+  for (int i = 0; i < m->nchecks && !sure; i++)
+    sure = !m->checks[i].covered && !m->checks[i].unless_empty[0] && affine_diff(value, m->checks[i].value, &more) && more >= 0;
+  return sure;
+}
+
+/* Does `box` lie within box `in`, wherever the program runs? */
+static bool is_within(const Gather *g, const Box *box, const Box *in) {
+  bool within = true;
+  for (int d = 0; d < g->x->m->grid.rank; d++)
+    within = within && is_sure(g, affine_sub(g->x->a, box->lo[d], in->lo[d])) &&
+             is_sure(g, affine_sub(g->x->a, in->hi[d], box->hi[d]));
+  return within;
 }
 
 /* ---- the first stencil */
@@ -233,11 +241,10 @@ static bool is_here(const Gather *g, const Contribution *c) {
   for (int d = 0; d < g->x->m->grid.rank; d++)
     if (c->off[d])
       return false;
-  return box_equal(in, &g->x->m->grid) || box_inside(g->undo[c->piece].box, in) == 1;
+  return box_equal(in, &g->x->m->grid) || is_within(g, g->undo[c->piece].box, in);
 }
 
-/* Adds target `field` of b, with its value, to the piece; targets are kept in order. */
-static void yield(Arena *a, Piece *p, Value ***values, int32_t field, Value *v) {
+void piece_yield(Arena *a, Piece *p, Value ***values, int32_t field, Value *v) {
   int n = p->ntargets;
   ARENA_PUSH(a, *values, n, v);
   ARENA_PUSH(a, p->targets, p->ntargets, field);
@@ -251,8 +258,7 @@ static void yield(Arena *a, Piece *p, Value ***values, int32_t field, Value *v) 
   }
 }
 
-/* Adds `target` to those of stencil `st`, in order. */
-static void add_target(Arena *a, Stencil *st, int32_t target) {
+void stencil_add_target(Arena *a, Stencil *st, int32_t target) {
   int i = 0;
   while (i < st->ntargets && st->targets[i] < target)
     i++;
@@ -318,8 +324,8 @@ static void leave_elements(Gather *g, Undo *u, Piece *p, Value ***values) {
     const char *array = x->m->param_arrays[e->array].name;
     int32_t bar = left_field(x, u, arena_printf(x->a, "%s.bar", array), TY_F64),
             number = left_field(x, u, arena_printf(x->a, "%s.number", array), TY_I64);
-    yield(x->a, p, values, bar, e->bar);
-    yield(x->a, p, values, number, e->number);
+    piece_yield(x->a, p, values, bar, e->bar);
+    piece_yield(x->a, p, values, number, e->number);
     ARENA_PUSH(x->a, x->facts->elements, x->facts->nelements,
                ((AdjointElements){x->b->fields[bar].name, x->b->fields[number].name, array}));
   }
@@ -333,7 +339,7 @@ static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
     if (!v)
       continue;
     int32_t field = left_field(x, &g->undo[k], arena_printf(x->a, "%s.share", x->m->param_arrays[i].name), TY_F64);
-    yield(x->a, p, values, field, v);
+    piece_yield(x->a, p, values, field, v);
     ARENA_PUSH(x->a, x->shares, x->nshares, ((StateShare){i, field}));
   }
 }
@@ -371,7 +377,7 @@ static void add_first(Gather *g, const Stencil *st) {
   for (int k = 0; k < st->npieces; k++) {
     Stencil one = {.name = st->name, .loc = st->loc};
     for (int t = 0; t < st->pieces[k].ntargets; t++)
-      add_target(g->x->a, &one, st->pieces[k].targets[t]);
+      stencil_add_target(g->x->a, &one, st->pieces[k].targets[t]);
     ARENA_PUSH(g->x->a, one.pieces, one.npieces, st->pieces[k]);
     transpose_stencil(g->x, one);
   }
@@ -389,22 +395,22 @@ static void compute(Gather *g) {
     for (int f = 0; f < m->nfields; f++) {
       Value *v = x->active[f] && (g->own[f] || g->set[f]) ? own_value(g, k, f) : NULL;
       if (v)
-        yield(x->a, &p, &values, x->bar[f], v);
+        piece_yield(x->a, &p, &values, x->bar[f], v);
     }
     for (int s = 0; s < m->nscalars; s++) {
       Value *v = x->scalar_active[s] ? shared_value(g, k, -1 - s, x->scalar_bar[s]) : NULL;
       if (v)
-        yield(x->a, &p, &values, x->scalar_bar[s], v);
+        piece_yield(x->a, &p, &values, x->scalar_bar[s], v);
     }
     for (int i = 0; i < g->nkept; i++)
-      if (g->kept[i].bases[k])
-        yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].bases[k]);
+      if (g->kept[i].bases[k] && !g->kept[i].is_bar)
+        piece_yield(x->a, &p, &values, g->kept[i].field, (Value *)g->kept[i].bases[k]);
     leave_elements(g, u, &p, &values);
     leave_shares(g, k, &p, &values);
     u->b.loc = p.loc;
     build_yield(&u->b, p.ntargets, values);
     for (int t = 0; t < p.ntargets; t++)
-      add_target(x->a, &out, p.targets[t]);
+      stencil_add_target(x->a, &out, p.targets[t]);
     if (p.ntargets)
       ARENA_PUSH(x->a, out.pieces, out.npieces, p);
   }
@@ -446,19 +452,6 @@ static Value *copy_condition(Builder *b, const Value *v, const int64_t *off) {
          : op->code == OP_SCALAR ? build_scalar(b, v->type, op->sym)
          : op->code == OP_STEP   ? build_step(b)
                                  : build_op(b, op->code, v->type, op->noperands, operands)->results[0];
-}
-
-/* Has the backward program need `value` to be at least 0. */
-static void need(Gather *g, int f, int d, Affine value) {
-  Transpose *x = g->x;
-  Check check = {.value = value, .loc = g->st->loc};
-  check.message =
-      arena_printf(x->a, "the gradient needs more points in dimension %d of field '%s'", d, x->m->fields[f].name);
-  for (int i = 0; i < x->b->nchecks; i++)
-    if (affine_equal(x->b->checks[i].value, value))
-      return;
-  if (value.n || value.c < 0)
-    ARENA_PUSH(x->a, x->b->checks, x->b->nchecks, check);
 }
 
 /* A place to gather from: at `by` from the point, if that is `from` points from end `end` of the field (end -1:
@@ -541,15 +534,6 @@ static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t fro
     sum = sum ? build2(b, OP_ADD, sum, v) : v;
   }
   return sum ? sum : build_float(b, t, 0);
-}
-
-/* Does `most` lie behind `least`? As far as sizes are known; else that is for launching to check. */
-static bool is_behind(const Gather *g, Affine most, Affine least) {
-  const Const *sizes = g->x->c->sizes;
-  int64_t k;
-  if (affine_diff(most, least, &k))
-    return k > 0;
-  return !sizes || affine_eval(affine_sub(g->x->a, most, least), sizes, NULL) >= 0;
 }
 
 /* The points of field `f` of m that gather from the pieces on `over`, into *out: are they a thin region of it? Then
@@ -650,10 +634,10 @@ static void gather_thin(Gather *g, int f) {
     if (g->list[i].field != f || g->list[i].joined || !g->list[i].thin)
       continue;
     is_thin(g, f, over, &p.box);
-    yield(x->a, &p, &values, x->bar[f], sum_of(g, &b, f, over, new_memo(g)));
+    piece_yield(x->a, &p, &values, x->bar[f], sum_of(g, &b, f, over, new_memo(g)));
     b.loc = g->st->loc;
     build_yield(&b, 1, values);
-    add_target(x->a, &out, x->bar[f]);
+    stencil_add_target(x->a, &out, x->bar[f]);
     ARENA_PUSH(x->a, out.pieces, out.npieces, p);
     transpose_stencil(x, out);
     for (int k = 0; k < g->n; k++)
@@ -678,7 +662,7 @@ static void gather(Gather *g) {
     for (int o = f; o < m->nfields; o++) {
       if (!x->active[o] || !g->hit[o] || g->own[o] || !box_equal(bar_box(x, o), &p.box) || !has_some(g, o, false))
         continue;
-      yield(x->a, &p, &values, x->bar[o], sum_of(g, &b, o, NULL, new_memo(g)));
+      piece_yield(x->a, &p, &values, x->bar[o], sum_of(g, &b, o, NULL, new_memo(g)));
       ARENA_PUSH(x->a, done, ndone, o);
     }
     for (int i = 0; i < ndone; i++) {
@@ -688,7 +672,7 @@ static void gather(Gather *g) {
     b.loc = g->st->loc;
     build_yield(&b, p.ntargets, values);
     for (int t = 0; t < p.ntargets; t++)
-      add_target(x->a, &out, p.targets[t]);
+      stencil_add_target(x->a, &out, p.targets[t]);
     ARENA_PUSH(x->a, out.pieces, out.npieces, p);
     transpose_stencil(x, out);
   }
@@ -736,12 +720,16 @@ static void sort_fields(Gather *g) {
   g->whole = ARENA_ARRAY(a, bool, n);
   g->hit = ARENA_ARRAY(a, bool, n);
   for (int t = 0; t < g->st->ntargets; t++) {
-    g->set[g->st->targets[t]] = true;
-    for (int k = 0; k < g->st->npieces; k++)
+    int f = g->st->targets[t];
+    bool *has = ARENA_ARRAY(a, bool, g->st->npieces + 1);
+    Box all;
+    for (int k = 0; k < g->st->npieces; k++) {
       for (int i = 0; i < g->st->pieces[k].ntargets; i++)
-        if (g->st->pieces[k].targets[i] == g->st->targets[t] &&
-            box_equal(&g->st->pieces[k].box, &m->fields[g->st->targets[t]].box))
-          g->whole[g->st->targets[t]] = true;
+        has[k] |= g->st->pieces[k].targets[i] == f;
+      g->whole[f] |= has[k] && box_equal(&g->st->pieces[k].box, &m->fields[f].box);
+    }
+    g->set[f] = true;
+    g->whole[f] |= pieces_box(m, g->st, has, &all) && box_equal(&all, &m->fields[f].box);
   }
   for (int i = 0; i < g->n; i++)
     if (g->list[i].field >= 0) {

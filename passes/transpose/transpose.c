@@ -86,6 +86,10 @@ static void take_losses(Module *m, int n, const Reduction *watched) {
 
 int32_t transpose_last(Module *m) {
   Scalar last = {.name = ADJOINT_LAST, .type = TY_I64, .is_param = true};
+  last.expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, last.expr);
+  Value *steps = m->steps_by ? build_scalar(&b, TY_I64, m->steps_by - 1) : build_int(&b, TY_I64, m->steps);
+  build_yield(&b, 1, &steps);
   ARENA_PUSH(m->arena, m->scalars, m->nscalars, last);
   return m->nscalars - 1;
 }
@@ -311,6 +315,7 @@ static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
     if (x->scalar_active[s])
       ARENA_PUSH(x->a, b->inits, b->ninits, transpose_zero(x, x->scalar_bar[s]));
   transpose_put_stages(x, n, again);
+  transpose_merge(x);
   name_apart(x);
 }
 

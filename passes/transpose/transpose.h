@@ -6,6 +6,8 @@
  *   active.c      which fields and scalars matter: what the losses depend on, of what is differentiated by
  *   adjoint.c     a body backwards, op by op: what each access contributes
  *   gather.c      contributions as stencils that gather
+ *   pieces.c      pieces that are a box together
+ *   merge.c       stencils that take what others make at the point alone, as parts of these
  *   unroll.c      repeats written out, and numbers that the step updates
  *   states.c      updates undone: derivatives by numbers that the step updates
  *   replay.c      values of fields within a step, computed again
@@ -231,11 +233,21 @@ Value *term_value(Builder *b, Term t);
  * `seed` says, made in the piece's code). */
 void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
                     const void *loss);
+/* Adds target `field` of b, with its value, to the piece; targets are kept in order. */
+void piece_yield(Arena *a, Piece *p, Value ***values, int32_t field, Value *v);
+/* Adds `target` to those of stencil `st`, in order. */
+void stencil_add_target(Arena *a, Stencil *st, int32_t target);
 /* A stencil that makes field `field` of b 0. */
 Stencil transpose_zero(Transpose *x, int32_t field);
 /* A new field of b. One of type `t` on the region of `u`, called `name` and a number, that keeps what a step leaves. */
 int32_t transpose_field(Transpose *x, Field f);
 int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t);
+
+/* pieces.c: are those pieces of `st`, of module `m`, that are marked in `has` a box together? That into *out. */
+bool pieces_box(const Module *m, const Stencil *st, const bool *has, Box *out);
+
+/* merge.c: merges stencils of b's step, and takes out what none of them reads. */
+void transpose_merge(Transpose *x);
 
 /* unroll.c: makes the step of `m`, whose reductions are its losses, one without repeats, and without updates but those
  * of numbers that have a derivative, or are not known otherwise. `last`: the number of ADJOINT_LAST; changing: by

@@ -1,0 +1,212 @@
+/* merge.c: stencils that are one in the end: where what a stencil makes is taken at the point alone by a later one on
+ * the same region, that becomes a part of it, and the value stays in a register.
+ *
+ *   stencil wave.gather(p, t)[G]    p = S, t = -q            stencil wave.gather(p, q)[G]   p = S + q, q = -q
+ *   stencil history.back(p, q)[G]   p = p + q, q = t    ->
+ *
+ * So what gathers derivatives by a field goes together with what undoes, at the point, the stencil that had made the
+ * field. It is merged if it may stand right behind the other one, or that right before it, which no stencil in between
+ * forbids; results do not change by a bit. */
+#include "passes/transpose/transpose.h"
+
+/* What a stencil does with field f: it reads it at its points, or at others; it sets it. */
+typedef struct Touch {
+  bool here, near, sets;
+} Touch;
+
+/* What stencil `st` does with field `f` of b. */
+static Touch touch(const Stencil *st, int f) {
+  Touch t = {0};
+  for (int i = 0; i < st->ntargets; i++)
+    t.sets |= st->targets[i] == f;
+  for (int k = 0; k < st->npieces; k++)
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next) {
+      bool moved = false;
+      if (!op_reads_field(op) || op->sym != f)
+        continue;
+      for (int d = 0; d < MAX_RANK; d++)
+        moved |= op->off[d] != 0;
+      t.near |= moved || op->code != OP_ACCESS;
+      t.here |= !moved;
+    }
+  return t;
+}
+
+/* Must stencil `b` stay on its side of stencil `a`? */
+static bool hold(const Module *m, const Stencil *a, const Stencil *b) {
+  bool any = false;
+  for (int f = 0; f < m->nfields && !any; f++) {
+    Touch s = touch(a, f), t = touch(b, f);
+    any = (s.sets && (t.sets || t.here || t.near)) || (t.sets && (s.here || s.near));
+  }
+  return any;
+}
+
+/* Have the stencils the same regions, piece by piece? */
+static bool same_regions(const Stencil *a, const Stencil *b) {
+  bool same = a->npieces == b->npieces && a->stage == b->stage && !a->every && !b->every && !a->sweep && !b->sweep;
+  for (int k = 0; k < a->npieces && same; k++)
+    same = box_equal(&a->pieces[k].box, &b->pieces[k].box);
+  return same;
+}
+
+/* Which yielded value of piece `p` is that of field `f`; -1: none. */
+static int yielded(const Piece *p, int f) {
+  for (int t = 0; t < p->ntargets; t++)
+    if (p->targets[t] == f)
+      return t;
+  return -1;
+}
+
+/* Does stencil `b` take something that stencil `a`, before it, sets, and at the point alone? And does it set nothing
+ * that `a` reads elsewhere? */
+static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
+  bool takes = false;
+  for (int f = 0; f < m->nfields; f++) {
+    Touch s = touch(a, f), t = touch(b, f);
+    if ((s.sets && t.near) || (t.sets && (s.near || (s.here && m->fields[f].temp))))
+      return false;
+    if (!s.sets || !t.here)
+      continue;
+    takes = true;
+    for (int k = 0; k < a->npieces; k++) /* what a piece leaves as it was is not to be had there */
+      if (yielded(&a->pieces[k], f) < 0 ||
+          a->pieces[k].body->last->operands[yielded(&a->pieces[k], f)]->type != m->fields[f].type)
+        return false;
+  }
+  return takes;
+}
+
+/* Piece `a`, and behind it piece `b`, on the same region, which takes what that yields. */
+static Piece both(Transpose *x, const Piece *a, const Piece *b) {
+  Piece out = {.box = a->box, .loc = a->loc};
+  Value **values = NULL;
+  block_renumber(a->body, 0);
+  block_renumber(b->body, 0);
+  out.body = block_clone(x->a, a->body, NULL, NULL);
+  Block *behind = block_clone(x->a, b->body, NULL, NULL);
+  Op *first = out.body->last, *second = behind->last;
+  op_unlink(first);
+  for (Op *op = behind->first, *next; op; op = next) {
+    next = op->next;
+    int t = op->code == OP_ACCESS ? yielded(a, op->sym) : -1;
+    if (t >= 0)
+      block_replace_uses(behind, op->results[0], first->operands[t]);
+    op_unlink(op);
+    if (t < 0)
+      op_insert(out.body, NULL, op);
+  }
+  op_unlink(second);
+  Builder end = builder_at_end(x->a, out.body);
+  end.loc = b->loc;
+  for (int t = 0; t < b->ntargets; t++)
+    piece_yield(x->a, &out, &values, b->targets[t], second->operands[t]);
+  for (int t = 0; t < a->ntargets; t++)
+    if (yielded(b, a->targets[t]) < 0)
+      piece_yield(x->a, &out, &values, a->targets[t], first->operands[t]);
+  build_yield(&end, out.ntargets, values);
+  return out;
+}
+
+/* Stencil `a`, and behind it stencil `b`. */
+static Stencil merged(Transpose *x, const Stencil *a, const Stencil *b) {
+  Stencil out = *a;
+  out.targets = NULL;
+  out.ntargets = out.npieces = 0;
+  out.pieces = NULL;
+  for (int t = 0; t < a->ntargets; t++)
+    stencil_add_target(x->a, &out, a->targets[t]);
+  for (int t = 0; t < b->ntargets; t++)
+    stencil_add_target(x->a, &out, b->targets[t]);
+  for (int k = 0; k < a->npieces; k++)
+    ARENA_PUSH(x->a, out.pieces, out.npieces, both(x, &a->pieces[k], &b->pieces[k]));
+  return out;
+}
+
+/* Merges stencil number `j` of b's into number `i` if it may be; where the one that is left stands depends on what is
+ * between them. */
+static bool merge(Transpose *x, int i, int j) {
+  Module *b = x->b;
+  Stencil *list = b->stencils;
+  bool up = true, down = true;
+  if (!same_regions(&list[i], &list[j]) || !follows(b, &list[i], &list[j]))
+    return false;
+  for (int k = i + 1; k < j; k++) {
+    up = up && !hold(b, &list[k], &list[j]);
+    down = down && !hold(b, &list[i], &list[k]);
+  }
+  if (!up && !down)
+    return false;
+  Stencil one = merged(x, &list[i], &list[j]);
+  for (int k = i; !up && k < j; k++)
+    list[k] = list[k + 1];
+  list[up ? i : j - 1] = one;
+  for (int k = j; k + 1 < b->nstencils; k++)
+    list[k] = list[k + 1];
+  b->nstencils--;
+  return true;
+}
+
+/* Takes values out of stencil `st` that nothing reads: of temp fields. */
+static void drop_values(const Module *b, Stencil *st, const bool *read) {
+  int n = 0;
+  for (int t = 0; t < st->ntargets; t++)
+    if (read[st->targets[t]] || !b->fields[st->targets[t]].temp)
+      st->targets[n++] = st->targets[t];
+  st->ntargets = n;
+  for (int k = 0; k < st->npieces; k++) {
+    Piece *p = &st->pieces[k];
+    Op *yield = p->body->last;
+    n = 0;
+    for (int t = 0; t < p->ntargets; t++)
+      if (read[p->targets[t]] || !b->fields[p->targets[t]].temp) {
+        yield->operands[n] = yield->operands[t];
+        p->targets[n++] = p->targets[t];
+      }
+    p->ntargets = yield->noperands = n;
+  }
+  n = 0;
+  for (int k = 0; k < st->npieces; k++)
+    if (st->pieces[k].ntargets)
+      st->pieces[n++] = st->pieces[k];
+  st->npieces = n;
+}
+
+/* Takes ops out of `body` whose results nothing takes. */
+static void drop_dead(Arena *a, Block *body) {
+  bool *used = ARENA_ARRAY(a, bool, block_renumber(body, 0) + 1);
+  for (Op *op = body->last, *before; op; op = before) {
+    before = op->prev;
+    if (op != body->last && op->nresults == 1 && !used[op->results[0]->id])
+      op_unlink(op);
+    else
+      for (int i = 0; i < op->noperands; i++)
+        used[op->operands[i]->id] = true;
+  }
+}
+
+void transpose_merge(Transpose *x) {
+  Module *b = x->b;
+  bool *read = ARENA_ARRAY(x->a, bool, b->nfields + 1);
+  for (int i = 0; i < b->nstencils; i++)
+    for (int k = 0; k < b->stencils[i].npieces; k++)
+      drop_dead(x->a, b->stencils[i].pieces[k].body);
+  for (int j = 1; j < b->nstencils; j++)
+    for (int i = j - 1; i >= 0; i--)
+      if (merge(x, i, j)) {
+        j = i ? i - 1 : 0; /* what is merged may be taken by others */
+        break;
+      }
+  for (int f = 0; f < b->nfields; f++)
+    for (int i = 0; i < b->nstencils; i++) {
+      Touch t = touch(&b->stencils[i], f);
+      read[f] |= t.here || t.near;
+    }
+  int n = 0;
+  for (int i = 0; i < b->nstencils; i++) {
+    drop_values(b, &b->stencils[i], read);
+    if (b->stencils[i].npieces)
+      b->stencils[n++] = b->stencils[i];
+  }
+  b->nstencils = n;
+}
