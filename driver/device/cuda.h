@@ -2,6 +2,7 @@
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
  *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
+ *   cuda-copies.c   several copies within its memory by one launch
  *   cuda-steps.c    graphs whose launches take the step, which is set before each replay
  *
  * No CUDA header is used: the entry points below are part of the driver's stable interface (those with _v2 take 64-bit
@@ -121,6 +122,8 @@ typedef struct CudaState {
   void *capture;      /* the stream that launches are recorded on */
   CudaCode *code;     /* NULL: none is loaded */
   CudaSteps *steps;   /* the graphs whose launches take the step */
+  void *copies, *copies_module; /* the kernel that copies, NULL: it is not loaded, */
+  bool no_copies;               /* and cannot be */
   int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
 } CudaState;
 
@@ -136,6 +139,9 @@ StcStatus cuda_need(Device *d, const bool *wanted);
 StcStatus cuda_need_one(Device *d, int kernel);
 /* Unloads all. */
 void cuda_code_end(Device *d);
+/* DeviceKind.copies; unloads the kernel of it. */
+StcStatus cuda_copies(Device *d, int n, const Copying *list);
+void cuda_copies_end(Device *d);
 
 /* Can the step be set that launches of a graph take? */
 bool cuda_shifts(Device *d);

@@ -318,6 +318,7 @@ static void cuda_close(Device *d) {
       s->gpu.call.stream_destroy(s->capture);
     drop_lanes(s);
     cuda_code_end(d);
+    cuda_copies_end(d);
     gpu_drop(d);
     s->cu.context_release(s->device);
   }
@@ -707,6 +708,7 @@ const DeviceKind device_cuda = {
     .put = gpu_put,
     .fetch = gpu_fetch,
     .copy = gpu_copy,
+    .copies = cuda_copies,
     .stage_new = gpu_stage_new,
     .stage_free = gpu_stage_free,
     .stage_fill = gpu_stage_fill,

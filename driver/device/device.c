@@ -69,3 +69,12 @@ int launches_beside(const Module *m) {
     most = most_beside(q, most);
   return most;
 }
+
+StcStatus device_copies(Device *d, int n, const Copying *list) {
+  StcStatus s = STC_OK;
+  if (d->kind->copies)
+    return d->kind->copies(d, n, list);
+  for (int i = 0; i < n && !s; i++)
+    s = d->kind->copy(d, list[i].to, list[i].from, list[i].size);
+  return s;
+}

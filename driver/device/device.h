@@ -64,6 +64,13 @@ typedef struct Sending {
   int64_t n, count[2], from_stride[2], to_stride[2];
 } Sending;
 
+/* A piece of a device's memory that is copied within it. */
+typedef struct Copying {
+  void *to;
+  const void *from;
+  size_t size;
+} Copying;
+
 /* Where values of a device's memory are on their way out. */
 typedef struct Stage Stage;
 
@@ -87,6 +94,7 @@ typedef struct DeviceKind {
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
+  StcStatus (*copies)(Device *d, int n, const Copying *list); /* `n` of these; NULL: one after the other */
   StcStatus (*launch)(Device *d, const KernelLaunch *l);
   StcStatus (*fork)(
       Device *d); /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
@@ -213,6 +221,8 @@ StcStatus here_wait(Device *d);
 /* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
  * bytes that all of the plan takes, 0: not to be said. */
 StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);
+/* Makes `n` copies within the device's memory, in order with launches, none of which reads what another one writes. */
+StcStatus device_copies(Device *d, int n, const Copying *list);
 /* That report. STC_DEVICE or STC_MEMORY, by whose memory it is. */
 StcStatus device_no_room(Device *d, const char *what, double bytes, double all);
 /* Something that needs memory, "field A"; checks that the `n` fit into what is left together. */

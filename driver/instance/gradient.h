@@ -60,12 +60,18 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 /* Gives plan `to` the scalars of plan `from` that were given values. */
 StcStatus gradient_scalars(StcPlan *from, StcPlan *to);
 
+/* A slot of a plan that is in memory of a copy for the time being, and its own memory. */
+typedef struct LentSlot {
+  Slot *slot;
+  void *own;
+} LentSlot;
+
 /* plan-keep.c: who makes copies of `n` parts of a plan. On the device a copy has `image` bytes, of the slots as they
  * lie, and `apart` here of parts that are no slots; else `dense` here. bytes: the most that one takes. left: what may
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
  * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
  * copies. folder: NULL, or where a file has those copies that are made when `in_memory` others have been; there are
- * `made` of all, `filed` in `file`, which is open if that is not 0. */
+ * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory. */
 enum { KEEPER_BLOCKS = 64 };
 typedef struct Keeper {
   StcPlan *p;
@@ -80,6 +86,8 @@ typedef struct Keeper {
   void *blocks[KEEPER_BLOCKS];
   size_t sizes[KEEPER_BLOCKS];
   char *next;
+  int nlent;
+  LentSlot *lent;
 } Keeper;
 /* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. place: its number in the file,
  * from 1 on; 0: it is not there. */
@@ -97,6 +105,10 @@ void keeper_free(Keeper *k);
  * Frees what it has here. */
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
+/* The same where nothing writes to the parts of `to`: on a device with memory of its own these are in the copy's memory
+ * then, until they are lent another one's or returned. The device must be done with them before copies are freed. */
+StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
+void kept_return(Keeper *k);
 void kept_free(const Keeper *k, KeptCopy *x);
 
 /* plan-scratch.c: opens a file without a name in `folder`, into *file. Writes `bytes` bytes as its copy number `place`,
@@ -124,9 +136,11 @@ typedef struct Saved Saved;
 /* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. ahead: with
  * each step the one behind it can be asked for. */
 StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory, Saved **out);
-/* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1. To be
- * asked for falling steps; and, if so said to saved_make, behind each of them for the one behind that. */
+/* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1, which no step of it
+ * writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
+/* Has plan `to` have memory of its own for them again, once its device is done. */
+void saved_return(Saved *s);
 /* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done: numbers of
  * eight bytes, f64 or i64. NULL: it has none of that name. */
 const void *saved_scalar(const Saved *s, const char *name);

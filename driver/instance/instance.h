@@ -21,6 +21,7 @@
  *     plan-params.c   params with other values between two runs
  *     plan-rounds.c   what is told of the repeats within steps
  *     plan-replay.c   launches recorded once and made in one go
+ *     plan-deferred.c values of reductions that are looked at in the end
  *     gradient.h      gradients: plan-gradient.c plan-backward.c plan-saved.c
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
  */

@@ -314,10 +314,16 @@ typedef struct Row {
   bool ahead; /* some are to be one step later */
 } Row;
 
-/* All of it: step k of what fields were when N - k steps were done. */
-static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
+/* Makes a step of the plan, which nobody waits for unless its grid is cut. */
+static StcStatus one_step(StcPlan *p) {
+  StcStatus s = plan_join(p);
+  p->back.pending = false;
+  return s ? s : plan_run_steps(p, 1, p->split != NULL, NULL);
+}
+
+/* The steps: step k of what fields were when N - k steps were done. */
+static StcStatus make_steps(Back *b, Saved *saved, const Row *row) {
   StcStatus s = STC_OK;
-  stc_plan_series(b->back, take_loss, b);
   if (!row->n && !b->facts.every && !b->facts.nelements)
     return stc_plan_run(b->back, b->steps + 1, NULL);
   for (int64_t k = 0; k <= b->steps && !s; k++) {
@@ -327,11 +333,24 @@ static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
     if (!s && row->ahead)
       s = saved_give(saved, b->steps - k + (k > 0), b->back, row->later);
     if (!s)
-      s = stc_plan_run(b->back, 1, NULL);
+      s = one_step(b->back);
     if (!s)
       s = take_elements(b);
   }
   return s;
+}
+
+/* All of it. The values of losses are looked at in the end; until then `saved` keeps what the steps read. */
+static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
+  stc_plan_series(b->back, take_loss, b);
+  StcStatus s = plan_defer(b->back, b->steps + 1);
+  if (!s)
+    s = make_steps(b, saved, row);
+  StcStatus ended = b->back->device.kind->whole ? STC_OK : b->back->device.kind->wait(&b->back->device);
+  if (!ended)
+    ended = plan_defer_end(b->back, !s);
+  saved_return(saved);
+  return s ? s : ended;
 }
 
 /* ---- values out */

@@ -120,26 +120,39 @@ static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, St
   return s;
 }
 
-/* Copies a part of `p`, which is the keeper's plan if `out`, to its image or from there, which lies as slot `from`. */
-static StcStatus copy_image(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part,
-                            bool out) {
+/* Copies a part to `p` from its image, which lies as slot `from`. */
+static StcStatus give_image(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part) {
   Slot *slot = part_slot(p, part);
-  if (out)
-    return slot->size ? p->device.kind->copy(&p->device, image, slot->memory, slot->size) : STC_OK;
   if (slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch)
     return part_copy(p, part, slot, image);
   return part_convert(k, from, image, p, part);
 }
 
+/* Copies those parts of the keeper's plan that have an image, all in one go. */
+static StcStatus take_images(const Keeper *k, char *image) {
+  Device *d = &k->p->device;
+  Copying *list = calloc((size_t)k->n + 1, sizeof *list);
+  int n = 0;
+  for (int i = 0; list && i < k->n; i++) {
+    const Slot *slot = part_slot(k->p, &k->parts[i]);
+    if (slot && slot->size)
+      list[n++] = (Copying){image, slot->memory, slot->size};
+    image += slot ? image_bytes(k, slot) : 0;
+  }
+  StcStatus s = list ? device_copies(d, n, list) : STC_MEMORY;
+  free(list);
+  return s;
+}
+
 /* Copies all parts of `p`, which is the keeper's plan if `out`, to the copy or from there. */
 static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
-  StcStatus s = STC_OK;
   char *image = x->image, *here = x->here;
+  StcStatus s = out && image ? take_images(k, image) : STC_OK;
   for (int i = 0; i < k->n && !s; i++) {
     const Slot *from = part_slot(k->p, &k->parts[i]);
     bool asked = parts[i].field >= 0;
     if (image && from) {
-      s = asked ? copy_image(k, from, image, p, &parts[i], out) : STC_OK;
+      s = asked && !out ? give_image(k, from, image, p, &parts[i]) : STC_OK;
       image += image_bytes(k, from);
     } else {
       s = !asked ? STC_OK : out ? part_get(p, &parts[i], here) : part_set(p, &parts[i], here);
@@ -174,6 +187,55 @@ StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of) {
 
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
   return x->place ? copy_filed(k, x, to, parts, false) : copy_parts(k, x, to, parts, false);
+}
+
+/* Has `slot` be in memory `image`, its own being kept. False: it may not. */
+static bool lend(Keeper *k, Slot *slot, void *image) {
+  int i = 0;
+  while (i < k->nlent && k->lent[i].slot != slot)
+    i++;
+  if (i == k->nlent) {
+    LentSlot *more = slot->lead || slot->foreign || slot->loan || slot->shown || !slot->memory
+                         ? NULL
+                         : realloc(k->lent, (size_t)(i + 1) * sizeof *more);
+    if (!more)
+      return false;
+    k->lent = more;
+    k->lent[k->nlent++] = (LentSlot){slot, slot->memory};
+  }
+  slot->memory = image;
+  return true;
+}
+
+StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
+  StcStatus s = STC_OK;
+  char *image = x->image, *here = x->here;
+  if (x->place || !image || !k->p->device.kind->room) {
+    kept_return(k);
+    return kept_give(k, x, to, parts);
+  }
+  for (int i = 0; i < k->n && !s; i++) {
+    const Slot *from = part_slot(k->p, &k->parts[i]);
+    Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
+    bool like = from && slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch;
+    if (like && lend(k, slot, image))
+      plan_mark_given(to, parts[i].field, parts[i].component);
+    else if (from && parts[i].field >= 0)
+      s = give_image(k, from, image, to, &parts[i]);
+    else if (parts[i].field >= 0)
+      s = part_set(to, &parts[i], here);
+    image += from ? image_bytes(k, from) : 0;
+    here += from ? 0 : k->parts[i].bytes;
+  }
+  return s;
+}
+
+void kept_return(Keeper *k) {
+  for (int i = 0; i < k->nlent; i++)
+    k->lent[i].slot->memory = k->lent[i].own;
+  free(k->lent);
+  k->lent = NULL;
+  k->nlent = 0;
 }
 
 void kept_free(const Keeper *k, KeptCopy *x) {

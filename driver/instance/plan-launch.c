@@ -38,6 +38,12 @@ static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   return s;
 }
 
+/* Where buffer `buffer` is, for a launch at hand. */
+static void *buffer_memory(const StcPlan *p, int buffer) {
+  void *place = p->run.deferred.memory ? plan_deferred_place(p, buffer) : NULL;
+  return place ? place : buffer_slot(p, buffer)->memory;
+}
+
 /* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside` and `lane` go to
  * the device. */
 static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int lane) {
@@ -51,7 +57,7 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER)
-      values[i].p = buffer_slot(p, a->index)->memory;
+      values[i].p = buffer_memory(p, a->index);
     if (a->kind == KARG_SCALAR)
       const_store(m->scalars[a->index].type, &values[i], p->scalars[a->index]);
     if (a->kind == KARG_STEP)
@@ -123,6 +129,9 @@ static int fetch_value(void *user, const Reduction *r, Const *value) {
     int64_t i;
   } u = {0};
   Device *d = &p->device;
+  *value = (Const){0};
+  if (p->run.deferred.memory)
+    return STC_OK;
   StcStatus s = d->kind->wait(d);
   if (!s)
     s = d->kind->fetch(d, &u, buffer_slot(p, r->result)->memory, sizeof u);

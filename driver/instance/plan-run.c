@@ -14,6 +14,8 @@
 
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) {
   StcPlan *p = user;
+  if (p->run.deferred.memory)
+    return;
   bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
   p->scalars[r->scalar] = value;
   if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))

@@ -327,9 +327,13 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts) {
   StcStatus status = STC_OK;
   if (step < s->first) {
-    status = seek(s, step / s->length);
+    if (!to->split && !to->device.kind->whole)
+      status = to->device.kind->wait(&to->device); /* it may read what is made anew */
+    status = status ? status : seek(s, step / s->length);
     if (!status)
       status = fill_rows(s, step / s->length * s->length, step + s->ahead);
   }
-  return status ? status : kept_give(&s->rows, &s->kept[step - s->first], to, parts);
+  return status ? status : kept_lend(&s->rows, &s->kept[step - s->first], to, parts);
 }
+
+void saved_return(Saved *s) { kept_return(&s->rows); }

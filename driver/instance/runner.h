@@ -31,6 +31,13 @@ typedef struct Rounds {
   bool ended;
 } Rounds;
 
+/* Where a device keeps what reductions come to behind each of the first `most` - 1 steps (NULL: nowhere), so that nobody
+ * waits for them: plan-deferred.c. */
+typedef struct Deferred {
+  char *memory;
+  int64_t most;
+} Deferred;
+
 /* How far a plan is, and how its runs end. */
 typedef struct TimeLoop {
   int64_t first; /* the number of the first step: what was run before, elsewhere */
@@ -51,6 +58,7 @@ typedef struct TimeLoop {
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
   Const *states;        /* of a grid that is cut, by launch-time array: the scalar that it holds; NULL: arrays do */
   Replay replay;
+  Deferred deferred;
 } TimeLoop;
 
 /* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
@@ -190,6 +198,16 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
 void plan_forget_recordings(StcPlan *p);
 /* Do runs of the sequence differ in nothing but the buffers? */
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
+
+/* plan-deferred.c: */
+
+/* Has the device keep what the plan's reductions come to, which no step reads, before the first and behind each of the
+ * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules or
+ * the grid is cut. The end of that: the values are told to the plan's observers (`tell`), or lost. */
+StcStatus plan_defer(StcPlan *p, int64_t steps);
+StcStatus plan_defer_end(StcPlan *p, bool tell);
+/* Where the value goes that a launch leaves in the buffer, of those that are deferred; NULL: it is no such one. */
+void *plan_deferred_place(const StcPlan *p, int buffer);
 
 /* plan-watch.c: */
 

@@ -288,7 +288,7 @@ static Value *own_value(Gather *g, int k, int f) {
       sum = sum ? build2(&u->b, OP_ADD, sum, v) : v;
       any = true;
     }
-  if (!any && (!target || x->zero[f] || g->whole[f]))
+  if (!any && (!target || x->zero[f] || (g->whole[f] && !g->own[f])))
     return NULL;
   return sum ? sum : build_float(&u->b, type, 0);
 }

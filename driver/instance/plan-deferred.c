@@ -1,0 +1,73 @@
+/* driver/instance/plan-deferred.c: values of reductions that no step reads, and nobody needs before the last step: the
+ * kernels leave each in a place of its own on the device, which is read once. So steps follow each other without a wait.
+ */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+
+#include <stdlib.h>
+
+/* A reduction's buffer, at whose begin its value is in the end, begins so many bytes further on each time: what is
+ * before it stays. */
+enum { STRIDE = 256 };
+
+/* Bytes that reduction number `i` of the kernels' module takes. */
+static size_t room_of(const StcPlan *p, int64_t most, int i) {
+  const Slot *slot = buffer_slot(p, p->build->code.module->reductions[i].result);
+  return ((size_t)most * STRIDE + slot->size + STRIDE - 1) / STRIDE * STRIDE;
+}
+
+/* Bytes of those before number `n`. */
+static size_t room_before(const StcPlan *p, int64_t most, int n) {
+  size_t room = 0;
+  for (int i = 0; i < n; i++)
+    room += room_of(p, most, i);
+  return room;
+}
+
+StcStatus plan_defer(StcPlan *p, int64_t steps) {
+  int n = p->build ? p->build->code.module->nreductions : 0;
+  void *memory = NULL;
+  if (p->device.kind->whole || p->split || !n || p->run.times)
+    return STC_OK;
+  StcStatus s = p->device.kind->alloc(&p->device, room_before(p, steps + 1, n), &memory);
+  p->run.deferred = (Deferred){s ? NULL : memory, steps + 1};
+  return s;
+}
+
+void *plan_deferred_place(const StcPlan *p, int buffer) {
+  const Deferred *d = &p->run.deferred;
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].result == buffer && p->run.done < d->most)
+      return d->memory + room_before(p, d->most, i) + p->run.done * STRIDE;
+  return NULL;
+}
+
+/* Tells the plan's observers the values, which are in memory of the device as it lies at `values`. */
+static void show(StcPlan *p, int64_t most, const char *values) {
+  const Module *m = p->build->code.module;
+  for (int i = 0; i < m->nreductions; i++)
+    for (int64_t step = 0; step <= p->run.done && step < most; step++)
+      if (reduction_is_due(&m->reductions[i], 0, step))
+        plan_take_value(
+            p, &m->reductions[i], step,
+            const_load(m->reductions[i].type, values + room_before(p, most, i) + (size_t)step * STRIDE));
+}
+
+StcStatus plan_defer_end(StcPlan *p, bool tell) {
+  const DeviceKind *kind = p->device.kind;
+  Deferred d = p->run.deferred;
+  if (!d.memory)
+    return STC_OK;
+  size_t size = room_before(p, d.most, p->build->code.module->nreductions);
+  char *values = tell ? malloc(size) : NULL;
+  StcStatus s = !tell || values ? kind->wait(&p->device) : STC_MEMORY;
+  if (!s && tell)
+    s = kind->fetch(&p->device, values, d.memory, size);
+  p->run.deferred.memory = NULL;
+  if (!s && tell)
+    show(p, d.most, values);
+  free(values);
+  kind->release(&p->device, d.memory, size);
+  return s;
+}
