@@ -745,11 +745,33 @@ static void sort_fields(Gather *g) {
           g->own[f] = false;
 }
 
+/* Is what contribution number `i` has kept anyway, for a field that is gathered? */
+static bool is_kept(const Gather *g, int i) {
+  bool kept = false;
+  for (int j = 0; j < g->n; j++)
+    kept = kept || (g->list[j].piece == g->list[i].piece && g->list[j].field >= 0 && !g->own[g->list[j].field] &&
+                    g->list[j].term.base == g->list[i].term.base);
+  return kept;
+}
+
+/* Has temp fields be gathered, at the point, whose derivatives are made of what is kept anyway: then nothing is stored
+ * for them. */
+static void leave_temps(Gather *g) {
+  const Module *m = g->x->m;
+  for (int f = 0; f < m->nfields; f++) {
+    bool leave = g->own[f] && m->fields[f].temp && g->x->zero[f];
+    for (int i = 0; i < g->n && leave; i++)
+      leave = g->list[i].field != f || (!g->list[i].term.where && is_kept(g, i));
+    g->own[f] = g->own[f] && !leave;
+  }
+}
+
 void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
                     const void *loss) {
   Gather g = {.x = x, .st = st, .undo = ARENA_ARRAY(x->a, Undo, st->npieces + 1)};
   undo_pieces(&g, version, seed, loss);
   sort_fields(&g);
+  leave_temps(&g);
   join(&g);
   for (int i = 0; i < g.n && !x->failed; i++)
     if (g.list[i].field >= 0 && !g.own[g.list[i].field] && !g.list[i].joined)

@@ -59,12 +59,12 @@ static int yielded(const Piece *p, int f) {
 }
 
 /* Does stencil `b` take something that stencil `a`, before it, sets, and at the point alone? And does it set nothing
- * that `a` reads elsewhere? */
+ * else that `a` reads at other points? */
 static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
   bool takes = false;
   for (int f = 0; f < m->nfields; f++) {
     Touch s = touch(a, f), t = touch(b, f);
-    if ((s.sets && t.near) || (t.sets && (s.near || (s.here && m->fields[f].temp))))
+    if ((s.sets && t.near) || (t.sets && !s.sets && (s.near || (s.here && m->fields[f].temp))))
       return false;
     if (!s.sets || !t.here)
       continue;
