@@ -15,18 +15,21 @@ static const char *kernel_text(Arena *a) {
   str_addf(&s, "{\n  .reg .pred %%p<4>;\n  .reg .b32 %%r<8>;\n  .reg .b64 %%rd<12>;\n"
                "  mov.u32 %%r1, %%ctaid.y;\n  mov.u32 %%r2, %%ctaid.x;\n  mov.u32 %%r3, %%tid.x;\n");
   for (int i = 0; i < COPIES; i++)
-    str_addf(&s, "  setp.ne.b32 %%p1, %%r1, %d;\n  @%%p1 bra $L_%d;\n  ld.param.b64 %%rd1, [stc_copies_param_%d];\n"
-                 "  ld.param.b64 %%rd2, [stc_copies_param_%d];\n  ld.param.b64 %%rd3, [stc_copies_param_%d];\n"
-                 "  bra.uni $L_all;\n$L_%d:\n",
+    str_addf(&s,
+             "  setp.ne.b32 %%p1, %%r1, %d;\n  @%%p1 bra $L_%d;\n  ld.param.b64 %%rd1, [stc_copies_param_%d];\n"
+             "  ld.param.b64 %%rd2, [stc_copies_param_%d];\n  ld.param.b64 %%rd3, [stc_copies_param_%d];\n"
+             "  bra.uni $L_all;\n$L_%d:\n",
              i, i, 3 * i, 3 * i + 1, 3 * i + 2, i);
-  str_addf(&s, "  ret;\n$L_all:\n  shr.u64 %%rd4, %%rd3, 4;\n  mul.wide.u32 %%rd5, %%r2, %d;\n  cvt.u64.u32 %%rd6, %%r3;\n"
-               "  add.s64 %%rd5, %%rd5, %%rd6;\n",
+  str_addf(&s,
+           "  ret;\n$L_all:\n  shr.u64 %%rd4, %%rd3, 4;\n  mul.wide.u32 %%rd5, %%r2, %d;\n  cvt.u64.u32 %%rd6, %%r3;\n"
+           "  add.s64 %%rd5, %%rd5, %%rd6;\n",
            4 * THREADS);
   for (int i = 0; i < 4; i++)
-    str_addf(&s, "  setp.ge.u64 %%p1, %%rd5, %%rd4;\n  @%%p1 bra $L_rest;\n  shl.b64 %%rd7, %%rd5, 4;\n"
-                 "  add.s64 %%rd8, %%rd1, %%rd7;\n  add.s64 %%rd9, %%rd2, %%rd7;\n"
-                 "  ld.global.v4.b32 {%%r4, %%r5, %%r6, %%r7}, [%%rd9];\n"
-                 "  st.global.v4.b32 [%%rd8], {%%r4, %%r5, %%r6, %%r7};\n  add.s64 %%rd5, %%rd5, %d;\n",
+    str_addf(&s,
+             "  setp.ge.u64 %%p1, %%rd5, %%rd4;\n  @%%p1 bra $L_rest;\n  shl.b64 %%rd7, %%rd5, 4;\n"
+             "  add.s64 %%rd8, %%rd1, %%rd7;\n  add.s64 %%rd9, %%rd2, %%rd7;\n"
+             "  ld.global.v4.b32 {%%r4, %%r5, %%r6, %%r7}, [%%rd9];\n"
+             "  st.global.v4.b32 [%%rd8], {%%r4, %%r5, %%r6, %%r7};\n  add.s64 %%rd5, %%rd5, %d;\n",
              THREADS);
   str_addf(&s, "$L_rest:\n  setp.ne.b32 %%p1, %%r2, 0;\n  @%%p1 bra $L_end;\n  shl.b64 %%rd7, %%rd4, 4;\n"
                "  shl.b64 %%rd10, %%rd6, 2;\n  add.s64 %%rd7, %%rd7, %%rd10;\n  setp.ge.u64 %%p2, %%rd7, %%rd3;\n"

@@ -118,13 +118,13 @@ typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context;
-  void *marks[LANES]; /* the events of marks, NULL: there was none yet */
-  void *capture;      /* the stream that launches are recorded on */
-  CudaCode *code;     /* NULL: none is loaded */
-  CudaSteps *steps;   /* the graphs whose launches take the step */
+  void *marks[LANES];           /* the events of marks, NULL: there was none yet */
+  void *capture;                /* the stream that launches are recorded on */
+  CudaCode *code;               /* NULL: none is loaded */
+  CudaSteps *steps;             /* the graphs whose launches take the step */
   void *copies, *copies_module; /* the kernel that copies, NULL: it is not loaded, */
   bool no_copies;               /* and cannot be */
-  int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
+  int flushes;                  /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
 } CudaState;
 
 /* STC_OK if `e` is success, else an error that says what `what` was. */

@@ -94,7 +94,7 @@ typedef struct DeviceKind {
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
-  StcStatus (*copies)(Device *d, int n, const Copying *list); /* `n` of these; NULL: one after the other */
+  StcStatus (*copies)(Device *d, int n, const Copying *list);            /* `n` of these; NULL: one after the other */
   StcStatus (*launch)(Device *d, const KernelLaunch *l);
   StcStatus (*fork)(
       Device *d); /* what follows may run at the same time as launches that are beside it; NULL: all run in order */

@@ -136,8 +136,9 @@ typedef struct Saved Saved;
 /* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. ahead: with
  * each step the one behind it can be asked for. */
 StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory, Saved **out);
-/* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1, which no step of it
- * writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one behind that. */
+/* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1, which no
+ * step of it writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one
+ * behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
 /* Has plan `to` have memory of its own for them again, once its device is done. */
 void saved_return(Saved *s);

@@ -1,5 +1,6 @@
 /* driver/instance/plan-deferred.c: values of reductions that no step reads, and nobody needs before the last step: the
- * kernels leave each in a place of its own on the device, which is read once. So steps follow each other without a wait.
+ * kernels leave each in a place of its own on the device, which is read once. So steps follow each other without a
+ * wait.
  */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
@@ -49,9 +50,8 @@ static void show(StcPlan *p, int64_t most, const char *values) {
   for (int i = 0; i < m->nreductions; i++)
     for (int64_t step = 0; step <= p->run.done && step < most; step++)
       if (reduction_is_due(&m->reductions[i], 0, step))
-        plan_take_value(
-            p, &m->reductions[i], step,
-            const_load(m->reductions[i].type, values + room_before(p, most, i) + (size_t)step * STRIDE));
+        plan_take_value(p, &m->reductions[i], step,
+                        const_load(m->reductions[i].type, values + room_before(p, most, i) + (size_t)step * STRIDE));
 }
 
 StcStatus plan_defer_end(StcPlan *p, bool tell) {

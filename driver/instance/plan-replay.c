@@ -35,7 +35,8 @@ static bool takes_step(const StcPlan *p, const HostSeq *seq) {
 /* Is nothing done between the launches of `seq`, and does nothing that they take change, but for the step? Reductions
  * that are not deferred change what kernels take, and rounds of a loop may leave buffers exchanged. */
 static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
-  return (!p->build->code.module->nreductions || p->run.deferred.memory) && !p->run.times && seq->steps >= 1 && !host_has_loops(seq);
+  return (!p->build->code.module->nreductions || p->run.deferred.memory) && !p->run.times && seq->steps >= 1 &&
+         !host_has_loops(seq);
 }
 
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq) { return is_recordable(p, seq) && !takes_step(p, seq); }

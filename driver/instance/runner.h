@@ -31,8 +31,8 @@ typedef struct Rounds {
   bool ended;
 } Rounds;
 
-/* Where a device keeps what reductions come to behind each of the first `most` - 1 steps (NULL: nowhere), so that nobody
- * waits for them: plan-deferred.c. */
+/* Where a device keeps what reductions come to behind each of the first `most` - 1 steps (NULL: nowhere), so that
+ * nobody waits for them: plan-deferred.c. */
 typedef struct Deferred {
   char *memory;
   int64_t most;

@@ -220,7 +220,8 @@ static bool is_sure(const Gather *g, Affine value) {
   int64_t more;
   bool sure = affine_diff(value, affine_const(0), &more) && more >= 0;
   for (int i = 0; i < m->nchecks && !sure; i++)
-    sure = !m->checks[i].covered && !m->checks[i].unless_empty[0] && affine_diff(value, m->checks[i].value, &more) && more >= 0;
+    sure = !m->checks[i].covered && !m->checks[i].unless_empty[0] && affine_diff(value, m->checks[i].value, &more) &&
+           more >= 0;
   return sure;
 }
 

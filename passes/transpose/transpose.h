@@ -21,9 +21,11 @@
  *
  * A stencil t(j) = f(x(j+o), ...) on region R becomes at most two. The first computes at each point j of R, from
  * t.bar(j) and forward values, the adjoint of each access: into temp fields on R, outside 0; what is a constant or a
- * scalar times another one shares that one's field. The second one gathers: x.bar(i) += w(i-o), which is 0 where i-o is
- * not in R. Where x has a rule that leads back into it, points near its edge gather more: those from which it is led to
- * them. Each sum is made in one order, that of the text. What is read at the point alone needs no second stencil.
+ * scalar times another one shares that one's field, and where it is t.bar itself, and the stencil sets t everywhere,
+ * there is none, since t.bar is as it was until it is written. The second one gathers: x.bar(i) += w(i-o), which is 0
+ * where i-o is not in R. Where x has a rule that leads back into it, points near its edge gather more: those from which
+ * it is led to them. Each sum is made in one order, that of the text. What is read at the point alone needs no second
+ * stencil.
  *
  * Of a dimension that x does not have, x.bar has all points of the grid: each has what is contributed there, and who
  * takes x.bar adds them up. So fields that inits set have all dimensions when these are undone (inits.c).
