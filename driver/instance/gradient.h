@@ -60,6 +60,17 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to);
 /* Gives plan `to` the scalars of plan `from` that were given values. */
 StcStatus gradient_scalars(StcPlan *from, StcPlan *to);
 
+/* Blocks of a plan's device that copies were in, for the next gradient: asking for as many gigabytes takes as long as
+ * many steps. bytes: of all. */
+enum { KEEPER_BLOCKS = 64 };
+typedef struct SpareBlocks {
+  int n;
+  void *blocks[KEEPER_BLOCKS];
+  size_t sizes[KEEPER_BLOCKS];
+  double bytes;
+} SpareBlocks;
+void spare_blocks_free(StcPlan *p, SpareBlocks *spare);
+
 /* A slot of a plan that is in memory of a copy for the time being, and its own memory. */
 typedef struct LentSlot {
   Slot *slot;
@@ -71,8 +82,8 @@ typedef struct LentSlot {
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
  * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
  * copies. folder: NULL, or where a file has those copies that are made when `in_memory` others have been; there are
- * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory. */
-enum { KEEPER_BLOCKS = 64 };
+ * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory. spare:
+ * where blocks come from, and go to; NULL: the device. */
 typedef struct Keeper {
   StcPlan *p;
   int n;
@@ -88,6 +99,7 @@ typedef struct Keeper {
   char *next;
   int nlent;
   LentSlot *lent;
+  SpareBlocks *spare;
 } Keeper;
 /* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. place: its number in the file,
  * from 1 on; 0: it is not there. */
@@ -97,8 +109,10 @@ typedef struct KeptCopy {
   int64_t place;
   bool pinned;
 } KeptCopy;
+/* Gives the part of plan `to` what that of plan `from` is, on the device where they lie alike there. */
+StcStatus part_hand(StcPlan *from, const SavedPart *part, StcPlan *to, const SavedPart *as);
 /* A keeper of the parts, which become its own. Frees it, and the device's memory of all its copies. */
-void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out);
+void keeper_make(StcPlan *p, int n, SavedPart *parts, SpareBlocks *spare, Keeper *out);
 void keeper_free(Keeper *k);
 /* Makes *x a copy of what the plan has now; on the device it is done when the device is waited for. At most `of` such
  * copies are made. Gives it to parts of the same or another plan on the same device, but where parts[i].field is -1.
@@ -133,9 +147,10 @@ bool saved_choose_filed(double row, double state, bool ahead, int64_t steps, dou
 
 /* What `n` parts of a plan that makes steps were when 0 .. steps steps were done. */
 typedef struct Saved Saved;
-/* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. ahead: with
- * each step the one behind it can be asked for. */
-StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory, Saved **out);
+/* Runs the plan, which is at step 0, to its last step, and keeps what is asked for; *out is to be freed. spare: blocks
+ * of an earlier one. ahead: with each step the one behind it can be asked for. */
+StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory,
+                     SpareBlocks *spare, Saved **out);
 /* Gives parts[i] of plan `to` what part number i was when `step` steps were done, unless parts[i].field is -1, which no
  * step of it writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one
  * behind that. */

@@ -47,8 +47,9 @@ typedef struct Bindings {
   bool *given;           /* field set from outside */
   bool *component_given; /* the same for each component of the declared fields */
   bool *array_given;
-  bool *array_warned; /* of launch-time arrays too short for the steps; NULL: none yet */
-  bool values_made;   /* have the arrays of role ARRAY_VALUES what the params make of them? */
+  bool *array_warned;  /* of launch-time arrays too short for the steps; NULL: none yet */
+  bool no_step_arrays; /* it is known that none has an element a step */
+  bool values_made;    /* have the arrays of role ARRAY_VALUES what the params make of them? */
 } Bindings;
 
 /* The parts of a plan whose grid is cut: split/split.h; and what they do. run: makes steps, unless the status says that

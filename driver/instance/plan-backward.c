@@ -17,11 +17,14 @@ struct Backward {
   StcProgram *start; /* the one that undoes inits, made when first needed */
   AdjointFacts start_facts;
   char *given, *params;
+  StcPlan *of; /* whose device has the spare blocks */
+  SpareBlocks spare;
 };
 
 void backward_free(Backward *b) {
   if (!b)
     return;
+  spare_blocks_free(b->of, &b->spare);
   stc_plan_free(b->plan);
   stc_program_free(b->program);
   stc_program_free(b->start);
@@ -235,11 +238,7 @@ static StcStatus hand_over(Back *b, int n, const AdjointField *fields) {
     SavedPart from, to;
     if (!gradient_part(b->p, fields[i].from, &from) || !gradient_part(b->back, fields[i].name, &to))
       return context_error(b->p->w.context, "the gradient lacks field '%s'", fields[i].from), STC_INTERNAL;
-    char *data = malloc((size_t)from.bytes + 1);
-    s = data ? part_get(b->p, &from, data) : STC_MEMORY;
-    if (!s)
-      s = part_set(b->back, &to, data);
-    free(data);
+    s = part_hand(b->p, &from, b->back, &to);
   }
   return s;
 }
@@ -526,7 +525,8 @@ static StcStatus keep_scalars(Back *b) {
   return s;
 }
 
-/* Keeps what was given to the plan, so that it can begin anew. */
+/* Keeps what was given to the plan, so that it can begin anew: input fields stay where they are, since no step changes
+ * them. */
 static StcStatus keep_given(Back *b) {
   StcPlan *p = b->p;
   StcStatus s = STC_OK;
@@ -539,8 +539,10 @@ static StcStatus keep_given(Back *b) {
     if (!p->bound.component_given[p->program->declared[i].first])
       continue;
     s = stc_plan_field(p, i, &f);
-    b->values[b->ngiven] = s ? NULL : malloc((size_t)f.bytes + 1);
-    s = s ? s : b->values[b->ngiven] ? stc_plan_get(p, i, b->values[b->ngiven], (size_t)f.bytes) : STC_MEMORY;
+    bool stays = !s && f.input && !p->split;
+    b->values[b->ngiven] = s || stays ? NULL : malloc((size_t)f.bytes + 1);
+    if (!s && !stays)
+      s = b->values[b->ngiven] ? stc_plan_get(p, i, b->values[b->ngiven], (size_t)f.bytes) : STC_MEMORY;
     b->given[b->ngiven++] = i;
   }
   return s;
@@ -554,8 +556,10 @@ static StcStatus put_back(Back *b) {
   for (int i = 0; i < b->ngiven && !s; i++) {
     StcFieldInfo f;
     s = stc_plan_field(p, b->given[i], &f);
-    if (!s)
+    if (!s && b->values[i])
       s = stc_plan_set(p, b->given[i], b->values[i], (size_t)f.bytes);
+    else if (!s)
+      plan_mark_given(p, b->given[i], -1);
   }
   const char *name;
   for (int i = 0; (name = stc_program_scalar(p->program, i)) && !s; i++)
@@ -730,7 +734,7 @@ static StcStatus both(Back *b, int64_t memory) {
   if (!s)
     s = hand_over(b, b->facts.ninputs, b->facts.inputs);
   if (!s)
-    s = saved_make(p, row.n, row.from, row.ahead, b->steps, memory, &saved);
+    s = saved_make(p, row.n, row.from, row.ahead, b->steps, memory, &b->g->backward->spare, &saved);
   if (!s)
     s = give_scalars(b, saved);
   if (!s)
@@ -750,6 +754,8 @@ StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gr
   if (!s)
     s = keep_scalars(&b);
   g->backward = g->backward ? g->backward : calloc(1, sizeof *g->backward);
+  if (g->backward)
+    g->backward->of = p;
   if (!s)
     s = g->backward ? workspace_guard(&p->w, make_plan, &b) : STC_MEMORY;
   if (!s) {

@@ -26,9 +26,9 @@ static size_t image_bytes(const Keeper *k, const Slot *slot) {
   return (slot->size + align - 1) / align * align;
 }
 
-void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out) {
+void keeper_make(StcPlan *p, int n, SavedPart *parts, SpareBlocks *spare, Keeper *out) {
   double total;
-  *out = (Keeper){.p = p, .n = n, .parts = parts};
+  *out = (Keeper){.p = p, .n = n, .parts = parts, .spare = spare};
   for (int i = 0; i < n; i++) {
     const Slot *slot = part_slot(p, &parts[i]);
     out->dense += parts[i].bytes;
@@ -40,6 +40,7 @@ void keeper_make(StcPlan *p, int n, SavedPart *parts, Keeper *out) {
   out->bytes = out->image + out->apart > out->dense ? out->image + out->apart : out->dense;
   device_room(&p->device, &out->left, &total);
   computer_room(&out->left_here, &total);
+  out->left += spare ? spare->bytes : 0;
   out->left = out->left / 4 * 3; /* others need some of it, and what computes takes more now and then */
   out->left_here = out->left_here / 4 * 3;
 }
@@ -60,6 +61,29 @@ static StcStatus room_here(Keeper *k, KeptCopy *x, int64_t bytes) {
          STC_MEMORY;
 }
 
+void spare_blocks_free(StcPlan *p, SpareBlocks *spare) {
+  for (int i = 0; i < spare->n; i++)
+    p->device.kind->release(&p->device, spare->blocks[i], spare->sizes[i]);
+  *spare = (SpareBlocks){0};
+}
+
+/* A spare block of `size` bytes; NULL: there is none, and then the device gets the others back, which are of other
+ * sizes. */
+static void *take_spare(Keeper *k, size_t size) {
+  SpareBlocks *s = k->spare;
+  for (int i = 0; s && i < s->n; i++)
+    if (s->sizes[i] == size) {
+      void *block = s->blocks[i];
+      s->blocks[i] = s->blocks[--s->n];
+      s->sizes[i] = s->sizes[s->n];
+      s->bytes -= (double)size;
+      return block;
+    }
+  if (s)
+    spare_blocks_free(k->p, s);
+  return NULL;
+}
+
 /* Asks the device for a block of copies: of as many as there are blocks for if `of` are made in all, while that is a
  * small part of what is left. False: it has no room. */
 static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
@@ -69,8 +93,9 @@ static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
     n /= 2;
   if (k->nblocks == KEEPER_BLOCKS || (double)(n * k->image) > k->left)
     return false;
-  void *block = NULL;
-  *s = d->kind->alloc(d, (size_t)(n * k->image), &block);
+  void *block = take_spare(k, (size_t)(n * k->image));
+  if (!block)
+    *s = d->kind->alloc(d, (size_t)(n * k->image), &block);
   if (*s || !block)
     return false;
   k->left -= (double)(n * k->image);
@@ -117,6 +142,21 @@ static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, St
   if (!s)
     s = part_set(p, part, values);
   free(values);
+  return s;
+}
+
+StcStatus part_hand(StcPlan *from, const SavedPart *part, StcPlan *to, const SavedPart *as) {
+  Slot *a = part_slot(from, part), *b = part_slot(to, as);
+  if (a && b && from->device.kind->room && from->device.kind == to->device.kind &&
+      from->device.index == to->device.index && a->size == b->size && a->row == b->row && a->pitch == b->pitch) {
+    StcStatus s = from->device.kind->wait(&from->device);
+    return s ? s : part_copy(to, as, b, a->memory);
+  }
+  char *data = malloc((size_t)part->bytes + 1);
+  StcStatus s = data ? part_get(from, part, data) : STC_MEMORY;
+  if (!s)
+    s = part_set(to, as, data);
+  free(data);
   return s;
 }
 
@@ -247,7 +287,29 @@ void kept_free(const Keeper *k, KeptCopy *x) {
   *x = (KeptCopy){0};
 }
 
+/* Leaves the keeper's blocks to the next one if they are no more than half of what the device has, and it has memory of
+ * its own. */
+static void leave_blocks(Keeper *k) {
+  double left, total, bytes = 0;
+  SpareBlocks *s = k->spare;
+  for (int i = 0; i < k->nblocks; i++)
+    bytes += (double)k->sizes[i];
+  if (!s || !k->p->device.kind->room)
+    return;
+  spare_blocks_free(k->p, s);
+  device_room(&k->p->device, &left, &total);
+  if (2 * bytes > total)
+    return;
+  for (int i = 0; i < k->nblocks; i++) {
+    s->blocks[s->n] = k->blocks[i];
+    s->sizes[s->n++] = k->sizes[i];
+  }
+  s->bytes = bytes;
+  k->nblocks = 0;
+}
+
 void keeper_free(Keeper *k) {
+  leave_blocks(k);
   for (int i = 0; i < k->nblocks; i++)
     k->p->device.kind->release(&k->p->device, k->blocks[i], k->sizes[i]);
   if (k->filed)

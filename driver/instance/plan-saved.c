@@ -63,7 +63,7 @@ static StcStatus find_state(Saved *s) {
     }
   }
   if (parts)
-    keeper_make(p, n, parts, &s->state);
+    keeper_make(p, n, parts, NULL, &s->state);
   return parts ? STC_OK : STC_MEMORY;
 }
 
@@ -310,14 +310,14 @@ static StcStatus run(Saved *s) {
 }
 
 StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int64_t steps, int64_t memory,
-                     Saved **out) {
+                     SpareBlocks *spare, Saved **out) {
   Saved *s = *out = calloc(1, sizeof *s);
   SavedPart *own = calloc((size_t)n + 1, sizeof *own);
   if (!s || !own)
     return free(own), STC_MEMORY;
   *s = (Saved){.p = p, .steps = steps, .first = steps + 1, .ahead = ahead};
   memcpy(own, parts, sizeof *own * (size_t)n);
-  keeper_make(p, n, own, &s->rows);
+  keeper_make(p, n, own, spare, &s->rows);
   StcStatus status = find_state(s);
   if (!status)
     status = choose(s, memory);

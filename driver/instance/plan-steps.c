@@ -123,11 +123,12 @@ double stc_plan_time_step(const StcPlan *p) {
   return p->module->metric.step ? p->scalars[p->module->metric.step - 1].f : 0;
 }
 
-/* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of. */
+/* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of; any:
+ * there is such an array. */
 typedef struct StepArrays {
   StcPlan *p;
   int64_t last;
-  bool *told;
+  bool *told, any;
 } StepArrays;
 
 /* If `v` is `step` plus a constant sets *c to that and returns true. */
@@ -159,7 +160,10 @@ static bool is_selected(const Op *op) {
 static void note_element(void *user, Op *op) {
   StepArrays *a = user;
   int64_t c;
-  if (op->code != OP_ELEMENT || a->told[op->sym] || !is_step(op->operands[0], &c) || is_selected(op))
+  if (op->code != OP_ELEMENT || !is_step(op->operands[0], &c) || is_selected(op))
+    return;
+  a->any = true;
+  if (a->told[op->sym])
     return;
   const ParamArray *array = &a->p->program->module->param_arrays[op->sym];
   int64_t n = param_array_extent(array, a->p->scalars);
@@ -180,17 +184,19 @@ void plan_warned(StcPlan *p) {
 
 void plan_check_steps(StcPlan *p, int64_t steps) {
   const Module *m = p->program->module;
-  if (steps < 1 || m->nparam_arrays == 0 || m->level != LEVEL_SIR)
+  if (steps < 1 || m->nparam_arrays == 0 || m->level != LEVEL_SIR || p->bound.no_step_arrays)
     return;
   if (!p->bound.array_warned)
     p->bound.array_warned = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays);
   int64_t last = p->run.done + steps - 1;
+  StepArrays a = {p, last, p->bound.array_warned, false};
   for (int i = 0; i < m->nstencils; i++) {
-    StepArrays a = {p, m->stencils[i].every ? last - last % m->stencils[i].every : last, p->bound.array_warned};
+    a.last = m->stencils[i].every ? last - last % m->stencils[i].every : last;
     walk_stencil(&m->stencils[i], note_element, &a);
   }
-  StepArrays a = {p, last, p->bound.array_warned};
+  a.last = last;
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].body)
       block_walk(m->reductions[i].body, note_element, &a);
+  p->bound.no_step_arrays = !a.any;
 }
