@@ -368,8 +368,10 @@ static double *field_of(Back *b, const char *name, int64_t *n) {
     free(data), free(out);
     return NULL;
   }
-  for (int64_t i = 0; i < *n; i++)
-    out[i] = const_load(t, data + i * type_size(t)).f;
+  if (t == TY_F64)
+    memcpy(out, data, (size_t)*n * sizeof *out);
+  for (int64_t i = 0; i < *n && t != TY_F64; i++)
+    out[i] = (double)((const float *)(const void *)data)[i];
   free(data);
   return out;
 }
@@ -418,7 +420,12 @@ static bool add_field(Back *b, const char *bar, const char *by, const char *name
   double *from = field_of(b, bar, &n);
   int c = p.component < 0 ? 0 : p.component;
   Spread s = spread_of(b, p.field);
-  for (int64_t i = 0; from && i < n; i++) {
+  bool all = true; /* each derivative belongs to a point of its own */
+  for (int d = 0; d < s.rank; d++)
+    all = all && !s.lacks[d];
+  for (int64_t i = 0; from && all && i < n && i * parts + c < room; i++)
+    to[i * parts + c] += from[i];
+  for (int64_t i = 0; from && !all && i < n; i++) {
     int64_t at = point_of(&s, i) * parts + c;
     if (at < room)
       to[at] += from[i];
