@@ -633,6 +633,8 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "schedule", json_string(schedule_describe(ws->arena, m, &p->resolved)));
   set(o, "rank", json_integer(m->grid.rank));
   set(o, "grid", whole_grid(&w));
+  if (m->members)
+    set(o, "members", manifest_affine(&w, extent(&w, &m->grid, 0)));
   set(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps));
   set(o, "scalars", scalars(&w));
   set(o, "checks", checks(&w));

@@ -119,6 +119,7 @@ static StcStatus compile_text(Back *b, const char *what, StcProgram **out) {
   options_open_knobs(&o);
   o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
   o.ndefines = 0;
+  o.members = 0; /* the text has them */
   o.no_hoist |= b->facts.nsaved > 0 || b->facts.nafter > 0;
   const char *name = arena_printf(p->w.arena, "%s.%s.sir", p->program->name, what);
   return stc_compile_string(p->w.context, name, b->text, &o, out);

@@ -83,6 +83,7 @@ static StcStatus make_program(PullArgs *a) {
     return s;
   StcOptions o = p->program->options;
   o.ndefines = 0;
+  o.members = 0; /* the text has them */
   return stc_compile_string(p->w.context, arena_printf(p->w.arena, "%s.pull.sir", p->program->name), a->text, &o,
                             &k->program);
 }

@@ -216,9 +216,6 @@ def check(data: Dict[str, Any]) -> Optional[str]:
 
 
 def check_single(manifest: Any, name: str, what: str) -> None:
-    """Raises ValueError if a field is of several numbers a point: such cannot be `what`. name: what the message begins with."""
-    for record in manifest["records"]:
-        if record["type"] in ("c64", "c128"):
-            raise ValueError(f"{name}complex fields cannot be {what}: declare two real fields, {record['name']}_re and {record['name']}_im, read "
-                             f"complex({record['name']}_re, {record['name']}_im), and give the array's .real and .imag; or use program.plan(...), which takes complex arrays")
+    """Raises ValueError if a field is of several numbers a point that are no complex one: such cannot be `what`. name: what the message begins with."""
+    if any(record["type"] not in ("c64", "c128") for record in manifest["records"]):
         raise ValueError(f"{name}fields of vectors and structs cannot be {what}; declare a field for each component")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
 from . import _knobs
 from ._context import Context, text_of
@@ -101,7 +101,12 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, memb
         lib.stc_context_free(context.handle)
     context.check(status)
     words = _command_words(options, words=keep, contract=contract, defines=defines)
-    return Program(context, handle, Path(source) if is_path else source, words)
+
+    def again(n: int) -> "Program":
+        return compile(source, real=real, members=n, schedule=schedule, grid=None if grid is None else [n, *wholes("grid", grid, 1, I64)], opt_level=opt_level,
+                       contract=contract, fast_math=fast_math, hoist=hoist, cache=cache, check_finite=check_finite, check_bounds=check_bounds, passes=passes,
+                       arch=arch, defines=defines, name=name, base=base, **knobs)
+    return Program(context, handle, Path(source) if is_path else source, words, None if members else again)
 
 
 class Program(Owner):
@@ -109,8 +114,9 @@ class Program(Owner):
     _copying = "plans share it as it is; stc.compile makes another one"
     _pickling = "keep its text and options, and call stc.compile there"
 
-    def __init__(self, context: Context, handle: c.c_void_p, source: Union[str, "os.PathLike[str]"], words: Sequence[str] = ()):
-        self._context, self._handle, self._source, self._words = context, handle, source, list(words)
+    def __init__(self, context: Context, handle: c.c_void_p, source: Union[str, "os.PathLike[str]"], words: Sequence[str] = (),
+                 again: Optional[Callable[[int], "Program"]] = None):
+        self._context, self._handle, self._source, self._words, self._again = context, handle, source, list(words), again
         self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
         self._finalizer.atexit = False      # arrays and runs may use it until the process ends
 

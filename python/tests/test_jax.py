@@ -123,3 +123,70 @@ def test_arrays_are_copied(heat_text):
     run["A"] = a
     run(3)
     assert (a == 1).all()
+
+
+def test_vmap():
+    """A batch is one call of a program with members, where these are independent runs: also of gradients, of nested batches, with arguments that are not batched."""
+    calls = []
+    with jax.enable_x64(True):
+        f, r = stc.jax.function(LEVELS.replace("f32", "f64"), outputs=["U"]), np.random.default_rng(7)
+        u, past, c, kick = r.random((2, 3, 9, 9)), r.random((9, 9)), r.random((3, 9, 9)), r.random(8)
+        families = f.families
+        families.of = lambda n, of=families.of: calls.append(n) or of(n)
+        got = jax.jit(jax.vmap(jax.vmap(f, in_axes=(0, None, 0, None)), in_axes=(0, None, None, None)))(u, past, c, kick)
+        want = np.array([[f(u[i, j], past, c[j], kick) for j in range(3)] for i in range(2)])
+        np.testing.assert_array_equal(got, want)
+        assert 6 in calls and families.against is None
+
+        def loss(u, past, c):
+            return (f(u, past, c, kick) ** 2).sum()
+        many = jax.vmap(jax.grad(loss, argnums=(0, 1)), in_axes=(0, None, 0))(u[0], past, c)
+        for j in range(3):
+            for a, b in zip(many, jax.grad(loss, argnums=(0, 1))(u[0, j], past, c[j])):
+                np.testing.assert_allclose(a[j], b, rtol=1e-12)
+        calls.clear()
+        kicks = r.random((3, 8))
+        got = jax.vmap(f, in_axes=(None, None, 0, 0))(u[0, 0], past, c, kicks)      # a launch-time array for each: one call after the other
+        np.testing.assert_array_equal(got, [f(u[0, 0], past, c[j], kicks[j]) for j in range(3)])
+        assert not calls
+    until = "param N = 8; grid G = [0 .. N-1], 9; field A : f32 on G; stencil s(A)[G] = 0.5 * A; until max(A) over G < 0.1 every 1;"
+    f = stc.jax.function(until)
+    a = np.array([[1.0] * 8, [100.0] * 8], "f4")
+    np.testing.assert_array_equal(jax.vmap(f)(a), [f(x) for x in a])
+    assert "until" in f.families.against
+
+
+COMPLEX = """
+param N = 8;
+grid G = [0 .. N-1, 0 .. 4], 3;
+field z : c64 on G outside 0 history 1;
+field V : f32 on G input;
+stencil s(z)[G] = 0.5i * z@1 + V * z[0,1] * conj(z) / (2 - 1i);
+"""
+
+
+def complex_numpy(z, old, V, steps=3):
+    np = jax.numpy
+    for _ in range(steps):
+        z, old = 0.5j * old + V * np.pad(z[:, 1:], ((0, 0), (0, 1))) * np.conj(z) / (2 - 1j), z
+    return z, old
+
+
+def test_complex():
+    """Complex arrays in and out, under vmap, and JAX's own derivative of the same in jax.numpy."""
+    f, r = stc.jax.function(COMPLEX), np.random.default_rng(3)
+    z, old = (r.random((2, 3, 6, 5)) + 1j * r.random((2, 3, 6, 5))).astype("c8")
+    V = r.random((6, 5), np.float32)
+    one, past = jax.jit(f)(z[0], old[0], V)
+    assert one.dtype == past.dtype == np.complex64
+    np.testing.assert_allclose(one, complex_numpy(z[0], old[0], V)[0], rtol=1e-4)
+    np.testing.assert_allclose(past, complex_numpy(z[0], old[0], V)[1], rtol=1e-4)
+    np.testing.assert_array_equal(jax.vmap(f, in_axes=(0, 0, None))(z, old, V)[0], [f(a, b, V)[0] for a, b in zip(z, old)])
+
+    def loss(f):
+        return lambda z, V: jax.numpy.sum(abs(f(z, old[0], V)[0]) ** 2)
+    got, want = (jax.grad(loss(g), argnums=(0, 1))(z[0], V) for g in (f, complex_numpy))
+    for a, b in zip(got, want):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+    with pytest.raises(TypeError, match="z is of type c64, but the array is of float32"):
+        f(V, V, V)

@@ -31,6 +31,9 @@ def test_option():
         one["u"] = u[m]
         one(4)
         assert (run["u"][m] == one["u"]).all()
+    derived = stc.compile(text, members=3).plan(device="ref")
+    derived["u"] = u
+    assert np.allclose(derived.pull(4, {"u": u}, to="u")["u"].sum(axis=1), u.sum(axis=1), rtol=1e-5)
     with pytest.raises(stc.OptionError, match="members=0: the number is at least 1"):
         stc.compile(text, members=0)
     with pytest.raises(stc.InputError, match="leave out the second 'members'"):

@@ -83,3 +83,53 @@ def test_gradients():
     torch.library.opcheck(op, (a, c, m, src, 3))
     with pytest.raises(ValueError, match="auto.* is wanted"):
         stc.torch.operator("stctest::wrong", TEXT, backward="automatic")
+
+
+def test_members(op):
+    """Tensors with an axis more, in front, are as many runs, by torch.vmap, too; their gradients, by tensors that all share as well."""
+    a, c, src = values()
+    many = torch.stack([a, 2 * a, 3 * a])
+    want = torch.stack([op(x, c, src, 3) for x in many])
+    assert torch.equal(op(many, c, src, 3), want)
+    assert torch.equal(torch.vmap(lambda x: op(x, c, src, 3), in_dims=2)(many.movedim(0, 2)), want)
+    kicks = torch.stack([src, 2 * src, src])
+    assert torch.equal(torch.vmap(lambda x, s: op(x, c, s, 3))(many, kicks), torch.stack([op(x, c, s, 3) for x, s in zip(many, kicks)]))
+    torch.library.opcheck(op, (many, c, src, 3), test_utils=("test_schema", "test_faketensor"))
+    with pytest.raises(ValueError, match="axes of 2, 3 members in front"):
+        op(many, torch.stack([c, c]), src, 1)
+    text = TEXT.replace("f32", "f64").replace("C * (", "A * C * (")
+    derived = stc.torch.operator("stctest::members", text, backward="auto")
+    arguments = [x.double().requires_grad_() for x in (many[:, :8, :8], c[:8, :8], src)]
+    got = torch.autograd.grad((derived(*arguments, 3) ** 2).sum(), arguments)
+    one = torch.autograd.grad(sum((derived(x, *arguments[1:], 3) ** 2).sum() for x in arguments[0]), arguments)
+    for x, y in zip(got, one):
+        torch.testing.assert_close(x, y)
+    until = stc.torch.operator("stctest::until", TEXT + "until max(A) over G < 0.5 every 1;")
+    few = torch.stack([a, 0.01 * a])
+    assert torch.equal(until(few, c, 0 * src, 3), torch.stack([until(x, c, 0 * src, 3) for x in few]))
+
+
+def test_complex():
+    """Tensors of complex numbers in and out, with members, and torch's own derivative of the same."""
+    op = stc.torch.operator("stctest::complex", """
+param N = 8;  grid G = [0 .. N-1, 0 .. 4], 3;
+field z : c128 on G outside 0;  field V : f64 on G input;
+stencil s(z)[G] = V * z[0,1] * conj(z) / (2 - 1i) + 0.5i * z;
+""", backward="auto")
+
+    def plain(z, V):
+        for _ in range(3):
+            z = V * torch.nn.functional.pad(z[:, 1:], (0, 1)) * z.conj() / (2 - 1j) + 0.5j * z
+        return z
+    g = torch.Generator().manual_seed(2)
+    z, V = torch.rand(2, 6, 5, dtype=torch.complex128, generator=g), torch.rand(6, 5, dtype=torch.float64, generator=g)
+    got = op(z, V, 3)
+    assert got.dtype == torch.complex128
+    for a, b in zip(got, z):
+        torch.testing.assert_close(a, plain(b, V))
+        assert torch.equal(a, op(b.conj().resolve_conj().conj(), V, 3))
+    at = z[0].requires_grad_(), V.requires_grad_()
+    for a, b in zip(*(torch.autograd.grad((f(*at)).abs().square().sum(), at) for f in (plain, lambda z, V: op(z, V, 3)))):
+        torch.testing.assert_close(a, b)
+    with pytest.raises(TypeError, match="z is of torch.complex128, but the tensor is of torch.complex64"):
+        op(z.to(torch.complex64), V, 3)
