@@ -346,13 +346,15 @@ StcStatus stc_plan_record_event(StcPlan *plan, void *event);
  * starts there, and reductions are evaluated after as many steps as if it had gone on. Error if a reduction whose value
  * the steps use was last evaluated before. */
 StcStatus stc_plan_first_step(StcPlan *plan, int64_t step);
-/* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64. */
+/* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64; that of member number
+ * `member` of `members`; members 0: it is of the whole program. */
 typedef struct StcReduction {
   const char *name;
   StcType type;
   int64_t step;
   double f;
   int64_t i;
+  int64_t member, members;
 } StcReduction;
 /* The param number `n` of the program under this plan, in order of declaration, bools and integers as i of type
  * STC_BOOL and STC_I64, others as f of type STC_F64; step: the steps done so far, those before stc_plan_first_step
@@ -378,7 +380,7 @@ StcStatus stc_plan_rounds(StcPlan *plan, const char *name, StcRounds *out);
  * (`spacing`, `step`) under this plan; 0 where it says nothing, and where a launch-time array has the coordinates. */
 double stc_plan_spacing(const StcPlan *plan, int dimension);
 double stc_plan_time_step(const StcPlan *plan);
-/* Called for each evaluation of a `reduce` or `until` during runs. Behind a step with repeats it is called for each of
+/* Called for each evaluation of a `reduce` or `until` during runs, in a program with members for each of them. Behind a step with repeats it is called for each of
  * them with NAME.rounds and NAME.ended (1 or 0), and for the reductions in them with their last values. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its

@@ -561,6 +561,7 @@ static void check_spanning(Checker *c, const Decl *d) {
     r.head.name = s->name;
   }
   r.head.loop = c->in_repeat;
+  r.head.each = c->lead && !alone && !c->in_repeat;
   add_reduction_scalar(c, s, &r.head);
   r.head.scalar = s->index;
   r.stop = d->kind == DECL_END ? check_met(c, d, s) : is_until ? check_stop(c, d, s) : NULL;

@@ -30,6 +30,8 @@ void check_all_members(const Checker *c, Box *box);
 Expr *check_member_of_point(Checker *c, const Env *env, Loc loc);
 /* Is `name` that number, at a place where it means nothing else? */
 bool check_is_member(const Checker *c, const char *name);
+/* Has the reduction `s` a value for each member? */
+bool check_is_each(const Checker *c, const Symbol *s);
 /* Is field `f` declared by `d` shared by all members? Then it does not have their dimension: lacks[0] becomes true.
  * False after reporting. */
 bool check_shared(Checker *c, const Decl *d, bool *lacks);

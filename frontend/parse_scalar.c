@@ -94,12 +94,10 @@ bool parse_update(Parse *p) {
 
 /* Reports that reduction `name` is asked for by members, or by the points of an axis; returns false. */
 static bool by_member(const Parse *p, const char *name) {
-  diag_error(
-      p->d, p->t->loc,
-      "'%s' is one number, also in a program with members; of one member it is sum(if member == 2 then ... else "
-      "0) over REGION, of each one the sum of the field's array, in NumPy run[\"u\"].sum(axis=(1, 2)); probes see "
-      "points of each",
-      name);
+  diag_error(p->d, p->t->loc,
+             "'%s' has a value for each member in a program with members, and is one number in others; leave out '%s' "
+             "and what belongs to it",
+             name, p->t->text);
   return false;
 }
 

@@ -329,7 +329,7 @@ typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_B
  * least position (row-major number of the point in `over`) where `field` is not finite, INT64_MAX if there is none:
  * error REDUCE_BOUNDS  the first step in which an index was out of range (see pass check-bounds; -1: in an init),
  * INT64_MAX if all is well: error. It is called "bounds." and the name of what has the index In kernel IR body is NULL:
- * the launches of `seq` leave the value in element 0 of `result`, a scratch buffer. */
+ * the launches of `seq` leave the value in element 0 of `result`, a scratch buffer, or one for each coordinate. */
 typedef struct Reduction {
   const char *name;
   ReductionKind kind;
@@ -338,6 +338,8 @@ typedef struct Reduction {
   Box over;
   int64_t every; /* at least 1 */
   int32_t scalar, field;
+  bool each;    /* it has a value for each coordinate of dimension 0, a member: the same over the points that have that
+                   one, in the order of a region of its own. No code reads its scalar but `stop`, which must hold for all */
   int32_t loop; /* it belongs to repeat number `loop` - 1 of Module.repeats, in kernel IR to that loop of
                    Host.loops, and `every` counts its rounds; 0: to the time steps */
   Block *body, *stop;
@@ -421,6 +423,7 @@ typedef struct Buffer {
   int32_t copy;
   Type type;
   int64_t cells;
+  bool each; /* a scratch buffer that has so many for each coordinate of the grid's dimension 0 */
   int32_t lead;
 } Buffer;
 
@@ -741,6 +744,8 @@ Type buffer_type(const Module *m, int buffer);
 int buffer_rank(const Module *m, int buffer);
 /* Its extents in memory under the scalars (0 for an empty dimension; of the last one a field's pitch), and their
  * product: its elements. */
+/* Coordinates of the grid's dimension 0, which values `each` are of. */
+int64_t grid_members(const Module *m, const Const *scalars);
 int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
 /* Elements from where one row of the field begins in memory to where the next does (of rank 1: that there are): its
  * pitch, or the extent of its last dimension. */

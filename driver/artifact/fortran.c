@@ -62,6 +62,10 @@ static void params(Module90 *f, const char *type) {
              f->m->scalars[i].is_param       ? ""
              : f->m->scalars[i].is_reduction ? "   ! set by runs: the last value"
                                              : "   ! computed");
+  for (int i = 0; i < f->m->nreductions; i++)
+    if (f->m->reductions[i].each)
+      str_addf(&f->s, "    type(c_ptr) :: %s = c_null_ptr   ! room for a value of each member: the last ones\n",
+               fresh(f, arena_printf(f->arena, "%s_each", c_name(f->arena, f->m->reductions[i].name))));
   str_addf(&f->s, "%s  end type\n\n", f->m->nscalars ? "" : "    integer(c_int) :: unused\n");
   f->used = used;
   f->nused = nused;

@@ -111,6 +111,15 @@ static void prototypes(TextWriter *w) {
   str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
+const char *header_cells(const TextWriter *w, const Buffer *b) {
+  const char *cells = arena_printf(w->arena, "INT64_C(%lld)", (long long)b->cells);
+  return b->each ? arena_printf(w->arena, "(%s * stc_imax(%s, 1))", cells, header_members(w)) : cells;
+}
+
+const char *header_members(const TextWriter *w) {
+  return affine_c_text(w->arena, w->m, box_extent(w->arena, &w->m->grid, 0), "p->");
+}
+
 void header_params(TextWriter *w) {
   const Module *m = w->m;
   str_addf(&w->s,
@@ -122,6 +131,12 @@ void header_params(TextWriter *w) {
              m->scalars[i].is_param       ? ""
              : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
                                           : "   /* computed */");
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].each)
+      str_addf(&w->s,
+               "  %s *%s_each;   /* NULL, or room for as many as there are members: runs set it to the last values of "
+               "%s */\n",
+               c_type(m->reductions[i].type), c_name(w->arena, m->reductions[i].name), m->reductions[i].name);
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
 }
 
@@ -443,7 +458,7 @@ static void open_buffer(TextWriter *w, int b) {
   if (buffer->kind == BUFFER_FIELD)
     str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
   else
-    str_addf(&w->s, "%lld", (long long)buffer->cells);
+    str_add(&w->s, header_cells(w, buffer));
   str_addf(&w->s, " + 1);\n  s->buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 

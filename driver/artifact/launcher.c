@@ -26,7 +26,7 @@ static const char *bytes_text(const TextWriter *w, int b) {
     return arena_printf(w->arena, "sizeof(%s) * (size_t)%s_length_%s(p)", type, w->p, w->arrays[buffer->field]);
   if (buffer->kind == BUFFER_FIELD)
     return arena_printf(w->arena, "sizeof(%s) * (size_t)%s_size_%s(p)", type, w->p, w->fields[buffer->field]);
-  return arena_printf(w->arena, "sizeof(%s) * (size_t)INT64_C(%lld)", type, (long long)buffer->cells);
+  return arena_printf(w->arena, "sizeof(%s) * (size_t)%s", type, header_cells(w, buffer));
 }
 
 /* The bytes that kernels may read of it: those of a field without points count each empty dimension as one, an empty
@@ -42,7 +42,7 @@ static const char *room_text(TextWriter *w, int b) {
     for (int d = 0; d < w->m->fields[buffer->field].box.rank; d++)
       str_addf(&s, " * (size_t)stc_imax(%s_extent_%s(p, %d), 1)", w->p, w->fields[buffer->field], d);
   else
-    str_addf(&s, " * (size_t)INT64_C(%lld)", (long long)(buffer->cells > 1 ? buffer->cells : 1));
+    str_addf(&s, " * (size_t)%s", header_cells(w, buffer));
   return s.s;
 }
 

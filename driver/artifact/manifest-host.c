@@ -70,6 +70,8 @@ static json_t *reductions(const ManifestWriter *w) {
     set(o, "every", json_integer(r->every));
     if (r->loop)
       set(o, "loop", json_string(m->host.loops[r->loop - 1].name));
+    if (r->each)
+      set(o, "each", json_true());
     set(o, "scalar", json_string(m->scalars[r->scalar].name));
     set(o, "result", json_string(m->buffers[r->result].name));
     if (check)

@@ -20,7 +20,8 @@ enum {
   SCHEMA_WITH_LOOPS = 10,
   SCHEMA_WITH_FRAMES = 11, /* or weights at half points */
   SCHEMA_WITH_NUMBERS = 12,
-  SCHEMA_WITH_CLUSTERS = 13
+  SCHEMA_WITH_CLUSTERS = 13,
+  SCHEMA_WITH_EACH = 14
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -311,6 +312,8 @@ static const char *bytes_text(const ManifestWriter *w, const Buffer *b, int size
   Str s = {w->arena, NULL, 0, 0};
   if (b->kind == BUFFER_SCRATCH) {
     str_addf(&s, "%d * %lld", size, (long long)b->cells);
+    if (b->each)
+      str_addf(&s, " * max(%s, 0)", manifest_affine_text(w, extent(w, &w->m->grid, 0)));
   } else if (b->kind == BUFFER_PARAM) {
     str_addf(&s, "%d * max(%s, 1)", size, manifest_affine_text(w, w->m->param_arrays[b->field].extent));
   } else {
@@ -340,6 +343,8 @@ static json_t *buffers(const ManifestWriter *w) {
       set(o, "array", json_string(w->m->param_arrays[b->field].name));
     } else {
       set(o, "elements", json_integer(b->cells));
+      if (b->each)
+        set(o, "each", manifest_affine(w, extent(w, &w->m->grid, 0)));
     }
     set(o, "type", json_string(type_name(t)));
     set(o, "element_bytes", json_integer(type_size(t)));
@@ -578,6 +583,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].each)
+      return SCHEMA_WITH_EACH;
   for (int i = 0; i < m->nkernels; i++)
     if (m->kernels[i].cluster)
       return SCHEMA_WITH_CLUSTERS;

@@ -286,13 +286,16 @@ static StcStatus restore_series(const RestartReader *r, Series *series) {
           *number = step ? get_array(r, "reductions", "number", 8, bytes) : NULL,
           *value = number ? get_array(r, "reductions", "value", 8, bytes) : NULL;
   StcStatus s = value ? STC_OK : STC_INPUT;
-  for (int64_t i = 0; i < n && !s; i++) {
+  for (int64_t i = 0, member = 0; i < n && !s; i++) {
     if (number[i] < 0 || number[i] >= p->nlogged) {
       s = bad_file(r, "its series is of another program");
       break;
     }
-    bool real = number[i] < p->module->nreductions && p->module->reductions[number[i]].type == TY_F64;
-    StcReduction v = {p->logged[number[i]], real ? STC_F64 : STC_I64, step[i], 0, 0};
+    const Reduction *of = number[i] < p->module->nreductions ? &p->module->reductions[number[i]] : NULL;
+    bool real = of && of->type == TY_F64;
+    int64_t members = of && of->each ? reduction_values(p->module, of, r->plan->scalars) : 0;
+    member = members && i && number[i] == number[i - 1] && step[i] == step[i - 1] ? member + 1 : 0;
+    StcReduction v = {p->logged[number[i]], real ? STC_F64 : STC_I64, step[i], 0, 0, member, members};
     memcpy(real ? (void *)&v.f : (void *)&v.i, &value[i], 8);
     series_add(series, &v);
   }

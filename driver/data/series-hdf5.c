@@ -24,7 +24,7 @@ static bool put_rows(hid_t group, const char *name, hid_t type, int64_t rows, in
 /* Writes the values of reduction `name`. */
 static bool put_reduction(hid_t group, const Series *s, const char *name) {
   hid_t g = hdf5_make_group(group, name);
-  int64_t *steps = malloc((size_t)s->n * sizeof *steps + 1), n = 0;
+  int64_t *steps = malloc((size_t)s->n * sizeof *steps + 1), n = 0, members = 0;
   char *values = malloc((size_t)s->n * 8 + 1);
   bool real = false, ok = g >= 0 && steps && values;
   for (int64_t i = 0; i < s->n && ok; i++) {
@@ -32,11 +32,13 @@ static bool put_reduction(hid_t group, const Series *s, const char *name) {
     if (strcmp(r->name, name) != 0)
       continue;
     real = r->type == STC_F64;
-    steps[n] = r->step;
+    members = r->members;
+    steps[members ? n / members : n] = r->step;
     memcpy(values + 8 * n++, real ? (const void *)&r->f : (const void *)&r->i, 8);
   }
+  n /= members ? members : 1;
   ok = ok && put_rows(g, "step", H5T_NATIVE_INT64, n, 0, steps) &&
-       put_rows(g, "value", real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, n, 0, values);
+       put_rows(g, "value", real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, n, (int)members, values);
   free(steps);
   free(values);
   return g >= 0 && H5Gclose(g) >= 0 && ok;

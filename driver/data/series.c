@@ -104,6 +104,12 @@ static const StcReduction *last_value(const Series *s, const char *name) {
   return NULL;
 }
 
+/* How many values the reduction called `name` has at a step: 0 of one that is of the whole program. */
+static int64_t members(const Series *s, const char *name) {
+  const StcReduction *last = last_value(s, name);
+  return last ? last->members : 0;
+}
+
 /* Is `i` among the evenly spaced ones, the first and the last included, of `n` values that are printed? */
 static bool is_printed(int64_t i, int64_t n) {
   for (int k = 0; k < MOST_PRINTED && n > MOST_PRINTED; k++)
@@ -114,12 +120,14 @@ static bool is_printed(int64_t i, int64_t n) {
 
 /* Prints the line of the reduction called `name`: its values and the steps after which they were taken. */
 static void print_line(FILE *to, const Series *s, const char *name) {
-  int64_t n = 0, i = 0;
+  int64_t n = 0, i = 0, each = members(s, name);
   const char *separator = " ";
   for (int64_t k = 0; k < s->n; k++)
     n += strcmp(s->values[k].name, name) == 0;
   fprintf(to, "%s:", name);
-  for (int64_t k = 0; k < s->n; k++) {
+  if (each)
+    fprintf(to, " %" PRId64 " times %" PRId64 " values", n / each, each);
+  for (int64_t k = 0; k < s->n && !each; k++) {
     const StcReduction *r = &s->values[k];
     if (strcmp(r->name, name) != 0 || !is_printed(i++, n))
       continue;
@@ -165,18 +173,28 @@ void series_print(FILE *to, const Series *s, const char *until) {
     fprintf(to, "%s: met after %" PRId64 " steps\n", until, last_value(s, until)->step);
 }
 
+/* JSON has no number for what is not finite. */
+static void print_json_value(FILE *to, const StcReduction *r) {
+  if (r->type == STC_F64 && !isfinite(r->f))
+    fputs("null", to);
+  else
+    print_value(to, r);
+}
+
 void series_print_json(FILE *to, const Series *s) {
   const char *separator = "";
   for (int r = 0; r < s->program->nlogged; r++) {
     const StcReduction *last = last_value(s, s->program->logged[r]);
     if (!last)
       continue;
-    fprintf(to, "%s\"%s\": ", separator, last->name);
-    if (last->type == STC_F64 && !isfinite(last->f))
-      fputs("null", to);
-    else
-      print_value(to, last);
-    separator = ", ";
+    fprintf(to, "%s\"%s\": %s", separator, last->name, last->members ? "[" : "");
+    separator = "";
+    for (int64_t k = last - s->values - (last->members ? last->members - 1 : 0); k <= last - s->values; k++) {
+      fputs(separator, to);
+      print_json_value(to, &s->values[k]);
+      separator = ", ";
+    }
+    fputs(last->members ? "]" : "", to);
   }
 }
 
@@ -211,12 +229,17 @@ static void write_values(FILE *to, Cursor *c, int64_t step) {
   while (end < s->n && s->values[end].step == step)
     end++;
   for (int r = 0; r < s->program->nlogged; r++) {
-    if (!*s->program->logged[r])
+    const char *name = s->program->logged[r];
+    if (!*name)
       continue;
-    fputc(',', to);
-    for (int64_t k = c->value; k < end; k++)
-      if (strcmp(s->values[k].name, s->program->logged[r]) == 0)
-        print_value(to, &s->values[k]);
+    int64_t at = c->value, n = members(s, name);
+    while (at < end && strcmp(s->values[at].name, name) != 0)
+      at++;
+    for (int64_t k = 0; k < (n ? n : 1); k++) {
+      fputc(',', to);
+      if (at < end)
+        print_value(to, &s->values[at + k]);
+    }
   }
   c->value = end;
 }
@@ -245,9 +268,14 @@ static void write_columns(FILE *to, Cursor *c, int i, int64_t step) {
 static void write_names(FILE *to, const Series *s) {
   const Module *m = s->program->module;
   fputs("step", to);
-  for (int r = 0; r < s->program->nlogged; r++)
-    if (*s->program->logged[r])
-      fprintf(to, ",%s", s->program->logged[r]);
+  for (int r = 0; r < s->program->nlogged; r++) {
+    const char *name = s->program->logged[r];
+    int64_t n = members(s, name);
+    if (*name && !n)
+      fprintf(to, ",%s", name);
+    for (int64_t k = 0; k < n; k++)
+      fprintf(to, ",%s[%" PRId64 "]", name, k);
+  }
   for (int i = 0; i < m->nprobes; i++)
     for (int64_t k = 0; k < columns(s, &m->probes[i]); k++)
       if (m->probes[i].list < 0)

@@ -100,7 +100,9 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
 static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   StcPlan *p = k->p;
   if (b->kind == BUFFER_SCRATCH) {
-    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (WantedSlot){"scratch memory", 16, 0, false});
+    const Module *code = p->build->code.module;
+    int64_t shape[MAX_RANK], n = buffer_shape(code, (int)(b - code->buffers), p->scalars, shape);
+    *slot = add_slot(k, (size_t)n * (size_t)type_size(b->type), (WantedSlot){"scratch memory", 16, 0, false});
     return STC_OK;
   }
   size_t lead = p->device.kind->stage_new ? (size_t)b->lead : 0;
@@ -500,6 +502,7 @@ void stc_plan_free(StcPlan *p) {
   }
   gradient_free(p->gradient);
   free(p->scratch);
+  free(p->run.reduced);
   plan_release(p);
   if (p->device.kind)
     p->device.kind->close(&p->device);

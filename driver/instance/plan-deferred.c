@@ -30,6 +30,9 @@ StcStatus plan_defer(StcPlan *p, int64_t steps) {
   void *memory = NULL;
   if (p->device.kind->whole || p->split || !n || p->run.times)
     return STC_OK;
+  for (int i = 0; i < n; i++)
+    if (p->build->code.module->reductions[i].each)
+      return STC_OK;
   StcStatus s = p->device.kind->alloc(&p->device, room_before(p, steps + 1, n), &memory);
   p->run.deferred = (Deferred){s ? NULL : memory, steps + 1};
   return s;
@@ -50,7 +53,7 @@ static void show(StcPlan *p, int64_t most, const char *values) {
   for (int i = 0; i < m->nreductions; i++)
     for (int64_t step = 0; step <= p->run.done && step < most; step++)
       if (reduction_is_due(&m->reductions[i], 0, step))
-        plan_take_value(p, &m->reductions[i], step,
+        plan_take_value(p, &m->reductions[i], step, 0,
                         const_load(m->reductions[i].type, values + room_before(p, most, i) + (size_t)step * STRIDE));
 }
 

@@ -3,6 +3,8 @@
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
 
+#include <stdlib.h>
+
 /* The value of an argument, in the type that the kernel takes it as. */
 typedef union ArgValue {
   void *p;
@@ -121,21 +123,28 @@ static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
 /* HostMachine.swap. */
 static void swap(void *user, int a, int b) { plan_swap(user, a, b); }
 
-/* What `r`, whose launches are behind, has left in its buffer: f64 or i64 (HostMachine.value). */
-static int fetch_value(void *user, const Reduction *r, Const *value) {
-  StcPlan *p = user;
-  union {
-    double f;
-    int64_t i;
-  } u = {0};
+/* Brings the values that `r`, whose launches are behind, has left to p->run.reduced. */
+static StcStatus fetch_values(StcPlan *p, const Reduction *r) {
   Device *d = &p->device;
-  *value = (Const){0};
-  if (p->run.deferred.memory)
-    return STC_OK;
+  size_t bytes = (size_t)reduction_values(p->module, r, p->scalars) * sizeof *p->run.reduced;
+  if (bytes > p->run.reduced_bytes) {
+    void *more = realloc(p->run.reduced, bytes);
+    if (!more)
+      return computer_no_room(p->w.context, "the values of reduction", r->name, (double)bytes);
+    p->run.reduced = more;
+    p->run.reduced_bytes = bytes;
+  }
   StcStatus s = d->kind->wait(d);
-  if (!s)
-    s = d->kind->fetch(d, &u, buffer_slot(p, r->result)->memory, sizeof u);
-  *value = r->type == TY_F64 ? (Const){.f = u.f} : (Const){.i = u.i};
+  return s ? s : d->kind->fetch(d, p->run.reduced, buffer_slot(p, r->result)->memory, bytes);
+}
+
+/* Value number `member` that `r` has left in its buffer: f64 or i64 (HostMachine.value). */
+static int fetch_value(void *user, const Reduction *r, int64_t member, Const *value) {
+  StcPlan *p = user;
+  StcStatus s = member || p->run.deferred.memory ? STC_OK : fetch_values(p, r);
+  *value = (Const){0};
+  if (!s && !p->run.deferred.memory)
+    *value = const_load(r->type, (const char *)(p->run.reduced + member));
   return s;
 }
 

@@ -17,7 +17,7 @@ void plan_start_rounds(StcPlan *p) {
 
 /* Tells of `value` under number `name` of StcProgram.logged. */
 static void tell(StcPlan *p, int name, int64_t step, int64_t value) {
-  StcReduction out = {p->program->logged[name], STC_I64, step, 0, value};
+  StcReduction out = {p->program->logged[name], STC_I64, step, 0, value, 0, 0};
   p->observers.series(p->observers.series_user, &out);
 }
 
@@ -27,7 +27,7 @@ static void tell_values(StcPlan *p, int64_t step) {
     const Reduction *r = &p->module->reductions[i];
     Const v = p->scalars[r->scalar];
     bool real = r->type == TY_F64;
-    StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? v.f : 0, real ? 0 : v.i};
+    StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? v.f : 0, real ? 0 : v.i, 0, 0};
     if (r->loop && p->run.evaluated_in[r->scalar])
       p->observers.series(p->observers.series_user, &out);
     p->run.evaluated_in[r->scalar] = false;

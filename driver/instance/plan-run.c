@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- reductions */
 
-void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) {
+void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value) {
   StcPlan *p = user;
   if (p->run.deferred.memory)
     return;
@@ -20,15 +20,23 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) 
   p->scalars[r->scalar] = value;
   if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))
     p->run.wrong = true;
-  if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met &&
-      expression_value(p->w.arena, r->stop, p->scalars).i)
-    p->run.met = r;
+  if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met) {
+    p->run.some_not = (member && p->run.some_not) || !expression_value(p->w.arena, r->stop, p->scalars).i;
+    if (!p->run.some_not && member == reduction_values(p->module, r, p->scalars) - 1)
+      p->run.met = r;
+  }
   if (r->loop)
     p->run.evaluated_in[r->scalar] = true;
   if (check || r->loop || !p->observers.series)
     return;
   bool real = r->type == TY_F64;
-  StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? value.f : 0, real ? 0 : value.i};
+  StcReduction out = {r->name,
+                      real ? STC_F64 : STC_I64,
+                      step,
+                      real ? value.f : 0,
+                      real ? 0 : value.i,
+                      member,
+                      r->each ? reduction_values(p->module, r, p->scalars) : 0};
   p->observers.series(p->observers.series_user, &out);
 }
 

@@ -112,7 +112,7 @@ StcStatus stc_plan_scalar(StcPlan *p, const char *name, StcReduction *out) {
   const ParamArray *a = &p->module->param_arrays[i];
   const Const *first = &p->scalars[a->first];
   bool real = a->type == TY_F64, given = p->run.inits_done || p->bound.array_given[i];
-  *out = (StcReduction){a->name, real ? STC_F64 : STC_I64, p->run.done, first->f, real ? 0 : first->i};
+  *out = (StcReduction){a->name, real ? STC_F64 : STC_I64, p->run.done, first->f, real ? 0 : first->i, 0, 0};
   out->f = real ? out->f : 0;
   if (given && p->run.states) {
     memcpy(real ? (void *)&out->f : (void *)&out->i, &p->run.states[i], sizeof(double));

@@ -50,6 +50,9 @@ typedef struct TimeLoop {
   bool wrong;           /* a reduction found a mistake in the program's values */
   bool torn;            /* a run was stopped within a step: until the plan begins anew its fields have no values */
   const Reduction *met; /* whose condition ended this run; NULL none */
+  bool some_not;        /* of the `until` in hand: a member told of so far does not meet the condition */
+  int64_t *reduced;     /* the values of the reduction in hand, f64 or i64 as they are in memory (malloc) */
+  size_t reduced_bytes; /* room there */
   Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
@@ -146,7 +149,7 @@ int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
  * (STC_INTERRUPTED: no). */
 StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
-void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
+void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
 /* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `loop` of what runs did, and behind the
  * outermost one tells of it (Binding.repeated); the same by the number of the repeat in the program's reference. */
 void plan_start_rounds(StcPlan *p);
@@ -202,8 +205,8 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 /* plan-deferred.c: */
 
 /* Has the device keep what the plan's reductions come to, which no step reads, before the first and behind each of the
- * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules or
- * the grid is cut. The end of that: the values are told to the plan's observers (`tell`), or lost. */
+ * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules, the
+ * grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's observers (`tell`), or lost. */
 StcStatus plan_defer(StcPlan *p, int64_t steps);
 StcStatus plan_defer_end(StcPlan *p, bool tell);
 /* Where the value goes that a launch leaves in the buffer, of those that are deferred; NULL: it is no such one. */

@@ -548,15 +548,15 @@ static void place_strip(Rows *r, const Strip *x, void *user) {
   }
 }
 
-/* All rows' values combined, on rank 0; others send theirs. count: rows by rank, `all` in all. */
-static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
+/* All rows' values combined into `n` values, of as many rows each, on rank 0; others send theirs. count: rows by rank,
+ * `all` in all. */
+static void combine_rows(Rows *r, const int64_t *count, int64_t all, int64_t n, Const *values) {
   Net *net = r->p->split->net;
   int size = net ? net->size : 1;
-  Const value = reduce_identity(r->r->op, r->r->type);
   if (net && net->rank > 0) {
     if (r->n)
       net_message(net, 0, true, r->rows, (size_t)r->n * sizeof *r->rows);
-    return value;
+    return;
   }
   Const *from[size], *next[size], *rows = must_have(r->p, "the values of rows", (double)all * sizeof *rows);
   for (int i = 0; i < size; i++) {
@@ -566,15 +566,15 @@ static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
       net_message(net, i, false, from[i], (size_t)count[i] * sizeof *rows);
   }
   each_strip(r, place_strip, &(Placing){next, rows});
-  value = reduce_rows(r->r->op, r->r->type, rows, all);
+  for (int64_t k = 0; k < n; k++)
+    values[k] = reduce_rows(r->r->op, r->r->type, rows + all / n * k, all / n);
   for (int i = 1; i < size; i++)
     free(from[i]);
   free(rows);
-  return value;
 }
 
-/* The reduction's value from those at the points of all parts: the same on all ranks. */
-static Const reduce_parts(Rows *r) {
+/* The reduction's `n` values from those at the points of all parts: the same on all ranks. */
+static void reduce_parts(Rows *r, int64_t n, Const *values) {
   Net *net = r->p->split->net;
   int size = net ? net->size : 1;
   int64_t count[size], all = 0;
@@ -584,11 +584,10 @@ static Const reduce_parts(Rows *r) {
     all += count[i];
   r->rows = must_have(r->p, "the values of rows", (double)count[net ? net->rank : 0] * sizeof *r->rows);
   each_strip(r, compute_strip, NULL);
-  Const value = combine_rows(r, count, all);
+  combine_rows(r, count, all, n, values);
   free(r->rows);
   if (net)
-    net->broadcast(net, &value, sizeof value, 0);
-  return value;
+    net->broadcast(net, values, (size_t)n * sizeof *values, 0);
 }
 
 /* ---------------------------------------------------------------- reductions */
@@ -608,7 +607,7 @@ static Reduction reduction_of(const StcPlan *p, int k) {
 
 bool watching_looks_around(const StcPlan *p, int k) { return p->split->watching[k].around; }
 
-StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value) {
+StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *values_of) {
   Split *split = p->split;
   int here = split->end - split->begin;
   const char *values[here];
@@ -629,7 +628,7 @@ StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value) {
                      : fetch_values(p, k, split->begin + i, &at[i], &own[i], &s);
   s = split_agree(p, s);
   if (!s)
-    *value = reduce_parts(&r);
+    reduce_parts(&r, reduction_values(p->module, &reduction, p->scalars), values_of);
   for (int i = 0; i < here; i++)
     free(own[i]);
   return s;
@@ -639,13 +638,13 @@ StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value) {
 static StcStatus evaluate(StcPlan *p, int k) {
   const Reduction *r = &p->module->reductions[k];
   bool stop = false;
-  Const value;
-  StcStatus s = watching_value(p, k, STC_OK, &value);
-  if (!s) {
-    plan_take_value(p, r, p->run.done, value);
-    if (!reduction_judge(p->module, r, p->scalars, p->run.done, &stop, p->w.diags))
-      s = STC_INPUT;
-  }
+  int64_t n = reduction_values(p->module, r, p->scalars);
+  ReductionTold told = {p->module, r, p->scalars, p->run.done, plan_take_value, p, false};
+  Const *values = must_have(p, "the values of a reduction", (double)n * sizeof *values);
+  StcStatus s = watching_value(p, k, STC_OK, values);
+  for (int64_t i = 0; i < n && !s; i++)
+    s = reduction_tell(&told, i, values[i], &stop, p->w.diags) ? STC_OK : STC_INPUT;
+  free(values);
   return s;
 }
 

@@ -232,8 +232,8 @@ bool body_looks_around(const Module *m, const Box *box, const Block *body);
 bool watching_needs_ghosts(const StcPlan *p);
 StcStatus watching_evaluate(StcPlan *p, bool probes);
 /* Does number `k` of reductions, probes and updates look at other points than its own? The value now of `k`, no probe,
- * on all ranks the same, into *value: with a status already, all have it. All ranks call it, when their parts are done.
- */
+ * on all ranks the same, into *value, or as many values as it has members: with a status already, all have it. All
+ * ranks call it, when their parts are done. */
 bool watching_looks_around(const StcPlan *p, int k);
 StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value);
 /* phases.c: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of

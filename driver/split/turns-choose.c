@@ -117,7 +117,9 @@ static double bytes_of(const Choosing *c, int64_t parts, int64_t steps) {
   for (int b = 0; k && b < k->nbuffers; b++) {
     const Buffer *x = &k->buffers[b];
     if (x->kind == BUFFER_SCRATCH)
-      sum += turns_block((size_t)x->cells * (size_t)type_size(x->type), (size_t)lead);
+      sum += turns_block((size_t)x->cells * (size_t)(x->each ? grid_members(k, q->scalars) : 1) *
+                             (size_t)type_size(x->type),
+                         (size_t)lead);
     else if (x->kind == BUFFER_FIELD && (x->copy > 0 || !lasts(p, m, x->field)))
       sum += turns_block(most_bytes(c, x->field, parts, steps), (size_t)lead);
   }

@@ -55,7 +55,8 @@ static void add(StcView *v, const char *name, int point, int64_t step, double va
 /* Hears a reduction's value, and whoever did before, too. */
 static void hear(void *user, const StcReduction *r) {
   StcView *v = user;
-  add(v, r->name, -1, r->step, r->type == STC_F64 ? r->f : (double)r->i);
+  if (r->member < MOST_POINTS)
+    add(v, r->name, r->members ? (int)r->member : -1, r->step, r->type == STC_F64 ? r->f : (double)r->i);
   if (v->series)
     v->series(v->series_user, r);
 }

@@ -139,6 +139,13 @@ Expr *check_member_of_point(Checker *c, const Env *env, Loc loc) {
   return check_coordinate(c, loc, 0, nowhere);
 }
 
+bool check_is_each(const Checker *c, const Symbol *s) {
+  for (int i = 0; i < c->nreductions; i++)
+    if (c->reductions[i].head.scalar == s->index)
+      return c->reductions[i].head.each;
+  return false;
+}
+
 /* ---- what members share */
 
 bool check_shared(Checker *c, const Decl *d, bool *lacks) {

@@ -157,6 +157,11 @@ static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                        "%s is computed once at launch, but '%s' changes as the program runs; use it in a stencil, a "
                        "reduction or an until",
                        c->what, sym->name);
+  if (check_is_each(c, sym))
+    return check_error(c, env, loc,
+                       "'%s' has a value for each member, which is there when the steps have been made, not in them; "
+                       "what they need is a number of all members, scalar t : f64 = 0; update t = ... over REGION;",
+                       sym->name);
   if (c->ago)
     return check_error(c, env, loc, "'%s' is a reduction, of which no older values are kept", sym->name);
   return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)

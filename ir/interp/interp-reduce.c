@@ -51,8 +51,8 @@ static bool add_points(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Evaluates `r`, whose body is `body`, into *value. */
-static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
+/* Evaluates `r`, whose body is `body`, into *value: over all points, or, from 0 on, member `member`'s. */
+static bool evaluate_of(Interp *in, const Reduction *r, const InterpBody *body, int64_t member, Const *value) {
   Sum s = {.in = in,
            .r = r,
            .body = body,
@@ -60,6 +60,8 @@ static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Con
            .row = -1,
            .blocks = in->sums,
            .lanes = in->sums + REDUCE_BLOCKS};
+  if (member >= 0)
+    s.over.lo[0] = s.over.hi[0] = affine_eval(in->m->grid.lo[0], in->b->scalars, NULL) + member;
   for (int i = 0; i < REDUCE_BLOCKS; i++)
     s.blocks[i] = reduce_identity(r->op, r->type);
   end_row(&s);
@@ -70,6 +72,10 @@ static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Con
   end_row(&s);
   *value = reduce_pairs(r->op, r->type, s.blocks, REDUCE_BLOCKS);
   return ok;
+}
+
+static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
+  return evaluate_of(in, r, body, -1, value);
 }
 
 bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
@@ -111,12 +117,13 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done,
       continue;
     if (in->tape && reduction_has_gradient(in->m, r->scalar))
       tape_reduce(in, r, &bodies[i]);
-    if (!evaluate(in, r, &bodies[i], &in->b->scalars[r->scalar]))
-      return false;
-    if (in->b->reduced)
-      in->b->reduced(in->b->user, r, done, in->b->scalars[r->scalar]);
-    if (!reduction_judge(in->m, r, in->b->scalars, done, stop, in->d))
-      return false;
+    ReductionTold told = {in->m, r, in->b->scalars, done, in->b->reduced, in->b->user, false};
+    int64_t n = reduction_values(in->m, r, in->b->scalars);
+    for (int64_t k = 0; k < n; k++) {
+      Const value;
+      if (!evaluate_of(in, r, &bodies[i], r->each ? k : -1, &value) || !reduction_tell(&told, k, value, stop, in->d))
+        return false;
+    }
   }
   return true;
 }

@@ -23,18 +23,17 @@ static int run_ops(HostRun *h, int n, const HostOp *op, int64_t step) {
 /* Evaluates `r` after so many steps, or rounds, done in step number `step`, and makes of its value what it is for:
  * *ends if the condition of an `until` is met. */
 static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, bool *ends) {
-  Const value;
   if (!r->loop && h->on->fresh)
     h->on->fresh(h->user);
   int s = run_ops(h, r->seq.nops, r->seq.ops, step);
-  if (!s)
-    s = h->on->value(h->user, r, &value);
-  if (s)
-    return s;
-  h->scalars[r->scalar] = value;
-  if (h->reduced)
-    h->reduced(h->reduced_user, r, done, value);
-  return reduction_judge(h->m, r, h->scalars, done, ends, h->diags) ? 0 : h->wrong;
+  ReductionTold told = {h->m, r, h->scalars, done, h->reduced, h->reduced_user, false};
+  Const value;
+  for (int64_t k = 0; k < reduction_values(h->m, r, h->scalars) && !s; k++) {
+    s = h->on->value(h->user, r, k, &value);
+    if (!s && !reduction_tell(&told, k, value, ends, h->diags))
+      s = h->wrong;
+  }
+  return s;
 }
 
 /* Evaluates those of loop `loop` (Reduction.loop) that are due after so many steps or rounds. */

@@ -16,8 +16,8 @@ typedef struct HostMachine {
   int (*launch)(void *user, const HostOp *op, int n, int64_t step);
   /* Exchanges what two buffers stand for. */
   void (*swap)(void *user, int a, int b);
-  /* The value that the launches of reduction `r` have left. */
-  int (*value)(void *user, const Reduction *r, Const *value);
+  /* Value number `member` (Reduction.each) that the launches of reduction `r` have left; asked for from 0 on. */
+  int (*value)(void *user, const Reduction *r, int64_t member, Const *value);
   /* What does not outlast a sequence holds nothing from here on. */
   void (*fresh)(void *user);
   /* The sequence is to be run, up to *runs times; lessens that where there is no room for as many. */
@@ -43,7 +43,7 @@ typedef struct HostRun {
   Const *scalars;
   int64_t *steps;
   const bool *closed;
-  void (*reduced)(void *user, const Reduction *r, int64_t step, Const value);
+  void (*reduced)(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
   void (*repeated)(void *user, int loop, int64_t step, int64_t rounds, bool ended);
   void *reduced_user;
   Diags *diags;

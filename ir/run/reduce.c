@@ -176,3 +176,20 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
     *stop = true;
   return true;
 }
+
+int64_t reduction_values(const Module *m, const Reduction *r, const Const *scalars) {
+  return r->each ? grid_members(m, scalars) : 1;
+}
+
+bool reduction_tell(ReductionTold *t, int64_t member, Const value, bool *stop, Diags *d) {
+  bool met = false;
+  t->scalars[t->r->scalar] = value;
+  if (t->reduced)
+    t->reduced(t->user, t->r, t->step, member, value);
+  if (!reduction_judge(t->m, t->r, t->scalars, t->step, &met, d))
+    return false;
+  t->some_not |= !met;
+  if (!t->some_not && member == reduction_values(t->m, t->r, t->scalars) - 1)
+    *stop = true;
+  return true;
+}

@@ -95,8 +95,9 @@ typedef struct Binding {
   int64_t first_step;  /* steps done before this run: what `step` is in its first step */
   bool evaluated;      /* the reductions of that moment have been evaluated: not before the first step again */
   bool begins;         /* the run begins after these steps, and has evaluated nothing yet; not asked where they are 0 */
-  void (*reduced)(void *user, const Reduction *r, int64_t step,
-                  Const value); /* called after each evaluation, `step` steps being done; may be NULL */
+  /* Called after each evaluation, `step` steps being done: of a reduction that has a value for each member
+     (Reduction.each) with each, from member 0 on, of others with member 0; may be NULL. */
+  void (*reduced)(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
   /* Called with what probe `p` sees when `step` steps are done: an element of its type for each point of its list, in
    * the list's order (1 without a list); may be NULL. On devices but the reference in order of steps for each probe,
    * and before the run ends. */
@@ -117,6 +118,22 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars);
  * returns false if something is wrong. So for an `until` whose value is NaN. Sets *stop if the run is to end. For all
  * devices; `scalars` has the value already. */
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
+/* How many values `r` has. */
+int64_t reduction_values(const Module *m, const Reduction *r, const Const *scalars);
+/* An evaluation of `r` behind so many steps or rounds, whose values are told one by one. all_met: do all so far meet
+ * the condition of an `until`? */
+typedef struct ReductionTold {
+  const Module *m;
+  const Reduction *r;
+  Const *scalars;
+  int64_t step;
+  void (*reduced)(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
+  void *user;
+  bool some_not;
+} ReductionTold;
+/* Takes value number `member`: its scalar has it, `reduced` hears of it, and behind the last one *stop becomes true if
+ * all meet the condition. False after reporting what reduction_judge does. */
+bool reduction_tell(ReductionTold *t, int64_t member, Const value, bool *stop, Diags *d);
 /* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
 void module_put_first(Module *m, int n, const Reduction *r);
 /* Is the reduction one of the time steps (`loop` 0) or of the rounds of a loop (Reduction.loop) that is to be evaluated

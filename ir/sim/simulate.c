@@ -186,10 +186,10 @@ static void forget_passing(void *user) {
 }
 
 /* What `r`, whose launches are behind, has left (HostMachine.value). */
-static int reduction_value(void *user, const Reduction *r, Const *value) {
+static int reduction_value(void *user, const Reduction *r, int64_t member, Const *value) {
   Sim *s = user;
   const SimMemory *m = s->memory[r->result];
-  *value = exec_get(m->type, m->data, 0);
+  *value = exec_get(m->type, m->data, member);
   return 0;
 }
 

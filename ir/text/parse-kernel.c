@@ -10,6 +10,7 @@ void text_buffer(Parser *p) {
     reader_expect(&p->r, "[");
     b.cells = reader_int(&p->r, 1, MAX_SIZE);
     reader_expect(&p->r, "]");
+    b.each = reader_accept_word(&p->r, "each");
   } else if (reader_accept_word(&p->r, "param")) {
     b.kind = BUFFER_PARAM;
     b.field = text_ref(p, module_find_param_array, "param_array");

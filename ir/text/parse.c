@@ -417,6 +417,7 @@ static void parse_reduction(Parser *p, Loc at) {
     reader_error(&p->r, at, "there is no scalar '@%.60s' declared before this for the reduction's value", r.name);
   reader_expect(&p->r, "=");
   parse_combined(p, &r.op, &r.type, &r.over);
+  r.each = reader_accept_word(&p->r, "each");
   reader_expect_word(&p->r, "every");
   r.every = reader_int(&p->r, 1, INT64_MAX);
   parse_reduction_kind(p, &r);

@@ -548,15 +548,15 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  }\n");
 }
 
-/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop
- * condition. */
+/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with `each` before `every` where it has a value
+ * for each coordinate of dimension 0, the kind if it is no plain value, and the stop condition. */
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   static const char *const kinds[] = {"", " until", " finite ", " bounds "};
   str_add(s, "  reduce ");
   symbol_print(s, r->name);
   str_addf(s, " = %s %s over ", op_info[r->op].name, type_name(r->type));
   box_print(s, m, &r->over);
-  str_addf(s, " every %lld%s", (long long)r->every, kinds[r->kind]);
+  str_addf(s, "%s every %lld%s", r->each ? " each" : "", (long long)r->every, kinds[r->kind]);
   if (r->kind >= REDUCE_FINITE)
     symbol_print(s, field_name(m, r->field));
   if (r->body) {
@@ -742,7 +742,7 @@ static void print_buffer(Str *s, const Module *m, const Buffer *b) {
   str_add(s, "  buffer ");
   symbol_print(s, b->name);
   if (b->kind == BUFFER_SCRATCH) {
-    str_addf(s, " scratch %s[%lld]\n", type_name(b->type), (long long)b->cells);
+    str_addf(s, " scratch %s[%lld]%s\n", type_name(b->type), (long long)b->cells, b->each ? " each" : "");
     return;
   }
   str_add(s, b->kind == BUFFER_PARAM ? " param " : " : ");

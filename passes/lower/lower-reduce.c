@@ -16,6 +16,9 @@
  * Without threads a region of at most 8192 points, whatever the params are, is one kernel of one block that does both:
  * the thread that launches runs it, and wakes no other.
  *
+ * Where a reduction has a value for each member (Reduction.each) both kernels, or the one, have as many blocks for each
+ * of them, along dimension 0, and a second buffer, `r.members`, has the values.
+ *
  * Threads work on four points of a row together, so that four loads are under way; the order stays the same. A row
  * costs a division in three dimensions, a point none.
  *
@@ -31,14 +34,16 @@ enum { WARP = 32 };
 enum { SMALL_REGION = 8192 };
 
 /* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; result: where the
- * value goes; lane: the thread's number (i32) and `lane64` the same (targets with threads). update, last: the numbers
+ * value goes; lane: the thread's number (i32) and `lane64` the same (targets with threads). member: whose value the
+ * block works on, from 0 on, an i64, and slot: where its partial values begin in the buffer (Reduction.each); NULL: it is
+ * of the whole region, and they begin at 0. update, last: the numbers
  * of the update that this is, and of the last one that the thread with the result makes; -1: it is none. */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
   int rank, kernel, buffer, result, points;
   int update, last;
-  Value *zero, *lane, *lane64, *block;
+  Value *zero, *lane, *lane64, *block, *member, *slot;
 } Reducer;
 
 /* The points of a row: coordinates of the dimensions before the last, then of the last first .. end - 1. */
@@ -74,8 +79,15 @@ static Value *value_at(const Reducer *k, Builder *b, Value *const *at) {
   return piece_values(&p, b, &body)[0];
 }
 
-/* Points of the region in dimension d, 0 if it is empty. */
+/* `at` in the partial values of the block's member. */
+static Value *in_slot(const Reducer *k, Builder *b, Value *at) {
+  return k->slot ? build2(b, OP_ADD, k->slot, at) : at;
+}
+
+/* Points of the region, of a member its own, in dimension d, 0 if it is empty. */
 static Value *extent(const Reducer *k, Builder *b, int d) {
+  if (k->member && d == 0)
+    return i64(b, 1);
   Affine n = box_extent(b->arena, &k->r->over, d);
   Value *v = build_affine(b, k->lo->m, n);
   return n.n || n.c < 0 ? build2(b, OP_MAX, v, i64(b, 0)) : v;
@@ -102,12 +114,15 @@ static Row find_row(const Reducer *k, Builder *b, Value *row) {
     w.first = build2(b, OP_ADD, w.first, build2(b, OP_MUL, row, i64(b, REDUCE_ROW)));
     w.end = build2(b, OP_MIN, w.end, build2(b, OP_ADD, w.first, i64(b, REDUCE_ROW)));
   }
-  for (int d = k->rank - 2; d >= 0; d--) {
-    Value *n = d ? extent(k, b, d) : NULL, *rest = d ? build2(b, OP_DIV, row, n) : NULL;
+  int first = k->member ? 1 : 0;
+  for (int d = k->rank - 2; d >= first; d--) {
+    Value *n = d > first ? extent(k, b, d) : NULL, *rest = n ? build2(b, OP_DIV, row, n) : NULL;
     w.at[d] = build2(b, OP_ADD, build_affine(b, m, over->lo[d]),
-                     d ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
+                     n ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
     row = rest;
   }
+  if (k->member)
+    w.at[0] = build2(b, OP_ADD, build_affine(b, m, over->lo[0]), k->member);
   return w;
 }
 
@@ -152,7 +167,7 @@ static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, i
 /* Makes what the thread that has the value `x` of the reduction does with it; `zero` is an i64. */
 static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
   const Module *m = k->lo->m;
-  build_store(b, k->result, x, 1, &zero, NULL);
+  build_store(b, k->result, x, 1, k->member ? &k->member : &zero, NULL);
   if (k->last <= k->update)
     return;
   Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, m->nparam_arrays + 1)};
@@ -226,7 +241,7 @@ static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
 
 /* The first kernel: a block's rows; a block that has none has the identity. */
 static void threads_over_rows(const Reducer *k, Builder *b) {
-  Value *rows = count_rows(k, b), *acc = identity(k, b);
+  Value *rows = count_rows(k, b), *acc = identity(k, b), *at = in_slot(k, b, k->block);
   Op *some = build_if(b, build2(b, OP_LT, k->block, rows), 0, NULL);
   Builder in = builder_in(b, some->blocks[0]), none = builder_in(b, some->blocks[1]);
   Op *loop = build_for(&in, k->block, rows, REDUCE_BLOCKS, 0, 1, &acc);
@@ -234,16 +249,16 @@ static void threads_over_rows(const Reducer *k, Builder *b) {
   Value *row = thread_row(k, &each, loop->blocks[0]->args[0]);
   Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
-  store_from_first(k, &in, loop->results[0], k->block);
-  store_from_first(k, &none, acc, k->block);
+  store_from_first(k, &in, loop->results[0], at);
+  store_from_first(k, &none, acc, at);
 }
 
 /* The second kernel: each thread begins with the blocks that are REDUCE_LANES apart. */
 static void threads_over_blocks(const Reducer *k, Builder *b) {
   enum { N = REDUCE_BLOCKS / REDUCE_LANES };
-  Value *x[N], *zero = i64(b, 0);
+  Value *x[N], *zero = i64(b, 0), *from = in_slot(k, b, k->lane64);
   for (int i = 0; i < N; i++)
-    x[i] = build_load(b, k->r->type, k->buffer, 1, &k->lane64, (int64_t[MAX_RANK]){i * REDUCE_LANES});
+    x[i] = build_load(b, k->r->type, k->buffer, 1, &from, (int64_t[MAX_RANK]){i * REDUCE_LANES});
   for (int w = N / 2; w > 0; w /= 2)
     for (int i = 0; i < w; i++)
       x[i] = combine(k, b, x[i], x[i + w]);
@@ -321,8 +336,9 @@ static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block
   Value *row = lanes_row(k, &each, array, loop->blocks[0]->args[0]);
   Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
-  build_store(&in, k->buffer, loop->results[0], 1, &block, NULL);
-  build_store(&none, k->buffer, acc, 1, &block, NULL);
+  Value *to[2] = {in_slot(k, &in, block), in_slot(k, &none, block)};
+  build_store(&in, k->buffer, loop->results[0], 1, &to[0], NULL);
+  build_store(&none, k->buffer, acc, 1, &to[1], NULL);
 }
 
 /* The first kernel. */
@@ -334,7 +350,7 @@ static void loops_over_rows(const Reducer *k, Builder *b) {
 static void loops_over_blocks(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_BLOCKS);
   Builder in;
-  Value *lane = open_lanes(b, i32(b, REDUCE_BLOCKS), &in), *at = build_convert(&in, TY_I64, lane);
+  Value *lane = open_lanes(b, i32(b, REDUCE_BLOCKS), &in), *at = in_slot(k, &in, build_convert(&in, TY_I64, lane));
   store_lane(k, &in, array, lane, build_load(&in, k->r->type, k->buffer, 1, &at, NULL));
   Value *all = combine_lanes(k, b, array, REDUCE_BLOCKS);
   store_result(k, b, all, i64(b, 0));
@@ -353,7 +369,7 @@ static void loops_over_all(const Reducer *k, Builder *b) {
  * awake? */
 static bool is_small(Arena *a, const Reduction *r) {
   int64_t points = 1;
-  for (int d = 0; d < r->over.rank; d++) {
+  for (int d = r->each ? 1 : 0; d < r->over.rank; d++) {
     Affine n = box_extent(a, &r->over, d);
     if (n.n || n.c > SMALL_REGION)
       return false;
@@ -374,21 +390,25 @@ static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks
   b.loc = k->r->loc;
   for (int d = 0; d < k->rank; d++)
     kernel->extent[d] = affine_const(d == k->rank - 1 ? blocks : 1);
+  if (k->r->each)
+    kernel->extent[0] = box_extent(b.arena, &k->lo->out->grid, 0);
   if (k->lo->c->target->simt)
     kernel->threads[k->rank - 1] = threads;
   k->zero = i32(&b, 0);
   k->block = build_dim(&b, OP_BLOCK, k->rank - 1);
   k->lane = build_dim(&b, OP_THREAD, k->rank - 1);
   k->lane64 = build_convert(&b, TY_I64, k->lane);
+  k->member = k->r->each ? build_dim(&b, OP_BLOCK, 0) : NULL;
+  k->slot = k->member ? build2(&b, OP_MUL, k->member, i64(&b, REDUCE_BLOCKS)) : NULL;
   fn(k, &b);
   host_launch(k->lo, seq, k->kernel);
 }
 
-/* A name for the scratch buffer of the blocks of `name` that no buffer has yet. */
-static const char *blocks_name(const Module *m, const char *name) {
-  const char *s = arena_printf(m->arena, "%s.blocks", name);
+/* A name for a scratch buffer, NAME.WORD, that no buffer has yet. */
+static const char *buffer_name_behind(const Module *m, const char *name, const char *word) {
+  const char *s = arena_printf(m->arena, "%s.%s", name, word);
   for (int i = 2; module_find_buffer(m, s) >= 0; i++)
-    s = arena_printf(m->arena, "%s.blocks.%d", name, i);
+    s = arena_printf(m->arena, "%s.%s.%d", name, word, i);
   return s;
 }
 
@@ -410,8 +430,16 @@ static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
   Module *m = lo->out;
   Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1};
   k.buffer = k.result = m->nbuffers;
-  Buffer partial = {.name = blocks_name(m, r->name), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS};
+  Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS,
+                    .each = r->each};
   ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
+  if (!r->each)
+    return k;
+  Buffer values = partial;
+  values.name = buffer_name_behind(m, r->name, "members");
+  values.cells = 1;
+  k.result = m->nbuffers;
+  ARENA_PUSH(m->arena, m->buffers, m->nbuffers, values);
   return k;
 }
 
@@ -422,7 +450,7 @@ static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduct
   *out = *r;
   out->body = NULL;
   out->seq = (HostSeq){0};
-  out->result = k.buffer;
+  out->result = k.result;
   reduce_kernels(&k, &out->seq, arena_printf(lo->out->arena, "%s_reduce_%s", lo->out->name, r->name));
 }
 

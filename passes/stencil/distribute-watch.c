@@ -129,6 +129,7 @@ static void keep_rows(Parts *p) {
   Reduction *r = ARENA_NEW(m->arena, Reduction);
   *r = reduction_of(p);
   r->loop = 0;
+  r->each = false;
   r->scalar = value_scalar(p, r);
   r->over = piece->box;
   r->body = piece->body;

@@ -268,3 +268,10 @@ class DeviceArray(Owner):
 
     def __repr__(self) -> str:
         return f"DeviceArray(shape={self.shape}, dtype={self.type}, device={self._plan.device!r})"
+
+
+def series(rows: List[Tuple[int, Any]]) -> np.ndarray:
+    """What a reduction gave, rows of a step and a value, or the values of all members."""
+    each = isinstance(rows[0][1], list)
+    kind = "i8" if isinstance(rows[0][1][0] if each else rows[0][1], int) else "f8"
+    return np.array([(step, tuple(v)) if each else (step, v) for step, v in rows], [("step", "i8"), ("value", kind, (len(rows[0][1]),)) if each else ("value", kind)])

@@ -211,7 +211,7 @@ class _Run:
             return math.prod(max(n, most) for n in extents(self.a._fields[b["field"]], self.env))
         if b["kind"] == "array":
             return max(bound(self.a._arrays[b["array"]]["extent"], self.env), most)
-        return b["elements"]
+        return b["elements"] * (bound(b["each"], self.env) if "each" in b else 1)
 
     def _memory_for(self, b: Mapping[str, Any]) -> int:
         """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
@@ -372,6 +372,9 @@ class _Run:
             if done % r["every"]:
                 continue
             self._sequence(r["sequence"], after)
+            if r.get("each"):
+                met = self._reduce_each(r, done, when) or met
+                continue
             value = CTYPES[r["type"]]()
             self.driver.fetch(c.addressof(value), self.memory[r["result"]], c.sizeof(value))
             self.env[r["scalar"]] = value.value
@@ -388,6 +391,20 @@ class _Run:
                 if done > 0 and met is None and expression(r["stop"], self.env):
                     met = r["name"]
         return met
+
+    def _reduce_each(self, r: Mapping[str, Any], done: int, when: str) -> Optional[str]:
+        """Takes the values by member of `r`, which is evaluated; its name if it is an `until` whose condition all meet."""
+        values = (CTYPES[r["type"]] * bound(self.m["members"], self.env))()
+        self.driver.fetch(c.addressof(values), self.memory[r["result"]], c.sizeof(values))
+        self.series.setdefault(r["name"], []).append((done, list(values)))
+        if r["kind"] != "until":
+            return None
+        if any(isinstance(v, float) and math.isnan(v) for v in values):
+            raise FloatingPointError(f"the value that `until` compares is NaN {when}")
+        ends = True
+        for self.env[r["scalar"]] in values:
+            ends = ends and bool(expression(r["stop"], self.env))
+        return r["name"] if ends and done > 0 else None
 
     def _next(self, loop: Optional[str], sequences: List[Mapping[str, Any]], done: int, end: int) -> tuple:
         """The first sequence that goes neither beyond the end nor beyond the next evaluation; how many steps or rounds are done behind it."""
@@ -425,7 +442,7 @@ class _Run:
         self._settle()
         for name, value in self.back:
             self._copy_back(name, value)
-        series = {n: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for n, v in self.series.items()}
+        series = {n: arrays.series(v) for n, v in self.series.items()}
         return ArtifactRun(self.step - first, met, series, self._scalars())
 
     def _scalars(self) -> Dict[str, Any]:

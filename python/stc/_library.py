@@ -105,7 +105,7 @@ class CPull(c.Structure):
 
 
 class CReduction(c.Structure):
-    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64), ("member", c.c_int64), ("members", c.c_int64)]
 
 
 class CRounds(c.Structure):

@@ -216,9 +216,13 @@ class Plan(Owner):
             try:
                 r = r.contents
                 rows = series.setdefault(text_of(r.name), [])
+                value = r.i if TYPES[r.type] == "i64" else r.f
+                if r.member:
+                    rows[-1][1].append(value)
+                    return
                 if rows and r.step <= rows[-1][0]:      # a page (view) has had the run begin anew
                     rows.clear()
-                rows.append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
+                rows.append((r.step, [value] if r.members else value))
             except BaseException as e:
                 stopped(e)
 
@@ -756,7 +760,7 @@ class Plan(Owner):
     @property
     def reductions(self) -> Dict[str, np.ndarray]:
         """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
-        return _Named("reduction with values", {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()})
+        return _Named("reduction with values", {name: arrays.series(v) for name, v in self._series.items()})
 
     @property
     def rounds(self) -> Dict[str, Rounds]:

@@ -57,3 +57,31 @@ def test_members():
             assert np.allclose(run.probes["own"].value[:, m], one.probes["own"].value, rtol=1e-6)
         assert run.probes["own"].at.tolist() == [[m, 3, x] for m, x in enumerate(sx)]
         assert run.probes["fixed"].at.tolist() == [[m, 2, 4] for m in range(4)]
+
+
+def test_reductions():
+    """A value for each member, to the bit of the member alone, on all devices and in parts; `until` ends the run when it holds for all."""
+    text = """
+param N = 7, M = 300, which = 0;
+grid G = [0 .. N-1, 0 .. M-1], 40;
+field u : f64 on G outside periodic;
+init a(u)[G] = f64((idx(1) * 7 + idx(0)) % 17) * (1 + f64(which));
+stencil s(u)[G] = 0.5 * u[1,1] + 0.5 * u[-1,0];
+reduce e = sum(u * u) over G every 3;
+reduce n = max(i64(u)) over [1 .. 2, 3 .. M-4] every 2;
+until max(abs(u - 8.0)) over G < 6.5 every 1;
+"""
+    many = text.replace(", 40;", ", 40; members 3;").replace(", which = 0", "").replace("which", "member")
+    alone = []
+    for k in range(3):
+        one = stc.compile(text, contract=False).plan(device="ref", which=k)
+        alone.append((one(40).steps, one.reductions))
+    most = max(steps for steps, _ in alone)
+    for device, split in (("ref", None), ("host", None), ("sim", None), ("host", (3, 1, 1)), ("host", (1, 2, 2))):
+        run = stc.compile(many, contract=False).plan(device=device, split=split)
+        assert run(40).steps == most and len({steps for steps, _ in alone}) > 1
+        for name in ("e", "n", "until"):
+            got = run.reductions[name]
+            assert got["value"].shape == (len(got), 3)
+            for k, (_, of) in enumerate(alone):
+                assert (got["value"][:len(of[name]), k] == of[name]["value"]).all() and (got["step"][:len(of[name])] == of[name]["step"]).all()

@@ -47,6 +47,8 @@ def with_members(case, seed):
     places = ", ".join([f"{low[0]}"] + ["ep[member]"] * (rank - 1)) if rank > 1 else "ep[member]"
     behind += [Node(f"inject e3(E0) += 0.5 + f32(point) at [{places}];")] if own.random() < 0.7 else []
     behind += [Node(f"probe e4 = E0 at [{own.choice([here, places])}] every {own.choice([1, 2])};")] if own.random() < 0.5 else []
+    behind += [Node(f"reduce e5 = {own.choice(['sum', 'max'])}(E0) over G every {own.choice([1, 2, 3])};")] if own.random() < 0.6 else []
+    behind += [Node(f"until min(E0) over G > {own.choice(['0.5', '1.5'])} every 2;")] if own.random() < 0.2 else []
     items = lines.items[:at] + before + lines.items[at + 1:] + behind
     tree = Node("$\n", List(items, lines.between, lines.least))
     runs = [in_members(run, own, rank == 2) for run in case.runs]

@@ -49,6 +49,7 @@ TEXT = {
     "field shared by members": r"(?m)^field .* shared;",
     "inject by member": r"(?m)^inject .*\[member\]",
     "probe of members": r"(?m)^probe e4 = ",
+    "reduce by member": r"(?m)^reduce e5 = ",
     "frames": r"(?m)^field .* frames every \d+",
     "frames every step": r"(?m)^field .* frames every 1\b",
     "frames between": r"(?m)^field .* frames every \d+ linear",

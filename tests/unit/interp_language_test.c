@@ -212,7 +212,8 @@ static void test_element(void **state) {
 /* ---- reductions */
 
 /* What came through the callback: "name@step=value ". */
-static void note_value(void *user, const Reduction *r, int64_t step, Const v) {
+static void note_value(void *user, const Reduction *r, int64_t step, int64_t member, Const v) {
+  (void)member;
   Str *s = user;
   str_addf(s, r->type == TY_F64 ? "%s@%lld=%.17g " : "%s@%lld=", r->name, (long long)step, v.f);
   if (r->type == TY_I64)

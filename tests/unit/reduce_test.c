@@ -18,7 +18,8 @@ typedef struct Series {
   const Module *m;
 } Series;
 
-static void note(void *user, const Reduction *r, int64_t step, Const value) {
+static void note(void *user, const Reduction *r, int64_t step, int64_t member, Const value) {
+  (void)member;
   Series *s = user;
   assert_true(s->n < 64);
   s->at[s->n].reduction = (int)(r - s->m->reductions);

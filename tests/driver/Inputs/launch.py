@@ -146,7 +146,7 @@ class Launcher:
             elif b["kind"] == "array":
                 n = affine(next(a for a in manifest["arrays"] if a["name"] == b["array"])["extent"], env)
             else:
-                n = b["elements"]
+                n = b["elements"] * (affine(b["each"], self.env) if "each" in b else 1)
             bytes, align = ctypes.sizeof(C[b["type"]]) * max(n, 1), b["alignment"]
             raw = bytearray(bytes + align)
             at = -ctypes.addressof(ctypes.c_char.from_buffer(raw)) % align
@@ -325,6 +325,9 @@ class Launcher:
             if done % r["every"]:
                 continue
             self.run(r["sequence"])
+            if r.get("each"):
+                self.env[r["name"]] = self.memory[r["result"]][:affine(self.manifest["members"], self.env)]
+                print(r["name"], done, *map(repr, self.env[r["name"]]))
             self.env[r["scalar"]] = self.memory[r["result"]][0]
             assert r["kind"] not in ("finite", "bounds") or self.env[r["scalar"]] == r["good"], r["name"]
             if r["kind"] == "until":
@@ -335,7 +338,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12, 14) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
@@ -360,7 +363,8 @@ def main():
             size = elements(f, env) * buffer["element_bytes"]
             write_npy(f["name"] + ".out.npy", f, env, bytes(launcher.memory[buffer["name"]])[:size])
     for r in manifest["host"]["reductions"]:
-        print(r["name"], repr(env[r["scalar"]]))
+        if not r.get("each"):
+            print(r["name"], repr(env[r["scalar"]]))
     print("steps", launcher.step)
 
 
