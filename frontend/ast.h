@@ -359,6 +359,7 @@ typedef enum SymbolKind {
   SYM_FN,
   SYM_STENCIL,
   SYM_ARRAY,
+  SYM_COMPLEX_ARRAY, /* one of complex numbers, which are two of its parts */
   SYM_REDUCTION,
   SYM_PROBE,
   SYM_LAYER,
@@ -409,7 +410,7 @@ struct Symbol {
   int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;
                             -1: not known */
   int32_t n;
-  Symbol **elems;  /* table, by rows; complex: real and imaginary part */
+  Symbol **elems;  /* table, by rows; complex number, array of them: real and imaginary part */
   int32_t columns; /* 0: it has one index */
   bool have[TY_COMPOSITE];
   Const memo[TY_COMPOSITE]; /* const and element: its value by type */

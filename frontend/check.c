@@ -513,16 +513,48 @@ static void check_stencil(Checker *c, const Decl *d) {
 
 /* ---- reductions and launch-time arrays */
 
-/* param NAME[EXTENT] : TYPE. */
-static void check_param_array(Checker *c, const Decl *d) {
+/* Declares the launch-time array `d` of single numbers. NULL after reporting. */
+static Symbol *declare_array(Checker *c, const Decl *d) {
   ParamArray a;
   bool ok = check_array(c, d, &a);
   Symbol *s = check_declare(c, ok ? SYM_ARRAY : SYM_BAD, d);
   if (!s || !ok)
-    return;
+    return NULL;
   s->index = c->m->nparam_arrays;
   s->type = a.type;
   ARENA_PUSH(c->arena, c->m->param_arrays, c->m->nparam_arrays, a);
+  return s;
+}
+
+/* param NAME[EXTENT] of complex type `t`: two arrays of its parts, NAME_re and NAME_im. */
+static void check_complex_array(Checker *c, const Decl *d, Type t) {
+  Symbol *s = check_declare(c, SYM_COMPLEX_ARRAY, d);
+  if (!s)
+    return;
+  TypeExpr *real = ARENA_NEW(c->arena, TypeExpr);
+  *real = *d->type;
+  real->name = type_name(type_component(c->m, t, 0));
+  s->type = t;
+  s->elems = ARENA_ARRAY(c->arena, Symbol *, 2);
+  for (int i = 0; i < 2; i++) {
+    Decl *part = ARENA_NEW(c->arena, Decl);
+    *part = *d;
+    part->name = arena_printf(c->arena, i ? "%s_im" : "%s_re", d->name);
+    part->type = real;
+    if (!(s->elems[i] = declare_array(c, part)))
+      s->kind = SYM_BAD;
+    else
+      s->elems[i]->used = true;
+  }
+}
+
+/* param NAME[EXTENT] : TYPE. */
+static void check_param_array(Checker *c, const Decl *d) {
+  Type t = d->type && !d->type->n ? check_complex_type(c, d->type->name, d->type->loc) : TY_NONE;
+  if (t != TY_NONE)
+    check_complex_array(c, d, t);
+  else
+    declare_array(c, d);
 }
 
 /* Adds the scalar that holds the value of the reduction `r` and lets `s` stand for it. */

@@ -75,7 +75,8 @@ const char *symbol_words(const Symbol *s) {
   case SYM_FIELD: return "a field";
   case SYM_OP: return "a macro (op)";
   case SYM_STENCIL: return s->decl && s->decl->kind == DECL_INIT ? "an init" : "a stencil";
-  case SYM_ARRAY: return "a launch-time array";
+  case SYM_ARRAY:
+  case SYM_COMPLEX_ARRAY: return "a launch-time array";
   case SYM_REDUCTION: return "a reduction";
   case SYM_PROBE: return "a probe";
   case SYM_LAYER: return "an absorbing layer";

@@ -148,6 +148,15 @@ static Expr *complex_scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return check_complex_of_parts(c, loc, sym->type, parts);
 }
 
+/* The element of a launch-time array of complex numbers that `e` names, of its parts'. */
+static Expr *complex_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {
+  Expr *parts[2];
+  for (int i = 0; i < 2; i++)
+    if ((parts[i] = check_array_element(c, e, env, shift, array->elems[i]))->kind == EXPR_BAD)
+      return parts[i];
+  return check_complex_of_parts(c, e->loc, array->type, parts);
+}
+
 /* The value of a reduction. */
 static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->in_init)
@@ -291,6 +300,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_COMPLEX: return complex_scalar(c, env, loc, sym);
   case SYM_REDUCTION: return reduction_value(c, env, loc, sym);
   case SYM_STATE: return check_state(c, env, loc, sym);
+  case SYM_COMPLEX_ARRAY:
   case SYM_ARRAY:
     return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index",
                        sym->name, sym->name);
@@ -439,6 +449,9 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return check_bad(c, e->loc);
   if (sym->kind == SYM_TABLE)
     return check_element(c, e, env, shift, sym);
+  if (sym->kind == SYM_COMPLEX_ARRAY)
+    return c->allowed >= ALLOW_STATE ? complex_element(c, e, env, shift, sym)
+                                     : check_not_allowed(c, env, e->loc, sym->name);
   if (sym->kind == SYM_ARRAY)
     return c->allowed >= ALLOW_STATE ? check_array_element(c, e, env, shift, sym)
                                      : check_not_allowed(c, env, e->loc, sym->name);

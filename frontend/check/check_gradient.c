@@ -101,7 +101,7 @@ static bool add_name(Checker *c, const Name *n) {
   Symbol *s = symbols_find(&c->syms, n->s);
   if (!s || s->kind == SYM_BAD)
     return s ? false : (check_undefined(c, NULL, n->loc, n->s, NULL), false);
-  if (s->kind == SYM_COMPLEX) {
+  if (s->kind == SYM_COMPLEX || s->kind == SYM_COMPLEX_ARRAY) {
     Name parts[2] = {{.s = s->elems[0]->name, .loc = n->loc}, {.s = s->elems[1]->name, .loc = n->loc}};
     s->used = true;
     return add_name(c, &parts[0]) && add_name(c, &parts[1]);

@@ -392,6 +392,11 @@ class Plan(Owner):
         """The program's scalars (`scalar`), which are kept from step to step, with their values now; plan["t"] is one of them."""
         return {name: self._scalar(name) for name in self.program.scalars}
 
+    def _complex_array(self, name: str) -> Optional[List[str]]:
+        """The launch-time arrays that the parts of a complex one called `name` are; None: it is none."""
+        parts, known = [f"{name}_re", f"{name}_im"], self.program.arrays
+        return parts if set(parts) <= set(known) and name not in known and name not in self.program.fields else None
+
     def _scalar(self, name: str) -> Any:
         value = CReduction()
         self._settle()
@@ -543,6 +548,9 @@ class Plan(Owner):
     def __getitem__(self, name: str):
         if name in self.program.scalars:
             return self._scalar(name)
+        parts = self._complex_array(name)
+        if parts:
+            return (self[parts[0]] + 1j * self[parts[1]]).astype(np.complex64 if self.dtype(parts[0]) == np.float32 else np.complex128)
         place = self._find(name)
         info = self._info(place)
         if place.field < 0:
@@ -582,6 +590,11 @@ class Plan(Owner):
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self.program.scalars:
             self._set_scalar(name, value)
+            return
+        parts = self._complex_array(name)
+        if parts:
+            whole = np.asarray(arrays.to_numpy(value), np.complex128)
+            self[parts[0]], self[parts[1]] = (np.asarray(part, self.dtype(parts[0])) for part in (whole.real, whole.imag))
             return
         place = self._find(name)
         info = self._info(place)

@@ -89,3 +89,31 @@ def test_memory():
     assert np.allclose(re, -2 * z.imag) and np.allclose(im, 2 * z.real)
     with pytest.raises(ValueError, match="^op: fields of vectors and structs cannot be tensors"):
         check_single(json.loads(stc.compile("grid G = [0 .. 5], 3; field z : f32[2] on G; stencil s(z)[G] = z + z;").emit("manifest")), "op: ", "tensors")
+
+
+def test_arrays():
+    """A launch-time array of complex numbers is two, of its parts; also of two indices, and what a gradient is to."""
+    text = """
+param n = 3, m = 2, w[n] : c64, v[m, 3] : c128;
+grid G = [0 .. 2], 3;
+field z : c128 on G;
+init i(z)[G] = 1;
+stencil s(z)[G] = z * c128(w[step]) + v[step % 2, idx(0)];
+loss L += abs2(z) over G at end;
+gradient L to w, v;
+"""
+    w, v = np.array([1j, 2, 1 - 1j], "c8"), np.arange(6).reshape(2, 3) * (1 + 2j)
+    want = np.ones(3, "c16")
+    for step in range(3):
+        want = want * w[step] + v[step % 2]
+    for device in ("ref", "host", "sim"):
+        run = stc.compile(text).plan(device=device)
+        run["w"], run["v"] = w, v
+        run(3)
+        assert np.allclose(run["z"], want) and run["w"].dtype == np.complex64 and (run["w"] == w).all() and (run["v_im"] == v.imag).all()
+    run = stc.compile(text).plan(device="ref")
+    run["w"], run["v"] = w, v
+    value, g = run.gradient(3)
+    assert np.isclose(value, (abs(want) ** 2).sum())
+    last = (w[0] + v[0]) * w[1] + v[1]      # before the last step
+    assert np.isclose(g["w_re"][2] + 1j * g["w_im"][2], (2 * want * last.conj()).sum())

@@ -24,11 +24,11 @@ def in_members(run, own, sliced):
 
 
 def with_members(case, seed):
-    """The case, or one in fourteen with members, which have a field of their own, its number in it, and points by member. Not where a list of points is seen by a probe."""
+    """The case, or one in fourteen with members, which have a field of their own, its number in it, and points by member. Not where a list of points is seen by a probe, or what is reduced is read."""
     own = random.Random(seed * 2 + 53)
     lines, text, rank = case.tree.parts[0], case.tree.text(), len(case.sizes)
     at = next((i for i, x in enumerate(lines.items) if x.form.startswith("grid G")), None)
-    if own.random() > 1 / 14  or rank > 2 or at is None or re.search(r"(?m)^probe .* at \[[^\]]*\bc\d", text):
+    if own.random() > 1 / 14  or rank > 2 or at is None or any(len(re.findall(rf"\b{name}\b", text)) > 1 for name in re.findall(r"(?m)^reduce (\w+) =", text)) or re.search(r"(?m)^probe .* at \[[^\]]*\bc\d", text):
         return case
     n = own.choice([1, 2, 3, 3])
     low = re.search(r"grid G = \[([^\]]*)\]", text).group(1).split(", ")

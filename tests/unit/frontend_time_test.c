@@ -209,7 +209,7 @@ static const FrontendCase cases[] = {
     {"old_target_of_input", GRID1 "field K : f32 on G input;\ninit k(K@1)[G] = 1;\nstencil s(A)[G] = K;\n",
      "5:8: error: 'K' is an input field, which is the same in all steps; it has no older levels\n"},
     {"array_of_vectors", GRID1 "param src[3] : f32[2];\n" HERE,
-     "4:16: error: the elements of a launch-time array are single numbers, not f32[2]\n"},
+     "4:16: error: the elements of a launch-time array are single numbers, or complex ones, not f32[2]\n"},
 };
 
 int main(void) { return run_cases("frontend_time", cases, sizeof cases / sizeof *cases); }

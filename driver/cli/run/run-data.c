@@ -46,6 +46,12 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
                   first_below(p, name));
     return;
   }
+  if (arrays && stc_program_find_array(p, arena_printf(a, "%s_re", name)) >= 0 &&
+      stc_program_find_array(p, arena_printf(a, "%s_im", name)) >= 0) {
+    context_error(j->c->context, "%s %s: the parts of complex numbers are arrays of their own: give %s_re and %s_im",
+                  option, name, name, name);
+    return;
+  }
   for (int f = 0; f < p->ndeclared; f++) {
     ARENA_PUSH(a, names, n, p->declared[f].name);
     for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++)
