@@ -380,8 +380,9 @@ StcStatus stc_plan_rounds(StcPlan *plan, const char *name, StcRounds *out);
  * (`spacing`, `step`) under this plan; 0 where it says nothing, and where a launch-time array has the coordinates. */
 double stc_plan_spacing(const StcPlan *plan, int dimension);
 double stc_plan_time_step(const StcPlan *plan);
-/* Called for each evaluation of a `reduce` or `until` during runs, in a program with members for each of them. Behind a step with repeats it is called for each of
- * them with NAME.rounds and NAME.ended (1 or 0), and for the reductions in them with their last values. */
+/* Called for each evaluation of a `reduce` or `until` during runs, in a program with members for each of them. Behind a
+ * step with repeats it is called for each of them with NAME.rounds and NAME.ended (1 or 0), and for the reductions in
+ * them with their last values. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its
  * list of points; 1 if it has none. They live until the callback returns. */

@@ -136,8 +136,8 @@ static const char *describe(const Maker *k, const Symbol *x) {
   Str s = {.arena = k->arena};
   const Module *m = k->c->m;
   bool typed = x->kind == SYM_PARAM || x->kind == SYM_LET || x->kind == SYM_COMPLEX || x->kind == SYM_FIELD ||
-               x->kind == SYM_ARRAY || x->kind == SYM_COMPLEX_ARRAY || x->kind == SYM_REDUCTION || x->kind == SYM_STATE || x->kind == SYM_FN ||
-               x->kind == SYM_CONST;
+               x->kind == SYM_ARRAY || x->kind == SYM_COMPLEX_ARRAY || x->kind == SYM_REDUCTION ||
+               x->kind == SYM_STATE || x->kind == SYM_FN || x->kind == SYM_CONST;
   bool has_box = x->kind == SYM_FIELD || x->kind == SYM_GRID || x->kind == SYM_REGION;
   str_addf(&s, "```stencil\n%s\n```\n`%s`: %s", source(k, x->loc), x->name, symbol_words(x));
   if (typed && x->type != TY_NONE && !type_is_literal(x->type) && x->type != TY_BRACES)

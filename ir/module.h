@@ -338,8 +338,8 @@ typedef struct Reduction {
   Box over;
   int64_t every; /* at least 1 */
   int32_t scalar, field;
-  bool each;    /* it has a value for each coordinate of dimension 0, a member: the same over the points that have that
-                   one, in the order of a region of its own. No code reads its scalar but `stop`, which must hold for all */
+  bool each;    /* it has a value for each coordinate of dimension 0, a member: the same over the points that have it,
+                   in the order of a region of its own. No code reads its scalar but `stop`, which must hold for all */
   int32_t loop; /* it belongs to repeat number `loop` - 1 of Module.repeats, in kernel IR to that loop of
                    Host.loops, and `every` counts its rounds; 0: to the time steps */
   Block *body, *stop;

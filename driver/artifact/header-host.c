@@ -57,22 +57,29 @@ static void judge(TextWriter *w, const Reduction *r, const char *name) {
            expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
 }
 
-/* The rest of them where `r` has a value for each member: p->NAME has that of one after the other, *stop becomes true if
- * all meet the condition, and p->NAME_each has all, if there is room. */
+/* The rest of them where `r` has a value for each member: p->NAME has that of one after the other, *stop becomes true
+ * if all meet the condition, and p->NAME_each has all, if there is room. */
 static void reduction_each(TextWriter *w, const Reduction *r, const char *name) {
   const char *type = c_type(r->type), *each = c_name(w->arena, arena_printf(w->arena, "%s_each", r->name));
-  str_addf(&w->s, "    const int64_t members = %s;\n    bool all = true;\n    %s *value = NULL;\n", header_members(w), type);
+  str_addf(&w->s, "    const int64_t members = %s;\n    bool all = true;\n    %s *value = NULL;\n", header_members(w),
+           type);
   if (w->gpu)
-    str_addf(&w->s,
-             "    if (!e && !(value = (%s *)malloc(sizeof *value * (size_t)members + 1))) e = \"out of memory\";\n    if "
-             "(!e) e = stc_gpu_read(&%s_gpu.gpu, value, s->buffer[%d], sizeof *value * (size_t)members);\n",
-             type, w->p, (int)r->result);
+    str_addf(
+        &w->s,
+        "    if (!e && !(value = (%s *)malloc(sizeof *value * (size_t)members + 1))) e = \"out of memory\";\n    if "
+        "(!e) e = stc_gpu_read(&%s_gpu.gpu, value, s->buffer[%d], sizeof *value * (size_t)members);\n",
+        type, w->p, (int)r->result);
   else
     str_addf(&w->s, "    value = (%s *)s->buffer[%d];\n", type, (int)r->result);
-  str_addf(&w->s, "    for (int64_t m = 0; m < members && !e; m++) {\n    bool stops = false, *stop = &stops;\n    p->%s = value[m];\n", name);
+  str_addf(&w->s,
+           "    for (int64_t m = 0; m < members && !e; m++) {\n    bool stops = false, *stop = &stops;\n    p->%s = "
+           "value[m];\n",
+           name);
   judge(w, r, name);
-  str_addf(&w->s, "    (void)stop;\n    all = all && stops;\n    if (p->%s) p->%s[m] = value[m];\n    }\n    if (!e && all) *stop = true;\n%s  }\n", each,
-           each, w->gpu ? "    free(value);\n" : "");
+  str_addf(&w->s,
+           "    (void)stop;\n    all = all && stops;\n    if (p->%s) p->%s[m] = value[m];\n    }\n    if (!e && all) "
+           "*stop = true;\n%s  }\n",
+           each, each, w->gpu ? "    free(value);\n" : "");
 }
 
 /* Statements that evaluate `r` where it is due. */

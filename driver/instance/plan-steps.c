@@ -107,7 +107,11 @@ bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
                           real                 ? STC_F64
                           : x->type == TY_BOOL ? STC_BOOL
                                                : STC_I64,
-                          p->run.done, real ? p->scalars[i].f : 0, real ? 0 : p->scalars[i].i, 0, 0};
+                          p->run.done,
+                          real ? p->scalars[i].f : 0,
+                          real ? 0 : p->scalars[i].i,
+                          0,
+                          0};
     return true;
   }
   *out = (StcReduction){.step = p->run.done};

@@ -139,7 +139,8 @@ bool check_array(Checker *c, const Decl *d, ParamArray *out) {
   if (!check_type_expr(c, d->type, TYPE_STORED, &out->type))
     return false;
   if (!type_is_scalar(out->type)) {
-    check_error(c, NULL, d->type->loc, "the elements of a launch-time array are single numbers, or complex ones, not %s",
+    check_error(c, NULL, d->type->loc,
+                "the elements of a launch-time array are single numbers, or complex ones, not %s",
                 check_type_words(c, out->type));
     return false;
   }

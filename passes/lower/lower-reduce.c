@@ -35,9 +35,9 @@ enum { SMALL_REGION = 8192 };
 
 /* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; result: where the
  * value goes; lane: the thread's number (i32) and `lane64` the same (targets with threads). member: whose value the
- * block works on, from 0 on, an i64, and slot: where its partial values begin in the buffer (Reduction.each); NULL: it is
- * of the whole region, and they begin at 0. update, last: the numbers
- * of the update that this is, and of the last one that the thread with the result makes; -1: it is none. */
+ * block works on, from 0 on, an i64, and slot: where its partial values begin in the buffer (Reduction.each); NULL: it
+ * is of the whole region, and they begin at 0. update, last: the numbers of the update that this is, and of the last
+ * one that the thread with the result makes; -1: it is none. */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
@@ -80,9 +80,7 @@ static Value *value_at(const Reducer *k, Builder *b, Value *const *at) {
 }
 
 /* `at` in the partial values of the block's member. */
-static Value *in_slot(const Reducer *k, Builder *b, Value *at) {
-  return k->slot ? build2(b, OP_ADD, k->slot, at) : at;
-}
+static Value *in_slot(const Reducer *k, Builder *b, Value *at) { return k->slot ? build2(b, OP_ADD, k->slot, at) : at; }
 
 /* Points of the region, of a member its own, in dimension d, 0 if it is empty. */
 static Value *extent(const Reducer *k, Builder *b, int d) {
@@ -430,7 +428,10 @@ static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
   Module *m = lo->out;
   Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1};
   k.buffer = k.result = m->nbuffers;
-  Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS,
+  Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"),
+                    .kind = BUFFER_SCRATCH,
+                    .type = r->type,
+                    .cells = REDUCE_BLOCKS,
                     .each = r->each};
   ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
   if (!r->each)
