@@ -157,6 +157,12 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
     verify_fail(v, r->loc, "what a check finds is of type i64");
   if (r->kind >= REDUCE_FINITE && (r->field < 0 || r->field >= m->nfields))
     verify_fail(v, r->loc, "it checks field number %d, which does not exist", r->field);
+  if (r->each &&
+      (m->grid.rank < 2 || r->kind > REDUCE_UNTIL || r->loop ||
+       (!m->part && !(affine_equal(r->over.lo[0], m->grid.lo[0]) && affine_equal(r->over.hi[0], m->grid.hi[0])))))
+    verify_fail(v, r->loc,
+                "values for each coordinate of dimension 0 are of steps, over all of that dimension and of "
+                "another one");
   if (!r->stop != (r->kind != REDUCE_UNTIL))
     verify_fail(v, r->loc, "an until, and nothing else, has a stop condition");
 }
@@ -188,7 +194,7 @@ static void check_reductions(Verifier *v) {
     } else {
       verify_sequence(v, &r->seq);
       if (r->body || r->result < 0 || r->result >= v->m->nbuffers || v->m->buffers[r->result].kind != BUFFER_SCRATCH ||
-          buffer_type(v->m, r->result) != r->type)
+          buffer_type(v->m, r->result) != r->type || v->m->buffers[r->result].each != r->each)
         verify_fail(v, r->loc, "it needs a scratch buffer of its type for its result, and no body");
     }
   }
