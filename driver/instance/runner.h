@@ -206,7 +206,8 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 
 /* Has the device keep what the plan's reductions come to, which no step reads, before the first and behind each of the
  * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules, the
- * grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's observers (`tell`), or lost. */
+ * grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's observers
+ * (`tell`), or lost. */
 StcStatus plan_defer(StcPlan *p, int64_t steps);
 StcStatus plan_defer_end(StcPlan *p, bool tell);
 /* Where the value goes that a launch leaves in the buffer, of those that are deferred; NULL: it is no such one. */
