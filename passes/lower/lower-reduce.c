@@ -25,26 +25,10 @@
  * Updates of a state within a step are made by the same kernels, whose result goes to the state; updates without a
  * region, which combine nothing, by the thread that has the result of the one before, or by a kernel of one thread,
  * `PROGRAM_update_NAME`. */
-#include "passes/lower/lower.h"
-
-/* Lanes that may trade by shuffles: those of the smallest warp. */
-enum { WARP = 32 };
+#include "passes/lower/reduce.h"
 
 /* Points of a region that one thread takes alone, at most, where there are no threads in blocks. */
 enum { SMALL_REGION = 8192 };
-
-/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; result: where the
- * value goes; lane: the thread's number (i32) and `lane64` the same (targets with threads). member: whose value the
- * block works on, from 0 on, an i64, and slot: where its partial values begin in the buffer (Reduction.each); NULL: it
- * is of the whole region, and they begin at 0. update, last: the numbers of the update that this is, and of the last
- * one that the thread with the result makes; -1: it is none. */
-typedef struct Reducer {
-  Lowering *lo;
-  const Reduction *r;
-  int rank, kernel, buffer, result, points;
-  int update, last;
-  Value *zero, *lane, *lane64, *block, *member, *slot;
-} Reducer;
 
 /* The points of a row: coordinates of the dimensions before the last, then of the last first .. end - 1. */
 typedef struct Row {
@@ -54,10 +38,10 @@ typedef struct Row {
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 
-static Value *identity(const Reducer *k, Builder *b) {
+Value *reducer_identity(const Reducer *k, Builder *b) {
   return build_const(b, k->r->type, reduce_identity(k->r->op, k->r->type));
 }
-static Value *combine(const Reducer *k, Builder *b, Value *x, Value *y) {
+Value *reducer_combine(const Reducer *k, Builder *b, Value *x, Value *y) {
   return build_reduce_combine(b, k->r->op, x, y);
 }
 
@@ -82,8 +66,7 @@ static Value *value_at(const Reducer *k, Builder *b, Value *const *at) {
 /* `at` in the partial values of the block's member. */
 static Value *in_slot(const Reducer *k, Builder *b, Value *at) { return k->slot ? build2(b, OP_ADD, k->slot, at) : at; }
 
-/* Points of the region, of a member its own, in dimension d, 0 if it is empty. */
-static Value *extent(const Reducer *k, Builder *b, int d) {
+Value *reducer_extent(const Reducer *k, Builder *b, int d) {
   if (k->member && d == 0)
     return i64(b, 1);
   Affine n = box_extent(b->arena, &k->r->over, d);
@@ -91,13 +74,12 @@ static Value *extent(const Reducer *k, Builder *b, int d) {
   return n.n || n.c < 0 ? build2(b, OP_MAX, v, i64(b, 0)) : v;
 }
 
-/* How many rows the region has. */
-static Value *count_rows(const Reducer *k, Builder *b) {
-  Value *n = extent(k, b, 0);
+Value *reducer_rows(const Reducer *k, Builder *b) {
+  Value *n = reducer_extent(k, b, 0);
   if (k->rank == 1)
     return build2(b, OP_DIV, build2(b, OP_ADD, n, i64(b, REDUCE_ROW - 1)), i64(b, REDUCE_ROW));
   for (int d = 1; d < k->rank - 1; d++)
-    n = build2(b, OP_MUL, n, extent(k, b, d));
+    n = build2(b, OP_MUL, n, reducer_extent(k, b, d));
   return n;
 }
 
@@ -114,7 +96,7 @@ static Row find_row(const Reducer *k, Builder *b, Value *row) {
   }
   int first = k->member ? 1 : 0;
   for (int d = k->rank - 2; d >= first; d--) {
-    Value *n = d > first ? extent(k, b, d) : NULL, *rest = n ? build2(b, OP_DIV, row, n) : NULL;
+    Value *n = d > first ? reducer_extent(k, b, d) : NULL, *rest = n ? build2(b, OP_DIV, row, n) : NULL;
     w.at[d] = build2(b, OP_ADD, build_affine(b, m, over->lo[d]),
                      n ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
     row = rest;
@@ -194,10 +176,10 @@ static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
                              SPACE_SHARED, cells, NULL, pad);
     build_astore(b, array, 0, x, k->rank, at, NULL);
     build_barrier(b);
-    x = combine(k, b, x, build_aload(b, k->r->type, array, 0, k->rank, at, off));
+    x = reducer_combine(k, b, x, build_aload(b, k->r->type, array, 0, k->rank, at, off));
   }
   for (int w = WARP / 2; w > 0; w /= 2)
-    x = combine(k, b, x, build_shuffle(b, x, w));
+    x = reducer_combine(k, b, x, build_shuffle(b, x, w));
   return x;
 }
 
@@ -222,7 +204,7 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
     value[i] = value_at(k, &in, w.at);
   }
   for (int i = 0; i < n; i++)
-    out[0] = combine(k, &in, out[0], value[i]);
+    out[0] = reducer_combine(k, &in, out[0], value[i]);
   out[1] = build2(&in, OP_ADD, at, i64(&in, n * REDUCE_LANES));
   build_yield(&in, 2, out);
   *next = loop->results[1];
@@ -233,19 +215,19 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
 static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   Row w = find_row(k, b, row);
   Value *at = build2(b, OP_ADD, w.first, k->lane64);
-  Value *acc = thread_points(k, b, w, at, k->points, identity(k, b), &at);
+  Value *acc = thread_points(k, b, w, at, k->points, reducer_identity(k, b), &at);
   return combine_threads(k, b, thread_points(k, b, w, at, 1, acc, &at));
 }
 
 /* The first kernel: a block's rows; a block that has none has the identity. */
 static void threads_over_rows(const Reducer *k, Builder *b) {
-  Value *rows = count_rows(k, b), *acc = identity(k, b), *at = in_slot(k, b, k->block);
+  Value *rows = reducer_rows(k, b), *acc = reducer_identity(k, b), *at = in_slot(k, b, k->block);
   Op *some = build_if(b, build2(b, OP_LT, k->block, rows), 0, NULL);
   Builder in = builder_in(b, some->blocks[0]), none = builder_in(b, some->blocks[1]);
   Op *loop = build_for(&in, k->block, rows, REDUCE_BLOCKS, 0, 1, &acc);
   Builder each = builder_in(b, loop->blocks[0]);
   Value *row = thread_row(k, &each, loop->blocks[0]->args[0]);
-  Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
+  Value *next = reducer_combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
   store_from_first(k, &in, loop->results[0], at);
   store_from_first(k, &none, acc, at);
@@ -256,10 +238,11 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
   enum { N = REDUCE_BLOCKS / REDUCE_LANES };
   Value *x[N], *zero = i64(b, 0), *from = in_slot(k, b, k->lane64);
   for (int i = 0; i < N; i++)
-    x[i] = build_load(b, k->r->type, k->buffer, 1, &from, (int64_t[MAX_RANK]){i * REDUCE_LANES});
+    x[i] = k->few ? rows_of_block(k, b, build2(b, OP_ADD, k->lane64, i64(b, i * REDUCE_LANES)))
+                  : build_load(b, k->r->type, k->buffer, 1, &from, (int64_t[MAX_RANK]){i * REDUCE_LANES});
   for (int w = N / 2; w > 0; w /= 2)
     for (int i = 0; i < w; i++)
-      x[i] = combine(k, b, x[i], x[i + w]);
+      x[i] = reducer_combine(k, b, x[i], x[i + w]);
   Value *all = combine_threads(k, b, x[0]);
   Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
   store_result(k, &in, all, zero);
@@ -303,7 +286,7 @@ static Value *combine_lanes(const Reducer *k, Builder *b, int array, int n) {
     Builder in;
     Value *lane = open_lanes(b, i32(b, w), &in);
     store_lane(k, &in, array, lane,
-               combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
+               reducer_combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
   }
   return load_lane(k, b, array, k->zero, 0);
 }
@@ -313,26 +296,26 @@ static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   Row w = find_row(k, b, row);
   Builder all;
   Value *each = open_lanes(b, i32(b, REDUCE_LANES), &all);
-  store_lane(k, &all, array, each, identity(k, &all));
+  store_lane(k, &all, array, each, reducer_identity(k, &all));
   Op *loop = build_for(b, w.first, w.end, REDUCE_LANES, 0, 0, NULL);
   Builder chunk = builder_in(b, loop->blocks[0]), in;
   Value *start = loop->blocks[0]->args[0];
   Value *n = build2(&chunk, OP_MIN, build2(&chunk, OP_SUB, w.end, start), i64(&chunk, REDUCE_LANES));
   Value *lane = open_lanes(&chunk, build_convert(&chunk, TY_I32, n), &in);
   w.at[k->rank - 1] = build2(&in, OP_ADD, start, build_convert(&in, TY_I64, lane));
-  store_lane(k, &in, array, lane, combine(k, &in, load_lane(k, &in, array, lane, 0), value_at(k, &in, w.at)));
+  store_lane(k, &in, array, lane, reducer_combine(k, &in, load_lane(k, &in, array, lane, 0), value_at(k, &in, w.at)));
   return combine_lanes(k, b, array, REDUCE_LANES);
 }
 
 /* The rows of block number `block`, whose lanes are in `array`; a block that has none has the identity. */
 static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block) {
-  Value *rows = count_rows(k, b), *acc = identity(k, b);
+  Value *rows = reducer_rows(k, b), *acc = reducer_identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
   Builder in = builder_in(b, some->blocks[0]), none = builder_in(b, some->blocks[1]);
   Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 1, &acc);
   Builder each = builder_in(&in, loop->blocks[0]);
   Value *row = lanes_row(k, &each, array, loop->blocks[0]->args[0]);
-  Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
+  Value *next = reducer_combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
   Value *to[2] = {in_slot(k, &in, block), in_slot(k, &none, block)};
   build_store(&in, k->buffer, loop->results[0], 1, &to[0], NULL);
@@ -378,10 +361,8 @@ static bool is_small(Arena *a, const Reduction *r) {
 
 /* ---- modules */
 
-/* Adds the kernel `name` of `blocks` blocks of `threads` threads (where there are any), whose body `fn` builds, and its
- * launch to `seq`. */
-static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int threads,
-                          void (*fn)(const Reducer *k, Builder *b)) {
+void reducer_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int threads,
+                    void (*fn)(const Reducer *k, Builder *b)) {
   k->kernel = lowering_kernel(k->lo, name, 0, k->r->loc);
   Kernel *kernel = &k->lo->out->kernels[k->kernel];
   Builder b = builder_at_end(k->lo->out->arena, kernel->body);
@@ -410,23 +391,35 @@ static const char *buffer_name_behind(const Module *m, const char *name, const c
   return s;
 }
 
-/* Adds the kernels of `k`, whose names begin with `name`, and their launches to `seq`. */
-static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name) {
+/* Has `k` be made of the values of rows, in buffer `rows`, -1: it is not. */
+static void set_rows(Reducer *k, int rows) {
+  k->rows = rows;
+  k->few = rows >= 0 && rows_are_few(k->lo->m, &k->r->over);
+}
+
+/* Adds the kernels of `k`, whose names begin with `name`, and their launches to `seq`: without that for the values of
+ * rows, if these are at hand (`joined`). */
+static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool joined) {
   Module *m = k->lo->out;
   bool simt = k->lo->c->target->simt;
   if (!simt && is_small(m->arena, k->r)) {
-    reduce_kernel(k, seq, name, 1, 1, loops_over_all);
+    reducer_kernel(k, seq, name, 1, 1, loops_over_all);
     return;
   }
-  reduce_kernel(k, seq, name, REDUCE_BLOCKS, REDUCE_LANES, simt ? threads_over_rows : loops_over_rows);
-  reduce_kernel(k, seq, arena_printf(m->arena, "%s_all", name), 1, REDUCE_LANES,
+  if (k->rows >= 0 && !joined)
+    rows_launch(k->lo, seq, k->r, k->rows, name);
+  if (k->rows >= 0 && !k->few)
+    reducer_kernel(k, seq, arena_printf(m->arena, "%s_rows", name), REDUCE_BLOCKS / WARP, WARP, rows_into_blocks);
+  else if (k->rows < 0)
+    reducer_kernel(k, seq, name, REDUCE_BLOCKS, REDUCE_LANES, simt ? threads_over_rows : loops_over_rows);
+  reducer_kernel(k, seq, arena_printf(m->arena, "%s_all", name), 1, REDUCE_LANES,
                 simt ? threads_over_blocks : loops_over_blocks);
 }
 
 /* Starts on `r`: adds the scratch buffer of its partial values. */
 static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
   Module *m = lo->out;
-  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1};
+  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1, .rows = -1};
   k.buffer = k.result = m->nbuffers;
   Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"),
                     .kind = BUFFER_SCRATCH,
@@ -452,7 +445,8 @@ static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduct
   out->body = NULL;
   out->seq = (HostSeq){0};
   out->result = k.result;
-  reduce_kernels(&k, &out->seq, arena_printf(lo->out->arena, "%s_reduce_%s", lo->out->name, r->name));
+  set_rows(&k, rows_buffer(lo, r));
+  reduce_kernels(&k, &out->seq, arena_printf(lo->out->arena, "%s_reduce_%s", lo->out->name, r->name), false);
 }
 
 void lower_reductions(Lowering *lo, const Schedule *s) {
@@ -472,24 +466,32 @@ static int last_together(const Module *m, int i) {
   return i;
 }
 
-/* Makes the launches of the updates from number `first` to number `last`, of which the others follow the first. */
-static HostSeq make_updates(Lowering *lo, int first, int last) {
-  const Update *u = &lo->m->updates[first];
-  const char *name = arena_printf(lo->out->arena, "%s_update_%s", lo->out->name, update_name(lo->m, u));
+const Reduction *update_reduction(const Lowering *lo, int i) {
+  const Update *u = &lo->m->updates[i];
   Reduction *r = ARENA_NEW(lo->out->arena, Reduction);
-  HostSeq seq = {0};
   *r = (Reduction){
       .name = update_name(lo->m, u), .op = u->op, .type = u->type, .over = u->over, .body = u->body, .loc = u->loc};
+  return r;
+}
+
+/* Makes the launches of the updates from number `first` to number `last`, of which the others follow the first; those
+ * that remain of them where the launch before has left the values of rows (`joined`). */
+static HostSeq make_updates(Lowering *lo, int first, int last, bool joined) {
+  const Update *u = &lo->m->updates[first];
+  const Reduction *r = update_reduction(lo, first);
+  const char *name = arena_printf(lo->out->arena, "%s_update_%s", lo->out->name, r->name);
+  HostSeq seq = {0};
   if (box_is_point(&u->over)) {
     Reducer k = {.lo = lo, .r = r, .rank = lo->out->grid.rank, .update = first, .last = last};
-    reduce_kernel(&k, &seq, name, 1, 1, only_updates);
+    reducer_kernel(&k, &seq, name, 1, 1, only_updates);
     return seq;
   }
   Reducer k = start_reducer(lo, r, 1);
   k.update = first;
   k.last = last;
   k.result = u->state;
-  reduce_kernels(&k, &seq, name);
+  set_rows(&k, rows_of_update(lo, first, r));
+  reduce_kernels(&k, &seq, name, joined);
   return seq;
 }
 
@@ -497,15 +499,17 @@ static HostSeq make_updates(Lowering *lo, int first, int last) {
 static void push_updates(Lowering *lo, HostSeq *seq, int stage) {
   const Module *m = lo->m;
   if (!lo->updates)
-    lo->updates = ARENA_ARRAY(lo->out->arena, HostSeq, m->nupdates + 1);
+    lo->updates = ARENA_ARRAY(lo->out->arena, HostSeq, 2 * m->nupdates + 1);
   for (int i = 0, last; i < m->nupdates; i = last + 1) {
     last = last_together(m, i);
     if (m->updates[i].stage != stage)
       continue;
-    if (!lo->updates[i].nops)
-      lo->updates[i] = make_updates(lo, i, last);
-    for (int k = 0; k < lo->updates[i].nops; k++)
-      ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, lo->updates[i].ops[k]);
+    bool joined = rows_at_hand(lo, i);
+    HostSeq *made = &lo->updates[2 * i + joined];
+    if (!made->nops)
+      *made = make_updates(lo, i, last, joined);
+    for (int k = 0; k < made->nops; k++)
+      ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, made->ops[k]);
   }
 }
 

@@ -65,7 +65,8 @@ bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule 
       sweep_launch(lo, seq, l[i], tile->block, steps);
       group.first = group.last = i;
     } else if (!parts || !few_points(lo, seq, l[i], scalars, name, steps, &group)) {
-      if (!fn(lo, seq, l[i], tile, name, steps))
+      bool joined = !family_row(tile->family)->streamed && lower_joined(lo, seq, l[i], name, steps);
+      if (!joined && !fn(lo, seq, l[i], tile, name, steps))
         return false;
       group.first = group.last = i;
     }

@@ -5,6 +5,7 @@
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-levels.c   reads of another level of the grid
  *   lower-reduce.c   reductions between time tiles
+ *   lower-rows.c     reductions joined to the stencils that make the values
  *   lower-repeat.c   repeats within a step
  *   sweep.c          sweeps, launches of their own
  *   lower-tests.c    which words of tests a kernel looks at
@@ -134,7 +135,10 @@ typedef struct Lowering {
   Module *out;
   int32_t *copy[2];
   Launch **inits;   /* the launches of the inits */
-  HostSeq *updates; /* by number of Module.updates: the launches that make it, NULL: there are none so far */
+  HostSeq *updates; /* at twice the number of Module.updates: the launches that make it, and behind them those that do
+                       where its rows have values; NULL: there are none so far */
+  int32_t *rows; /* by that number: the buffer of the values of its rows + 1, 0: not known; -1: it has none; NULL: none */
+  bool *joined;  /* the launch before has left the values of its rows there; NULL: of none */
 } Lowering;
 
 /* Derives the kernel IR module for `m` and makes the buffers that its inits and the launches of a step and of tiles
@@ -247,6 +251,12 @@ void lower_reductions(Lowering *lo, const Schedule *s);
 /* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`, and where
  * repeats begin and end there. */
 void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
+
+/* ---------------------------------------------------------------- lower-rows.c */
+
+/* Adds the kernel of launch `l` to `seq`, named after `name`, which advances by `steps` and leaves what the updates
+ * behind it reduce: for targets with threads, where that moves less through memory. False: nothing was added. */
+bool lower_joined(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, int steps);
 
 /* ---------------------------------------------------------------- lower-repeat.c */
 

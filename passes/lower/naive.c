@@ -218,7 +218,8 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
       sweep_launch(lo, seq, l[i], block, i == n - 1);
       group.first = i;
     } else if (!naive_parts(lo, seq, l[i], scalars, name, block, i == n - 1, &group)) {
-      naive_kernel((Naive){.lo = lo, .l = l[i], .only = -1}, seq, name, block, i == n - 1);
+      if (!lower_joined(lo, seq, l[i], name, i == n - 1))
+        naive_kernel((Naive){.lo = lo, .l = l[i], .only = -1}, seq, name, block, i == n - 1);
       group.first = i;
     }
     group.ops = seq->nops;

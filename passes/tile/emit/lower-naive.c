@@ -151,6 +151,11 @@ static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule
       host_swaps(lo, x.seq, l[i]);
       continue;
     }
+    const char *name = arena_printf(lo->out->arena, "%s_naive_%s", lo->m->name, l[i]->st->name);
+    if (together == 1 && lower_joined(lo, x.seq, l[i], name, i == count - 1)) {
+      host_swaps(lo, x.seq, l[i]);
+      continue;
+    }
     x.f = frame_of_step(lo->m, together, l + i);
     for (int level = 0; level < x.f->nlevels; level++)
       level_launches(&x, level, i + together == count);

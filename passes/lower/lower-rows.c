@@ -1,0 +1,685 @@
+/* lower-rows.c: what is reduced, from tiles of rows, for targets with threads.
+ *
+ * The order in which values are combined (ir/run/run.h, "Reductions") is that within each row of the region, then that
+ * of the rows. So whoever has whole rows can do the first part, in any tile, beside what else is done at the points:
+ *
+ *   launch @cg_overlap_apply_move_rr    at each point: q = A(d); x, r = ...; a row's r * r combined -> @rr.rows
+ *   launch @cg_update_rr_rows           the rows of each of the 1024 blocks -> @rr.blocks
+ *   launch @cg_update_rr_all            the blocks
+ *
+ * - A block of 256 threads, the lanes of a row, has a tile of up to 8 rows, 2 x 4 of them in three dimensions. A thread
+ *   takes its point of each row, then the next ones 256 further, so that what rows beside each other read is loaded
+ *   once. At the end a warp combines a row, through shared memory and shuffles.
+ * - The values of rows are in a hidden temp field without the last dimension. Where they are few, the kernel of one
+ *   block takes them itself.
+ * - The stencils of a launch are made by such a kernel, too (`lower_joined`), where updates that follow reduce over
+ *   their points, read what they make at the point alone, and less goes through memory and cache than by two kernels.
+ */
+#include "passes/lower/reduce.h"
+
+#include <math.h>
+
+/* Rows of a tile, at most; so many tiles at least, if there can be; rows of a block that one kernel takes at most; rows
+ * whose loads are under way together; updates that are joined to a launch; how far rows are looked at; tiles that a
+ * core is to have room for; registers of a thread that rows do not take, and that they are to take with these at
+ * most. */
+enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 8, MOST_JOINED = 2, FAR_ROWS = 12 };
+enum { TILES_AT_ONCE = 2, OTHER_REGISTERS = 30, MOST_REGISTERS = 160 };
+
+static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
+
+/* ---- rows and where their values are */
+
+/* The rows of `over` under the params' defaults; less than 0: not known. */
+static double count_default_rows(const Module *m, const Box *over) {
+  const Const *scalars = default_scalars(m);
+  double n = 1;
+  for (int d = 0; d < over->rank - 1 && scalars; d++)
+    n *= fmax(0, (double)affine_eval(over->hi[d], scalars, NULL) - (double)affine_eval(over->lo[d], scalars, NULL) + 1);
+  return scalars ? n : -1;
+}
+
+bool rows_are_few(const Module *m, const Box *over) {
+  double n = count_default_rows(m, over);
+  return n >= 0 && n <= FEW_ROWS * REDUCE_BLOCKS;
+}
+
+/* Does a body read another level of the grid? */
+static bool is_scaled(const Block *body) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op_is_scaled(op))
+      return true;
+  return false;
+}
+
+/* Can `r` be made of the values of rows? */
+static bool has_rows(const Lowering *lo, const Reduction *r) {
+  const Module *m = lo->m;
+  return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part && !box_is_point(&r->over) &&
+         !is_scaled(r->body);
+}
+
+/* Adds a hidden temp field for the values of the rows of `r`, and its buffer, which is returned. */
+static int add_rows(Lowering *lo, const Reduction *r) {
+  Module *out = lo->out;
+  Arena *a = out->arena;
+  const char *name = arena_printf(a, "%s.rows", r->name);
+  int last = r->over.rank - 1;
+  for (int i = 2; module_find_field(out, name) >= 0 || module_find_buffer(out, name) >= 0; i++)
+    name = arena_printf(a, "%s.rows.%d", r->name, i);
+  Field f = {.name = name, .type = r->type, .box = r->over, .temp = true, .loc = r->loc};
+  f.box.lo[last] = f.box.hi[last] = affine_const(0);
+  f.outside[last] = OUTSIDE_ALL;
+  Field *all = ARENA_ARRAY(a, Field, out->nfields + 1);
+  for (int i = 0; i < out->nfields; i++)
+    all[i] = out->fields[i];
+  all[out->nfields] = f;
+  out->fields = all;
+  Buffer b = {.name = name, .kind = BUFFER_FIELD, .field = out->nfields++};
+  ARENA_PUSH(a, out->buffers, out->nbuffers, b);
+  return out->nbuffers - 1;
+}
+
+int rows_buffer(Lowering *lo, const Reduction *r) {
+  double n = has_rows(lo, r) ? count_default_rows(lo->m, &r->over) : 0;
+  return n < 0 || n > 2 * REDUCE_BLOCKS ? add_rows(lo, r) : -1;
+}
+
+/* The buffer of the values of the rows of update number `i`, which is `r`, with a buffer made if there is none. */
+static int take_rows(Lowering *lo, int i, const Reduction *r) {
+  if (!lo->rows)
+    lo->rows = ARENA_ARRAY(lo->out->arena, int32_t, lo->m->nupdates + 1);
+  if (lo->rows[i] <= 0)
+    lo->rows[i] = add_rows(lo, r) + 1;
+  return lo->rows[i] - 1;
+}
+
+int rows_of_update(Lowering *lo, int i, const Reduction *r) {
+  return lo->rows && lo->rows[i] ? lo->rows[i] - 1 : rows_buffer(lo, r);
+}
+
+bool rows_at_hand(Lowering *lo, int i) {
+  bool joined = lo->joined && lo->joined[i];
+  if (joined)
+    lo->joined[i] = false;
+  return joined;
+}
+
+/* ---- the kernel of a tile of rows */
+
+/* A kernel in the making: what it reduces, all over one region, with the buffers of the values of rows, and the launch
+ * whose stencils it makes (NULL: none). tile: rows in each dimension but the last, `count` in all; g: the first row of
+ * the block; lane: the thread's number, i32; first, end: of the rows. array: the lanes of all rows, for each of what is
+ * reduced. */
+typedef struct Tile {
+  Lowering *lo;
+  const Launch *l;
+  int n, update[MOST_JOINED], buffer[MOST_JOINED], array[MOST_JOINED];
+  const Reduction *of[MOST_JOINED];
+  const Box *over;
+  int rank, count;
+  int32_t tile[MAX_RANK];
+  Value *g[MAX_RANK], *lane, *first, *end, *step;
+} Tile;
+
+/* A point in the making: `on` rows from the block's first one (`inner`: all that rows beside it lead to is there), at
+ * `at`; now: what the stencils have made of fields there, NULL: nothing. */
+typedef struct RowPoint {
+  const Tile *w;
+  bool inner;
+  int32_t on[MAX_RANK];
+  Value *at[MAX_RANK], **now;
+} RowPoint;
+
+/* Point.access: what the stencils made there, or from memory. Rows of one tile name a cell alike: by its distance from
+ * the tile's first row. */
+static Value *row_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const RowPoint *x = p->user;
+  const Tile *w = x->w;
+  const Field *f = &p->m->fields[field];
+  int last = w->rank - 1;
+  Rules led = {0};
+  Value *coords[MAX_RANK];
+  int64_t rest[MAX_RANK] = {0};
+  if (x->now[field])
+    return x->now[field];
+  if (!x->inner)
+    return access_global(b, p->m, field, load_buffer(w->lo, field), rules, p->index, off, false);
+  led.dim[last] = rules->dim[last];
+  for (int d = 0; d < w->rank; d++) {
+    bool guarded = field_lacks(f, d) || led.dim[d] != OUTSIDE_NONE;
+    coords[d] = guarded ? guarded_place(b, f, &led, x->at, off, d, 1) : d < last ? w->g[d] : x->at[d];
+    rest[d] = guarded ? 0 : (d < last ? x->on[d] : 0) + off[d];
+  }
+  Value *v = build_load(b, f->type, load_buffer(w->lo, field), w->rank, coords, rest);
+  return inside_or_constant(b, p->m, field, &led, x->at, off, v);
+}
+
+/* The values of piece `piece` at the point. */
+static Value **values_at(RowPoint *x, Builder *b, const Piece *piece) {
+  Point p = {.m = x->w->lo->m, .step = x->w->step, .access = row_access, .user = x};
+  for (int d = 0; d < x->w->rank; d++)
+    p.index[d] = x->at[d];
+  return piece_values(&p, b, piece);
+}
+
+/* What the stencils make at the point, into x->now, and what is reduced there, into `value`. */
+static void point_values(RowPoint *x, Builder *b, Value **value) {
+  const Tile *w = x->w;
+  x->now = ARENA_ARRAY(b->arena, Value *, w->lo->m->nfields + 1);
+  for (int i = 0; w->l && i < w->l->n; i++) {
+    const Stencil *st = &w->l->st[i];
+    Value **made = values_at(x, b, &st->pieces[0]);
+    for (int t = 0; t < st->pieces[0].ntargets; t++)
+      x->now[st->pieces[0].targets[t]] = made[t];
+  }
+  for (int i = 0; i < w->n; i++) {
+    Piece body = {.box = *w->over, .ntargets = 1, .body = w->of[i]->body};
+    value[i] = values_at(x, b, &body)[0];
+  }
+}
+
+/* Stores what the stencils have made at the point. */
+static void store_point(const RowPoint *x, Builder *b) {
+  const Tile *w = x->w;
+  for (int f = 0; w->l && f < w->lo->m->nfields; f++)
+    if (x->now[f] && w->l->use[f].stored)
+      build_store(b, store_buffer(w->lo, w->l, f), x->now[f], w->rank, x->at, NULL);
+}
+
+/* Row number `r` of the tile as distances from its first one. */
+static void row_on(const Tile *w, int r, int32_t on[MAX_RANK]) {
+  for (int d = w->rank - 2; d >= 0; d--) {
+    on[d] = r % w->tile[d];
+    r /= w->tile[d];
+  }
+}
+
+/* Leaves the lane's value `v` of row `row` (i32) of update number `i` for the warp that combines the row. */
+static void leave_lane(const Tile *w, Builder *b, int i, Value *row, Value *v) {
+  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0)};
+  at[w->rank - 1] = build2(b, OP_ADD, build2(b, OP_MUL, row, i32(b, REDUCE_LANES)), w->lane);
+  build_astore(b, w->array[i], 0, v, w->rank, at, NULL);
+}
+
+/* A loop over the thread's points of the rows, with `n` values carried; *at becomes the last coordinate, *in its body's
+ * place. */
+static Op *each_point(const Tile *w, Builder *b, int n, Value *const *init, Value **at, Builder *in) {
+  Value *from = build2(b, OP_ADD, w->first, build_convert(b, TY_I64, w->lane));
+  Op *loop = build_for(b, from, w->end, REDUCE_LANES, 0, n, init);
+  *at = loop->blocks[0]->args[0];
+  *in = builder_in(b, loop->blocks[0]);
+  return loop;
+}
+
+/* What the lanes of row `r` (NULL: a value each of all rows of the tile) begin with. */
+static void identities(const Tile *w, Builder *b, int rows, Value **out) {
+  for (int r = 0; r < rows; r++)
+    for (int i = 0; i < w->n; i++) {
+      const Reduction *of = w->of[i];
+      out[r * w->n + i] = build_const(b, of->type, reduce_identity(of->op, of->type));
+    }
+}
+
+/* All rows of the tile together: none of their points reads beyond what fields have in the dimensions of rows. */
+static void rows_together(const Tile *w, Builder *b) {
+  int n = w->count * w->n;
+  Value *acc[TILE_ROWS * MOST_JOINED], *value[TILE_ROWS * MOST_JOINED], *at;
+  RowPoint x[TILE_ROWS];
+  Builder in;
+  identities(w, b, w->count, acc);
+  Op *loop = each_point(w, b, n, acc, &at, &in);
+  for (int r = 0; r < w->count; r++) {
+    x[r] = (RowPoint){.w = w, .inner = true};
+    row_on(w, r, x[r].on);
+    for (int d = 0; d < w->rank - 1; d++)
+      x[r].at[d] = x[r].on[d] ? build2(&in, OP_ADD, w->g[d], i64(&in, x[r].on[d])) : w->g[d];
+    x[r].at[w->rank - 1] = at;
+    point_values(&x[r], &in, &value[r * w->n]);
+  }
+  for (int r = 0; r < w->count; r++)
+    store_point(&x[r], &in);
+  for (int k = 0; k < n; k++)
+    value[k] = build_reduce_combine(&in, w->of[k % w->n]->op, loop->blocks[0]->args[1 + k], value[k]);
+  build_yield(&in, n, value);
+  for (int k = 0; k < n; k++)
+    leave_lane(w, b, k % w->n, i32(b, k / w->n), loop->results[k]);
+}
+
+/* The coordinate of row number `row` (i32) of the tile, in each dimension but the last; is it one of the region? */
+static Value *find_row(const Tile *w, Builder *b, Value *row, Value **at) {
+  Box rows = *w->over;
+  rows.rank = w->rank - 1;
+  for (int d = w->rank - 2; d >= 0; d--) {
+    Value *on = d ? build2(b, OP_REM, row, i32(b, w->tile[d])) : row;
+    at[d] = build2(b, OP_ADD, w->g[d], build_convert(b, TY_I64, on));
+    row = d ? build2(b, OP_DIV, row, i32(b, w->tile[d])) : row;
+  }
+  return build_inside(b, rows.rank, at, &rows);
+}
+
+/* The rows of the tile one after the other, those that the region has. */
+static void rows_apart(const Tile *w, Builder *b) {
+  Op *rows = build_for(b, i32(b, 0), i32(b, w->count), 1, FOR_APART, 0, NULL);
+  Builder each = builder_in(b, rows->blocks[0]), in;
+  RowPoint x = {.w = w};
+  Value *row = rows->blocks[0]->args[0], *acc[MOST_JOINED], *value[MOST_JOINED];
+  Type types[MOST_JOINED];
+  for (int i = 0; i < w->n; i++)
+    types[i] = w->of[i]->type;
+  Op *has = build_if(&each, find_row(w, &each, row, x.at), w->n, types);
+  Builder some = builder_in(&each, has->blocks[0]), none = builder_in(&each, has->blocks[1]);
+  identities(w, &none, 1, acc);
+  build_yield(&none, w->n, acc);
+  identities(w, &some, 1, acc);
+  Op *loop = each_point(w, &some, w->n, acc, &x.at[w->rank - 1], &in);
+  point_values(&x, &in, value);
+  store_point(&x, &in);
+  for (int i = 0; i < w->n; i++)
+    value[i] = build_reduce_combine(&in, w->of[i]->op, loop->blocks[0]->args[1 + i], value[i]);
+  build_yield(&in, w->n, value);
+  build_yield(&some, w->n, loop->results);
+  for (int i = 0; i < w->n; i++)
+    leave_lane(w, &each, i, row, has->results[i]);
+}
+
+/* Has each warp combine the lanes of a row, those of update number `i`, and store the row's value. */
+static void combine_row(const Tile *w, Builder *b, int i) {
+  const Reduction *r = w->of[i];
+  Value *warp = build2(b, OP_DIV, w->lane, i32(b, WARP)), *lane = build2(b, OP_REM, w->lane, i32(b, WARP));
+  Value *row = build2(b, OP_REM, warp, i32(b, w->count)), *x[REDUCE_LANES / WARP], *to[MAX_RANK] = {0};
+  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0)};
+  at[w->rank - 1] = build2(b, OP_ADD, build2(b, OP_MUL, row, i32(b, REDUCE_LANES)), lane);
+  for (int k = 0; k < REDUCE_LANES / WARP; k++) {
+    int64_t off[MAX_RANK] = {0};
+    off[w->rank - 1] = k * WARP;
+    x[k] = build_aload(b, r->type, w->array[i], 0, w->rank, at, off);
+  }
+  for (int n = REDUCE_LANES / WARP / 2; n > 0; n /= 2)
+    for (int k = 0; k < n; k++)
+      x[k] = build_reduce_combine(b, r->op, x[k], x[k + n]);
+  for (int n = WARP / 2; n > 0; n /= 2)
+    x[0] = build_reduce_combine(b, r->op, x[0], build_shuffle(b, x[0], n));
+  Value *is = build2(b, OP_AND, build2(b, OP_EQ, lane, i32(b, 0)), build2(b, OP_LT, warp, i32(b, w->count)));
+  Builder in = build_then(b, build2(b, OP_AND, is, find_row(w, b, row, to)));
+  to[w->rank - 1] = i64(&in, 0);
+  build_store(&in, w->buffer[i], x[0], w->rank, to, NULL);
+}
+
+/* How far rows lie from a point's that fields are read in, where a rule may lead elsewhere beyond: `v` becomes whether
+ * the tile has all of them within `over` and fields. */
+typedef struct Reach {
+  const Tile *w;
+  Builder *b;
+  Value *v;
+} Reach;
+
+/* Has the tile's rows, moved by `off` in dimension d, be in `lo` .. `hi` there. These are no tests by an op inside, of
+ * which passes would make kernels of their own for the few tiles at edges. */
+static void must_be_in(Reach *r, int d, int64_t off, Affine lo, Affine hi) {
+  const Module *m = r->w->lo->m;
+  Value *first = build_affine(r->b, m, affine_add_const(lo, -off));
+  Value *last = build_affine(r->b, m, affine_add_const(hi, 1 - r->w->tile[d] - off));
+  Value *in = build2(r->b, OP_AND, build2(r->b, OP_GE, r->w->g[d], first), build2(r->b, OP_LE, r->w->g[d], last));
+  r->v = r->v ? build2(r->b, OP_AND, r->v, in) : in;
+}
+
+/* AccessFn of a Reach. */
+static void note_reach(void *user, const Piece *piece, int field, const int64_t *off) {
+  Reach *r = user;
+  const Module *m = r->w->lo->m;
+  Rules rules = access_rules(m, &piece->box, field, off);
+  for (int d = 0; d < r->w->rank - 1; d++)
+    if (rules.dim[d] != OUTSIDE_NONE && !field_lacks(&m->fields[field], d))
+      must_be_in(r, d, off[d], m->fields[field].box.lo[d], m->fields[field].box.hi[d]);
+}
+
+/* Calls fn for each access of the stencils and updates. */
+static void each_access(const Tile *w, AccessFn fn, void *user) {
+  for (int i = 0; w->l && i < w->l->n; i++)
+    stencil_accesses(&w->l->st[i], fn, user);
+  for (int i = 0; i < w->n; i++) {
+    Piece body = {.box = *w->over, .body = w->of[i]->body};
+    Stencil st = {.npieces = 1, .pieces = &body};
+    stencil_accesses(&st, fn, user);
+  }
+}
+
+/* Are all rows of the tile in the region, and all that they read at other rows where fields are? */
+static Value *is_inner(const Tile *w, Builder *b) {
+  Reach r = {w, b, NULL};
+  for (int d = 0; d < w->rank - 1; d++)
+    must_be_in(&r, d, 0, w->over->lo[d], w->over->hi[d]);
+  each_access(w, note_reach, &r);
+  return r.v;
+}
+
+/* What a tile reads of a field for one point of each row: of each row, by its distance from the first one, which
+ * distances from the point, as bits; how many rows and cells that are; whether some are too far. */
+typedef struct Touched {
+  const Tile *w;
+  int field, rows, cells;
+  bool far;
+  uint64_t row[2 * FAR_ROWS + TILE_ROWS][2 * FAR_ROWS + TILE_ROWS];
+} Touched;
+
+/* AccessFn of a Touched. */
+static void note_row(void *user, const Piece *piece, int field, const int64_t *off) {
+  Touched *t = user;
+  const Field *f = &t->w->lo->m->fields[field];
+  (void)piece;
+  if (field != t->field)
+    return;
+  for (int d = 0; d < t->w->rank; d++)
+    t->far = t->far || off[d] < -FAR_ROWS || off[d] > FAR_ROWS;
+  for (int r = 0; r < t->w->count && !t->far; r++) {
+    int32_t on[MAX_RANK] = {0};
+    int64_t at[2] = {FAR_ROWS, FAR_ROWS};
+    uint64_t bit = (uint64_t)1 << (off[t->w->rank - 1] + FAR_ROWS);
+    row_on(t->w, r, on);
+    for (int d = 0; d < t->w->rank - 1; d++)
+      at[d] += field_lacks(f, d) ? 0 : on[d] + off[d];
+    uint64_t *row = &t->row[at[0]][at[1]];
+    t->rows += *row == 0;
+    t->cells += (*row & bit) == 0;
+    *row |= bit;
+  }
+}
+
+/* What a tile of the rows of `w` reads of field `f`. */
+static Touched touched(const Tile *w, int f) {
+  Touched t = {.w = w, .field = f};
+  each_access(w, note_row, &t);
+  return t;
+}
+
+/* About how many registers a thread takes that has all rows of the tile under way: a word each for what it reads and
+ * combines, and two for the address of each row. */
+static double tile_registers(const Tile *w) {
+  double n = OTHER_REGISTERS;
+  for (int i = 0; i < w->n; i++)
+    n += w->count * (double)type_size(w->of[i]->type) / 4;
+  for (int f = 0; f < w->lo->m->nfields; f++) {
+    bool made = w->l && w->l->use[f].versions > 0;
+    Touched t = touched(w, f);
+    if (t.far)
+      return INFINITY;
+    if (!made || w->l->use[f].loaded)
+      n += 2.0 * t.rows + t.cells * ceil((double)type_size(w->lo->m->fields[f].type) / 4);
+    n += made && w->l->use[f].stored && (w->l->use[f].paired || !t.rows) ? 2.0 * w->count : 0;
+  }
+  return n;
+}
+
+/* Has a tile `count` rows. */
+static void set_rows(Tile *w, int count) {
+  w->count = count;
+  for (int d = 0; d < MAX_RANK; d++)
+    w->tile[d] = 1;
+  w->tile[w->rank - 2] = w->rank > 2 && count >= 4 ? count / 2 : count;
+  if (w->rank > 2)
+    w->tile[0] = count / w->tile[1];
+}
+
+/* Says how many rows a tile has in each dimension: so few that there are enough tiles, and registers for them. */
+static void set_tile(Tile *w) {
+  double rows = count_default_rows(w->lo->m, w->over);
+  set_rows(w, TILE_ROWS);
+  while (w->count > 1 && rows >= 0 && rows / w->count < ENOUGH_TILES)
+    set_rows(w, w->count / 2);
+  while (w->count > 1 && tile_registers(w) > MOST_REGISTERS)
+    set_rows(w, w->count / 2);
+}
+
+/* Do stencils or updates of the kernel use the step number? */
+static bool uses_step(const Tile *w) {
+  bool uses = w->l && stencils_use_step(w->l->n, w->l->st);
+  for (int i = 0; i < w->n; i++)
+    for (const Op *op = w->of[i]->body->first; op; op = op->next)
+      uses = uses || op->code == OP_STEP;
+  return uses;
+}
+
+/* Adds the kernel of `w`, of which the updates, the launch and the region are set, and its launch to `seq`. */
+static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc loc) {
+  Lowering *lo = w->lo;
+  int index = lowering_kernel(lo, name, steps, loc), last = w->rank - 1;
+  int32_t cells[MAX_RANK] = {1, 1, 1};
+  Kernel *k = &lo->out->kernels[index];
+  Builder b = builder_at_end(lo->out->arena, k->body), inner, other;
+  b.loc = loc;
+  set_tile(w);
+  cells[last] = w->count * REDUCE_LANES;
+  for (int i = 0; i < w->n; i++)
+    w->array[i] = kernel_array(lo, k, arena_printf(b.arena, "lanes%d", i), w->of[i]->type, SPACE_SHARED, cells,
+                               NULL, NULL);
+  k->threads[last] = REDUCE_LANES;
+  k->per_core = TILES_AT_ONCE;
+  k->extent[last] = affine_const(1);
+  for (int d = 0; d < last; d++) {
+    k->tile[d] = w->tile[d];
+    k->extent[d] = box_extent(b.arena, w->over, d);
+    Value *first = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), i64(&b, w->tile[d]));
+    w->g[d] = build2(&b, OP_ADD, first, build_affine(&b, lo->m, w->over->lo[d]));
+  }
+  w->lane = build_dim(&b, OP_THREAD, last);
+  w->first = build_affine(&b, lo->m, w->over->lo[last]);
+  w->end = build_affine(&b, lo->m, affine_add_const(w->over->hi[last], 1));
+  w->step = uses_step(w) ? build_step(&b) : NULL;
+  inner = build_either(&b, is_inner(w, &b), &other);
+  b.block->last->flags |= IF_INTERIOR;
+  rows_together(w, &inner);
+  rows_apart(w, &other);
+  build_barrier(&b);
+  for (int i = 0; i < w->n; i++)
+    combine_row(w, &b, i);
+  host_launch(lo, seq, index);
+}
+
+void rows_launch(Lowering *lo, HostSeq *seq, const Reduction *r, int buffer, const char *name) {
+  Tile w = {.lo = lo, .n = 1, .of = {r}, .buffer = {buffer}, .over = &r->over, .rank = lo->m->grid.rank};
+  tile_kernel(&w, seq, name, 0, r->loc);
+}
+
+/* ---- rows combined to blocks */
+
+/* A row of the region in the making: its distance from the first one in each dimension but the last; how much further
+ * the next one of its block is. */
+typedef struct RowPlace {
+  Value *at[2], *by[2];
+} RowPlace;
+
+/* The value of the row at `p`, which moves to the block's next one. */
+static Value *next_row(const Reducer *k, Builder *b, RowPlace *p) {
+  Value *coords[MAX_RANK] = {0};
+  for (int d = 0; d < k->rank - 1; d++)
+    coords[d] = build2(b, OP_ADD, p->at[d], build_affine(b, k->lo->m, k->r->over.lo[d]));
+  coords[k->rank - 1] = i64(b, 0);
+  Value *v = build_load(b, k->r->type, k->rows, k->rank, coords, NULL);
+  for (int d = 0; d < k->rank - 1; d++)
+    p->at[d] = build2(b, OP_ADD, p->at[d], p->by[d]);
+  if (k->rank > 2) {
+    Value *n = reducer_extent(k, b, 1), *over = build2(b, OP_GE, p->at[1], n);
+    p->at[1] = build3(b, OP_SELECT, over, build2(b, OP_SUB, p->at[1], n), p->at[1]);
+    p->at[0] = build3(b, OP_SELECT, over, build2(b, OP_ADD, p->at[0], i64(b, 1)), p->at[0]);
+  }
+  return v;
+}
+
+/* A loop over the rows from number *row on, `n` an iteration while there are so many; `*acc` is combined with them, and
+ * all move on. */
+static void take_block_rows(const Reducer *k, Builder *b, int n, Value *rows, Value **row, Value **acc, RowPlace *p) {
+  int dims = k->rank - 1;
+  Value *carried[4] = {*acc, *row, p->at[0], p->at[1]}, *v[ROWS_AHEAD];
+  Value *end = n > 1 ? build2(b, OP_SUB, rows, i64(b, (int64_t)(n - 1) * REDUCE_BLOCKS)) : rows;
+  Op *loop = build_for(b, *row, end, (int64_t)n * REDUCE_BLOCKS, 0, 2 + dims, carried);
+  Value **in = loop->blocks[0]->args;
+  Builder each = builder_in(b, loop->blocks[0]);
+  RowPlace at = *p;
+  for (int d = 0; d < dims; d++)
+    at.at[d] = in[3 + d];
+  for (int i = 0; i < n; i++)
+    v[i] = next_row(k, &each, &at);
+  carried[0] = in[1];
+  for (int i = 0; i < n; i++)
+    carried[0] = reducer_combine(k, &each, carried[0], v[i]);
+  carried[1] = build2(&each, OP_ADD, in[0], i64(&each, (int64_t)n * REDUCE_BLOCKS));
+  for (int d = 0; d < dims; d++)
+    carried[2 + d] = at.at[d];
+  build_yield(&each, 2 + dims, carried);
+  *acc = loop->results[0];
+  *row = loop->results[1];
+  for (int d = 0; d < dims; d++)
+    p->at[d] = loop->results[2 + d];
+}
+
+Value *rows_of_block(const Reducer *k, Builder *b, Value *block) {
+  Value *rows = reducer_rows(k, b), *acc = reducer_identity(k, b), *row = block, *step = i64(b, REDUCE_BLOCKS);
+  RowPlace p = {{block}, {step}};
+  if (k->rank > 2) {
+    Value *n = build2(b, OP_MAX, reducer_extent(k, b, 1), i64(b, 1));
+    p = (RowPlace){{build2(b, OP_DIV, block, n), build2(b, OP_REM, block, n)},
+                   {build2(b, OP_DIV, step, n), build2(b, OP_REM, step, n)}};
+  }
+  take_block_rows(k, b, ROWS_AHEAD, rows, &row, &acc, &p);
+  take_block_rows(k, b, 1, rows, &row, &acc, &p);
+  return acc;
+}
+
+void rows_into_blocks(const Reducer *k, Builder *b) {
+  Value *first = build2(b, OP_MUL, k->block, i64(b, WARP)), *block = build2(b, OP_ADD, first, k->lane64);
+  build_store(b, k->buffer, rows_of_block(k, b, block), 1, &block, NULL);
+}
+
+/* ---- launches that updates are joined to */
+
+/* The instances of a launch before one that is looked at, or all of them, and whether what was looked at can be made by
+ * a kernel of rows. */
+typedef struct Joining {
+  const Launch *l;
+  int before;
+  bool can;
+} Joining;
+
+/* AccessFn of a Joining: what the launch has made of a field is read at the point alone. */
+static void note_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  Joining *j = user;
+  const Module *m = j->l->m;
+  Rules rules = access_rules(m, &piece->box, field, off);
+  bool own = rules_none(&rules);
+  for (int d = 0; d < m->grid.rank; d++)
+    own = own && off[d] == 0;
+  j->can = j->can && (own || launch_version(j->l, field, j->before) == 0);
+}
+
+/* Does instance number `i` of the launch have one piece, the region `over`, and keep nothing? */
+static bool is_plain(const Launch *l, int i, const Box *over) {
+  const Stencil *st = &l->st[i];
+  bool plain = !st->sweep && !stencil_is_scaled(st) && st->npieces == 1 && box_equal(&st->pieces[0].box, over) &&
+               st->pieces[0].ntargets == st->ntargets;
+  for (int t = 0; t < st->ntargets && plain; t++) {
+    const Field *f = &l->m->fields[st->targets[t]];
+    const FieldUse *u = &l->use[st->targets[t]];
+    plain = !f->series && !field_lacks_any(f) && !u->back && (!u->paired || box_equal(&f->box, over));
+  }
+  Joining j = {l, i, plain};
+  stencil_accesses(st, note_read, &j);
+  return j.can;
+}
+
+/* Can the kernel of rows make the launch, for what reduces like `u`? */
+static bool is_joinable(const Launch *l, const Reduction *u) {
+  bool can = !l->sees && !l->illegal && l->n > 0;
+  for (int i = 0; i < l->n && can; i++)
+    can = is_plain(l, i, &u->over);
+  Piece body = {.box = u->over, .body = u->body};
+  Stencil st = {.npieces = 1, .pieces = &body};
+  Joining j = {l, l->n, can};
+  stencil_accesses(&st, note_read, &j);
+  return j.can;
+}
+
+/* Does update `u` read a state that one from number `first` to before number `i` changes? */
+static bool waits_for(const Module *m, int first, int i) {
+  for (const Op *op = m->updates[i].body->first; op; op = op->next)
+    for (int k = first; k < i && op->code == OP_ELEMENT; k++)
+      if (m->updates[k].state == op->sym)
+        return true;
+  return false;
+}
+
+/* Does a repeat begin or end between stage `after` and stage `stage`, before which updates stand? */
+static bool repeat_between(const Module *m, int after, int stage) {
+  for (int i = 0; i < m->nrepeats; i++) {
+    const Repeat *r = &m->repeats[i];
+    if ((r->first > after && r->first <= stage) || (r->last >= after && r->last < stage) ||
+        (r->tile && r->last > after && r->last <= stage))
+      return true;
+  }
+  return false;
+}
+
+/* The updates that follow launch `l` at once and can be joined to it, of one region, into w->update. */
+static void find_joined(Tile *w) {
+  const Module *m = w->lo->m;
+  int after = w->l->given->stage, stage = INT32_MAX, first = 0;
+  const Stencil *next = w->l->given + w->l->ngiven;
+  for (int i = m->nupdates - 1; i >= 0; i--)
+    if (m->updates[i].stage > after)
+      stage = m->updates[first = i].stage;
+  if (stage == INT32_MAX || repeat_between(m, after, stage) ||
+      (next < w->l->first + m->nstencils && next->stage < stage))
+    return;
+  for (int i = first; i < m->nupdates && m->updates[i].stage == stage && w->n < MOST_JOINED; i++) {
+    const Reduction *r = update_reduction(w->lo, i);
+    if (has_rows(w->lo, r) && !waits_for(m, first, i) && (!w->n || box_equal(&r->over, w->over)) &&
+        is_joinable(w->l, r)) {
+      w->over = &r->over;
+      w->of[w->n] = r;
+      w->update[w->n++] = i;
+    }
+  }
+}
+
+/* Does one kernel of rows take less time than the launch and one that reads again what it made: the bytes of a point
+ * that go through memory, and those that come from the cache? */
+static bool joining_pays(Tile *w) {
+  const TargetInfo *t = w->lo->c->target;
+  double memory = launch_bytes(w->l), cache = 0, again = 0;
+  set_tile(w);
+  for (int f = 0; f < w->lo->m->nfields; f++) {
+    Tile alone = *w;
+    alone.l = NULL;
+    Touched all = touched(w, f), own = touched(&alone, f);
+    double bytes = (double)type_size(w->lo->m->fields[f].type);
+    if (all.far)
+      return false;
+    bool made = w->l->use[f].versions > 0;
+    again += own.rows ? bytes : 0;
+    memory += own.rows && !made && !w->l->use[f].loaded ? bytes : 0;
+    cache += made && !w->l->use[f].loaded ? 0 : bytes * all.rows / w->count;
+    cache += w->l->use[f].stored ? bytes : 0;
+  }
+  if (t->bandwidth <= 0 || t->cache_bandwidth <= 0)
+    return true;
+  return fmax(memory / t->bandwidth, cache / t->cache_bandwidth) < (launch_bytes(w->l) + again) / t->bandwidth;
+}
+
+bool lower_joined(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, int steps) {
+  Tile w = {.lo = lo, .l = l, .rank = lo->m->grid.rank};
+  if (lo->c->sketch || !lo->m->nupdates || !lo->c->target->simt || lo->m->slice_of)
+    return false;
+  find_joined(&w);
+  if (!w.n || !joining_pays(&w))
+    return false;
+  if (!lo->joined)
+    lo->joined = ARENA_ARRAY(lo->out->arena, bool, lo->m->nupdates + 1);
+  for (int i = 0; i < w.n; i++) {
+    w.buffer[i] = take_rows(lo, w.update[i], w.of[i]);
+    lo->joined[w.update[i]] = true;
+  }
+  tile_kernel(&w, seq, arena_printf(lo->out->arena, "%s_%s", name, w.of[0]->name), steps,
+              l->st->loc);
+  return true;
+}
