@@ -23,8 +23,10 @@
  * costs a division in three dimensions, a point none.
  *
  * Updates of a state within a step are made by the same kernels, whose result goes to the state; updates without a
- * region, which combine nothing, by the thread that has the result of the one before, or by a kernel of one thread,
- * `PROGRAM_update_NAME`. */
+ * region, which combine nothing, by the thread that has the result of the one before or behind, or by a kernel of one
+ * thread, `PROGRAM_update_NAME`.
+ *
+ * Many rows, and those that a launch before leaves, are reduced by kernels of tiles of rows: lower-rows.c. */
 #include "passes/lower/reduce.h"
 
 /* Points of a region that one thread takes alone, at most, where there are no threads in blocks. */
@@ -147,11 +149,11 @@ static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, i
 /* Makes what the thread that has the value `x` of the reduction does with it; `zero` is an i64. */
 static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
   const Module *m = k->lo->m;
-  build_store(b, k->result, x, 1, k->member ? &k->member : &zero, NULL);
-  if (k->last <= k->update)
-    return;
   Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, m->nparam_arrays + 1)};
-  s.now[m->updates[k->update].state] = x;
+  point_updates(k, b, &s, k->lead, k->update - 1);
+  build_store(b, k->result, x, 1, k->member ? &k->member : &zero, NULL);
+  if (k->update >= 0)
+    s.now[m->updates[k->update].state] = x;
   point_updates(k, b, &s, k->update + 1, k->last);
 }
 
@@ -419,7 +421,7 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
 /* Starts on `r`: adds the scratch buffer of its partial values. */
 static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
   Module *m = lo->out;
-  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .update = -1, .last = -1, .rows = -1};
+  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .lead = 0, .update = -1, .last = -1, .rows = -1};
   k.buffer = k.result = m->nbuffers;
   Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"),
                     .kind = BUFFER_SCRATCH,
@@ -474,23 +476,50 @@ const Reduction *update_reduction(const Lowering *lo, int i) {
   return r;
 }
 
-/* Makes the launches of the updates from number `first` to number `last`, of which the others follow the first; those
- * that remain of them where the launch before has left the values of rows (`joined`). */
-static HostSeq make_updates(Lowering *lo, int first, int last, bool joined) {
-  const Update *u = &lo->m->updates[first];
-  const Reduction *r = update_reduction(lo, first);
+bool update_waits(const Module *m, int first, int i) {
+  for (const Op *op = m->updates[i].body->first; op; op = op->next)
+    for (int k = first; k < i && op->code == OP_ELEMENT; k++)
+      if (m->updates[k].state == op->sym)
+        return true;
+  return false;
+}
+
+/* The updates that the launches of one make: from number `lead`, that one, `at`, to number `last`; the others combine
+ * nothing. */
+typedef struct UpdateRun {
+  int lead, at, last;
+} UpdateRun;
+
+/* Those from number `i` on: up to one with a region, unless that reads what they change, and those behind it. */
+static UpdateRun updates_together(const Module *m, int i) {
+  UpdateRun run = {i, i, last_together(m, i)};
+  int next = run.last + 1;
+  bool alone = box_is_point(&m->updates[i].over), more = next < m->nupdates;
+  if (alone && more && m->updates[next].stage == m->updates[i].stage && !update_waits(m, i, next)) {
+    run.at = next;
+    run.last = last_together(m, next);
+  }
+  return run;
+}
+
+/* Makes the launches of the updates of `run`; those that remain of them where the launch before has left the values of
+ * rows (`joined`). */
+static HostSeq make_updates(Lowering *lo, UpdateRun run, bool joined) {
+  const Update *u = &lo->m->updates[run.at];
+  const Reduction *r = update_reduction(lo, run.at);
   const char *name = arena_printf(lo->out->arena, "%s_update_%s", lo->out->name, r->name);
   HostSeq seq = {0};
   if (box_is_point(&u->over)) {
-    Reducer k = {.lo = lo, .r = r, .rank = lo->out->grid.rank, .update = first, .last = last};
+    Reducer k = {.lo = lo, .r = r, .rank = lo->out->grid.rank, .update = run.at, .last = run.last};
     reducer_kernel(&k, &seq, name, 1, 1, only_updates);
     return seq;
   }
   Reducer k = start_reducer(lo, r, 1);
-  k.update = first;
-  k.last = last;
+  k.lead = run.lead;
+  k.update = run.at;
+  k.last = run.last;
   k.result = u->state;
-  set_rows(&k, rows_of_update(lo, first, r));
+  set_rows(&k, rows_of_update(lo, run.at, r));
   reduce_kernels(&k, &seq, name, joined);
   return seq;
 }
@@ -498,16 +527,17 @@ static HostSeq make_updates(Lowering *lo, int first, int last, bool joined) {
 /* Adds the launches of the updates of stage `stage`. */
 static void push_updates(Lowering *lo, HostSeq *seq, int stage) {
   const Module *m = lo->m;
+  UpdateRun run;
   if (!lo->updates)
     lo->updates = ARENA_ARRAY(lo->out->arena, HostSeq, 2 * m->nupdates + 1);
-  for (int i = 0, last; i < m->nupdates; i = last + 1) {
-    last = last_together(m, i);
+  for (int i = 0; i < m->nupdates; i = run.last + 1) {
+    run = updates_together(m, i);
     if (m->updates[i].stage != stage)
       continue;
-    bool joined = rows_at_hand(lo, i);
-    HostSeq *made = &lo->updates[2 * i + joined];
+    bool joined = rows_at_hand(lo, run.at);
+    HostSeq *made = &lo->updates[2 * run.at + joined];
     if (!made->nops)
-      *made = make_updates(lo, i, last, joined);
+      *made = make_updates(lo, run, joined);
     for (int k = 0; k < made->nops; k++)
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, made->ops[k]);
   }

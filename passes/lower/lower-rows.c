@@ -600,15 +600,6 @@ static bool is_joinable(const Launch *l, const Reduction *u) {
   return j.can;
 }
 
-/* Does update `u` read a state that one from number `first` to before number `i` changes? */
-static bool waits_for(const Module *m, int first, int i) {
-  for (const Op *op = m->updates[i].body->first; op; op = op->next)
-    for (int k = first; k < i && op->code == OP_ELEMENT; k++)
-      if (m->updates[k].state == op->sym)
-        return true;
-  return false;
-}
-
 /* Does a repeat begin or end between stage `after` and stage `stage`, before which updates stand? */
 static bool repeat_between(const Module *m, int after, int stage) {
   for (int i = 0; i < m->nrepeats; i++) {
@@ -633,7 +624,7 @@ static void find_joined(Tile *w) {
     return;
   for (int i = first; i < m->nupdates && m->updates[i].stage == stage && w->n < MOST_JOINED; i++) {
     const Reduction *r = update_reduction(w->lo, i);
-    if (has_rows(w->lo, r) && !waits_for(m, first, i) && (!w->n || box_equal(&r->over, w->over)) &&
+    if (has_rows(w->lo, r) && !update_waits(m, first, i) && (!w->n || box_equal(&r->over, w->over)) &&
         is_joinable(w->l, r)) {
       w->over = &r->over;
       w->of[w->n] = r;

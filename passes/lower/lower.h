@@ -7,7 +7,7 @@
  *   lower-reduce.c   reductions between time tiles
  *   lower-rows.c     reductions joined to the stencils that make the values
  *   lower-repeat.c   repeats within a step
- *   sweep.c          sweeps, launches of their own
+ *   sweep.c          sweeps, launches of their own (sweep.h: sweep-turn.c, those along the last dimension)
  *   lower-tests.c    which words of tests a kernel looks at
  *   lower-tiles.c    the modules of all families of tiles
  *   lower-slices.c   kernels of a slice made kernels of all slices

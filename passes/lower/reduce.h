@@ -15,13 +15,13 @@ enum { WARP = 32 };
  * the region's rows, that of a hidden field, -1: there are none; result: where the value goes; lane: the thread's number
  * (i32) and `lane64` the same (targets with threads). member: whose value the block works on, from 0 on, an i64, and
  * slot: where its partial values begin in the buffer (Reduction.each); NULL: it is of the whole region, and they begin
- * at 0. update, last: the numbers of the update that this is, and of the last one that the thread with the result makes;
- * -1: it is none. few: the rows are so few that what combines the blocks combines them, too. */
+ * at 0. update: the number of the update that this is, -1: it is none; lead, last: those of the first and the last one
+ * that the thread with the result makes. few: the rows are so few that what combines the blocks combines them, too. */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
   int rank, kernel, buffer, rows, result, points;
-  int update, last;
+  int lead, update, last;
   bool few;
   Value *zero, *lane, *lane64, *block, *member, *slot;
 } Reducer;
@@ -36,6 +36,8 @@ Value *reducer_extent(const Reducer *k, Builder *b, int d);
 Value *reducer_rows(const Reducer *k, Builder *b);
 /* Update number `i` of lo->m as a reduction of that name. */
 const Reduction *update_reduction(const Lowering *lo, int i);
+/* Does update number `i` read a state that one from number `first` to before it changes? */
+bool update_waits(const Module *m, int first, int i);
 /* Adds the kernel `name` of `blocks` blocks of `threads` threads (where there are any), whose body `fn` builds, and its
  * launch to `seq`. */
 void reducer_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int threads,

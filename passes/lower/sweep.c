@@ -17,34 +17,15 @@
  * a cell a layer (and column), by which the second reads it. Of threads these are in shared memory where a core has
  * room for enough of them: a thread's own array is in global memory as soon as all threads have one, and what it keeps
  * would be written and read there. Few threads are on a core then, and each waits for what it loads; so some layers are
- * made in a row, all of whose loads are begun before the first is computed.
+ * made in a row, all of whose loads are begun before the first is computed. Where the layers of a column lie beside
+ * each other, sweep-turn.c loads and stores them.
  *
  * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
  * of a pair, and points that no piece has are copied. */
 #include "passes/base/tuning.h"
-#include "passes/launch/swept.h"
-#include "passes/lower/naive.h"
+#include "passes/lower/sweep.h"
 
 #include <string.h>
-
-/* A sweep in the making. kept[i]: a value behind that waits in a register, `back` layers behind the point, those of a
- * field in order of distance; now[i]: which it is. rows: columns lie beside each other, from `from` on, and nothing
- * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1;
- * lane: of threads, where these are in shared memory, which of the columns beside each other is the thread's; NULL. */
-typedef struct KeptBehind {
-  int32_t field, back;
-} KeptBehind;
-typedef struct Sweep {
-  Naive k;
-  const Stencil *st;
-  int i;
-  int32_t *array;
-  bool rows;
-  Value *from, *lane;
-  int32_t n;
-  KeptBehind *kept;
-  Value **now;
-} Sweep;
 
 /* ---- what is behind */
 
@@ -106,11 +87,15 @@ static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
   return v;
 }
 
+bool is_kept_before(const Sweep *s, int field) {
+  return s->i > 0 && s->array[launch_reads(s->k.l, field, s->i).field] >= 0;
+}
+
 /* Point.access: from global memory, what was there before. */
 static Value *before(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Sweep *s = p->user;
   int from = launch_reads(s->k.l, field, s->i).field;
-  if (s->i > 0 && s->array[from] >= 0)
+  if (is_kept_before(s, field))
     return load_kept(s, b, from, 0);
   return access_global(b, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false);
 }
@@ -140,8 +125,7 @@ static void store_kept(const Sweep *s, Builder *b, int field, Value *v) {
   build_astore(b, s->array[field], 1, v, rank, at, NULL);
 }
 
-/* The point s->k.g. */
-static Point point_here(Sweep *s) {
+Point point_here(Sweep *s) {
   Point p = {.m = s->k.l->m, .step = s->k.step, .access = before, .behind = behind, .user = s};
   for (int d = 0; d < p.m->grid.rank; d++)
     p.index[d] = s->k.g[d];
@@ -161,6 +145,8 @@ static void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
       store_kept(s, b, f, values[piece_target(piece, f)]);
     else if (!gives)
       naive_keep(&s->k, b, f);
+    else if (s->turned)
+      turn_keep(s, b, t, values[piece_target(piece, f)]);
     else if (naive_writes(&s->k, f))
       build_store(b, store_buffer(s->k.lo, s->k.l, f), left_of(s, b, piece, values, f), m->grid.rank, s->k.g, NULL)
           ->ver = 1;
@@ -235,6 +221,8 @@ static int32_t layers_in_a_row(int64_t layers) {
 static Point *begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
+  if (s->turned)
+    return turn_begin_row(s, b, piece, at, layers);
   Point *p = ARENA_ARRAY(m->arena, Point, layers);
   for (int32_t i = 0; i < layers; i++) {
     s->k.g[along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
@@ -258,6 +246,8 @@ static int32_t loaded(const Point *p, int32_t layers, Value **out) {
 
 /* The points of a row that begins `at` along the sweep and has loaded `values`, as many as row `like` has. */
 static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values) {
+  if (s->turned)
+    return turn_take_row(s, b, like, layers, at, values);
   Point *p = ARENA_ARRAY(b->arena, Point, layers);
   for (int32_t i = 0; i < layers; i++) {
     s->k.g[s->st->along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
@@ -267,13 +257,23 @@ static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Val
   return p;
 }
 
+/* The thread's points of a row that begins `at`, of which `p` has what it has loaded. */
+static Point *own_row(Sweep *s, Builder *b, Point *p, int32_t layers, Affine at) {
+  Value **values = ARENA_ARRAY(b->arena, Value *, loaded(p, layers, NULL) + 1);
+  loaded(p, layers, values);
+  return s->turned ? taken(s, b, p, layers, build_affine(b, s->k.l->m, at), values) : p;
+}
+
 /* Computes those layers. */
 static void end_row(Sweep *s, Builder *b, const Piece *piece, Point *p, int32_t layers) {
-  for (int32_t i = 0; i < layers; i++) {
+  for (s->on = 0; s->on < layers; s->on++) {
     for (int d = 0; d < p->m->grid.rank; d++)
-      s->k.g[d] = p[i].index[d];
-    cell_code(s, b, piece, &p[i]);
+      s->k.g[d] = p[s->on].index[d];
+    cell_code(s, b, piece, &p[s->on]);
   }
+  s->on = -1;
+  if (s->turned)
+    turn_store_row(s, b, p[0].index[s->st->along], layers);
 }
 
 /* All rows of `piece` but the last one of `rows`, of `row` layers each, which begin at `begin`: each loads what the
@@ -305,19 +305,26 @@ static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, 
 }
 
 /* The `layers` layers of `piece` from `lo` to `hi`, some in a row; what a row loads is begun before the one in front of
- * it is computed. */
+ * it is computed. Those that are left over come last; where columns are turned first, for rows of whole lines. */
 static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *piece, int64_t layers) {
   const Module *m = s->k.l->m;
-  int32_t row = layers_in_a_row(layers), rest = (int32_t)(layers % row);
+  int64_t most = (int64_t)tuning.sweep_ahead;
+  int32_t row = s->turned ? (int32_t)(layers < most ? layers : most) : layers_in_a_row(layers);
+  int32_t rest = (int32_t)(layers % row), sweep = s->st->sweep;
   int64_t rows = layers / row;
-  Affine begin = s->st->sweep > 0 ? lo : hi, end = affine_add_const(begin, s->st->sweep * (layers - rest));
-  Point *p = begin_row(s, b, piece, build_affine(b, m, begin), row), *last = NULL;
-  if (rows > 1)
-    p = rows_but_last(s, b, piece, p, begin, row, rows);
-  if (rest)
+  Affine start = sweep > 0 ? lo : hi, begin = affine_add_const(start, s->turned ? sweep * rest : 0);
+  Affine end = s->turned ? start : affine_add_const(start, sweep * (layers - rest));
+  Point *p, *last = NULL;
+  if (rest && s->turned)
+    last = begin_row(s, b, piece, build_affine(b, m, end), rest);
+  p = begin_row(s, b, piece, build_affine(b, m, begin), row);
+  if (last)
+    end_row(s, b, piece, own_row(s, b, last, rest, end), rest);
+  p = rows > 1 ? rows_but_last(s, b, piece, p, begin, row, rows) : own_row(s, b, p, row, begin);
+  if (rest && !s->turned)
     last = begin_row(s, b, piece, build_affine(b, m, end), rest);
   end_row(s, b, piece, p, row);
-  if (rest)
+  if (rest && !s->turned)
     end_row(s, b, piece, last, rest);
 }
 
@@ -397,8 +404,7 @@ static bool shares_columns(const TargetInfo *t, const Launch *l) {
          (int64_t)tuning.sweep_warps * bytes <= t->shared_per_core;
 }
 
-/* The last dimension but that of the sweep: its columns lie beside each other there. -1: there is one column. */
-static int beside_columns(const Sweep *s) {
+int beside_columns(const Sweep *s) {
   int last = s->k.l->m->grid.rank - 1;
   return s->st->along == last ? last - 1 : last;
 }
@@ -461,7 +467,12 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
     sweeps_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
     return;
   }
-  in = in_columns(s, &b, &out);
+  if (s->turned) {
+    int beside = beside_columns(s);
+    s->first = build2(&b, OP_SUB, s->k.g[beside], build_convert(&b, TY_I64, s->lane));
+    s->k.g[beside] = build2(&b, OP_MIN, s->k.g[beside], build_affine(&b, m, s->st->pieces[0].box.hi[beside]));
+  }
+  in = s->turned ? b : in_columns(s, &b, &out);
   sweeps_code(s, in, NULL);
   if (copies(&rest))
     layers_code(&rest, &out, NULL, m->grid.lo[along], m->grid.hi[along], NULL);
@@ -502,6 +513,9 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
   for (int d = 0; d < l->m->grid.rank && !threads; d++)
     s.k.g[d] = start[d];
   s.k.step = stencils_use_step(l->n, l->st) ? build_step(&b) : NULL;
+  s.kernel = index;
+  s.on = -1;
+  s.turned = shares_columns(lo->c->target, l) && turn_suits(&s);
   s.lane = shares_columns(lo->c->target, l) ? build_dim(&b, OP_THREAD, beside_columns(&s)) : NULL;
   columns_code(&s, b, &box, own[l->m->grid.rank - 1]);
   host_launch(lo, seq, index);
