@@ -29,6 +29,16 @@ Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const R
   return s.value;
 }
 
+bool point_has(const Point *p, int field, const int64_t *off, const Rules *rules) {
+  struct SeenAccess s = {.field = field, .rules = *rules};
+  for (int d = 0; d < p->m->grid.rank; d++)
+    s.off[d] = off[d];
+  for (int i = 0; i < p->nseen; i++)
+    if (same_access(&p->seen[i], &s))
+      return true;
+  return false;
+}
+
 int32_t point_built(const Point *p, Value **out) {
   for (int32_t i = 0; out && i < p->nseen; i++)
     out[i] = p->seen[i].value;

@@ -92,6 +92,8 @@ struct Point {
 
 /* The value of `field` at `off` under `rules`, built by p->access unless an equal access was. */
 Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+/* Has an equal access been built? */
+bool point_has(const Point *p, int field, const int64_t *off, const Rules *rules);
 /* The values of the accesses that `p` has built so far, into `out` (NULL: they are counted); how many. And has `p` take
  * those that `like` has built for its own, with as many values of its own. */
 int32_t point_built(const Point *p, Value **out);

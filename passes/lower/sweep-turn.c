@@ -1,144 +1,256 @@
 /* sweep-turn.c: sweeps along the last dimension, whose layers lie beside each other in memory, and columns far apart. A
  * thread that goes along a column would use a word of each line of memory that it loads, and have lost the line by the
- * next layer. So the threads of a block, which have columns beside each other, load rows of up to eight layers of all
- * their columns together, eight threads a column, and give them to their owners through shared memory, and what they
- * store back likewise:
+ * next layer. So the threads of a block, which have columns beside each other, load rows of eight layers of all their
+ * columns together, eight threads a column, and give them to their owners through shared memory; and what they store
+ * goes back likewise:
  *
- *     load row r + 1: layers beside each other          ->  registers
- *     registers of row r -> @turn0[column, layer], barrier, the thread's own layers
- *     compute them                                      ->  @turned0[column, layer]
- *     barrier, store: layers beside each other
+ *     load row r + 1: layers beside each other            ->  registers
+ *     registers of row r  ->  @turn0[column, layer], barrier, the thread's own layers
+ *     compute them        ->  @turned0[column, layer]
+ *     barrier, store row r: layers beside each other
  *
- * The last block's columns beyond the region load those of the last column and store nothing: all threads must come to
- * the barriers. */
-#include "passes/base/tuning.h"
+ * Rows begin at multiples of eight layers of the columns, whatever the pieces are and however the sweep goes, so that a
+ * layer of a column has one thread that loads and stores it: a field may be written in place. Of the first and the last
+ * row a piece may have a part. The last block's columns beyond the region load those of the last column, or nothing of
+ * a field that the launch stores, and store nothing: all threads must come to the barriers. */
 #include "passes/lower/sweep.h"
 
 #include <string.h>
+
+/* Layers of a row. */
+enum { ROW_LAYERS = 8 };
 
 /* The bounds of the columns, in the dimension in which they lie beside each other. */
 static Value *last_column(const Sweep *s, Builder *b) {
   return build_affine(b, s->k.l->m, s->st->pieces[0].box.hi[beside_columns(s)]);
 }
 
-/* Does each piece of the launch's sweeps give each target? */
-static bool all_given(const Launch *l) {
-  bool all = true;
-  for (int i = 0; i < l->n; i++)
-    for (int p = 0; p < l->st[i].npieces; p++)
-      all = all && l->st[i].pieces[p].ntargets == l->st[i].ntargets;
-  return all;
+/* The layers of `piece`, counted from the least one of the columns: are they constants? */
+static bool piece_layers(const Stencil *st, const Piece *piece, int64_t *from, int64_t *to) {
+  Affine low = sweep_region(st).lo[st->along];
+  return affine_diff(piece->box.lo[st->along], low, from) && affine_diff(piece->box.hi[st->along], low, to);
 }
 
 bool turn_suits(const Sweep *s) {
   const Launch *l = s->k.l;
-  bool paired = false;
+  bool suits = s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part;
   for (int f = 0; f < l->m->nfields; f++)
-    paired = paired || (l->use[f].stored && l->use[f].paired);
-  return s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part && !paired && all_given(l);
+    suits = suits && !(l->use[f].stored && l->use[f].paired);
+  for (int i = 0; i < l->n; i++)
+    for (int p = 0; p < l->st[i].npieces; p++) {
+      int64_t from, to;
+      const Piece *piece = &l->st[i].pieces[p];
+      suits = suits && piece->ntargets == l->st[i].ntargets && piece_layers(&l->st[i], piece, &from, &to);
+    }
+  return suits;
 }
 
-/* The array for number `i` of what goes one way, `name`, of type `t`: a row of layers for each column, an odd number of
- * words apart. */
+/* ---- rows */
+
+/* Layers `from` to `to` of the row of ROW_LAYERS that begins at coordinate `low`; what the thread has loaded of it for
+ * others, `n` values of each of its cells; like: a point that has loaded as much. */
+typedef struct TurnRow {
+  int32_t from, to, n;
+  Value *low, **v;
+  Point like;
+} TurnRow;
+
+/* The array for number `i` of what goes one way, `name`, of type `t`: a row for each column, an odd number of cells
+ * apart. */
 static int turn_array(Sweep *s, const char *name, int i, Type t) {
   Kernel *k = &s->k.lo->out->kernels[s->kernel];
   name = arena_printf(s->k.lo->out->arena, "%s%d_%s", name, i, type_name(t));
   for (int a = 0; a < k->narrays; a++)
     if (strcmp(k->arrays[a].name, name) == 0)
       return a;
-  int32_t cells[MAX_RANK] = {k->threads[beside_columns(s)], (int32_t)tuning.sweep_ahead + 1};
+  int32_t cells[MAX_RANK] = {s->k.lo->c->target->lanes, ROW_LAYERS + 1};
   return kernel_array_of(s->k.lo, k, 2, name, t, SPACE_SHARED, cells, NULL, NULL);
 }
 
-/* A cell of a row that a thread moves: its column in the block and its layer in the row, i32; where that is. */
+/* A cell of a row: its column in the block and its layer in the row, i32; its place, and whether the launch's columns
+ * and the row's layers have it. near: the nearest that they have. */
 typedef struct TurnCell {
-  Value *column, *layer, *at[MAX_RANK], *inside;
+  Value *column, *layer, *at[MAX_RANK], *near[MAX_RANK], *inside;
 } TurnCell;
 
-/* Cell number `j` of those that the thread moves, of a row of `layers` layers that begins `at`. */
-static TurnCell turn_cell(const Sweep *s, Builder *b, int32_t j, int32_t layers, Value *at) {
-  int beside = beside_columns(s), rank = s->k.l->m->grid.rank;
-  int32_t lanes = s->k.lo->out->kernels[s->kernel].threads[beside];
-  Value *e = j ? build2(b, OP_ADD, s->lane, build_int(b, TY_I32, j * lanes)) : s->lane, *n = build_int(b, TY_I32, layers);
-  TurnCell c = {.column = build2(b, OP_DIV, e, n), .layer = build2(b, OP_REM, e, n)};
-  for (int d = 0; d < rank; d++)
-    c.at[d] = s->k.g[d];
-  Value *column = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, c.column)), *last = last_column(s, b);
-  c.inside = build2(b, OP_LE, column, last);
-  c.at[beside] = build2(b, OP_MIN, column, last);
-  c.at[s->st->along] = build2(b, s->st->sweep > 0 ? OP_ADD : OP_SUB, at, build_convert(b, TY_I64, c.layer));
+/* Cell number `j` of those that the thread moves of row `r`. */
+static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t j) {
+  int beside = beside_columns(s), along = s->st->along, lanes = s->k.lo->c->target->lanes;
+  Value *e = j ? build2(b, OP_ADD, s->lane, build_int(b, TY_I32, (int64_t)j * lanes)) : s->lane;
+  Value *eight = build_int(b, TY_I32, ROW_LAYERS), *last = last_column(s, b);
+  TurnCell c = {.column = build2(b, OP_DIV, e, eight), .layer = build2(b, OP_REM, e, eight)};
+  memcpy(c.at, s->k.g, sizeof c.at);
+  memcpy(c.near, s->k.g, sizeof c.near);
+  c.at[beside] = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, c.column));
+  c.near[beside] = build2(b, OP_MIN, c.at[beside], last);
+  c.inside = build2(b, OP_LE, c.at[beside], last);
+  Value *layer = c.layer, *from = build_int(b, TY_I32, r->from), *to = build_int(b, TY_I32, r->to);
+  if (r->from > 0 || r->to < ROW_LAYERS - 1) {
+    Value *is = build2(b, OP_AND, build2(b, OP_GE, layer, from), build2(b, OP_LE, layer, to));
+    c.inside = build2(b, OP_AND, c.inside, is);
+    layer = build2(b, OP_MIN, build2(b, OP_MAX, layer, from), to);
+  }
+  c.at[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, c.layer));
+  c.near[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, layer));
   return c;
 }
 
-Point *turn_begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers) {
+/* The access `op` of `piece` at cell `c`, which `p` is at. Another thread may store to a field that the launch stores,
+ * at another cell. */
+static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *op, const TurnCell *c, Point *p) {
   const Module *m = s->k.l->m;
-  Point *p = ARENA_ARRAY(m->arena, Point, layers);
-  for (int32_t j = 0; j < layers; j++) {
-    TurnCell c = turn_cell(s, b, j, layers, at);
-    p[j] = point_here(s);
-    for (int d = 0; d < m->grid.rank; d++)
-      p[j].index[d] = c.at[d];
-    for (const Op *op = piece->body->first; op; op = op->next)
-      if (op->code == OP_ACCESS && !is_kept_before(s, op->sym)) {
-        Rules rules = access_rules(m, &piece->box, op->sym, op->off);
-        point_access(&p[j], b, op->sym, op->off, &rules);
-      }
-  }
-  return p;
-}
-
-Point *turn_take_row(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values) {
-  int32_t n = point_built(like, NULL);
-  Value **own = ARENA_ARRAY(b->arena, Value *, n + 1);
-  Point *p = ARENA_ARRAY(b->arena, Point, layers);
-  build_barrier(b);
-  for (int32_t j = 0; j < layers; j++) {
-    TurnCell c = turn_cell(s, b, j, layers, at);
-    for (int32_t i = 0; i < n; i++)
-      build_astore(b, turn_array(s, "turn", i, values[j * n + i]->type), 0, values[j * n + i], 2,
-                   (Value *[]){c.column, c.layer}, NULL);
-  }
-  build_barrier(b);
-  for (int32_t i = 0; i < layers; i++) {
-    Value *place[2] = {s->lane, build_int(b, TY_I32, i)};
-    s->k.g[s->st->along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
-    p[i] = point_here(s);
-    for (int32_t k = 0; k < n; k++)
-      own[k] = build_aload(b, values[k]->type, turn_array(s, "turn", k, values[k]->type), 0, 2, place, NULL);
-    point_take(&p[i], b, like, own);
-  }
-  return p;
-}
-
-void turn_keep(Sweep *s, Builder *b, int t, Value *v) {
-  if (s->on >= 0) {
-    Value *place[2] = {s->lane, build_int(b, TY_I32, s->on)};
-    build_astore(b, turn_array(s, "turned", t, v->type), 0, v, 2, place, NULL);
+  Rules rules = access_rules(m, &piece->box, op->sym, op->off);
+  int from = launch_reads(s->k.l, op->sym, s->i).field;
+  bool stored = s->k.l->use[from].stored;
+  memcpy(p->index, stored ? c->at : c->near, sizeof p->index);
+  if (!stored) {
+    point_access(p, b, op->sym, op->off, &rules);
     return;
   }
-  Value *column = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, s->lane));
-  Builder in = build_then(b, build2(b, OP_LE, column, last_column(s, b)));
-  build_store(&in, store_buffer(s->k.lo, s->k.l, s->st->targets[t]), v, s->k.l->m->grid.rank, s->k.g, NULL)->ver = 1;
+  Builder in;
+  Value *v = build_value_or(b, c->inside, m->fields[op->sym].type, (Const){0}, &in);
+  Point own = point_here((Sweep *)s);
+  memcpy(own.index, c->at, sizeof own.index);
+  build_yield(&in, 1, (Value *[]){point_access(&own, &in, op->sym, op->off, &rules)});
+  point_take(p, b, &own, &v);
 }
 
-void turn_store_row(Sweep *s, Builder *b, Value *at, int32_t layers) {
+/* Has the thread load its cells of row `r` of `piece`. */
+static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   const Module *m = s->k.l->m;
-  bool any = false;
+  for (int32_t j = 0; j < ROW_LAYERS; j++) {
+    TurnCell c = turn_cell(s, b, r, j);
+    Point p = point_here(s);
+    for (const Op *op = piece->body->first; op; op = op->next) {
+      Rules rules;
+      if (op->code != OP_ACCESS || is_kept_before(s, op->sym))
+        continue;
+      rules = access_rules(m, &piece->box, op->sym, op->off);
+      if (!point_has(&p, op->sym, op->off, &rules))
+        load_cell(s, b, piece, op, &c, &p);
+    }
+    if (j == 0) {
+      r->like = p;
+      r->n = point_built(&p, NULL);
+      r->v = ARENA_ARRAY(b->arena, Value *, (size_t)r->n * ROW_LAYERS + 1);
+    }
+    point_built(&p, r->v + j * r->n);
+  }
+}
+
+/* Gives what the threads have loaded of row `r` to the owners of the columns. */
+static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
+  build_barrier(b);
+  for (int32_t j = 0; j < ROW_LAYERS && r->n; j++) {
+    TurnCell c = turn_cell(s, b, r, j);
+    for (int32_t i = 0; i < r->n; i++) {
+      Value *v = r->v[j * r->n + i];
+      build_astore(b, turn_array(s, "turn", i, v->type), 0, v, 2, (Value *[]){c.column, c.layer}, NULL);
+    }
+  }
+  if (r->n)
+    build_barrier(b);
+}
+
+/* Stores what has been kept of row `r`. */
+static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
+  const Module *m = s->k.l->m;
+  int n = 0;
   for (int t = 0; t < s->st->ntargets; t++)
-    any = any || s->array[s->st->targets[t]] < 0;
-  if (!any)
+    n += s->array[s->st->targets[t]] < 0;
+  if (!n)
     return;
   build_barrier(b);
-  for (int32_t j = 0; j < layers; j++) {
-    TurnCell c = turn_cell(s, b, j, layers, at);
+  for (int32_t j = 0; j < ROW_LAYERS; j++) {
+    TurnCell c = turn_cell(s, b, r, j);
     Builder in = build_then(b, c.inside);
     for (int t = 0; t < s->st->ntargets; t++) {
       int f = s->st->targets[t];
+      Type type = m->fields[f].type;
       if (s->array[f] >= 0)
         continue;
-      Type type = m->fields[f].type;
       Value *v = build_aload(&in, type, turn_array(s, "turned", t, type), 0, 2, (Value *[]){c.column, c.layer}, NULL);
       build_store(&in, store_buffer(s->k.lo, s->k.l, f), v, m->grid.rank, c.at, NULL)->ver = 1;
     }
   }
+}
+
+void turn_keep(Sweep *s, Builder *b, int t, Value *v) {
+  Value *place[2] = {s->lane, build_int(b, TY_I32, s->on)};
+  build_astore(b, turn_array(s, "turned", t, v->type), 0, v, 2, place, NULL);
+}
+
+/* Computes the thread's layers of row `r` of `piece`, whose loads are begun, and stores the row. */
+static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) {
+  int beside = beside_columns(s), along = s->st->along, up = s->st->sweep;
+  Value **own = ARENA_ARRAY(b->arena, Value *, r->n + 1), *unclipped = s->k.g[beside];
+  give_row(s, b, r);
+  s->k.g[beside] = build2(b, OP_MIN, unclipped, last_column(s, b));
+  for (s->on = up > 0 ? r->from : r->to; s->on >= r->from && s->on <= r->to; s->on += up) {
+    Value *place[2] = {s->lane, build_int(b, TY_I32, s->on)};
+    s->k.g[along] = build2(b, OP_ADD, r->low, build_int(b, TY_I64, s->on));
+    Point p = point_here(s);
+    for (int32_t i = 0; i < r->n; i++)
+      own[i] = build_aload(b, r->v[i]->type, turn_array(s, "turn", i, r->v[i]->type), 0, 2, place, NULL);
+    point_take(&p, b, &r->like, own);
+    cell_code(s, b, piece, &p);
+  }
+  s->k.g[beside] = unclipped;
+  store_row(s, b, r);
+}
+
+/* ---- pieces */
+
+/* All of `rows` whole rows of `piece` but the last, of which `r` is the first, and has loaded: each loads what the next
+ * one needs, and computes its own. `r` becomes the last, which has loaded. */
+static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, int64_t rows) {
+  int32_t n = s->n, all = n + r->n * ROW_LAYERS;
+  Value **carried = ARENA_ARRAY(b->arena, Value *, all + 1), *step = build_int(b, TY_I64, s->st->sweep * ROW_LAYERS);
+  memcpy(carried, s->now, (size_t)n * sizeof *carried);
+  memcpy(carried + n, r->v, (size_t)(all - n) * sizeof *carried);
+  Op *loop = build_for(b, build_int(b, TY_I64, 1), build_int(b, TY_I64, rows), 1, 0, all, carried);
+  Builder in = builder_in(b, loop->blocks[0]);
+  Value **args = loop->blocks[0]->args;
+  TurnRow now = *r, next = *r;
+  next.low = build2(&in, OP_ADD, r->low, build2(&in, OP_MUL, args[0], step));
+  now.low = build2(&in, OP_SUB, next.low, step);
+  now.v = args + 1 + n;
+  memcpy(s->now, args + 1, (size_t)n * sizeof *args);
+  begin_row(s, &in, piece, &next);
+  end_row(s, &in, piece, &now);
+  memcpy(carried, s->now, (size_t)n * sizeof *carried);
+  memcpy(carried + n, next.v, (size_t)(all - n) * sizeof *carried);
+  if (all)
+    build_yield(&in, all, carried);
+  memcpy(s->now, loop->results, (size_t)n * sizeof *carried);
+  r->v = loop->results + n;
+  r->low = build2(b, OP_ADD, r->low, build_int(b, TY_I64, (rows - 1) * s->st->sweep * ROW_LAYERS));
+}
+
+void turn_layers(Sweep *s, Builder *b, const Piece *piece) {
+  int64_t from = 0, to = 0, up = s->st->sweep;
+  piece_layers(s->st, piece, &from, &to);
+  if (to < from) /* a sweep of no more layers than it begins with has none behind them */
+    return;
+  Affine low = sweep_region(s->st).lo[s->st->along];
+  int64_t first = up > 0 ? from / ROW_LAYERS : to / ROW_LAYERS, last = up > 0 ? to / ROW_LAYERS : from / ROW_LAYERS;
+  TurnRow before = {0};
+  for (int64_t row = first; up * (last - row) >= 0;) {
+    int64_t begin = row * ROW_LAYERS, rows = 1;
+    TurnRow r = {.from = (int32_t)(from > begin ? from - begin : 0),
+                 .to = (int32_t)(to - begin < ROW_LAYERS - 1 ? to - begin : ROW_LAYERS - 1),
+                 .low = build_affine(b, s->k.l->m, affine_add_const(low, begin))};
+    bool whole = r.from == 0 && r.to == ROW_LAYERS - 1;
+    while (whole && up * (last - row - up * rows) >= 0 && (row + up * rows) * ROW_LAYERS >= from &&
+           (row + up * rows + 1) * ROW_LAYERS - 1 <= to)
+      rows++;
+    begin_row(s, b, piece, &r);
+    if (before.low)
+      end_row(s, b, piece, &before);
+    if (rows > 1)
+      rows_but_last(s, b, piece, &r, rows);
+    before = r;
+    row += up * rows;
+  }
+  end_row(s, b, piece, &before);
 }

@@ -132,8 +132,7 @@ Point point_here(Sweep *s) {
   return p;
 }
 
-/* The code of `piece` at the point `p`, which is s->k.g. */
-static void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
+void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
   const Module *m = s->k.l->m;
   b->loc = piece->loc;
   Value **values = piece_values(p, b, piece);
@@ -221,8 +220,6 @@ static int32_t layers_in_a_row(int64_t layers) {
 static Point *begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
-  if (s->turned)
-    return turn_begin_row(s, b, piece, at, layers);
   Point *p = ARENA_ARRAY(m->arena, Point, layers);
   for (int32_t i = 0; i < layers; i++) {
     s->k.g[along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
@@ -246,8 +243,6 @@ static int32_t loaded(const Point *p, int32_t layers, Value **out) {
 
 /* The points of a row that begins `at` along the sweep and has loaded `values`, as many as row `like` has. */
 static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values) {
-  if (s->turned)
-    return turn_take_row(s, b, like, layers, at, values);
   Point *p = ARENA_ARRAY(b->arena, Point, layers);
   for (int32_t i = 0; i < layers; i++) {
     s->k.g[s->st->along] = build2(b, OP_ADD, at, build_int(b, TY_I64, s->st->sweep * i));
@@ -257,23 +252,13 @@ static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Val
   return p;
 }
 
-/* The thread's points of a row that begins `at`, of which `p` has what it has loaded. */
-static Point *own_row(Sweep *s, Builder *b, Point *p, int32_t layers, Affine at) {
-  Value **values = ARENA_ARRAY(b->arena, Value *, loaded(p, layers, NULL) + 1);
-  loaded(p, layers, values);
-  return s->turned ? taken(s, b, p, layers, build_affine(b, s->k.l->m, at), values) : p;
-}
-
 /* Computes those layers. */
 static void end_row(Sweep *s, Builder *b, const Piece *piece, Point *p, int32_t layers) {
-  for (s->on = 0; s->on < layers; s->on++) {
+  for (int32_t i = 0; i < layers; i++) {
     for (int d = 0; d < p->m->grid.rank; d++)
-      s->k.g[d] = p[s->on].index[d];
-    cell_code(s, b, piece, &p[s->on]);
+      s->k.g[d] = p[i].index[d];
+    cell_code(s, b, piece, &p[i]);
   }
-  s->on = -1;
-  if (s->turned)
-    turn_store_row(s, b, p[0].index[s->st->along], layers);
 }
 
 /* All rows of `piece` but the last one of `rows`, of `row` layers each, which begin at `begin`: each loads what the
@@ -305,26 +290,19 @@ static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, 
 }
 
 /* The `layers` layers of `piece` from `lo` to `hi`, some in a row; what a row loads is begun before the one in front of
- * it is computed. Those that are left over come last; where columns are turned first, for rows of whole lines. */
+ * it is computed. */
 static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *piece, int64_t layers) {
   const Module *m = s->k.l->m;
-  int64_t most = (int64_t)tuning.sweep_ahead;
-  int32_t row = s->turned ? (int32_t)(layers < most ? layers : most) : layers_in_a_row(layers);
-  int32_t rest = (int32_t)(layers % row), sweep = s->st->sweep;
+  int32_t row = layers_in_a_row(layers), rest = (int32_t)(layers % row);
   int64_t rows = layers / row;
-  Affine start = sweep > 0 ? lo : hi, begin = affine_add_const(start, s->turned ? sweep * rest : 0);
-  Affine end = s->turned ? start : affine_add_const(start, sweep * (layers - rest));
-  Point *p, *last = NULL;
-  if (rest && s->turned)
-    last = begin_row(s, b, piece, build_affine(b, m, end), rest);
-  p = begin_row(s, b, piece, build_affine(b, m, begin), row);
-  if (last)
-    end_row(s, b, piece, own_row(s, b, last, rest, end), rest);
-  p = rows > 1 ? rows_but_last(s, b, piece, p, begin, row, rows) : own_row(s, b, p, row, begin);
-  if (rest && !s->turned)
+  Affine begin = s->st->sweep > 0 ? lo : hi, end = affine_add_const(begin, s->st->sweep * (layers - rest));
+  Point *p = begin_row(s, b, piece, build_affine(b, m, begin), row), *last = NULL;
+  if (rows > 1)
+    p = rows_but_last(s, b, piece, p, begin, row, rows);
+  if (rest)
     last = begin_row(s, b, piece, build_affine(b, m, end), rest);
   end_row(s, b, piece, p, row);
-  if (rest && !s->turned)
+  if (rest)
     end_row(s, b, piece, last, rest);
 }
 
@@ -332,6 +310,10 @@ static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *p
 static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affine hi, const Piece *piece) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
+  if (s->turned && piece) {
+    turn_layers(s, b, piece);
+    return;
+  }
   if (affine_equal(lo, hi)) {
     s->k.g[along] = build_affine(b, m, lo);
     layer_code(s, b, c, piece);
@@ -467,11 +449,8 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
     sweeps_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
     return;
   }
-  if (s->turned) {
-    int beside = beside_columns(s);
-    s->first = build2(&b, OP_SUB, s->k.g[beside], build_convert(&b, TY_I64, s->lane));
-    s->k.g[beside] = build2(&b, OP_MIN, s->k.g[beside], build_affine(&b, m, s->st->pieces[0].box.hi[beside]));
-  }
+  if (s->turned)
+    s->first = build2(&b, OP_SUB, s->k.g[beside_columns(s)], build_convert(&b, TY_I64, s->lane));
   in = s->turned ? b : in_columns(s, &b, &out);
   sweeps_code(s, in, NULL);
   if (copies(&rest))
@@ -514,7 +493,6 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
     s.k.g[d] = start[d];
   s.k.step = stencils_use_step(l->n, l->st) ? build_step(&b) : NULL;
   s.kernel = index;
-  s.on = -1;
   s.turned = shares_columns(lo->c->target, l) && turn_suits(&s);
   s.lane = shares_columns(lo->c->target, l) ? build_dim(&b, OP_THREAD, beside_columns(&s)) : NULL;
   columns_code(&s, b, &box, own[l->m->grid.rank - 1]);

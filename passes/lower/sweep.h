@@ -13,8 +13,8 @@
  * field in order of distance; now[i]: which it is. rows: columns lie beside each other, from `from` on, and nothing
  * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1;
  * lane: of threads, where these are in shared memory, which of the columns beside each other is the thread's; NULL.
- * turned: what a row loads and stores goes through shared memory, for the layers of a column lie beside each other:
- * kernel: its number; first: the block's first column; on: which layer of the row the point is, -1: of none. */
+ * turned: what a row of layers loads and stores goes through shared memory, for the layers of a column lie beside each
+ * other; kernel: its number; first: the block's first column; on: which layer of the row the point is. */
 typedef struct KeptBehind {
   int32_t field, back;
 } KeptBehind;
@@ -34,8 +34,9 @@ typedef struct Sweep {
 
 /* The dimension in which columns lie beside each other, the last one but that of the sweep; -1: there is one column. */
 int beside_columns(const Sweep *s);
-/* The point s->k.g. */
+/* The point s->k.g. The code of `piece` at the point `p`, which is that. */
 Point point_here(Sweep *s);
+void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p);
 /* Is `field`, read by the sweep, in an array, which the launch's first sweep has filled? */
 bool is_kept_before(const Sweep *s, int field);
 
@@ -43,14 +44,9 @@ bool is_kept_before(const Sweep *s, int field);
 
 /* Can the columns of the launch, which are kept in shared memory, be turned? */
 bool turn_suits(const Sweep *s);
-/* Layers of `piece` in a row, the first of them `at` along the sweep: as many points as these, of which the thread loads
- * what others need, the loads being begun. */
-Point *turn_begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers);
-/* The thread's points of such a row, of which `like` is one, that begins `at`: `values` is what the thread has loaded. */
-Point *turn_take_row(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values);
-/* Keeps `v`, target number `t` at the point, for turn_store_row; where it is in no row, stores it. */
+/* All layers of `piece`, in the sweep's order. */
+void turn_layers(Sweep *s, Builder *b, const Piece *piece);
+/* Keeps `v`, target number `t` at the point, until its row is stored. */
 void turn_keep(Sweep *s, Builder *b, int t, Value *v);
-/* Stores what the threads have kept of a row of `layers` layers that begins `at`. */
-void turn_store_row(Sweep *s, Builder *b, Value *at, int32_t layers);
 
 #endif
