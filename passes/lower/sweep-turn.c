@@ -11,7 +11,8 @@
  *
  * Rows begin at multiples of eight layers of the columns, whatever the pieces are and however the sweep goes, so that a
  * layer of a column has one thread that loads and stores it: a field may be written in place. Of the first and the last
- * row a piece may have a part. The last block's columns beyond the region load those of the last column, or nothing of
+ * row a piece may have a part; where params say how many layers there are, what is no whole row is taken layer by layer
+ * by the columns' own threads. The last block's columns beyond the region load those of the last column, or nothing of
  * a field that the launch stores, and store nothing: all threads must come to the barriers. */
 #include "passes/lower/sweep.h"
 
@@ -31,18 +32,34 @@ static bool piece_layers(const Stencil *st, const Piece *piece, int64_t *from, i
   return affine_diff(piece->box.lo[st->along], low, from) && affine_diff(piece->box.hi[st->along], low, to);
 }
 
+/* Are there enough columns beside each other for the threads of a block, and not more blocks of them than the target
+ * starts, as far as the params' defaults say? */
+static bool enough_columns(const Sweep *s) {
+  const Const *scalars = default_scalars(s->k.l->m);
+  const TargetInfo *t = s->k.lo->c->target;
+  const Box *box = &s->st->pieces[0].box;
+  bool enough = true;
+  for (int d = 0; d < box->rank - 1 && scalars; d++) {
+    int64_t n = affine_eval(box->hi[d], scalars, NULL) - affine_eval(box->lo[d], scalars, NULL) + 1;
+    int64_t limit = t->max_grid[box->rank - 1 - d], lanes = d == beside_columns(s) ? t->lanes : 1;
+    enough = enough && (lanes == 1 || 2 * n >= lanes) && (limit <= 0 || (n + lanes - 1) / lanes <= limit);
+  }
+  return enough;
+}
+
 bool turn_suits(const Sweep *s) {
   const Launch *l = s->k.l;
-  bool suits = s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part;
+  bool suits = s->k.lo->c->target->simt && s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part;
   for (int f = 0; f < l->m->nfields; f++)
     suits = suits && !(l->use[f].stored && l->use[f].paired);
   for (int i = 0; i < l->n; i++)
     for (int p = 0; p < l->st[i].npieces; p++) {
       int64_t from, to;
       const Piece *piece = &l->st[i].pieces[p];
-      suits = suits && piece->ntargets == l->st[i].ntargets && piece_layers(&l->st[i], piece, &from, &to);
+      suits = suits && piece->ntargets == l->st[i].ntargets &&
+              (l->n == 1 || piece_layers(&l->st[i], piece, &from, &to));
     }
-  return suits;
+  return suits && enough_columns(s);
 }
 
 /* ---- rows */
@@ -175,17 +192,27 @@ static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
   }
 }
 
+Value *turn_inside(const Sweep *s, Builder *b) {
+  Value *column = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, s->lane));
+  return build2(b, OP_LE, column, last_column(s, b));
+}
+
 void turn_keep(Sweep *s, Builder *b, int t, Value *v) {
+  if (s->on < 0) {
+    Builder in = build_then(b, turn_inside(s, b));
+    int buffer = store_buffer(s->k.lo, s->k.l, s->st->targets[t]);
+    build_store(&in, buffer, v, s->k.l->m->grid.rank, s->k.g, NULL)->ver = 1;
+    return;
+  }
   Value *place[2] = {s->lane, build_int(b, TY_I32, s->on)};
   build_astore(b, turn_array(s, "turned", t, v->type), 0, v, 2, place, NULL);
 }
 
 /* Computes the thread's layers of row `r` of `piece`, whose loads are begun, and stores the row. */
 static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) {
-  int beside = beside_columns(s), along = s->st->along, up = s->st->sweep;
-  Value **own = ARENA_ARRAY(b->arena, Value *, r->n + 1), *unclipped = s->k.g[beside];
+  int along = s->st->along, up = s->st->sweep;
+  Value **own = ARENA_ARRAY(b->arena, Value *, r->n + 1);
   give_row(s, b, r);
-  s->k.g[beside] = build2(b, OP_MIN, unclipped, last_column(s, b));
   for (s->on = up > 0 ? r->from : r->to; s->on >= r->from && s->on <= r->to; s->on += up) {
     Value *place[2] = {s->lane, build_int(b, TY_I32, s->on)};
     s->k.g[along] = build2(b, OP_ADD, r->low, build_int(b, TY_I64, s->on));
@@ -195,7 +222,7 @@ static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) 
     point_take(&p, b, &r->like, own);
     cell_code(s, b, piece, &p);
   }
-  s->k.g[beside] = unclipped;
+  s->on = -1;
   store_row(s, b, r);
 }
 
@@ -203,12 +230,12 @@ static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) 
 
 /* All of `rows` whole rows of `piece` but the last, of which `r` is the first, and has loaded: each loads what the next
  * one needs, and computes its own. `r` becomes the last, which has loaded. */
-static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, int64_t rows) {
+static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, Value *rows) {
   int32_t n = s->n, all = n + r->n * ROW_LAYERS;
   Value **carried = ARENA_ARRAY(b->arena, Value *, all + 1), *step = build_int(b, TY_I64, s->st->sweep * ROW_LAYERS);
   memcpy(carried, s->now, (size_t)n * sizeof *carried);
   memcpy(carried + n, r->v, (size_t)(all - n) * sizeof *carried);
-  Op *loop = build_for(b, build_int(b, TY_I64, 1), build_int(b, TY_I64, rows), 1, 0, all, carried);
+  Op *loop = build_for(b, build_int(b, TY_I64, 1), rows, 1, 0, all, carried);
   Builder in = builder_in(b, loop->blocks[0]);
   Value **args = loop->blocks[0]->args;
   TurnRow now = *r, next = *r;
@@ -224,14 +251,13 @@ static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, 
     build_yield(&in, all, carried);
   memcpy(s->now, loop->results, (size_t)n * sizeof *carried);
   r->v = loop->results + n;
-  r->low = build2(b, OP_ADD, r->low, build_int(b, TY_I64, (rows - 1) * s->st->sweep * ROW_LAYERS));
+  Value *on = build2(b, OP_SUB, rows, build_int(b, TY_I64, 1));
+  r->low = build2(b, OP_ADD, r->low, build2(b, OP_MUL, on, build_int(b, TY_I64, s->st->sweep * ROW_LAYERS)));
 }
 
-void turn_layers(Sweep *s, Builder *b, const Piece *piece) {
-  int64_t from = 0, to = 0, up = s->st->sweep;
-  piece_layers(s->st, piece, &from, &to);
-  if (to < from) /* a sweep of no more layers than it begins with has none behind them */
-    return;
+/* Layers `from` to `to` of `piece`, counted from the least one of the columns. */
+static void constant_layers(Sweep *s, Builder *b, const Piece *piece, int64_t from, int64_t to) {
+  int64_t up = s->st->sweep;
   Affine low = sweep_region(s->st).lo[s->st->along];
   int64_t first = up > 0 ? from / ROW_LAYERS : to / ROW_LAYERS, last = up > 0 ? to / ROW_LAYERS : from / ROW_LAYERS;
   TurnRow before = {0};
@@ -248,9 +274,75 @@ void turn_layers(Sweep *s, Builder *b, const Piece *piece) {
     if (before.low)
       end_row(s, b, piece, &before);
     if (rows > 1)
-      rows_but_last(s, b, piece, &r, rows);
+      rows_but_last(s, b, piece, &r, build_int(b, TY_I64, rows));
     before = r;
     row += up * rows;
   }
   end_row(s, b, piece, &before);
+}
+
+/* The layers from coordinate `lo` to `hi` of `piece`, one by one: each thread loads and stores its own. */
+static void single_layers(Sweep *s, Builder *b, const Piece *piece, Value *lo, Value *hi) {
+  Op *loop = build_for(b, lo, build2(b, OP_ADD, hi, build_int(b, TY_I64, 1)), 1, 0, s->n, s->now);
+  Builder in = builder_in(b, loop->blocks[0]);
+  Value *x = loop->blocks[0]->args[0];
+  memcpy(s->now, loop->blocks[0]->args + 1, (size_t)s->n * sizeof *s->now);
+  s->k.g[s->st->along] = s->st->sweep > 0 ? x : build2(&in, OP_SUB, build2(&in, OP_ADD, lo, hi), x);
+  Point p = point_here(s);
+  cell_code(s, &in, piece, &p);
+  if (s->n)
+    build_yield(&in, s->n, s->now);
+  memcpy(s->now, loop->results, (size_t)s->n * sizeof *s->now);
+}
+
+/* `rows` whole rows of `piece`, the first of which begins at `low`, if there are any. */
+static void whole_rows(Sweep *s, Builder *b, const Piece *piece, Value *low, Value *rows) {
+  Type *types = ARENA_ARRAY(b->arena, Type, s->n + 1);
+  for (int i = 0; i < s->n; i++)
+    types[i] = s->now[i]->type;
+  Op *any = build_if(b, build2(b, OP_GT, rows, build_int(b, TY_I64, 0)), s->n, types);
+  Builder in = builder_in(b, any->blocks[0]), none = builder_in(b, any->blocks[1]);
+  if (s->n)
+    build_yield(&none, s->n, s->now);
+  Value *before = build2(&in, OP_SUB, rows, build_int(&in, TY_I64, 1));
+  Value *far = build2(&in, OP_MUL, before, build_int(&in, TY_I64, ROW_LAYERS));
+  TurnRow r = {.from = 0, .to = ROW_LAYERS - 1, .low = s->st->sweep > 0 ? low : build2(&in, OP_ADD, low, far)};
+  begin_row(s, &in, piece, &r);
+  rows_but_last(s, &in, piece, &r, rows);
+  end_row(s, &in, piece, &r);
+  if (s->n)
+    build_yield(&in, s->n, s->now);
+  memcpy(s->now, any->results, (size_t)s->n * sizeof *s->now);
+}
+
+/* The layers of `piece`, whose number params say: whole rows, and what lies below and above them layer by layer. */
+static void other_layers(Sweep *s, Builder *b, const Piece *piece) {
+  const Module *m = s->k.l->m;
+  int along = s->st->along;
+  Affine lo = piece->box.lo[along], low = sweep_region(s->st).lo[along];
+  int64_t from, more = affine_diff(lo, low, &from) && from > 0 ? (ROW_LAYERS - from % ROW_LAYERS) % ROW_LAYERS : 0;
+  Value *first = build_affine(b, m, lo), *hi = build_affine(b, m, piece->box.hi[along]), *one = build_int(b, TY_I64, 1);
+  Value *begin = build_affine(b, m, affine_add_const(lo, more)), *below = build2(b, OP_SUB, begin, one);
+  Value *layers = build2(b, OP_ADD, build2(b, OP_SUB, hi, begin), one), *eight = build_int(b, TY_I64, ROW_LAYERS);
+  Value *rows = build2(b, OP_DIV, build2(b, OP_MAX, layers, build_int(b, TY_I64, 0)), eight);
+  Value *above = build2(b, OP_ADD, begin, build2(b, OP_MUL, rows, eight));
+  below = build2(b, OP_MIN, below, hi);
+  if (s->st->sweep > 0)
+    single_layers(s, b, piece, first, below);
+  else
+    single_layers(s, b, piece, above, hi);
+  whole_rows(s, b, piece, begin, rows);
+  if (s->st->sweep > 0)
+    single_layers(s, b, piece, above, hi);
+  else
+    single_layers(s, b, piece, first, below);
+}
+
+void turn_layers(Sweep *s, Builder *b, const Piece *piece) {
+  int64_t from, to;
+  s->on = -1;
+  if (!piece_layers(s->st, piece, &from, &to))
+    other_layers(s, b, piece);
+  else if (to >= from) /* a sweep of no more layers than it begins with has none behind them */
+    constant_layers(s, b, piece, from, to);
 }

@@ -97,6 +97,12 @@ static Value *before(Point *p, Builder *b, int field, const int64_t *off, const 
   int from = launch_reads(s->k.l, field, s->i).field;
   if (is_kept_before(s, field))
     return load_kept(s, b, from, 0);
+  if (s->turned && s->on < 0 && s->k.l->use[from].stored) { /* of a column that is no other thread's */
+    Builder in;
+    Value *v = build_value_or(b, turn_inside(s, b), p->m->fields[from].type, (Const){0}, &in);
+    build_yield(&in, 1, (Value *[]){access_global(&in, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false)});
+    return v;
+  }
   return access_global(b, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false);
 }
 
@@ -397,7 +403,7 @@ int beside_columns(const Sweep *s) {
 static void sweep_block(const Sweep *s, const int32_t *block, int32_t *out) {
   const TargetInfo *t = s->k.lo->c->target;
   int rank = s->k.l->m->grid.rank, along = s->st->along, last = beside_columns(s);
-  bool shares = shares_columns(t, s->k.l);
+  bool shares = shares_columns(t, s->k.l) || s->turned;
   int32_t threads = 1;
   for (int d = 0; d < MAX_RANK; d++)
     out[d] = d < rank && d != along && t->simt && !shares ? block[d] : 1;
@@ -449,8 +455,11 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
     sweeps_code(s, copies(s) ? b : in_columns(&rest, &b, &out), &c);
     return;
   }
-  if (s->turned)
-    s->first = build2(&b, OP_SUB, s->k.g[beside_columns(s)], build_convert(&b, TY_I64, s->lane));
+  if (s->turned) {
+    int beside = beside_columns(s);
+    s->first = build2(&b, OP_SUB, s->k.g[beside], build_convert(&b, TY_I64, s->lane));
+    s->k.g[beside] = build2(&b, OP_MIN, s->k.g[beside], build_affine(&b, m, s->st->pieces[0].box.hi[beside]));
+  }
   in = s->turned ? b : in_columns(s, &b, &out);
   sweeps_code(s, in, NULL);
   if (copies(&rest))
@@ -479,6 +488,7 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
   int32_t own[MAX_RANK], one[MAX_RANK];
   Value *start[MAX_RANK];
   s.rows = !threads && s.st->along < l->m->grid.rank - 1;
+  s.turned = (l->n == 1 || shares_columns(lo->c->target, l)) && turn_suits(&s);
   sweep_block(&s, block, own);
   for (int d = 0; d < MAX_RANK; d++)
     one[d] = 1;
@@ -493,8 +503,8 @@ void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *bl
     s.k.g[d] = start[d];
   s.k.step = stencils_use_step(l->n, l->st) ? build_step(&b) : NULL;
   s.kernel = index;
-  s.turned = shares_columns(lo->c->target, l) && turn_suits(&s);
-  s.lane = shares_columns(lo->c->target, l) ? build_dim(&b, OP_THREAD, beside_columns(&s)) : NULL;
+  s.on = -1;
+  s.lane = s.turned || shares_columns(lo->c->target, l) ? build_dim(&b, OP_THREAD, beside_columns(&s)) : NULL;
   columns_code(&s, b, &box, own[l->m->grid.rank - 1]);
   host_launch(lo, seq, index);
 }

@@ -14,7 +14,8 @@
  * waits. i: which of the launch's sweeps it is, st; array: by field, the array with the columns that are kept, -1;
  * lane: of threads, where these are in shared memory, which of the columns beside each other is the thread's; NULL.
  * turned: what a row of layers loads and stores goes through shared memory, for the layers of a column lie beside each
- * other; kernel: its number; first: the block's first column; on: which layer of the row the point is. */
+ * other; kernel: its number; first: the block's first column; on: which layer of the row the point is, -1: it is
+ * in none. */
 typedef struct KeptBehind {
   int32_t field, back;
 } KeptBehind;
@@ -42,11 +43,12 @@ bool is_kept_before(const Sweep *s, int field);
 
 /* ---------------------------------------------------------------- sweep-turn.c */
 
-/* Can the columns of the launch, which are kept in shared memory, be turned? */
+/* Can the columns of the launch be turned? Has the thread a column of the region? */
 bool turn_suits(const Sweep *s);
+Value *turn_inside(const Sweep *s, Builder *b);
 /* All layers of `piece`, in the sweep's order. */
 void turn_layers(Sweep *s, Builder *b, const Piece *piece);
-/* Keeps `v`, target number `t` at the point, until its row is stored. */
+/* Keeps `v`, target number `t` at the point, until its row is stored; stores it where it is in none. */
 void turn_keep(Sweep *s, Builder *b, int t, Value *v);
 
 #endif
