@@ -321,7 +321,12 @@ static void other_layers(Sweep *s, Builder *b, const Piece *piece) {
   int along = s->st->along;
   Affine lo = piece->box.lo[along], low = sweep_region(s->st).lo[along];
   int64_t from, more = affine_diff(lo, low, &from) && from > 0 ? (ROW_LAYERS - from % ROW_LAYERS) % ROW_LAYERS : 0;
-  Value *first = build_affine(b, m, lo), *hi = build_affine(b, m, piece->box.hi[along]), *one = build_int(b, TY_I64, 1);
+  Value *first = build_affine(b, m, lo);
+  if (affine_equal(lo, piece->box.hi[along])) {
+    single_layers(s, b, piece, first, first);
+    return;
+  }
+  Value *hi = build_affine(b, m, piece->box.hi[along]), *one = build_int(b, TY_I64, 1);
   Value *begin = build_affine(b, m, affine_add_const(lo, more)), *below = build2(b, OP_SUB, begin, one);
   Value *layers = build2(b, OP_ADD, build2(b, OP_SUB, hi, begin), one), *eight = build_int(b, TY_I64, ROW_LAYERS);
   Value *rows = build2(b, OP_DIV, build2(b, OP_MAX, layers, build_int(b, TY_I64, 0)), eight);
