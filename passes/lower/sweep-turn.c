@@ -132,9 +132,10 @@ static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *
   point_take(p, b, &own, &v);
 }
 
-/* Has the thread load its cells of row `r` of `piece`. */
+/* Has the thread load its cells of row `r` of `piece`: they are of any column, whatever the thread's own is. */
 static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   const Module *m = s->k.l->m;
+  s->on = 0;
   for (int32_t j = 0; j < ROW_LAYERS; j++) {
     TurnCell c = turn_cell(s, b, r, j);
     Point p = point_here(s);
@@ -153,6 +154,7 @@ static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
     }
     point_built(&p, r->v + j * r->n);
   }
+  s->on = -1;
 }
 
 /* Gives what the threads have loaded of row `r` to the owners of the columns. */
