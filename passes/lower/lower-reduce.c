@@ -415,13 +415,14 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
   else if (k->rows < 0)
     reducer_kernel(k, seq, name, REDUCE_BLOCKS, REDUCE_LANES, simt ? threads_over_rows : loops_over_rows);
   reducer_kernel(k, seq, arena_printf(m->arena, "%s_all", name), 1, REDUCE_LANES,
-                simt ? threads_over_blocks : loops_over_blocks);
+                 simt ? threads_over_blocks : loops_over_blocks);
 }
 
 /* Starts on `r`: adds the scratch buffer of its partial values. */
 static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
   Module *m = lo->out;
-  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .points = points, .lead = 0, .update = -1, .last = -1, .rows = -1};
+  Reducer k = {
+      .lo = lo, .r = r, .rank = m->grid.rank, .points = points, .lead = 0, .update = -1, .last = -1, .rows = -1};
   k.buffer = k.result = m->nbuffers;
   Buffer partial = {.name = buffer_name_behind(m, r->name, "blocks"),
                     .kind = BUFFER_SCRATCH,

@@ -56,8 +56,8 @@ static bool is_scaled(const Block *body) {
 /* Can `r` be made of the values of rows? */
 static bool has_rows(const Lowering *lo, const Reduction *r) {
   const Module *m = lo->m;
-  return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part && !box_is_point(&r->over) &&
-         !is_scaled(r->body);
+  return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part &&
+         !box_is_point(&r->over) && !is_scaled(r->body);
 }
 
 /* Adds a hidden temp field for the values of the rows of `r`, and its buffer, which is returned. */
@@ -452,8 +452,8 @@ static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc 
   set_tile(w);
   cells[last] = w->count * REDUCE_LANES;
   for (int i = 0; i < w->n; i++)
-    w->array[i] = kernel_array(lo, k, arena_printf(b.arena, "lanes%d", i), w->of[i]->type, SPACE_SHARED, cells,
-                               NULL, NULL);
+    w->array[i] =
+        kernel_array(lo, k, arena_printf(b.arena, "lanes%d", i), w->of[i]->type, SPACE_SHARED, cells, NULL, NULL);
   k->threads[last] = REDUCE_LANES;
   k->per_core = TILES_AT_ONCE;
   k->extent[last] = affine_const(1);
@@ -670,7 +670,6 @@ bool lower_joined(Lowering *lo, HostSeq *seq, const Launch *l, const char *name,
     w.buffer[i] = take_rows(lo, w.update[i], w.of[i]);
     lo->joined[w.update[i]] = true;
   }
-  tile_kernel(&w, seq, arena_printf(lo->out->arena, "%s_%s", name, w.of[0]->name), steps,
-              l->st->loc);
+  tile_kernel(&w, seq, arena_printf(lo->out->arena, "%s_%s", name, w.of[0]->name), steps, l->st->loc);
   return true;
 }

@@ -12,11 +12,12 @@
 enum { WARP = 32 };
 
 /* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; rows: the values of
- * the region's rows, that of a hidden field, -1: there are none; result: where the value goes; lane: the thread's number
- * (i32) and `lane64` the same (targets with threads). member: whose value the block works on, from 0 on, an i64, and
- * slot: where its partial values begin in the buffer (Reduction.each); NULL: it is of the whole region, and they begin
- * at 0. update: the number of the update that this is, -1: it is none; lead, last: those of the first and the last one
- * that the thread with the result makes. few: the rows are so few that what combines the blocks combines them, too. */
+ * the region's rows, that of a hidden field, -1: there are none; result: where the value goes; lane: the thread's
+ * number (i32) and `lane64` the same (targets with threads). member: whose value the block works on, from 0 on, an i64,
+ * and slot: where its partial values begin in the buffer (Reduction.each); NULL: it is of the whole region, and they
+ * begin at 0. update: the number of the update that this is, -1: it is none; lead, last: those of the first and the
+ * last one that the thread with the result makes. few: the rows are so few that what combines the blocks combines them,
+ * too. */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;

@@ -14,7 +14,7 @@
  * row a piece may have a part; where params say how many layers there are, what is no whole row is taken layer by layer
  * by the columns' own threads. The last block's columns beyond the region load those of the last column, or nothing of
  * a field that the launch stores, and store nothing: all threads must come to the barriers. */
-#include "passes/lower/sweep.h"
+#include "passes/lower/columns.h"
 
 #include <string.h>
 
@@ -56,8 +56,8 @@ bool turn_suits(const Sweep *s) {
     for (int p = 0; p < l->st[i].npieces; p++) {
       int64_t from, to;
       const Piece *piece = &l->st[i].pieces[p];
-      suits = suits && piece->ntargets == l->st[i].ntargets &&
-              (l->n == 1 || piece_layers(&l->st[i], piece, &from, &to));
+      suits =
+          suits && piece->ntargets == l->st[i].ntargets && (l->n == 1 || piece_layers(&l->st[i], piece, &from, &to));
     }
   return suits && enough_columns(s);
 }

@@ -23,7 +23,7 @@
  * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
  * of a pair, and points that no piece has are copied. */
 #include "passes/base/tuning.h"
-#include "passes/lower/sweep.h"
+#include "passes/lower/columns.h"
 
 #include <string.h>
 
@@ -100,7 +100,8 @@ static Value *before(Point *p, Builder *b, int field, const int64_t *off, const 
   if (s->turned && s->on < 0 && s->k.l->use[from].stored) { /* of a column that is no other thread's */
     Builder in;
     Value *v = build_value_or(b, turn_inside(s, b), p->m->fields[from].type, (Const){0}, &in);
-    build_yield(&in, 1, (Value *[]){access_global(&in, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false)});
+    build_yield(&in, 1,
+                (Value *[]){access_global(&in, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false)});
     return v;
   }
   return access_global(b, p->m, from, load_buffer(s->k.lo, from), rules, p->index, off, false);

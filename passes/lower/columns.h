@@ -1,10 +1,10 @@
-/* passes/lower/sweep.h: launches of sweeps in the making (private to passes/lower).
+/* passes/lower/columns.h: launches of sweeps in the making (private to passes/lower).
  *
  *   sweep.c        sweeps, launches of their own
  *   sweep-turn.c   columns along the last dimension, turned through shared memory
  */
-#ifndef STC_PASSES_SWEEP_H
-#define STC_PASSES_SWEEP_H
+#ifndef STC_PASSES_COLUMNS_H
+#define STC_PASSES_COLUMNS_H
 
 #include "passes/launch/swept.h"
 #include "passes/lower/naive.h"
