@@ -23,7 +23,7 @@
  * whose loads are under way together; updates that are joined to a launch; how far rows are looked at; tiles that a
  * core is to have room for; registers of a thread that rows do not take, and that they are to take with these at
  * most. */
-enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 8, MOST_JOINED = 2, FAR_ROWS = 12 };
+enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 32, MOST_JOINED = 2, FAR_ROWS = 12 };
 enum { TILES_AT_ONCE = 2, OTHER_REGISTERS = 30, MOST_REGISTERS = 160 };
 
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
@@ -83,7 +83,7 @@ static int add_rows(Lowering *lo, const Reduction *r) {
 
 int rows_buffer(Lowering *lo, const Reduction *r) {
   double n = has_rows(lo, r) ? count_default_rows(lo->m, &r->over) : 0;
-  return n < 0 || n > 2 * REDUCE_BLOCKS ? add_rows(lo, r) : -1;
+  return n < 0 || n > REDUCE_BLOCKS ? add_rows(lo, r) : -1;
 }
 
 /* The buffer of the values of the rows of update number `i`, which is `r`, with a buffer made if there is none. */
@@ -542,7 +542,9 @@ Value *rows_of_block(const Reducer *k, Builder *b, Value *block) {
     p = (RowPlace){{build2(b, OP_DIV, block, n), build2(b, OP_REM, block, n)},
                    {build2(b, OP_DIV, step, n), build2(b, OP_REM, step, n)}};
   }
-  take_block_rows(k, b, ROWS_AHEAD, rows, &row, &acc, &p);
+  if (!k->few)
+    take_block_rows(k, b, ROWS_AHEAD, rows, &row, &acc, &p);
+  take_block_rows(k, b, k->few ? FEW_ROWS : FEW_ROWS / 2, rows, &row, &acc, &p);
   take_block_rows(k, b, 1, rows, &row, &acc, &p);
   return acc;
 }

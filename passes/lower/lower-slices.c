@@ -113,13 +113,14 @@ static void slice_kernel(Slices *s, Kernel *k) {
   place_block(s, k, body);
 }
 
-/* The fields of the program: its own, and behind them those that copies of the slice have got since. */
+/* The fields of the program: its own, and behind them those that copies of the slice have got since, or lowering the
+ * program's own updates (lower-rows.c). */
 static Field *whole_fields(const Slices *s) {
   const Module *out = s->out;
   Field *fields = ARENA_ARRAY(out->arena, Field, out->nfields + 1);
   for (int f = 0; f < out->nfields; f++) {
     fields[f] = f < s->whole->nfields ? s->whole->fields[f] : out->fields[f];
-    if (f < s->whole->nfields)
+    if (f < s->whole->nfields || fields[f].box.rank == s->whole->grid.rank)
       continue;
     PUT_FIRST(fields[f].box.lo, s->whole->grid.lo[0]);
     PUT_FIRST(fields[f].box.hi, s->whole->grid.hi[0]);
@@ -129,12 +130,20 @@ static Field *whole_fields(const Slices *s) {
   return fields;
 }
 
+/* The fields of `m`, and behind them those that the module in the making has besides. */
+static Field *fields_of(const Lowering *lo, const Module *m) {
+  Field *fields = ARENA_ARRAY(lo->out->arena, Field, lo->out->nfields + 1);
+  for (int f = 0; f < lo->out->nfields; f++)
+    fields[f] = f < m->nfields ? m->fields[f] : lo->out->fields[f];
+  return fields;
+}
+
 const Module *lower_whole(Lowering *lo) {
   const Module *slice = lo->m->slice_of ? lo->m : NULL;
   if (slice) {
     lo->m = slice->slice_of;
     lo->out->grid = lo->m->grid;
-    lo->out->fields = lo->m->fields;
+    lo->out->fields = fields_of(lo, lo->m);
   }
   return slice;
 }
@@ -144,7 +153,7 @@ void lower_slice_again(Lowering *lo, const Module *slice) {
     return;
   lo->m = slice;
   lo->out->grid = slice->grid;
-  lo->out->fields = slice->fields;
+  lo->out->fields = fields_of(lo, slice);
 }
 
 void lower_slices(Lowering *lo) {
