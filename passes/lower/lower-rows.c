@@ -81,8 +81,19 @@ static int add_rows(Lowering *lo, const Reduction *r) {
   return out->nbuffers - 1;
 }
 
+/* Does `body` read fields at other rows than the point's? */
+static bool reads_rows(const Block *body, int rank) {
+  bool reads = false;
+  for (const Op *op = body->first; op; op = op->next)
+    for (int d = 0; d < rank - 1 && op->code == OP_ACCESS; d++)
+      reads = reads || op->off[d] != 0;
+  return reads;
+}
+
+/* In two dimensions rows that look at each other are at hand in the cache as they are, for blocks that take one each. */
 int rows_buffer(Lowering *lo, const Reduction *r) {
-  double n = has_rows(lo, r) ? count_default_rows(lo->m, &r->over) : 0;
+  bool tiles = has_rows(lo, r) && (r->over.rank > 2 || !reads_rows(r->body, r->over.rank));
+  double n = tiles ? count_default_rows(lo->m, &r->over) : 0;
   return n < 0 || n > REDUCE_BLOCKS ? add_rows(lo, r) : -1;
 }
 

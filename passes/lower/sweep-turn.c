@@ -90,34 +90,25 @@ typedef struct TurnCell {
   Value *column, *layer, *at[MAX_RANK], *near[MAX_RANK], *inside;
 } TurnCell;
 
-/* Has the row all of its layers? */
-static bool is_whole(const TurnRow *r) { return r->from == 0 && r->to == ROW_LAYERS - 1; }
-
-/* Cell number `j` of those that the thread moves of row `r`: all are of one layer. `full`: the block has all of its
- * columns, and the row its layers. */
-static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t j, bool full) {
-  int beside = beside_columns(s), along = s->st->along;
-  Value *eight = build_int(b, TY_I32, ROW_LAYERS), *first = build2(b, OP_DIV, s->lane, eight);
-  int32_t on = j * (s->k.lo->c->target->lanes / ROW_LAYERS);
-  TurnCell c = {.column = build2(b, OP_ADD, first, build_int(b, TY_I32, on)),
-                .layer = build2(b, OP_REM, s->lane, eight)};
+/* Cell number `j` of those that the thread moves of row `r`. */
+static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t j) {
+  int beside = beside_columns(s), along = s->st->along, lanes = s->k.lo->c->target->lanes;
+  Value *e = j ? build2(b, OP_ADD, s->lane, build_int(b, TY_I32, (int64_t)j * lanes)) : s->lane;
+  Value *eight = build_int(b, TY_I32, ROW_LAYERS), *last = last_column(s, b);
+  TurnCell c = {.column = build2(b, OP_DIV, e, eight), .layer = build2(b, OP_REM, e, eight)};
   memcpy(c.at, s->k.g, sizeof c.at);
-  Value *column = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, first));
-  c.at[beside] = build2(b, OP_ADD, column, build_int(b, TY_I64, on));
-  c.at[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, c.layer));
-  memcpy(c.near, c.at, sizeof c.near);
-  if (full)
-    return c;
-  Value *last = last_column(s, b), *layer = c.layer;
+  memcpy(c.near, s->k.g, sizeof c.near);
+  c.at[beside] = build2(b, OP_ADD, s->first, build_convert(b, TY_I64, c.column));
   c.near[beside] = build2(b, OP_MIN, c.at[beside], last);
   c.inside = build2(b, OP_LE, c.at[beside], last);
-  if (!is_whole(r)) {
-    Value *from = build_int(b, TY_I32, r->from), *to = build_int(b, TY_I32, r->to);
+  Value *layer = c.layer, *from = build_int(b, TY_I32, r->from), *to = build_int(b, TY_I32, r->to);
+  if (r->from > 0 || r->to < ROW_LAYERS - 1) {
     Value *is = build2(b, OP_AND, build2(b, OP_GE, layer, from), build2(b, OP_LE, layer, to));
     c.inside = build2(b, OP_AND, c.inside, is);
     layer = build2(b, OP_MIN, build2(b, OP_MAX, layer, from), to);
-    c.near[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, layer));
   }
+  c.at[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, c.layer));
+  c.near[along] = build2(b, OP_ADD, r->low, build_convert(b, TY_I64, layer));
   return c;
 }
 
@@ -126,7 +117,8 @@ static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t 
 static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *op, const TurnCell *c, Point *p) {
   const Module *m = s->k.l->m;
   Rules rules = access_rules(m, &piece->box, op->sym, op->off);
-  bool stored = c->inside && s->k.l->use[launch_reads(s->k.l, op->sym, s->i).field].stored;
+  int from = launch_reads(s->k.l, op->sym, s->i).field;
+  bool stored = s->k.l->use[from].stored;
   memcpy(p->index, stored ? c->at : c->near, sizeof p->index);
   if (!stored) {
     point_access(p, b, op->sym, op->off, &rules);
@@ -140,11 +132,12 @@ static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *
   point_take(p, b, &own, &v);
 }
 
-/* Loads the thread's cells of row `r` of `piece` into r->v. */
-static void load_cells(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, bool full) {
+/* Has the thread load its cells of row `r` of `piece`: they are of any column, whatever the thread's own is. */
+static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   const Module *m = s->k.l->m;
+  s->on = 0;
   for (int32_t j = 0; j < ROW_LAYERS; j++) {
-    TurnCell c = turn_cell(s, b, r, j, full);
+    TurnCell c = turn_cell(s, b, r, j);
     Point p = point_here(s);
     for (const Op *op = piece->body->first; op; op = op->next) {
       Rules rules;
@@ -161,39 +154,6 @@ static void load_cells(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, boo
     }
     point_built(&p, r->v + j * r->n);
   }
-}
-
-/* Has the block all of its columns? */
-static Value *is_full(const Sweep *s, Builder *b) {
-  Value *end = build2(b, OP_ADD, s->first, build_int(b, TY_I64, s->k.lo->c->target->lanes - 1));
-  return build2(b, OP_LE, end, last_column(s, b));
-}
-
-/* Has the thread load its cells of row `r` of `piece`: they are of any column, whatever the thread's own is. */
-static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
-  s->on = 0;
-  if (!is_whole(r)) {
-    load_cells(s, b, piece, r, false);
-    s->on = -1;
-    return;
-  }
-  TurnRow full = *r;
-  Builder apart = builder_in(b, block_new(b->arena, NULL)); /* finds out what there is to load */
-  load_cells(s, &apart, piece, &full, true);
-  int32_t n = full.n * ROW_LAYERS;
-  Type *types = ARENA_ARRAY(b->arena, Type, n + 1);
-  for (int32_t i = 0; i < n; i++)
-    types[i] = full.v[i]->type;
-  Op *both = build_if(b, is_full(s, b), n, types);
-  Builder in = builder_in(b, both->blocks[0]), other = builder_in(b, both->blocks[1]);
-  load_cells(s, &in, piece, &full, true);
-  load_cells(s, &other, piece, r, false);
-  if (n) {
-    build_yield(&in, n, full.v);
-    build_yield(&other, n, r->v);
-  }
-  for (int32_t i = 0; i < n; i++)
-    r->v[i] = both->results[i];
   s->on = -1;
 }
 
@@ -201,7 +161,7 @@ static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
 static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
   build_barrier(b);
   for (int32_t j = 0; j < ROW_LAYERS && r->n; j++) {
-    TurnCell c = turn_cell(s, b, r, j, true);
+    TurnCell c = turn_cell(s, b, r, j);
     for (int32_t i = 0; i < r->n; i++) {
       Value *v = r->v[j * r->n + i];
       build_astore(b, turn_array(s, "turn", i, v->type), 0, v, 2, (Value *[]){c.column, c.layer}, NULL);
@@ -211,12 +171,18 @@ static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
     build_barrier(b);
 }
 
-/* Stores what has been kept of the thread's cells of row `r`. */
-static void store_cells(Sweep *s, Builder *b, const TurnRow *r, bool full) {
+/* Stores what has been kept of row `r`. */
+static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
   const Module *m = s->k.l->m;
+  int n = 0;
+  for (int t = 0; t < s->st->ntargets; t++)
+    n += s->array[s->st->targets[t]] < 0;
+  if (!n)
+    return;
+  build_barrier(b);
   for (int32_t j = 0; j < ROW_LAYERS; j++) {
-    TurnCell c = turn_cell(s, b, r, j, full);
-    Builder in = full ? *b : build_then(b, c.inside);
+    TurnCell c = turn_cell(s, b, r, j);
+    Builder in = build_then(b, c.inside);
     for (int t = 0; t < s->st->ntargets; t++) {
       int f = s->st->targets[t];
       Type type = m->fields[f].type;
@@ -226,23 +192,6 @@ static void store_cells(Sweep *s, Builder *b, const TurnRow *r, bool full) {
       build_store(&in, store_buffer(s->k.lo, s->k.l, f), v, m->grid.rank, c.at, NULL)->ver = 1;
     }
   }
-}
-
-/* Stores what has been kept of row `r`. */
-static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
-  int n = 0;
-  for (int t = 0; t < s->st->ntargets; t++)
-    n += s->array[s->st->targets[t]] < 0;
-  if (!n)
-    return;
-  build_barrier(b);
-  if (!is_whole(r)) {
-    store_cells(s, b, r, false);
-    return;
-  }
-  Builder other, full = build_either(b, is_full(s, b), &other);
-  store_cells(s, &full, r, true);
-  store_cells(s, &other, r, false);
 }
 
 Value *turn_inside(const Sweep *s, Builder *b) {
