@@ -90,7 +90,8 @@ static bool reads_rows(const Block *body, int rank) {
   return reads;
 }
 
-/* In two dimensions rows that look at each other are at hand in the cache as they are, for blocks that take one each. */
+/* In two dimensions rows that look at each other are at hand in the cache as they are, for blocks that take one each.
+ */
 int rows_buffer(Lowering *lo, const Reduction *r) {
   bool tiles = has_rows(lo, r) && (r->over.rank > 2 || !reads_rows(r->body, r->over.rank));
   double n = tiles ? count_default_rows(lo->m, &r->over) : 0;
