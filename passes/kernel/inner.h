@@ -1,5 +1,6 @@
 /* passes/kernel/inner.h: some blocks of a kernel by themselves, those of the interior or those that meet thin regions
- * (private to specialize.c, split-edges.c, idle-blocks.c and thin-regions.c; written in split-edges.c). */
+ * (private to specialize.c, split-edges.c, idle-blocks.c, thin-regions.c and tile-classes.c; most of it written in
+ * split-edges.c). */
 #ifndef STC_PASSES_KERNEL_INNER_H
 #define STC_PASSES_KERNEL_INNER_H
 
@@ -42,5 +43,7 @@ const char *inner_name(const Module *m, const Kernel *k, const char *part);
 int64_t inner_ops(Block *b);
 /* Is it worthwhile to part blocks of `k` from the others: does one not fill a device's registers by itself? */
 bool inner_is_worthwhile(const Kernel *k);
+/* Makes what `body`, a version of that of `k`, reads of word number i of k->tests bits[i] (settle-words.c). */
+void settle_words(const Module *m, const Kernel *k, Block *body, const int64_t *bits);
 
 #endif

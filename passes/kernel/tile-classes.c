@@ -378,31 +378,6 @@ static int32_t classes_of(Classifier *x, int index, bool dead) {
 
 /* ---- the versions */
 
-/* What settle_load needs: the class, and whose words are loaded. */
-typedef struct Settled {
-  const Module *m;
-  Block *body;
-  const KernelTests *tests;
-  int class;
-} Settled;
-
-/* Makes what `op` loads constants, if these are words of tests (a block_walk callback). */
-static void settle_load(void *user, Op *op) {
-  const Settled *s = user;
-  const Buffer *from = op->code == OP_LOAD || op->code == OP_VLOAD ? &s->m->buffers[op->sym] : NULL;
-  for (int i = 0; from && from->kind == BUFFER_FIELD && i < s->tests->n; i++) {
-    if (s->tests->field[i] != from->field)
-      continue;
-    Builder b = builder_before(s->m->arena, op);
-    for (int r = 0; r < op->nresults; r++) {
-      int64_t bits = s->class == CLASS_ALL ? s->tests->all[i] : 0;
-      block_replace_uses(s->body, op->results[r], build_int(&b, op->results[r]->type, bits));
-    }
-    op_unlink(op);
-    return;
-  }
-}
-
 /* What settle_more needs: the tests, and what their scalars are: more, from, less. */
 typedef struct More {
   Block *body;
@@ -554,10 +529,9 @@ static void add_copies(Classifier *x, const bool *dead, int count) {
 
 /* A version of `body` for tiles of class `class` becomes block 0 of `choice`. */
 static void add_version(const Module *m, const Kernel *k, const Block *body, Op *choice, int class) {
-  Block *own = block_clone(m->arena, body, choice, NULL);
-  Settled s = {m, own, k->tests, class};
-  choice->blocks[0] = own;
-  block_walk(own, settle_load, &s);
+  static const int64_t none[MAX_TESTS];
+  choice->blocks[0] = block_clone(m->arena, body, choice, NULL);
+  settle_words(m, k, choice->blocks[0], class == CLASS_ALL ? k->tests->all : none);
 }
 
 /* The choice of a version at `b`, where the class is `class`. */

@@ -429,8 +429,12 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   keep_defaults(of);
   with.schedule = &want;
   with.cache = &cache;
-  const Module *as = c->target->simt ? of : plan_where_true(&with, of);
-  if (!plan_make(&with, as, plan) || !map_plan(&with, as, &want, plan))
+  const Module *as = plan_where_true(&with, of), *by = c->target->simt ? of : as;
+  if (!plan_make(&with, by, plan))
+    return NULL;
+  if (by != as)
+    prefer_true(&with, of, as, plan);
+  if (!map_plan(&with, by, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   if (why)

@@ -1,10 +1,17 @@
-/* tests-true.c: a program with masks as it is where these are true everywhere, for which targets without threads choose
- * tiles: most points are of tiles where that is so, whose code has no tests (pass tile-classes), and what a test takes
- * of registers and arithmetic is no reason for smaller tiles or fewer lines at a time there. What is read at the other
- * points counts nevertheless: a program whose tests keep it from being read elsewhere, or as far, is taken as it is,
- * since tiles that suit what is left need not suit all. */
+/* tests-true.c: a program with masks as it is where these are true everywhere. Most points are of tiles where that is
+ * so, whose code has no tests (pass tile-classes), and what a test takes of registers and arithmetic is no reason for
+ * smaller tiles or fewer time steps there. Targets without threads choose tiles for that alone. What is read at the
+ * other points counts nevertheless: a program whose tests keep it from being read elsewhere, or as far, is taken as it
+ * is, since tiles that suit what is left need not suit all. With threads tests take more, and tiles at a shore are
+ * counted as they are: if another plan than that for the program as it is suits where tests hold, it is taken unless it
+ * is expected to be clearly slower. What is taken there is not expected to be slower there than what is not. */
+#include "passes/launch/slices.h"
+#include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 #include "passes/simplify/analysis.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Makes what `piece` reads of field `field` the constant `bits`. */
 static void settle_word(Arena *a, Piece *piece, int field, int64_t bits) {
@@ -85,4 +92,61 @@ const Module *plan_where_true(PassContext *c, const Module *m) {
   for (int i = 0; i < m->nstencils && as; i++)
     simplify_stencil(c, as, &as->stencils[i]);
   return as && reads_all(m, as, words) ? as : m;
+}
+
+/* ---- of two plans */
+
+/* The part of the points of a grid of `rank` extents `size` that are of tiles of plan `s` in which some tests hold and
+ * others do not: such tiles lie along a shore, of which there are tuning.shore through the grid across each dimension. */
+static double mixed_part(const Schedule *s, int rank, const int64_t *size) {
+  double part = 0;
+  for (int d = 0; d < rank; d++) {
+    double points = fmax(1, s->block[d]) * fmax(1, s->elems[d]);
+    points = d == 0 && s->chunk ? s->chunk : points;
+    part += tuning.shore * points / (double)size[d];
+  }
+  return fmin(part, 1);
+}
+
+/* The seconds a step that plan `s` is expected to take for `m`, cut as it says; infinite: nobody knows. */
+static double cut_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size) {
+  Module *trial = module_trial(m);
+  bool tiled = family_row(s->family)->tiled && plan_cut_apply(c, trial, s);
+  return tiled ? plan_tile_seconds(c, trial, s, size) : INFINITY;
+}
+
+/* The plan for `as`, what `m` is where all tests hold, that is one for `m`, too, in *s. False: there is none. */
+static bool plan_as_true(PassContext *c, const Module *m, const Module *as, Schedule *s) {
+  Schedule want = *c->schedule, given;
+  PassContext with = *c;
+  ModelCache cache = {0};
+  with.schedule = &want;
+  with.cache = &cache;
+  bool ok = plan_make(&with, as, &given);
+  if (ok && given.family == FAMILY_WARPS) {
+    want.family = FAMILY_STREAM;
+    ok = plan_make(&with, as, &given);
+  }
+  want = given;
+  memcpy(want.size, c->schedule->size, sizeof want.size);
+  want.every = c->schedule->every;
+  with.cache = c->cache;
+  return ok && plan_make(&with, m, s) && schedule_same(s, &given, KNOBS_NUMBERS | KNOBS_WORDS);
+}
+
+void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s) {
+  const int64_t *size = c->schedule->size[0] ? c->schedule->size : model_large_grid(m->grid.rank);
+  PassContext with = *c;
+  Schedule full;
+  with.diags = diags_quiet(c->arena);
+  if (as == m || !plan_as_true(&with, m, as, &full) || schedule_same(s, &full, KNOBS_NUMBERS | KNOBS_WORDS))
+    return;
+  double own = cut_seconds(&with, as, s, size), chosen = fmin(cut_seconds(&with, as, &full, size), own),
+         mixed = mixed_part(s, m->grid.rank, size), more = mixed_part(&full, m->grid.rank, size);
+  double as_is = (1 - mixed) * own + mixed * cut_seconds(&with, m, s, size),
+         as_true = (1 - more) * chosen + more * cut_seconds(&with, m, &full, size);
+  if (isinf(as_true) || as_is < tuning.clearly * as_true)
+    return;
+  diag_remark(c->diags, no_loc(), "the tiles are those of the program where all masks are true: most tiles are so");
+  *s = full;
 }

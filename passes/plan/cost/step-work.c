@@ -134,10 +134,20 @@ double launch_edge_pieces(const TargetInfo *t, const Launch *l) {
   return sum;
 }
 
+/* Does `op`, of a module of `rank` dimensions, read a field at another point than its own? */
+static bool reads_beside(const Op *op, int rank) {
+  bool beside = false;
+  for (int d = 0; d < rank && op->code == OP_ACCESS; d++)
+    beside = beside || op->off[d] != 0;
+  return beside;
+}
+
 bool module_turns(const Module *m) {
-  for (int f = 0; f < m->nfields; f++)
-    if (outside_any(&m->fields[f]))
-      return true;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      for (const Op *op = m->stencils[i].pieces[k].body->first; op; op = op->next)
+        if (reads_beside(op, m->grid.rank) && outside_any(&m->fields[op->sym]))
+          return true;
   return false;
 }
 

@@ -1,0 +1,94 @@
+/* settle-words.c: a version of a kernel's body for tiles all of whose tests hold, or none, reads no words of tests
+ * (pass tile-classes): what it loads of them are constants, and so is what it loads of arrays that have nothing but
+ * words in them, such as the rows that a streamed tile has copied ahead. What fills these arrays is left out:
+ *
+ *     async.copy @sT.in[..] from @T[..]  ..  %w = aload @sT.in[..]      ->      %w = const 3
+ *
+ * An array holds a word if all that is stored to it comes from that word, by loads, copies and other such arrays, or is
+ * a constant: what cells hold before they are filled, which nobody needs. */
+#include "passes/kernel/inner.h"
+
+/* What is known of what an array or a value holds: constants alone, so far; the word of this number or constants; or
+ * something else. */
+enum { HOLDS_NOTHING = -1, HOLDS_OTHER = -2 };
+
+/* The pass over a body. word: by array, what it holds; bits: by word, what it is. */
+typedef struct Settler {
+  const Module *m;
+  Block *body;
+  const KernelTests *tests;
+  int32_t *word;
+  const int64_t *bits;
+  bool changed;
+} Settler;
+
+/* The number of the word that is in buffer `b`; HOLDS_OTHER: there is none. */
+static int32_t word_in(const Settler *s, int b) {
+  const Buffer *from = &s->m->buffers[b];
+  for (int i = 0; i < s->tests->n && from->kind == BUFFER_FIELD; i++)
+    if (s->tests->field[i] == from->field)
+      return i;
+  return HOLDS_OTHER;
+}
+
+/* Which word the op reads, or is: what there is to be known of its results. */
+static int32_t word_of(const Settler *s, const Op *op) {
+  if (!op || op->code == OP_CONST)
+    return op ? HOLDS_NOTHING : HOLDS_OTHER;
+  if (op_buffer_read(op) >= 0)
+    return word_in(s, op_buffer_read(op));
+  return op_array_read(op) >= 0 ? s->word[op->sym] : HOLDS_OTHER;
+}
+
+/* Notes that array `a` holds `word`, too. */
+static void note_word(Settler *s, int a, int32_t word) {
+  int32_t *is = &s->word[a], was = *is;
+  if (word != HOLDS_NOTHING && word != was)
+    *is = was == HOLDS_NOTHING ? word : HOLDS_OTHER;
+  s->changed = s->changed || *is != was;
+}
+
+/* Notes what `op` has an array hold (a block_walk callback). What leaves an array other than as values is not looked
+ * into. */
+static void note_op(void *user, Op *op) {
+  Settler *s = user;
+  int a = op_array_written(op);
+  if (op_array_read(op) >= 0 && op->nresults == 0)
+    note_word(s, op->sym, HOLDS_OTHER);
+  if (a < 0)
+    return;
+  if (op_buffer_read(op) >= 0) {
+    note_word(s, a, op->code == OP_ASYNC_COPY ? word_of(s, op) : HOLDS_OTHER);
+    return;
+  }
+  for (int i = 0; i < op_elements(op); i++)
+    note_word(s, a, word_of(s, op->operands[i]->def));
+}
+
+/* Makes what `op` reads of words constants, and leaves out what fills arrays of them (a block_walk callback). */
+static void settle_op(void *user, Op *op) {
+  Settler *s = user;
+  int a = op_array_written(op);
+  int32_t word = op->nresults && op->code != OP_CONST ? word_of(s, op) : HOLDS_OTHER;
+  if (a >= 0 && s->word[a] >= 0) {
+    op_unlink(op);
+    return;
+  }
+  if (word < 0)
+    return;
+  Builder b = builder_before(s->m->arena, op);
+  for (int r = 0; r < op->nresults; r++)
+    block_replace_uses(s->body, op->results[r], build_int(&b, op->results[r]->type, s->bits[word]));
+  op_unlink(op);
+}
+
+void settle_words(const Module *m, const Kernel *k, Block *body, const int64_t *bits) {
+  Settler s = {m, body, k->tests, ARENA_ARRAY(m->arena, int32_t, k->narrays + 1), bits, true};
+  for (int i = 0; i < k->narrays; i++)
+    s.word[i] = HOLDS_NOTHING;
+  while (s.changed) {
+    s.changed = false;
+    block_walk(body, note_op, &s);
+  }
+  block_walk(body, settle_op, &s);
+}
