@@ -482,16 +482,17 @@ enum { REGISTER_WARPS = 4, LEAST_SET_REGISTERS = 24, MOST_SET_REGISTERS = 256, R
  * many tiles along dimension 0 a block computes behind its own, which does not change what comes of the points: pass
  * tile-classes has a block compute up to `most` of them, whose own blocks then do nothing; from, less: if there is
  * more, scalars, 0 by themselves, of so many points at the begin and the end of a tile in the last dimension, multiples
- * of CLASS_POINTS, that are not to be stored; -1: there is none. */
+ * of CLASS_POINTS, that are not to be stored; -1: there is none. placed: the kernel leaves a box of blocks out, b[d]
+ * counts these, too, and first[d] is the number of the first of them. */
 enum { CLASS_POINTS = 16 };
 enum { MAX_TESTS = 4 };
 typedef struct KernelTests {
   int32_t n, field[MAX_TESTS];
   int64_t all[MAX_TESTS];
-  Affine lo[MAX_RANK];
+  Affine lo[MAX_RANK], first[MAX_RANK];
   Extent reach;
   int32_t around[MAX_RANK], more, most, from, less;
-  bool dry;
+  bool dry, placed;
 } KernelTests;
 typedef struct Kernel {
   const char *name;

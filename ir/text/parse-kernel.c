@@ -142,7 +142,7 @@ static void parse_cover(Parser *p, Kernel *k) {
   parse_extents(p, k->rank, k->idle_hi);
 }
 
-/* Reads "@W all 31 from [0, 0] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from less @less"
+/* Reads "@W all 31 from [0, 0] first [1, 1] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from less @less"
  * behind "tests", the last parts perhaps not. */
 static const KernelTests *parse_tests(Parser *p, int rank) {
   KernelTests *t = ARENA_NEW(p->arena, KernelTests);
@@ -157,6 +157,9 @@ static const KernelTests *parse_tests(Parser *p, int rank) {
   }
   reader_expect_word(&p->r, "from");
   parse_extents(p, rank, t->lo);
+  t->placed = reader_accept_word(&p->r, "first");
+  if (t->placed)
+    parse_extents(p, rank, t->first);
   reader_expect_word(&p->r, "reach");
   text_extent(p, &t->reach);
   if (reader_accept_word(&p->r, "around"))

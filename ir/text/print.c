@@ -490,6 +490,10 @@ static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank)
   }
   str_add(s, " from ");
   print_extents(s, m, rank, t->lo);
+  if (t->placed) {
+    str_add(s, " first ");
+    print_extents(s, m, rank, t->first);
+  }
   str_add(s, " reach");
   print_extent(s, rank, &t->reach);
   if (t->around[0] || t->around[1] || t->around[2]) {

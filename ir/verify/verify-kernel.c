@@ -122,8 +122,10 @@ static void check_tests(Verifier *v, const Kernel *k) {
       verify_fail(v, k->loc, "field '%s' has no words of tests: it must be on the grid, of bool or unsigned integers",
                   f->name);
   }
-  for (int d = 0; d < k->rank; d++)
+  for (int d = 0; d < k->rank; d++) {
     verify_affine(v, k->loc, t->lo[d]);
+    verify_affine(v, k->loc, t->first[d]);
+  }
 }
 
 /* The argument of `k` that is the same thing as `a`, NULL if it has none. */

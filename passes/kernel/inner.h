@@ -33,6 +33,9 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner);
 void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
 /* Moves the blocks of `k` to those of `inner`, which are settled. The kernel covers what it did. */
 void inner_move(const Module *m, Kernel *k, const Inner *inner);
+/* In `places` those of a block of `k`, which leaves blocks out, from its number along the last dimension. first: the
+ * numbers of the first of these. */
+void inner_edge_places(Builder *b, const Module *m, const Kernel *k, const Affine *first, Value **places);
 /* Replaces the block ops of `k` by the values at `number`, which the ops in `before` compute. */
 void inner_renumber(Kernel *k, Block *before, Value *const *number);
 /* Leaves the idle blocks of `k` out (idle-blocks.c). */

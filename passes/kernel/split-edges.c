@@ -296,8 +296,8 @@ static Value *sub(Builder *b, Value *x, Value *y) { return build2(b, OP_SUB, x, 
 static Value *mul(Builder *b, Value *x, Value *y) { return build2(b, OP_MUL, x, y); }
 
 /* The number of the first interior block. */
-static Value *build_first(Builder *b, const Module *m, const Inner *in) {
-  return in->begin < 0 ? number(b, in->first) : build_affine(b, m, affine_scalar(b->arena, in->begin));
+static Affine first_of(Arena *a, const Inner *in) {
+  return in->begin < 0 ? affine_const(in->first) : affine_scalar(a, in->begin);
 }
 
 /* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside. */
@@ -340,26 +340,24 @@ static Value *build_place(Search *s, int d, bool last, Value *first, Value *inne
   return add(b, place, build3(b, OP_SELECT, middle, first, number(b, 0)));
 }
 
-/* In `number` the places of a block of the edge kernel of `k`, from its number along the last dimension. */
-static void build_edge_places(Builder *b, const Module *m, const Kernel *k, const Inner *inner, Value **places) {
-  Value *count[MAX_RANK], *interior[MAX_RANK], *all = number(b, 1), *hole = all;
+void inner_edge_places(Builder *b, const Module *m, const Kernel *k, const Affine *first, Value **places) {
+  Value *interior[MAX_RANK], *all = number(b, 1), *hole = all;
   Search s = {.b = b, .left = build_dim(b, OP_BLOCK, k->rank - 1)};
   for (int d = k->rank - 1; d >= 0; d--) {
-    count[d] = build_count(b, m, k->extent[d], k->over[d], k->tile[d]);
-    interior[d] = build_count(b, m, inner[d].extent, 0, k->tile[d]);
+    interior[d] = build_count(b, m, k->without[d], 0, k->tile[d]);
     s.all[d] = all;
     s.border[d] = sub(b, all, hole);
-    all = mul(b, all, count[d]);
+    all = mul(b, all, build_count(b, m, k->extent[d], k->over[d], k->tile[d]));
     hole = mul(b, hole, interior[d]);
   }
   for (int d = 0; d < k->rank; d++)
-    places[d] = build_place(&s, d, d == k->rank - 1, build_first(b, m, &inner[d]), interior[d]);
+    places[d] = build_place(&s, d, d == k->rank - 1, build_affine(b, m, first[d]), interior[d]);
 }
 
 /* In `places` those of a block of the interior kernel of `k`. */
 static void build_inner_places(Builder *b, const Module *m, const Kernel *k, const Inner *inner, Value **places) {
   for (int d = 0; d < k->rank; d++)
-    places[d] = add(b, build_dim(b, OP_BLOCK, d), build_first(b, m, &inner[d]));
+    places[d] = add(b, build_dim(b, OP_BLOCK, d), build_affine(b, m, first_of(b->arena, &inner[d])));
 }
 
 /* What `k` looks at, with its blocks moved to those of `inner`. */
@@ -367,9 +365,18 @@ static const KernelTests *moved_tests(const Module *m, const Kernel *k, const In
   KernelTests *t = ARENA_NEW(m->arena, KernelTests);
   *t = *k->tests;
   for (int d = 0; d < k->rank; d++) {
-    Affine first = inner[d].begin < 0 ? affine_const(inner[d].first) : affine_scalar(m->arena, inner[d].begin);
-    t->lo[d] = affine_add(m->arena, t->lo[d], affine_scale(m->arena, first, k->tile[d]));
+    Affine before = affine_scale(m->arena, first_of(m->arena, &inner[d]), k->tile[d]);
+    t->lo[d] = affine_add(m->arena, t->lo[d], before);
   }
+  return t;
+}
+
+/* What `k` looks at, if it leaves out blocks whose first have the numbers `first`. */
+static const KernelTests *tests_around(const Module *m, const Kernel *k, const Affine *first) {
+  KernelTests *t = ARENA_NEW(m->arena, KernelTests);
+  *t = *k->tests;
+  memcpy(t->first, first, sizeof t->first);
+  t->placed = true;
   return t;
 }
 
@@ -401,11 +408,16 @@ static void split_kernel(Module *m, int i, Split *s) {
   Kernel *k = &m->kernels[i], edge = *k;
   int place = place_of(s->versions);
   Value *places[MAX_RANK];
+  Affine first[MAX_RANK] = {{0}};
   Block *before = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, before);
   b.loc = k->loc;
   inner_settle(m, k, s->inner);
-  build_edge_places(&b, m, k, s->inner, places);
+  for (int d = 0; d < k->rank; d++) {
+    first[d] = first_of(m->arena, &s->inner[d]);
+    edge.without[d] = s->inner[d].extent;
+  }
+  inner_edge_places(&b, m, &edge, first, places);
   edge.name = inner_name(m, k, "edge");
   edge.body = block_clone(m->arena, k->body, NULL, NULL);
   edge.arrays = ARENA_ARRAY(m->arena, Array, k->narrays + 1);
@@ -414,9 +426,10 @@ static void split_kernel(Module *m, int i, Split *s) {
   keep_version(edge.body, place, 1);
   inner_renumber(&edge, before, places);
   edge.leaves_out = true;
+  edge.tests = k->tests ? tests_around(m, k, first) : NULL;
   inner_alone(m, k, s->versions, s->inner);
   for (int d = 0; d < k->rank; d++) {
-    k->extent[d] = edge.without[d] = s->inner[d].extent;
+    k->extent[d] = edge.without[d];
     k->over[d] = 0;
   }
   s->edge = m->nkernels;

@@ -18,9 +18,10 @@
  *
  * With threads, a warp makes a tile's class, each lane the words of some columns, and they are combined by exchanges
  * between lanes. Kernels with a version for tiles that touch no edge have the classes in that version alone. Kernels of
- * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes. Left
- * as they are: kernels of edges, whose blocks are numbered otherwise, those that order warps by signals, and those that
- * would be so long that compiling takes seconds; of these the second version is left out first.
+ * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes. Those
+ * of kernels for edges are by the places of tiles, not by the numbers of blocks. Left as they are: kernels of frames,
+ * those that order warps by signals, and those that would be so long that compiling takes seconds; of these the
+ * second version is left out first.
  *
  * Where all that writes a field leaves dry points as they are (Kernel.tests says so), a tile of class 2 has nothing to
  * do: of both buffers of the field each has, at all points none of whose bits is set, what there was at first. For that
@@ -75,7 +76,7 @@ static const bool *step_kernels(const Module *m) {
 
 /* Can kernel `k` have versions by class? */
 static bool has_classes(const Kernel *k) {
-  return k->tests && !k->leaves_out && !k->idles && !block_has_signals(k->body);
+  return k->tests && (!k->leaves_out || k->tests->placed) && !k->idles && !block_has_signals(k->body);
 }
 
 /* Do blocks of kernel `k` compute tiles behind their own, as classes say? */
@@ -556,10 +557,10 @@ static bool can_part(const Kernel *k) {
   return can;
 }
 
-/* Is it worthwhile to part mixed tiles of `k` from others? On targets with threads, where the longer version takes
+/* Is it worthwhile to part mixed tiles of `k` from others? Not at edges, where few tiles are. On targets with threads, where the longer version takes
  * registers from all; without them, where both are more than is compiled in reasonable time together. */
 static bool is_parted(const Classifier *x, const Kernel *k) {
-  return can_part(k) &&
+  return can_part(k) && !k->leaves_out &&
          (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= tuning.long_kernel);
 }
 
@@ -589,8 +590,10 @@ static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Makin
   Builder b = builder_at_end(m->arena, own);
   Value *block[MAX_RANK];
   b.loc = k->loc;
-  for (int d = 0; d < k->rank; d++)
+  for (int d = 0; d < k->rank && !k->leaves_out; d++)
     block[d] = build_dim(&b, OP_BLOCK, d);
+  if (k->leaves_out)
+    inner_edge_places(&b, m, k, k->tests->first, block);
   Value *class = build_load(&b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, block, here);
   Op *choice = NULL;
   *place = own;
