@@ -9,14 +9,14 @@ class Masked:
     """The part of the Generator that makes them. self.masks: their names."""
 
     def mask_lines(self):
-        """One or two masks: none of the points, all, stripes, blocks, or noise, or another one at a neighbour."""
+        """One or two masks: none of the points, all, stripes, blocks, noise, a shore, or another one at a neighbour."""
         own = self.wet = random.Random(self.seed * 2 + 33)
         self.masks = []
         if self.plain or self.layered or own.random() > 0.17:
             return
         for name in ("wet1", "wet2")[:own.choice([1, 1, 2])]:
             d, e = own.randrange(self.rank), own.randrange(self.rank)
-            form = own.choice(["true", "false", f"idx({d}) % 3 != 0", f"idx({d}) % 4 < 2 || idx({e}) % 5 > 1", f"random({self.seed % 1000}, 1) < {own.choice(['0.1', '0.5', '0.9'])}"])
+            form = own.choice(["true", "false", f"idx({d}) % 3 != 0", f"idx({d}) % 4 < 2 || idx({e}) % 5 > 1", f"random({self.seed % 1000}, 1) < {own.choice(['0.1', '0.5', '0.9'])}", f"idx({d}) > {own.choice([3, 9, 20])} || idx({e}) < 4"])
             if self.masks and own.random() < 0.5:
                 form = f"wet1 && wet1[{', '.join(str(own.choice([-1, 0, 1])) for _ in range(self.rank))}]"
             box = [("all", 0, 0) if own.random() < 0.6 else ("all", own.choice([0, 1]), own.choice([0, 1, 2])) for _ in range(self.rank)]
