@@ -192,6 +192,16 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
+/* Computes what is computed once, and finds which kernels have nothing to do by that. `may_change`: it may have to be
+ * done again before the next run. A run that nobody waits for does not wait for it either. */
+static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
+  bool *idle = p->run.idle; /* goes by what was computed before */
+  p->run.idle = NULL;
+  StcStatus s = plan_sequence(p, seq);
+  p->run.idle = idle;
+  return s ? s : plan_find_idle(p, !may_change && (!p->back.pending || p->back.threaded));
+}
+
 StcStatus plan_run_once(StcPlan *p) {
   const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.once;
@@ -199,10 +209,11 @@ StcStatus plan_run_once(StcPlan *p) {
   StcStatus made = run_edges(p);
   if (made)
     return made;
-  for (int i = 0; i < seq->nops && p->run.once_done; i++)
-    if (seq->ops[i].kind == HOST_LAUNCH && reads_exposed(p, &m->kernels[seq->ops[i].a]))
-      p->run.once_done = false;
-  StcStatus s = p->run.once_done || !seq->nops ? STC_OK : plan_sequence(p, seq);
+  bool exposed = false;
+  for (int i = 0; i < seq->nops && !exposed; i++)
+    exposed = seq->ops[i].kind == HOST_LAUNCH && reads_exposed(p, &m->kernels[seq->ops[i].a]);
+  p->run.once_done &= !exposed;
+  StcStatus s = p->run.once_done || !seq->nops ? STC_OK : compute_once(p, seq, exposed);
   p->run.once_done |= !s;
   p->run.torn = torn;
   return s;

@@ -55,6 +55,8 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
   KernelLaunch l = {index, k, {0}, args, beside, lane, p->run.replay.recording && p->run.replay.follows && !beside};
+  if (p->run.idle && p->run.idle[index])
+    return STC_OK;
   StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
@@ -96,7 +98,8 @@ void plan_swap(StcPlan *p, int a, int b) {
 static bool has_blocks(const StcPlan *p, int named) {
   const Module *m = p->build->code.module;
   int64_t blocks[MAX_RANK];
-  return kernel_blocks(&m->kernels[kernel_chosen(m, named, p->scalars)], p->scalars, blocks) > 0;
+  int index = kernel_chosen(m, named, p->scalars);
+  return !(p->run.idle && p->run.idle[index]) && kernel_blocks(&m->kernels[index], p->scalars, blocks) > 0;
 }
 
 /* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do

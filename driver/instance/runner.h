@@ -56,6 +56,7 @@ typedef struct TimeLoop {
   Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
+  bool *idle;           /* by kernel: it has nothing to do, as masks are; NULL: none is known of */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Rounds *rounds;       /* of each repeat of the program's reference */
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
@@ -205,13 +206,19 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 /* plan-deferred.c: */
 
 /* Has the device keep what the plan's reductions come to, which no step reads, before the first and behind each of the
- * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules, the
- * grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's observers
+ * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules,
+ * the grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's
+ * observers
  * (`tell`), or lost. */
 StcStatus plan_defer(StcPlan *p, int64_t steps);
 StcStatus plan_defer_end(StcPlan *p, bool tell);
 /* Where the value goes that a launch leaves in the buffer, of those that are deferred; NULL: it is no such one. */
 void *plan_deferred_place(const StcPlan *p, int buffer);
+
+/* plan-idle.c: */
+
+/* Finds which kernels have nothing to do as what was computed once is now, if `look`; else all may have. */
+StcStatus plan_find_idle(StcPlan *p, bool look);
 
 /* plan-watch.c: */
 

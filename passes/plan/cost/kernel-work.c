@@ -8,6 +8,8 @@
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 
+#include <string.h>
+
 /* The last places that are looked at for one that is alike, and the last ranges. */
 enum { LAST_PLACES = 512, MOST_PERIODS = 8 };
 
@@ -393,15 +395,30 @@ static void add_part(KernelWork *w, const KernelWork *x, double part) {
     *to[i] += part * from[i];
 }
 
-/* Counts a choice: one version, what comes of a guard that holds, what nearly all tiles do, or the arm that takes more.
- */
+/* Does `op` load the class of the block's tile, a byte of a field that no program names, on another box than the grid
+ * (pass tile-classes)? */
+static bool loads_class(const Count *c, const Op *op) {
+  const Buffer *b = op && op->code == OP_LOAD ? &c->m->buffers[op->sym] : NULL;
+  const Field *f = b && b->kind == BUFFER_FIELD ? &c->m->fields[b->field] : NULL;
+  return f && f->type == TY_U8 && strchr(f->name, '.') && !box_equal(&f->box, &c->m->grid);
+}
+
+/* Does `v` test whether all tests of the block's tile hold? */
+static bool tests_class(const Count *c, const Value *v) {
+  const Op *op = v->def;
+  int64_t is;
+  return op && op->code == OP_EQ && loads_class(c, op->operands[0]->def) && value_is_int(op->operands[1], &is) && is == 1;
+}
+
+/* Counts a choice: one version, as if the tests of all tiles held, what comes of a guard that holds, what nearly all
+ * tiles do, or the arm that takes more. */
 static void count_if(Count *c, const Op *op) {
   KernelWork before = *c->w, first;
   bool version = op->flags & IF_INTERIOR;
   count_block(c, op->blocks[version && c->edge]);
   if (version)
     return;
-  if (value_is_guard(op->operands[0])) {
+  if (value_is_guard(op->operands[0]) || tests_class(c, op->operands[0])) {
     c->w->instructions += c->rounds;
     return;
   }
@@ -425,6 +442,8 @@ static void count_op(Count *c, const Op *op) {
     c->times[op->results[i]->id] = rounds;
     c->fixed[op->results[i]->id] = is_fixed(c, op);
   }
+  if (loads_class(c, op))
+    return;
   switch (op->code) {
   case OP_FOR: count_for(c, op); break;
   case OP_IF: count_if(c, op); break;

@@ -76,12 +76,13 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
                      .shared = kernel_shared_bytes(k),
                      .points = space.points,
                      .blocks = space.blocks};
-  double once = l->traffic.read + l->traffic.written;
   if (space.edges > 0)
     load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
+  bool moves = load.work.global + load.work.copies > 0 || block_has_signals(k->body);
+  double once = moves ? l->traffic.read + l->traffic.written : 0;
   load.registers = kernel_registers(t, m, k, &load.spilled);
   load.memory_bytes = space.points * once;
-  load.cache_bytes = load.blocks * load.work.points * (once + l->traffic.again);
+  load.cache_bytes = load.blocks * load.work.points * (moves ? once + l->traffic.again : 0);
   return load;
 }
 
