@@ -32,7 +32,8 @@ static bool is_busy(const Block *b, const Value *class, int64_t is) {
   bool busy = false;
   int64_t tested;
   for (const Op *op = b->first; op && !busy; op = op->next) {
-    bool plain = op->code == OP_YIELD || (op_info[op->code].flags & OPF_PURE) || (op->nresults && op_buffer_read(op) >= 0);
+    bool plain =
+        op->code == OP_YIELD || (op_info[op->code].flags & OPF_PURE) || (op->nresults && op_buffer_read(op) >= 0);
     if (op->code == OP_IF && tests_class(op->operands[0], class, &tested))
       busy = is_busy(op->blocks[tested == is ? 0 : 1], class, is);
     else

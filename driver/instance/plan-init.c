@@ -192,7 +192,7 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
-/* Computes what is computed once, and finds which kernels have nothing to do by that. `may_change`: it may have to be
+/* Computes what is computed once, and finds which kernels have nothing to do now. `may_change`: it may have to be
  * done again before the next run. A run that nobody waits for does not wait for it either. */
 static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
   bool *idle = p->run.idle; /* goes by what was computed before */

@@ -142,8 +142,8 @@ static void parse_cover(Parser *p, Kernel *k) {
   parse_extents(p, k->rank, k->idle_hi);
 }
 
-/* Reads "@W all 31 from [0, 0] first [1, 1] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from less @less"
- * behind "tests", the last parts perhaps not. */
+/* Reads "@W all 31 from [0, 0] first [1, 1] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from
+ * less @less" behind "tests", the last parts perhaps not. */
 static const KernelTests *parse_tests(Parser *p, int rank) {
   KernelTests *t = ARENA_NEW(p->arena, KernelTests);
   while (p->r.tok.kind == TOK_SYMBOL && !p->r.failed) {

@@ -18,9 +18,9 @@
  *
  * With threads, a warp makes a tile's class, each lane the words of some columns, and they are combined by exchanges
  * between lanes. Kernels with a version for tiles that touch no edge have the classes in that version alone. Kernels of
- * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes. Those
- * of kernels for edges are by the places of tiles, not by the numbers of blocks. Left as they are: kernels of frames,
- * those that order warps by signals, and those that would be so long that compiling takes seconds; of these the
+ * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes.
+ * Those of kernels for edges are by the places of tiles, not by the numbers of blocks. Left as they are: kernels of
+ * frames, those that order warps by signals, and those that would be so long that compiling takes seconds; of these the
  * second version is left out first.
  *
  * Where all that writes a field leaves dry points as they are (Kernel.tests says so), a tile of class 2 has nothing to
@@ -557,8 +557,9 @@ static bool can_part(const Kernel *k) {
   return can;
 }
 
-/* Is it worthwhile to part mixed tiles of `k` from others? Not at edges, where few tiles are. On targets with threads, where the longer version takes
- * registers from all; without them, where both are more than is compiled in reasonable time together. */
+/* Is it worthwhile to part mixed tiles of `k` from others? Not at edges, where few tiles are. On targets with threads,
+ * where the longer version takes registers from all; without them, where both are more than is compiled in reasonable
+ * time together. */
 static bool is_parted(const Classifier *x, const Kernel *k) {
   return can_part(k) && !k->leaves_out &&
          (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= tuning.long_kernel);

@@ -125,7 +125,8 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
 
 /* `m` as it is where all tests of its words hold: a copy; `m` itself if it has none, or if it reads more elsewhere. */
 const Module *plan_where_true(PassContext *c, const Module *m);
-/* Makes plan `s` of `m` that for `as`, what `m` is where all tests hold, unless that is expected to be clearly slower. */
+/* Makes plan `s` of `m` that for `as`, what `m` is where all tests hold, unless that is expected to be clearly slower.
+ */
 void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s);
 
 /* ---------------------------------------------------------------- plan.c, frame-plan.c */

@@ -97,7 +97,8 @@ const Module *plan_where_true(PassContext *c, const Module *m) {
 /* ---- of two plans */
 
 /* The part of the points of a grid of `rank` extents `size` that are of tiles of plan `s` in which some tests hold and
- * others do not: such tiles lie along a shore, of which there are tuning.shore through the grid across each dimension. */
+ * others do not: such tiles lie along a shore, of which there are tuning.shore through the grid across each dimension.
+ */
 static double mixed_part(const Schedule *s, int rank, const int64_t *size) {
   double part = 0;
   for (int d = 0; d < rank; d++) {

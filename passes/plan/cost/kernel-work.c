@@ -407,7 +407,8 @@ static bool loads_class(const Count *c, const Op *op) {
 static bool tests_class(const Count *c, const Value *v) {
   const Op *op = v->def;
   int64_t is;
-  return op && op->code == OP_EQ && loads_class(c, op->operands[0]->def) && value_is_int(op->operands[1], &is) && is == 1;
+  return op && op->code == OP_EQ && loads_class(c, op->operands[0]->def) && value_is_int(op->operands[1], &is) &&
+         is == 1;
 }
 
 /* Counts a choice: one version, as if the tests of all tiles held, what comes of a guard that holds, what nearly all
