@@ -4,7 +4,8 @@
  * other points counts nevertheless: a program whose tests keep it from being read elsewhere, or as far, is taken as it
  * is, since tiles that suit what is left need not suit all. With threads tests take more, and tiles at a shore are
  * counted as they are: if another plan than that for the program as it is suits where tests hold, it is taken unless it
- * is expected to be clearly slower. What is taken there is not expected to be slower there than what is not. */
+ * is expected to be clearly slower, or has so large tiles that most may be at a shore. What is taken there is not
+ * expected to be slower there than what is not. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
@@ -146,7 +147,7 @@ void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s)
          mixed = mixed_part(s, m->grid.rank, size), more = mixed_part(&full, m->grid.rank, size);
   double as_is = (1 - mixed) * own + mixed * cut_seconds(&with, m, s, size),
          as_true = (1 - more) * chosen + more * cut_seconds(&with, m, &full, size);
-  if (isinf(as_true) || as_is < tuning.clearly * as_true)
+  if (2 * more > 1 || isinf(as_true) || as_is < tuning.clearly * as_true)
     return;
   diag_remark(c->diags, no_loc(), "the tiles are those of the program where all masks are true: most tiles are so");
   *s = full;
