@@ -13,6 +13,7 @@
  *     plan-run.c      the time loop of Algorithm 5, reductions between its steps
  *     plan-launch.c   sequences of launches and swaps
  *     plan-init.c     what is run before the first step, and once
+ *     plan-idle.c     kernels that have nothing to do then
  *     plan-async.c    runs that nobody waits for, streams and events
  *     plan-points.c   lists of points, what probes see
  *     plan-state.c    what else a run needs that continues elsewhere

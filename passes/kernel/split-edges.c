@@ -344,10 +344,11 @@ void inner_edge_places(Builder *b, const Module *m, const Kernel *k, const Affin
   Value *interior[MAX_RANK], *all = number(b, 1), *hole = all;
   Search s = {.b = b, .left = build_dim(b, OP_BLOCK, k->rank - 1)};
   for (int d = k->rank - 1; d >= 0; d--) {
+    Value *count = build_count(b, m, k->extent[d], k->over[d], k->tile[d]);
     interior[d] = build_count(b, m, k->without[d], 0, k->tile[d]);
     s.all[d] = all;
     s.border[d] = sub(b, all, hole);
-    all = mul(b, all, build_count(b, m, k->extent[d], k->over[d], k->tile[d]));
+    all = mul(b, all, count);
     hole = mul(b, hole, interior[d]);
   }
   for (int d = 0; d < k->rank; d++)
