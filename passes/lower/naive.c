@@ -52,7 +52,18 @@ bool partly_written(const Launch *l, int field) {
 Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at) {
   if (partly_written(l, field))
     return written_before(l->m, l->first, l->given + l->ngiven, b, field, at);
-  return build_inside(b, l->m->grid.rank, at, &l->m->fields[field].box);
+  const Field *f = &l->m->fields[field];
+  const Box *gives = launch_covers(l->m);
+  Box box = f->box, less = f->box;
+  bool both = false;
+  for (int d = 0; d < box.rank; d++) {
+    if (field_lacks(f, d) || affine_equal(gives->hi[d], l->m->grid.hi[d]))
+      continue;
+    both |= !affine_equal(box.hi[d], l->m->grid.hi[d]);
+    less.hi[d] = gives->hi[d];
+  }
+  Value *test = build_inside(b, l->m->grid.rank, at, &less);
+  return both ? build2(b, OP_AND, test, build_inside(b, l->m->grid.rank, at, &box)) : test;
 }
 
 void naive_keep(const Naive *k, Builder *b, int f) {
@@ -138,6 +149,15 @@ static Box covered(const Naive *k) {
   return box_of_targets(k->l, box);
 }
 
+/* Are launches told which points to store? Their last blocks may reach beyond those. */
+static bool is_told(const Module *m) {
+  const Box *gives = launch_covers(m);
+  bool told = false;
+  for (int d = 0; d < m->grid.rank; d++)
+    told |= !affine_equal(gives->hi[d], m->grid.hi[d]);
+  return told;
+}
+
 Builder naive_in_zone(Builder *b, int rank, Value *const *g, const Box *zone, const Box *without) {
   Value *test = zone ? build_inside(b, rank, g, zone) : NULL;
   if (without) {
@@ -179,6 +199,7 @@ static void naive_kernel(Naive k, HostSeq *seq, const char *name, const int32_t 
   Builder b = naive_begin(lo, index, block, NULL, &box, NULL, k.g);
   kernel_looks(lo, index, 1, &l, &box);
   k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
+  b = naive_in_zone(&b, l->m->grid.rank, k.g, is_told(l->m) ? &box : NULL, NULL);
   naive_pieces(&k, naive_in_zone(&b, l->m->grid.rank, k.g, k.zone, k.without));
   host_launch(lo, seq, index);
 }
