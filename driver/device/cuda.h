@@ -2,6 +2,7 @@
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
  *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
+ *   cuda-circle.c   circular memory
  *   cuda-copies.c   several copies within its memory by one launch
  *   cuda-steps.c    graphs whose launches take the step, which is set before each replay
  *
@@ -49,6 +50,21 @@ typedef struct CuLaunch {
   CuLaunchAttribute *attributes;
   unsigned nattributes;
 } CuLaunch;
+
+/* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc: physical memory of a device, and who reaches it. */
+typedef struct CuPlace {
+  int type, device;
+} CuPlace;
+typedef struct CuPhysical {
+  int type, handles;
+  CuPlace place;
+  void *security;
+  unsigned char flags[8];
+} CuPhysical;
+typedef struct CuAccess {
+  CuPlace place;
+  int flags;
+} CuAccess;
 
 /* CUipcMemHandle. */
 typedef struct CuKey {
@@ -101,6 +117,14 @@ typedef struct Cuda {
   CuResult (*key_get)(CuKey *key, void *memory);
   CuResult (*key_open)(void **memory, CuKey key, unsigned flags);
   CuResult (*key_close)(void *memory);
+  CuResult (*physical_step)(size_t *bytes, const CuPhysical *of, int option);
+  CuResult (*physical_new)(unsigned long long *handle, size_t size, const CuPhysical *of, unsigned long long flags);
+  CuResult (*physical_free)(unsigned long long handle);
+  CuResult (*reserve)(char **to, size_t size, size_t alignment, char *near, unsigned long long flags);
+  CuResult (*unreserve)(char *to, size_t size);
+  CuResult (*map)(char *to, size_t size, size_t offset, unsigned long long handle, unsigned long long flags);
+  CuResult (*unmap)(char *to, size_t size);
+  CuResult (*allow)(char *to, size_t size, const CuAccess *who, size_t n);
   CuResult (*driver_version)(int *version);
   CuResult (*launch_with)(const CuLaunch *how, void *f, void **args, void **extra);
   CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
@@ -121,11 +145,17 @@ typedef struct CudaState {
   void *marks[LANES];           /* the events of marks, NULL: there was none yet */
   void *capture;                /* the stream that launches are recorded on */
   CudaCode *code;               /* NULL: none is loaded */
+  bool lent;                    /* it is that of Device.like */
   CudaSteps *steps;             /* the graphs whose launches take the step */
   void *copies, *copies_module; /* the kernel that copies, NULL: it is not loaded, */
   bool no_copies;               /* and cannot be */
   int flushes;                  /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
 } CudaState;
+
+/* cuda-circle.c: DeviceKind's functions; the entry points are looked for by load_library. */
+size_t cuda_circle_step(Device *d);
+StcStatus cuda_circle_new(Device *d, size_t size, void **memory);
+void cuda_circle_free(Device *d, void *memory, size_t size);
 
 /* STC_OK if `e` is success, else an error that says what `what` was. */
 StcStatus cuda_check(Device *d, CuResult e, const char *what);

@@ -124,6 +124,18 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
+/* Those of circular memory. Where one is missing there is none. */
+static const GpuEntry circle_entries[] = {
+    {"cuMemGetAllocationGranularity", offsetof(CudaState, cu.physical_step)},
+    {"cuMemCreate", offsetof(CudaState, cu.physical_new)},
+    {"cuMemRelease", offsetof(CudaState, cu.physical_free)},
+    {"cuMemAddressReserve", offsetof(CudaState, cu.reserve)},
+    {"cuMemAddressFree", offsetof(CudaState, cu.unreserve)},
+    {"cuMemMap", offsetof(CudaState, cu.map)},
+    {"cuMemUnmap", offsetof(CudaState, cu.unmap)},
+    {"cuMemSetAccess", offsetof(CudaState, cu.allow)},
+};
+
 /* Those of launches that begin early. Where one is missing none does. */
 static const GpuEntry early_entries[] = {
     {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
@@ -154,6 +166,8 @@ static const char *load_library(CudaState *s) {
     s->gpu.call.copy_out_async = NULL;
   if (!gpu_find_entries(library, key_entries, sizeof key_entries / sizeof key_entries[0], s))
     s->cu.key_get = NULL;
+  if (!gpu_find_entries(library, circle_entries, sizeof circle_entries / sizeof circle_entries[0], s))
+    s->cu.physical_step = NULL;
   if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
     s->cu.launch_with = NULL;
   if (!gpu_find_entries(library, load_entries, sizeof load_entries / sizeof load_entries[0], s))
@@ -717,6 +731,9 @@ const DeviceKind device_cuda = {
     .pinned_free = gpu_pinned_free,
     .pin = cuda_pin,
     .unpin = cuda_unpin,
+    .circle_step = cuda_circle_step,
+    .circle_new = cuda_circle_new,
+    .circle_free = cuda_circle_free,
     .use_stream = gpu_use_stream,
     .wait_event = gpu_wait_event,
     .record_event = gpu_record_event,

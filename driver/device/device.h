@@ -7,6 +7,7 @@
  *   device-cuda.c   NVIDIA's GPUs, libcuda.so.1 by dlopen (cuda.h)
  *   device-hip.c    AMD's GPUs, libamdhip64.so by dlopen
  *   gpu.h, gpu.c    what these two share
+ *   circle.c        circular memory of this computer
  *   code-cache.h    where NVIDIA's driver keeps compiled kernels
  *   object-cache.h  where kernels for this CPU are kept
  *   memory.c        how much memory there is, and asking for it
@@ -135,6 +136,11 @@ typedef struct DeviceKind {
   /* The same of memory that is there already, whole pages of it, for all devices of the kind. False: it cannot be. */
   bool (*pin)(Device *d, void *memory, size_t size);
   void (*unpin)(Device *d, void *memory);
+  /* Memory of `size` bytes of the device, a multiple of circle_step (0: it has no such memory; NULL: nor has the kind),
+   * which is there twice, one behind the other (*memory NULL: no room). Its return. */
+  size_t (*circle_step)(Device *d);
+  StcStatus (*circle_new)(Device *d, size_t size, void **memory);
+  void (*circle_free)(Device *d, void *memory, size_t size);
   /* Between two devices of this kind; NULL: only by way of the host. */
   bool (*near)(Device *d, Device *other); /* can `d` send to the other one? */
   StcStatus (*mark)(Device *d, int lane); /* a place behind all there was so far in the lane */
@@ -176,6 +182,7 @@ struct Device {
   const char *refused;
   /* Recording is to ask as little of the driver as can be: the way to try where the usual one was refused. */
   bool plain;
+  const Device *like; /* one that is the same, whose kernels it launches once they are loaded there; NULL: its own */
   void *state;
 };
 
@@ -218,6 +225,9 @@ StcStatus here_alloc(Device *d, size_t size, void **memory);
 void here_release(Device *d, void *memory, size_t size);
 StcStatus here_copy(Device *d, void *to, const void *from, size_t size);
 StcStatus here_wait(Device *d);
+size_t here_circle_step(Device *d);
+StcStatus here_circle_new(Device *d, size_t size, void **memory);
+void here_circle_free(Device *d, void *memory, size_t size);
 /* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
  * bytes that all of the plan takes, 0: not to be said. */
 StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);

@@ -157,10 +157,10 @@ bool flushes(void) { return getenv("STC_STANDIN_FLUSH") != NULL; }
 
 /* The limits of an sm_90, of 4 cores of 2048 threads or as STC_STANDIN_CORES says. */
 int cuDeviceGetAttribute(int *value, int attribute, int d) {
-  static const int table[][2] = {{1, 1024},     {2, 1024},  {3, 1024},      {4, 64},     {5, 2147483647},
-                                 {6, 65535},    {7, 65535}, {8, 49152},     {10, 32},    {13, 1980000},
-                                 {36, 3201000}, {37, 6144}, {38, 52428800}, {16, 4},     {39, 2048},
-                                 {75, 9},       {76, 0},    {81, 233472},   {82, 65536}, {97, 232448}};
+  static const int table[][2] = {{1, 1024},      {2, 1024},    {3, 1024},  {4, 64},       {5, 2147483647}, {6, 65535},
+                                 {7, 65535},     {8, 49152},   {10, 32},   {13, 1980000}, {36, 3201000},   {37, 6144},
+                                 {38, 52428800}, {16, 4},      {39, 2048}, {75, 9},       {76, 0},         {81, 233472},
+                                 {82, 65536},    {97, 232448}, {102, 1}};
   *value = 0;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i][0] == attribute)

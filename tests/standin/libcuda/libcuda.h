@@ -2,6 +2,7 @@
  *
  *   ../libcuda.c   devices, errors, contexts; log and faults; the state of all; how tests ask for what is to fail
  *   memory.c       memory of devices, pinned memory, copies between them and the host
+ *   circle.c       physical memory, and places that it is mapped to
  *   peers.c        copies from device to device; memory and flags of several processes
  *   modules.c      the kernels of a PTX, and their launches
  *   streams.c      streams, what is captured on them, graphs
