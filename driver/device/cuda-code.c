@@ -83,6 +83,12 @@ static StcStatus begin_guarded(void *arg) {
 
 StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
   CudaState *s = d->state;
+  const CudaState *like = d->like ? d->like->state : NULL;
+  if (like && like->code && like->code->build == b && like->context == s->context) {
+    s->code = like->code;
+    s->lent = true;
+    return STC_OK;
+  }
   CudaCode *c = ARENA_NEW(d->w->arena, CudaCode);
   *c = (CudaCode){.build = b, .remarks = p->options.remarks};
   BeginArgs args = {c, p};
@@ -144,7 +150,7 @@ StcStatus cuda_need(Device *d, const bool *wanted) {
     if (wanted[i] && !c->modules[c->units->of[i]])
       any = units[c->units->of[i]] = true;
   if (!any)
-    return STC_OK;
+    return s->lent ? find_functions(d) : STC_OK;
   double start = clock_seconds();
   StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, &c->codegen, make_unit, d);
   d->load_seconds += clock_seconds() - start;
@@ -165,7 +171,7 @@ StcStatus cuda_need_one(Device *d, int kernel) {
 
 void cuda_code_end(Device *d) {
   const CudaState *s = d->state;
-  for (int i = 0; s->code && i < s->code->units->n; i++)
+  for (int i = 0; s->code && !s->lent && i < s->code->units->n; i++)
     if (s->code->modules[i])
       s->gpu.call.module_unload(s->code->modules[i]);
 }

@@ -278,6 +278,7 @@ typedef struct PlanArgs {
   const char *const *defines;
   bool first;   /* are these the params of the first run? */
   double *room; /* bytes that the device has, if the fields may not fit it, for who makes another plan then; or NULL */
+  const StcPlan *like; /* one on the same device whose code it has, as long as that is there; NULL: its own */
 } PlanArgs;
 
 /* The values of the scalars of `m` with the program's defines, then the plan's, into *out. */
@@ -347,6 +348,7 @@ static StcStatus prepare_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
+  p->device.like = args->like ? &args->like->device : NULL;
   if (!s && args->first)
     s = check_first(args);
   if (!s)
@@ -382,9 +384,9 @@ static StcStatus reset_guarded(void *arg) {
 }
 
 /* plan_prepare; `first`: checks first what can be known of the params; `facade`: the plan is to have no memory;
- * `dense`: rows are not to be padded. */
+ * `dense`: rows are not to be padded; like: as in PlanArgs. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
-                         bool facade, bool dense, double *room, StcPlan **out) {
+                         bool facade, bool dense, double *room, const StcPlan *like, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -398,7 +400,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
-  PlanArgs args = {p, device ? device : "host", n, defines, first, room};
+  PlanArgs args = {p, device ? device : "host", n, defines, first, room, like};
   StcStatus s = workspace_guard(&p->w, prepare_guarded, &args);
   if (s)
     stc_plan_free(p);
@@ -408,12 +410,12 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
 }
 
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  return prepare(program, device, n, defines, false, false, false, NULL, out);
+  return prepare(program, device, n, defines, false, false, false, NULL, NULL, out);
 }
 
-StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, const char *const *defines,
-                             StcPlan **out) {
-  return prepare(program, device, n, defines, false, false, true, NULL, out);
+StcStatus plan_prepare_turn(StcProgram *program, const char *device, int n, const char *const *defines, bool bare,
+                            const StcPlan *like, StcPlan **out) {
+  return prepare(program, device, n, defines, false, bare, true, NULL, like, out);
 }
 
 void plan_release(StcPlan *p) {
@@ -438,7 +440,7 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
 /* plan_new; room: as in PlanArgs. */
 static StcStatus new_plan(StcProgram *program, const char *device, bool facade, bool dense, int n,
                           const char *const *defines, double *room, StcPlan **out) {
-  StcStatus s = prepare(program, device, n, defines, true, facade, dense, room, out);
+  StcStatus s = prepare(program, device, n, defines, true, facade, dense, room, NULL, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {

@@ -116,8 +116,10 @@ static inline Slot *buffer_slot(const StcPlan *p, int buffer) { return &p->memor
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
-/* The same with dense rows, and without hidden fields. */
-StcStatus plan_prepare_dense(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* The same with dense rows, and without hidden fields; bare: its kernels are not loaded; like: a plan that it is made
+ * exactly as, whose kernels it launches, and which must be there as long as it launches any (NULL: it has its own). */
+StcStatus plan_prepare_turn(StcProgram *program, const char *device, int n, const char *const *defines, bool bare,
+                            const StcPlan *like, StcPlan **out);
 /* A plan as stc_plan_new makes it, if it takes no more than `memory` bytes of the device and is not to be cut (`cut`);
  * else one whose memory is this computer's, where the device's kernels reach it, with what inits and reductions need of
  * it, and no more: parts make its steps. */

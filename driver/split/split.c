@@ -1,5 +1,5 @@
 /* split.c: a plan whose grid is cut: how, on which devices its parts are, the program for a part. */
-#include "driver/split/turns.h"
+#include "driver/split/turns/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +163,9 @@ static const char *cut_text(Arena *a, const Split *s) {
   return text.n ? text.s : "0";
 }
 
+/* The steps that parts have ghost cells for. */
+static int64_t steps_of_parts(const Split *s) { return s->turns && s->turns->skew ? s->turns->skew->steps : s->every; }
+
 /* The plan's params and those that say where part `i` is, as "NAME=VALUE"; *n is their number. */
 static const char *const *part_defines(const SplitArgs *a, int i, int64_t every, int *n) {
   Arena *arena = a->plan->w.arena;
@@ -185,8 +188,9 @@ static const char *part_device(const SplitArgs *a, int i) {
   return a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
 }
 
-/* Prepares the plan of part `i`, whose code is that of the first and largest one. */
-static StcStatus prepare_part(const SplitArgs *a, int i) {
+/* Prepares the plan of part `i`, whose code is that of the first and largest one; bare: to look at its code alone.
+ * Parts that take turns load it once. */
+static StcStatus prepare_part(const SplitArgs *a, int i, bool bare) {
   Split *s = a->plan->split;
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
@@ -194,8 +198,9 @@ static StcStatus prepare_part(const SplitArgs *a, int i) {
     first = s->turns->code;
     n = s->turns->ncode;
   }
-  StcStatus st =
-      (s->turns ? plan_prepare_dense : plan_prepare)(s->program, part_device(a, i), n, first, &s->part[i].plan);
+  const StcPlan *like = i > s->begin ? s->part[s->begin].plan : NULL;
+  StcStatus st = s->turns ? plan_prepare_turn(s->program, part_device(a, i), n, first, bare, like, &s->part[i].plan)
+                          : plan_prepare(s->program, part_device(a, i), n, first, &s->part[i].plan);
   return st ? st : phases_prepare(a->plan, i, part_device(a, i), n, first);
 }
 
@@ -205,7 +210,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   Split *s = p->split;
   PartPlan *part = &s->part[i];
   int n;
-  const char *const *defines = part_defines(a, i, s->every, &n);
+  const char *const *defines = part_defines(a, i, steps_of_parts(s), &n);
   if (!part->plan) {
     part->module = s->part[s->begin].plan->module;
     part->scalars = program_bind(s->program, part->module, p->w.arena, p->w.diags, n, defines);
@@ -415,32 +420,56 @@ static StcStatus distribute(SplitArgs *a) {
   return make_program(a, false);
 }
 
+/* Places the parts that take turns as is chosen. */
+static StcStatus place_chosen(StcPlan *p) {
+  StcStatus st = check_parts(p);
+  if (!st)
+    place_parts(p);
+  if (!st && p->split->turns->skew)
+    skew_place(p);
+  return st;
+}
+
+/* How often code is made for parts that take turns, each time for the parts that are best with the code before. */
+enum { PASSES = 4 };
+
 /* Has the parts that take turns the places that suit the memory. asked: their number was said. How many there are
- * depends on their code, and that on how large they are: it is made for a first number of them, then for the one that
- * is best with that, and kept for the one that is best then. */
+ * depends on their code, and that on how large they are: it is made for a first number of them, then for the ones that
+ * are best with that, and so on; those are taken that are best with their own code. */
 static StcStatus place_turns(SplitArgs *a, bool asked) {
   StcPlan *p = a->plan;
   Split *s = p->split;
-  int64_t every = s->every;
+  struct Turns *t = s->turns, best = {0};
+  int64_t every = s->every, steps = 0, parts = 0;
   StcStatus st = STC_OK;
-  for (int pass = 0; pass < 2 && !st; pass++) {
+  for (int pass = 0; pass < PASSES && !st; pass++) {
     s->every = every;
-    const char *const *code = part_defines(a, 0, every ? every : 1, &s->turns->ncode);
-    st = prepare_part(a, s->begin);
-    if (!st && s->turns->card)
-      s->part[s->begin].plan->device.limits = *s->turns->card;
+    if (t->fitting)
+      s->part[0].hi[t->dimension] = s->part[0].lo[t->dimension] + t->fitting - 1;
+    t->skew = NULL;
+    t->code = part_defines(a, 0, every ? every : 1, &t->ncode);
+    st = prepare_part(a, s->begin, true);
+    if (!st && t->card)
+      s->part[s->begin].plan->device.limits = *t->card;
     if (!st)
       st = turns_choose(p, asked, a->n, a->defines);
+    t->schedule = st ? NULL : arena_printf(p->w.arena, "%s", s->part[s->begin].plan->schedule);
     stc_plan_free(s->part[s->begin].plan);
     s->part[s->begin].plan = NULL;
     if (!st)
-      st = check_parts(p);
-    if (!st)
-      place_parts(p);
-    if (pass)
-      s->turns->code = code;
+      st = place_chosen(p);
+    if (st || !pass || (parts && t->step >= best.step))
+      continue;
+    best = *t;
+    steps = s->every;
+    parts = s->parts[t->dimension];
   }
-  return st;
+  if (st)
+    return st;
+  *t = best;
+  s->every = steps;
+  s->parts[t->dimension] = parts;
+  return place_chosen(p);
 }
 
 /* Cuts the grid of the plan, and prepares the parts that are here. */
@@ -483,7 +512,7 @@ static StcStatus cut_grid(SplitArgs *a) {
   if (!st && s->turns)
     st = place_turns(a, asked);
   for (int i = s->begin; i < s->end && !st && !(s->turns && s->turns->card); i++)
-    st = prepare_part(a, i);
+    st = prepare_part(a, i, false);
   return st || (!s->lean && !s->phases) ? st : watching_open(p, a->cut);
 }
 
@@ -503,7 +532,7 @@ static StcStatus make_parts(SplitArgs *a) {
   if (!s->turns)
     split_find_transfers(p);
   st = s->turns ? turns_open(p) : STC_OK;
-  return st ? st : ghosts_open(p);
+  return st || (s->turns && s->turns->skew) ? st : ghosts_open(p);
 }
 
 /* Says how the grid is cut. */
@@ -553,7 +582,7 @@ void split_close(StcPlan *p) {
   watching_close(p);
   phases_close(p);
   ghosts_close(p);
-  for (int i = s->begin; i < s->end && s->part; i++)
+  for (int i = s->end - 1; i >= s->begin && s->part; i--)
     stc_plan_free(s->part[i].plan);
   stc_program_free(s->program);
   if (s->own_net)

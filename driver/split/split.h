@@ -9,9 +9,7 @@
  *   gather.c        fields brought together on rank 0 where no rank has the whole grid
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
- *   turns.h         parts that take turns on a device whose memory the grid does not fit:
- *     turns.c         rounds of turns              turns-memory.c  memory that parts have one after the other
- *     turns-choose.c  how many parts, and steps a turn
+ *   turns/          parts that take turns on a device whose memory the grid does not fit
  *   split-replay.c  periods of it that GPUs keep and make in one go
  *   phases.c        steps with updates and repeats, whose stages have a program each
  *   evaluate.c      reductions and probes where no rank has the whole grid
@@ -48,12 +46,13 @@ enum { LANE_SEND = 1, SEND_LANES = 4, LANE_EDGES = LANE_SEND + SEND_LANES, LANE_
 /* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
  * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
  * exchange follows; early: then, by field of the part, may it be sent before the launch is done everywhere? scalars:
- * with which to make each (of the part's module). */
+ * with which to make each (of the part's module). told: of windows_run_rows, which says the rows; left means nothing
+ * then. */
 enum { WINDOW_LOW, WINDOW_HIGH, WINDOW_REST, WINDOWS };
 typedef struct Windows {
   const HostSeq *seq;
   int64_t left;
-  bool wanted, apart;
+  bool wanted, apart, told;
   const bool *early;
   int dimension; /* -1: none */
   int64_t lo[WINDOWS], hi[WINDOWS];
@@ -298,7 +297,7 @@ double launches_seconds(const PartLaunch *x, int64_t n);
 int64_t best_launches(const PartLaunch *x);
 /* What a launch on part `i`, with those `n` params, takes by the cost model and at least. */
 double split_launch_seconds(const StcPlan *p, int i, int n, const char *const *defines);
-/* What a round of turns copies, and how long that takes against its launches, in memory of the arena. (turns-choose.c)
+/* What a round of turns copies, and how long that takes against its launches, in memory of the arena. (turns/choose.c)
  */
 const char *turns_describe(const StcPlan *p, Arena *a);
 /* What a plan of the program would do on a card of that kind, of whose memory it may have so many bytes: a text in
@@ -374,6 +373,9 @@ void split_forget_periods(StcPlan *p);
 /* Has part `i` make `steps` steps, `after` more of which may follow before an exchange; early: transport->early follows
  * at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool early);
+/* The launches of sequence `seq`, which has all of them beside each other, of part `i`, of rows [lo .. hi] along the
+ * dimension that they can be made in windows along; of those that the part has. */
+StcStatus windows_run_rows(StcPlan *p, int i, const HostSeq *seq, int64_t lo, int64_t hi);
 /* Has cells_are_there and cells_are_free say of part `i` of this rank what they will behind windows_run of as many
  * steps as there are from one exchange to the next, with `early`. */
 void windows_foresee(StcPlan *p, int i);

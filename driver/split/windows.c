@@ -202,7 +202,7 @@ static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_
 static Windows *find_windows(StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
   PartPlan *part = &p->split->part[i];
   Windows *w = part->windows;
-  while (w && (w->seq != seq || w->left != left || w->wanted != apart))
+  while (w && (w->told || w->seq != seq || w->left != left || w->wanted != apart))
     w = w->next;
   if (!w) {
     w = make_windows(p, i, seq, left, apart);
@@ -354,6 +354,34 @@ StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool earl
     left -= seq->steps;
   }
   return s;
+}
+
+StcStatus windows_run_rows(StcPlan *p, int i, const HostSeq *seq, int64_t lo, int64_t hi) {
+  PartPlan *part = &p->split->part[i];
+  StcPlan *q = part->plan;
+  int d = window_dimension(q->module), launches = 0;
+  int64_t first = affine_eval(q->module->grid.lo[d], q->scalars, NULL),
+          last = affine_eval(q->module->grid.hi[d], q->scalars, NULL);
+  first = lo > first ? lo : first;
+  last = hi < last ? hi : last;
+  if (first > last) {
+    while (launches < seq->nops && seq->ops[launches].kind == HOST_LAUNCH)
+      launches++;
+    q->run.done += seq->steps;
+    return plan_ops(q, seq->nops - launches, seq->ops + launches);
+  }
+  Windows *w = part->windows;
+  while (w && !(w->seq == seq && w->told && w->lo[WINDOW_REST] == first && w->hi[WINDOW_REST] == last))
+    w = w->next;
+  if (!w) {
+    w = ARENA_NEW(q->w.arena, Windows);
+    *w = (Windows){.seq = seq, .told = true, .dimension = d, .next = part->windows};
+    w->lo[WINDOW_REST] = first;
+    w->hi[WINDOW_REST] = last;
+    w->scalars[WINDOW_REST] = scalars_with(q, q->scalars, d, first, last);
+    part->windows = w;
+  }
+  return workspace_guard(&q->w, run_sequence, &(LastSteps){q, w});
 }
 
 void windows_foresee(StcPlan *p, int i) {

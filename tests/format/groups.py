@@ -41,7 +41,7 @@ backend
 driver/program driver/files driver/artifact
 driver/device
 driver/instance
-driver/split
+driver/split driver/split/turns
 driver/view
 driver/cli/options
 driver/data

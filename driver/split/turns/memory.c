@@ -1,8 +1,8 @@
-/* turns-memory.c: the memory of parts that take turns on a device: blocks that one part has after the other. A field
+/* memory.c: the memory of parts that take turns on a device: blocks that one part has after the other. A field
  * that lasts is in a block from the time it begins to come in until it is out; what a launch writes to beside that, and
  * scratch memory, a part has for its launches alone. So there are as many blocks of a size as two or three parts need,
  * however many parts there are. */
-#include "driver/split/turns.h"
+#include "driver/split/turns/turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,14 +67,14 @@ static StcStatus take_arrays(StcPlan *p) {
     if (slot < 0)
       continue;
     size_t bytes = rounded(t->bytes[slot] > sizeof zeros ? t->bytes[slot] : sizeof zeros);
-    t->array[slot] = true;
+    t->shared[slot] = true;
     s = more_memory(p, bytes, &t->arrays[slot]);
     if (!s)
       s = first->device.kind->put((Device *)&first->device, t->arrays[slot], zeros, sizeof zeros);
   }
   for (int i = p->split->begin; i < p->split->end && !s; i++)
     for (int slot = 0; slot < t->nslots; slot++)
-      if (t->array[slot]) {
+      if (t->shared[slot]) {
         p->split->part[i].plan->memory.slots[slot].memory = t->arrays[slot];
         p->split->part[i].plan->memory.slots[slot].foreign = true;
       }
@@ -89,7 +89,7 @@ StcStatus turns_open_memory(StcPlan *p) {
   t->nslots = s->part[s->begin].plan->memory.nslots;
   t->bytes = ARENA_ARRAY(a, size_t, t->nslots + 1);
   t->lead = ARENA_ARRAY(a, size_t, t->nslots + 1);
-  t->array = ARENA_ARRAY(a, bool, t->nslots + 1);
+  t->shared = ARENA_ARRAY(a, bool, t->nslots + 1);
   t->arrays = ARENA_ARRAY(a, void *, t->nslots + 1);
   t->held = ARENA_ARRAY(a, int32_t, t->nslots *n + 1);
   for (int k = 0; k < t->nslots * n; k++)
@@ -100,12 +100,15 @@ StcStatus turns_open_memory(StcPlan *p) {
       t->bytes[slot] = bytes > t->bytes[slot] ? bytes : t->bytes[slot];
     }
   find_leads(t, s->part[s->begin].plan);
-  return take_arrays(p);
+  StcStatus st = take_arrays(p);
+  return st || !t->skew ? st : skew_open(p);
 }
 
 void turns_close_memory(StcPlan *p) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part ? p->split->part[p->split->begin].plan : NULL;
+  if (t->skew)
+    skew_close(p);
   for (int i = 0; i < t->nblocks; i++)
     q->device.kind->release(&q->device, t->blocks[i].memory, t->blocks[i].size);
   for (int slot = 0; slot < t->nslots; slot++)
@@ -145,7 +148,7 @@ StcStatus turns_take(StcPlan *p, int i, bool lasts) {
   StcStatus s = STC_OK;
   mark_lasting(t, q, lasting);
   for (int slot = 0; slot < t->nslots && !s; slot++) {
-    if (t->array[slot] || held[slot] >= 0 || (lasts && !lasting[slot]))
+    if (t->shared[slot] || held[slot] >= 0 || (lasts && !lasting[slot]))
       continue;
     held[slot] = take_block(p, t->bytes[slot], &s);
     if (s)

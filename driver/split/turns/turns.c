@@ -1,8 +1,8 @@
 /* turns.c: rounds of parts that take turns on a device. Parts are cut along one dimension, and take their turns in the
  * order of their places. So a part finds what it has in common with the one before it on the device, as that had it
- * before its launches, and only what is new comes from this computer; and what goes back overwrites what no later part
- * of the round asks for. What the last parts read around a ring is put aside before. */
-#include "driver/split/turns.h"
+ * before its launches, or left it (skew.c), and only what is new comes from this computer; and what goes back
+ * overwrites what no later part of the round asks for. What the last parts read around a ring is put aside before. */
+#include "driver/split/turns/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static StcStatus add_field(StcPlan *p, int mine) {
            STC_USAGE;
   x.changed = f->exchange == EXCHANGE_STEPS;
   x.lacks = field_lacks(&p->module->fields[x.whole], t->dimension);
-  x.rows = f->ring && !x.lacks ? rows_around(p, &x) : 0;
+  x.rows = f->ring && !x.lacks && !t->skew ? rows_around(p, &x) : 0;
   if (x.rows > 0 && !(x.around = host_memory(p, row_bytes(p, &x, x.rows))))
     return computer_no_room(p->w.context, "a copy of", declared_name(q->module, mine),
                             (double)row_bytes(p, &x, x.rows));
@@ -161,7 +161,26 @@ static StcStatus bring_field(const StcPlan *p, int i, const TurnField *f) {
   if (!st)
     st = bring_rows(p, i, f, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
   edge.hi[d] = all.lo[d] + f->rows - 1;
-  return st ? st : bring_rows(p, i, f, greater(from, all.hi[d] + 1), mine.hi[d], extent, edge, f->around);
+  if (st || (s->turns->skew && f->changed)) /* the last part finds what is beyond the edge on the device */
+    return st;
+  bool own = s->turns->skew;
+  return bring_rows(p, i, f, greater(from, all.hi[d] + 1), mine.hi[d], extent, own ? all : edge,
+                    own ? values : f->around);
+}
+
+StcStatus turns_move(const StcPlan *p, int i, const Runs *r, int64_t size, const char *from, char *to) {
+  StcPlan *q = p->split->part[i].plan;
+  if (!p->split->turns->beside) {
+    CellCopy c = {to, from, size};
+    return runs_each(r, cells_copy, &c);
+  }
+  Sending x = {from + r->from * size,
+               to + r->to * size,
+               r->n * size,
+               {r->count[0], r->count[1]},
+               {r->from_stride[0] * size, r->from_stride[1] * size},
+               {r->to_stride[0] * size, r->to_stride[1] * size}};
+  return q->device.kind->send(&q->device, LANE_MAIN, &q->device, &x);
 }
 
 /* Hands what parts `i` and `i` + 1 have in common of the field from the one to the other, on the device and in order
@@ -179,36 +198,43 @@ static StcStatus hand_field(const StcPlan *p, int i, const TurnField *f) {
     if (both.lo[k] > both.hi[k] || f->lacks)
       return STC_OK;
   Runs r = runs_of(s->rank, both.lo, both.hi, &one, &two);
-  if (!s->turns->beside) {
-    CellCopy c = {to, from, f->bytes};
-    return runs_each(&r, cells_copy, &c);
-  }
-  Sending x = {from + r.from * f->bytes,
-               to + r.to * f->bytes,
-               r.n * f->bytes,
-               {r.count[0], r.count[1]},
-               {r.from_stride[0] * f->bytes, r.from_stride[1] * f->bytes},
-               {r.to_stride[0] * f->bytes, r.to_stride[1] * f->bytes}};
-  return q->device.kind->send(&q->device, LANE_MAIN, &q->device, &x);
+  return turns_move(p, i, &r, f->bytes, from, to);
 }
 
-/* Takes what part `i` owns of the field back to the whole grid. */
-static StcStatus return_field(const StcPlan *p, int i, const TurnField *f) {
+/* Takes rows [lo .. hi] of the field, which are in the whole grid `shift` rows lower, from part `i` back to that; of
+ * the rows that both have. */
+static StcStatus return_rows(const StcPlan *p, int i, const TurnField *f, int64_t lo, int64_t hi, int64_t shift) {
   const Split *s = p->split;
-  const PartPlan *part = &s->part[i];
-  CellArray mine = part_array(part, f->mine), all = whole_points(p, f), own = mine;
+  CellArray mine = part_array(&s->part[i], f->mine), all = whole_points(p, f), own = mine;
+  all.shift[s->turns->dimension] = shift;
   for (int d = 0; d < s->rank; d++) {
-    bool lacks = field_lacks(&p->module->fields[f->whole], d);
-    own.lo[d] = greater(mine.lo[d], lacks ? all.lo[d] : greater(all.lo[d], part->lo[d]));
-    own.hi[d] = lesser(mine.hi[d], lacks ? all.hi[d] : lesser(all.hi[d], part->hi[d]));
+    bool cut = d == s->turns->dimension && !f->lacks;
+    own.lo[d] = greater(mine.lo[d], cut ? greater(all.lo[d] + shift, lo) : all.lo[d]);
+    own.hi[d] = lesser(mine.hi[d], cut ? lesser(all.hi[d] + shift, hi) : all.hi[d]);
     if (own.lo[d] > own.hi[d])
       return STC_OK;
   }
   Runs r = runs_of(s->rank, own.lo, own.hi, &mine, &all);
-  Carrying c = {
-      p,       carrier(p), LANE_OUT, true, field_slot(p, f->whole)->memory, field_slot(part->plan, f->mine)->memory,
-      f->bytes};
+  Carrying c = {p,
+                carrier(p),
+                LANE_OUT,
+                true,
+                field_slot(p, f->whole)->memory,
+                field_slot(s->part[i].plan, f->mine)->memory,
+                f->bytes};
   return runs_each(&r, carry_run, &c);
+}
+
+/* Takes what part `i` has the last values of, behind so many launches, of the field back to the whole grid. */
+static StcStatus return_field(const StcPlan *p, int i, const TurnField *f, int64_t launches) {
+  const Split *s = p->split;
+  int d = s->turns->dimension;
+  int64_t lo = s->part[i].lo[d], hi = s->part[i].hi[d];
+  if (!s->turns->skew)
+    return return_rows(p, i, f, lo, hi, 0);
+  skew_owned(p, i, launches, &lo, &hi);
+  StcStatus st = return_rows(p, i, f, lo, hi, 0);
+  return st || hi <= s->hi[d] ? st : return_rows(p, i, f, s->hi[d] + 1, hi, s->hi[d] - s->lo[d] + 1);
 }
 
 /* ---------------------------------------------------------------- turns */
@@ -237,16 +263,17 @@ static StcStatus come_in(StcPlan *p, int i) {
   return st;
 }
 
-/* Has what part `i` owns go out, behind its launches. */
-static StcStatus go_out(StcPlan *p, int i) {
+/* Has what part `i` owns go out, behind its launches, which made so many steps. */
+static StcStatus go_out(StcPlan *p, int i, int64_t steps) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
   StcPlan *q = s->part[i].plan;
+  int64_t launches = t->skew ? skew_launches(q, steps) : 0;
   StcStatus st = follow(p, carrier(p), LANE_OUT, &q->device, LANE_MAIN);
   if (!st && !t->beside)
     st = q->device.kind->wait(&q->device);
   for (int k = 0; k < t->nfields && !st; k++)
-    st = t->fields[k].changed ? return_field(p, i, &t->fields[k]) : STC_OK;
+    st = t->fields[k].changed ? return_field(p, i, &t->fields[k], launches) : STC_OK;
   return st;
 }
 
@@ -265,7 +292,7 @@ static StcStatus launch(StcPlan *p, int i, int64_t steps) {
     q->ghosts->exchanged = split_level(p);
   }
   if (!s)
-    s = windows_run(p, i, steps, 0, false);
+    s = p->split->turns->skew ? skew_run(p, i, steps) : windows_run(p, i, steps, 0, false);
   p->run.launches += q->run.launches - launches;
   turns_give_back(p, i, false);
   if (s && s != STC_INTERRUPTED)
@@ -275,8 +302,9 @@ static StcStatus launch(StcPlan *p, int i, int64_t steps) {
 
 /* The turn of part `i`, whose cells are on their way in: the next one's are to come in, and those of the one before to
  * go out, beside its launches. Lanes wait for what others have been given so far: so the order here is that of waits.
+ * late: what comes in takes the place of what goes out.
  */
-static StcStatus take_turn(StcPlan *p, int i, int64_t steps) {
+static StcStatus take_turn(StcPlan *p, int i, int64_t steps, bool late) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
   Device *own = &s->part[i].plan->device;
@@ -285,14 +313,20 @@ static StcStatus take_turn(StcPlan *p, int i, int64_t steps) {
     st = follow(p, own, LANE_MAIN, carrier(p), LANE_OUT);
   if (!st && i > s->begin)
     st = follow(p, own, LANE_MAIN, &s->part[i - 1].plan->device, LANE_MAIN);
-  if (!st && i + 1 < s->end)
+  if (!st && i + 1 < s->end && !late)
     st = come_in(p, i + 1);
   if (!st && i > s->begin)
-    st = go_out(p, i - 1);
-  for (int k = 0; k < t->nfields && !st && i + 1 < s->end; k++)
+    st = go_out(p, i - 1, steps);
+  if (!st && i + 1 < s->end && late)
+    st = come_in(p, i + 1);
+  for (int k = 0; k < t->nfields && !st && i + 1 < s->end && !t->skew; k++)
     st = hand_field(p, i, &t->fields[k]);
+  if (!st && t->skew && i == s->end - 1)
+    st = skew_take_back(p);
   if (!st)
     st = launch(p, i, steps);
+  if (!st && t->skew && i == s->begin)
+    st = skew_put_aside(p);
   if (i > s->begin)
     turns_give_back(p, i - 1, true);
   return st;
@@ -330,15 +364,17 @@ static StcStatus settle(StcPlan *p, StcStatus s) {
 /* A round: a turn of `steps` steps for each part. */
 static StcStatus make_round(StcPlan *p, int64_t steps) {
   Split *s = p->split;
+  const Skew *skew = s->turns->skew;
+  bool late = skew && !skew->wide && skew_is_wide(s->part[s->begin].plan, steps);
   StcStatus st = p->device.kind->wait(&p->device);
   if (!st)
     put_aside(p);
   if (!st)
     st = come_in(p, s->begin);
   for (int i = s->begin; i < s->end && !st; i++)
-    st = take_turn(p, i, steps);
+    st = take_turn(p, i, steps, late);
   if (!st)
-    st = go_out(p, s->end - 1);
+    st = go_out(p, s->end - 1, steps);
   turns_give_back(p, s->end - 1, true);
   st = settle(p, st);
   for (int i = s->begin; i < s->end && st; i++)
@@ -348,12 +384,22 @@ static StcStatus make_round(StcPlan *p, int64_t steps) {
   return st;
 }
 
+/* The steps of the next round, of `left` that are to be made: rounds are about alike, for each copies all. */
+static int64_t round_steps(const StcPlan *p, int64_t left) {
+  const Split *s = p->split;
+  const StcPlan *q = s->part[s->begin].plan;
+  int64_t rounds = (left + s->every - 1) / s->every, n = (left + rounds - 1) / rounds,
+          whole = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
+  n = lesser(n < left && whole > 0 ? (n + whole - 1) / whole * whole : n, lesser(left, s->every));
+  return s->turns->skew ? skew_steps(q, n, s->turns->skew->launches) : n;
+}
+
 StcStatus turns_advance(StcPlan *p, int64_t steps) {
   StcStatus s = STC_OK;
   for (int64_t left = steps, n; left > 0 && !s; left -= n) {
     if (stop_asked(p->run.stop))
       break;
-    n = lesser(left, p->split->every);
+    n = round_steps(p, left);
     s = make_round(p, n);
     p->run.torn |= s != STC_OK;
   }
