@@ -12,7 +12,7 @@
 #pragma weak LLVMInitializeAArch64TargetMC
 #pragma weak LLVMInitializeAArch64AsmPrinter
 
-static const char *const cpus[] = {"native", "x86-64-v3", "x86-64-v4", "aarch64", NULL};
+static const char *const cpus[] = {"native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", NULL};
 
 /* A processor other than this one that code may be made for: its name for -mcpu, LLVM's name, triple and features, and
  * what this CPU must have (as LLVM writes it, ended by NULL) to run that code. */
@@ -20,6 +20,8 @@ typedef struct HostCpu {
   const char *name, *llvm, *triple, *features, *needs[5];
 } HostCpu;
 static const HostCpu others[] = {
+    {"x86-64", "x86-64", "x86_64-pc-linux-gnu", "", {"+sse2"}},
+    {"x86-64-v2", "x86-64-v2", "x86_64-pc-linux-gnu", "", {"+sse4.2", "+popcnt"}},
     {"x86-64-v3", "x86-64-v3", "x86_64-pc-linux-gnu", "", {"+avx2", "+fma", "+bmi2"}},
     {"x86-64-v4",
      "x86-64-v4",
