@@ -71,12 +71,15 @@ static void field_parameters(TextWriter *w) {
                w->arrays[i]);
 }
 
-/* Comment, includes, helpers. */
+/* Comment, includes, helpers. Of the program's file the name alone is told, not its folder: the header is the same
+ * wherever it is made. */
 static void begin(TextWriter *w) {
+  const char *file = w->program->file, *slash = strrchr(file, '/');
   str_addf(&w->s,
            "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
            "-fopenmp the tiles of a launch run on all cores.\n",
-           w->p, comment_name(w->arena, w->program->file), comment_name(w->arena, w->program->name), STC_VERSION);
+           w->p, comment_name(w->arena, slash ? slash + 1 : file), comment_name(w->arena, w->program->name),
+           STC_VERSION);
   str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
   str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",

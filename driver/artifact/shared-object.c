@@ -74,10 +74,13 @@ static void remark_words(StcProgram *p, const char *const *words) {
   context_remark(p->w.context, "running: %s", s.s);
 }
 
-/* Makes the shared object in `folder`, which has the files; with OpenMP if the compiler has it. */
+/* Makes the shared object in `folder`, which has the files; with OpenMP if the compiler has it. Its SONAME is the name
+ * of the file that it becomes: a program that is linked with it finds it in the loader's folders, not where it was
+ * made. */
 static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
   Arena *a = p->w.arena;
   const char *cc = getenv("CC") && getenv("CC")[0] ? getenv("CC") : "cc", *made = arena_printf(a, "%s/made.so", folder);
+  const char *slash = strrchr(path, '/'), *soname = slash ? slash + 1 : path;
   const char *words[] = {cc,
                          "-O2",
                          "-shared",
@@ -89,6 +92,10 @@ static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
                          arena_printf(a, "%s/source.c", folder),
                          arena_printf(a, "%s/object.o", folder),
                          arena_printf(a, "-Wl,-Bsymbolic,--version-script=%s/script", folder),
+                         "-Xlinker",
+                         "-soname",
+                         "-Xlinker",
+                         soname,
                          "-lm",
                          "-fopenmp",
                          NULL};
