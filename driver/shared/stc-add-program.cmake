@@ -1,16 +1,58 @@
-# stc_add_program(TARGET FILE.stn [ARCH host|sm_90|gfx942 ...] [DEFINES N=512 ...] [OPTIONS -freal=f64 ...])
+# stc_add_program(TARGET FILE.stn [ARCH host|x86-64-v3|sm_90|gfx942 ...] [DEFINES N=512 ...] [OPTIONS -freal=f64 ...])
 #
-# Compiles the program when the project is built, for each architecture (default: host), and again when it has changed. In
-# CMAKE_CURRENT_BINARY_DIR it makes, with NAME the file's name without ending,
-#   host           NAME.o, NAME.h, NAME.json   a target that links TARGET has the functions of NAME.h
+# Compiles the program when the project is built, for each architecture (default: host), and again when it has changed. With NAME the file's
+# name without ending it makes
+#   host, or a CPU (x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64)
+#                  NAME.o, NAME.h, NAME.json   a target that links TARGET has the functions of NAME.h
 #   sm_90, ...     NAME-sm_90.ptx,   NAME-sm_90.json
 #   gfx942, ...    NAME-gfx942.hsaco, NAME-gfx942.json
+# in CMAKE_CURRENT_BINARY_DIR, or, where an earlier target of this folder has files of that name, in a folder TARGET there. `host` is code for the
+# CPU that compiles; what is to run on others names a CPU.
 # The variables TARGET_ARTIFACTS and TARGET_MANIFESTS then hold their paths, in the order of ARCH. The compiler is the one that
 # find_package(stc) found; -DSTC_COMPILER=FILE names another.
+
+# _stc_target(ARCH): sets KIND, of what is made, to CPU, PTX or HSACO, or to nothing if there is no such architecture, and FLAGS to stc's options.
+function(_stc_target arch)
+  set(kind)
+  set(flags)
+  if(arch STREQUAL host)
+    set(kind CPU)
+    set(flags -march=host)
+  elseif(arch MATCHES "^(x86-64(-v[234])?|aarch64)$")
+    set(kind CPU)
+    set(flags -march=host -mcpu=${arch})
+  elseif(arch MATCHES "^sm_")
+    set(kind PTX)
+    set(flags -march=nvptx -mcpu=${arch})
+  elseif(arch MATCHES "^gfx")
+    set(kind HSACO)
+    set(flags -march=amdgpu -mcpu=${arch})
+  endif()
+  set(kind "${kind}" PARENT_SCOPE)
+  set(flags "${flags}" PARENT_SCOPE)
+endfunction()
+
+# _stc_folder(TARGET NAME): sets FOLDER to where the files of TARGET go. The names that earlier targets took are a property of the directory.
+function(_stc_folder target name)
+  get_property(taken DIRECTORY PROPERTY STC_PROGRAM_NAMES)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR})
+  if(name IN_LIST taken)
+    string(APPEND folder /${target})
+    file(MAKE_DIRECTORY ${folder})
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY STC_PROGRAM_NAMES ${name})
+  set(folder ${folder} PARENT_SCOPE)
+endfunction()
+
 function(stc_add_program target file)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "ARCH;DEFINES;OPTIONS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "stc_add_program(${target} ...): `${arg_UNPARSED_ARGUMENTS}` belongs to none of ARCH, DEFINES and OPTIONS")
+  endif()
+  cmake_policy(GET CMP0118 seen_everywhere)
+  if(NOT seen_everywhere STREQUAL NEW)
+    message(FATAL_ERROR "stc_add_program(${target} ...) needs files that are seen in all folders as made when building (policy CMP0118); "
+      "say cmake_minimum_required(VERSION 3.20), or newer, before find_package(stc)")
   endif()
   set(compiler "${STC_COMPILER}")
   if(NOT compiler AND TARGET stc::compiler)
@@ -25,29 +67,31 @@ function(stc_add_program target file)
   get_filename_component(source "${file}" ABSOLUTE)
   get_filename_component(name "${file}" NAME_WLE)
   add_library(${target} INTERFACE)
+  _stc_folder(${target} ${name})
+  set(cpu)
   set(outputs)
   set(artifacts)
   set(manifests)
   foreach(arch ${arg_ARCH})
-    set(stem ${CMAKE_CURRENT_BINARY_DIR}/${name}-${arch})
+    _stc_target(${arch})
+    set(stem ${folder}/${name}-${arch})
     set(headers)
-    if(arch STREQUAL host)
-      set(stem ${CMAKE_CURRENT_BINARY_DIR}/${name})
+    if(kind STREQUAL CPU AND cpu)
+      message(FATAL_ERROR "stc_add_program(${target} ...): ARCH ${cpu} and ${arch} are both CPUs, of which a target has one; give each a target of its own")
+    elseif(kind STREQUAL CPU)
+      set(cpu ${arch})
+      set(stem ${folder}/${name})
       set(artifact ${stem}.o)
       set(headers ${stem}.h)
-      set(flags -march=host)
       target_sources(${target} INTERFACE ${artifact} ${headers})
-      target_include_directories(${target} INTERFACE ${CMAKE_CURRENT_BINARY_DIR})
+      target_include_directories(${target} INTERFACE ${folder})
       target_link_libraries(${target} INTERFACE m)
       set_source_files_properties(${artifact} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-    elseif(arch MATCHES "^sm_")
-      set(artifact ${stem}.ptx)
-      set(flags -march=nvptx -mcpu=${arch})
-    elseif(arch MATCHES "^gfx")
-      set(artifact ${stem}.hsaco)
-      set(flags -march=amdgpu -mcpu=${arch})
+    elseif(kind)
+      string(TOLOWER ${kind} ending)
+      set(artifact ${stem}.${ending})
     else()
-      message(FATAL_ERROR "stc_add_program(${target} ...): ARCH ${arch}: expected host, or the name of a GPU's architecture such as sm_90 or gfx942")
+      message(FATAL_ERROR "stc_add_program(${target} ...): ARCH ${arch}: expected host, a CPU such as x86-64-v3, or the name of a GPU's architecture such as sm_90 or gfx942")
     endif()
     add_custom_command(OUTPUT ${artifact} ${stem}.json ${headers}
       COMMAND ${compiler} ${flags} ${arg_DEFINES} ${arg_OPTIONS} -MF ${stem}.d -o ${artifact} ${source}
