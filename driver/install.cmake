@@ -1,21 +1,31 @@
-# Components: command, archive, library, license, manual, habits (completion); python is the Python package's, package that of packaging/deb.
+# Components: command, archive, library, license (with the SBOM), doc (pages and examples), manual, habits (completion), mpi; python is the Python package's, package that of packaging/deb.
 # What `cmake --install` puts where: the program, the libraries with their header, and what find_package and pkg-config read.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(driver/shared/pc.cmake)
 set(STC_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/stc)
-file(RELATIVE_PATH STC_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(RELATIVE_PATH STC_CMAKE_TO_PREFIX /${STC_CMAKE_DIR} /)
 
 install(TARGETS stc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 install(TARGETS libstc ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT archive)
 install(FILES ${CMAKE_BINARY_DIR}/include/stc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+if(STC_SHARED OR STC_LLVM_STATIC)
+  # The licences of what is inside, and its versions.
+  include(packaging/sbom.cmake)
+  install(FILES ${CMAKE_BINARY_DIR}/sbom.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+  install(DIRECTORY packaging/licenses DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+endif()
+# The documentation: README.md beside docs/ and examples/, as links have it; what they say of stc's own sources is not there.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN __pycache__ EXCLUDE)
+install(CODE "set(STC_DOC \"${CMAKE_INSTALL_DOCDIR}\")" COMPONENT doc)
+install(SCRIPT packaging/doc-links.cmake COMPONENT doc)
 set(pc_files)
 if(STC_SHARED)
   install(TARGETS libstc_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
   list(APPEND pc_files stc)
-  # For the Python package: one file, for wheels have no links.
-  install(FILES $<TARGET_FILE:libstc_shared> DESTINATION stc RENAME libstc.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    COMPONENT python EXCLUDE_FROM_ALL)
+  stc_install_python_library($<TARGET_FILE:libstc_shared> ${CMAKE_BINARY_DIR}/sbom.cdx.json)
 endif()
 if(NOT STC_LLVM_STATIC)
   list(APPEND pc_files stc-static)

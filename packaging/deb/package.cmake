@@ -21,14 +21,12 @@ install(FILES ${package_folder}/changelog.gz ${CMAKE_CURRENT_LIST_DIR}/copyright
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/lintian-overrides DESTINATION share/lintian/overrides RENAME stc COMPONENT package EXCLUDE_FROM_ALL)
 install(FILES ${CMAKE_BINARY_DIR}/habits/_stc DESTINATION share/zsh/vendor-completions COMPONENT package EXCLUDE_FROM_ALL)
 
-# The licences of what is inside libstc.so, in full.
+# The licences of what is inside libstc.so, in full, and its versions.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/packaging/licenses DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
   PATTERN Apache-2.0.txt EXCLUDE PATTERN GPL-3.txt EXCLUDE)
 
-# The documentation with its links: README.md beside docs/ and examples/.
-install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/CONTRIBUTING.md DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs ${CMAKE_SOURCE_DIR}/examples DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL
-  PATTERN __pycache__ EXCLUDE)
+install(FILES ${CMAKE_BINARY_DIR}/sbom.cdx.json DESTINATION share/doc/stc COMPONENT package EXCLUDE_FROM_ALL)
+
 # stc-mpi.so is made from this for the MPI that there is.
 install(FILES ${CMAKE_SOURCE_DIR}/driver/split/stc-mpi.c ${CMAKE_SOURCE_DIR}/driver/split/net.h DESTINATION share/stc COMPONENT package
   EXCLUDE_FROM_ALL)
@@ -52,6 +50,8 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.34)")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "lld-22, gcc")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_STC_SOURCE ${CMAKE_SOURCE_DIR})
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/date.cmake)
 set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/size.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 configure_file(packaging/deb/shlibs.in ${package_folder}/shlibs @ONLY)
@@ -61,5 +61,5 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
-set(CPACK_COMPONENTS_ALL library habits package)
+set(CPACK_COMPONENTS_ALL library habits doc package)
 include(CPack)

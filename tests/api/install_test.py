@@ -1,6 +1,8 @@
 """install_test.py BUILD SOURCE CMAKE: what is installed is enough for a project that knows of stc by find_package, by pkg-config or by hand.
 The tree is moved after it was installed: nothing in it may name the place where it was built or installed first."""
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,9 @@ def check_find_package(cmake, prefix, work):
     run(cmake, "-G", "Ninja", "-S", work / "project", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
     run(cmake, "--build", build)
     heat = work / "project/heat.stn"
-    assert run(build / "artifact") == "right\n"
+    for name in "heat", "baseline":
+        assert run(build / f"artifact-{name}") == "right\n"
+    assert '"cpu": "x86-64-v2"' in (build / "baseline/heat.json").read_text()
     for name in "shared", "static":
         assert run(build / name, heat) == "right\n", name
     artifacts = (build / "artifacts.txt").read_text().split(";")
@@ -34,10 +38,22 @@ def check_find_package(cmake, prefix, work):
     heat.write_text(heat.read_text().replace("0.2", "0.1 + 0.1"))
     run(cmake, "--build", build)
     assert all(Path(a).stat().st_mtime_ns > b for a, b in zip(artifacts, before)), "not made again"
-    wrong = work / "project/CMakeLists.txt"
-    wrong.write_text(wrong.read_text().replace("ARCH host", "ARCH vax"))
-    done = subprocess.run([cmake, "-S", work / "project", "-B", build], capture_output=True, text=True)
-    assert done.returncode and "ARCH vax: expected host, or the name of a" in done.stderr, done.stderr
+    wrong, text = work / "project/CMakeLists.txt", (work / "project/CMakeLists.txt").read_text()
+    for before, after, message in (("ARCH host", "ARCH vax", "ARCH vax: expected host, a CPU such"), ("ARCH host", "ARCH host x86-64", "host and x86-64 are both CPUs"),
+                                   ("VERSION 3.22", "VERSION 3.19", "needs files that are seen in all folders")):
+        wrong.write_text(text.replace(before, after))
+        done = subprocess.run([cmake, "-S", work / "project", "-B", build], capture_output=True, text=True)
+        assert done.returncode and message in " ".join(done.stderr.split()), done.stderr
+
+
+def check_absolute_folders(cmake, source, work):
+    """Folders that distributions give absolutely: within the prefix they may be moved with it."""
+    script = work / "pc.cmake"
+    script.write_text(f"include({source}/driver/shared/pc.cmake)\nset(PROJECT_VERSION 1)\nconfigure_file({source}/driver/shared/stc.pc.in {work}/stc.pc @ONLY)\n")
+    for lib, include, expected in (("/opt/stc/lib64", "include", "-I{up}/include -L{up}/lib64 -lstc"), ("/lib64", "/include", "-I/include -L/lib64 -lstc")):
+        run(cmake, "-DCMAKE_INSTALL_PREFIX=/opt/stc", f"-DCMAKE_INSTALL_LIBDIR={lib}", f"-DCMAKE_INSTALL_INCLUDEDIR={include}", "-P", script)
+        told = run("pkg-config", "--cflags", "--libs", work / "stc.pc", env=dict(os.environ, PKG_CONFIG_ALLOW_SYSTEM_CFLAGS="1", PKG_CONFIG_ALLOW_SYSTEM_LIBS="1"))
+        assert " ".join(told.split()) == expected.format(up=f"{work}/../.."), told
 
 
 def check_pkg_config(prefix, work):
@@ -49,6 +65,17 @@ def check_pkg_config(prefix, work):
         paths = dict(os.environ, LD_LIBRARY_PATH=next(str(p.parent) for p in prefix.rglob("libstc.so")))
         assert needs in run("readelf", "-d", program), package
         assert run(program, PROJECT / "heat.stn", env=paths) == "right\n", package
+
+
+def check_documents(prefix):
+    """Licences, the list of what is inside, and pages whose links all lead to what is there."""
+    doc = prefix / "share/doc/stc"
+    assert {"LICENSE", "sbom.cdx.json", "licenses", "README.md", "docs", "examples"} <= {path.name for path in doc.iterdir()}
+    parts = {part["name"]: part["version"] for part in json.loads((doc / "sbom.cdx.json").read_text())["components"]}
+    assert parts["llvm"].startswith("22.") and all(parts.values()) and {"zlib", "zstd", "libpng", "hdf5", "jansson"} <= set(parts), parts
+    dead = [(page, link) for page in doc.rglob("*.md") for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+            if not (page.parent / link).exists()]
+    assert not dead, dead
 
 
 def check_habits(prefix):
@@ -86,9 +113,14 @@ def main(build, source, cmake):
         prefix = (work / "first").rename(work / "moved")
         run("cp", "-r", PROJECT, work / "project")
         check_habits(prefix)
+        check_documents(prefix)
         check_pkg_config(prefix, work)
         check_depfile(prefix, work)
-        check_find_package(cmake, prefix, work)
+        # By a link to where it is, as /lib leads to /usr/lib.
+        (work / "root").mkdir()
+        (work / "root/lib").symlink_to(prefix / "lib")
+        check_find_package(cmake, work / "root", work)
+        check_absolute_folders(cmake, source, work)
         for text in list(prefix.rglob("*.pc")) + list(prefix.rglob("*.cmake")):
             assert str(source) not in text.read_text() and "first" not in text.read_text(), text
 

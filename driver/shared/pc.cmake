@@ -1,0 +1,23 @@
+# What stc.pc and stc-static.pc have of the folders that things are installed in, each relative to CMAKE_INSTALL_PREFIX or absolute, which
+# distributions give: STC_PC_PREFIX, STC_PC_LIBDIR and STC_PC_INCLUDEDIR. An absolute one within the prefix becomes relative, so that what is
+# installed may be moved. tests/api/install_test.py includes it.
+foreach(folder BINDIR LIBDIR INCLUDEDIR DATADIR MANDIR DOCDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    file(RELATIVE_PATH inside "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_${folder}}")
+    if(NOT inside MATCHES "^\\.\\.")
+      set(CMAKE_INSTALL_${folder} "${inside}")
+    endif()
+  endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(STC_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
+  set(STC_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+foreach(folder LIBDIR INCLUDEDIR)
+  set(STC_PC_${folder} "${CMAKE_INSTALL_${folder}}")
+  if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    set(STC_PC_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+  endif()
+endforeach()

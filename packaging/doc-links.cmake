@@ -1,0 +1,16 @@
+# Run when the documentation is installed in the folder STC_DOC of the prefix: links of its pages to what is in the source tree alone become plain
+# text. Such a link begins with as many `../` as lead from the page to the tree.
+set(doc "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${STC_DOC}")
+if(IS_ABSOLUTE "${STC_DOC}")
+  set(doc "$ENV{DESTDIR}${STC_DOC}")
+endif()
+file(GLOB_RECURSE pages RELATIVE "${doc}" "${doc}/*.md")
+foreach(page IN LISTS pages)
+  string(REGEX REPLACE "[^/]+$" "" up "${page}")
+  string(REGEX REPLACE "[^/]+/" "\\\\.\\\\./" up "${up}")
+  file(READ "${doc}/${page}" text)
+  string(REGEX REPLACE "\\[([^][]*)\\]\\(${up}(backend|driver|frontend|ir|packaging|passes|python|tests)/[^)]*\\)" "\\1" plain "${text}")
+  if(NOT plain STREQUAL text)
+    file(WRITE "${doc}/${page}" "${plain}")
+  endif()
+endforeach()
