@@ -4,11 +4,14 @@ build made. STANDIN is the folder of the stand-ins for GPUs' drivers. Run by the
 packages, NumPy and JAX among them, the wheel's environment sees, too. packaging/smoke.py tries a wheel with NumPy alone."""
 import base64
 import hashlib
+import json
 import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -55,12 +58,23 @@ def check_files(wheel):
         licences = {n.rsplit("/", 1)[1]: z.read(n) for n in files if "/licenses/" in n}
         assert b"MIT" in licences["LICENSE"] and b"Apache License" in licences["Apache-2.0.txt"] and b"GNU" in licences["GPL-3.txt"]
         assert b"Lesser General Public License" in licences["LGPL-2.1.txt"]
+        assert b"Unicode, Inc." in licences["LLVM-parts.txt"]
         for name, package in (("LLVM", "llvm-22-dev"), ("LLVM", "libclc-22"), ("HDF5", "libhdf5-dev"), ("libpng", "libpng-dev"), ("zlib", "zlib1g-dev"),
                               ("jansson", "libjansson-dev"), ("libaec", "libaec-dev"), ("zstd", "libzstd-dev"), ("libstdc++", "libstdc++6"),
                               ("libmicrohttpd", "libmicrohttpd-dev")):
             theirs = Path(f"/usr/share/doc/{package}/copyright")
             assert f"{name}.txt" in licences and (not theirs.exists() or theirs.read_bytes() == licences[f"{name}.txt"]), f"{name}.txt is not {package}'s"
         assert {"stc/mpi/stc-mpi.c", "stc/mpi/net.h"} <= set(rows)
+        sbom, = (name for name in files if ".dist-info/sboms/" in name)
+        assert {"llvm", "zlib", "hdf5"} <= {part["name"] for part in json.loads(z.read(sbom))["components"]}
+
+
+def check_dates(clone, wheel, source):
+    """What the archives hold has the commit's date, so that another build of it has the same bytes."""
+    date = int(run("git", "-C", clone, "log", "-1", "--format=%ct"))
+    with zipfile.ZipFile(wheel) as z, tarfile.open(source) as t:
+        assert {info.date_time for info in z.infolist()} == {time.gmtime(date - date % 2)[:6]}, {info.date_time for info in z.infolist()}
+        assert {info.mtime for info in t} == {date}, {info.mtime for info in t}
 
 
 def check_conda(python, clone, wheel, work):
@@ -69,6 +83,7 @@ def check_conda(python, clone, wheel, work):
         env=dict(os.environ, STC_WHEEL=str(wheel)), cwd=work)
     files = work / "conda/files"
     assert '"stc = stc.__main__:main"' in (files / "info/link.json").read_text() and (files / "info/licenses/LICENSE").exists()
+    assert list((files / "info/licenses").rglob("HDF5.txt")), "the package lacks the licences of what is inside"
     program = "grid G = [0 .. 9], 3;\nfield A : f32 on G;\ninit a(A)[G] = 1;\nstencil s(A)[G] = A + 1;\n"
     told = run(python, "-c", f"import stc; r = stc.compile({program!r}).plan(device='host:1'); r(); print(stc.__file__, r['A'][9])",
                env=dict(PATH=f"{work}/user/bin", HOME=str(work), PYTHONPATH=str(files / "site-packages")), cwd=work)
@@ -84,8 +99,10 @@ def main(checkout, library, standin):
         assert wheel.name.endswith("-py3-none-manylinux_2_34_x86_64.whl") and wheel.stat().st_size < 60e6 and source.stat().st_size < 10e6, wheel
         assert run("git", "-C", clone, "status", "--porcelain", "--ignored") == "", "the build left something in the sources"
         check_files(wheel)
+        check_dates(clone, wheel, source)
         python = environment(work / "user", wheel)
         check_metadata(python)
+        assert ".symtab" not in run("readelf", "-S", next((work / "user").rglob("libstc.so.0.2"))), "the library is not stripped"
         check_conda(python, clone, wheel, work)
         bare = dict(PATH=f"{work}/user/bin", HOME=folder, STC_STANDIN_DIR=standin, PYTHONDONTWRITEBYTECODE="1")
         assert run(work / "user/bin/stc", "--version", env=bare).startswith("stc ")
