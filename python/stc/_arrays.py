@@ -100,10 +100,10 @@ def _cure(name: str) -> str:
 
 def check_dense(m: Memory, name: str) -> None:
     """Is the array for field `name`, of single elements, dense in C order?"""
-    dense = 1
-    for d in reversed(range(len(m.shape) if m.strides else 0)):
-        if m.shape[d] > 1 and m.strides[d] != dense:
-            raise ValueError(f"{name}: the array's places along dimension {d} are {m.strides[d]} elements apart, and kernels are made for {dense}: it is padded, "
+    dense, strides = 1, m.strides or ()
+    for d in reversed(range(len(strides))):
+        if m.shape[d] > 1 and strides[d] != dense:
+            raise ValueError(f"{name}: the array's places along dimension {d} are {strides[d]} elements apart, and kernels are made for {dense}: it is padded, "
                              f"in another order, or part of another array. {_cure(name)}")
         dense *= m.shape[d]
 
@@ -119,6 +119,7 @@ def is_shape(shape: Tuple[int, ...], of: Tuple[int, ...]) -> bool:
 
 def memory_of(a: Any, name: str, stream: Optional[int] = None) -> Memory:
     """Where the array for field `name` is. On a GPU work in `stream` begins when the array is filled."""
+    strides: Optional[Tuple[int, ...]]
     if isinstance(a, np.ndarray):
         if not a.flags.writeable:
             raise ValueError("the array is read-only, and a plan writes to the arrays it is bound to; assign it instead: run[name] = array")
@@ -189,7 +190,7 @@ for _f in (_let_go, _drop):
 def capsule_of(managed: int, owner: Any):
     """A DLPack capsule for a tensor of libstc's; it keeps `owner` alive."""
     tensor = c.cast(managed, c.POINTER(ManagedTensor)).contents
-    free = DELETER(c.cast(tensor.deleter, c.c_void_p).value)
+    free = DELETER(c.cast(tensor.deleter, c.c_void_p).value)  # type: ignore[arg-type]
     _alive[managed] = (owner, free)
     tensor.deleter = _let_go
     return _python.PyCapsule_New(managed, b"dltensor", c.cast(_drop, c.c_void_p))

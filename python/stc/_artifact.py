@@ -129,7 +129,8 @@ class _Series:
     """Frames: an array whose first axis is theirs, or a function that makes each. frame: the shape of one."""
 
     def __init__(self, value: Any):
-        self.value, self.made = value, {}
+        self.value = value
+        self.made: Dict[Any, Any] = {}
         self.count = None if callable(value) else len(value)
         if self.count == 0:
             raise _wrong("a series of frames has one at least")
@@ -193,7 +194,7 @@ class _Run:
     def _next_frames(self) -> None:
         """Has fields the frames of the step at hand."""
         for b in self.m["buffers"]:
-            frames = self.frames.get(b["field"]) if b["kind"] == "field" else None
+            frames: Any = self.frames.get(b["field"]) if b["kind"] == "field" else None
             series = self.given.get(frames.get("ahead_of", b["field"])) if frames else None
             number = self.step // frames["every"] if frames else 0
             if isinstance(series, _Series) and self.held.get(b["name"]) != number:
@@ -215,7 +216,7 @@ class _Run:
 
     def _memory_for(self, b: Mapping[str, Any]) -> int:
         """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
-        name = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
+        name: Any = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
         value = self.given.get(self.frames.get(name, {}).get("ahead_of", name)) if name else None
         value = None if isinstance(value, _Series) else value
         if b["kind"] == "array" and "first" in self.a._arrays[name]:

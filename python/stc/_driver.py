@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from . import _arrays as arrays
 from ._errors import DeviceError, Message
@@ -24,7 +24,7 @@ class _Values:
     """Arguments of a launch: `pointers` to their values, in order, and the values laid out as the manifest says (`packed`)."""
 
     def __init__(self, arguments: Sequence[Mapping[str, Any]], values: Sequence[Any], size: int):
-        self._values = [P(v) if a["kind"] == "buffer" else CTYPES[a["type"]](v) for a, v in zip(arguments, values)]
+        self._values: List[Any] = [P(v) if a["kind"] == "buffer" else CTYPES[a["type"]](v) for a, v in zip(arguments, values)]
         self.pointers = (P * (len(values) + 1))(*[c.addressof(v) for v in self._values])
         self.packed = c.create_string_buffer(max(size, 1))
         for a, v in zip(arguments, self._values):
@@ -87,7 +87,7 @@ class Cuda:
     def alloc(self, size: int) -> int:
         p = c.c_uint64()
         self._check(self._cu.cuMemAlloc_v2(c.byref(p), max(size, 1)), f"allocating {size} bytes")
-        return p.value
+        return p.value or 0
 
     def free(self, p: int) -> None:
         self._cu.cuMemFree_v2(p)
@@ -120,6 +120,7 @@ class Hip:
     kind = arrays.ROCM
 
     def __init__(self, number: int):
+        self._hip: Any = None
         for name in "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5":
             try:
                 self._hip = c.CDLL(name)
@@ -163,7 +164,7 @@ class Hip:
     def alloc(self, size: int) -> int:
         p = P()
         self._check(self._hip.hipMalloc(c.byref(p), max(size, 1)), f"allocating {size} bytes")
-        return p.value
+        return p.value or 0
 
     def free(self, p: int) -> None:
         self._hip.hipFree(p)

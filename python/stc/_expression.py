@@ -16,7 +16,7 @@ def _wrong(why: str) -> InputError:
     return InputError(3, [Message("error", None, 0, 0, None, why)])
 
 
-CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
+CTYPES: Dict[str, Any] = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
           "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16, "u32": c.c_uint32}
 
 

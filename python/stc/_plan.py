@@ -66,7 +66,7 @@ def device_names(device: Union[str, Sequence[str]]) -> str:
     """A list of devices of one kind as the library has it: ["cuda:0", "cuda:2"] as "cuda:0,2"."""
     if isinstance(device, str):
         return device
-    names = list(device) if isinstance(device, (list, tuple)) else [device]
+    names: List[Any] = list(device) if isinstance(device, (list, tuple)) else [device]
     for name in names or [device]:
         if not isinstance(name, str):
             raise TypeError(f'device={device!r}: a text such as "host", "cuda:0" or "cuda:0-3" is wanted, or a list of such')
@@ -184,7 +184,8 @@ class Plan(Owner):
                                         lambda: lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle)),
                                         lambda: lib.stc_plan_free(handle))
         self._context.check(status)
-        self._handle, self._device = handle, device
+        self._handle: Any = handle
+        self._device = device
         self._arrays: Dict[str, np.ndarray] = {}
         self._probes: Dict[str, List[Tuple[int, np.ndarray]]] = {}
         self._kept: Dict[Tuple[int, int], Any] = {}
@@ -200,7 +201,7 @@ class Plan(Owner):
         self._has_ranks = comm is not None and comm is not False
         self._tells = lib.stc_program_reduction_count(program._handle) > 0 or lib.stc_program_probe_count(program._handle) > 0
         self._watch()
-        self._life = _Life()
+        self._life: Any = _Life()
         self._finalizer = weakref.finalize(self._life, _free_plan, program, handle, (self._callbacks, self._frames))
         if not self._has_ranks:
             self._finalizer.atexit = False
@@ -453,7 +454,7 @@ class Plan(Owner):
         if name in self.program.scalars:
             return True
         try:
-            self._find(name)
+            self._find(name)  # type: ignore[arg-type]
         except (KeyError, TypeError, ValueError):
             return False
         return True
@@ -462,7 +463,7 @@ class Plan(Owner):
         """Writes a checkpoint, an .npz of all fields but series of frames, launch-time arrays, scalars and the number of the step. The file is whole
         or not there."""
         self(0)
-        values = {f"field {n}": np.asarray(self[n]) for n in self._states()}
+        values: Dict[str, Any] = {f"field {n}": np.asarray(self[n]) for n in self._states()}
         values.update((f"array {n}", a) for n, a in self._arrays.items())
         values.update((f"scalar {n}", np.asarray(x)) for n, x in self.scalars.items())
         target = os.fspath(path)
@@ -574,7 +575,7 @@ class Plan(Owner):
         self._settle()
         managed = c.c_void_p()
         self._check(lib.stc_plan_to_dlpack(self._handle, field, component, c.byref(managed)))
-        return managed.value
+        return managed.value or 0
 
     def _get(self, field: int, component: int) -> np.ndarray:
         """A copy of the field."""
@@ -836,7 +837,7 @@ def _free_plan(program: Program, handle, callbacks) -> None:
     """Frees a plan, whose run, if there is one, is stopped; what it needs is alive until then, because this holds it. A thread that Python does
     not know may be that run itself, in a callback: another one does it then."""
     lib.stc_plan_stop(handle, True)
-    if threading.get_ident() in threading._active:
+    if threading.get_ident() in threading._active:  # type: ignore[attr-defined]
         lib.stc_plan_free(handle)
     else:
         running.Call((program, callbacks), partial(lib.stc_plan_free, handle), lambda: None).begin()

@@ -210,7 +210,7 @@ class Program(Owner):
 class Explanation:
     """What `stc explain` prints (str) and draws (svg)."""
 
-    def __init__(self, source: Union[Path, str], options: List[str]):
+    def __init__(self, source: Any, options: List[str]):
         with tempfile.TemporaryDirectory() as folder:
             path = source if isinstance(source, Path) else Path(folder, "program.stn")
             if not isinstance(source, Path):

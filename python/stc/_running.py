@@ -20,7 +20,8 @@ class Call:
     """A call under way. owner: what must live as long as it; stop: has it end soon."""
 
     def __init__(self, owner: Any, function: Callable[[], int], stop: Callable[[], None]):
-        self.owner, self.function, self.stop = owner, function, stop
+        self.owner, self.stop = owner, stop
+        self.function: Any = function       # None once it has been called
         self.ended, self.status = threading.Event(), 0
         self.begun = self.dropped = False
         _calls.add(self)

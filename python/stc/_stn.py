@@ -1,7 +1,7 @@
 """Expressions of SymPy's as text of the language."""
 from __future__ import annotations
 
-from typing import Callable, Dict, FrozenSet, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Tuple
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -54,9 +54,9 @@ class Writer:
         if isinstance(e, Field):
             return [_BOTH if p is None else frozenset((p,)) for p in e.stc.at]
         if isinstance(e, (Difference, Mean)):
-            sets, d = self.places(e.args[0]), self.grid.dimension(e.args[1])
-            sets[d] = _BOTH if isinstance(e, Difference) else frozenset(map(_other, sets[d]))
-            return sets
+            moved, d = self.places(e.args[0]), self.grid.dimension(e.args[1])
+            moved[d] = _BOTH if isinstance(e, Difference) else frozenset(map(_other, moved[d]))
+            return moved
         sets: _Sets = [_BOTH] * self.grid.rank
         for a in e.args:
             for d, s in enumerate(self.places(a)):
@@ -270,7 +270,7 @@ class Writer:
             return str(e).lower(), ATOM
         return self._unknown(e, at)
 
-    _writers: List[Tuple[object, Callable]] = [
+    _writers: List[Tuple[Any, Callable]] = [
         (Field, _field), (Difference, _difference), (Mean, _mean), (Series, _series), (sp.Symbol, _symbol), ((sp.Number, sp.NumberSymbol), _number),
         (sp.Add, _sum), (sp.Mul, _product), (sp.exp, _exp), (sp.Pow, _power), (sp.Piecewise, _piecewise), ((sp.Min, sp.Max), _extreme), (sp.sign, _sign),
         ((Relational, Boolean), _condition), (AppliedUndef, _unknown), (sp.Function, _function)]

@@ -44,7 +44,8 @@ class Grid:
         sizes = per_dimension("sizes", list(sizes or ("L", "N", "M")[-rank:] if rank > 1 else sizes or ["N"]), rank)
         self.t, self.x = sp.Symbol("t"), tuple(sp.Symbol(n) for n in names)
         self.shape = tuple(sp.Symbol(n) for n in sizes)
-        self.steps, self.params = steps, {}     # params: symbols and what they are by default
+        self.steps = steps
+        self.params: Dict[Any, Any] = {}        # symbols and what they are by default
         self.points = dict(zip(self.shape, shape))
         self.uneven: Dict[int, str] = {}        # by dimension the name of the coordinates' array
         self.spacing, self.step = spacing, step

@@ -22,7 +22,8 @@ class View(Owner):
     _copying = _pickling = "plan.view() of the other plan opens one of its own"
 
     def __init__(self, plan: Plan, address: Optional[str], height: int):
-        self._plan, self._height, self._life = weakref.ref(plan), height, plan._life
+        self._plan, self._height = weakref.ref(plan), height
+        self._life: Any = plan._life
         self._handle: Optional[c.c_void_p] = c.c_void_p()
         plan._check(lib.stc_view_open(plan._handle, None if address is None else text("address", address), c.byref(self._handle)))
         self._url = text_of(lib.stc_view_url(self._handle))

@@ -31,7 +31,7 @@ _FUNCTIONS = ("error_create", "error_message", "error_destroy", "register", "str
 
 
 class _Api(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("extension", _P), ("version", _Version), ("internal", _P)] + [(name, _P) for name in _FUNCTIONS]
+    _fields_ = [("size", c.c_size_t), ("extension", _P), ("version", _Version), ("internal", _P)] + [(name, _P) for name in _FUNCTIONS]  # type: ignore[assignment]
 
 
 class _Buffer(c.Structure):
@@ -124,6 +124,6 @@ def handler(call: Callable[[Call], None], on_gpu: bool) -> Any:
 
 def pointer(handle: Any) -> int:
     """The address of a handler."""
-    return c.cast(handle, _P).value
+    return c.cast(handle, _P).value  # type: ignore[return-value]
 
 

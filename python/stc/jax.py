@@ -71,7 +71,7 @@ def _is_float(type: str) -> bool:
 def _array(b: _xla.Buffer) -> np.ndarray:
     """An array of a call's in the host's memory."""
     memory = (c.c_char * (math.prod(b.shape) * NUMPY[b.type].itemsize)).from_address(b.address)
-    return np.frombuffer(memory, NUMPY[b.type]).reshape(b.shape)
+    return np.frombuffer(memory, NUMPY[b.type]).reshape(b.shape)  # type: ignore[call-overload]
 
 
 class _Function:

@@ -35,7 +35,7 @@ class Source(NamedTuple):
     value: Any
     at: Sequence[Any]
     name: str = "source"
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]
     up_to: int = 1
 
 
@@ -236,7 +236,7 @@ class _Program:
         box = self.name if not any(map(any, info.keep)) else ", ".join(f"{a} .. {n}-{b + 1}" for n, (a, b) in zip(g.shape, info.keep))
         named = "_".join(names) if len(names) <= 6 else f"{names[0]}_to_{names[-1]}"
         head = f"stencil {self._name(f'next_{named}')}({', '.join(names)})[{box}]{layer}"
-        values = [self.system.within(self.system.of[s.field.func], lambda k, s=s: self._new(s)) for s in stage]
+        values = [self.system.within(self.system.of[s.field.func], lambda k, s=s: self._new(s)) for s in stage]  # type: ignore[misc]
         if len(stage) == 1:
             return _wrapped(f"{head} = {values[0]};")
         return f"{head} {{\n" + "".join(_wrapped(f"  {n} = {v};") for n, v in zip(names, values)) + "}\n"
