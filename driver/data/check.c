@@ -47,6 +47,16 @@ FieldError field_compare(const StcFieldInfo *f, const void *got, const void *wan
   return worst;
 }
 
+int64_t count_nan(const StcFieldInfo *f, const void *data, int64_t *first) {
+  int64_t size = type_size((Type)f->type), n = size && type_is_float((Type)f->type) ? f->bytes / size : 0, count = 0;
+  for (int64_t i = n - 1; i >= 0; i--)
+    if (isnan(field_value(f, data, i))) {
+      count++;
+      *first = i;
+    }
+  return count;
+}
+
 double default_tolerance(StcType t, bool exact) {
   if (exact || !type_is_float((Type)t))
     return 0;

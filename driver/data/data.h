@@ -62,6 +62,8 @@ typedef struct FieldError {
   int64_t at;
 } FieldError;
 FieldError field_compare(const StcFieldInfo *f, const void *got, const void *want);
+/* How many values of field `f`, of one component, are NaN; *first: the first element that is, if any is. */
+int64_t count_nan(const StcFieldInfo *f, const void *data, int64_t *first);
 /* The tolerance that --check takes by itself for a field of type `t`: 0 if `exact`. */
 double default_tolerance(StcType t, bool exact);
 

@@ -1,6 +1,7 @@
 /* driver/cli/run/run-check.c: `stc run --check`: the same run on the reference, compared. */
 #include "driver/cli/run/job.h"
 #include "driver/data/series.h"
+#include "driver/data/writer.h"
 #include "driver/split/split.h"
 
 #include <math.h>
@@ -29,12 +30,14 @@ typedef struct CheckRun {
   bool tried, told;
 } CheckRun;
 
-/* What came of comparing a field: the component that is farthest off for its tolerance. */
+/* What came of comparing a field: the component that is farthest off for its tolerance; how many values of all
+ * components are NaN in the reference, and the first of them, an element of `nan_in`. */
 typedef struct Verdict {
   bool good;
   double tolerance;
   FieldError error;
-  StcFieldInfo worst;
+  StcFieldInfo worst, nan_in;
+  int64_t nans, values, first_nan;
 } Verdict;
 
 /* The tolerance for a field of type `t`. */
@@ -132,6 +135,17 @@ static double own_tolerance(CheckRun *c, int field, int component, StcType t, do
   return own > limit ? own : limit;
 }
 
+/* Counts the values of component `f` of the reference that are NaN into *v. */
+static void note_nan(Verdict *v, const StcFieldInfo *f, const void *want) {
+  int64_t first = 0, n = count_nan(f, want, &first);
+  if (n && !v->nans) {
+    v->nan_in = *f;
+    v->first_nan = first;
+  }
+  v->nans += n;
+  v->values += field_points(f);
+}
+
 /* Compares one component on the two plans, into *v if it is worse than what is there. */
 static StcStatus compare_component(CheckRun *c, int field, int component, int64_t steps, Verdict *v) {
   const Job *j = c->j;
@@ -155,12 +169,34 @@ static StcStatus compare_component(CheckRun *c, int field, int component, int64_
     if (e.error > limit)
       limit = own_tolerance(c, field, component, f.type, limit, steps);
     bool good = e.error <= limit;
-    if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error))
-      *v = (Verdict){good, limit, e, f};
+    if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error)) {
+      v->good = good;
+      v->tolerance = limit;
+      v->error = e;
+      v->worst = f;
+    }
+    note_nan(v, &f, want);
   }
   free(got);
   free(want);
   return s;
+}
+
+/* The end of a line: of `values` values so many are NaN in the reference and, if all is `good`, in the run. */
+static void print_verdict(double limit, bool good, int64_t nans, int64_t values) {
+  if (good && nans)
+    printf(", %" PRId64 " of %" PRId64 " values are NaN in both", nans, values);
+  printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
+}
+
+/* Says that a field that agrees is of no use all the same. */
+static void warn_of_nan(StcContext *c, const Verdict *v, int64_t steps) {
+  char at[96];
+  fflush(stdout); /* behind the line that it speaks of */
+  context_warning(c,
+                  "field %s is NaN at %s after %lld steps, by the reference, too: the kernels do what the program says, "
+                  "which makes no numbers; -fcheck=finite stops at the first such value",
+                  v->nan_in.name, point_text(&v->nan_in, v->first_nan, at, sizeof at), (long long)steps);
 }
 
 /* Compares one field on the two plans and prints a line. */
@@ -180,7 +216,9 @@ static StcStatus compare_field(CheckRun *check, int field, int64_t steps) {
       printf(" of %s", v.worst.name);
     printf(": %.17g, reference %.17g", v.error.got, v.error.want);
   }
-  printf(" (tolerance %g): %s\n", v.tolerance, v.good ? "ok" : "FAILED");
+  print_verdict(v.tolerance, v.good, v.nans, v.values);
+  if (v.good && v.nans)
+    warn_of_nan(check->j->c->context, &v, steps);
   return v.good ? STC_OK : STC_CHECK_FAILED;
 }
 
@@ -202,10 +240,11 @@ static StcStatus compare_series(const Job *j, const Series *reference, const cha
   FieldError e = field_compare(&f, got, want);
   double limit = tolerance(j, STC_F32);
   bool good = e.error <= limit;
+  int64_t first, nans = count_nan(&f, want, &first);
   printf("check: %s: largest error %g of %" PRId64 " values", name, e.error, n);
   if (e.at >= 0)
     printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
-  printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
+  print_verdict(limit, good, nans, n);
   free(got);
   return good ? STC_OK : STC_CHECK_FAILED;
 }
@@ -235,12 +274,13 @@ static StcStatus compare_probe(const Job *j, const Series *reference, const Prob
     e = field_compare(&f, got, want);
   double limit = tolerance(j, (StcType)p->type);
   bool good = n == count && e.error <= limit;
+  int64_t first, nans = n == count ? count_nan(&f, want, &first) : 0;
   printf("check: %s: largest error %g of %" PRId64 " values", p->name, e.error, n);
   if (n != count)
     printf(", but the reference has %" PRId64, count);
   else if (e.at >= 0)
     printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
-  printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
+  print_verdict(limit, good, nans, n);
   free(got);
   return good ? STC_OK : STC_CHECK_FAILED;
 }
