@@ -300,6 +300,10 @@ StcStatus stc_plan_bind(StcPlan *plan, int field, int component, const StcArray 
  * the caller's still. Component -1 is a whole field of vectors, with the vector's lengths as dimensions behind the
  * field's; asked for as a tensor, whole or in part, its components move to where they lie equally far apart. */
 struct DLManagedTensor;
+/* Has component `component` of the field (-1: each) values that the next run goes on from: was it set or bound, or were
+ * steps or inits made? If not, its init is still to come, or an older level is to begin as its field does, and what is
+ * written to its memory before is lost. False for a field that there is not. */
+bool stc_plan_is_set(StcPlan *plan, int field, int component);
 StcStatus stc_plan_to_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor **out);
 StcStatus stc_plan_from_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor *tensor);
 

@@ -194,6 +194,16 @@ void plan_mark_given(StcPlan *p, int field, int component) {
     p->bound.given[h.field] = all;
 }
 
+bool stc_plan_is_set(StcPlan *p, int field, int component) {
+  if (plan_join(p) || field < 0 || field >= p->program->ndeclared || component >= p->program->declared[field].ncomponents)
+    return false;
+  const Declared *d = &p->program->declared[field];
+  bool set = true;
+  for (int c = 0; c < d->ncomponents; c++)
+    set &= (component >= 0 && component != c) || p->bound.component_given[d->first + c];
+  return set || p->run.inits_done;
+}
+
 StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes) {
   CopyArgs a = {p, field, -1, NULL, data};
   return copy(&a, bytes);

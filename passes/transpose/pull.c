@@ -73,6 +73,8 @@ static bool add_by(PassContext *c, Module *m, const char *name) {
     if (!m->scalars[scalar].is_param || !type_is_float(m->scalars[scalar].type))
       return diag_error(c->diags, no_loc(), "'%s' is no param of floats, so nothing has a derivative by it", name),
              false;
+  } else if (by.index < 0) {
+    return diag_error(c->diags, no_loc(), "'%s' is no field, launch-time array or param of the program", name), false;
   } else if (!check_field(c, m, by.index, name)) {
     return false;
   }

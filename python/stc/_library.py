@@ -153,7 +153,7 @@ _FUNCTIONS = {
     "stc_plan_get_component": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),
     "stc_plan_set_array": (c.c_int, [P, c.c_int, P, c.c_size_t]),
     "stc_plan_bind": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CArray), c.c_bool]),
-    "stc_plan_to_dlpack": (c.c_int, [P, c.c_int, c.c_int, OUT]),
+    "stc_plan_to_dlpack": (c.c_int, [P, c.c_int, c.c_int, OUT]), "stc_plan_is_set": (c.c_bool, [P, c.c_int, c.c_int]),
     "stc_plan_run": (c.c_int, [P, c.c_int64, c.POINTER(CRunInfo)]), "stc_plan_run_async": (c.c_int, [P, c.c_int64]),
     "stc_plan_probes": (None, [P, PROBES_FN, P]), "stc_program_probe_count": (c.c_int, [P]),
     "stc_plan_probe": (c.c_int, [P, c.c_int, c.POINTER(CProbeInfo)]),

@@ -4,11 +4,13 @@ from __future__ import annotations
 import ctypes as c
 import os
 import threading
+import warnings
 import weakref
 from ast import literal_eval
+from difflib import get_close_matches
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union, overload
 
 import numpy as np
 
@@ -53,6 +55,11 @@ class RunInfo(NamedTuple):
     launches: int
     gpts: float
     until: Optional[str]
+
+
+def _about_param(name: str) -> str:
+    """Why a plan's param is neither got nor set like a field, and what to do."""
+    return f"{name!r} is a param, which is fixed when a plan is made: plan.params[{name!r}] is its value, and plan.program.plan({name}=...) makes a plan with another"
 
 
 class _Place(NamedTuple):
@@ -140,6 +147,23 @@ class _Named(dict):
         raise KeyError(f"there is no {self._what} {name!r}; there {'is' if len(self) == 1 else 'are'} {', '.join(self) or 'none'}")
 
 
+class _Fixed(dict):
+    """The params of a plan: a dict that nobody changes."""
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        raise TypeError(f"a plan's params are fixed when it is made; another plan has other ones: plan.program.plan({name}={value!r})")
+
+    def __delitem__(self, name: Any) -> None:
+        raise TypeError("a plan's params are fixed when it is made")
+
+    def update(self, *given: Any, **named: Any) -> None:
+        for name, value in dict(*given, **named).items():
+            self[name] = value
+
+    def __reduce__(self) -> Any:        # a copy may be changed
+        return dict, (dict(self),)
+
+
 class Plan(Owner):
     """A program on a device with fixed params. Program.plan makes it.
 
@@ -192,6 +216,7 @@ class Plan(Owner):
         self._frames: Dict[str, Tuple[Any, Any]] = {}
         self._giving: Optional[int] = None      # the thread in which a function makes a frame
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
+        self._warned: Set[str] = set()          # reductions and probes that NaN has been told of
         self._bar = None
         self._interrupt: Optional[BaseException] = None
         self._call: Optional[running.Call] = None
@@ -355,12 +380,16 @@ class Plan(Owner):
     def __getattr__(self, name: str) -> Any:
         try:
             known = not name.startswith("_") and name in self
+            is_param = not known and not name.startswith("_") and name in self.params
         except StcError:      # a plan that is closed
-            known = False
-        raise AttributeError(f"a plan has no attribute {name!r}" + (f"; fields and launch-time arrays are got by brackets: plan[{name!r}]" if known else ""))
+            known = is_param = False
+        raise AttributeError(_about_param(name) if is_param else f"a plan has no attribute {name!r}" +
+                             (f"; fields and launch-time arrays are got by brackets: plan[{name!r}]" if known else ""))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name != "stream":
+            if name in self.params and not hasattr(type(self), name):
+                raise AttributeError(_about_param(name))
             what = "is not to be changed" if hasattr(type(self), name) else "is no attribute of a plan"
             raise AttributeError(f"{name!r} {what}; fields and launch-time arrays are set by brackets: plan[{name!r}] = values")
         object.__setattr__(self, name, value)
@@ -413,15 +442,15 @@ class Plan(Owner):
         self._check(lib.stc_plan_set_scalar(self._handle, text("a scalar's name", name), float(value) if real else 0.0, 0 if real else int(value)))
 
     @property
-    def params(self) -> Dict[str, Any]:
-        """All params of the program with their values under this plan."""
+    def params(self) -> Mapping[str, Any]:
+        """All params of the program with their values under this plan, for which they are fixed."""
         self._settle()
         found: Dict[str, Any] = {}
         value = CReduction()
         while lib.stc_plan_param(self._handle, len(found), c.byref(value)):
             kind = TYPES[value.type]
             found[text_of(value.name)] = bool(value.i) if kind == "bool" else value.i if kind == "i64" else value.f
-        return found
+        return _Fixed(found)
 
     @property
     def spacing(self) -> Optional[Tuple[Optional[float], ...]]:
@@ -523,10 +552,14 @@ class Plan(Owner):
             for k in range(info.ncomponents if name.startswith(field_name) else 0):
                 if name == field_name + text_of(info.components[k].path):
                     return _Place(i, k, -1)
-        known = ", ".join(self.program.fields + self.program.arrays + self.program.scalars)
+        known = self.program.fields + self.program.arrays + self.program.scalars
+        if name in self.params:
+            raise KeyError(_about_param(name))
         if any(name == probe for _, probe, _ in self._probe_infos()):
             raise KeyError(f"{name!r} is a probe: plan.probes[{name!r}] has what it saw")
-        raise KeyError(f"{name!r} is no field, component or launch-time array of the program; there are {known}")
+        near = [k for k in known if k.lower() == name.lower()] or get_close_matches(name, known, 1)
+        raise KeyError(f"{name!r} is no field, component or launch-time array of the program; there are {', '.join(known)}"
+                       + (f"; is {near[0]!r} meant?" if near else ""))
 
     def shape(self, name: str) -> Tuple[int, ...]:
         """Points of the field per dimension, slowest first; for whole fields of vectors also their lengths."""
@@ -576,6 +609,10 @@ class Plan(Owner):
         managed = c.c_void_p()
         self._check(lib.stc_plan_to_dlpack(self._handle, field, component, c.byref(managed)))
         return managed.value or 0
+
+    def _is_set(self, field: int, component: int) -> bool:
+        """Does the next run go on from the field's values, and not from its init?"""
+        return lib.stc_plan_is_set(self._handle, field, component)
 
     def _get(self, field: int, component: int) -> np.ndarray:
         """A copy of the field."""
@@ -630,13 +667,16 @@ class Plan(Owner):
     def _values(self, name: str, info: CFieldInfo, value: Any) -> np.ndarray:
         """The values as a dense array of the field's type and shape."""
         shape, dtype = self._layout(info)
+        if isinstance(value, (str, os.PathLike)):
+            raise TypeError(f"{name}: values are wanted, and this is a text; those of a file are numpy.load({os.fspath(value)!r})")
         a = arrays.to_numpy(value)
         if TYPES[info.type] == "bf16" and a.dtype.name == "bfloat16":
             a = a.view(np.uint16)
         if a.ndim == 0 and dtype.names is None:
             a = np.full(shape, a)
         if not arrays.is_shape(a.shape, shape):
-            raise ValueError(f"{name} has the shape {shape}, but the array has {a.shape}")
+            raise ValueError(f"{name} has the shape {shape}, but the array has {a.shape}; the program's params decide on that one, "
+                             "by their defaults or by plan.program.plan(NAME=...)")
         if not np.can_cast(a.dtype, dtype, "same_kind"):
             raise TypeError(f"{name} is of type {text_of(info.type_name)}, and {a.dtype} is not converted to it silently; convert it first: "
                             f"a.astype({dtype.str!r})")
@@ -732,6 +772,7 @@ class Plan(Owner):
         self._check(lib.stc_plan_restart(self._handle))
         self._series.clear()
         self._probes.clear()
+        self._warned.clear()
 
     def wait(self) -> Optional[RunInfo]:
         """Waits for runs begun with wait=False; what the last one took, None if there was none."""
@@ -771,10 +812,22 @@ class Plan(Owner):
             self._check(lib.stc_plan_stream(self._handle, handle))
             self._stream = handle
 
+    def _warn_of_nan(self, what: str, name: str, steps: np.ndarray, values: np.ndarray) -> None:
+        """Warns, once until restart(), if values of a reduction or probe, a row for each of `steps`, are NaN."""
+        if name in self._warned or values.dtype.kind != "f" or not np.isnan(values).any():
+            return
+        self._warned.add(name)
+        first = np.isnan(values.reshape(len(steps), -1)).any(axis=1).argmax()
+        warnings.warn(f"{what} {name} is NaN after {steps[first]} steps; stc.compile(..., check_finite=100) looks at all fields after every 100 steps, and stops "
+                      "at the first such value", RuntimeWarning, stacklevel=4)
+
     @property
     def reductions(self) -> Dict[str, np.ndarray]:
         """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
-        return _Named("reduction with values", {name: arrays.series(v) for name, v in self._series.items()})
+        found = {name: arrays.series(v) for name, v in self._series.items()}
+        for name, rows in found.items():
+            self._warn_of_nan("reduction", name, rows["step"], rows["value"])
+        return _Named("reduction with values", found)
 
     @property
     def rounds(self) -> Dict[str, Rounds]:
@@ -809,6 +862,7 @@ class Plan(Owner):
             places[i] = at[:rank]
         values = np.array([v for _, v in rows], arrays.NUMPY[TYPES[info.type]]).reshape(len(rows), info.n)
         steps = np.array([s for s, _ in rows], np.int64)
+        self._warn_of_nan("probe", name, steps, values)
         return ProbeSeries(steps, values, places) if info.list else ProbeSeries(steps, values[:, 0], places[0])
 
     @property
@@ -857,11 +911,12 @@ def _bar(title: str):
 
 
 class _View(Owner):
-    """What NumPy makes an array of: a field in host memory, which keeps its plan, and the array that the field is bound to, alive."""
+    """What NumPy makes an array of: a field in host memory, which keeps its plan, and the array that the field is bound to, alive. Read-only while
+    what is written to it would be lost, because the field's init is still to come."""
     _copying = _pickling = "copy the array"
 
     def __init__(self, plan: Plan, field: int, component: int, shape, dtype):
         self._held = arrays.Held(plan, plan._to_dlpack(field, component))
         self._kept = [keep for (f, _), keep in plan._kept.items() if f == field]
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (self._held.address, False),
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (self._held.address, not plan._is_set(field, component)),
                                     "strides": self._held.strides(dtype.itemsize), "version": 3}

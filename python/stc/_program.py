@@ -11,9 +11,11 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
+import numpy as np
+
 from . import _knobs
 from ._context import Context, text_of
-from ._errors import Message, Owner, error
+from ._errors import InputError, Message, Owner, error
 from ._library import COptions, lib, strings
 from ._numbers import I64, defines as param_words, text, whole, wholes
 from ._plan import Plan, device_names
@@ -33,6 +35,14 @@ def _free(context: Context, free, handle) -> None:
 def _looks_like_path(source: str) -> bool:
     text("the program", source)
     return "\n" not in source and ";" not in source and source.strip() != ""
+
+
+def _real(real: Any) -> Any:
+    """The type `real` as the command has it: "f64" for "float64", numpy.float64 and whatever else is that type to NumPy."""
+    try:
+        return real if real is None or isinstance(real, (int, bytes)) or real in ("f32", "f64") else {"f4": "f32", "f8": "f64"}.get(np.dtype(real).str[1:], real)
+    except TypeError:
+        return real
 
 
 def _options(real, members, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch,
@@ -69,13 +79,13 @@ def _command_words(o: COptions, words: Mapping[str, Any], contract: bool, define
 
 
 @_knobs.takes_knobs
-def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, members: Optional[int] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
+def compile(source: Union[str, os.PathLike], *, real: Any = None, members: Optional[int] = None, schedule: Optional[str] = None, grid: Optional[Sequence[int]] = None,
             opt_level: Optional[int] = None, contract: bool = True, fast_math: bool = False, hoist: bool = True, cache: bool = True,
             check_finite: Union[bool, int] = False, check_bounds: bool = False, passes: Optional[str] = None, arch: Optional[str] = None,
             defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn", base: Union[str, os.PathLike, None] = None, **knobs: Unpack[Knobs]) -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
-    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps".
+    The options are the command's: real: "f32" or "f64", or NumPy's type of these, what the type `real` means. schedule: "auto", "naive", "overlap", "stream" or "warps".
     members: so many independent runs in one, as if `members n;` stood behind the program's grid: arrays have an axis more, in front.
     grid: the extents that the choice of a schedule is to suit. contract: a*b+c may be rounded once.
     hoist: what no step changes may be computed once, on the host. cache: the host's compiled kernels may be kept on disk.
@@ -84,7 +94,7 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, memb
     Raises InputError with file, line and column if the program is wrong.
     """
     _knobs.check("compile", knobs)
-    options, keep = _options(real, members, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch, defines)
+    options, keep = _options(_real(real), members, schedule, knobs, grid, opt_level, contract, fast_math, hoist, cache, check_finite, check_bounds, passes, arch, defines)
     context = Context()
     handle = c.c_void_p()
     is_path = isinstance(source, os.PathLike) or _looks_like_path(source)
@@ -193,7 +203,13 @@ class Program(Owner):
 
         memory, bytes or "8GiB", is all that the plan takes of one device: where it needs more, its fields are in the computer's memory, and parts of
         the grid take turns on the device; split says how many, and how many steps a turn ("16/32")."""
-        return Plan(self, device, params, split, comm, parts, memory)
+        try:
+            return Plan(self, device, params, split, comm, parts, memory)
+        except InputError as e:
+            for i, m in enumerate(e.messages):
+                if "no param 'steps'" in m.text:
+                    e.messages[i] = m._replace(text=f"{m.text}. Steps are given to the run: run({params.get('steps')})")
+            raise type(e)(e.status, e.messages) from None
 
     def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show: on the card that

@@ -130,7 +130,7 @@ def test_pull(device):
 def test_pull_errors():
     run = pull_plan("host:1")
     for message, of, more in [("say what the derivatives are to be by", {"u": 1}, {}), ("from one field at least", {}, {"to": "u"}),
-                              ("'x' is no field of the program", {"u": 1}, {"to": ["u", "x"]}), ("'N' is no param of floats", {"u": 1}, {"to": "N"})]:
+                              ("'x' is no field, launch-time array or param of the program", {"u": 1}, {"to": ["u", "x"]}), ("'N' is no param of floats", {"u": 1}, {"to": "N"})]:
         with pytest.raises(stc.StcError, match=message):
             run.pull(6, of, **more)
     with pytest.raises(KeyError, match="seen.* is no field"):

@@ -61,7 +61,7 @@ def test_names_and_values():
     assert run["src"].tolist() == [4, 5, 6]
     with pytest.raises(KeyError, match="has not been set"):
         stc.compile(TEXT).plan()["src"]
-    for name in "U", "A", "N", "device", "fields", "steps":
+    for name in "U", "A", "device", "fields", "steps":
         with pytest.raises(AttributeError, match=rf"plan\['{name}'\] = values"):
             setattr(run, name, 1)
 
