@@ -195,7 +195,8 @@ void plan_mark_given(StcPlan *p, int field, int component) {
 }
 
 bool stc_plan_is_set(StcPlan *p, int field, int component) {
-  if (plan_join(p) || field < 0 || field >= p->program->ndeclared || component >= p->program->declared[field].ncomponents)
+  if (plan_join(p) || field < 0 || field >= p->program->ndeclared ||
+      component >= p->program->declared[field].ncomponents)
     return false;
   const Declared *d = &p->program->declared[field];
   bool set = true;

@@ -193,10 +193,11 @@ static void print_verdict(double limit, bool good, int64_t nans, int64_t values)
 static void warn_of_nan(StcContext *c, const Verdict *v, int64_t steps) {
   char at[96];
   fflush(stdout); /* behind the line that it speaks of */
-  context_warning(c,
-                  "field %s is NaN at %s after %lld steps, by the reference, too: the kernels do what the program says, "
-                  "which makes no numbers; -fcheck=finite stops at the first such value",
-                  v->nan_in.name, point_text(&v->nan_in, v->first_nan, at, sizeof at), (long long)steps);
+  context_warning(
+      c,
+      "field %s is NaN at %s after %lld steps, by the reference, too: the kernels do what the program says, "
+      "which makes no numbers; -fcheck=finite stops at the first such value",
+      v->nan_in.name, point_text(&v->nan_in, v->first_nan, at, sizeof at), (long long)steps);
 }
 
 /* Compares one field on the two plans and prints a line. */
