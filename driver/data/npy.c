@@ -258,6 +258,11 @@ static StcStatus check_order(StcContext *c, const char *path, const NpyHeader *h
   return STC_INPUT;
 }
 
+/* What to do about a type that is not the field's: a field of type real may take f64 as it is. */
+static const char *cure_of_type(const char *have, const char *want) {
+  return strcmp(have, "'<f8'") == 0 && strcmp(want, "'<f4'") == 0 ? ", or -freal=f64 if the program calls it real" : "";
+}
+
 /* Checks the header against the field. */
 static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                               const NpyHeader *h) {
@@ -272,15 +277,18 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
                   path, h->descr, what, want);
     return STC_INPUT;
   }
+  int place[MAX_DIMS];
+  char have[512], need[512];
+  bool fits = shape_places(h->rank, h->shape, rank, shape, place);
+  shape_text(have, sizeof have, h->shape, h->rank);
+  shape_text(need, sizeof need, shape, rank);
   if (strcmp(h->descr, want) != 0) {
-    context_error(c, "%s: its type is %s, but %s needs %s; in NumPy: a.astype(%s)", path, h->descr, what, want, want);
+    context_error(c, "%s: its type is %s, but %s needs %s; in NumPy: a.astype(%s)%s%s%s%s%s", path, h->descr, what,
+                  want, want, cure_of_type(h->descr, want), fits ? "" : "; and its shape is ", fits ? "" : have,
+                  fits ? "" : ", where that is ", fits ? "" : need);
     return STC_INPUT;
   }
-  int place[MAX_DIMS];
-  if (!shape_places(h->rank, h->shape, rank, shape, place)) {
-    char have[512], need[512];
-    shape_text(have, sizeof have, h->shape, h->rank);
-    shape_text(need, sizeof need, shape, rank);
+  if (!fits) {
     context_error(c, "%s: its shape is %s, but %s needs %s; change the file, or the params with -D", path, have, what,
                   need);
     return STC_INPUT;
