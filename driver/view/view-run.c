@@ -285,6 +285,7 @@ static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
     v->stepping = false;
     v->watch->every = INT64_MAX;
     *s = begin_anew(v, p);
+    v->goal = v->asked ? p->run.first + v->asked : v->goal;
   }
   *steps = v->goal - p->run.done;
   return *s ? VISIT_ENDS : anew ? VISIT_BEGINS_ANEW : VISIT_GOES_ON;
@@ -391,7 +392,7 @@ StcStatus view_stay(StcView *v) {
   StcPlan *p = v->plan;
   StcStatus s = STC_OK;
   pthread_mutex_lock(&v->lock);
-  int64_t steps = v->goal - p->run.first, left;
+  int64_t steps = v->asked = v->goal - p->run.first, left;
   v->bound = NULL;
   set_state(v, VIEW_DONE);
   while (!s && wait_for_more(v, p)) {

@@ -130,9 +130,10 @@ struct StcView {
   bool over;
 
   /* Of the run. from, goal: its steps; no_restart: why it cannot begin anew, NULL: it can; stays: behind it the view
-   * goes on with it. */
+   * goes on with it; asked: the steps of the run that it goes on from, which it makes when it begins anew, 0: not yet.
+   */
   ViewState state;
-  int64_t from, goal, step;
+  int64_t from, goal, step, asked;
   double rate, rated_at, begun;
   int64_t rated_step;
   const char *no_restart, *bound; /* bound: why it must be made as it was asked for, NULL: it need not */

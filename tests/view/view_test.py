@@ -293,6 +293,10 @@ def test_end_of_a_run():
     w.until("the end of these", lambda s: s["step"] == 80 and s["state"] == "done")
     assert w.order("restart") == "ok"
     w.until("once more", lambda s: s["step"] == 40 and s["state"] == "done")
+    assert w.order("step?n=2") == "ok"
+    w.until("two more again", lambda s: s["step"] == 42 and s["state"] == "paused")
+    assert w.order("restart") == "ok" and w.order("play") == "ok"
+    assert w.until("the run as it was asked for", lambda s: s["step"] <= 40 and s["state"] == "done" or s["step"] > 42)["step"] == 40
     assert out.read_bytes() == before and w.order("end") == "ok"
     assert w.close(expect=0) == 0
 
