@@ -30,7 +30,7 @@ def main():
 
     begin(truth, 0)
     run(200)
-    seen = run.probes["read"].value.reshape(-1)         # what the thermometers read
+    seen = run.probes["read"].value                     # what the thermometers read
 
     def misfit(q):
         begin(q.reshape(40, 40), seen)

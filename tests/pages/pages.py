@@ -11,9 +11,10 @@ A page is a Markdown file. Its fenced blocks are done in their order, in an empt
 
 Any other block is a mistake of the page's: what a reader may copy is run here, or says why not.
 
-A page that ends in .ipynb is a notebook, whose cells of code are run in their order in one IPython. It is kept without outputs. What a cell's
-result must be it says itself, by assert.
+A page that ends in .ipynb is a notebook, whose cells of code are run in their order in one IPython. The results that it is kept with are those
+of its code: packaging/site/notebooks.py writes them. What a cell's result must be it says itself, by assert.
 """
+import hashlib
 import importlib.util
 import json
 import os
@@ -68,9 +69,11 @@ def run_cells(cells, folder, environment):
 
 def notebook(path, environment):
     """Runs the cells of a notebook."""
-    cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
-    if any(c["outputs"] or c["execution_count"] for c in cells):
-        sys.exit(f"{path}: it has outputs; clear them (jupyter nbconvert --clear-output --inplace)")
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    cells = [c for c in whole["cells"] if c["cell_type"] == "code"]
+    sum_of = hashlib.sha256("\0".join("".join(c["source"]) for c in cells).encode()).hexdigest()[:16]
+    if whole["metadata"].get("results_of") != sum_of or any(c["execution_count"] for c in cells) or path.stat().st_size > 300_000:
+        sys.exit(f"{path}: its results are not those of its code, or too large; packaging/site/notebooks.py makes them anew")
     with tempfile.TemporaryDirectory() as folder:
         run_cells(["".join(c["source"]) for c in cells], Path(folder), environment)
     print(f"{path.name}: {len(cells)} cells")
