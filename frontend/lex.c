@@ -194,6 +194,11 @@ static void directive(Lexer *x) {
 static void bad_character(Lexer *x) {
   unsigned char c = (unsigned char)*x->p;
   Loc at = place(x, x->p);
+  if (c == '#') {
+    diag_error(x->d, at, "unexpected character '#'; a comment begins with //");
+    x->p += strcspn(x->p, "\n");
+    return;
+  }
   if (c == '?')
     diag_error(x->d, at, "'?' is no operator; a choice is written 'if c then a else b'");
   else if (c > ' ' && c < 127)

@@ -388,6 +388,12 @@ static StcStatus check_rounds(const Explanation *e, StcContext *c) {
   return STC_OK;
 }
 
+/* Does the file's name say that it is something other than SVG? */
+static bool is_no_svg(const char *path) {
+  const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
+  return dot && strcmp(dot, ".svg") != 0;
+}
+
 /* Finds the figures and reports them. */
 static StcStatus explain_guarded(void *arg) {
   ExplainArgs *x = arg;
@@ -402,6 +408,8 @@ static StcStatus explain_guarded(void *arg) {
   StcStatus s = used_check(c, &used);
   if (s)
     return s;
+  if (plot && strcmp(plot, "-") != 0 && is_no_svg(plot))
+    return context_error(c->context, "-o %s: the drawing is SVG; give it a name that ends in .svg", plot), STC_USAGE;
   if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot))
     return STC_IO;
   if (c->rounds && !rounds_are_written(c->rounds))

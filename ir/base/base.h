@@ -148,7 +148,7 @@ static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
 /* ---------------------------------------------------------------- names and time: near.c clock.c hold.c */
 
 /* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment); a
- * large number for long names. */
+ * large number for long names, 0 if nothing differs but small letters and capitals. */
 int name_distance(const char *a, const char *b);
 /* The largest such distance at which a name may have been meant for `name`: 2, less for short names, 0 for letters. */
 int name_reach(const char *name);

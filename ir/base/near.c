@@ -2,12 +2,15 @@
 #include "ir/base/base.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 32 }; /* longer names are not compared */
 
 static int min3(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
 
 int name_distance(const char *a, const char *b) {
+  if (strcasecmp(a, b) == 0)
+    return 0;
   int m = (int)strlen(a), n = (int)strlen(b);
   int row[3][LONGEST + 1];
   if (m > LONGEST || n > LONGEST)

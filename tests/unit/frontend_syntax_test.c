@@ -24,8 +24,8 @@ static const FrontendCase cases[] = {
      "4:39: error: a loop is written for (i in 0 .. 3) { ... }, with constants and both ends included; over the points "
      "of its region a stencil runs by itself\n"},
     {"character", GRID1 INNER1 "A # 2;\n",
-     "4:28: error: unexpected character '#'\n"
-     "4:30: error: expected ';', found '2'\n"},
+     "4:28: error: unexpected character '#'; a comment begins with //\n"
+     "4:27: error: expected ';' at the end of the declaration\n"},
     {"non_ascii", GRID1 INNER1 "A \xc2\xb7 2;\n",
      "4:28: error: unexpected byte 0xc2; outside comments programs are plain ASCII\n"
      "4:31: error: expected ';', found '2'\n"},

@@ -46,7 +46,8 @@ static void add_word(Command *c, const char ***list, int *n, const char *value) 
 static const char *add_field(Command *c, FieldOption **list, int *n, const char *value) {
   const char *equals = strchr(value, '=');
   if (!equals || equals == value || !equals[1])
-    return "FIELD=VALUE";
+    return equals || !strchr(value, '.') ? "FIELD=VALUE"
+                                         : arena_printf(c->arena, "FIELD=VALUE, such as u=%s for field u", value);
   FieldOption o = {arena_strndup(c->arena, value, (size_t)(equals - value)), equals + 1};
   ARENA_PUSH(c->arena, *list, *n, o);
   return NULL;
@@ -262,7 +263,7 @@ static const char schedules[] = "auto"
 
 const OptionRow option_rows[] = {
     {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, TEXT(options.march), "-march=ARCH",
-     "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
+     "host (default; explain: H200), nvptx, amdgpu; of --device=sim: whose kernels"},
     {"mcpu", TAKES_VALUE, PROGRAM, TEXT(options.mcpu), "-mcpu=CPU",
      "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
     {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, TEXT(out), "-o OUT",

@@ -39,7 +39,9 @@ static StcStatus unknown_option(Command *c, const char *arg) {
       names[n++] = option_rows[i].name;
   names[n] = NULL;
   const char *near = near_match(name, names);
-  if (near)
+  if (text[strlen(name)] == '=' && (!near || strlen(name) <= 2))
+    context_error(c->context, "unknown option %s; a param of the program is set by -D%s", arg, text);
+  else if (near)
     context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
   else
     context_error(c->context, "unknown option %s; `stc help%s%s` lists what there is", arg,
