@@ -2,18 +2,25 @@
 running it on this CPU, which takes some minutes, and writes docs/gallery.md, which shows them. --only: these examples alone; --text: no
 pictures, only the page.
 
+gallery.py STC --speeds [--only=A,B]: measures how many points of each example one core computes in a second, into docs/data/gallery.json,
+and writes the page anew.
+
 gallery.py --inputs: writes the arrays that some examples are given, drawn.npy and others, into this folder.
 
 Programs that start from noise are given a drawing; those of one dimension are drawn as rows, a step below the other. Needs Python alone.
 """
 import argparse
 import array
+import datetime
+import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import textwrap
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -21,7 +28,7 @@ DRAWN = "drawn.npy"
 # For each example: its science; what is drawn, the option of stc run that draws it being --png, or `film` with the steps from one picture to the
 # next; options of stc run; "rows" for programs of one dimension.
 PICTURES = {
-    "acoustic_wave": ("acoustics", "p", "-DN=301 -DM=401 --steps=450 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy"),
+    "acoustic_wave": ("acoustics", "p", "-DN=301 -DM=401 --steps=450 --colors=bluered --limits=-4,4 --in source=EXAMPLES/inputs/ricker.npy"),
     "allen_cahn": ("phase separation", "u", "-DN=256 -DM=256 --steps=1000"),
     "anisotropic_diffusion": ("electron tomography", "u", "-DN=24 -DM=48 -DL=48 --steps=2 --slice=0:12 --colors=hot"),
     "borders": ("heat engineering", "A", "-DN=160 -DM=240 --steps=300 --in A=DRAWN --colors=hot"),
@@ -41,14 +48,14 @@ PICTURES = {
     "j3d7pt": ("heat engineering", "A", "-DN=40 -DM=60 -DL=60 --steps=8 --slice=0:20"),
     "poisson2d": ("electrostatics", "A", "-DN=160 -DM=240 --steps=100 --in A=DRAWN"),
     "rician2d": ("medical imaging", "u", "-DN=160 -DM=240 --steps=32 --colors=gray"),
-    "shot": ("seismology", "p", "-DN=301 -DM=401 --steps=420 --colors=bluered --in source=EXAMPLES/inputs/ricker.npy --in sz=sz.npy --in sx=sx.npy "
+    "shot": ("seismology", "p", "-DN=301 -DM=401 --steps=420 --colors=bluered --limits=-4,4 --in source=EXAMPLES/inputs/ricker.npy --in sz=sz.npy --in sx=sx.npy "
              "--in rx=rx.npy"),
-    "staggered_sound": ("acoustics", "p", "--steps=500 --colors=bluered"),
+    "staggered_sound": ("acoustics", "p", "--steps=500 --colors=bluered --limits=-3,3"),
     "sum1d": ("numerical methods", "A", "rows 10"),
     "tv2d": ("image processing", "A", "-DN=160 -DM=240 --steps=32 --in A=DRAWN --colors=gray"),
     "vector_diffusion": ("chemical engineering", "gas.0", "-DN=128 -DM=256 --steps=2000"),
-    "absorbed_shot": ("seismology", "p", "--steps=1250 --colors=bluered"),
-    "half_space": ("seismology", "vz", "--steps=700 --colors=bluered"),
+    "absorbed_shot": ("seismology", "p", "--steps=1250 --colors=bluered --limits=-1,1"),
+    "half_space": ("seismology", "vz", "--steps=700 --colors=bluered --limits=-0.03,0.03"),
     "advance": ("genetics", "u", ""),
     "blast": ("astrophysics", "light film 75", "-DN=100 -DM=150 --steps=900"),
     "capacitor": ("electrostatics", "u(0)", "--slice=0:64 --colors=bluered"),
@@ -57,7 +64,7 @@ PICTURES = {
     "ice_sheet": ("glaciology", "H", "--colors=gray"),
     "heart": ("cardiology", "u", "--steps=1400 --colors=hot --limits=0,1"),
     "ising": ("magnetism", "s", "--colors=gray"),
-    "lake": ("limnology", "eta", "--steps=180 --colors=bluered"),
+    "lake": ("limnology", "eta", "--steps=180 --colors=bluered --limits=-0.9,0.9"),
     "lid_cavity": ("fluid dynamics", "u", "-DN=160 -DRe=400 -Ddt=0.003 --steps=5000 --colors=bluered --limits=-1,1"),
     "life": ("cellular automata", "age film 8", "-DN=64 -DM=96 --steps=240 --colors=gray"),
     "ocean_mixing": ("oceanography", "T", "--steps=300 --slice=0:0 --colors=coolwarm"),
@@ -76,6 +83,12 @@ PICTURES = {
 }
 MOST, MOST_OF_ALL = 150_000, 3_000_000      # bytes of a picture, and of all
 HEIGHT, WIDTH, CELLS = 160, 240, 240
+SPEEDS = SOURCE / "docs/data/gallery.json"
+MEASURED = """Behind each program stands how many points it computes in a second on one core, with the command's sizes (of one dimension
+with the program's own), in the default precision, nothing tuned: points of the grid times steps by the time of the core ({machine}, {date}{note}). `packaging/site/gallery.py STC --speeds` measures
+them. Speeds of GPUs are in [performance](performance.md)."""
+# matplotlib's names for the maps of colours; those of the option --colors have the same names but for this one.
+MAPS = {"bluered": "seismic"}
 
 
 def write_npy(path, descr, shape, values):
@@ -181,13 +194,35 @@ def draw(stc, name, out, work):
     drawn.replace(out / f"{name}.png")      # browsers know films by what is inside, and not all servers know the other name
 
 
+def words_of(name):
+    """The options of the command that say what is run, without those of pictures: of programs of one dimension those that `draw_rows` gives."""
+    options = plotted(name)[2]
+    if options.startswith("rows"):
+        return f"-DN={CELLS} --steps={options.split()[1]}" if options != "rows 0" else ""
+    return options
+
+
+def drawn_as(options):
+    """What imshow takes for the colours and limits of a command."""
+    colors, limits = re.search(r"--colors=(\w+)", options), re.search(r"--limits=([-.\d]+),([-.\d]+)", options)
+    words = [f"cmap=\"{MAPS.get(colors[1], colors[1])}\""] if colors else []
+    return "".join(f", {w}" for w in words + ([f"vmin={limits[1]}", f"vmax={limits[2]}"] if limits else []))
+
+
+def twin_rows(field, steps):
+    """How Python makes the picture of a program of one dimension."""
+    if not steps:
+        return ["run(0)", f"plt.plot(run[\"{field}\"].copy())", "run()", f"plt.plot(run[\"{field}\"])"]
+    return ["rows = []", f"for _ in range({steps}):", "    run(1)", f"    rows.append(run[\"{field}\"] / abs(run[\"{field}\"]).max())", "plt.imshow(rows, aspect=\"auto\")"]
+
+
 def twin(name):
     """The same run from Python."""
     field, every, options = plotted(name)
-    given = dict(re.findall(r"-D(\w+)=(\S+)", options))
+    given = dict(re.findall(r"-D(\w+)=(\S+)", words_of(name)))
     arrays = re.findall(r"--in (\w+)=(\S+)", options)
-    steps = re.search(r"--steps=(\d+)|rows (\d+)", options)
-    steps = (steps[1] or steps[2]) if steps and (steps[1] or steps[2]) != "0" else ""
+    steps = re.search(r"--steps=(\d+)", words_of(name))
+    steps = steps[1] if steps else ""
     words = ["device=\"host\""] + [f"{k}={v}" for k, v in given.items()]
     lines = [f"run = stc.compile(\"{source_of(name).relative_to(SOURCE)}\").plan({', '.join(words)})"]
     for field_in, file in arrays:
@@ -197,10 +232,12 @@ def twin(name):
         lines.append(f"run[\"{field_in}\"] = {value}")
     cut = re.search(r"--slice=0:(\d+)", options)
     shown = (f"np.moveaxis(run[\"{field.split('.')[0]}\"], -1, 0)[{field.split('.')[1]}]" if "." in field else f"run[\"{field}\"]") + (f"[{cut[1]}]" if cut else "")
-    if every:
-        lines += ["frames = []", f"for _ in range({int(steps) // every}):", f"    run({every})", f"    frames.append({shown}.copy())", "plt.imshow(frames[-1])"]
+    if options.startswith("rows"):
+        lines += twin_rows(field, int(steps or 0))
+    elif every:
+        lines += ["frames = []", f"for _ in range({int(steps) // every}):", f"    run({every})", f"    frames.append({shown}.copy())", f"plt.imshow(frames[-1]{drawn_as(options)})"]
     else:
-        lines += [f"run({steps})", f"plt.plot({shown})" if options.startswith("rows") else f"plt.imshow({shown})"]
+        lines += [f"run({steps})", f"plt.imshow({shown}{drawn_as(options)})"]
     return "\n".join(lines)
 
 
@@ -208,16 +245,59 @@ def command(name):
     """How stc run draws it."""
     field, every, options = plotted(name)
     if options.startswith("rows"):
-        steps = options.split()[1]
-        return " ".join(["stc run", *([f"-DN={CELLS} --steps={steps}"] if steps != "0" else []), f"--out {field}={field}.npy", str(source_of(name).relative_to(SOURCE))])
+        words = f"{words_of(name)} --every=1 --out {field}={field}_%03d.npy" if words_of(name) else f"--out {field}={field}.npy"
+        return f"stc run {words} {source_of(name).relative_to(SOURCE)}"
     words = [options.replace("EXAMPLES", "examples").replace("DRAWN", DRAWN)] if options else []
     film = [f"--every={every}"] if every else []
     field = f"'{field}'" if "(" in field else field          # a shell's bracket
     return " ".join(["stc run", *words, *film, f"--png {field}={name}.{'apng' if every else 'png'}", str(source_of(name).relative_to(SOURCE))])
 
 
+def cpu_seconds(stc, name, steps, work):
+    """What so many steps of an example take of one core, with all that is before and behind them, and what --time tells of the run."""
+    options = plotted(name)[2].replace("EXAMPLES", str(SOURCE / "examples")).replace("DRAWN", DRAWN)
+    words = [] if options.startswith("rows") else re.sub(r"--(steps|colors|limits|slice)=\S+", "", options).split()
+    with subprocess.Popen([stc, "run", "--quiet", "--no-tune-db", "--time", "--device=host:1", *words, f"--steps={steps}", str(source_of(name))],
+                          stdout=subprocess.PIPE, text=True, cwd=work) as run:
+        told = run.stdout.read()
+        _, run.returncode, used = os.wait4(run.pid, 0)
+    if run.returncode:
+        sys.exit(f"{name}: stc run failed")
+    return used.ru_utime, json.loads(told.splitlines()[-1])
+
+
+def speed(stc, name, work):
+    """Points of an example that one core computes in a second: by its time, not the clock's, which others that use the machine have a part in.
+    A first run compiles, and tells how many steps take a second. A short run goes by the clock."""
+    told = cpu_seconds(stc, name, 32, work)[1]
+    steps = 1 + max(32, int(told["steps"] / max(told["seconds"], 1e-5)))
+    own = re.search(r"--steps=(\d+)", plotted(name)[2]) or re.search(r"^grid .*\], *(\d+)", source_of(name).read_text(), re.M)
+    steps = min(steps, int(own[1]) if own else steps)       # no more: there may be no more frames, and what has died down is slow
+    nothing = cpu_seconds(stc, name, 1, work)[0]
+    seconds, told = cpu_seconds(stc, name, steps, work)
+    if told["compile_seconds"] > 0.3:       # for so many steps there were other kernels
+        seconds, told = min((seconds, told), cpu_seconds(stc, name, steps, work), key=lambda x: x[0])
+    took, made = (seconds - nothing, told["steps"] - 1) if seconds - nothing > 0.1 else (told["seconds"], told["steps"])
+    return float(f"{told['points'] * made / took:.2g}")
+
+
+def measure(stc, names, work):
+    """Writes docs/data/gallery.json: a quarter of the cores measure at once."""
+    known = json.loads(SPEEDS.read_text()) if SPEEDS.exists() else {"points_a_second": {}}
+    note = "" if os.getloadavg()[0] < 1 else "; other programs used the machine, too: alone it is faster"
+    model = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.M)
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 4)) as pool:
+        for name, found in zip(names, pool.map(lambda name: speed(stc, name, work), names)):
+            known["points_a_second"][name] = found
+            known |= {"date": datetime.date.today().isoformat(), "machine": model[1] if model else "unknown", "note": note}
+            SPEEDS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            print(name, found, flush=True)
+
+
 def page():
     """The text of docs/gallery.md."""
+    speeds = json.loads(SPEEDS.read_text())
+    of = speeds["points_a_second"]
     table = (SOURCE / "examples/README.md").read_text()
     about = {m[1]: m[2] for m in re.finditer(r"^\| \[(\w+)\]\([\w/]+\.stn\) \| (.*?) \|", table, re.M)}
     sciences = {}
@@ -225,17 +305,23 @@ def page():
         sciences.setdefault(PICTURES[name][0], []).append(name)
     out = [f"""# Gallery
 
-{len(PICTURES)} programs of {len(sciences)} fields, each with its picture after some steps on a CPU, the command that drew it, and the same from Python.
+{len(PICTURES)} programs of {len(sciences)} subjects, each with its picture after some steps on a CPU, the command that drew it, and the same from Python.
 `packaging/site/gallery.py STC` draws them all and writes this page. In the Python snippets `import numpy as np, stc` and
-`import matplotlib.pyplot as plt` come first. `python3 packaging/site/gallery.py --inputs` writes the arrays `{DRAWN}`, `sz.npy`, `sx.npy`
-and `rx.npy`, which some of them are given.
+`import matplotlib.pyplot as plt` come first, and `plt.show()` last. `python3 packaging/site/gallery.py --inputs` writes the arrays
+`{DRAWN}`, `sz.npy`, `sx.npy` and `rx.npy`, which some of them are given.
+
+Of a program of one dimension the command writes the values, and the Python draws the picture: a row for each step, the first one above.
+
+{textwrap.fill(MEASURED.format(**({"note": ""} | speeds)), 138, break_long_words=False, break_on_hyphens=False)}
 """]
     out.append("\n".join(f"- {science}: " + ", ".join(f"[{n}](#{n})" for n in names) for science, names in sorted(sciences.items())) + "\n")
     for science, names in sorted(sciences.items()):
         for name in names:
             path = source_of(name).relative_to(SOURCE)
             text = about[name][0].upper() + about[name][1:]
-            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}).", 138, break_long_words=False, break_on_hyphens=False)
+            pace = f"{of[name] / 1e6:.1f}" if of[name] < 1e7 else f"{of[name] / 1e6:.0f}"
+            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}), which makes {pace} million points a second on one core.",
+                                  138, break_long_words=False, break_on_hyphens=False)
             out.append(f"## {name}\n\n{lines}\n\n![{name}](pictures/gallery/{name}.png)\n\n```\n{command(name)}\n```\n\n```python\n{twin(name)}\n```\n")
     return "\n".join(out)
 
@@ -246,6 +332,9 @@ def check(out):
     drawn = {p.stem: p.stat().st_size for p in out.glob("*.png")}
     if have != set(PICTURES) or set(drawn) != have:
         sys.exit(f"the gallery, its pictures and the examples differ: {', '.join(sorted((have ^ set(PICTURES)) | (have ^ set(drawn))))}")
+    without = sorted(have ^ set(json.loads(SPEEDS.read_text())["points_a_second"]))
+    if without:
+        sys.exit(f"docs/data/gallery.json and the examples differ: {', '.join(without)}; gallery.py STC --speeds --only={','.join(without)}")
     if max(drawn.values()) > MOST or sum(drawn.values()) > MOST_OF_ALL:
         sys.exit(f"{max(drawn, key=drawn.get)} has {max(drawn.values())} bytes, all have {sum(drawn.values())}: at most {MOST}, and {MOST_OF_ALL}")
 
@@ -255,6 +344,7 @@ def main():
     parser.add_argument("stc", nargs="?", type=lambda s: str(Path(s).resolve()))
     parser.add_argument("--inputs", action="store_true", help="write what some examples are given into this folder, and nothing else")
     parser.add_argument("--only", help="these examples, with commas between them")
+    parser.add_argument("--speeds", action="store_true", help="no pictures, but measure how fast each is")
     parser.add_argument("--text", action="store_true", help="no pictures, only the page")
     options = parser.parse_args()
     if options.inputs:
@@ -266,7 +356,10 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         draw_inputs(Path(folder))
-        for name in [] if options.text else options.only.split(",") if options.only else sorted(PICTURES):
+        names = options.only.split(",") if options.only else sorted(PICTURES)
+        if options.speeds:
+            measure(options.stc, names, Path(folder))
+        for name in [] if options.text or options.speeds else names:
             draw(options.stc, name, out, Path(folder))
             print(out / f"{name}.png", (out / f"{name}.png").stat().st_size)
     check(out)

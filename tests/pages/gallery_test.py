@@ -3,6 +3,7 @@ examples/sciences, on small grids, give what the reference gives and what their 
 import array
 import csv
 import importlib.util
+import re
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,11 @@ def main(stc):
     spec.loader.exec_module(gallery)
     gallery.check(SOURCE / "docs/pictures/gallery")
     assert gallery.page() == (SOURCE / "docs/gallery.md").read_text(), "docs/gallery.md: packaging/site/gallery.py STC --text writes it anew"
+    for name in gallery.PICTURES:       # what runs from Python is what the command runs
+        command, python = gallery.command(name), gallery.twin(name)
+        assert re.findall(r"-D(\w+=\S+)", command) == re.findall(r"(\w+=[^,)]+)", python.split(".plan(")[1].split(")")[0])[1:], f"{name}: {python}"
+        steps = re.search(r"--steps=(\d+)", command)
+        assert sum(int(n or 0) * int(k or 1) for k, n in re.findall(r"(?:range\((\d+)\):\s+)?\brun\((\d*)\)", python)) == int(steps[1] if steps else 0), f"{name}: {python}"
     assert {p.stem for p in (SOURCE / "examples/sciences").glob("*.stn")} == set(CHECKS)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         work = Path(folder)
