@@ -2,6 +2,8 @@
  * others gather, in temp fields, and adds what belongs to the point itself; the second one gathers. */
 #include "passes/transpose/transpose.h"
 
+#include "passes/base/tuning.h"
+
 /* A temp field on `box`, a piece's region or that of several, that holds bases[k] of the code of piece number k, NULL:
  * nothing; around[d]: beyond an edge of dimension d it is what is at the other side, else 0. wider: to go around it has
  * more points than the region, where it is 0. is_bar: it is no temp field, but the derivative by a target that is. */
@@ -345,13 +347,11 @@ static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
   }
 }
 
-/* A region of at most so many points across is thin, where the grid has so many times as many. */
-enum { THIN_POINTS = 64, THIN_PART = 4 };
-
 /* Are `points` points across of dimension `d` of `box` few? */
 static bool is_few(int64_t points, const Box *box, int d) {
   int64_t all;
-  return points <= THIN_POINTS && (!affine_diff(box->hi[d], box->lo[d], &all) || all + 1 >= THIN_PART * points);
+  return points <= tuning.thin_across &&
+         (!affine_diff(box->hi[d], box->lo[d], &all) || (double)(all + 1) >= tuning.thin_part * (double)points);
 }
 
 /* Are all pieces of the stencil thin regions of the grid? */
