@@ -4,7 +4,7 @@
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --layers: of these seeds only those whose programs have layers at edges in two dimensions or three, and each has two more runs with several points a thread. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -143,7 +143,9 @@ class Campaign:
     def case(self, seed):
         """The case of the seed, with --splits or --turns nothing of it but runs whose grid is cut."""
         if not (self.options["splits"] or self.options["turns"]):
-            return Generator(seed, self.options["points"], TURNS).case(self.options["device"])
+            maker = Generator(seed, self.options["points"], TURNS)
+            case = maker.case(self.options["device"])
+            return case.changed(runs=case.runs + maker.several_runs(self.options["device"])) if self.options["layers"] else case
         case = Generator(seed, self.options["points"], 1 if self.options["turns"] else 0).case(self.options["device"], 1)
         by = ":" + self.options["by"] if self.options["by"] else ""
         case.runs = [[word + by if word.startswith("--split=") else word for word in run] for run in case.runs[-1:]]
@@ -158,8 +160,9 @@ class Campaign:
         """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
         if self.end and time.time() > self.end:
             return []
-        cases = [self.fewer(self.case(seed), seed) for seed in range(first, last)]
-        return list(zip(range(first, last), cases, run_batch(self.harness, cases, self.end)))
+        seeds = [seed for seed in range(first, last) if not self.options["layers"] or Generator(seed).has_edges()]
+        cases = [self.fewer(self.case(seed), seed) for seed in seeds]
+        return list(zip(seeds, cases, run_batch(self.harness, cases, self.end)))
 
     def run(self):
         """Runs all programs, and counts what comes of them."""
@@ -192,7 +195,7 @@ class Campaign:
     def all_features(self):
         """Did each feature occur? Prints those that did not, or the rarest; in a run of few programs, or of one that was cut short, some may be missing."""
         missing = [name for name in FEATURES if not self.features[name]]
-        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["splits"] or self.options["turns"]
+        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["layers"] or self.options["splits"] or self.options["turns"]
         print(f"{len(FEATURES)} features; " + ", ".join(f"{self.features[name]} {name}" for name in sorted(FEATURES, key=lambda name: self.features[name])[:12]))
         if missing and not few:
             print(f"FAIL: no program has: {', '.join(missing)}")
@@ -200,7 +203,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "turns": False, "by": None, "runs": 0}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "layers": False, "splits": False, "turns": False, "by": None, "runs": 0}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:

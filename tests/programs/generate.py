@@ -896,6 +896,17 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         words = ["-schedule=naive", "-block=" + shape(threads), "-elems=" + "x".join(map(str, points))]
         return words + r.choice([[], [], ["-edges=apart"], ["-edges=along"]])
 
+    def has_edges(self):
+        """Has the program layers at edges in two dimensions or three, where threads with several points have faces?"""
+        return self.rank > 1 and (self.layered or self.absorbing)
+
+    def several_runs(self, device):
+        """Two runs more with several points a thread, on `device` or in the simulator."""
+        r = self.r = random.Random(self.seed * 2 + 41)
+        where = [f"--device={device}"] if device else ["--device=sim", "-march=nvptx"]
+        threads = [[5, 8, 16], [4, 5, 8]][self.rank - 2]
+        return [where + self.several(lambda choices: "x".join(str(r.choice(choices)) for _ in range(self.rank)), threads) for _ in range(2)]
+
     def schedules(self, tree, device):
         """Options of the runs, on `device` alone if it is not None. A reduction is a quarter of a million threads, which the simulator should not run too often; LLVM's optimiser
         takes longer than all the rest."""
