@@ -347,10 +347,9 @@ static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
   if (!s)
     s = make_steps(b, saved, row);
   StcStatus ended = b->back->device.kind->whole ? STC_OK : b->back->device.kind->wait(&b->back->device);
-  if (!ended)
-    ended = plan_defer_end(b->back, !s);
+  StcStatus told = plan_defer_end(b->back, !s && !ended);
   saved_return(saved);
-  return s ? s : ended;
+  return s ? s : ended ? ended : told;
 }
 
 /* ---- values out */

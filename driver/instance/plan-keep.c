@@ -247,11 +247,22 @@ static bool lend(Keeper *k, Slot *slot, void *image) {
   return true;
 }
 
+/* Has the slots of those parts of `to` that are asked for be in their own memory; others may be lent still, one step's
+ * and the next one's copies being given in turn. */
+static void take_back(Keeper *k, StcPlan *to, const SavedPart *parts) {
+  for (int i = 0; i < k->n; i++) {
+    const Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
+    for (int j = 0; j < k->nlent && slot; j++)
+      if (k->lent[j].slot == slot)
+        k->lent[j].slot->memory = k->lent[j].own;
+  }
+}
+
 StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
   StcStatus s = STC_OK;
   char *image = x->image, *here = x->here;
   if (x->place || !image || !k->p->device.kind->room) {
-    kept_return(k);
+    take_back(k, to, parts);
     return kept_give(k, x, to, parts);
   }
   for (int i = 0; i < k->n && !s; i++) {
