@@ -743,10 +743,10 @@ void kernel_set_args(Module *m, Kernel *k);
 /* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
 Type buffer_type(const Module *m, int buffer);
 int buffer_rank(const Module *m, int buffer);
-/* Its extents in memory under the scalars (0 for an empty dimension; of the last one a field's pitch), and their
- * product: its elements. */
 /* Coordinates of the grid's dimension 0, which values `each` are of. */
 int64_t grid_members(const Module *m, const Const *scalars);
+/* A buffer's extents in memory under the scalars (0 for an empty dimension; of the last one a field's pitch), and their
+ * product: its elements. */
 int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
 /* Elements from where one row of the field begins in memory to where the next does (of rank 1: that there are): its
  * pitch, or the extent of its last dimension. */

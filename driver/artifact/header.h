@@ -36,10 +36,10 @@ void header_runs(TextWriter *w);
 void header_choose(TextWriter *w, const Kernel *k);
 /* Declares `args`, an array of pointers to the values of the arguments of `k`. */
 void header_arguments(TextWriter *w, const Kernel *k);
-/* Statements that count blocks along each dimension. */
 /* How many elements scratch buffer `b` has; how many members the program: as C text. */
 const char *header_cells(const TextWriter *w, const Buffer *b);
 const char *header_members(const TextWriter *w);
+/* Statements that count blocks along each dimension. */
 void header_blocks(TextWriter *w, const Kernel *k);
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
 bool header_is_given(const Module *m, int b);

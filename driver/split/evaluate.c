@@ -639,7 +639,7 @@ static StcStatus evaluate(StcPlan *p, int k) {
   const Reduction *r = &p->module->reductions[k];
   bool stop = false;
   int64_t n = reduction_values(p->module, r, p->scalars);
-  ReductionTold told = {p->module, r, p->scalars, p->run.done, plan_take_value, p, false};
+  ReductionTold told = {p->module, r, p->scalars, p->run.done, plan_take_value, p, false, false};
   Const *values = must_have(p, "the values of a reduction", (double)n * sizeof *values);
   StcStatus s = watching_value(p, k, STC_OK, values);
   for (int64_t i = 0; i < n && !s; i++)

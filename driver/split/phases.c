@@ -516,7 +516,7 @@ static void evaluate_rounds(Step *t, int r, int64_t done, bool *ends) {
     t->s = watching_value(p, k, t->s, &value);
     if (!t->s)
       plan_take_value(p, x, done, 0, value);
-    if (!t->s && !reduction_judge(p->module, x, p->scalars, done, ends, p->w.diags))
+    if (!t->s && !reduction_judge(p->module, x, p->scalars, done, 0, ends, p->w.diags))
       t->s = STC_INPUT;
     t->over = t->s;
   }

@@ -117,7 +117,7 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done,
       continue;
     if (in->tape && reduction_has_gradient(in->m, r->scalar))
       tape_reduce(in, r, &bodies[i]);
-    ReductionTold told = {in->m, r, in->b->scalars, done, in->b->reduced, in->b->user, false};
+    ReductionTold told = {in->m, r, in->b->scalars, done, in->b->reduced, in->b->user, false, false};
     int64_t n = reduction_values(in->m, r, in->b->scalars);
     for (int64_t k = 0; k < n; k++) {
       Const value;

@@ -26,7 +26,7 @@ static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, 
   if (!r->loop && h->on->fresh)
     h->on->fresh(h->user);
   int s = run_ops(h, r->seq.nops, r->seq.ops, step);
-  ReductionTold told = {h->m, r, h->scalars, done, h->reduced, h->reduced_user, false};
+  ReductionTold told = {h->m, r, h->scalars, done, h->reduced, h->reduced_user, false, false};
   Const value;
   for (int64_t k = 0; k < reduction_values(h->m, r, h->scalars) && !s; k++) {
     s = h->on->value(h->user, r, k, &value);

@@ -150,7 +150,8 @@ static const char *position_text(const Module *m, const Box *b, const Const *sca
   return s.s;
 }
 
-bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d) {
+bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, int64_t member,
+                     bool *stop, Diags *d) {
   Const v = scalars[r->scalar];
   if (r->kind == REDUCE_FINITE && v.i != INT64_MAX) {
     diag_error(d, r->loc, "%s: field '%s' is not a finite number at %s after %lld steps",
@@ -166,9 +167,9 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
     return true;
   if (r->type == TY_F64 && isnan(v.f)) {
     diag_error(d, r->loc,
-               "the value that 'until' compares is NaN after %lld %s: a field has a value that is no number "
+               "the value that 'until' compares is NaN%s after %lld %s: a field has a value that is no number "
                "(%s=1 tells where and when)",
-               (long long)step, r->loop ? "rounds" : "steps",
+               r->each ? arena_printf(m->arena, " in member %lld", (long long)member) : "", (long long)step, r->loop ? "rounds" : "steps",
                diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
     return false;
   }
@@ -182,14 +183,14 @@ int64_t reduction_values(const Module *m, const Reduction *r, const Const *scala
 }
 
 bool reduction_tell(ReductionTold *t, int64_t member, Const value, bool *stop, Diags *d) {
-  bool met = false;
+  bool met = false, last = member == reduction_values(t->m, t->r, t->scalars) - 1;
   t->scalars[t->r->scalar] = value;
   if (t->reduced)
     t->reduced(t->user, t->r, t->step, member, value);
-  if (!reduction_judge(t->m, t->r, t->scalars, t->step, &met, d))
-    return false;
+  if (!t->wrong)
+    t->wrong = !reduction_judge(t->m, t->r, t->scalars, t->step, member, &met, d);
   t->some_not |= !met;
-  if (!t->some_not && member == reduction_values(t->m, t->r, t->scalars) - 1)
+  if (last && !t->some_not)
     *stop = true;
-  return true;
+  return !(last && t->wrong);
 }

@@ -115,13 +115,14 @@ typedef struct Binding {
 /* Number of elements of the array under the scalars. */
 int64_t param_array_extent(const ParamArray *p, const Const *scalars);
 /* What a check's reduction (REDUCE_FINITE, REDUCE_BOUNDS) has to say about its value after `step` steps: reports and
- * returns false if something is wrong. So for an `until` whose value is NaN. Sets *stop if the run is to end. For all
- * devices; `scalars` has the value already. */
-bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
+ * returns false if something is wrong. So for an `until` whose value, of a reduction by member that of `member`, is NaN.
+ * Sets *stop if the run is to end. For all devices; `scalars` has the value already. */
+bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, int64_t member,
+                     bool *stop, Diags *d);
 /* How many values `r` has. */
 int64_t reduction_values(const Module *m, const Reduction *r, const Const *scalars);
-/* An evaluation of `r` behind so many steps or rounds, whose values are told one by one. all_met: do all so far meet
- * the condition of an `until`? */
+/* An evaluation of `r` behind so many steps or rounds, whose values are told one by one. some_not: one so far does not
+ * meet the condition of an `until`; wrong: something has been reported. */
 typedef struct ReductionTold {
   const Module *m;
   const Reduction *r;
@@ -129,10 +130,11 @@ typedef struct ReductionTold {
   int64_t step;
   void (*reduced)(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
   void *user;
-  bool some_not;
+  bool some_not, wrong;
 } ReductionTold;
 /* Takes value number `member`: its scalar has it, `reduced` hears of it, and behind the last one *stop becomes true if
- * all meet the condition. False after reporting what reduction_judge does. */
+ * all meet the condition. What reduction_judge finds wrong is reported, of the first member that it is of, and behind
+ * the last one, when `reduced` has heard of all, false. */
 bool reduction_tell(ReductionTold *t, int64_t member, Const value, bool *stop, Diags *d);
 /* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
 void module_put_first(Module *m, int n, const Reduction *r);

@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 13
+MOST_VERSION = 14
 WHITE = b" \t\r\n"
 
 
@@ -374,7 +374,8 @@ class _Run:
                 continue
             self._sequence(r["sequence"], after)
             if r.get("each"):
-                met = self._reduce_each(r, done, when) or met
+                ended = self._reduce_each(r, done, when)
+                met = met or ended
                 continue
             value = CTYPES[r["type"]]()
             self.driver.fetch(c.addressof(value), self.memory[r["result"]], c.sizeof(value))
@@ -400,8 +401,9 @@ class _Run:
         self.series.setdefault(r["name"], []).append((done, list(values)))
         if r["kind"] != "until":
             return None
-        if any(isinstance(v, float) and math.isnan(v) for v in values):
-            raise FloatingPointError(f"the value that `until` compares is NaN {when}")
+        missing = next((k for k, v in enumerate(values) if isinstance(v, float) and math.isnan(v)), None)
+        if missing is not None:
+            raise FloatingPointError(f"the value that `until` compares is NaN in member {missing} {when}")
         ends = True
         for self.env[r["scalar"]] in values:
             ends = ends and bool(expression(r["stop"], self.env))

@@ -39,15 +39,15 @@ _SHAPE = {
     "arrays": [{"name": _text, "type": _type, "extent": _BOUND}],
     "fields": [{"name": _text, "type": _type, "extents": [_BOUND], "input": lambda v: isinstance(v, bool), "temp": lambda v: isinstance(v, bool),
                 "init": lambda v: isinstance(v, bool), "frames": {"every": _number(1), "cycle": lambda v: isinstance(v, bool)}}],
-    "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1)}],
+    "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1), "each": _BOUND}],
     "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
                  "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}], "cluster": _number(2),
                  "arguments": [{"kind": _one_of("buffer", "scalar", "step"), "bytes": _number(1), "offset": _number(0)}]}],
     "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS], "loops": [{"name": _text, "most": _BOUND, "sequences": [_ROUNDS]}],
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
-                             "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}}
+                             "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}, "members": _BOUND}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
-_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:
@@ -185,6 +185,9 @@ def _check_host(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str
         result = _known(r["result"], buffers, "a reduction")
         if result["kind"] != "scratch" or result["elements"] < 1 or result["type"] != r["type"]:
             raise _Damaged("the result of a reduction has no place")
+        each = r.get("each", False)
+        if not isinstance(each, bool) or each != ("each" in result) or each and "members" not in data:
+            raise _Damaged("a reduction has a value for each member, and there are none, or no place for them")
         if r["kind"] == "until" and not isinstance(r.get("stop"), list) or r["kind"] in ("finite", "bounds") and "good" not in r:
             raise _Damaged("a reduction does not say what its value means")
 

@@ -118,6 +118,35 @@ def looped(folder, text, tile, most):
 
 
 @needs_cc
+def test_members(tmp_path):
+    """Reductions that have a value for each member, in the manifest's version for them; of two `until` the first that is met ends the run."""
+    text = """
+        param nm = 3, N = 24;  grid G = [0 .. N-1], 50;  members nm;
+        field U : f64 on G;
+        init u(U)[G] = f64(member + idx(0));
+        stencil s(U)[G] = U + 1;
+        reduce total = sum(U) over [1 .. N-2] every 5;
+        reduce least = min(i64(U)) over G every 2;
+        until min(U) over G > 7 every 1;
+        until max(U) over G > 30 every 2;
+    """
+    run = stc.compile(text).plan(device="ref", nm=2)
+    info = run(50)
+    path = build(tmp_path, text)
+    k = stc.load(path)
+    assert k.manifest["schema_version"] == 14
+    r = k.run({}, steps=50, nm=2)
+    assert (r.steps, r.until) == (info.steps, info.until) == (8, "until")
+    assert len(run.reductions) == 4
+    for name in run.reductions:
+        assert r.reductions[name].dtype == run.reductions[name].dtype and (r.reductions[name] == run.reductions[name]).all()
+    for change in (lambda data: data.pop("members"), lambda data: data["host"]["reductions"][0].update(each=False)):
+        data = json.loads(path.read_text())
+        change(data)
+        assert check(data)
+
+
+@needs_cc
 def test_loops(tmp_path):
     """Rounds of a loop within a step, which the host part of a .kir has, ended by an `until` of the loop's."""
     plain = stc.load(build(tmp_path, LOOPS, "-schedule=overlap", "-T=3", "-fno-contract"))

@@ -85,3 +85,20 @@ until max(abs(u - 8.0)) over G < 6.5 every 1;
             assert got["value"].shape == (len(got), 3)
             for k, (_, of) in enumerate(alone):
                 assert (got["value"][:len(of[name]), k] == of[name]["value"]).all() and (got["step"][:len(of[name])] == of[name]["step"]).all()
+
+
+def test_no_number_in_a_member():
+    """An `until` that one member has no number for is an error, which names it; what was reduced can be read."""
+    text = """
+grid G = [0 .. 6], 12; members 3;
+field u : f64 on G;
+init a(u)[G] = 1;
+stencil s(u)[G] = if step == 3 && member == 1 then sqrt(-u) else u + 1;
+until max(u) over G > 40 every 1;
+"""
+    for device, split in (("ref", None), ("sim", None), ("host", (3, 1))):
+        run = stc.compile(text).plan(device=device, split=split)
+        with pytest.raises(stc.InputError, match="is NaN in member 1 after 4 steps"):
+            run(12)
+        value = run.reductions["until"]["value"]
+        assert value.shape == (5, 3) and np.isnan(value[4]).tolist() == [False, True, False] and value[4, 2] == 5
