@@ -76,7 +76,14 @@ class Families:
 
 def shape_has_axis(about: Mapping[str, Any], names: Sequence[str], shapes: Mapping[str, Sequence[int]]) -> Optional[int]:
     """The length of the axis that arrays have in front of what their fields have; None: none has one more."""
-    found = {shapes[n][0] for n in names if len(shapes[n]) > len(about[n]["extents"])}
+    more = {n: len(shapes[n]) - len(about[n]["extents"]) for n in names}
+    for n in names:
+        if more[n] > 1:
+            raise ValueError(f"the array of field {n} has {more[n]} dimensions more than the field, and one, in front, can be that of members: make one of them "
+                             "by reshape, or use vmap for each")
+    found = {shapes[n][0] for n in names if more[n] > 0}
     if len(found) > 1:
         raise ValueError(f"the arrays have axes of {', '.join(map(str, sorted(found)))} members in front, which must be one number")
+    if 0 in found:
+        raise ValueError("the arrays have an axis of 0 members in front; there is one member at least")
     return found.pop() if found else None

@@ -133,3 +133,11 @@ stencil s(z)[G] = V * z[0,1] * conj(z) / (2 - 1i) + 0.5i * z;
         torch.testing.assert_close(a, b)
     with pytest.raises(TypeError, match="z is of torch.complex128, but the tensor is of torch.complex64"):
         op(z.to(torch.complex64), V, 3)
+
+
+@pytest.mark.parametrize("shape, words", [((2, 3, 9), "has 2 dimensions more than the field.*reshape, or use vmap"), ((0, 9), "there is one member at least")])
+def test_axes_that_cannot_be_members(shape, words):
+    text = "grid G = [0 .. 8], 4; field u : f32 on G outside periodic; stencil s(u)[G] = 0.5 * u[-1];"
+    op = stc.torch.operator(f"stc_test::axes_{len(shape)}", stc.compile(text))
+    with pytest.raises(ValueError, match=words):
+        op(torch.zeros(shape), 4)
