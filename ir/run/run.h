@@ -115,8 +115,8 @@ typedef struct Binding {
 /* Number of elements of the array under the scalars. */
 int64_t param_array_extent(const ParamArray *p, const Const *scalars);
 /* What a check's reduction (REDUCE_FINITE, REDUCE_BOUNDS) has to say about its value after `step` steps: reports and
- * returns false if something is wrong. So for an `until` whose value, of a reduction by member that of `member`, is NaN.
- * Sets *stop if the run is to end. For all devices; `scalars` has the value already. */
+ * returns false if something is wrong. So for an `until` whose value, of a reduction by member that of `member`, is
+ * NaN. Sets *stop if the run is to end. For all devices; `scalars` has the value already. */
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, int64_t member,
                      bool *stop, Diags *d);
 /* How many values `r` has. */
