@@ -169,8 +169,8 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
     diag_error(d, r->loc,
                "the value that 'until' compares is NaN%s after %lld %s: a field has a value that is no number "
                "(%s=1 tells where and when)",
-               r->each ? arena_printf(m->arena, " in member %lld", (long long)member) : "", (long long)step, r->loop ? "rounds" : "steps",
-               diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
+               r->each ? arena_printf(m->arena, " in member %lld", (long long)member) : "", (long long)step,
+               r->loop ? "rounds" : "steps", diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
     return false;
   }
   if (step > 0 && expression_value(m->arena, r->stop, scalars).i)
