@@ -468,11 +468,12 @@ static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc 
         kernel_array(lo, k, arena_printf(b.arena, "lanes%d", i), w->of[i]->type, SPACE_SHARED, cells, NULL, NULL);
   k->threads[last] = REDUCE_LANES;
   k->per_core = TILES_AT_ONCE;
-  k->extent[last] = affine_const(1);
   for (int d = 0; d < last; d++) {
-    k->tile[d] = w->tile[d];
-    k->extent[d] = box_extent(b.arena, w->over, d);
-    Value *first = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), i64(&b, w->tile[d]));
+    int of = d == last - 1 ? last : d; /* which has far more blocks than the others */
+    k->extent[d] = affine_const(1);
+    k->tile[of] = w->tile[d];
+    k->extent[of] = box_extent(b.arena, w->over, d);
+    Value *first = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, of), i64(&b, w->tile[d]));
     w->g[d] = build2(&b, OP_ADD, first, build_affine(&b, lo->m, w->over->lo[d]));
   }
   w->lane = build_dim(&b, OP_THREAD, last);
