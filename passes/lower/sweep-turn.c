@@ -18,8 +18,8 @@
 
 #include <string.h>
 
-/* Layers of a row. */
-enum { ROW_LAYERS = 8 };
+/* Layers of a row. Registers of a thread that a row does not take; those that the address of a cell takes, about. */
+enum { ROW_LAYERS = 8, OTHER_REGISTERS = 48, ADDRESS_REGISTERS = 4 };
 
 /* The bounds of the columns, in the dimension in which they lie beside each other. */
 static Value *last_column(const Sweep *s, Builder *b) {
@@ -47,6 +47,43 @@ static bool enough_columns(const Sweep *s) {
   return enough;
 }
 
+/* Is the access `op` of a body one that the thread loads, and none before it alike? */
+static bool is_loaded(const Launch *l, int i, const Block *body, const Op *op) {
+  if (op->code != OP_ACCESS || (i > 0 && launch_keeps(l, launch_reads(l, op->sym, i).field)))
+    return false;
+  for (const Op *was = body->first; was != op; was = was->next)
+    if (was->code == OP_ACCESS && was->sym == op->sym &&
+        memcmp(was->off, op->off, (size_t)l->m->grid.rank * sizeof *op->off) == 0)
+      return false;
+  return true;
+}
+
+/* Has a block shared memory, beside what the launch keeps, for the rows that its sweeps load and store, and a thread
+ * registers for the cells of a row under way? Else it would keep them in memory of its own, or not be started. */
+static bool rows_fit(const TargetInfo *t, const Launch *l) {
+  int64_t shared = 0, most = t->most_registers ? t->most_registers : 255;
+  bool fit = true;
+  for (int f = 0; f < l->m->nfields; f++)
+    shared += launch_keeps(l, f) ? kept_layers(l) * type_size(l->m->fields[f].type) : 0;
+  for (int i = 0; i < l->n; i++) {
+    const Stencil *st = &l->st[i];
+    for (int k = 0; k < st->ntargets; k++)
+      shared += launch_keeps(l, st->targets[k]) ? 0 : (ROW_LAYERS + 1) * type_size(l->m->fields[st->targets[k]].type);
+    for (int p = 0; p < st->npieces; p++) {
+      int64_t registers = OTHER_REGISTERS;
+      for (const Op *op = st->pieces[p].body->first; op; op = op->next) {
+        int64_t size = op->code == OP_ACCESS ? type_size(l->m->fields[op->sym].type) : 0;
+        if (!is_loaded(l, i, st->pieces[p].body, op))
+          continue;
+        shared += (ROW_LAYERS + 1) * size;
+        registers += ROW_LAYERS * ((size + 3) / 4 + ADDRESS_REGISTERS);
+      }
+      fit = fit && registers <= most;
+    }
+  }
+  return fit && t->lanes * shared <= t->shared_bytes;
+}
+
 bool turn_suits(const Sweep *s) {
   const Launch *l = s->k.l;
   bool suits = s->k.lo->c->target->simt && s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part;
@@ -59,7 +96,7 @@ bool turn_suits(const Sweep *s) {
       suits =
           suits && piece->ntargets == l->st[i].ntargets && (l->n == 1 || piece_layers(&l->st[i], piece, &from, &to));
     }
-  return suits && enough_columns(s);
+  return suits && enough_columns(s) && rows_fit(s->k.lo->c->target, l);
 }
 
 /* ---- rows */
