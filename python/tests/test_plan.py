@@ -350,6 +350,45 @@ def test_a_mask_that_has_been_run_with():
     assert (plan["A"] == first).all()
 
 
+def test_masks_that_change_between_runs():
+    """Kernels for tiles of which there are none are not launched; they are again once another mask has some: one that is set, bound, written to or made anew."""
+    text = ("param N = 61, M = 75; grid G = [0 .. N-1, 0 .. M-1], 100; mask wet on G = false; field A : f32 on G; field B : f32 on G where wet dry self outside clamp;\n"
+            "init i(A, B)[G] { A = real((idx(0) * 7 + idx(1) * 3) % 13); B = real((idx(0) * 5 + idx(1) * 3) % 7); } op mean(X) = 0.25 * (X[-1,0] + X[1,0] + X[0,-1] + X[0,1]);\n"
+            "stencil s(A)[1 .. N-2, 1 .. M-2 where wet] = mean(A); stencil t(B)[G where wet] = mean(B);")
+    one, other = (stc.compile(text, contract=False, schedule="naive").plan(device=device) for device in ("host", "ref"))
+    wet = np.random.default_rng(2).random((4, 61, 75)) < [[[0.5]], [[1]], [[0]], [[0.9]]]
+    wet[1, 60, 74] = wet[2, 0, 0] = False
+
+    def run(wait=True):
+        for plan in one, other:
+            plan(3, wait=wait)
+            plan.wait()
+        for name in "A", "B":
+            np.testing.assert_array_equal(one[name], other[name])
+
+    def anew(mask, how="set"):
+        for plan in one, other:
+            plan.restart()
+            if how == "bind":
+                plan.bind("wet", mask)
+            else:
+                plan["wet"] = mask
+
+    run()
+    for mask in wet:
+        anew(mask)
+        run()
+        run(wait=False)
+    anew(np.ones((61, 75), bool))
+    run(wait=False)
+    bound = np.ones((61, 75), bool)
+    anew(bound, "bind")
+    for mask in wet:
+        run()
+        bound[...] = mask
+    run()
+
+
 @pytest.mark.parametrize("device", ["host", "ref", "sim"])
 def test_a_bound_mask_that_changes_in_place(device):
     """Between runs the caller may write other values into a mask's memory that a plan works on: what is beyond the edges goes by these, too."""
