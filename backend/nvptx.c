@@ -257,6 +257,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .moves_registers = strcmp(l->cpu, "sm_90a") == 0,
                       .early_launch = atoi(l->cpu + strlen("sm_")) >= 90,
                       .near_warps = NAMED_BARRIERS,
+                      .circles = true,
                       .range_guards = true};
 }
 

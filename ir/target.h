@@ -50,6 +50,7 @@ typedef struct TargetInfo {
   bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */
   int64_t lane_bytes; /* loads and stores take a base and less than so many bytes that each lane adds: in kernels that
                          stream over planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
+  bool circles;       /* its driver maps memory of the device twice (DeviceKind.circle_new) */
   bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 

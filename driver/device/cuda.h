@@ -150,6 +150,7 @@ typedef struct CudaState {
   void *copies, *copies_module; /* the kernel that copies, NULL: it is not loaded, */
   bool no_copies;               /* and cannot be */
   int flushes;                  /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
+  size_t circle_step;           /* of circular memory, once it was had; else 0 */
 } CudaState;
 
 /* cuda-circle.c: DeviceKind's functions; the entry points are looked for by load_library. */

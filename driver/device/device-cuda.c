@@ -516,7 +516,9 @@ static StcStatus cuda_mark(Device *d, int lane) {
   return st ? st : cuda_check(d, s->gpu.call.event_record(s->marks[lane], stream), "recording an event");
 }
 
-/* Waits for the other's, unless both work in one stream. */
+/* Waits for the other's, unless both work in one stream: which does things in the order that they are given in. That
+ * relies on one thread of the host that gives both their work, in the order of marks and waits, as the parts that take
+ * turns have it; parts with a thread each have a context, or a stream, each. */
 static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   CudaState *s = d->state, *o = other->state;
   bool same =

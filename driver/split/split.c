@@ -451,11 +451,16 @@ static StcStatus place_turns(SplitArgs *a, bool asked) {
     st = prepare_part(a, s->begin, true);
     if (!st && t->card)
       s->part[s->begin].plan->device.limits = *t->card;
+    bool made = !st;
     if (!st)
-      st = turns_choose(p, asked, a->n, a->defines);
+      st = turns_choose(p, asked, !parts, a->n, a->defines);
     t->schedule = st ? NULL : arena_printf(p->w.arena, "%s", s->part[s->begin].plan->schedule);
     stc_plan_free(s->part[s->begin].plan);
     s->part[s->begin].plan = NULL;
+    if (made && parts && st == STC_MEMORY) { /* no cut fits that code: there is one for the code before */
+      st = STC_OK;
+      break;
+    }
     if (!st)
       st = place_chosen(p);
     if (st || !pass || (parts && t->step >= best.step))

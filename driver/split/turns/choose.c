@@ -375,7 +375,7 @@ static double skewed_bytes(const Skewing *w, const Skew *k) {
     if (!lasts(p, m, f))
       continue;
     if (field_lacks(&m->fields[f], p->split->turns->dimension)) {
-      sum += 2 * turns_block((double)row, 0);
+      sum += 2 * turns_block((double)row, most_lead(w->c));
       continue;
     }
     for (int b = 0; b < code->nbuffers; b++)
@@ -483,7 +483,7 @@ static void choose_skewed(Choosing *c, int64_t asked, Choice *best) {
   s->turns->fitting = fitted.skew.rows;
 }
 
-StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *defines) {
+StcStatus turns_choose(StcPlan *p, bool parts_asked, bool must, int n, const char *const *defines) {
   Split *s = p->split;
   struct Turns *t = s->turns;
   Choosing c = {.p = p, .n = n, .defines = defines};
@@ -494,11 +494,14 @@ StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *d
   if (kind->room && kind->room(&p->device, &left, &total) && left < t->budget)
     t->budget = left;
   t->fitting = 0;
+  t->uncircled = false;
   measure(&c);
   int64_t asked = parts_asked ? s->parts[t->dimension] : 0;
   Choice best = {.seconds = INFINITY};
   choose_ghosts(&c, asked, &best);
   choose_skewed(&c, asked, &best);
+  if (!best.steps && !must)
+    return STC_MEMORY;
   if (!best.steps)
     return too_little(&c, asked, s->every ? s->every : 1);
   s->parts[t->dimension] = best.parts;
@@ -534,7 +537,9 @@ const char *turns_describe(const StcPlan *p, Arena *a) {
   const Split *s = p->split;
   const Turns *t = s->turns;
   char budget[MEMORY_TEXT], used[MEMORY_TEXT];
-  const char *way = t->skew ? arena_printf(a, "skewed by %lld a launch, ", (long long)t->skew->shift) : "";
+  const char *way = t->skew        ? arena_printf(a, "skewed by %lld a launch, ", (long long)t->skew->shift)
+                    : t->uncircled ? "not skewed since its driver maps no memory twice, "
+                                   : "";
   return arena_printf(
       a,
       "%d part%s take turns within %s of %s (%s), %s%lld step%s a turn; a round copies %.3g GB in and %.3g GB "

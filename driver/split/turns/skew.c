@@ -65,11 +65,21 @@ static bool fields_allow(const StcPlan *p, const StcPlan *q) {
   return allow;
 }
 
+/* Has the device circular memory, or the card that is asked for? Where devices of the kind have, and this one does not,
+ * that is noted. */
+static bool has_circles(const StcPlan *p, const StcPlan *q) {
+  struct Turns *t = p->split->turns;
+  const DeviceKind *kind = q->device.kind;
+  if (t->card)
+    return t->card->circles;
+  t->uncircled = kind->circle_step && !kind->circle_step((Device *)&q->device);
+  return kind->circle_step && !t->uncircled;
+}
+
 bool skew_is_possible(const StcPlan *p, const StcPlan *q, int64_t steps) {
   const Module *k = q->build && (!q->device.kind->whole || p->split->turns->card) ? q->build->code.module : NULL;
   int d = p->split->turns->dimension;
   if (!k || !k->part || d >= k->grid.rank - 1 || affine_equal(k->part->gives.lo[d], k->grid.lo[d]) ||
-      !(p->split->turns->card || (q->device.kind->circle_step && q->device.kind->circle_step((Device *)&q->device))) ||
       !fields_allow(p, q))
     return false;
   bool any = false;
@@ -81,7 +91,7 @@ bool skew_is_possible(const StcPlan *p, const StcPlan *q, int64_t steps) {
     if (seq->steps < 1 || !is_one_launch(k, seq, d))
       return false;
   }
-  return any;
+  return any && has_circles(p, q);
 }
 
 int64_t skew_launches(const StcPlan *q, int64_t steps) {
@@ -159,12 +169,15 @@ static int field_of_slot(const StcPlan *p, const StcPlan *q, int slot) {
   return -1;
 }
 
-/* Bytes of a row of the field in the parts. */
+/* Bytes of a row of the field in the parts, some of which may have no row of it. */
 static int64_t row_bytes(const StcPlan *p, int field) {
   const PartPlan *part = &p->split->part[p->split->begin];
-  int d = p->split->turns->dimension;
-  CellArray a = part_array(part, field);
-  return (int64_t)part_bytes(part, field) / (a.hi[d] - a.lo[d] + 1);
+  const Field *f = &part->module->fields[field];
+  int64_t shape[MAX_RANK], bytes = type_bytes(part->module, f->type);
+  field_shape(f, part->scalars, shape);
+  for (int d = 0; d < f->box.rank; d++)
+    bytes *= d != p->split->turns->dimension ? shape[d] : 1;
+  return bytes;
 }
 
 /* The byte of the circle, which goes on and on, at which what part `i` has of the field begins. */

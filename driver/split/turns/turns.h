@@ -74,9 +74,10 @@ typedef struct Skew {
  * each way; needed: bytes that blocks and arrays are expected to take. card: there is no device, and what one of that
  * kind would do is asked; else NULL. code: the `ncode` params that say how large a part is whose code all have; NULL:
  * it is not known yet. schedule: of that code; fitting: the rows of a part that code with
- * tiles of as many would be best for, 0: none. */
+ * tiles of as many would be best for, 0: none. uncircled: parts could be skewed, had the device circular memory. */
 struct Turns {
   Skew *skew; /* NULL: parts have ghost cells */
+  bool uncircled;
   int dimension;
   bool beside;
   double budget, used;
@@ -105,8 +106,9 @@ void turns_give_back(StcPlan *p, int i, bool all);
 double turns_block(double bytes, size_t lead);
 
 /* choose.c: cuts the grid, whose parts' program is made, for the budget, unless the cut is asked for: how many
- * parts along the dimension, and how many steps a turn. `n` params. */
-StcStatus turns_choose(StcPlan *p, bool parts_asked, int n, const char *const *defines);
+ * parts along the dimension, and how many steps a turn. `n` params. STC_MEMORY: none fits; a report says so if one
+ * `must`. */
+StcStatus turns_choose(StcPlan *p, bool parts_asked, bool must, int n, const char *const *defines);
 
 /* Do the whole grid's kernels need more than so many bytes? Of a plan on a device that runs modules as a whole. */
 bool turns_needed(const StcPlan *p, double memory);

@@ -16,7 +16,18 @@ typedef struct Access {
   int place, device, flags;
 } Access;
 
-enum { STEP = 4096 };
+enum { STEP = 4096, MOST_MAPPED = 256 };
+
+/* Where something is mapped; NULL: free. */
+static char *mapped[MOST_MAPPED];
+
+/* The place of `to` in it, NULL of the first free one; NULL: there is none. */
+static char **mapped_at(const char *to) {
+  for (int i = 0; i < MOST_MAPPED; i++)
+    if (mapped[i] == to)
+      return &mapped[i];
+  return NULL;
+}
 
 /* Is it what can be asked for of the present device? */
 static bool is_own(const Physical *of) {
@@ -51,7 +62,11 @@ int cuMemAddressReserve(char **to, size_t size, size_t alignment, char *near, un
   return *to != MAP_FAILED ? SUCCESS : OUT_OF_MEMORY;
 }
 
+/* No place of what is given back may have anything mapped. */
 int cuMemAddressFree(char *to, size_t size) {
+  for (int i = 0; i < MOST_MAPPED; i++)
+    if (mapped[i] && mapped[i] >= to && mapped[i] < to + size)
+      return fault("cuMemAddressFree of what is mapped");
   return munmap(to, size) == 0 ? SUCCESS : fault("cuMemAddressFree of %zu bytes", size);
 }
 
@@ -60,11 +75,17 @@ int cuMemMap(char *to, size_t size, size_t offset, unsigned long long handle, un
   if (to_fail("cuMemMap"))
     return INVALID_VALUE;
   void *p = mmap(to, size, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)handle - 1, (off_t)offset);
-  return p == to && !flags && size % STEP == 0 ? SUCCESS : fault("cuMemMap of %zu bytes", size);
+  char **at = mapped_at(NULL);
+  if (p != to || flags || size % STEP || !at)
+    return fault("cuMemMap of %zu bytes", size);
+  *at = to;
+  return SUCCESS;
 }
 
 int cuMemSetAccess(char *to, size_t size, const Access *who, size_t n) {
   ALONE;
+  if (to_fail("cuMemSetAccess"))
+    return INVALID_VALUE;
   if (n != 1 || who->place != 1 || who->device != FIRST_DEVICE + current_device - 1 || who->flags != 3 ||
       mprotect(to, size, PROT_READ | PROT_WRITE))
     return fault("cuMemSetAccess of %zu bytes", size);
@@ -82,6 +103,10 @@ int cuMemUnmap(char *to, size_t size) {
   order_await_all();
   if (a)
     a->p = NULL;
+  char **at = mapped_at(to);
+  if (!at)
+    return fault("cuMemUnmap of what is not mapped");
+  *at = NULL;
   return mmap(to, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == to
              ? SUCCESS
              : fault("cuMemUnmap of %zu bytes", size);

@@ -161,6 +161,7 @@ static const struct {
            {"max", OP_MAX},
            {"neg", OP_NEG},
            {"abs", OP_ABS},
+           {"copysign", OP_COPYSIGN},
            {"and", OP_AND},
            {"or", OP_OR},
            {"xor", OP_XOR},

@@ -85,6 +85,7 @@ enum {
   OP_MAX,
   OP_NEG,
   OP_ABS,
+  OP_COPYSIGN,
   OP_AND,
   OP_OR,
   OP_XOR,

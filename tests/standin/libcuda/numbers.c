@@ -91,6 +91,7 @@ static bool approximate(const Instruction *in, const uint64_t *x, uint64_t *out)
 /* Arithmetic of f32 and f64: each rounds once, and nothing is contracted (the compiler may not, for it is told so). */
 static bool floats(const Instruction *in, const uint64_t *x, uint64_t *out) {
   Scalar t = in->type;
+  uint64_t sign = (uint64_t)1 << (8 * t.size - 1);
   if (in->inexact)
     return approximate(in, x, out);
   double a = floating(t, x[0]), b = in->noperands > 2 ? floating(t, x[1]) : 0;
@@ -104,8 +105,9 @@ static bool floats(const Instruction *in, const uint64_t *x, uint64_t *out) {
   case OP_FMA: *out = single ? of_f32(fmaf((float)a, (float)b, as_f32(x[2]))) : of_f64(fma(a, b, as_f64(x[2]))); break;
   case OP_MIN: *out = of_floating(t, fmin(a, b)); break;
   case OP_MAX: *out = of_floating(t, fmax(a, b)); break;
-  case OP_NEG: *out = x[0] ^ (uint64_t)1 << (8 * t.size - 1); break;
-  case OP_ABS: *out = x[0] & ~((uint64_t)1 << (8 * t.size - 1)); break;
+  case OP_NEG: *out = x[0] ^ sign; break;
+  case OP_ABS: *out = x[0] & ~sign; break;
+  case OP_COPYSIGN: *out = (x[0] & sign) | (x[1] & ~sign); break;
   case OP_SQRT: *out = single ? of_f32(sqrtf((float)a)) : of_f64(sqrt(a)); break;
   case OP_RCP: *out = single ? of_f32(1 / (float)a) : of_f64(1 / a); break;
   default: return false;
