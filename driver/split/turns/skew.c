@@ -79,7 +79,8 @@ static bool has_circles(const StcPlan *p, const StcPlan *q) {
 bool skew_is_possible(const StcPlan *p, const StcPlan *q, int64_t steps) {
   const Module *k = q->build && (!q->device.kind->whole || p->split->turns->card) ? q->build->code.module : NULL;
   int d = p->split->turns->dimension;
-  if (!k || !k->part || d >= k->grid.rank - 1 || affine_equal(k->part->gives.lo[d], k->grid.lo[d]) ||
+  /* rows of another dimension than the first do not lie behind each other */
+  if (!k || !k->part || d > 0 || k->grid.rank < 2 || affine_equal(k->part->gives.lo[d], k->grid.lo[d]) ||
       !fields_allow(p, q))
     return false;
   bool any = false;

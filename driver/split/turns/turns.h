@@ -115,8 +115,9 @@ bool turns_needed(const StcPlan *p, double memory);
 
 /* skew.c: */
 
-/* Can parts like the one of plan `q`, the first one, be skewed: does each sequence that makes no more than `steps`
- * steps make all its launches at once, of rows that it is told, and has the device circular memory? */
+/* Can parts like the one of plan `q`, the first one, be skewed: is the first dimension cut, does each sequence that
+ * makes no more than `steps` steps make all its launches at once, of rows that it is told, and has the device circular
+ * memory? */
 bool skew_is_possible(const StcPlan *p, const StcPlan *q, int64_t steps);
 /* Do fields go around in the dimension that is cut? */
 bool skew_is_ring(const StcPlan *p, const StcPlan *q);
