@@ -47,7 +47,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
   return s;
 }
 
-/* Does a single init of the program set all points of field `field` of the plan's module? */
+/* Does the first init of the program that sets field `field` of the plan's module set all its points? */
 static bool init_covers(const StcPlan *p, int field) {
   const Module *m = p->program->module;
   int owner = p->bound.owner[field];
@@ -55,13 +55,19 @@ static bool init_covers(const StcPlan *p, int field) {
     return false;
   int source = p->program->declared[owner].field;
   source += type_composite(m, m->fields[source].type) ? 0 : field - p->bound.homes[owner].field;
-  for (int i = 0; i < m->ninits; i++)
+  for (int i = 0; i < m->ninits; i++) {
+    bool sets = false;
     for (int k = 0; k < m->inits[i].npieces; k++) {
       const Piece *piece = &m->inits[i].pieces[k];
-      for (int t = 0; t < piece->ntargets; t++)
+      for (int t = 0; t < piece->ntargets; t++) {
+        sets |= piece->targets[t] == source;
         if (piece->targets[t] == source && box_inside(&m->fields[source].box, &piece->box) == 1)
           return true;
+      }
     }
+    if (sets) /* the next ones may read what this one leaves */
+      return false;
+  }
   return false;
 }
 
