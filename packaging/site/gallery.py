@@ -320,7 +320,7 @@ Of a program of one dimension the command writes the values, and the Python draw
             path = source_of(name).relative_to(SOURCE)
             text = about[name][0].upper() + about[name][1:]
             pace = f"{of[name] / 1e6:.1f}" if of[name] < 1e7 else f"{of[name] / 1e6:.0f}"
-            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}), which makes {pace} million points a second on one core.",
+            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}). It makes {pace} million points a second on one core.",
                                   138, break_long_words=False, break_on_hyphens=False)
             out.append(f"## {name}\n\n{lines}\n\n![{name}](pictures/gallery/{name}.png)\n\n```\n{command(name)}\n```\n\n```python\n{twin(name)}\n```\n")
     return "\n".join(out)
