@@ -173,7 +173,7 @@ void series_print(FILE *to, const Series *s, const char *until) {
     fprintf(to, "%s: met after %" PRId64 " steps\n", until, last_value(s, until)->step);
 }
 
-/* JSON has no number for what is not finite. */
+/* JSON has no numbers for infinity and NaN. */
 static void print_json_value(FILE *to, const StcReduction *r) {
   if (r->type == STC_F64 && !isfinite(r->f))
     fputs("null", to);

@@ -4,8 +4,8 @@
  * other points counts nevertheless: a program whose tests keep it from being read elsewhere, or as far, is taken as it
  * is, since tiles that suit what is left need not suit all. With threads tests take more, and tiles at a shore are
  * counted as they are: if another plan than that for the program as it is suits where tests hold, it is taken unless it
- * is expected to be clearly slower, or has so large tiles that most may be at a shore. What is taken there is not
- * expected to be slower there than what is not. */
+ * is expected to be clearly slower, or has so large tiles that most may be at a shore. The plan that is taken
+ * is not expected to be slower there than the other one. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

@@ -105,7 +105,7 @@ int cuMemUnmap(char *to, size_t size) {
     a->p = NULL;
   char **at = mapped_at(to);
   if (!at)
-    return fault("cuMemUnmap of what is not mapped");
+    return fault("cuMemUnmap of memory that is not mapped");
   *at = NULL;
   return mmap(to, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == to
              ? SUCCESS
