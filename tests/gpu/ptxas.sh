@@ -1,7 +1,7 @@
 #!/bin/bash
 # Does ptxas take the PTX of every example and test program?  tests/gpu/ptxas.sh STC [--short] [-v] [FOLDER..]
 # In f32 for sm_70 (a ptxas that knows none older assembles it for the oldest that it knows), in f64 for sm_80, and for sm_90 with a launch a stencil and all
-# checks (--short: one program in this way, the next in that); some with walked tiles, too. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
+# checks (--short: each program in one of these ways, the next in the next); some with walked tiles, too. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
 set -u
 stc=$(readlink -f "$1")
 shift
@@ -20,7 +20,7 @@ for folder in "$@"; do
   for f in "$folder"/*.stn; do
     ways=("70 -freal=f32" "80 -freal=f64" "90 -fuse=none -fcheck=finite -fcheck=bounds")
     programs=$((programs + 1))
-    [ -z "$short" ] || unset "ways[$((1 + programs % 2))]"
+    [ -z "$short" ] || ways=("${ways[$((programs % 3))]}")
     case $(basename "$f" .stn) in
       j1d5pt | j2d5pt | j3d7pt | fdtd2d | acoustic_wave | storage) ways+=("90 -schedule=stream" "75 -schedule=stream -T=1") ;;
     esac
