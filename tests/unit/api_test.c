@@ -1,14 +1,9 @@
 /* api_test.c: the public C interface (driver/stc.h). */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/stc.h"
 
 /* Its last step shows whether `step` counts on. */
@@ -79,8 +74,7 @@ static void run(World *w, StcPlan *p, int64_t steps) {
 }
 
 /* Names, counts and the rest that a program tells. */
-static void test_program(void **state) {
-  World *w = *state;
+WORLD_TEST(test_program) {
   StcProgram *p = compile(w, two);
   assert_string_equal(stc_program_name(p), "prog");
   assert_int_equal(stc_program_field_count(p), 3);
@@ -103,8 +97,7 @@ static void test_program(void **state) {
 }
 
 /* Errors come through the callback with their place. */
-static void test_messages(void **state) {
-  World *w = *state;
+WORLD_TEST(test_messages) {
   StcProgram *p = (StcProgram *)w;
   assert_int_equal(stc_compile_string(w->c, "bad.stn", "grid G = [0 .. 9], 1;\nfield A : f32 on H;\n", NULL, &p),
                    STC_INPUT);
@@ -124,8 +117,7 @@ static void test_messages(void **state) {
 }
 
 /* Runs that go on where the last one stopped give what one long run gives, on every device, for every way to cut it. */
-static void test_continue(void **state) {
-  World *w = *state;
+WORLD_TEST(test_continue) {
   StcProgram *p = compile(w, counting);
   double whole[10], parts[10], start[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4};
   StcPlan *q = plan(w, p, "ref");
@@ -148,8 +140,7 @@ static void test_continue(void **state) {
 }
 
 /* A given field replaces its part of an init, and only that. */
-static void test_given(void **state) {
-  World *w = *state;
+WORLD_TEST(test_given) {
   StcProgram *p = compile(w, two);
   float ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[9] = {0}, got[9];
   for (int d = 0; d < NDEVICES; d++) {
@@ -172,8 +163,7 @@ static void test_given(void **state) {
 }
 
 /* A field with neither init nor data is named; wrong sizes and fields are errors. */
-static void test_misuse(void **state) {
-  World *w = *state;
+WORLD_TEST(test_misuse) {
   StcProgram *p = compile(w, two);
   float a[9] = {0};
   StcFieldInfo info;
@@ -205,8 +195,7 @@ static void test_misuse(void **state) {
 }
 
 /* Params by plan, over those of the program. */
-static void test_defines(void **state) {
-  World *w = *state;
+WORLD_TEST(test_defines) {
   StcProgram *p;
   StcOptions o = {.ndefines = 1, .defines = (const char *[]){"N=7"}};
   StcFieldInfo info;
@@ -228,8 +217,7 @@ static bool stop_second(void *user, int64_t done, int64_t of) {
 }
 
 /* Progress is told, and false from it stops the run. */
-static void test_cancel(void **state) {
-  World *w = *state;
+WORLD_TEST(test_cancel) {
   StcProgram *p = compile(w, counting);
   double start[10] = {0};
   for (int d = 0; d < NDEVICES; d++) {
@@ -245,11 +233,10 @@ static void test_cancel(void **state) {
 }
 
 /* Plans of a program have kernels for the size of their grids, those of one size the same. */
-static void test_sizes(void **state) {
+WORLD_TEST(test_sizes) {
   static const char *const text =
       "param N = 10;\ngrid G = [0 .. N-1], 100;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
   static const char *const sizes[] = {"N=2000", "N=2010", "N=5000000"};
-  World *w = *state;
   StcProgram *p = compile(w, text);
   StcPlan *q[3];
   for (int i = 0; i < 3; i++)
@@ -262,8 +249,7 @@ static void test_sizes(void **state) {
 }
 
 /* What a run tells of itself. */
-static void test_info(void **state) {
-  World *w = *state;
+WORLD_TEST(test_info) {
   StcProgram *p = compile(w, counting);
   double start[10] = {0};
   StcRunInfo info;
@@ -285,8 +271,7 @@ static void test_info(void **state) {
 }
 
 /* What a plan's kernels took: nothing before they are timed, then as much as the run. */
-static void test_kernels(void **state) {
-  World *w = *state;
+WORLD_TEST(test_kernels) {
   StcProgram *p = compile(w, counting);
   double start[10] = {0}, sum = 0;
   StcRunInfo info;
@@ -344,10 +329,9 @@ static void *compile_and_run(void *arg) {
 }
 
 /* Contexts share nothing: four threads at once give the same. */
-static void test_threads(void **state) {
+TEST(test_threads) {
   pthread_t t[4];
   double result[4][10];
-  (void)state;
   for (int i = 0; i < 4; i++)
     assert_int_equal(pthread_create(&t[i], NULL, compile_and_run, result[i]), 0);
   for (int i = 0; i < 4; i++) {
@@ -379,8 +363,7 @@ static void *small_realloc(void *user, void *p, size_t size) {
 }
 
 /* However little memory there is, the calls return STC_MEMORY or do their work, and all of it is given back. */
-static void test_out_of_memory(void **state) {
-  World *w = *state;
+WORLD_TEST(test_out_of_memory) {
   int refused = 0;
   bool done = false;
   for (w->left = 0; !done && w->left < 1 << 24; w->left += w->left / 16 + 64) {
@@ -432,8 +415,7 @@ static void see(void *user, const StcReduction *r) {
 
 /* Points are packed; components are arrays of their own; both views agree, on devices that pack and on devices that do
  * not. */
-static void test_components(void **state) {
-  World *w = *state;
+WORLD_TEST(test_components) {
   StcProgram *p = compile(w, whole);
   assert_int_equal(stc_program_field_count(p), 3);
   assert_string_equal(stc_program_field_name(p, 2), "V@1");
@@ -489,8 +471,7 @@ static void test_components(void **state) {
 }
 
 /* Fields with some components, and arrays that were not given, are named. */
-static void test_missing(void **state) {
-  World *w = *state;
+WORLD_TEST(test_missing) {
   StcProgram *p = compile(w, whole);
   double v[12] = {0};
   float a[6] = {0};
@@ -530,8 +511,7 @@ static StcPlan *start_whole(World *w, StcProgram *p, const char *device, Seen *s
 }
 
 /* Series, the end that an `until` makes, and older levels are the same on all devices, however the runs are cut. */
-static void test_reductions(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reductions) {
   StcProgram *p = compile(w, whole);
   Seen whole_run = {0};
   StcRunInfo info;
@@ -591,8 +571,7 @@ static StcStatus note_step(void *user, StcPlan *q, int64_t step) {
 
 /* A watch sees each field as a run of so many steps leaves it, once a step, also over several runs; its error ends the
  * run, which goes on later as if nothing had been. */
-static void test_watch(void **state) {
-  World *w = *state;
+WORLD_TEST(test_watch) {
   StcProgram *p = compile(w, counting);
   double start[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4}, want[10];
   for (int d = 0; d < NDEVICES; d++) {
@@ -638,8 +617,7 @@ static const char *told(World *w, const StcOptions *o, const char *text, const c
 }
 
 /* Messages name what a caller wrote, members of StcOptions and calls, and no option of the command. */
-static void test_calls(void **state) {
-  World *w = *state;
+WORLD_TEST(test_calls) {
   const StcOptions real = {.real = "f16"}, T = {.T = 3, .schedule = "naive"}, shape = {.block = {1, 2, 3}};
   assert_string_equal(told(w, &real, two, NULL), "real=f16: `real` is f32 or f64\n");
   assert_string_equal(told(w, &T, two, NULL),
@@ -667,25 +645,4 @@ static void test_calls(void **state) {
   assert_non_null(strstr(told(w, NULL, "param a[3] : f32 = 1;", NULL), "with stc_plan_set_array"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_messages, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_continue, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_given, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_misuse, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_sizes, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_calls, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_watch, make_world, free_world),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("api"); }

@@ -23,8 +23,7 @@ static bool bind(World *w, const char *name, const char *value) {
   return module_bind(m, 2, defs, w->scalars, w->diags);
 }
 
-static void test_values(void **state) {
-  World *w = *state;
+WORLD_TEST(test_values) {
   assert_true(bind(w, "N", "0x10"));
   assert_int_equal(w->scalars[0].i, 16);
   assert_true(w->scalars[1].f == 0.5);
@@ -39,8 +38,7 @@ static void test_values(void **state) {
   assert_int_equal(w->scalars[2].i, 0);
 }
 
-static void test_bad_values(void **state) {
-  World *w = *state;
+WORLD_TEST(test_bad_values) {
   static const char *const bad[][3] = {
       {"N", "1e3", "-DN=1e3: '1e3' is not an integer such as 4096, which param N : i64 needs"},
       {"N", "", "'' is not an integer"},
@@ -59,16 +57,14 @@ static void test_bad_values(void **state) {
   }
 }
 
-static void test_missing_value(void **state) {
-  World *w = *state;
+WORLD_TEST(test_missing_value) {
   Module *m = module_parse(w->arena, w->diags, "test", PROGRAM);
   assert_non_null(m);
   assert_false(module_bind(m, 0, NULL, w->scalars, w->diags));
   assert_message(w, "10: param 'flag' has no value: give it one with -Dflag=VALUE");
 }
 
-static void test_checks(void **state) {
-  World *w = *state;
+WORLD_TEST(test_checks) {
   assert_true(bind(w, "N", "4"));
   assert_false(bind(w, "N", "3"));
   assert_message(w, "the access A[-1] leaves A (with N = 3)");
@@ -80,8 +76,7 @@ static void test_checks(void **state) {
   assert_message(w, "grid: the bounds of dimension 0 lie beyond 2^60 (with N = 4000000000000000000)");
 }
 
-static void test_extents(void **state) {
-  World *w = *state;
+WORLD_TEST(test_extents) {
   int64_t shape[MAX_RANK];
   Module *m = module_parse(w->arena, w->diags, "test",
                            "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1, 0 .. N - 1] steps 1\n"
@@ -114,8 +109,7 @@ static int chosen(World *w, int kernel, const char *n, const char *m) {
   return kernel_chosen(module, kernel, w->scalars);
 }
 
-static void test_chosen(void **state) {
-  World *w = *state;
+WORLD_TEST(test_chosen) {
   assert_int_equal(chosen(w, 0, "8", "1"), 0);
   assert_int_equal(chosen(w, 0, "8", "-3"), 0);
   assert_int_equal(chosen(w, 0, "9", "1"), 1);
@@ -127,8 +121,7 @@ static void test_chosen(void **state) {
 }
 
 /* Params that suit no kernel are refused. */
-static void test_not_chosen(void **state) {
-  World *w = *state;
+WORLD_TEST(test_not_chosen) {
   const char *alone = "kernel module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n"
                       "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N + 1 of 3 { args (scalar @N) }\n  "
                       "host { steps 1 { launch @k } }\n}\n";
@@ -141,7 +134,7 @@ static void test_not_chosen(void **state) {
 }
 
 /* What lies in memory: rows have the pitch, also of a field without points, of which kernels may read one row. */
-static void test_pitch(void **state) {
+WORLD_TEST(test_pitch) {
   static const char *const padded = "stencil module \"t\" {\n"
                                     "  param @N : i64 = {\n    %0 = const 5 : i64\n    yield %0\n  }\n"
                                     "  param @row.pitch : i64 = {\n    %0 = const 13 : i64\n    yield %0\n  }\n"
@@ -156,7 +149,6 @@ static void test_pitch(void **state) {
   } cases[] = {{"5", "13", {65, 52, 60}, {13, 13, 12}},
                {"5", "16", {80, 64, 60}, {16, 16, 12}},
                {"1", "16", {16, 0, 12}, {16, 16, 12}}};
-  World *w = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int64_t shape[MAX_RANK];
     Module *m = load(w, padded, 2, (Define[]){{"N", cases[i].rows}, {"row.pitch", cases[i].pitch}});
@@ -169,16 +161,4 @@ static void test_pitch(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_values, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_bad_values, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_missing_value, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_checks, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_chosen, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_not_chosen, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_extents, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_pitch, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("bind"); }

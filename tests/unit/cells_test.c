@@ -38,8 +38,8 @@ static void assert_shift(const Value *v, Opcode code, int by, const Value *x) {
 }
 
 /* Most of the others are in the same chain of the hash table, which has 128. */
-static void test_lines_are_told_apart(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_lines_are_told_apart) {
+  Bench t = bench(f);
   const CellLine here = {1, 2, 3, 4, 5};
   const CellLine others[] = {{129, 2, 3, 4, 5}, {1, 130, 3, 4, 5}, {1, 2, 131, 4, 5}, {1, 2, 3, 132, 5},
                              {1, 2, 3, 4, 133}, {2, 2, 3, 4, 5},   {1, -2, 3, 4, 5}};
@@ -57,8 +57,8 @@ static void test_lines_are_told_apart(void **state) {
   assert_ptr_equal(cells_get(t.cells, here, 3), v);
 }
 
-static void test_what_is_set_takes_the_place_of_what_was(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_what_is_set_takes_the_place_of_what_was) {
+  Bench t = bench(f);
   const CellLine line = {.of = 1};
   Value *v = build_int(&t.b, TY_I32, 1), *w = build_int(&t.b, TY_I32, 2), *whole[WIDTH] = {w, w, w, v};
   cells_set(t.cells, line, 0, v);
@@ -72,8 +72,8 @@ static void test_what_is_set_takes_the_place_of_what_was(void **state) {
   assert_null(cells_get(t.cells, line, 0));
 }
 
-static void test_each_cell_is_built_once(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_each_cell_is_built_once) {
+  Bench t = bench(f);
   const CellLine line = {.of = 1, .line = 2};
   Value *v = beside(&t, line, 3);
   assert_int_equal(v->def->cval.i, 3);
@@ -89,8 +89,8 @@ static void test_each_cell_is_built_once(void **state) {
   assert_int_equal(t.made, 2);
 }
 
-static void test_cells_of_any_lane(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_cells_of_any_lane) {
+  Bench t = bench(f);
   const CellLine line = {.of = 1};
   assert_shift(beside(&t, line, -WIDTH), OP_SHUFFLE_UP, 1, beside(&t, line, 0));
   assert_shift(beside(&t, line, -WIDTH - 1), OP_SHUFFLE_UP, 2, beside(&t, line, 3));
@@ -101,8 +101,8 @@ static void test_cells_of_any_lane(void **state) {
   assert_ptr_equal(beside(&t, line, 9 * WIDTH + 2), far);
 }
 
-static void test_a_cell_may_come_with_its_line(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_a_cell_may_come_with_its_line) {
+  Bench t = bench(f);
   t.whole_lines = true;
   const CellLine line = {.of = 1, .line = -1};
   for (int x = -WIDTH; x < 2 * WIDTH; x++)
@@ -120,9 +120,9 @@ static Value *line_number(void *user, CellLine line, int x) {
 
 /* Of three lines or four, of which others read one down and two up, the first two and the last are put one behind the
  * other, behind a pad of the lines that are read down. */
-static void test_lines_that_warps_trade(void **state) {
+FIXTURE_TEST(test_lines_that_warps_trade) {
   for (int lines = 3; lines <= 4; lines++) {
-    Bench t = bench(*state);
+    Bench t = bench(f);
     Value *zero = build_int(&t.b, TY_I32, 0);
     TradedLines traded = {TY_I32, 0, 1, 2, lines, WIDTH, 1, 2, {zero, zero}};
     int n = 0, given[] = {0, 1, lines - 1};
@@ -140,8 +140,8 @@ static void test_lines_that_warps_trade(void **state) {
   }
 }
 
-static void test_lines_of_other_warps(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_lines_of_other_warps) {
+  Bench t = bench(f);
   TradedLines traded = {TY_I32, 0, 1, 2, 4, WIDTH, 1, 2, {build_int(&t.b, TY_I32, 0), build_int(&t.b, TY_I32, 0)}};
   const int line[] = {-1, 4, 5}, at[] = {0, 4, 5};
   for (int i = 0; i < 3; i++) {
@@ -154,12 +154,4 @@ static void test_lines_of_other_warps(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_lines_are_told_apart),          TEST(test_what_is_set_takes_the_place_of_what_was),
-      TEST(test_each_cell_is_built_once),       TEST(test_cells_of_any_lane),
-      TEST(test_a_cell_may_come_with_its_line), TEST(test_lines_that_warps_trade),
-      TEST(test_lines_of_other_warps),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("cells"); }

@@ -62,8 +62,7 @@ static bool has_points(const Box *b) {
 }
 
 /* 4,000 cases of each rule and rank; both answers come often enough, and a missing point is one. */
-static void test_points(void **state) {
-  (void)state;
+WORLD_TEST(test_points) {
   uint64_t seed = 1;
   for (int rank = 1; rank <= 3; rank++)
     for (int rule = OUTSIDE_NONE; rule < OUTSIDE_RULES; rule++) {
@@ -90,8 +89,7 @@ static void test_points(void **state) {
 }
 
 /* What is printed parses again, and is honoured at launch. */
-static void test_text(void **state) {
-  World *w = *state;
+WORLD_TEST(test_text) {
   const char *check = "check covered [K .. K + 2] outside periodic in [0 .. N - 1] by [0 .. 1] [N - 2 .. N - 1] unless "
                       "empty [1 .. N - 8] \"T is read\"";
   const char *text =
@@ -108,10 +106,4 @@ static void test_text(void **state) {
   assert_message(w, "6: T is read (with N = 10, K = 4611686018427387904)");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_points, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_text, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("covered"); }

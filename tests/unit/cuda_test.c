@@ -1,10 +1,6 @@
 /* cuda_test.c: the cuda device against a stand-in driver (tests/standin/libcuda.c), which checks the calls and each
  * launch against the PTX. The test starts itself again
  * with LD_LIBRARY_PATH set to where the stand-in is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +10,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/explain/explain.h"
 #include "driver/files/files.h"
 #include "driver/tune/trial.h"
@@ -171,17 +166,17 @@ static char *run(World *w, const char *text, const char *schedule, const int *st
 }
 
 /* Recorded or not, the same kernels are launched with the same arguments in the same order. */
-static void test_same(void **state) {
+WORLD_TEST(test_same) {
   static const int steps[] = {1000, 7, 1500, 1, 2000, 0};
   static const char *const texts[] = {plain, rotating}, *const schedules[] = {"naive", "overlap"};
   for (int i = 0; i < 2; i++)
     for (int k = 0; k < 2; k++) {
       int graphs, replays;
-      char *want = run(*state, texts[i], schedules[k], steps, false, &graphs, &replays);
+      char *want = run(w, texts[i], schedules[k], steps, false, &graphs, &replays);
       assert_int_equal(graphs, 0);
-      char *got = run(*state, texts[i], schedules[k], steps, true, &graphs, &replays);
+      char *got = run(w, texts[i], schedules[k], steps, true, &graphs, &replays);
       assert_true(graphs >= 1 && graphs <= 3 && replays > 10);
-      assert_int_equal(count(((World *)*state)->log, "early launch "), captured(((World *)*state)->log) - graphs);
+      assert_int_equal(count(w->log, "early launch "), captured(w->log) - graphs);
       assert_string_equal(got, want);
       free(got);
       free(want);
@@ -189,25 +184,24 @@ static void test_same(void **state) {
 }
 
 /* A driver whose graphs do not keep that launches begin early is not asked to. */
-static void test_old_driver(void **state) {
+WORLD_TEST(test_old_driver) {
   static const int steps[] = {1000, 0};
   int graphs, replays;
   setenv("STC_STANDIN_DRIVER", "12020", 1);
-  free(run(*state, plain, "naive", steps, true, &graphs, &replays));
+  free(run(w, plain, "naive", steps, true, &graphs, &replays));
   unsetenv("STC_STANDIN_DRIVER");
   assert_int_equal(graphs, 1);
-  assert_int_equal(count(((World *)*state)->log, "early launch "), 0);
+  assert_int_equal(count(w->log, "early launch "), 0);
 }
 
 /* Tiles that are walked: the kernel for those at edges, and in another stream the one for the others, as branches of a
  * graph too. Both are chosen alike where rows are no vectors, in memory too; where there are no tiles but at edges
  * nothing is beside them. */
-static void test_beside(void **state) {
+WORLD_TEST(test_beside) {
   static const int steps[] = {600, 0};
   static const char *const sizes[] = {"N = 2000, M = 2000", "N = 2000, M = 2001", "N = 2000, M = 2001",
                                       "N = 200, M = 200"},
                            *const names[] = {"t3", "t3", "t3_any", NULL};
-  World *w = *state;
   for (int i = 0; i < 4; i++) {
     w->dense = i == 2;
     char text[256], first[32], second[64];
@@ -232,21 +226,20 @@ static void test_beside(void **state) {
 }
 
 /* Runs that differ, and few of them, are launched one by one. */
-static void test_not(void **state) {
+WORLD_TEST(test_not) {
   static const int steps[] = {2000, 0}, few[] = {50, 0};
   int graphs, replays;
-  free(run(*state, reducing, "naive", steps, true, &graphs, &replays));
+  free(run(w, reducing, "naive", steps, true, &graphs, &replays));
   assert_int_equal(graphs, 0);
-  free(run(*state, plain, "naive", few, true, &graphs, &replays));
+  free(run(w, plain, "naive", few, true, &graphs, &replays));
   assert_int_equal(graphs, 0);
 }
 
 /* Launches that take the step are recorded once, and their step is set whenever they are made again: the others of the
  * graph are not touched. They are the same launches as one by one. */
-static void test_step(void **state) {
+WORLD_TEST(test_step) {
   static const int steps[] = {1000, 3, 500, 0};
   static const char *const texts[] = {stepping, moving}, *const schedules[] = {"naive", "overlap"};
-  World *w = *state;
   for (int i = 0; i < 4; i++) {
     int graphs, replays;
     char *want = run(w, texts[i / 2], schedules[i % 2], steps, false, &graphs, &replays);
@@ -264,9 +257,8 @@ static void test_step(void **state) {
 
 /* A driver that cannot set what a launch of a graph takes has them recorded anew each time, in the graph of the time
  * before; where it refuses that, too, in another one. */
-static void test_step_anew(void **state) {
+WORLD_TEST(test_step_anew) {
   static const int steps[] = {1000, 3, 500, 0};
-  World *w = *state;
   int graphs, replays;
   w->anew = true;
   char *want = run(w, stepping, "naive", steps, false, &graphs, &replays);
@@ -293,11 +285,11 @@ static void test_step_anew(void **state) {
 }
 
 /* Calls of few steps get a recording of their length once there were many, the same launches. */
-static void test_often(void **state) {
+WORLD_TEST(test_often) {
   static const int steps[] = {40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 2000, 40, 0};
   int graphs, replays;
-  char *want = run(*state, plain, "naive", steps, false, &graphs, &replays);
-  char *got = run(*state, plain, "naive", steps, true, &graphs, &replays);
+  char *want = run(w, plain, "naive", steps, false, &graphs, &replays);
+  char *got = run(w, plain, "naive", steps, true, &graphs, &replays);
   assert_int_equal(graphs, 2);
   assert_true(replays > 30);
   assert_string_equal(got, want);
@@ -306,14 +298,14 @@ static void test_often(void **state) {
 }
 
 /* A driver that cannot make graphs launches one by one. */
-static void test_cannot(void **state) {
+WORLD_TEST(test_cannot) {
   static const int steps[] = {2000, 1000, 0};
   static const char *const calls[] = {"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"};
   for (int i = 0; i < 2; i++) {
     int graphs, replays;
-    char *want = run(*state, plain, "naive", steps, false, &graphs, &replays);
+    char *want = run(w, plain, "naive", steps, false, &graphs, &replays);
     setenv("STC_STANDIN_FAIL", calls[i], 1);
-    char *got = run(*state, plain, "naive", steps, true, &graphs, &replays);
+    char *got = run(w, plain, "naive", steps, true, &graphs, &replays);
     unsetenv("STC_STANDIN_FAIL");
     assert_int_equal(replays, 0);
     assert_string_equal(got, want);
@@ -323,8 +315,7 @@ static void test_cannot(void **state) {
 }
 
 /* Cards are known by what drivers call them. */
-static void test_cards(void **state) {
-  (void)state;
+WORLD_TEST(test_cards) {
   assert_string_equal(card_of_device("cuda:0, NVIDIA H200 (132 multiprocessors)", "nvptx")->name, "h200");
   assert_string_equal(card_of_device("NVIDIA GeForce RTX 4090", "nvptx")->name, "rtx4090");
   assert_string_equal(card_of_device("NVIDIA H100 PCIe", "nvptx")->name, "h100-pcie");
@@ -335,8 +326,7 @@ static void test_cards(void **state) {
 }
 
 /* What the driver says of a kernel, and how fast it copies. */
-static void test_facts(void **state) {
-  World *w = *state;
+WORLD_TEST(test_facts) {
   StcProgram *p;
   StcPlan *q;
   StcKernelInfo info;
@@ -361,8 +351,7 @@ static void test_facts(void **state) {
 }
 
 /* A failed launch is an error. */
-static void test_failure(void **state) {
-  World *w = *state;
+WORLD_TEST(test_failure) {
   StcProgram *p;
   StcPlan *q;
   StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "naive"};
@@ -385,11 +374,10 @@ static void take_row(void *user, const StcProbe *row) {
 
 /* A probe's rows are taken out of its series without a wait for the device, but for the last ones, each once and in
  * order; where the driver cannot copy beside launches each time by a wait. */
-static void test_rows(void **state) {
+WORLD_TEST(test_rows) {
   static const char *const seeing =
       "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. "
       "N-2] = 0.5 * (A[-1] + A[1]);\nprobe p = A at [50] every 1;\n";
-  World *w = *state;
   for (int late = 0; late < 2; late++) {
     StcProgram *p;
     StcPlan *q;
@@ -454,8 +442,7 @@ static void meet(StcPlan *a, StcPlan *b) {
 }
 
 /* A plan copies on its own device, and meets events there, whichever the last call was about. */
-static void test_devices(void **state) {
-  World *w = *state;
+WORLD_TEST(test_devices) {
   StcOptions o = {.march = "nvptx", .mcpu = "sm_90"};
   StcProgram *p = NULL;
   StcPlan *q[2] = {NULL, NULL};
@@ -481,7 +468,7 @@ static void test_devices(void **state) {
 }
 
 /* The tuner prepares candidates in several threads: the stand-in has to bear that as the driver does. */
-static void test_threads(void **state) {
+WORLD_TEST(test_threads) {
   enum { THREADS = 4 };
   pthread_t t[THREADS];
   Loader l[THREADS];
@@ -507,7 +494,6 @@ static void test_threads(void **state) {
     assert_int_equal(l[i].wrong, 0);
   }
   dlclose(lib);
-  (void)state;
 }
 
 /* Runs the tuner for so many seconds on `plain`; returns the log (malloc). */
@@ -550,8 +536,7 @@ static bool default_is_wrong(const char *log) {
 }
 
 /* Here every schedule computes something wrong: all are noted, and none is chosen. */
-static void test_tune_wrong(void **state) {
-  World *w = *state;
+WORLD_TEST(test_tune_wrong) {
   char *log = tune(w, 1, STC_DEVICE);
   assert_true(default_is_wrong(log) && count(log, "timed,") == 0 && count(log, "slow,") == 0);
   assert_non_null(strstr(w->messages.first, "no schedule could be measured"));
@@ -560,8 +545,7 @@ static void test_tune_wrong(void **state) {
 
 /* What an assembler makes and the driver does not take is compiled by the driver, and the assembler is asked no more.
  */
-static void test_tune_assembler(void **state) {
-  World *w = *state;
+WORLD_TEST(test_tune_assembler) {
   static const char script[] = "#!/bin/sh\necho asked >> \"$0.log\"\nprintf '\\177ELF' > \"$3\"\n";
   char folder[96], tool[128], path[160], asked[160], *before = strdup(getenv("PATH"));
   snprintf(folder, sizeof folder, "%s.bin", w->log_path);
@@ -588,8 +572,7 @@ static void test_tune_assembler(void **state) {
 }
 
 /* A launch after which the driver refuses everything costs one candidate only. */
-static void test_tune_broken(void **state) {
-  World *w = *state;
+WORLD_TEST(test_tune_broken) {
   setenv("STC_STANDIN_BREAK", "15", 1);
   char *log = tune(w, 5, STC_DEVICE);
   unsetenv("STC_STANDIN_BREAK");
@@ -598,21 +581,13 @@ static void test_tune_broken(void **state) {
   free(log);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
-
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same),        TEST(test_old_driver), TEST(test_beside),
-                                     TEST(test_not),         TEST(test_often),      TEST(test_cannot),
-                                     TEST(test_cards),       TEST(test_facts),      TEST(test_failure),
-                                     TEST(test_threads),     TEST(test_tune_wrong), TEST(test_tune_assembler),
-                                     TEST(test_tune_broken), TEST(test_rows),       TEST(test_step),
-                                     TEST(test_step_anew),   TEST(test_devices)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
     execv("/proc/self/exe", argv);
     return 1;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_listed("cuda");
 }

@@ -1,12 +1,7 @@
 /* derivative_test.c: the weights of finite differences: exact for all powers up to their order, in fractions; rounded
  * once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "frontend/check/derivative.h"
 
 /* Fractions of which tops and bottoms have hundreds of bits are compared modulo the largest primes below powers of two:
@@ -42,8 +37,7 @@ static void check_power(const Difference *d, int k, int count, const int *at, co
 }
 
 /* Each difference is exact for all powers below the sum of its order and n. */
-static void exact(void **state) {
-  (void)state;
+TEST(exact) {
   int checked = 0;
   for (int n = 1; n <= MAX_DERIVATIVE; n++)
     for (int order = 2; order <= MAX_ORDER; order += 2)
@@ -60,8 +54,7 @@ static void exact(void **state) {
 }
 
 /* Points come from the nearest outwards, as pairs whose weights are the same but for the sign. */
-static void pairs(void **state) {
-  (void)state;
+TEST(pairs) {
   for (int n = 1; n <= MAX_DERIVATIVE; n++)
     for (int order = 2; order <= MAX_ORDER; order += 2)
       for (int half = -1; half <= 1; half++) {
@@ -80,8 +73,7 @@ static void pairs(void **state) {
 }
 
 /* Those that books have. */
-static void known(void **state) {
-  (void)state;
+TEST(known) {
   static const struct {
     Difference d;
     int n;
@@ -104,8 +96,7 @@ static void known(void **state) {
 }
 
 /* Fractions are rounded to the nearest, of two to the even one. */
-static void rounded(void **state) {
-  (void)state;
+TEST(rounded) {
   const Wide one = 1;
   assert_true(fraction_round((Fraction){1, 3}, 53) == 1.0 / 3 && fraction_round((Fraction){-1, 3}, 53) == -1.0 / 3);
   assert_true(fraction_round((Fraction){1, 3}, 24) == (double)(1.0f / 3));
@@ -118,8 +109,4 @@ static void rounded(void **state) {
   assert_true(fraction_round((Fraction){(one << 60) + (one << 36) + 1, one << 60}, 24) == 1 + 0x1p-23);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(pairs), cmocka_unit_test(known),
-                                     cmocka_unit_test(rounded)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("derivative"); }

@@ -44,11 +44,11 @@ static const char place[] =
     "    %0 = block 0 : i64\n    %1 = thread 0 : i32\n    %2 = convert %1 : i64\n    %3 = add %0, %2 : i64\n";
 
 /* A product that an addition takes in counts once; a word loaded and one stored; one wait. */
-static void test_counts(void **state) {
+FIXTURE_TEST(test_counts) {
   Module *m;
   Kernel *k = kernel_of(
-      *state, "",
-      arena_printf(((Fixture *)*state)->arena,
+      f, "",
+      arena_printf(f->arena,
                    "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = mul %%4, %%5 : f32\n"
                    "    %%7 = add %%6, %%4 : f32\n    store %%7, @A.next[%%3]\n",
                    place),
@@ -65,9 +65,8 @@ static void test_counts(void **state) {
 
 /* A loop's body counts as often as it is run, what does not depend on it once; words of shared memory, barriers,
  * exchanges between lanes. */
-static void test_loops(void **state) {
+FIXTURE_TEST(test_loops) {
   Module *m;
-  Fixture *f = *state;
   const char *body = "    %4 = const 0 : i32\n    %5 = const 10 : i32\n    %6 = load @A[%3] : f32\n    for %7 = %4 to "
                      "%5 step 2 {\n      astore %6, @s[%1] v0\n      barrier\n"
                      "      %8 = aload @s[%1] v0 : f32\n      %9 = shuffle.up %8 by 1 : f32\n      %10 = mul %6, %6 : "
@@ -83,9 +82,8 @@ static void test_loops(void **state) {
 
 /* What a thread has loaded it does not load again for its next element, whatever loop is written out for that, unless a
  * barrier or a store is between; and one address serves what is beside it. */
-static void test_loaded_once(void **state) {
+FIXTURE_TEST(test_loaded_once) {
   Module *m;
-  Fixture *f = *state;
   const char *body = "    %4 = const 0 : i32\n    %5 = const 2 : i32\n    %10 = const 32 : i32\n"
                      "    for %6 = %4 to %5 step 1 unroll {\n      %7 = mul %6, %10 : i32\n      %8 = add %1, %7 : "
                      "i32\n      %9 = aload @s[%8] + [1] v0 : f32\n      store %9, @A.next[%3]\n    }\n%s"
@@ -119,9 +117,8 @@ static void test_loaded_once(void **state) {
 
 /* Roots and quotients in f64: operations on the pipe for that, each of which waits for the one before; a coordinate
  * that is wrapped is a quotient in f64 and back. */
-static void test_functions(void **state) {
+FIXTURE_TEST(test_functions) {
   Module *m;
-  Fixture *f = *state;
   static const char body[] = "%s    %%4 = load @A[%%3] : f32\n    %%5 = convert %%4 : f64\n    %%6 = sqrt %%5 : f64\n  "
                              "  %%7 = div %%5, %%6 : f64\n    %%8 = const 1.0 : f64\n    %%9 = div %%8, %%7 : f64\n"
                              "    %%10 = convert %%9 : f32\n    store %%10, @A.next[%%3]\n";
@@ -141,9 +138,8 @@ static void test_functions(void **state) {
 }
 
 /* Of a kernel with a version for blocks at no edge either counts; the two blocks at the ends of ten are at edges. */
-static void test_version(void **state) {
+FIXTURE_TEST(test_version) {
   Module *m;
-  Fixture *f = *state;
   const char *body =
       "    %4 = inside %0 in [1 .. N - 2] : bool\n    if %4 interior {\n      %5 = load @A[%3] : f32\n      "
       "store %5, @A.next[%3]\n    } else {\n"
@@ -163,9 +159,8 @@ static void test_version(void **state) {
 
 /* What is alive at once: values until their last use; cells of private arrays from a store to the last load, around a
  * loop if the load comes first there. */
-static void test_live(void **state) {
+FIXTURE_TEST(test_live) {
   Module *m;
-  Fixture *f = *state;
   Kernel *k = kernel_of(f, "",
                         arena_printf(f->arena,
                                      "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = "
@@ -196,9 +191,8 @@ static void test_live(void **state) {
 
 /* Cells of an array whose indices are known when a loop is written out are in registers, others in memory; conditions
  * are alive as values are. */
-static void test_live_in_memory(void **state) {
+FIXTURE_TEST(test_live_in_memory) {
   Module *m;
-  Fixture *f = *state;
   static const char body[] =
       "%s    %%4 = const 0 : i32\n    %%5 = const 8 : i32\n    %%6 = const 1 : i32\n    for %%7 = "
       "%%4 to %%5 step 1%s {\n      %%8 = add %%7, %%6 : i32\n      %%9 = aload @r[%%8] v0 : "
@@ -219,8 +213,7 @@ static void test_live_in_memory(void **state) {
 }
 
 /* What keeps a core from holding more blocks. */
-static void test_occupancy(void **state) {
-  (void)state;
+FIXTURE_TEST(test_occupancy) {
   Occupancy o = model_occupancy(&CARD, 256, 32, 0);
   assert_int_equal(o.blocks, 8);
   assert_int_equal(o.warps, 64);
@@ -239,8 +232,7 @@ static void test_occupancy(void **state) {
 
 /* Time follows what a launch does most of; it is never less than that alone, and a grid twice as large takes about
  * twice as long. */
-static void test_model(void **state) {
-  (void)state;
+FIXTURE_TEST(test_model) {
   LaunchLoad l = {.work = {.threads = 256, .points = 256, .instructions = 1e5, .rounds = 1},
                   .registers = 32,
                   .blocks = 80000,
@@ -268,9 +260,4 @@ static void test_model(void **state) {
   assert_int_equal(model_launch(&CARD, &l).bound, BOUND_SHARED);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_counts),         TEST(test_loops),     TEST(test_loaded_once),
-                                     TEST(test_functions),      TEST(test_version),   TEST(test_live),
-                                     TEST(test_live_in_memory), TEST(test_occupancy), TEST(test_model)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("estimate"); }

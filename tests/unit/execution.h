@@ -3,14 +3,9 @@
 #ifndef STC_TESTS_EXECUTION_H
 #define STC_TESTS_EXECUTION_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "ir/ir.h"
 
 /* A test's world: all messages since the last `fresh`, one a line as "LINE: text", and the number of the module's first

@@ -3,11 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
@@ -114,11 +109,11 @@ static bool killed(const World *w, int calls) {
 }
 
 /* A new file: wherever the process is killed, the file is there and whole, or nothing is. */
-static void test_killed_new(void **state) {
+WORLD_TEST(test_killed_new) {
   need_unnamed();
-  assert_true(killed(*state, 1));
+  assert_true(killed(w, 1));
   clear();
-  for (int calls = 1; killed(*state, calls); calls++) {
+  for (int calls = 1; killed(w, calls); calls++) {
     assert_int_equal(count(), has("new"));
     clear();
   }
@@ -128,8 +123,7 @@ static void test_killed_new(void **state) {
 
 /* A file that replaces another: the old or the new one is there, and what else is goes with the next that is written.
  */
-static void test_killed_replacing(void **state) {
-  World *w = *state;
+WORLD_TEST(test_killed_replacing) {
   bool again = true;
   need_unnamed();
   for (int calls = 1; again; calls++) {
@@ -151,8 +145,7 @@ static void make(const char *name) {
 }
 
 /* All that several processes have left goes, whether there is a file to replace or not; files with like names stay. */
-static void test_left_goes(void **state) {
-  World *w = *state;
+WORLD_TEST(test_left_goes) {
   need_unnamed();
   for (int there = 0; there < 2; there++) {
     make(".a.stc-part-0");
@@ -169,8 +162,7 @@ static void test_left_goes(void **state) {
 
 /* What lies where a file is put before it replaces another, and was not left by a process that was killed, stays: the
  * file of one that runs, a link, a pipe. */
-static void test_others_stay(void **state) {
-  World *w = *state;
+WORLD_TEST(test_others_stay) {
   struct stat is;
   need_unnamed();
   assert_true(file_write(w->c, "a", "old", 3));
@@ -189,12 +181,4 @@ static void test_others_stay(void **state) {
   assert_int_equal(clear(), 3);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_killed_new, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_killed_replacing, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_left_goes, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_others_stay, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("files"); }

@@ -126,8 +126,7 @@ static int run(uint64_t *seed, const Code *c, const FloatBounds *bounds, double 
   return bounded;
 }
 
-static void test_bounds_hold(void **state) {
-  (void)state;
+FIXTURE_TEST(test_bounds_hold) {
   uint64_t seed = 1;
   int bounded = 0;
   for (int i = 0; i < PROGRAMS; i++) {
@@ -143,7 +142,4 @@ static void test_bounds_hold(void **state) {
   assert_true(bounded > PROGRAMS * INPUTS);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_bounds_hold)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("float_bounds"); }

@@ -1,14 +1,9 @@
 /* frames_test.c: fields that are series of frames, by the C interface: which frames are asked for and when, runs in
  * pieces, what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/stc.h"
 
 enum { N = 9 };
@@ -69,9 +64,8 @@ static void check(StcPlan *plan, StcProgram *p, int steps, int64_t nf, int64_t n
 }
 
 /* All devices, runs in pieces that end between frames and with one. */
-static void test_pieces(void **state) {
+TEST(test_pieces) {
   static const char *const devices[] = {"ref", "sim", "host", "host"}, *const splits[] = {NULL, NULL, NULL, "3"};
-  (void)state;
   for (int k = 0; k < 4; k++) {
     char text[512] = "";
     StcContext *c = stc_context_new(&(StcConfig){.message = keep, .user = text});
@@ -99,9 +93,8 @@ static void test_pieces(void **state) {
 }
 
 /* A run that begins later asks for no frame before; one from anew asks for the first again; any number of frames. */
-static void test_begin(void **state) {
+TEST(test_begin) {
   char text[512] = "";
-  (void)state;
   StcContext *c = stc_context_new(&(StcConfig){.message = keep, .user = text});
   StcProgram *p;
   StcPlan *plan = make(c, "host", NULL, &p);
@@ -122,9 +115,8 @@ static void test_begin(void **state) {
 }
 
 /* A frame that cannot be had ends the run; one that is set is that of all steps; what is no series has no frames. */
-static void test_refused(void **state) {
+TEST(test_refused) {
   char text[512] = "";
-  (void)state;
   StcContext *c = stc_context_new(&(StcConfig){.message = keep, .user = text});
   StcProgram *p;
   StcPlan *plan = make(c, "host", NULL, &p);
@@ -160,9 +152,8 @@ static void test_refused(void **state) {
 }
 
 /* What others write to the memory of a frame between two runs does not stay there. */
-static void test_exposed(void **state) {
+TEST(test_exposed) {
   char text[512] = "";
-  (void)state;
   StcContext *c = stc_context_new(&(StcConfig){.message = keep, .user = text});
   StcProgram *p;
   StcPlan *plan = make(c, "host", NULL, &p);
@@ -181,8 +172,4 @@ static void test_exposed(void **state) {
   stc_context_free(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_begin),
-                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_exposed)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("frames"); }

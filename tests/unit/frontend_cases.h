@@ -2,13 +2,7 @@
 #ifndef STC_FRONTEND_CASES_H
 #define STC_FRONTEND_CASES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "frontend/frontend.h"
 
 /* The first three lines of most programs: a grid of rank 1 or 2 and a field on it; and the start of a fourth that fits

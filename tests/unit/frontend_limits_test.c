@@ -26,7 +26,7 @@ static Str begin(Arena *a, const char *declarations) {
 }
 
 /* Deep brackets, signs, calls, ifs and offsets; the error is at the token behind the one that is too deep. */
-static void test_nesting(void **state) {
+TEST(test_nesting) {
   static const struct {
     const char *open;
     int column;
@@ -36,7 +36,6 @@ static void test_nesting(void **state) {
                {"A[", 201 * 2 + 1},
                {"if A > 0 then ", 200 * 14 + 4},
                {"if A > 0 then 0 else ", 200 * 21 + 4}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Arena *a = arena_new(NULL, NULL);
     Str s = begin(a, "");
@@ -48,12 +47,11 @@ static void test_nesting(void **state) {
 }
 
 /* Deep blocks, closed and not. */
-static void test_nested_blocks(void **state) {
+TEST(test_nested_blocks) {
   static const struct {
     const char *open;
     int column;
   } cases[] = {{"for (i in 0 .. 1) {", 200 * 19 + 20}, {"if a > 0 {", 200 * 10 + 11}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Arena *a = arena_new(NULL, NULL);
     Str s = {.arena = a};
@@ -68,8 +66,7 @@ static void test_nested_blocks(void **state) {
 }
 
 /* Long loops: a value that depends on a chain of others. */
-static void test_long_loop(void **state) {
-  (void)state;
+TEST(test_long_loop) {
   Arena *a = arena_new(NULL, NULL);
   Str s = {.arena = a};
   str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 { var x = a; for (i in "
@@ -80,8 +77,7 @@ static void test_long_loop(void **state) {
 }
 
 /* A table of more values than a running index may look up. */
-static void test_large_table(void **state) {
-  (void)state;
+TEST(test_large_table) {
   for (int n = 256; n <= 257; n++) {
     Arena *a = arena_new(NULL, NULL);
     Str s = {.arena = a};
@@ -97,8 +93,7 @@ static void test_large_table(void **state) {
 
 /* The 4097th type of a program: nine structs, each of a vector of vectors of ... 456 deep; at the 441st length of the
  * last one, or at that one itself if it has 440. */
-static void test_many_types(void **state) {
-  (void)state;
+TEST(test_many_types) {
   static const char *const scalars[] = {"f32", "f64", "i32", "i64", "bool", "i8", "i16", "f16", "bf16"};
   for (int last = 440; last <= 441; last++) {
     Arena *a = arena_new(NULL, NULL);
@@ -116,8 +111,7 @@ static void test_many_types(void **state) {
 }
 
 /* A chain of functions, each calling the one before. */
-static void test_function_depth(void **state) {
-  (void)state;
+TEST(test_function_depth) {
   Arena *a = arena_new(NULL, NULL);
   Str fns = {.arena = a};
   str_add(&fns, "fn g0(a : f32) : f32 = a;\n");
@@ -130,8 +124,7 @@ static void test_function_depth(void **state) {
 }
 
 /* A sum of more terms than a tree may have levels. */
-static void test_height(void **state) {
-  (void)state;
+TEST(test_height) {
   Arena *a = arena_new(NULL, NULL);
   Str s = begin(a, "");
   repeat(&s, "A +\n", 999);
@@ -145,8 +138,7 @@ static void test_height(void **state) {
 }
 
 /* Macros that double what they are given. */
-static void test_expansion(void **state) {
-  (void)state;
+TEST(test_expansion) {
   Arena *a = arena_new(NULL, NULL);
   Str ops = {.arena = a};
   str_add(&ops, "op d0(X) = X[1] + X;\n");
@@ -160,8 +152,7 @@ static void test_expansion(void **state) {
 }
 
 /* A chain of macros, each calling the one before. */
-static void test_depth(void **state) {
-  (void)state;
+TEST(test_depth) {
   Arena *a = arena_new(NULL, NULL);
   Str ops = {.arena = a};
   str_add(&ops, "op d0(X) = X;\n");
@@ -175,8 +166,7 @@ static void test_depth(void **state) {
 }
 
 /* Long chains of constants and lets are no deeper than one of them. */
-static void test_chains(void **state) {
-  (void)state;
+TEST(test_chains) {
   Arena *a = arena_new(NULL, NULL);
   Str chain = {.arena = a};
   str_add(&chain, "const c0 = 1;\nlet l0 : i64 = 1;\n");
@@ -189,8 +179,7 @@ static void test_chains(void **state) {
 }
 
 /* No more than 20 errors are shown. */
-static void test_many_errors(void **state) {
-  (void)state;
+TEST(test_many_errors) {
   Arena *a = arena_new(NULL, NULL);
   Str s = {.arena = a}, want = {.arena = a};
   str_add(&s, "grid G = [0 .. 3], 1;\nfield A : f32;\nstencil s(A)[G] {\n");
@@ -205,12 +194,4 @@ static void test_many_errors(void **state) {
   arena_free(a);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nesting),     cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop),
-      cmocka_unit_test(test_large_table), cmocka_unit_test(test_many_types),    cmocka_unit_test(test_function_depth),
-      cmocka_unit_test(test_height),      cmocka_unit_test(test_expansion),     cmocka_unit_test(test_depth),
-      cmocka_unit_test(test_chains),      cmocka_unit_test(test_many_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("frontend_limits"); }

@@ -44,9 +44,9 @@ static const char FIGURE_5[] =
     "      %0 = access @A[0] : f32\n      %1 = access @A[1] : f32\n      %2 = add %0, %1 : f32\n      yield %2\n"
     "    }\n  }\n}\n";
 
-static void test_figure_5(void **state) {
+FIXTURE_TEST(test_figure_5) {
   static const int64_t a[] = {2, 3, 1, 2, 0, 1}, b[] = {2, 2, 1, 1, 0, 0};
-  Found r = analyse(*state, FIGURE_5, 3);
+  Found r = analyse(f, FIGURE_5, 3);
   assert_true(r.has[0] && r.has[1] && r.n == 6);
   for (int step = 0; step < 3; step++) {
     assert_extent(&r.st[2 * step].extent, 0, a[2 * step], a[2 * step + 1]);
@@ -67,7 +67,7 @@ static Found one_access(Fixture *f, const char *rule, int off, const char *regio
 
 /* The extent follows the side of the access; clamp may lead back to the point itself and mirror to its other side;
  * nothing is needed of the other side where the rule never acts. */
-static void test_rules(void **state) {
+FIXTURE_TEST(test_rules) {
   static const struct {
     const char *rule, *region;
     int off;
@@ -82,14 +82,14 @@ static void test_rules(void **state) {
       {" outside mirror", "[2 .. 97]", 2, 0, 4},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    Found r = one_access(*state, cases[i].rule, cases[i].off, cases[i].region, 2);
+    Found r = one_access(f, cases[i].rule, cases[i].off, cases[i].region, 2);
     assert_extent(&r.need[0], 0, cases[i].lo, cases[i].hi);
   }
 }
 
 /* A temp field is computed as far as the step that reads it needs, and is not needed from one step to the next. A field
  * that is read only is needed, but has no instance. Dimensions do not mix. */
-static void test_temp(void **state) {
+FIXTURE_TEST(test_temp) {
   static const char text[] =
       "stencil module \"t\" {\n  grid [0 .. 9, 0 .. 9] steps 8\n  field @A : f32 on [0 .. 9, 0 .. 9] outside clamp\n"
       "  field @K : f32 on [0 .. 9, 0 .. 9] outside clamp input\n  field @t : f32 on [0 .. 9, 0 .. 9] outside clamp "
@@ -99,7 +99,7 @@ static void test_temp(void **state) {
       "      yield %2\n    }\n  }\n"
       "  stencil @b (@A) {\n    piece [0 .. 9, 0 .. 9] (@A) {\n      %0 = access @t[-1, 0] : f32\n      yield %0\n    "
       "}\n  }\n}\n";
-  Found r = analyse(*state, text, 2);
+  Found r = analyse(f, text, 2);
   assert_false(r.has[2]);
   assert_true(r.has[0] && r.has[1]);
   assert_extent(&r.st[3].extent, 0, 0, 0);
@@ -112,12 +112,12 @@ static void test_temp(void **state) {
 }
 
 /* A field that a stencil writes completely is not needed before it. */
-static void test_overwritten(void **state) {
+FIXTURE_TEST(test_overwritten) {
   static const char text[] =
       "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n"
       "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @B[0] : f32\n      yield %0\n    }\n  }\n"
       "  stencil @u (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n}\n";
-  Found r = analyse(*state, text, 1);
+  Found r = analyse(f, text, 1);
   assert_false(r.has[0]);
   assert_true(r.has[1]);
   assert_extent(&r.st[0].extent, 0, 0, 1);
@@ -137,8 +137,8 @@ static const char TURNS[] =
     "      %3 = add %0, %1 : f32\n      %4 = add %3, %2 : f32\n      yield %4\n    }\n  }\n}\n";
 
 /* What a launch reads, keeps and pairs. */
-static void test_launch(void **state) {
-  Found r = analyse(*state, TURNS, 2);
+FIXTURE_TEST(test_launch) {
+  Found r = analyse(f, TURNS, 2);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_null(l->illegal);
   assert_int_equal(l->steps, 2);
@@ -160,7 +160,7 @@ static void test_launch(void **state) {
 
 /* Two f32 arrays alive together, and then one of f64 in the place of the first of them: what the second took stays
  * taken. */
-static void test_array_bytes(void **state) {
+FIXTURE_TEST(test_array_bytes) {
   static const char text[] =
       "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n  "
       "field @C : f64 on [0 .. 9]\n"
@@ -170,38 +170,33 @@ static void test_array_bytes(void **state) {
       "    %2 = add %0, %1 : f32\n      %3 = convert %2 : f64\n"
       "      yield %3\n    }\n  }\n"
       "  stencil @d (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @C[1] : f64\n      yield %0\n    }\n  }\n}\n";
-  Found r = analyse(*state, text, 1);
+  Found r = analyse(f, text, 1);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_int_equal(launch_array_bytes(l, (int32_t[]){15}), 16 * 8 + 16 * 4);
 }
 
 /* A point that only reads itself is written in place, as long as there is no halo. */
-static void test_in_place(void **state) {
-  Found r = one_access(*state, "", 0, "[0 .. 99]", 3);
+FIXTURE_TEST(test_in_place) {
+  Found r = one_access(f, "", 0, "[0 .. 99]", 3);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_false(l->use[0].paired);
   assert_true(l->use[0].stored);
-  r = one_access(*state, "", 1, "[0 .. 98]", 1);
+  r = one_access(f, "", 1, "[0 .. 98]", 1);
   assert_true(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->use[0].paired);
 }
 
 /* Periodic fields with different bounds cannot share a launch of several steps. */
-static void test_illegal(void **state) {
+FIXTURE_TEST(test_illegal) {
   static const char text[] =
       "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9] outside periodic\n  field @B : "
       "f32 on [1 .. 9] outside periodic\n"
       "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
       "  stencil @u (@B) {\n    piece [1 .. 9] (@B) {\n      %0 = access @B[1] : f32\n      yield %0\n    }\n  }\n}\n";
-  Found r = analyse(*state, text, 2);
+  Found r = analyse(f, text, 2);
   assert_string_equal(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal,
                       "periodic field 'B' has other bounds in dimension 0 than another periodic field");
-  r = analyse(*state, text, 1);
+  r = analyse(f, text, 1);
   assert_null(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_figure_5),    TEST(test_rules),  TEST(test_temp),
-                                     TEST(test_overwritten), TEST(test_launch), TEST(test_array_bytes),
-                                     TEST(test_in_place),    TEST(test_illegal)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("halo"); }

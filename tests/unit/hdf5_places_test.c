@@ -3,13 +3,11 @@
 #include "driver/data/hdf5-io.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 
 enum { CHUNK = 50, CHUNKS = 200 };
 
@@ -63,15 +61,11 @@ static void check_places(bool latest) {
   unlink(path);
 }
 
-static void chunks_are_left_out(void **state) {
-  (void)state;
+TEST(chunks_are_left_out) {
   hdf5_take();
   check_places(false);
   check_places(true);
   hdf5_give();
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(chunks_are_left_out)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("hdf5_places"); }

@@ -3,16 +3,12 @@
  * against the code object's metadata. Here the calls it logged are compared with the manifest. The test starts itself
  * again with
  * LD_LIBRARY_PATH set to where the stand-in is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 #include <jansson.h>
 
 #include "driver/stc.h"
@@ -293,8 +289,7 @@ static void check_launches(World *w, const json_t *m, int64_t steps) {
 }
 
 /* Every launch of every schedule is what the manifest says, in its order. */
-static void test_launches(void **state) {
-  World *w = *state;
+WORLD_TEST(test_launches) {
   static const char *const schedules[] = {"naive", "overlap", "apart"};
   for (int i = 0; i < 3; i++) {
     StcProgram *p = compile(w, schedules[i]);
@@ -314,8 +309,7 @@ static void test_launches(void **state) {
 
 /* Vectors, older levels, launch-time arrays and reductions: every launch gets the memory that the manifest's swaps say,
  * and an `until` whose value the device gives (the stand-in: 0) ends the run. */
-static void test_whole_language(void **state) {
-  World *w = *state;
+WORLD_TEST(test_whole_language) {
   static const char text[] =
       "param N = 100;\nparam src[N] : f32;\ngrid G = [0 .. N-1], 40;\nfield U : f32 on G history 2;\nfield V : f32[2] "
       "on G;\n"
@@ -353,8 +347,7 @@ static void test_whole_language(void **state) {
 }
 
 /* Params that do not suit a kernel launch the one that the program names instead, with its own tile and arguments. */
-static void test_variants(void **state) {
-  World *w = *state;
+WORLD_TEST(test_variants) {
   static const char text[] =
       "kernel module \"v\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 2\n  field @A : f32 on [0 .. N - 1]\n  "
       "buffer @A : @A copy 0\n"
@@ -390,8 +383,7 @@ static void test_variants(void **state) {
 }
 
 /* The order of the calls: device, module and functions, memory, copies in, launches, copies out, all given back. */
-static void test_order(void **state) {
-  World *w = *state;
+WORLD_TEST(test_order) {
   StcProgram *p = compile(w, "naive");
   static const char *const order[] = {"hipSetDevice 0", "hipModuleLoadData",   "hipModuleGetFunction",
                                       "hipMalloc ",     "hipMemcpyHtoD 20000", "hipMemcpyHtoD 18816",
@@ -410,8 +402,7 @@ static void test_order(void **state) {
 
 /* A field that its init sets partly is made 0 before; not one that the init sets at all points, nor one that was given.
  */
-static void test_partial_init(void **state) {
-  World *w = *state;
+WORLD_TEST(test_partial_init) {
   static const char text[] = "param N = 100;\ngrid G = [0 .. N-1], 1;\nfield A : f32 on G;\nfield B : f64 on G;\nfield "
                              "C : i32 on [0 .. N-3];\n"
                              "init a(A)[1 .. N-2] = 1;\ninit b(B)[G] = 2;\ninit c(C)[0 .. 5] = 3;\n"
@@ -434,8 +425,7 @@ static void test_partial_init(void **state) {
 }
 
 /* No device, no memory, a failing launch: one clear line each. */
-static void test_failures(void **state) {
-  World *w = *state;
+WORLD_TEST(test_failures) {
   StcProgram *p = compile(w, "naive");
   setenv("STC_STANDIN_DEVICES", "0", 1);
   assert_int_equal(run(w, p, 1), STC_DEVICE);
@@ -460,8 +450,7 @@ static void test_failures(void **state) {
 }
 
 /* The device's own architecture is compiled for when none is asked. */
-static void test_architecture(void **state) {
-  World *w = *state;
+WORLD_TEST(test_architecture) {
   StcProgram *p;
   StcPlan *q;
   assert_int_equal(stc_compile_string(w->c, "wave.stn", wave, NULL, &p), STC_OK);
@@ -484,14 +473,5 @@ int main(int argc, char **argv) {
     execv("/proc/self/exe", argv);
     return 1;
   }
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_launches, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_whole_language, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_variants, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_order, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_partial_init, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_failures, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_architecture, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_listed("hip");
 }

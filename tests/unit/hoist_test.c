@@ -1,14 +1,9 @@
 /* hoist_test.c: hidden fields of what no step changes (pass hoist) follow what they are made of, however that is set:
  * plans with them come to what plans without come to, and make them anew only where they must. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -76,8 +71,7 @@ static const char *const devices[] = {"host:2", "sim"};
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 /* Set before the first run, between runs, and taken back by beginning anew. */
-static void values_set(void **state) {
-  (void)state;
+TEST(values_set) {
   for (int d = 0; d < DEVICES; d++) {
     Pair x = make_pair(devices[d]);
     run(&x, 3);
@@ -100,8 +94,7 @@ static void values_set(void **state) {
 }
 
 /* Written by who has the memory: an array of the caller's, the plan's own by its address, or as a tensor. */
-static void memory_written(void **state) {
-  (void)state;
+TEST(memory_written) {
   for (int d = 0; d < DEVICES; d++)
     for (int way = 0; way < 4; way++) {
       Pair x = make_pair(devices[d]);
@@ -154,8 +147,7 @@ static int64_t launches(Pair *x) {
 }
 
 /* Nothing is made anew as long as what it is made of stays. */
-static void made_once(void **state) {
-  (void)state;
+TEST(made_once) {
   Pair x = make_pair("host:2");
   assert_int_equal(stc_plan_run(x.plan[0], 1, NULL), STC_OK);
   assert_int_equal(launches(&x), 1);
@@ -173,16 +165,11 @@ static void made_once(void **state) {
 }
 
 /* Users do not see them. */
-static void hidden(void **state) {
-  (void)state;
+TEST(hidden) {
   Pair x = make_pair("host:2");
   assert_int_equal(stc_program_field_count(x.program[0]), 2);
   assert_int_equal(stc_program_find_field(x.program[0], "s.fixed"), -1);
   free_pair(&x);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values_set), cmocka_unit_test(memory_written),
-                                     cmocka_unit_test(made_once), cmocka_unit_test(hidden)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("hoist"); }

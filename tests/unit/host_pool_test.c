@@ -2,12 +2,7 @@
 #define _GNU_SOURCE
 #include "driver/device/host.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +33,9 @@ static void count_tile(void *const *args, const int64_t *block, char *scratch) {
 
 /* All tiles, once each, although one thread is stuck in its first; those of its share that it had not taken go to
  * others. */
-static void runs_all_tiles(void **state) {
+TEST(runs_all_tiles) {
   HostPool p = {0};
   Seen s = {.hold = ROWS * COLUMNS - ROWS * COLUMNS / THREADS / 4 - 2};
-  (void)state;
   assert_true(host_pool_start(&p, THREADS, 4096));
   host_pool_run(&p, count_tile, (void *[]){&s}, 2, (int64_t[]){ROWS, COLUMNS});
   for (int i = 0; i < ROWS; i++)
@@ -57,10 +51,9 @@ static void note_share(void *const *args, const int64_t *block, char *scratch) {
 }
 
 /* Each thread runs the share that has its number, none that of another. */
-static void each_runs_its_own(void **state) {
+TEST(each_runs_its_own) {
   HostPool p = {0};
   char *ran[THREADS] = {0};
-  (void)state;
   assert_true(host_pool_start(&p, THREADS, (size_t)3 << 20));
   for (int turn = 0; turn < 20; turn++) {
     host_pool_each(&p, note_share, (void *[]){ran});
@@ -72,11 +65,10 @@ static void each_runs_its_own(void **state) {
 }
 
 /* In a process that fork has made, whose threads are all but one gone, the pool works, too, and ends. */
-static void works_behind_fork(void **state) {
+TEST(works_behind_fork) {
   HostPool p = {0};
   char *ran[THREADS] = {0};
   int answer = 1;
-  (void)state;
   assert_true(host_pool_start(&p, THREADS, 4096));
   host_pool_each(&p, note_share, (void *[]){ran});
   pid_t child = fork();
@@ -97,8 +89,7 @@ static void works_behind_fork(void **state) {
 }
 
 /* No tiles, one tile and one thread are no special cases to the caller. */
-static void few_tiles(void **state) {
-  (void)state;
+TEST(few_tiles) {
   for (int threads = 1; threads < 4; threads++)
     for (int n = 0; n < 4; n++) {
       HostPool p = {0};
@@ -143,10 +134,9 @@ static cpu_set_t cpus(int first, int last) {
 
 /* Two nodes with gaps in their numbers and lists, of whose CPUs the process may use some; a node without any of them
  * does not count. */
-static void nodes_are_read(void **state) {
+TEST(nodes_are_read) {
   char folder[] = "/tmp/stc-nodes-XXXXXX";
   HostNodes n;
-  (void)state;
   assert_non_null(mkdtemp(folder));
   write_node(folder, 0, "0-3,8\n");
   write_node(folder, 2, "4-7,9-11\n");
@@ -171,10 +161,9 @@ static void nodes_are_read(void **state) {
 }
 
 /* Where the system does not tell, or not of all CPUs, there is one node. */
-static void unknown_is_one_node(void **state) {
+TEST(unknown_is_one_node) {
   HostNodes n;
   cpu_set_t allowed = cpus(0, 5);
-  (void)state;
   host_nodes("/nowhere", &allowed, &n);
   assert_int_equal(n.n, 1);
   assert_int_equal(CPU_COUNT(&n.cpus[0]), 6);
@@ -183,12 +172,11 @@ static void unknown_is_one_node(void **state) {
 
 /* Tiles are left out once the request that the pool obeys, or one beside that, is older than its own grace; a request
  * to make whole steps, or one that was taken back, leaves out none. */
-static void stops_within_a_launch(void **state) {
+TEST(stops_within_a_launch) {
   static const struct {
     long long grace;
     bool asked, torn;
   } cases[] = {{0, true, true}, {0, false, false}, {STOP_WHOLE_STEPS, true, false}};
-  (void)state;
   for (size_t i = 0; i < 2 * (sizeof cases / sizeof cases[0]); i++) {
     bool beside = i % 2;
     HostPool p = {0};
@@ -206,10 +194,4 @@ static void stops_within_a_launch(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles),     cmocka_unit_test(each_runs_its_own),
-                                     cmocka_unit_test(works_behind_fork),  cmocka_unit_test(few_tiles),
-                                     cmocka_unit_test(nodes_are_read),     cmocka_unit_test(stops_within_a_launch),
-                                     cmocka_unit_test(unknown_is_one_node)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("host_pool"); }

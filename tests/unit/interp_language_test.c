@@ -12,8 +12,7 @@ static const char *module_text(World *w, const char *before, const char *grid, c
 /* ---- values in memory */
 
 /* Every bit pattern of the 16-bit floats is what const_convert says is a value of the type, and comes back. */
-static void test_narrow_floats(void **state) {
-  (void)state;
+TEST(test_narrow_floats) {
   static const Type types[] = {TY_F16, TY_BF16};
   for (int k = 0; k < 2; k++)
     for (int bits = 0; bits < 65536; bits++) {
@@ -31,8 +30,7 @@ static void test_narrow_floats(void **state) {
               const_load(TY_BF16, &brain[2]).f == ldexp(1, -133));
 }
 
-static void test_half_field(void **state) {
-  World *w = *state;
+WORLD_TEST(test_half_field) {
   Module *m = load(
       w,
       module_text(w, "", "[0 .. 1]",
@@ -59,8 +57,7 @@ typedef struct __attribute__((packed)) Cell {
 
 /* Members moved from neighbours, beyond the edge the constant in each component's type; both targets read old values.
  */
-static void test_struct(void **state) {
-  World *w = *state;
+WORLD_TEST(test_struct) {
   Module *m = load(w,
                    module_text(w, "", "[0 .. 299]",
                                "  struct P { a : i8, c : f32[2], h : f16 }\n  field @s : P on [0 .. 299] outside const "
@@ -91,8 +88,7 @@ static void test_struct(void **state) {
 }
 
 /* A temp field of vectors, and a field of them copied whole. */
-static void test_vector_temp(void **state) {
-  World *w = *state;
+WORLD_TEST(test_vector_temp) {
   Module *m = load(
       w,
       module_text(
@@ -140,8 +136,7 @@ static void assert_levels(World *w, int64_t now, int64_t one, int64_t two, int64
 
 /* Levels are what the field was when steps began, though two stencils write it; a run goes on where the last one ended.
  */
-static void test_history(void **state) {
-  World *w = *state;
+WORLD_TEST(test_history) {
   Module *m = load_history(w, "");
   *(int64_t *)w->fields[0] = 1;
   Binding b = binding(w);
@@ -155,8 +150,7 @@ static void test_history(void **state) {
 }
 
 /* A past that an init sets, or whose values come from outside, is left; the others become what the field is. */
-static void test_first_pasts(void **state) {
-  World *w = *state;
+WORLD_TEST(test_first_pasts) {
   static const char *const init = "  init @i (@U, @\"U@2\") { piece [0 .. 1] (@U, @\"U@2\") {\n    %0 = const 5 : "
                                   "i64\n    %1 = const 7 : i64\n    yield %0, %1 } }\n";
   Module *m = load_history(w, init);
@@ -170,8 +164,7 @@ static void test_first_pasts(void **state) {
 }
 
 /* A module that moves its levels by a stencil of its own is not helped. */
-static void test_explicit_history(void **state) {
-  World *w = *state;
+WORLD_TEST(test_explicit_history) {
   Module *m = load(
       w,
       module_text(
@@ -189,8 +182,7 @@ static void test_explicit_history(void **state) {
 
 /* ---- launch-time arrays */
 
-static void test_element(void **state) {
-  World *w = *state;
+WORLD_TEST(test_element) {
   Module *m =
       load(w,
            module_text(w, "  param @n : i64\n", "[0 .. 5]",
@@ -247,8 +239,7 @@ static Module *load_reduction(World *w, const char *grid, const char *box, const
 }
 
 /* Before step 0, then every 2 steps; stencils see the last value; a run that goes on does not repeat. */
-static void test_reduction_steps(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reduction_steps) {
   Module *m = load_reduction(w, "[0 .. 2]", "[1 .. 2]", "add", "i64", "every 2");
   int64_t *a = w->fields[0];
   a[0] = 1, a[1] = 2, a[2] = 3;
@@ -262,8 +253,7 @@ static void test_reduction_steps(void **state) {
   assert_string_equal(s.s, "r@0=5 r@2=25 r@4=125 ");
 }
 
-static void test_reduction_ops(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reduction_ops) {
   static const char *const ops[] = {"add", "mul", "min", "max"};
   static const char *const ints[] = {"r@0=1 ", "r@0=-24 ", "r@0=-4 ", "r@0=3 "};
   static const char *const empty[] = {"r@0=0 ", "r@0=1 ", "r@0=inf ", "r@0=-inf "};
@@ -316,8 +306,7 @@ static void fill_uneven(double *v, int n) {
   }
 }
 
-static void test_reduction_order(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reduction_order) {
   static const struct {
     const char *grid;
     int lines, n;
@@ -341,8 +330,7 @@ static void test_reduction_order(void **state) {
 }
 
 /* The run ends after the evaluation whose condition holds, never before the first step. */
-static void test_until(void **state) {
-  World *w = *state;
+WORLD_TEST(test_until) {
   const char *text = module_text(
       w, "  reduction @r : f64\n", "[0 .. 2]",
       arena_printf(w->arena,
@@ -370,8 +358,7 @@ static void test_until(void **state) {
 }
 
 /* A check names the point and the number of steps; b.done counts the steps made until then. */
-static void test_finite(void **state) {
-  World *w = *state;
+WORLD_TEST(test_finite) {
   Module *m = load(w,
                    module_text(w, "  reduction @r : i64\n", "[0 .. 1, 4 .. 7]",
                                "  field @A : f32 on [0 .. 1, 4 .. 7]\n"
@@ -392,8 +379,7 @@ static void test_finite(void **state) {
 
 /* In a reduction a past is what the field was so many steps ago, `step` the number of steps done, and faults name it.
  */
-static void test_reduction_levels(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reduction_levels) {
   static const char *const text =
       "  field @U : i64 on [0 .. 1] history 1\n  field @\"U@1\" : i64 on [0 .. 1] past 1 of @U\n"
       "  stencil @s (@U) { piece [0 .. 1] (@U) { %%0 = access @U[0] : i64 %%1 = add %%0, %%0 : i64 yield %%1 } }\n"
@@ -413,22 +399,4 @@ static void test_reduction_levels(void **state) {
   assert_message(w, "8: reduction 'r' after 0 steps: the access to 'U@1' reaches [2], outside its region [0 .. 1]");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_narrow_floats),
-      cmocka_unit_test_setup_teardown(test_half_field, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_struct, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_vector_temp, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_history, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_first_pasts, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_explicit_history, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_element, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_reduction_steps, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_reduction_ops, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_reduction_order, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_until, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_finite, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_reduction_levels, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("interp_language"); }

@@ -33,8 +33,7 @@ static void compare_op(const Op *op) {
       }
 }
 
-static void test_quick_arithmetic(void **state) {
-  World *w = *state;
+WORLD_TEST(test_quick_arithmetic) {
   static const Type types[] = {TY_BOOL, TY_I32, TY_I64, TY_F32, TY_F64};
   Builder b = builder_at_end(w->arena, block_new(w->arena, NULL));
   for (int t = 0; t < 5; t++) {
@@ -50,8 +49,7 @@ static void test_quick_arithmetic(void **state) {
 
 /* ---- stencils */
 
-static void test_jacobi(void **state) {
-  World *w = *state;
+WORLD_TEST(test_jacobi) {
   Module *m = load(w,
                    "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f64 on [0 .. 4]\n"
                    "  stencil @s (@A) {\n    piece [1 .. 3] (@A) {\n"
@@ -85,8 +83,7 @@ static int64_t outside_corner(World *w, const char *rule) {
   return *(int64_t *)w->fields[1];
 }
 
-static void test_outside_rules(void **state) {
-  World *w = *state;
+WORLD_TEST(test_outside_rules) {
   assert_int_equal(outside_corner(w, "clamp"), 2);    /* [0, 2] */
   assert_int_equal(outside_corner(w, "mirror"), 1);   /* [0, 1] */
   assert_int_equal(outside_corner(w, "periodic"), 0); /* [0, 0] */
@@ -94,8 +91,7 @@ static void test_outside_rules(void **state) {
 }
 
 /* A grid of one point: every rule gives that point. */
-static void test_one_point(void **state) {
-  World *w = *state;
+WORLD_TEST(test_one_point) {
   static const char *const rules[] = {"clamp", "mirror", "periodic"};
   for (int i = 0; i < 3; i++) {
     Module *m =
@@ -115,8 +111,7 @@ static void test_one_point(void **state) {
 }
 
 /* Two pieces that both read old values; two targets that exchange values; rows longer than the interpreter's chunk. */
-static void test_old_values(void **state) {
-  World *w = *state;
+WORLD_TEST(test_old_values) {
   Module *m = load(w,
                    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n  field @A : i32 on [0 .. N "
                    "- 1]\n  field @B : i32 on [0 .. N - 1]\n"
@@ -152,8 +147,7 @@ static const char *const STEPPED =
     "}\n}\n";
 
 /* Levels of a time tile run one a step; `step` counts on from first_step; skipped inits leave their field. */
-static void test_steps_and_inits(void **state) {
-  World *w = *state;
+WORLD_TEST(test_steps_and_inits) {
   Module *m = load(w, STEPPED, 0, NULL);
   int64_t *a = w->fields[0], *c = w->fields[1];
   for (int i = 0; i < 4; i++)
@@ -168,8 +162,7 @@ static void test_steps_and_inits(void **state) {
   assert_memory_equal(a, ((int64_t[]){6, 7, 8, 9}), 32);
 }
 
-static void test_temp(void **state) {
-  World *w = *state;
+WORLD_TEST(test_temp) {
   static const char *const text =
       "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f32 on [0 .. 4]\n  field @T : f32 on [0 .. 4] "
       "temp\n"
@@ -190,8 +183,7 @@ static void test_temp(void **state) {
                  "13: stencil 'r', step 0: temp field 'T' is read at [4], which no stencil has written in this step");
 }
 
-static void test_faults(void **state) {
-  World *w = *state;
+WORLD_TEST(test_faults) {
   static const char *const text =
       "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N] steps 1\n  field @A : f32 on [0 .. 7]\n"
       "  stencil @s (@A) {\n    piece [0 .. N] (@A) {\n      %%0 = access @A[%s] : f32\n      yield %%0\n    }\n  "
@@ -211,16 +203,4 @@ static void test_faults(void **state) {
   assert_message(w, "field 'A' has no array to run on");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_quick_arithmetic, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_jacobi, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_outside_rules, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_one_point, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_old_values, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_steps_and_inits, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_temp, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_faults, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("interp"); }

@@ -17,8 +17,7 @@ static void *scarce_realloc(void *user, void *p, size_t size) {
   return (*left)-- > 0 ? realloc(p, size) : NULL;
 }
 
-static void test_arena_memory(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_arena_memory) {
   for (size_t n = 0; n < 100000; n = n * 3 + 1) {
     char *p = arena_alloc(f->arena, n);
     assert_int_equal((uintptr_t)p % 16, 0);
@@ -52,8 +51,7 @@ static void *counting_realloc(void *user, void *p, size_t size) {
 
 /* What is handed out behind a mark comes back: a thousand trials of a megabyte take the memory of one, what was there
  * before stays, and new memory is zeroed as ever. */
-static void test_arena_marks(void **state) {
-  (void)state;
+FIXTURE_TEST(test_arena_marks) {
   Ledger ledger = {0};
   Arena *a = arena_new(counting_realloc, &ledger);
   char *before = arena_strdup(a, "before");
@@ -82,8 +80,7 @@ static void test_arena_marks(void **state) {
   assert_int_equal(ledger.blocks, 0);
 }
 
-static void test_arena_out_of_memory(void **state) {
-  (void)state;
+FIXTURE_TEST(test_arena_out_of_memory) {
   int left = 2;
   Arena *a = arena_new(scarce_realloc, &left);
   assert_non_null(a);
@@ -104,8 +101,7 @@ static void test_arena_out_of_memory(void **state) {
 }
 
 /* What is taken from the scratch arena and released is given out again, and it goes with the arena it is beside. */
-static void test_arena_scratch(void **state) {
-  (void)state;
+FIXTURE_TEST(test_arena_scratch) {
   int left = 3;
   Arena *a = arena_new(scarce_realloc, &left), *s = arena_scratch(a);
   ArenaMark mark = arena_mark(s);
@@ -123,8 +119,7 @@ static void test_arena_scratch(void **state) {
   arena_free(a);
 }
 
-static void test_strings(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_strings) {
   Str s = {.arena = f->arena};
   for (int i = 0; i < 300; i++)
     str_addf(&s, "%d,", i);
@@ -148,8 +143,7 @@ static void test_strings(void **state) {
 /* Keeps the last message's source line. */
 static void keep_source(void *user, const Diag *d) { *(char **)user = d->source ? strdup(d->source) : NULL; }
 
-static void test_source_line(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_source_line) {
   char *source = NULL;
   Diags *d = diags_new(f->arena, keep_source, &source);
   int file = diags_add_source(d, "x.stn", "first\r\nsecond line\nthird");
@@ -166,8 +160,7 @@ static void test_source_line(void **state) {
   assert_int_equal(diags_errors(d), 4);
 }
 
-static void test_error_limit(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_error_limit) {
   for (int i = 0; i < MAX_ERRORS + 5; i++) {
     diag_error(f->diags, no_loc(), "e%d", i);
     diag_note(f->diags, no_loc(), "n%d", i);
@@ -179,8 +172,7 @@ static void test_error_limit(void **state) {
   assert_null(strstr(f->messages.s, "n20"));
 }
 
-static void test_remarks(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_remarks) {
   diag_remark(f->diags, no_loc(), "hidden");
   diag_note(f->diags, no_loc(), "hidden too");
   diags_enable_remarks(f->diags, true);
@@ -189,8 +181,7 @@ static void test_remarks(void **state) {
   assert_string_equal(f->messages.s, "0:0: remark: shown\n0:0: warning: w\n");
 }
 
-static void test_caret(void **state) {
-  (void)state;
+FIXTURE_TEST(test_caret) {
   FILE *to = tmpfile();
   char text[200] = "";
   diag_print(to, &(Diag){DIAG_ERROR, "a.stn", 3, 4, "\tab cd", "wrong"}, false);
@@ -201,8 +192,7 @@ static void test_caret(void **state) {
 }
 
 /* Of a line of 1000 characters what is about the column. */
-static void test_caret_in_long_line(void **state) {
-  (void)state;
+FIXTURE_TEST(test_caret_in_long_line) {
   FILE *to = tmpfile();
   char line[1001], text[700] = "", want[700];
   memset(line, 'x', 1000);
@@ -218,8 +208,7 @@ static void test_caret_in_long_line(void **state) {
 
 /* ---- types */
 
-static void test_types(void **state) {
-  (void)state;
+FIXTURE_TEST(test_types) {
   for (Type t = TY_BOOL; t < TY_COMPOSITE; t++)
     assert_int_equal(type_from_name(type_name(t)), t);
   assert_int_equal(type_from_name("real"), TY_NONE);
@@ -234,8 +223,7 @@ static int64_t to_int(double x, Type t) { return const_convert((Const){.f = x}, 
 /* `x` rounded to the float type `t`. */
 static double to_float(double x, Type t) { return const_convert((Const){.f = x}, TY_F64, t).f; }
 
-static void test_convert(void **state) {
-  (void)state;
+FIXTURE_TEST(test_convert) {
   assert_int_equal(to_int(-1.9, TY_I32), -1);
   assert_int_equal(to_int(3e9, TY_I32), INT32_MAX);
   assert_int_equal(to_int(-3e9, TY_I32), INT32_MIN);
@@ -250,8 +238,7 @@ static void test_convert(void **state) {
   assert_int_equal(const_convert((Const){.i = 256}, TY_I32, TY_BOOL).i, 1);
 }
 
-static void test_rounding(void **state) {
-  (void)state;
+FIXTURE_TEST(test_rounding) {
   assert_true(to_float(0.1, TY_F32) == (double)0.1f);
   assert_true(to_float(65519, TY_F16) == 65504);
   assert_true(isinf(to_float(65520, TY_F16)));
@@ -267,8 +254,8 @@ static void test_rounding(void **state) {
 
 /* ---- affine bounds */
 
-static void test_multiples(void **state) {
-  Arena *a = ((Fixture *)*state)->arena;
+FIXTURE_TEST(test_multiples) {
+  Arena *a = f->arena;
   Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1),
          x = affine_add(a, affine_scale(a, n, -12), affine_scale(a, m, 8));
   assert_int_equal(affine_multiple(affine_const(0), 4), 1);
@@ -285,8 +272,8 @@ static void test_multiples(void **state) {
   assert_int_equal(affine_multiple(affine_add_const(x, 4), 8), 0);
 }
 
-static void test_affine(void **state) {
-  Arena *a = ((Fixture *)*state)->arena;
+FIXTURE_TEST(test_affine) {
+  Arena *a = f->arena;
   Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1);
   Affine x = affine_add_const(affine_add(a, affine_scale(a, m, 3), n), -2);
   Affine y = affine_sub(a, x, n);
@@ -312,8 +299,8 @@ static Box interval(Arena *a, int64_t lo, int64_t hi) {
   return (Box){1, {affine_const(lo)}, {affine_add_const(affine_scalar(a, 0), hi)}};
 }
 
-static void test_boxes(void **state) {
-  Arena *a = ((Fixture *)*state)->arena;
+FIXTURE_TEST(test_boxes) {
+  Arena *a = f->arena;
   Box all = interval(a, 0, -1), inner = interval(a, 1, -2), beyond = interval(a, -1, -1);
   Box other = {1, {affine_const(0)}, {affine_scalar(a, 1)}};
   assert_int_equal(box_inside(&inner, &all), 1);
@@ -368,8 +355,7 @@ static char *text_of(Fixture *f, Block *body) {
   return module_print(m);
 }
 
-static void test_clone(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_clone) {
   Value *x;
   Block *body = sample(f->arena, &x);
   char *before = text_of(f, body);
@@ -382,8 +368,7 @@ static void test_clone(void **state) {
   assert_string_equal(text_of(f, body), before);
 }
 
-static void test_clone_map(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_clone_map) {
   Value *x;
   Block *body = sample(f->arena, &x);
   text_of(f, body);
@@ -402,8 +387,7 @@ static void test_clone_map(void **state) {
   assert_int_equal(block_replace_uses(body, x, y), 0);
 }
 
-static void test_insert_unlink(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_insert_unlink) {
   Block *block = block_new(f->arena, NULL);
   Builder b = builder_at_end(f->arena, block);
   Op *first = build_int(&b, TY_I32, 1)->def, *last = build_int(&b, TY_I32, 3)->def;
@@ -437,8 +421,7 @@ static Module *kernel_module(Arena *a, Kernel *k) {
   return m;
 }
 
-static void test_kernel_args(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_kernel_args) {
   Kernel k;
   Module *m = kernel_module(f->arena, &k);
   kernel_set_args(m, &k);
@@ -450,8 +433,7 @@ static void test_kernel_args(void **state) {
   assert_true(k.args[4].kind == KARG_STEP);
 }
 
-static void test_shared_bytes(void **state) {
-  (void)state;
+FIXTURE_TEST(test_shared_bytes) {
   Array arrays[] = {
       {.name = "a", .type = TY_F32, .space = SPACE_SHARED, .rank = 1, .shape = {5}, .storage = -1},
       {.name = "p", .type = TY_F64, .space = SPACE_PRIVATE, .rank = 1, .shape = {100}, .storage = -1},
@@ -465,29 +447,4 @@ static void test_shared_bytes(void **state) {
   assert_int_equal(kernel_array_offset(&k, 3), 80);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_arena_memory),
-      TEST(test_arena_marks),
-      TEST(test_arena_out_of_memory),
-      TEST(test_arena_scratch),
-      TEST(test_strings),
-      TEST(test_source_line),
-      TEST(test_error_limit),
-      TEST(test_remarks),
-      TEST(test_caret),
-      TEST(test_caret_in_long_line),
-      TEST(test_types),
-      TEST(test_convert),
-      TEST(test_rounding),
-      TEST(test_affine),
-      TEST(test_multiples),
-      TEST(test_boxes),
-      TEST(test_clone),
-      TEST(test_clone_map),
-      TEST(test_insert_unlink),
-      TEST(test_kernel_args),
-      TEST(test_shared_bytes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("ir_core"); }

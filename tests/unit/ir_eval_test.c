@@ -25,8 +25,7 @@ static bool compares(Opcode code, double x, double y) {
   return eval(code, TY_F64, 2, (Const){.f = x}, (Const){.f = y}, (Const){0}, TY_BOOL).i;
 }
 
-static void test_integers(void **state) {
-  (void)state;
+FIXTURE_TEST(test_integers) {
   assert_int_equal(ints(OP_ADD, TY_I32, INT32_MAX, 1), INT32_MIN);
   assert_int_equal(ints(OP_ADD, TY_I64, INT64_MAX, 1), INT64_MIN);
   assert_int_equal(ints(OP_SUB, TY_I8, -128, 1), 127);
@@ -44,8 +43,7 @@ static void test_integers(void **state) {
   assert_int_equal(eval(OP_ABS, TY_I64, 1, (Const){.i = INT64_MIN}, (Const){0}, (Const){0}, TY_I64).i, INT64_MIN);
 }
 
-static void test_bits(void **state) {
-  (void)state;
+FIXTURE_TEST(test_bits) {
   assert_int_equal(ints(OP_SUB, TY_U32, 0, 1), UINT32_MAX);
   assert_int_equal(ints(OP_DIV, TY_U32, UINT32_MAX, 2), INT32_MAX);
   assert_int_equal(ints(OP_MAX, TY_U32, UINT32_MAX, 2), UINT32_MAX);
@@ -67,8 +65,7 @@ static void test_bits(void **state) {
   }
 }
 
-static void test_floats(void **state) {
-  (void)state;
+FIXTURE_TEST(test_floats) {
   assert_true(floats(OP_ADD, TY_F32, 0.1f, 0.2f) == (double)(0.1f + 0.2f));
   assert_true(floats(OP_ADD, TY_F64, 0.1, 0.2) == 0.1 + 0.2);
   assert_true(floats(OP_DIV, TY_F32, 1, 3) == (double)(1.0f / 3.0f));
@@ -86,16 +83,14 @@ static void test_floats(void **state) {
   assert_true(eval(OP_FMA, TY_F64, 3, e, e, (Const){.f = 1}, TY_F64).f == 1 + 0x1p-60);
 }
 
-static void test_min_max(void **state) {
-  (void)state;
+FIXTURE_TEST(test_min_max) {
   assert_true(floats(OP_MIN, TY_F32, NAN, 2) == 2 && floats(OP_MIN, TY_F32, 2, NAN) == 2);
   assert_true(floats(OP_MAX, TY_F64, NAN, 2) == 2 && isnan(floats(OP_MAX, TY_F64, NAN, NAN)));
   assert_true(signbit(floats(OP_MIN, TY_F64, 0.0, -0.0)) && signbit(floats(OP_MIN, TY_F64, -0.0, 0.0)));
   assert_true(!signbit(floats(OP_MAX, TY_F64, 0.0, -0.0)) && !signbit(floats(OP_MAX, TY_F64, -0.0, 0.0)));
 }
 
-static void test_compare(void **state) {
-  (void)state;
+FIXTURE_TEST(test_compare) {
   assert_true(compares(OP_LT, 1, 2) && !compares(OP_LT, 2, 2) && compares(OP_LE, 2, 2) && compares(OP_GT, 3, 2) &&
               compares(OP_GE, 2, 2));
   assert_true(!compares(OP_LT, NAN, 2) && !compares(OP_GE, NAN, 2) && !compares(OP_EQ, NAN, NAN) &&
@@ -103,8 +98,7 @@ static void test_compare(void **state) {
   assert_true(compares(OP_EQ, 0.0, -0.0));
 }
 
-static void test_logic(void **state) {
-  (void)state;
+FIXTURE_TEST(test_logic) {
   for (int x = 0; x < 2; x++)
     for (int y = 0; y < 2; y++) {
       assert_int_equal(ints(OP_AND, TY_BOOL, x, y), x & y);
@@ -122,8 +116,7 @@ static void check_map(Opcode code, const int64_t want[15]) {
     assert_int_equal(eval_map(code, x + 10, 10, 13), want[x + 7] + 10);
 }
 
-static void test_maps(void **state) {
-  (void)state;
+FIXTURE_TEST(test_maps) {
   check_map(OP_CLAMP, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3});
   check_map(OP_GUARD, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3});
   check_map(OP_MIRROR, (int64_t[]){1, 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1});
@@ -146,8 +139,7 @@ static void test_maps(void **state) {
 }
 
 /* No rule leads further than outside_reach says, and only those without an op lead beyond the region. */
-static void test_outside_rules(void **state) {
-  (void)state;
+FIXTURE_TEST(test_outside_rules) {
   for (int rule = 0; rule < OUTSIDE_RULES; rule++) {
     OutsideRule r = (OutsideRule)rule;
     assert_int_equal(outside_find(outside_name(r)), r);
@@ -164,10 +156,4 @@ static void test_outside_rules(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_integers), TEST(test_bits),  TEST(test_floats), TEST(test_min_max),
-      TEST(test_compare),  TEST(test_logic), TEST(test_maps),   TEST(test_outside_rules),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("ir_eval"); }

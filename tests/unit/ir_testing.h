@@ -2,12 +2,7 @@
 #ifndef STC_TESTS_IR_TESTING_H
 #define STC_TESTS_IR_TESTING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +38,6 @@ static inline int teardown(void **state) {
   return 0;
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define FIXTURE_TEST(NAME) TEST_OF(Fixture, f, setup, teardown, NAME)
 
 #endif

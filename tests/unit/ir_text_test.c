@@ -186,14 +186,12 @@ static Module *parse(Fixture *f, const char *text) {
   return m;
 }
 
-static void test_round_trip(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_round_trip) {
   assert_string_equal(module_print(parse(f, STENCILS)), STENCILS);
   assert_string_equal(module_print(parse(f, KERNELS)), KERNELS);
 }
 
-static void test_other_locale(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_other_locale) {
   if (!setlocale(LC_ALL, "de_DE.UTF-8"))
     skip();
   Str s = {.arena = f->arena};
@@ -203,8 +201,7 @@ static void test_other_locale(void **state) {
   assert_string_equal(s.s, "0.5");
 }
 
-static void test_layout_is_free(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_layout_is_free) {
   Str s = {.arena = f->arena};
   for (const char *c = STENCILS; *c; c++)
     str_add(&s, *c == '\n' ? " // comment { \r\n\t" : (char[]){*c, 0});
@@ -215,8 +212,7 @@ static void test_layout_is_free(void **state) {
   assert_string_equal(module_print(parse(f, flat.s)), KERNELS);
 }
 
-static void test_locations(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_locations) {
   Module *m = parse(f, STENCILS);
   const Op *op = m->stencils[0].pieces[0].body->first->next;
   assert_int_equal(op->loc.line, 49);
@@ -242,8 +238,7 @@ static Const from_bits(uint64_t bits) {
   return c;
 }
 
-static void test_const_bits(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_const_bits) {
   uint64_t bits = 88172645463325252u;
   for (int i = 0; i < 300; i++) {
     bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
@@ -266,8 +261,7 @@ static void test_const_bits(void **state) {
     assert_true(const_same(through_text(f, from_bits(special[i]), TY_F64), from_bits(special[i]), TY_F64));
 }
 
-static void test_const_ints(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_const_ints) {
   const int64_t values[] = {0, -1, 127, -128, 32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   for (size_t i = 0; i < 10; i++)
     for (Type t = TY_I8; t <= TY_I64; t++) {
@@ -276,8 +270,7 @@ static void test_const_ints(void **state) {
     }
 }
 
-static void test_const_spelling(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_const_spelling) {
   const struct {
     double x;
     Type t;
@@ -392,8 +385,7 @@ static const Bad BAD[] = {
     {KIR "stencil @s () { }", "2:1: error: a kernel module has no stencils"},
 };
 
-static void test_errors(void **state) {
-  (void)state;
+FIXTURE_TEST(test_errors) {
   for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
     void *fresh;
     setup(&fresh);
@@ -407,8 +399,7 @@ static void test_errors(void **state) {
   }
 }
 
-static void test_every_prefix(void **state) {
-  (void)state;
+FIXTURE_TEST(test_every_prefix) {
   const char *const texts[] = {STENCILS, KERNELS};
   for (int i = 0; i < 2; i++)
     for (size_t n = 0; n + 1 < strlen(texts[i]); n++) {
@@ -421,8 +412,7 @@ static void test_every_prefix(void **state) {
     }
 }
 
-static void test_deep_nesting(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_deep_nesting) {
   Str s = {.arena = f->arena};
   str_add(&s, KBODY "%c = const true : bool\n");
   for (int i = 0; i < 100000; i++)
@@ -468,9 +458,8 @@ static void wreck(Module *m) {
 }
 
 /* A copy prints as the original does, and whatever is done to it leaves that as it was. */
-static void test_copy(void **state) {
+FIXTURE_TEST(test_copy) {
   const char *const texts[] = {STENCILS, KERNELS};
-  Fixture *f = *state;
   for (int i = 0; i < 2; i++) {
     Module *m = parse(f, texts[i]);
     module_renumber(m);
@@ -490,8 +479,7 @@ static void test_copy(void **state) {
 }
 
 /* A broken module can be printed all the same. */
-static void test_print_broken(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_print_broken) {
   Module *m = parse(f, KERNELS);
   Op *load = m->kernels[1].body->first;
   while (load->code != OP_LOAD)
@@ -504,11 +492,4 @@ static void test_print_broken(void **state) {
   assert_non_null(strstr(module_print(m), "load @?[%?] + [3] : f32"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_round_trip),   TEST(test_other_locale), TEST(test_layout_is_free), TEST(test_locations),
-      TEST(test_const_bits),   TEST(test_const_ints),   TEST(test_const_spelling), TEST(test_errors),
-      TEST(test_every_prefix), TEST(test_deep_nesting), TEST(test_print_broken),   TEST(test_copy),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("ir_text"); }

@@ -312,8 +312,7 @@ static const Bad BAD[] = {
      "expected an integer from 0 to 2147483647, found '-1'"},
 };
 
-static void test_broken_text(void **state) {
-  (void)state;
+FIXTURE_TEST(test_broken_text) {
   for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
     void *fresh;
     setup(&fresh);
@@ -326,8 +325,7 @@ static void test_broken_text(void **state) {
   }
 }
 
-static void test_good_text(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_good_text) {
   assert_non_null(module_parse(f->arena, f->diags, "t", BODY "yield %x" END));
   assert_non_null(module_parse(f->arena, f->diags, "t", KBODY "%v = load @I[%l] : f32 store %v, @A[%l]" KEND));
   assert_non_null(module_parse(f->arena, f->diags, "t",
@@ -335,8 +333,7 @@ static void test_good_text(void **state) {
   assert_string_equal(f->messages.s, "");
 }
 
-static void test_place_is_named(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_place_is_named) {
   assert_null(module_parse(f->arena, f->diags, "t", KBODY "%r = thread 2 : i32" KEND));
   assert_string_equal(f->messages.s, "5:1: error: kernel 'k': op 'thread': dimension 2, but the grid has rank 1\n");
 }
@@ -483,8 +480,7 @@ static void unsorted_bound(Module *m, Kernel *k) {
 }
 static void body_with_argument(Module *m, Kernel *k) { block_add_arg(m->arena, k->body, TY_I32); }
 
-static void test_tampering(void **state) {
-  (void)state;
+FIXTURE_TEST(test_tampering) {
   const struct {
     Tamper tamper;
     const char *message;
@@ -546,8 +542,4 @@ static void test_tampering(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_broken_text), TEST(test_good_text), TEST(test_place_is_named),
-                                     TEST(test_tampering)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("ir_verify"); }

@@ -96,19 +96,13 @@ static void try_boxes(World *w, Opcode code, int by) {
                 variant & 2);
 }
 
-static void inside(void **state) { try_boxes(*state, OP_INSIDE, 0); }
+WORLD_TEST(inside) { try_boxes(w, OP_INSIDE, 0); }
 
-static void mapped(void **state) {
+WORLD_TEST(mapped) {
   for (int i = 0; i < 4; i++)
-    try_boxes(*state, maps[i], 0);
-  try_boxes(*state, OP_GUARD, 2);
-  try_boxes(*state, OP_GUARD, 4);
+    try_boxes(w, maps[i], 0);
+  try_boxes(w, OP_GUARD, 2);
+  try_boxes(w, OP_GUARD, 4);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(inside, make_world, free_world),
-      cmocka_unit_test_setup_teardown(mapped, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("jit_index"); }

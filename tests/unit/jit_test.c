@@ -214,12 +214,12 @@ static void try_types(World *w, Opcode code, const Type *types, int ntypes, Type
 
 /* All ops of both levels whose operands are of that class, and whose results are bool or not, on the types; and how
  * many there were. */
-static void try_class(void **state, OpOperands class, bool compares, const Type *types, int ntypes) {
+static void try_class(World *w, OpOperands class, bool compares, const Type *types, int ntypes) {
   int n = 0;
   for (int code = 0; code < OP_COUNT; code++) {
     const OpInfo *info = &op_info[code];
     if (info->level == LEVEL_BOTH && info->operands == class && (info->result == RESULT_BOOL) == compares) {
-      try_types(*state, (Opcode)code, types, ntypes, compares ? TY_BOOL : TY_NONE);
+      try_types(w, (Opcode)code, types, ntypes, compares ? TY_BOOL : TY_NONE);
       n++;
     }
   }
@@ -230,18 +230,18 @@ static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY
                   integers[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_U8, TY_U16, TY_U32}, floats[] = {TY_F32, TY_F64},
                   truth[] = {TY_BOOL};
 
-static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 9); }
-static void bits(void **state) { try_class(state, OPERANDS_INTEGERS, false, integers, 7); }
-static void mathematics(void **state) { try_class(state, OPERANDS_FLOATS, false, floats, 2); }
-static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 9); }
-static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 9); }
-static void logic(void **state) { try_class(state, OPERANDS_BOOLS, true, truth, 1); }
-static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 9, TY_NONE); }
+WORLD_TEST(arithmetic) { try_class(w, OPERANDS_NUMBERS, false, numbers, 9); }
+WORLD_TEST(bits) { try_class(w, OPERANDS_INTEGERS, false, integers, 7); }
+WORLD_TEST(mathematics) { try_class(w, OPERANDS_FLOATS, false, floats, 2); }
+WORLD_TEST(order) { try_class(w, OPERANDS_NUMBERS, true, numbers, 9); }
+WORLD_TEST(equality) { try_class(w, OPERANDS_ALIKE, true, numbers, 9); }
+WORLD_TEST(logic) { try_class(w, OPERANDS_BOOLS, true, truth, 1); }
+WORLD_TEST(selection) { try_types(w, OP_SELECT, numbers, 9, TY_NONE); }
 
-static void conversion(void **state) {
+WORLD_TEST(conversion) {
   static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL, TY_U8, TY_U16, TY_U32};
   for (int i = 0; i < 10; i++)
-    try_types(*state, OP_CONVERT, types, 10, types[i]);
+    try_types(w, OP_CONVERT, types, 10, types[i]);
 }
 
 /* A box of coordinates and a constant offset for idx.*. */
@@ -298,14 +298,13 @@ static void try_map(World *w, const Target *target, Opcode code, Type t, MapCase
   }
 }
 
-static void coordinates(void **state) {
+WORLD_TEST(coordinates) {
   static const MapCase cases[] = {{0, 9, 0}, {-5, 9, 3}, {7, 7, -1},     {3, 2, 0},
                                   {3, 1, 5}, {0, 1, -2}, {-400, 400, 7}, {100, 150, 1000003}};
   static const Opcode codes[] = {OP_CLAMP,       OP_MIRROR,       OP_WRAP,       OP_GUARD,
                                  OP_HALF,        OP_CLAMP_MIRROR, OP_CLAMP_HALF, OP_MIRROR_CLAMP,
                                  OP_MIRROR_HALF, OP_HALF_CLAMP,   OP_HALF_MIRROR};
   static const Type types[] = {TY_I64, TY_I32};
-  World *w = *state;
   const Target *target = target_find(w->arena, w->diags, "host", NULL);
   for (size_t o = 0; o < sizeof codes / sizeof *codes; o++)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -333,9 +332,8 @@ static void count_kept(const CodeKey *key, const char *bytes, size_t size) {
 }
 
 /* An object is kept, but not one of which an error was reported: the next run would take it for a good one. */
-static void keeping(void **state) {
+WORLD_TEST(keeping) {
   static const CodeStore store = {no_key, find_none, count_kept};
-  World *w = *state;
   Module *m = load(w, one_op_text(w->arena, "add", TY_F32, TY_F32, 2, ""), 0, NULL);
   const Target *t = target_find(w->arena, w->diags, "host", NULL);
   CodegenOptions o = {.opt_level = 1, .store = &store};
@@ -349,18 +347,4 @@ static void keeping(void **state) {
   reported_to = NULL;
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world),
-      cmocka_unit_test_setup_teardown(bits, make_world, free_world),
-      cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
-      cmocka_unit_test_setup_teardown(order, make_world, free_world),
-      cmocka_unit_test_setup_teardown(equality, make_world, free_world),
-      cmocka_unit_test_setup_teardown(logic, make_world, free_world),
-      cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
-      cmocka_unit_test_setup_teardown(selection, make_world, free_world),
-      cmocka_unit_test_setup_teardown(conversion, make_world, free_world),
-      cmocka_unit_test_setup_teardown(keeping, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("jit"); }

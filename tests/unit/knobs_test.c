@@ -1,14 +1,9 @@
 /* knobs_test.c: what is the same of all knobs of schedules (ir/knobs.def), in options, schedules and plans as text, by
  * the table: no knob has a test of its own here. And options in the words of those who call libstc. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/program/program.h"
 
 /* Sets knob `id` of *o: 1 + d in dimension d, or word number 1, which for texts may be any. */
@@ -30,8 +25,7 @@ static FamilyId owner(KnobId id) {
 
 /* What is said alone is said, kept, told to other ranks and taken into a schedule, where it is the same as in another
  * that says it, and not open; then it can be opened. */
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   Arena *a = arena_new(NULL, NULL);
   for (int k = 0; k < KNOBS; k++) {
     KnobId id = (KnobId)k;
@@ -66,8 +60,7 @@ static void test_options(void **state) {
 }
 
 /* It is printed by its word in plans of families that have it, and what is printed is read. */
-static void test_plans(void **state) {
-  (void)state;
+TEST(test_plans) {
   Arena *a = arena_new(NULL, NULL);
   for (int k = 0; k < KNOBS; k++) {
     KnobId id = (KnobId)k;
@@ -87,8 +80,7 @@ static void test_plans(void **state) {
 }
 
 /* What callers are told of knobs, and where they are. */
-static void test_told(void **state) {
-  (void)state;
+TEST(test_told) {
   StcKnob told;
   for (int k = 0; k < KNOBS; k++) {
     assert_true(stc_knob(k, &told));
@@ -101,8 +93,7 @@ static void test_told(void **state) {
 }
 
 /* The family that knobs belong to if none is said. */
-static void test_family(void **state) {
-  (void)state;
+TEST(test_family) {
   assert_int_equal(options_knobs_family(&(StcOptions){0}), FAMILY_AUTO);
   assert_int_equal(options_knobs_family(&(StcOptions){.edges = "apart", .barriers = "block", .fuse = "all"}),
                    FAMILY_AUTO);
@@ -114,8 +105,7 @@ static void test_family(void **state) {
 }
 
 /* What messages say of options, as callers are told it. */
-static void test_words(void **state) {
-  (void)state;
+TEST(test_words) {
   static const char *const words[][2] = {
       {"use -O0 or -O3", "use opt_level 1 or opt_level 4"},
       {"see it with -print-after=halo, or -print-after-all", "see it with print_after=halo, or print_all"},
@@ -134,9 +124,4 @@ static void test_words(void **state) {
   arena_free(a);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_plans),
-                                     cmocka_unit_test(test_told), cmocka_unit_test(test_family),
-                                     cmocka_unit_test(test_words)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("knobs"); }

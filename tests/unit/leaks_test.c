@@ -2,10 +2,6 @@
  * changed, runs waited for and not, on the host and on the stand-ins for GPUs' drivers. STC_LEAK_CALLS says how many
  * calls (default 400; 10000 takes a minute under the sanitizers). The test starts itself again with LD_LIBRARY_PATH set
  * to the stand-ins. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +9,7 @@
 
 #include <dlfcn.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/stc.h"
 
@@ -163,8 +158,8 @@ static void check_here(World *w, const char *device) {
   free(memory[1]);
 }
 
-static void test_host(void **state) { check_here(*state, "host:2"); }
-static void test_reference(void **state) { check_here(*state, "ref"); }
+WORLD_TEST(test_host) { check_here(w, "host:2"); }
+WORLD_TEST(test_reference) { check_here(w, "ref"); }
 
 /* On the stand-in `library`, whose functions for memory are `alloc` and `release`. */
 static void check_gpu(World *w, const char *device, const char *library, const char *alloc, const char *release) {
@@ -188,7 +183,7 @@ static void check_gpu(World *w, const char *device, const char *library, const c
   dlclose(driver);
 }
 
-static void test_cuda(void **state) { check_gpu(*state, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2"); }
+WORLD_TEST(test_cuda) { check_gpu(w, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2"); }
 
 /* A tensor of a whole field of vectors, the components outermost: how often it was taken, and given back. */
 typedef struct Given {
@@ -219,8 +214,7 @@ static void check_held(World *w, StcPlan *plan, const Given *g, int at) {
 }
 
 /* A whole field is bound again and again where the heap has no more: nothing is left behind, so nothing is wanted. */
-static void test_whole_without_heap(void **state) {
-  World *w = *state;
+WORLD_TEST(test_whole_without_heap) {
   StcOptions o = {.schedule = "overlap", .T = 2};
   StcProgram *p;
   StcPlan *plan;
@@ -249,8 +243,7 @@ static void test_whole_without_heap(void **state) {
 }
 
 /* The components of a whole field are moved together, or none is: any of the copies may fail. */
-static void test_gathered_or_not(void **state) {
-  World *w = *state;
+WORLD_TEST(test_gathered_or_not) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);
   int (*live)(void) = NULL;
   *(void **)&live = dlsym(driver, "standin_live");
@@ -279,8 +272,7 @@ static void test_gathered_or_not(void **state) {
 }
 
 /* Nor is a part of a field bound on a GPU if waiting for one of its components fails. */
-static void test_waited_or_not(void **state) {
-  World *w = *state;
+WORLD_TEST(test_waited_or_not) {
   static const int64_t shape[] = {N, N, 3}, strides[] = {N, 1, POINTS};
   void *driver = dlopen("libcuda.so.1", RTLD_NOW), *mine, *at;
   int (*take)(void **p, size_t size) = NULL, (*give)(void *p) = NULL;
@@ -311,21 +303,13 @@ static void test_waited_or_not(void **state) {
   dlclose(driver);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
-
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_host),
-                                     TEST(test_reference),
-                                     TEST(test_cuda),
-                                     TEST(test_whole_without_heap),
-                                     TEST(test_gathered_or_not),
-                                     TEST(test_waited_or_not)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
     execv("/proc/self/exe", argv);
     return 1;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_listed("leaks");
 }

@@ -1,14 +1,9 @@
 /* lend_test.c: fields lent to those who write them while their plan goes on: what is lent stays as it was, and the run
  * comes to what it comes to without. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
@@ -74,8 +69,7 @@ static void check_lending(StcProgram *p, int kept) {
   stc_plan_free(other);
 }
 
-static void lent_values_stay(void **state) {
-  (void)state;
+TEST(lent_values_stay) {
   const char *const schedules[] = {"naive", "overlap"};
   for (int i = 0; i < 2; i++) {
     StcContext *c = stc_context_new(NULL);
@@ -89,8 +83,7 @@ static void lent_values_stay(void **state) {
 }
 
 /* What comes from outside is not written over what is lent. */
-static void setting_leaves_them_alone(void **state) {
-  (void)state;
+TEST(setting_leaves_them_alone) {
   StcContext *c = stc_context_new(NULL);
   StcProgram *p;
   StcPlan *plan = make_plan(c, &p, "host:1", "naive");
@@ -112,8 +105,7 @@ static void setting_leaves_them_alone(void **state) {
 }
 
 /* What would have to be gathered, lies in the caller's memory, or is in no memory of its own, is not lent. */
-static void some_cannot_be_lent(void **state) {
-  (void)state;
+TEST(some_cannot_be_lent) {
   StcContext *c = stc_context_new(NULL);
   StcProgram *p[2];
   StcPlan *plan = make_plan(c, &p[0], "host:1", "naive"), *ref = make_plan(c, &p[1], "ref", NULL);
@@ -133,11 +125,4 @@ static void some_cannot_be_lent(void **state) {
   stc_context_free(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lent_values_stay),
-      cmocka_unit_test(setting_leaves_them_alone),
-      cmocka_unit_test(some_cannot_be_lent),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("lend"); }

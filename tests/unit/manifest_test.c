@@ -1,14 +1,10 @@
 /* manifest_test.c: what stands in a manifest (driver/artifact/manifest.c, docs/manifest.md) for every target, against
  * what is known of the program.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 #include <jansson.h>
 
 #include "driver/stc.h"
@@ -70,10 +66,9 @@ static json_t *named(const json_t *list, const char *name) {
 }
 
 /* Versions, target, flags and the program's numbers. */
-static void test_head(void **state) {
+TEST(test_head) {
   StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .no_contract = true};
   json_t *m = manifest(wave, &o), *t = json_object_get(m, "target");
-  (void)state;
   assert_string_equal(text_at(m, "schema"), "stc-manifest");
   assert_int_equal(int_at(m, "schema_version"), 4);
   assert_string_equal(text_at(json_object_get(m, "versions"), "stc"), STC_VERSION);
@@ -89,10 +84,9 @@ static void test_head(void **state) {
 }
 
 /* Params with defaults, those changed by -D too, and lets as expressions. */
-static void test_scalars(void **state) {
+TEST(test_scalars) {
   StcOptions o = {.march = "nvptx", .ndefines = 2, .defines = (const char *[]){"M=77", "k=0.25"}};
   json_t *m = manifest(wave, &o), *s = list_at(m, "scalars"), *dt = named(s, "dt");
-  (void)state;
   assert_int_equal(json_array_size(s), 5);
   assert_int_equal(int_at(named(s, "N"), "default"), 100);
   assert_int_equal(int_at(named(s, "M"), "default"), 77);
@@ -108,10 +102,9 @@ static void test_scalars(void **state) {
 }
 
 /* Fields: types, regions, extents, strides. */
-static void test_fields(void **state) {
+TEST(test_fields) {
   StcOptions o = {.march = "nvptx"};
   json_t *m = manifest(wave, &o), *f = list_at(m, "fields"), *k = named(f, "K");
-  (void)state;
   assert_string_equal(text_at(k, "npy"), "<f4");
   assert_string_equal(text_at(json_array_get(list_at(k, "extents"), 0), "text"), "N - 2");
   assert_string_equal(json_string_value(json_array_get(list_at(k, "strides"), 0)), "max(M - 2, 0)");
@@ -149,9 +142,8 @@ static void check_arguments(const json_t *m, const json_t *kernel) {
 
 /* Kernels, on every target and schedule; each one launched by the host part exists, and swaps are of two buffers of one
  * field. */
-static void test_kernels(void **state) {
+TEST(test_kernels) {
   static const char *const arches[] = {"nvptx", "amdgpu", "host"}, *const schedules[] = {"naive", "overlap"};
-  (void)state;
   for (int i = 0; i < 6; i++) {
     StcOptions o = {.march = arches[i / 2], .schedule = schedules[i % 2]};
     json_t *m = manifest(wave, &o), *k, *s, *op;
@@ -193,33 +185,25 @@ static void test_kernels(void **state) {
 }
 
 /* The same program gives the same bytes. */
-static void test_deterministic(void **state) {
+TEST(test_deterministic) {
   StcOptions o = {.march = "nvptx"};
   json_t *a = manifest(wave, &o), *b = manifest(wave, &o);
-  (void)state;
   assert_true(json_equal(a, b));
   json_decref(a);
   json_decref(b);
 }
 
 /* Conditions on the params are there, with the regions that excuse them. */
-static void test_checks(void **state) {
+TEST(test_checks) {
   StcOptions o = {.march = "nvptx"};
   json_t *m = manifest(
       "param N = 8, M = 8;\ngrid G = [0 .. N-1], 2;\nfield A : f32 on G;\nstencil s(A)[1 .. M-2] = A[-1] + A[1];\n",
       &o);
   json_t *c = json_array_get(list_at(m, "checks"), 0);
-  (void)state;
   assert_non_null(strstr(text_at(c, "text"), ">= 0"));
   assert_true(json_array_size(list_at(json_object_get(c, "value"), "terms")) > 0);
   assert_true(strlen(text_at(c, "message")) > 10);
   json_decref(m);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_head),    cmocka_unit_test(test_scalars),       cmocka_unit_test(test_fields),
-      cmocka_unit_test(test_kernels), cmocka_unit_test(test_deterministic), cmocka_unit_test(test_checks),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("manifest"); }

@@ -1,15 +1,10 @@
 /* mask_test.c: tiles by class (passes pack-tests and tile-classes) follow what they are made of, and tiles with nothing
  * to do leave the right values, however fields are set between runs: plans with them come to what plans without come
  * to, at dry points, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -97,8 +92,7 @@ static void set_mask(Pair *x, int seed) {
 }
 
 /* Set before the first run, between runs of even and odd numbers of steps, and taken back by beginning anew. */
-static void values_set(void **state) {
-  (void)state;
+TEST(values_set) {
   for (int w = 0; w < WAYS; w++) {
     Pair x = make_pair(&ways[w]);
     run(&x, 3);
@@ -121,8 +115,7 @@ static void values_set(void **state) {
 }
 
 /* A written by who has the memory: an array of the caller's, the plan's own by its address, or as a tensor. */
-static void memory_written(void **state) {
-  (void)state;
+TEST(memory_written) {
   for (int w = 0; w < WAYS; w++)
     for (int way = 0; way < 3; way++) {
       Pair x = make_pair(&ways[w]);
@@ -169,8 +162,7 @@ static void memory_written(void **state) {
 
 /* Lent to who writes them to files while steps go on, so that these get other memory: dry points have their values
  * there, too. */
-static void lent(void **state) {
-  (void)state;
+TEST(lent) {
   for (int w = 0; w < WAYS; w++) {
     Pair x = make_pair(&ways[w]);
     Loan *loan[2];
@@ -192,8 +184,4 @@ static void lent(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values_set), cmocka_unit_test(memory_written),
-                                     cmocka_unit_test(lent)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("mask"); }

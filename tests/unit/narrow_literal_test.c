@@ -19,8 +19,7 @@ typedef struct TextCase {
 } TextCase;
 
 /* The number as text gives the value of type with those bits. */
-static void test_text(void **state) {
-  (void)state;
+WORLD_TEST(test_text) {
   static const TextCase cases[] = {
       {F16_ABOVE, TY_F16, 0x3c01},
       {F16_MIDDLE, TY_F16, 0x3c00},
@@ -96,8 +95,7 @@ static const ProgramCase programs[] = {
 };
 
 /* Each program puts those bits into H. */
-static void test_programs(void **state) {
-  World *w = *state;
+WORLD_TEST(test_programs) {
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
     const ProgramCase *p = &programs[i];
     const char *text = arena_printf(w->arena, HEAD "field H : %s;\ninit h(H)[G] = 0;\n%s\n", p->type, p->rest);
@@ -113,10 +111,4 @@ static void test_programs(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_text, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_programs, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("narrow_literal"); }

@@ -1,15 +1,10 @@
 /* npy_test.c: .npy files, --in's rules and the comparison of fields (driver/data/npy.c, random.c, check.c). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/data/data.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
@@ -66,8 +61,7 @@ static void write_npy(const World *w, int version, const char *header, size_t n)
 }
 
 /* What is written reads back to the same bits, in every type. */
-static void test_round_trip(void **state) {
-  World *w = *state;
+WORLD_TEST(test_round_trip) {
   static const StcType types[] = {STC_BOOL, STC_I8,  STC_I16, STC_I32, STC_I64, STC_F16,
                                   STC_BF16, STC_F32, STC_F64, STC_U8,  STC_U16, STC_U32};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -81,8 +75,7 @@ static void test_round_trip(void **state) {
 }
 
 /* The header is what NumPy writes: the elements begin at a multiple of 64 and the file is no longer than they need. */
-static void test_header(void **state) {
-  World *w = *state;
+WORLD_TEST(test_header) {
   StcFieldInfo f = field(STC_F32);
   float a[6] = {1, 2, 3, 4, 5, 6};
   char b[4096];
@@ -99,8 +92,7 @@ static void test_header(void **state) {
 }
 
 /* One dimension has the comma of a Python tuple; no elements are no elements. */
-static void test_shapes(void **state) {
-  World *w = *state;
+WORLD_TEST(test_shapes) {
   StcFieldInfo f = {.name = "A", .type = STC_I32, .rank = 1, .shape = {5}, .bytes = 20};
   int32_t a[5] = {1, -2, 3, -4, 5}, b[5];
   assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
@@ -112,8 +104,7 @@ static void test_shapes(void **state) {
 }
 
 /* What is behind the dict but blanks, and a version that NumPy does not write, is refused as it is by NumPy. */
-static void test_junk(void **state) {
-  World *w = *state;
+WORLD_TEST(test_junk) {
   StcFieldInfo f = field(STC_F32);
   float b[6];
   static const char plain[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
@@ -133,8 +124,7 @@ static void test_junk(void **state) {
 }
 
 /* Version 2, other orders of keys, other quotes and blanks. */
-static void test_foreign_headers(void **state) {
-  World *w = *state;
+WORLD_TEST(test_foreign_headers) {
   StcFieldInfo f = field(STC_F32);
   float b[6];
   write_npy(w, 2, "{\"shape\":(2,3),'fortran_order' : False , \"descr\":'<f4'}   \n", 24);
@@ -156,8 +146,7 @@ static void expect_error(World *w, const char *header, size_t n, const char *tex
 }
 
 /* What is wrong is said, with what was expected and how to mend it. */
-static void test_errors(void **state) {
-  World *w = *state;
+WORLD_TEST(test_errors) {
   expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48,
                "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
   expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24,
@@ -180,8 +169,7 @@ static void test_errors(void **state) {
 }
 
 /* No prefix of a file is taken for a whole one, and none crashes. */
-static void test_truncated(void **state) {
-  World *w = *state;
+WORLD_TEST(test_truncated) {
   StcFieldInfo f = field(STC_F32);
   float a[6] = {0};
   unsigned char b[256];
@@ -198,8 +186,7 @@ static void test_truncated(void **state) {
 }
 
 /* A file that cannot be written leaves nothing behind; one that is abandoned neither. */
-static void test_whole_or_not(void **state) {
-  World *w = *state;
+WORLD_TEST(test_whole_or_not) {
   OutFile f;
   assert_false(file_write(w->c, "/nonexistent/x.npy", "x", 1));
   assert_non_null(strstr(w->last, "cannot write /nonexistent/x.npy"));
@@ -212,8 +199,7 @@ static void test_whole_or_not(void **state) {
 }
 
 /* Random numbers depend on seed, field and element alone, and are in range. */
-static void test_random(void **state) {
-  (void)state;
+TEST(test_random) {
   StcFieldInfo f = {.name = "A", .type = STC_F64, .rank = 1, .shape = {1000}, .bytes = 8000};
   double a[1000], b[1000], sum = 0;
   random_fill(&f, 1, a);
@@ -237,8 +223,7 @@ static void test_random(void **state) {
 }
 
 /* Values are read in the field's type; what does not fit is no value. */
-static void test_values(void **state) {
-  (void)state;
+TEST(test_values) {
   StcFieldInfo f = field(STC_F32);
   float a[6];
   assert_true(value_fill(&f, "0.1", a));
@@ -262,8 +247,7 @@ static void test_values(void **state) {
 
 /* The largest error is found, scaled by the reference's magnitude; NaN equals NaN and nothing else; signs of zero
  * differ. */
-static void test_compare(void **state) {
-  (void)state;
+TEST(test_compare) {
   StcFieldInfo f = field(STC_F32);
   float want[6] = {1, 2, -4, NAN, 0, INFINITY}, got[6];
   memcpy(got, want, sizeof got);
@@ -283,9 +267,8 @@ static void test_compare(void **state) {
 }
 
 /* A near name is found, a far one not. */
-static void test_near(void **state) {
+TEST(test_near) {
   static const char *const names[] = {"steps", "stats", "device", NULL};
-  (void)state;
   assert_string_equal(near_match("stpes", names), "steps");
   assert_string_equal(near_match("devise", names), "device");
   assert_null(near_match("quiet", names));
@@ -311,8 +294,7 @@ static StcFieldInfo structs(void) {
 }
 
 /* Structured dtypes are read however they are written, as long as they say the same; bools in them become 0 and 1. */
-static void test_structured(void **state) {
-  World *w = *state;
+WORLD_TEST(test_structured) {
   static const char *const same[] = {
       "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
       "{\"descr\":[(\"a\",\"=f4\"),(\"b\",\"?\"),(\"c\",\"<f8\",2)],\"shape\":(2,),\"fortran_order\":False}",
@@ -360,8 +342,7 @@ static void test_structured(void **state) {
 }
 
 /* Lists in lists end at some depth, and a header that is too long for version 1 gets version 2. */
-static void test_long_header(void **state) {
-  World *w = *state;
+WORLD_TEST(test_long_header) {
   char nested[4000] = "{'descr': ", *text = malloc(66000);
   StcFieldInfo f = {.name = "S", .rank = 1, .shape = {0}, .dtype = text};
   for (int i = 0; i < 300; i++)
@@ -379,8 +360,7 @@ static void test_long_header(void **state) {
 }
 
 /* Every 16-bit float is the value that it was read as; numbers between two are rounded. */
-static void test_halves(void **state) {
-  (void)state;
+TEST(test_halves) {
   static const StcType types[] = {STC_F16, STC_BF16};
   uint16_t b, back;
   for (int t = 0; t < 2; t++) {
@@ -415,23 +395,4 @@ static void test_halves(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_round_trip, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_header, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_shapes, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_foreign_headers, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_junk, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_structured, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_long_header, make_world, free_world),
-      cmocka_unit_test(test_halves),
-      cmocka_unit_test(test_random),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_near),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("npy"); }

@@ -44,8 +44,7 @@ static void assert_refused(Fixture *f, const char *pipeline, const char *message
     fail_msg("'%s': expected \"%s\" in:\n%s", pipeline, message, f->messages.s);
 }
 
-static void test_every_pass_is_found(void **state) {
-  (void)state;
+FIXTURE_TEST(test_every_pass_is_found) {
   int n = 0;
   for (const Pass *p = pass_table; p->name; p++, n++) {
     assert_ptr_equal(pass_find(p->name), p);
@@ -56,22 +55,19 @@ static void test_every_pass_is_found(void **state) {
   assert_null(pass_find("inline"));
 }
 
-static void test_empty_pipeline_changes_nothing(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_empty_pipeline_changes_nothing) {
   assert_string_equal(module_print(run(f, NULL, "")), stencil_text);
   assert_string_equal(module_print(run(f, NULL, "  ")), stencil_text);
 }
 
-static void test_pipeline_runs_in_order(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_pipeline_runs_in_order) {
   Module *m = run(f, NULL, " simplify , time-tile( t = 3 ),simplify");
   assert_non_null(m);
   assert_int_equal(m->time_tile, 3);
   assert_null(strstr(module_print(m), "mul"));
 }
 
-static void test_malformed_pipelines(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_malformed_pipelines) {
   assert_refused(f, "inline", "there is no pass 'inline'; there are simplify, ");
   assert_refused(f, "simplify,", "there is no pass ''");
   assert_refused(f, ",simplify", "there is no pass ''");
@@ -85,14 +81,12 @@ static void test_malformed_pipelines(void **state) {
   assert_refused(f, "time-tile(t=2))", "expected ',' after pass 'time-tile'");
 }
 
-static void test_levels_are_checked(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_levels_are_checked) {
   assert_refused(f, "barriers",
                  "pass 'barriers' takes kernel IR, but the module is stencil IR here; put a lower-* pass before it");
 }
 
-static void test_option_values(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_option_values) {
   PassContext c = {.arena = f->arena, .diags = f->diags};
   PassOption o[] = {{"t", "3"}, {"u", "x"}, {"v", "99999999999999999999"}, {"w", ""}, {"t", "4"}};
   bool ok = true;
@@ -110,8 +104,7 @@ static void test_option_values(void **state) {
   assert_non_null(strstr(f->messages.s, "pass 'p': option t=3 is not an integer from 1 to 2"));
 }
 
-static void test_dumps(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_dumps) {
   FILE *to = tmpfile();
   PassHooks h = {.print_before = "time-tile,simplify", .print_after = "simplify", .to = to};
   assert_non_null(run(f, &h, "simplify"));
@@ -125,8 +118,7 @@ static void test_dumps(void **state) {
   fclose(to);
 }
 
-static void test_dump_after_all(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_dump_after_all) {
   FILE *to = tmpfile();
   PassHooks h = {.print_before = "", .print_after = "", .print_all = true, .verify_each = true, .to = to};
   assert_non_null(run(f, &h, "time-tile(t=2),simplify"));
@@ -136,15 +128,13 @@ static void test_dump_after_all(void **state) {
   fclose(to);
 }
 
-static void test_unknown_names_in_hooks(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_unknown_names_in_hooks) {
   PassHooks h = {.print_before = "", .print_after = "simplify,inline"};
   assert_null(run(f, &h, "simplify"));
   assert_non_null(strstr(f->messages.s, "-print-after: there is no pass 'inline'"));
 }
 
-static void test_times_and_statistics(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_times_and_statistics) {
   FILE *to = tmpfile();
   PassHooks h = {.print_before = "", .print_after = "", .time = true, .stats = true, .to = to};
   assert_non_null(run(f, &h, "simplify"));
@@ -155,18 +145,4 @@ static void test_times_and_statistics(void **state) {
   fclose(to);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_every_pass_is_found),
-      TEST(test_empty_pipeline_changes_nothing),
-      TEST(test_pipeline_runs_in_order),
-      TEST(test_malformed_pipelines),
-      TEST(test_levels_are_checked),
-      TEST(test_option_values),
-      TEST(test_dumps),
-      TEST(test_dump_after_all),
-      TEST(test_unknown_names_in_hooks),
-      TEST(test_times_and_statistics),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("passes_pipeline"); }

@@ -42,8 +42,8 @@ static void assert_interval(Ranges *r, const Value *v, int64_t lo, int64_t hi) {
   assert_int_equal(x.hi, hi);
 }
 
-static void test_sums_of_threads(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_sums_of_threads) {
+  Bench t = bench(f);
   Value *y = build_dim(&t.b, OP_THREAD, 0), *x = build_dim(&t.b, OP_THREAD, 1);
   Value *flat = build2(&t.b, OP_ADD, build2(&t.b, OP_MUL, y, num(&t, 8)), x);
   Value *down = build2(&t.b, OP_SUB, num(&t, 5), flat), *wide = build_convert(&t.b, TY_I64, down),
@@ -57,8 +57,8 @@ static void test_sums_of_threads(void **state) {
   assert_int_equal(linear_of(r, none).n, 0);
 }
 
-static void test_widening_needs_a_proof(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_widening_needs_a_proof) {
+  Bench t = bench(f);
   Value *k = build_scalar(&t.b, TY_I32, 1), *more = build2(&t.b, OP_ADD, k, num(&t, 1));
   Value *wide_k = build_convert(&t.b, TY_I64, k), *wide_more = build_convert(&t.b, TY_I64, more);
   Value *n = build_scalar(&t.b, TY_I64, 0), *low = build_convert(&t.b, TY_I32, n),
@@ -73,8 +73,8 @@ static void test_widening_needs_a_proof(void **state) {
   assert_false(value_interval(r, n).known);
 }
 
-static void test_loops(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_loops) {
+  Bench t = bench(f);
   Op *loop = build_for(&t.b, num(&t, 3), num(&t, 20), 4, 0, 0, NULL),
      *never = build_for(&t.b, num(&t, 3), num(&t, 3), 1, 0, 0, NULL);
   Value *last = build2(&t.b, OP_MIN, build_dim(&t.b, OP_THREAD, 1), num(&t, 5));
@@ -88,8 +88,8 @@ static void test_loops(void **state) {
   assert_interval(r, whole->blocks[0]->args[0], INT64_MIN, INT64_MAX - 1);
 }
 
-static void test_other_ops(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_other_ops) {
+  Bench t = bench(f);
   Value *x = build_dim(&t.b, OP_THREAD, 1), *k = build_scalar(&t.b, TY_I32, 1);
   Value *min = build2(&t.b, OP_MIN, k, num(&t, 7)), *max = build2(&t.b, OP_MAX, min, num(&t, 2));
   Value *rem = build2(&t.b, OP_REM, k, num(&t, -5)), *rem_x = build2(&t.b, OP_REM, x, num(&t, 5));
@@ -111,8 +111,8 @@ static void test_other_ops(void **state) {
   assert_interval(r, pick, 2, 40);
 }
 
-static void test_params_cancel(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_params_cancel) {
+  Bench t = bench(f);
   Value *n = build_scalar(&t.b, TY_I64, 0), *x = build_convert(&t.b, TY_I64, build_dim(&t.b, OP_THREAD, 1));
   Value *from_end = build2(&t.b, OP_SUB, n, x);
   Ranges *r = analyse(&t);
@@ -124,8 +124,8 @@ static void test_params_cancel(void **state) {
   assert_int_equal(i.hi, 6);
 }
 
-static void test_uniform(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_uniform) {
+  Bench t = bench(f);
   Value *x = build_dim(&t.b, OP_THREAD, 1), *g = build_dim(&t.b, OP_BLOCK, 0), *n = build_scalar(&t.b, TY_I64, 0);
   Value *alike = build2(&t.b, OP_LT, build2(&t.b, OP_ADD, g, n), build_step(&t.b));
   Value *apart = build3(&t.b, OP_SELECT, alike, x, num(&t, 0));
@@ -148,8 +148,8 @@ static bool cross(Bench *t, Value *i, Value *j, int64_t off) {
   return accesses_cross(c, access_new(c, store, false), access_new(c, load->def, false));
 }
 
-static void test_cells_of_flat_arrays(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_cells_of_flat_arrays) {
+  Bench t = bench(f);
   Value *y = build_dim(&t.b, OP_THREAD, 0), *x = build_dim(&t.b, OP_THREAD, 1);
   Value *flat = build2(&t.b, OP_ADD, build2(&t.b, OP_MUL, y, num(&t, 8)), x);
   Value *padded = build2(&t.b, OP_ADD, build2(&t.b, OP_MUL, y, num(&t, 9)), x),
@@ -166,8 +166,8 @@ static void test_cells_of_flat_arrays(void **state) {
   assert_true(cross(&t, x, x, 0));
 }
 
-static void test_cells_of_loops(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_cells_of_loops) {
+  Bench t = bench(f);
   t.k->threads[0] = 1;
   Op *by_block = build_for(&t.b, num(&t, 0), num(&t, 3), 1, 0, 0, NULL),
      *by_two = build_for(&t.b, num(&t, 0), num(&t, 2), 1, 0, 0, NULL);
@@ -185,25 +185,12 @@ static void test_cells_of_loops(void **state) {
   assert_true(cross(&t, half, half, 0));
 }
 
-static void test_cells_not_understood(void **state) {
-  Bench t = bench(*state);
+FIXTURE_TEST(test_cells_not_understood) {
+  Bench t = bench(f);
   Value *x = build_dim(&t.b, OP_THREAD, 1), *k = build_scalar(&t.b, TY_I32, 1), *sum = build2(&t.b, OP_ADD, x, k);
   t.k->threads[0] = 1;
   assert_true(cross(&t, sum, sum, 0));
   assert_true(cross(&t, build2(&t.b, OP_MUL, x, x), x, 0));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(test_sums_of_threads),
-      TEST(test_widening_needs_a_proof),
-      TEST(test_loops),
-      TEST(test_other_ops),
-      TEST(test_params_cancel),
-      TEST(test_uniform),
-      TEST(test_cells_of_flat_arrays),
-      TEST(test_cells_of_loops),
-      TEST(test_cells_not_understood),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("passes_ranges"); }

@@ -80,8 +80,7 @@ static int count_of(const PlanCandidates *k, FamilyId family) {
 
 /* Small grids have many candidates of both families, the usual choice first, unless one was asked for; walks only where
  * tiles away from edges are many; large grids the usual one alone, but for walks of planes. */
-static void test_candidates(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_candidates) {
   PlanCandidates k;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Module *flat = jacobi(f, 2), *deep = jacobi(f, 3);
@@ -109,8 +108,7 @@ static void test_candidates(void **state) {
 /* Grids of planes that are not large have a naive kernel among their candidates, and walks by lines of a half and a
  * quarter of a warp, whose lanes copy 8 or 16 bytes at a time, whatever the hardware; not where tiles are asked for.
  * Large grids have more shapes of walks and nothing else. */
-static void test_planes(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_planes) {
   PlanCandidates k;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Module *deep = jacobi(f, 3);
@@ -144,8 +142,7 @@ static void test_planes(void **state) {
 }
 
 /* There is no question where the size is not known or a number is given. */
-static void test_questions(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_questions) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Module *m = jacobi(f, 2);
   PlanQuery q;
@@ -170,8 +167,7 @@ static const char *dropped(const PlanQuery *q, PlanCandidate k) {
 }
 
 /* Blocks are counted with partial ones, by what a tile gives out beside its halo; a tile that is none says why. */
-static void test_count(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_count) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 512);
   PlanCandidate k =
@@ -196,8 +192,7 @@ static void test_count(void **state) {
 
 /* Tiles that are fitted to the grid are counted as the fewer that they are; and walks of planes that begin or end at
  * an edge are no tiles at edges, for their planes there are a loop of their own. */
-static void test_fitted(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_fitted) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
   PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 512);
   Schedule s = {.family = FAMILY_STREAM,
@@ -257,8 +252,7 @@ static void compare_work(Fixture *f, int rank, Schedule s) {
 }
 
 /* What is counted of a tile before it is lowered is what is counted of its finished kernel. */
-static void test_work(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_work) {
   compare_work(f, 1, (Schedule){.family = FAMILY_OVERLAP, .T = 8, .block = {256, 1, 1}, .elems = {2, 1, 1}});
   compare_work(f, 2, (Schedule){.family = FAMILY_OVERLAP, .T = 4, .block = {8, 32, 1}, .elems = {4, 1, 1}});
   compare_work(f, 2, (Schedule){.family = FAMILY_OVERLAP, .T = 1, .block = {8, 32, 1}, .elems = {2, 2, 1}});
@@ -276,8 +270,7 @@ static void test_work(void **state) {
 
 /* One estimate of registers: a loop's words count more than straight code's, loads begun early add to it, blocks of
  * many threads leave fewer, and what does not fit is spilled. */
-static void test_registers(void **state) {
-  (void)state;
+FIXTURE_TEST(test_registers) {
   RegisterNeed loop = {.live = 100, .early = 100, .addresses = 4, .rounds = true},
                straight = {.live = 100, .early = 120}, few = {.live = 20, .early = 20, .several = true};
   int32_t spilled;
@@ -310,8 +303,7 @@ static LaunchLoad busy(double blocks, int64_t threads) {
 
 /* What the model is told of tiles at edges makes a launch longer, more so where a rule brings accesses back; it was not
  * fitted to finished kernels. */
-static void test_edges(void **state) {
-  (void)state;
+FIXTURE_TEST(test_edges) {
   LaunchLoad plain = busy(100, 32), edge = plain, turned;
   edge.at_edge = 3 * plain.work.instructions;
   turned = edge;
@@ -323,8 +315,7 @@ static void test_edges(void **state) {
 
 /* The code of a walk without a loop is fetched more slowly if it is long, up to twice straight_held; that of finished
  * kernels, to which this was not fitted, is not. */
-static void test_straight(void **state) {
-  (void)state;
+FIXTURE_TEST(test_straight) {
   LaunchLoad brief = busy(100, 32), longer = brief, longest = brief;
   brief.straight = tuning.straight_held;
   longer.straight = 1.5 * tuning.straight_held;
@@ -339,9 +330,8 @@ static void test_straight(void **state) {
 
 /* Blocks at edges that do no more than others at edges are not waited for; others as long as their instructions take,
  * from near caches or not, or as their warps take to issue them. */
-static void test_edges_waited(void **state) {
+FIXTURE_TEST(test_edges_waited) {
   LaunchLoad load = {.work = {.threads = 32, .instructions = 100, .rounds = 1}, .at_edge = 150, .edge_code = 150};
-  (void)state;
   assert_float_equal(model_edge_seconds(&CARD, &load), 0, 0);
   load.edge_code = 450;
   double near = model_edge_seconds(&CARD, &load);
@@ -357,8 +347,7 @@ static void test_edges_waited(void **state) {
 
 /* In rank 1 the time of a candidate is what the model says of its load, whose code is as long as a thread's
  * instructions; what is beyond what was measured is dropped. */
-static void test_line(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_line) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
   PlanQuery q = question(&c, jacobi(f, 1), FAMILY_AUTO, 1 << 20);
   Schedule s = {.family = FAMILY_STREAM, .T = 16, .block = {32, 1, 1}, .elems = {8, 1, 1}, .chunk = 1, .ahead = 1};
@@ -374,8 +363,7 @@ static void test_line(void **state) {
 }
 
 /* What is counted of planes is not all: copies of 8 bytes, overlapped tiles take longer, naive kernels less. */
-static void test_uncounted(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_uncounted) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
   PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 128);
   Schedule s = {.family = FAMILY_STREAM, .T = 2, .block = {1, 16, 16}, .elems = {1, 2, 2}, .chunk = 16, .ahead = 4};
@@ -398,8 +386,7 @@ static void test_uncounted(void **state) {
 
 /* On grids of many rounds the roofs of walks hardly add up, copies of 8 bytes cost less, and rows take longer by their
  * number only where rounds are few. */
-static void test_rounds(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_rounds) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
   PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 512);
   Schedule s = {.family = FAMILY_STREAM, .T = 2, .block = {1, 16, 32}, .elems = {1, 2, 2}, .chunk = 64, .ahead = 4};
@@ -418,8 +405,7 @@ static void test_rounds(void **state) {
 }
 
 /* What is not to be taken says why, and has a time all the same. */
-static void test_dropped(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_dropped) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
   PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 1024);
   Schedule s = {.family = FAMILY_STREAM, .T = 4, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 32, .ahead = 4};
@@ -439,8 +425,7 @@ static void test_dropped(void **state) {
 }
 
 /* Whether what a launch moves stays in the cache goes by the target's, if it tells that. */
-static void test_cache(void **state) {
-  (void)state;
+FIXTURE_TEST(test_cache) {
   LaunchLoad l = {.work = {.threads = 256, .rounds = 1}, .registers = 32, .blocks = 100, .memory_bytes = 20e6};
   TargetInfo less = CARD, untold = CARD;
   less.cache_bytes = 6e6;
@@ -456,8 +441,7 @@ static void test_cache(void **state) {
  * eight; what is lost in the last round of blocks; waits that other blocks do not hide; memory, for what the
  * cache has not kept: of what goes beyond half of it as much again is displaced.
  */
-static void test_terms(void **state) {
-  (void)state;
+FIXTURE_TEST(test_terms) {
   LaunchLoad none = {.work = {.threads = 32, .rounds = 1}, .registers = 32, .blocks = 1};
   assert_float_equal(model_launch(&CARD, &none).seconds, model_finished.launch_gap, 1e-12);
   LaunchLoad five = busy(100, 160), eight = busy(100, 256), nine = busy(100, 288);
@@ -484,8 +468,7 @@ static void test_terms(void **state) {
 }
 
 /* The fastest is taken, the first of those that are as fast; what is dropped is not looked at. */
-static void test_choice(void **state) {
-  (void)state;
+FIXTURE_TEST(test_choice) {
   PlanCandidate all[] = {{.usual = true, .seconds = 1},
                          {.seconds = 1},
                          {.seconds = 0.5, .dropped = "it is none"},
@@ -502,8 +485,8 @@ static void test_choice(void **state) {
 }
 
 /* A family is naive only where tiles of one step of one stencil are best, and nothing was asked for. */
-static void test_naive(void **state) {
-  Module *m = jacobi(*state, 2);
+FIXTURE_TEST(test_naive) {
+  Module *m = jacobi(f, 2);
   Schedule open = {.family = FAMILY_AUTO}, one = {.family = FAMILY_OVERLAP, .T = 1},
            two = {.family = FAMILY_OVERLAP, .T = 2};
   assert_true(plan_is_naive(m, &open, &one));
@@ -521,8 +504,7 @@ static double product_cost(const void *user, const Schedule *s) {
 
 /* All values of open knobs are looked at together, the least legal cost wins, and nothing is changed if there is none.
  */
-static void test_complete(void **state) {
-  (void)state;
+FIXTURE_TEST(test_complete) {
   Schedule s = {.T = 1, .chunk = 1, .ahead = 7};
   Knob k[] = {{&s.T, (int32_t[]){1, 2, 3, 5, 0}}, {&s.chunk, (int32_t[]){10, 4, 7, 0}}};
   int32_t least = 21;
@@ -537,8 +519,7 @@ static void test_complete(void **state) {
 
 /* A tile that is lowered to be looked at leaves nothing in memory; one that cannot be is no error of the compilation,
  * and says why. */
-static void test_trial(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_trial) {
   TargetInfo small = CARD;
   small.max_shared_bytes = small.shared_bytes = 64;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
@@ -558,8 +539,7 @@ static void test_trial(void **state) {
 }
 
 /* The table of what knobs may be: its words, those for the tuner alone among them where they are asked for. */
-static void test_axes(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_axes) {
   int32_t v[MAX_RANK];
   assert_string_equal(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 1, false), "1x4");
   assert_null(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 2, false));
@@ -581,8 +561,7 @@ static void test_axes(void **state) {
 }
 
 /* A device at hand says its cores, clock, memory and cache: rates follow those, and what it does not say stays. */
-static void test_device_figures(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_device_figures) {
   const Target *row = target_find(f->arena, f->diags, "nvptx", "sm_90");
   const TargetInfo *was = target_info(row);
   TargetInfo half = {.cores = was->cores / 2, .clock = was->clock / 2, .bandwidth = 100, .cache_bytes = 1e6},
@@ -603,8 +582,7 @@ static void test_device_figures(void **state) {
 
 /* A device that calls itself as a known card has that one's figures, however its driver tells them; a part of one has
  * its own. */
-static void test_card_figures(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_card_figures) {
   TargetInfo own = {.cores = 132, .clock = 1.98, .bandwidth = 4917, .cache_bytes = 50 << 20};
   const TargetInfo *card = target_info(target_find(f->arena, f->diags, "nvptx", "h200")),
                    *is = target_info(target_on(f->arena, f->diags, "nvptx", "sm_90a", "cuda:0, NVIDIA H200", &own));
@@ -641,8 +619,7 @@ static Module *far_step(Fixture *f, int n, int reach) {
 
 /* A tile that is chosen for other time steps than a module was repeated for says nothing of these: whatever is left
  * open comes to a legal tile, in caches of all sizes. */
-static void test_own_choice(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_own_choice) {
   for (int reach = 1; reach <= 9; reach += 4)
     for (int T = 2; T <= 5; T++)
       for (int64_t bytes = 1 << 12; bytes <= 1 << 24; bytes *= 2) {
@@ -664,14 +641,4 @@ static void test_own_choice(void **state) {
       }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates),   TEST(test_planes), TEST(test_uncounted),
-                                     TEST(test_questions),    TEST(test_count),  TEST(test_fitted),
-                                     TEST(test_rounds),       TEST(test_cache),  TEST(test_work),
-                                     TEST(test_registers),    TEST(test_edges),  TEST(test_straight),
-                                     TEST(test_edges_waited), TEST(test_line),   TEST(test_dropped),
-                                     TEST(test_terms),        TEST(test_choice), TEST(test_naive),
-                                     TEST(test_complete),     TEST(test_axes),   TEST(test_device_figures),
-                                     TEST(test_card_figures), TEST(test_trial),  TEST(test_own_choice)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("planner"); }

@@ -10,7 +10,7 @@ typedef struct Known {
   uint32_t counter[4], key[2], words[4];
 } Known;
 
-static void known_answers(void **state) {
+TEST(known_answers) {
   static const Known rows[] = {
       {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
       {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -20,7 +20,6 @@ static void known_answers(void **state) {
        {0xa4093822, 0x299f31d0},
        {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     uint32_t x[4];
     memcpy(x, rows[i].counter, sizeof x);
@@ -36,8 +35,7 @@ static double drawn(Opcode code, Type t, int64_t draw, int64_t i, int64_t j) {
 }
 
 /* What a draw is: the words of the counter (i, j, k, step) under the key (seed, draw / words of a draw). */
-static void words(void **state) {
-  (void)state;
+TEST(words) {
   for (uint32_t draw = 0; draw < 9; draw++) {
     uint32_t x[4] = {5, UINT32_MAX, UINT32_MAX - 1, 3}, y[4] = {5, UINT32_MAX, UINT32_MAX - 1, 3};
     philox((const uint32_t[]){17, draw / 4}, x);
@@ -53,8 +51,7 @@ static void words(void **state) {
 static double tail(double x) { return 0.5 * erfc(fabs(x) * M_SQRT1_2); }
 
 /* A normal number has as much of the distribution beyond it as its uniform one says, and its sign. */
-static void quantiles(void **state) {
-  (void)state;
+TEST(quantiles) {
   for (int i = 0; i < 20000; i++) {
     uint32_t x[4] = {(uint32_t)i, 1, UINT32_MAX - 1, 3};
     philox((const uint32_t[]){17, 0}, x);
@@ -71,9 +68,8 @@ static void quantiles(void **state) {
 }
 
 /* Sums of powers of 100,000 draws, and of products of neighbours, lie where they should. */
-static void moments(void **state) {
+TEST(moments) {
   enum { N = 100000 };
-  (void)state;
   for (int t = 0; t < 2; t++) {
     double sum[5] = {0}, uniform[3] = {0}, beside = 0, across = 0, other = 0, last = 0;
     for (int i = 0; i < N; i++) {
@@ -102,8 +98,4 @@ static void moments(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(known_answers), cmocka_unit_test(words),
-                                     cmocka_unit_test(quantiles), cmocka_unit_test(moments)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("random"); }

@@ -1,14 +1,10 @@
 /* ranks_test.c: plans over several processes by the public interface. Started by mpirun (tests/split/mpi.test) it is
  * the processes; by itself it sees what is said where there is no MPI. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 #include <malloc.h>
 
 #include "driver/split/split.h"

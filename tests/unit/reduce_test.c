@@ -179,8 +179,7 @@ static const char *weighted_sum(World *w, const char *op, const char *over, cons
 
 /* Regions of each rank: whole and part, odd sizes, several rows a block, one point, none; accesses that leave the field
  * by its rule. */
-static void test_regions(void **state) {
-  World *w = *state;
+WORLD_TEST(test_regions) {
   static const struct {
     int rank;
     const char *grid, *over, *access;
@@ -209,8 +208,7 @@ static void test_regions(void **state) {
                      3, 2, 3);
 }
 
-static void test_operations(void **state) {
-  World *w = *state;
+WORLD_TEST(test_operations) {
   static const char *const ops[] = {"add", "mul", "min", "max"};
   for (int i = 0; i < 4; i++)
     assert_agreement(w,
@@ -231,8 +229,7 @@ static void test_operations(void **state) {
 
 /* The code for this CPU gives the reference's bits; under fast-math, where sums may be reordered, nearly so. What is
  * reduced is made of coordinates, as sin is not the reference's to the last bit. */
-static void test_code(void **state) {
-  World *w = *state;
+WORLD_TEST(test_code) {
   static const char *const ops[] = {"min", "max", "add", "mul"};
   for (int i = 0; i < 8; i++) {
     bool fast = i >= 4;
@@ -259,8 +256,7 @@ static void test_code(void **state) {
 }
 
 /* Under fast-math a NaN is found and infinities count. */
-static void test_specials_under_fast_math(void **state) {
-  World *w = *state;
+WORLD_TEST(test_specials_under_fast_math) {
   static const char *const bodies[] = {"sqrt", "log"};
   for (int i = 0; i < 2; i++) {
     Module *m = lower(
@@ -282,8 +278,7 @@ static void test_specials_under_fast_math(void **state) {
 
 /* Evaluations come when they are due, in order of declaration, whatever the time tile; an until ends the run, but not
  * before a step. */
-static void test_when_due(void **state) {
-  World *w = *state;
+WORLD_TEST(test_when_due) {
   const char *sum = weighted_sum(w, "add", "[0 .. 99]", "0", 4);
   const char *least =
       "  reduce @k = min i64 over [0 .. 99] every 6 until {\n    %s = step : i64\n    yield %s\n  }\n"
@@ -299,8 +294,7 @@ static void test_when_due(void **state) {
 }
 
 /* An until whose value is NaN ends the run with an error. */
-static void test_nan(void **state) {
-  World *w = *state;
+WORLD_TEST(test_nan) {
   Series s;
   int64_t done;
   const char *text = program(w, 1, "[0 .. 99]", 30,
@@ -315,8 +309,7 @@ static void test_nan(void **state) {
 }
 
 /* A run that goes on from a later step is not evaluated at its start. */
-static void test_continued(void **state) {
-  World *w = *state;
+WORLD_TEST(test_continued) {
   Series s = {0};
   Module *m = lower(w, program(w, 1, "[0 .. 99]", 10, weighted_sum(w, "add", "[0 .. 99]", "0", 4)), "nvptx", "overlap");
   s.m = m;
@@ -345,8 +338,7 @@ static int find_barriers(Block *b, Op **v, int n) {
 }
 
 /* Each barrier of the reduction's kernels is needed: without it there is a race. */
-static void test_barriers_are_needed(void **state) {
-  World *w = *state;
+WORLD_TEST(test_barriers_are_needed) {
   static const char *const families[] = {"naive", "overlap"};
   for (int f = 0; f < 2; f++) {
     Module *m =
@@ -373,11 +365,4 @@ static void test_barriers_are_needed(void **state) {
   }
 }
 
-int main(void) {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
-  const struct CMUnitTest tests[] = {TEST(test_regions),   TEST(test_operations),
-                                     TEST(test_code),      TEST(test_specials_under_fast_math),
-                                     TEST(test_when_due),  TEST(test_nan),
-                                     TEST(test_continued), TEST(test_barriers_are_needed)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("reduce"); }

@@ -2,14 +2,11 @@
  * process, whose rings are opened together and then asked in turns. */
 #include "driver/split/ring.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
+#include "tests/unit/testing.h"
 #include <pthread.h>
 
 enum { MOST = 4, TURN = 5 };
@@ -91,8 +88,7 @@ static int connection(int rank, int which) {
 }
 
 /* A machine that has ended is told by the one before it, on which it is to say so, and by no other. */
-static void test_ended(void **state) {
-  (void)state;
+TEST(test_ended) {
   start(3, (int[]){0, 1, 2});
   end(1);
   assert_int_equal(hear(0, 8), 1);
@@ -104,8 +100,7 @@ static void test_ended(void **state) {
 }
 
 /* Where a rank of that machine is left, that one says it. */
-static void test_others(void **state) {
-  (void)state;
+TEST(test_others) {
   start(4, (int[]){0, 1, 1, 0});
   end(1);
   assert_int_equal(hear(0, 8), 1);
@@ -116,8 +111,7 @@ static void test_others(void **state) {
 }
 
 /* One that says so before, whose connection is reset, or is ended while it goes on to listen, has not ended. */
-static void test_going_on(void **state) {
-  (void)state;
+TEST(test_going_on) {
   const struct linger reset = {1, 0};
   start(2, (int[]){0, 1});
   ring_say(run.ring[1], NEWS_ENDS);
@@ -136,8 +130,7 @@ static void test_going_on(void **state) {
 }
 
 /* News goes both ways; one machine needs no ring. */
-static void test_news(void **state) {
-  (void)state;
+TEST(test_news) {
   start(3, (int[]){0, 1, 2});
   ring_say(run.ring[1], NEWS_ABORTS);
   assert_int_equal(hear(0, 8), NEWS_ABORTS);
@@ -152,8 +145,4 @@ static void test_news(void **state) {
   assert_null(run.ring[0]);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended), cmocka_unit_test(test_others),
-                                     cmocka_unit_test(test_going_on), cmocka_unit_test(test_news)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("ring"); }

@@ -105,7 +105,7 @@ static void assert_shape(const int32_t *v, int32_t x, int32_t y, int32_t z) {
 /* Small grids get tiles enough for the multiprocessors, in the family that was asked for; large ones, and schedules of
  * which a number was given, what they get without a size, but for rows of walks, which large grids have more of in rank
  * 2 and any in rank 3, and for the shapes of walks of planes, which follow the extents. */
-static void test_size(void **state) {
+FIXTURE_TEST(test_size) {
   static const int64_t sizes[3][MAX_RANK] = {{65536}, {512, 512}, {128, 128, 128}};
   static const FamilyId families[] = {FAMILY_OVERLAP, FAMILY_STREAM};
   TargetInfo t = GPU;
@@ -113,7 +113,6 @@ static void test_size(void **state) {
   t.bandwidth = 2000, t.cache_bandwidth = 5000, t.f32_rate = 10000, t.f64_rate = 5000, t.launch_us = 2;
   for (int rank = 1; rank <= 3; rank++)
     for (int i = 0; i < 2; i++) {
-      Fixture *f = *state;
       Module *m = jacobi(f, rank, "1000");
       Schedule want = {.family = families[i]}, large = resolved(f, &t, m, want);
       memcpy(want.size, sizes[rank - 1], sizeof want.size);
@@ -143,11 +142,11 @@ static void test_size(void **state) {
 }
 
 /* Without options: legal on each target, several steps a tile, tiles larger than their halo. */
-static void test_defaults(void **state) {
+FIXTURE_TEST(test_defaults) {
   const TargetInfo *const targets[] = {&GPU, &TINY, &CPU};
   for (int t = 0; t < 3; t++)
     for (int rank = 1; rank <= 3; rank++) {
-      Schedule s = resolved(*state, targets[t], jacobi(*state, rank, "64"), (Schedule){0});
+      Schedule s = resolved(f, targets[t], jacobi(f, rank, "64"), (Schedule){0});
       assert_int_equal(s.family, FAMILY_OVERLAP);
       assert_true(s.T >= 1);
       int64_t threads = 1;
@@ -158,14 +157,13 @@ static void test_defaults(void **state) {
       }
       assert_true(!targets[t]->simt || threads <= targets[t]->max_threads);
     }
-  Schedule s = resolved(*state, &GPU, jacobi(*state, 2, "64"), (Schedule){0});
+  Schedule s = resolved(f, &GPU, jacobi(f, 2, "64"), (Schedule){0});
   assert_int_equal(s.T, 4);
   assert_shape(s.block, 8, 32, 1);
 }
 
 /* No more levels than steps. */
-static void test_few_steps(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_few_steps) {
   diags_enable_remarks(f->diags, true);
   assert_int_equal(resolved(f, &GPU, jacobi(f, 2, "3"), (Schedule){0}).T, 3);
   assert_int_equal(resolved(f, &GPU, jacobi(f, 2, "3"), (Schedule){.T = 5}).T, 3);
@@ -173,20 +171,19 @@ static void test_few_steps(void **state) {
 }
 
 /* What is given is kept. */
-static void test_kept(void **state) {
-  Schedule s = resolved(*state, &GPU, jacobi(*state, 3, "64"),
+FIXTURE_TEST(test_kept) {
+  Schedule s = resolved(f, &GPU, jacobi(f, 3, "64"),
                         (Schedule){.family = FAMILY_OVERLAP, .T = 3, .block = {4, 4, 8}, .elems = {2, 2, 1}});
   assert_int_equal(s.T, 3);
   assert_shape(s.block, 4, 4, 8);
   assert_shape(s.elems, 2, 2, 1);
-  s = resolved(*state, &GPU, jacobi(*state, 1, "64"), (Schedule){.family = FAMILY_NAIVE, .block = {64}});
+  s = resolved(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = FAMILY_NAIVE, .block = {64}});
   assert_int_equal(s.family, FAMILY_NAIVE);
   assert_int_equal(s.T, 1);
   assert_shape(s.block, 64, 1, 1);
 }
 
-static void test_refused(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_refused) {
   const Module *j1 = jacobi(f, 1, "64"), *j2 = jacobi(f, 2, "64"), *j3 = jacobi(f, 3, "64");
   refused(f, &GPU, j2, (Schedule){.T = 5, .block = {8, 32}, .elems = {1, 1}},
           "0:0: error: -T=5 -block=8x32 -elems=1x1: a tile of 8 points in dimension 0 is not larger than its halo, "
@@ -219,8 +216,7 @@ static void test_refused(void **state) {
 
 /* Stencils that cannot share a launch: an error if they are in one group; a schedule each if they are not, and an error
  * if more steps a launch are asked for. */
-static void test_apart(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_apart) {
   Module *m = module_parse(
       f->arena, f->diags, "test",
       "stencil module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 "
@@ -249,8 +245,7 @@ static void test_apart(void **state) {
 }
 
 /* A tile that is left open is made larger than the halo of the steps asked for, but not where its size is asked for. */
-static void test_wide_halo(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_wide_halo) {
   Schedule s = resolved(f, &CPU, jacobi(f, 3, "64"), (Schedule){.T = 12});
   assert_int_equal(s.T, 12);
   assert_shape(s.block, 32, 32, 128);
@@ -263,8 +258,7 @@ static void test_wide_halo(void **state) {
 }
 
 /* Two stages whose halo no default tile holds: an error that names the halo, and the launch if there are several. */
-static void test_far(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_far) {
   Module *m = module_parse(f->arena, f->diags, "test",
                            "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on "
                            "[0 .. N - 1] outside clamp\n"
@@ -283,8 +277,7 @@ static void test_far(void **state) {
 }
 
 /* What -fuse says against other options. */
-static void test_fuse(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_fuse) {
   refused(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = FAMILY_NAIVE, .fuse = "all"},
           "0:0: error: -fuse=all: the naive schedule makes a launch for each stencil; leave -fuse out, or use "
           "-schedule=overlap\n");
@@ -293,8 +286,7 @@ static void test_fuse(void **state) {
 }
 
 /* No tile makes more steps than lie between two evaluations of a reduction; a remark says so once. */
-static void test_reductions_limit_levels(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_reductions_limit_levels) {
   Module *m = jacobi(f, 1, "100");
   Reduction r[2] = {{.name = "total", .every = 64}, {.name = "until", .every = 3}};
   m->nreductions = 1;
@@ -334,8 +326,7 @@ static void assert_tiles(const Module *m, int T, int t) {
 
 /* A number of steps between T and 1 has a kernel only if that saves launches, in the run or again and again before
  * reductions. */
-static void test_remainder(void **state) {
-  Fixture *f = *state;
+FIXTURE_TEST(test_remainder) {
   Module *m = jacobi(f, 1, "100");
   assert_tiles(m, 1, 0);
   assert_tiles(m, 4, 0);
@@ -364,8 +355,7 @@ static void test_remainder(void **state) {
 }
 
 /* Where kernels are compiled late there is one for each half of T steps, whatever the program's own run needs. */
-static void test_remainder_late(void **state) {
-  (void)state;
+FIXTURE_TEST(test_remainder_late) {
   TargetInfo late = CPU;
   Schedule s = {0};
   int tiles[MOST_TILES];
@@ -381,12 +371,4 @@ static void test_remainder_late(void **state) {
   assert_int_equal(tiles[MOST_TILES - 1], 1);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_size),      TEST(test_defaults),
-                                     TEST(test_few_steps), TEST(test_reductions_limit_levels),
-                                     TEST(test_kept),      TEST(test_refused),
-                                     TEST(test_apart),     TEST(test_wide_halo),
-                                     TEST(test_far),       TEST(test_fuse),
-                                     TEST(test_remainder), TEST(test_remainder_late)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("schedule"); }

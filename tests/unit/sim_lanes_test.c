@@ -44,8 +44,7 @@ static void assert_fault(World *w, int threads, const char *body, const char *me
 }
 
 /* Up and down within each 32 threads: where a lane has a partner. */
-static void test_up_and_down(void **state) {
-  World *w = *state;
+WORLD_TEST(test_up_and_down) {
   static const char *const body = "    %x = load @A[%g] : i32\n    %c31 = const 31 : i32\n    %c32 = const 32 : i32\n  "
                                   "  %lane = rem %t, %c32 : i32\n    %two = const 2 : i32\n"
                                   "    %u = shuffle.up %x by 2 : i32\n    %d = shuffle.down %x by 1 : i32\n    %low = "
@@ -63,8 +62,7 @@ static void test_up_and_down(void **state) {
 
 /* The same within each 16 and each 8 threads, where several lines share a warp; who has no partner there has its own
  * value, which is stale. */
-static void test_parts_of_warps(void **state) {
-  World *w = *state;
+WORLD_TEST(test_parts_of_warps) {
   for (int lanes = 8; lanes <= 16; lanes *= 2) {
     const char *body = arena_printf(
         w->arena,
@@ -91,8 +89,7 @@ static void test_parts_of_warps(void **state) {
 }
 
 /* A lane without a partner, also in a warp of fewer than 32 threads, has its own value, which is stale. */
-static void test_no_partner(void **state) {
-  World *w = *state;
+WORLD_TEST(test_no_partner) {
   static const char *const down = "    %%x = load @A[%%g] : i32\n    %%u = shuffle.down %%x by 4 : i32\n    %%c = "
                                   "const %d : i32\n    %%m = lt %%t, %%c : bool\n    %%r = select %%m, %%u, %%x : i32\n"
                                   "    store %%r, @B[%%g]\n";
@@ -110,8 +107,7 @@ static void test_no_partner(void **state) {
 }
 
 /* Loads and stores of vectors, from buffers and shared arrays. */
-static void test_vectors(void **state) {
-  World *w = *state;
+WORLD_TEST(test_vectors) {
   static const char *const body =
       "    %i = add %t2, %t2 : i32\n    %j = add %g2, %g2 : i64\n    %a, %b, %c, %d = vload @A[%j] : i32\n    avstore "
       "%d, %c, %b, %a, @s[%i] v1\n    barrier\n"
@@ -127,8 +123,7 @@ static void test_vectors(void **state) {
 }
 
 /* Vectors are checked element by element, and begin at multiples of their bytes. */
-static void test_vector_faults(void **state) {
-  World *w = *state;
+WORLD_TEST(test_vector_faults) {
   assert_fault(w, 16, "    %a, %b = vload @A[%g2] + [1] : i32\n", "vload of 'A' at [");
   assert_fault(w, 1, "    %a, %b = vload @A[%g2] + [1] : i32\n",
                "vload of 'A' at [1] is not aligned: it is element 1 in memory, which must be a multiple of 2 (block "
@@ -149,8 +144,7 @@ static void test_vector_faults(void **state) {
 
 /* Two rows on their way at once; the older one is waited for first. The neighbours see each after a barrier. Rows of
  * the ring are used again after another. */
-static void test_copies(void **state) {
-  World *w = *state;
+WORLD_TEST(test_copies) {
   static const char *const body =
       "    async.copy @ring[%zero, %t2] v0 from @A[%g2] n 2\n    async.commit\n"
       "    %six = const 6 : i32\n    %two = const 2 : i32\n    %m = const 15 : i32\n    %o = sub %m, %t : i32\n"
@@ -170,8 +164,7 @@ static void test_copies(void **state) {
 }
 
 /* What a thread may not do before the copy's wait, or the barrier behind it. */
-static void test_copy_faults(void **state) {
-  World *w = *state;
+WORLD_TEST(test_copy_faults) {
 #define COPY "    async.copy @s[%t2] v1 from @A[%g2] n 2\n"
 #define OWN "    %a = aload @s[%t2] v1 : i32\n"
 #define OTHER "    %l = const 30 : i32\n    %m = sub %l, %t2 : i32\n    %a = aload @s[%m] v1 : i32\n"
@@ -206,11 +199,4 @@ static void test_copy_faults(void **state) {
                "a stale value reaches 'B' at [0]: the region computed from was too small: idx.guard");
 }
 
-int main(void) {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
-  const struct CMUnitTest tests[] = {
-      TEST(test_up_and_down),   TEST(test_parts_of_warps), TEST(test_no_partner),  TEST(test_vectors),
-      TEST(test_vector_faults), TEST(test_copies),         TEST(test_copy_faults),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("sim_lanes"); }

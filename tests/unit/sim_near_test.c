@@ -52,8 +52,7 @@ static const char NEAR[] = "    barrier.neighbours\n", TWICE[] = "    barrier.ne
                   FULL[] = "    barrier\n", FEW[] = " with too few barriers of neighbouring warps between";
 
 /* Threads see what neighbouring warps wrote before. */
-static void test_neighbours(void **state) {
-  World *w = *state;
+WORLD_TEST(test_neighbours) {
   static const char *const body =
       "    astore %t, @s[%zero, %t] + [0, 64] v1\nMEET    %x = aload @s[%zero, %t] + [0, 96] v1 : i32\n    %y = aload "
       "@s[%zero, %t] + [0, 32] v1 : i32\n    %z = add %x, %y : i32\n"
@@ -67,8 +66,7 @@ static void test_neighbours(void **state) {
 }
 
 /* What a warp further away did needs as many barriers as it is away, or one of the block. */
-static void test_distance(void **state) {
-  World *w = *state;
+WORLD_TEST(test_distance) {
   static const char *const up =
       "    astore %t, @s[%zero, %t] + [0, 64] v1\nMEET    %x = aload @s[%zero, %t] + [0, 128] v1 : i32\n";
   static const char *const down =
@@ -93,8 +91,7 @@ static void test_distance(void **state) {
 }
 
 /* Three of a barrier's readers, in different warps and at different times; the writer must be behind all of them. */
-static void test_readers(void **state) {
-  World *w = *state;
+WORLD_TEST(test_readers) {
   static const char *const body =
       "    %c0 = eq %t, %zero : bool\n    %n64 = const 64 : i32\n    %n96 = const 96 : i32\n    %c2 = eq %t, %n64 : "
       "bool\n    %c3 = eq %t, %n96 : bool\n"
@@ -112,8 +109,7 @@ static void test_readers(void **state) {
 /* A ring of %slots rows, each read two steps after it was written by the warps two further, is long enough with
  * barriers of the block when it has three, and with those of neighbours when it has four: the readers may be two steps
  * behind. */
-static void test_ring(void **state) {
-  World *w = *state;
+WORLD_TEST(test_ring) {
   static const char *const body = "    astore %%t, @s[%%zero, %%t] + [0, 64] v1\n    astore %%t, @s[%%one, %%t] + [0, "
                                   "64] v1\n    barrier\n    %%slots = const %d : i32\n"
                                   "    for %%i = %%two to %%nine step 1 {\n      %%new = rem %%i, %%slots : i32\n      "
@@ -127,8 +123,7 @@ static void test_ring(void **state) {
 }
 
 /* All threads of the block must come. */
-static void test_divergence(void **state) {
-  World *w = *state;
+WORLD_TEST(test_divergence) {
   assert_race(w, "    %first = eq %t, %zero : bool\n    if %first {\nMEET    } else {\n    }\n", NEAR,
               "divergent barrier: this thread waits at it, but thread [1] has finished");
   assert_race(w,
@@ -137,9 +132,4 @@ static void test_divergence(void **state) {
               NEAR, "divergent barrier");
 }
 
-int main(void) {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
-  const struct CMUnitTest tests[] = {TEST(test_neighbours), TEST(test_distance), TEST(test_readers), TEST(test_ring),
-                                     TEST(test_divergence)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("sim_near"); }

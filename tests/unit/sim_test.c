@@ -54,8 +54,7 @@ static const char *const ROTATE =
     "    %three = const 3 : i32\n    %last = eq %t, %three : bool\n    %z = select %last, %x, %y : i32\n    store %z, "
     "@A.next[%g]\n";
 
-static void test_right_code(void **state) {
-  World *w = *state;
+WORLD_TEST(test_right_code) {
   for (uint64_t seed = 0; seed < 20; seed++) {
     assert_true(simulate(w, SHARED, ROTATE, true, 1, seed));
     assert_memory_equal(w->fields[0], ((int32_t[]){1, 2, 3, 3, 5, 6, 7, 7}), 32);
@@ -64,8 +63,7 @@ static void test_right_code(void **state) {
   }
 }
 
-static void test_stats(void **state) {
-  World *w = *state;
+WORLD_TEST(test_stats) {
   Module *m = load(w, kernel_text(w, SHARED, ROTATE, true), 0, NULL);
   Binding b = binding(w);
   SimStats stats;
@@ -80,8 +78,7 @@ static void test_stats(void **state) {
 }
 
 /* Loops with iteration arguments that change places, ifs with results, private arrays. */
-static void test_control(void **state) {
-  World *w = *state;
+WORLD_TEST(test_control) {
   static const char *const body = "    %five = const 5 : i32\n"
                                   "    %p, %q = for %i = %zero to %five step 2 with %x = %t, %y = %one {\n      astore "
                                   "%x, @p[%zero] v0\n      yield %y, %x\n    }\n"
@@ -93,8 +90,7 @@ static void test_control(void **state) {
   assert_memory_equal(w->fields[0], ((int32_t[]){1, 5, 10, 15, 1, 5, 10, 15}), 32);
 }
 
-static void test_shared_races(void **state) {
-  World *w = *state;
+WORLD_TEST(test_shared_races) {
   FAULT(w, SHARED, "    astore %t, @s[%t] v1\n    %y = aload @s[%t] + [1] v1 : i32\n    astore %y, @s[%t] v1\n", false,
         "kernel 'k': race on shared array 's' at [", "with no barrier between (block [", "thread [");
   FAULT(w, SHARED, "    astore %t, @s[%zero] v1\n", false,
@@ -106,8 +102,7 @@ static void test_shared_races(void **state) {
 }
 
 /* Iterations of a parallel loop that depend on each other, where a block has one thread. */
-static void test_parallel_loops(void **state) {
-  World *w = *state;
+WORLD_TEST(test_parallel_loops) {
   static const char *const text =
       "kernel module \"t\" {\n  grid [0 .. 0] steps 1\n  field @A : i32 on [0 .. 0]\n  buffer @A : @A copy 0\n"
       "  kernel @k threads [1] covers [1] by [1] steps 1 {\n    args ()\n    shared @s : i32[8]\n    %%0 = const 0 : "
@@ -127,24 +122,21 @@ static void test_parallel_loops(void **state) {
 
 /* Neighbouring bytes are different words of memory: no race; 8-byte cells overlap two 4-byte ones of another array: a
  * race. */
-static void test_granules(void **state) {
-  World *w = *state;
+WORLD_TEST(test_granules) {
   assert_true(simulate(w, "    shared @s : bool[4]\n", "    astore %first, @s[%t] v1\n", false, 1, 3));
   FAULT(w, "    shared @s : i64[4]\n    shared @r : i32[8] in @s\n",
         "    astore %g, @s[%t] v1\n    astore %t, @r[%t] + [4] v1\n", false, "race on shared array",
         "this thread writes what");
 }
 
-static void test_global_races(void **state) {
-  World *w = *state;
+WORLD_TEST(test_global_races) {
   FAULT(w, "", "    %z = const 0 : i64\n    store %t, @A[%z]\n", false,
         "17: kernel 'k': race on 'A' at [0]: this thread writes what thread [", "writes in the same launch (block [");
   FAULT(w, "", "    %hi = idx.clamp %g + 1 in [0 .. 7] : i64\n    %x = load @A[%hi] : i32\n    store %x, @A[%g]\n",
         false, "race on 'A' at [", "in the same launch");
 }
 
-static void test_bounds(void **state) {
-  World *w = *state;
+WORLD_TEST(test_bounds) {
   FAULT(w, "", "    %x = load @A[%g] + [1] : i32\n    store %x, @A.next[%g]\n", true,
         "16: kernel 'k': load of 'A' at [8] lies outside: dimension 0 goes from 0 to 7 (block [1], thread [3])");
   FAULT(w, "", "    store %t, @A[%g] + [-1]\n", false,
@@ -154,8 +146,7 @@ static void test_bounds(void **state) {
   FAULT(w, "    private @p : i32[2]\n", "    %x = aload @p[%t] v1 : i32\n", false, "17: kernel 'k': ");
 }
 
-static void test_divergence(void **state) {
-  World *w = *state;
+WORLD_TEST(test_divergence) {
   FAULT(w, "", "    if %first {\n      barrier\n    } else {\n    }\n", false,
         "17: kernel 'k': divergent barrier: this thread waits at it, but thread [1] has finished (block [",
         "thread [0])");
@@ -170,8 +161,7 @@ static void test_divergence(void **state) {
         false, "is at it in another iteration of the loop around it");
 }
 
-static void test_uninitialised(void **state) {
-  World *w = *state;
+WORLD_TEST(test_uninitialised) {
   FAULT(w, "    shared @s : i32[4]\n", "    %x = aload @s[%t] v1 : i32\n    store %x, @A[%g]\n", false,
         "17: kernel 'k': read of uninitialised shared array 's' at [", "nobody in this block wrote it (block [");
   FAULT(w, "    private @p : i32[4]\n", "    %x = aload @p[%t] v1 : i32\n", false,
@@ -185,8 +175,7 @@ static void test_uninitialised(void **state) {
 }
 
 /* Kernels that leave a hole in the half they write: seen at the next load, or at the end of the run. */
-static void test_holes(void **state) {
-  World *w = *state;
+WORLD_TEST(test_holes) {
   static const char *const body = "    if %first {\n    } else {\n      store %t, @A.next[%g]\n    }\n";
   assert_false(simulate(w, "", body, true, 1, 0));
   assert_message(w, "6: buffer 'A' has no value at [0] after the last swap: kernel 'k' did not write it");
@@ -196,8 +185,7 @@ static void test_holes(void **state) {
   assert_message(w, "kernel 'k': read of uninitialised memory: nobody wrote 'A' at [");
 }
 
-static void test_stale_values(void **state) {
-  World *w = *state;
+WORLD_TEST(test_stale_values) {
   FAULT(w, SHARED,
         "    astore %t, @s[%t] v1\n    barrier\n    %x = aload @s[%t] + [1] v1 : i32\n    store %x, @A[%g]\n", false,
         "20: kernel 'k': a stale value reaches 'A' at [",
@@ -218,8 +206,7 @@ static void test_stale_values(void **state) {
 }
 
 /* What depends on stale values is stale, through arithmetic, memory, loops and conditions. */
-static void test_stale_spreads(void **state) {
-  World *w = *state;
+WORLD_TEST(test_stale_spreads) {
   static const char *const guard = "    %%i = idx.guard %%g + 1 in [0 .. 7] : i64\n    %%x = load @A[%%i] : i32\n%s";
   static const char *const uses[] = {
       "    %y = add %one, %x : i32\n    store %y, @A.next[%g]\n",
@@ -241,8 +228,7 @@ static void test_stale_spreads(void **state) {
 }
 
 /* A stale value that no result depends on does no harm. */
-static void test_stale_unused(void **state) {
-  World *w = *state;
+WORLD_TEST(test_stale_unused) {
   static const char *const uses[] = {
       "    %c = inside %g in [0 .. 6] : bool\n    %y = select %c, %x, %zero : i32\n    store %y, @A.next[%g]\n",
       "    %c = inside %g in [0 .. 6] : bool\n    %s = eq %x, %zero : bool\n    %d = and %s, %c : bool\n    %e = not "
@@ -264,8 +250,7 @@ static void test_stale_unused(void **state) {
 }
 
 /* Two dimensions, a field that does not begin at 0, blocks that overhang, the number of the step. */
-static void test_places(void **state) {
-  World *w = *state;
+WORLD_TEST(test_places) {
   Module *m = load(
       w,
       "kernel module \"t\" {\n  grid [0 .. 4, 0 .. 6] steps 1\n  field @A : i64 on [1 .. 4, 2 .. 6]\n  buffer @A : @A "
@@ -293,8 +278,7 @@ static void test_places(void **state) {
 }
 
 /* Elements beyond number 2^31 of a field: addresses are 64 bit, and the bookkeeping is made only where it is needed. */
-static void test_large_strides(void **state) {
-  World *w = *state;
+WORLD_TEST(test_large_strides) {
   Module *m = module_parse(w->arena, w->diags, "test",
                            "kernel module \"t\" {\n  grid [0 .. 49999, 0 .. 49999] steps 1\n  field @A : bool on [0 .. "
                            "49999, 0 .. 49999]\n  buffer @A : @A copy 0\n"
@@ -321,8 +305,7 @@ static void test_large_strides(void **state) {
 }
 
 /* The host part: the longest sequence that fits, inits left out by field, temp fields empty at each start. */
-static void test_host(void **state) {
-  World *w = *state;
+WORLD_TEST(test_host) {
   static const char *const text =
       "kernel module \"t\" {\n  grid [0 .. 0] steps 1\n  field @A : i64 on [0 .. 0]\n  field @T : i64 on [0 .. 0] "
       "temp\n"
@@ -352,8 +335,7 @@ static void test_host(void **state) {
 
 /* A launch-time array is read from what the binding gives; a scratch buffer holds what the launches before it in the
  * sequence left, and nothing at its start. */
-static void test_buffer_kinds(void **state) {
-  World *w = *state;
+WORLD_TEST(test_buffer_kinds) {
   static const char *const text =
       "kernel module \"t\" {\n  param @n : i64 = { %%n = const 3 : i64 yield %%n }\n  param_array @w[n] : i32\n  grid "
       "[0 .. 0] steps 1\n  field @A : i32 on [0 .. 0]\n"
@@ -405,8 +387,7 @@ static bool simulate_warps(World *w, int threads, const char *body, uint64_t see
 }
 
 /* Shuffles trade values within each 32 threads, in loops too; between them barriers and shared memory work as ever. */
-static void test_shuffles(void **state) {
-  World *w = *state;
+WORLD_TEST(test_shuffles) {
   static const char *const body =
       "    %two = const 2 : i32\n    %y = for %i = %zero to %two step 1 with %z = %x {\n      %p = shuffle %z xor 5 : "
       "i32\n      %q = shuffle %p xor 16 : i32\n"
@@ -420,8 +401,7 @@ static void test_shuffles(void **state) {
 }
 
 /* A warp whose threads are not all at a shuffle, or that lacks the lane asked for. */
-static void test_divergent_shuffles(void **state) {
-  World *w = *state;
+WORLD_TEST(test_divergent_shuffles) {
   static const struct {
     int threads;
     const char *body, *message;
@@ -448,8 +428,7 @@ static void test_divergent_shuffles(void **state) {
 }
 
 /* A shuffle orders no memory: a race stays one. */
-static void test_shuffle_is_no_barrier(void **state) {
-  World *w = *state;
+WORLD_TEST(test_shuffle_is_no_barrier) {
   assert_false(simulate_warps(w, 32,
                               "    astore %x, @s[%t] v1\n    %y = shuffle %x xor 1 : i32\n    %z = aload @s[%zero] v1 "
                               ": i32\n    store %z, @A[%g]\n",
@@ -457,15 +436,13 @@ static void test_shuffle_is_no_barrier(void **state) {
   assert_message(w, "race on shared array 's' at [0]");
 }
 
-static void test_limits(void **state) {
-  World *w = *state;
+WORLD_TEST(test_limits) {
   assert_false(simulate(w, "    private @p : i32[500000000]\n", "    store %t, @A[%g]\n", false, 1, 0));
   assert_message(w, "6: kernel 'k' takes");
   assert_message(w, "bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid");
 }
 
-static void test_reports(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reports) {
   Module *m = load(w, kernel_text(w, "", "    store %t, @A[%g] + [8]\n", false), 0, NULL);
   Binding b = binding(w);
   assert_false(sim_run(m, &b, 1, true, NULL, &(SimOptions){0, 3}, NULL, w->diags));
@@ -475,32 +452,4 @@ static void test_reports(void **state) {
   assert_int_equal(lines, 3);
 }
 
-int main(void) {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
-  const struct CMUnitTest tests[] = {
-      TEST(test_right_code),
-      TEST(test_stats),
-      TEST(test_control),
-      TEST(test_shared_races),
-      TEST(test_parallel_loops),
-      TEST(test_granules),
-      TEST(test_global_races),
-      TEST(test_bounds),
-      TEST(test_divergence),
-      TEST(test_uninitialised),
-      TEST(test_holes),
-      TEST(test_stale_values),
-      TEST(test_stale_spreads),
-      TEST(test_stale_unused),
-      TEST(test_places),
-      TEST(test_large_strides),
-      TEST(test_host),
-      TEST(test_reports),
-      TEST(test_limits),
-      TEST(test_buffer_kinds),
-      TEST(test_shuffles),
-      TEST(test_divergent_shuffles),
-      TEST(test_shuffle_is_no_barrier),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("sim"); }

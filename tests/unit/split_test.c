@@ -1,15 +1,10 @@
 /* split_test.c: mistakes planted in what parts exchange, or compute by their inits, are found by the simulator, which
  * names field, part, side and level. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/split/split.h"
 #include "driver/tune/trial.h"
 
@@ -81,41 +76,33 @@ static void must_find(World *w, const char *what) {
     fail_msg("'%s' is not in: %s", what, w->messages.first);
 }
 
-static void test_nothing_planted(void **state) {
-  World *w = *state;
-  assert_int_equal(stc_plan_run(w->plan, 8, NULL), STC_OK);
-}
+WORLD_TEST(test_nothing_planted) { assert_int_equal(stc_plan_run(w->plan, 8, NULL), STC_OK); }
 
-static void test_thin_box(void **state) {
-  World *w = *state;
+WORLD_TEST(test_thin_box) {
   Transfer *t = &w->plan->split->transfers[find_transfer(w, "U", 0, 1)];
   int d = t->lo[0] > w->plan->split->part[0].hi[0] ? 0 : 1;
   t->hi[d]--;
   must_find(w, "of 'U', of part [0, 0], above in dimension");
 }
 
-static void test_version_left_out(void **state) {
-  World *w = *state;
+WORLD_TEST(test_version_left_out) {
   drop(w, find_transfer(w, "U@1", 2, 1));
   must_find(w,
             "of 'U@1', of part [1, 0], below in dimension 0, was not brought up to date for the level after 2 steps");
 }
 
-static void test_corner_missing(void **state) {
-  World *w = *state;
+WORLD_TEST(test_corner_missing) {
   drop(w, find_transfer(w, "U", 3, 2));
   must_find(w, "of 'U', of part [1, 1], below in dimension 0 and below in dimension 1, was not brought up to date");
 }
 
-static void test_exchange_too_late(void **state) {
-  World *w = *state;
+WORLD_TEST(test_exchange_too_late) {
   w->plan->split->every = 3;
   must_find(w, "was not brought up to date for the level after");
 }
 
 /* The last launch before an exchange begins a row too late: a point of the part's own is not computed. */
-static void test_rows_left_out(void **state) {
-  World *w = *state;
+WORLD_TEST(test_rows_left_out) {
   assert_int_equal(stc_plan_run(w->plan, 2, NULL), STC_OK);
   const PartPlan *part = &w->plan->split->part[2];
   Const *scalars = (Const *)part->made->scalars[WINDOW_REST];
@@ -151,6 +138,8 @@ static int make_chain(void **state) {
   return 0;
 }
 
+TEST_IN(make_chain, test_nothing_in_a_chain) { assert_int_equal(stc_plan_run(w->plan, 8, NULL), STC_OK); }
+
 /* Leaves out the transfers of all cells of field `name` between two parts. */
 static void drop_of_field(const World *w, const char *name, int from, int to) {
   const Module *m = w->plan->split->part[0].plan->module;
@@ -166,22 +155,19 @@ static void drop_of_field(const World *w, const char *name, int from, int to) {
 }
 
 /* A field that was given is not exchanged before inits read it. */
-static void test_given_unexchanged(void **state) {
-  World *w = *state;
+TEST_IN(make_chain, test_given_unexchanged) {
   drop_of_field(w, "K", 2, 0);
   must_find(w, "of 'K', of part [0, 0], above in dimension 0, was not brought up to date for the level after 0 steps");
 }
 
 /* A field that inits computed is not exchanged behind them. */
-static void test_computed_unexchanged(void **state) {
-  World *w = *state;
+TEST_IN(make_chain, test_computed_unexchanged) {
   drop_of_field(w, "U", 1, 0);
   must_find(w, "of 'U', of part [0, 0], above in dimension 1, was not brought up to date for the level after 0 steps");
 }
 
 /* The program has an init on more points than parts compute: another one reads such a point. */
-static void test_init_left_out(void **state) {
-  World *w = *state;
+TEST_IN(make_chain, test_init_left_out) {
   Piece *piece = (Piece *)&w->p->module->inits[0].pieces[0];
   assert_int_equal(piece->box.lo[0].c, 6);
   piece->box.lo[0].c = 5;
@@ -197,15 +183,13 @@ static Op *first_access(const World *w, int i) {
 }
 
 /* Inits look further than parts have cells, for ghost cells or for points of their own. */
-static void test_ghosts_guessed(void **state) {
-  World *w = *state;
+TEST_IN(make_chain, test_ghosts_guessed) {
   assert_int_equal(first_access(w, 0)->off[0], 1);
   first_access(w, 0)->off[0] = 5;
   must_find(w, "of 'B', of part [0, 0], above in dimension 0, was not brought up to date");
 }
 
-static void test_points_guessed(void **state) {
-  World *w = *state;
+TEST_IN(make_chain, test_points_guessed) {
   assert_int_equal(first_access(w, 1)->off[0], -1);
   first_access(w, 1)->off[0] = -5;
   must_find(w, "'U' at [6, 0] is computed from a cell that its part does not have");
@@ -213,7 +197,7 @@ static void test_points_guessed(void **state) {
 
 /* Without a word on the cut it is the one with least to exchange: whole rows or planes before all, as long as they are
  * thick; never along a dimension that cannot be cut, nor into more parts than points. */
-static void test_choice(void **state) {
+TEST(test_choice) {
   static const struct {
     int rank;
     int64_t extents[MAX_RANK], n;
@@ -231,7 +215,6 @@ static void test_choice(void **state) {
       {3, {1024, 1024, 1024}, 64, {true, false, true}, {32, 1, 2}},
       {3, {2, 2, 2}, 3, {true, true, true}, {0}},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int64_t parts[MAX_RANK];
     bool any = split_choose(cases[i].rank, cases[i].extents, cases[i].n, cases[i].can, parts);
@@ -246,8 +229,7 @@ static void test_choice(void **state) {
 static StcStatus run_out(void *arg) { split_die(arg, "U", 5e9); }
 
 /* A process alone gets an error where ranks among others are ended. */
-static void test_no_memory(void **state) {
-  World *w = *state;
+WORLD_TEST(test_no_memory) {
   assert_int_equal(workspace_guard(&w->plan->w, run_out, w->plan), STC_MEMORY);
   assert_non_null(strstr(w->messages.first, "no memory on this computer for 4.66 GiB of a copy of U"));
 }
@@ -260,13 +242,12 @@ static void *heap(void *user, void *p, size_t size) {
 }
 
 /* Whether a grid can be cut is analysed: no memory is an error, and no "no". */
-static void test_can_cut(void **state) {
+TEST(test_can_cut) {
   static const char mixed[] = "grid G = [0 .. 7, 0 .. 9], 1;\nfield C : f32 on G outside clamp;\n"
                               "field U : f32 on G outside periodic;\nstencil s(U)[G] = C[-1,0] + U[-1,0];\n";
   bool full = false, can = false;
   StcConfig config = {.realloc = heap, .user = &full};
   StcProgram *p, *q;
-  (void)state;
   StcContext *c = stc_context_new(&config);
   assert_int_equal(stc_compile_string(c, "planted.stn", text, NULL, &p), STC_OK);
   assert_int_equal(program_can_cut(p, "0+1", true, &can), STC_OK);
@@ -285,23 +266,4 @@ static void test_can_cut(void **state) {
   stc_context_free(c);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_choice),
-      cmocka_unit_test(test_can_cut),
-      cmocka_unit_test_setup_teardown(test_no_memory, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_nothing_planted, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_given_unexchanged, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_computed_unexchanged, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_init_left_out, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_ghosts_guessed, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_points_guessed, make_chain, free_world),
-      cmocka_unit_test_setup_teardown(test_thin_box, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_corner_missing, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_exchange_too_late, make_world, free_world),
-      cmocka_unit_test_setup_teardown(test_rows_left_out, make_world, free_world),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("split"); }

@@ -1,14 +1,9 @@
 /* trial_test.c: measuring (driver/tune/trial.h): sizes, work, random fields, verification. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/bench/bench.h"
 
 /* A context that keeps its first message, memory, and a subject with its trial. */
@@ -78,22 +73,21 @@ static Work work_of(World *w, const char *name, const char *real) {
 }
 
 /* Each field once in and once out; products fused into sums. */
-static void test_work(void **state) {
-  Work k = work_of(*state, "star2d1r", "f32");
+WORLD_TEST(test_work) {
+  Work k = work_of(w, "star2d1r", "f32");
   assert_true(k.bytes == 8 && k.f32_ops == 5 && k.f64_ops == 0);
-  k = work_of(*state, "star2d1r", "f64");
+  k = work_of(w, "star2d1r", "f64");
   assert_true(k.bytes == 16 && k.f32_ops == 0 && k.f64_ops == 5);
-  k = work_of(*state, "box3d1r", "f32");
+  k = work_of(w, "box3d1r", "f32");
   assert_true(k.bytes == 8 && k.f32_ops == 27);
-  k = work_of(*state, "fdtd2d", "f32");
+  k = work_of(w, "fdtd2d", "f32");
   assert_true(k.bytes == 24);
-  k = work_of(*state, "rician2d", "f32");
+  k = work_of(w, "rician2d", "f32");
   assert_true(k.bytes == 12);
 }
 
 /* The params that make a grid as large as wanted: shifted, shared by two dimensions, and none. */
-static void test_size(void **state) {
-  World *w = *state;
+WORLD_TEST(test_size) {
   int64_t want[MAX_RANK] = {40, 50}, got[MAX_RANK];
   open_text(w, "param N = 9, M = 9;\ngrid G = [0 .. N+1, 2 .. M], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. "
                "4] = A[0,1];\n");
@@ -115,9 +109,8 @@ static void test_size(void **state) {
 }
 
 /* Random numbers are the same on all devices, for packed points too, and repeat. */
-static void test_randomize(void **state) {
+WORLD_TEST(test_randomize) {
   static const char *const devices[] = {"ref", "sim", "host:1"};
-  World *w = *state;
   enum { N = RANDOM_PERIOD + 1000 };
   open_text(w, "param N = 9;\nstruct P { x : f32; k : i32; }\ngrid G = [0 .. N-1], 3;\nfield A : f64 on G;\nfield S : "
                "P on G;\nfield T : f32 on G temp;\n"
@@ -152,8 +145,7 @@ static void test_randomize(void **state) {
 }
 
 /* A right schedule passes and is described by options; with a wrong reference it is found out. */
-static void test_verify(void **state) {
-  World *w = *state;
+WORLD_TEST(test_verify) {
   open_bench(w, "star2d1r", "f32");
   open_trial(w, "sim", "-T=2 -block=4x16 -elems=2x1");
   assert_string_equal(w->trial.schedule, "-schedule=overlap -T=2 -block=4x16 -elems=2x1");
@@ -167,8 +159,7 @@ static void test_verify(void **state) {
 }
 
 /* A program that magnifies rounding errors gets the tolerance that it needs, another one does not. */
-static void test_sensitive(void **state) {
-  World *w = *state;
+WORLD_TEST(test_sensitive) {
   open_bench(w, "gradient2d", "f32");
   Wanted *want = subject_reference(&w->subject, 0, 17);
   assert_true(subject_sensitivity(&w->subject, want) > 1e-5);
@@ -179,8 +170,7 @@ static void test_sensitive(void **state) {
 }
 
 /* Options in one string; mistakes in them, and families that there are not, are reasons. */
-static void test_options(void **state) {
-  World *w = *state;
+WORLD_TEST(test_options) {
   StcOptions o = {0};
   assert_int_equal(options_add(w->c, w->arena, " -T=4  -block 8x32", &o), STC_OK);
   assert_true(o.T == 4 && o.block[0] == 8 && o.block[1] == 32);
@@ -198,8 +188,7 @@ static void test_options(void **state) {
 
 /* A program whose results are anything after many steps, for all that rounding does, is compared with the naive
  * schedule on the same device. */
-static void test_chaos(void **state) {
-  World *w = *state;
+WORLD_TEST(test_chaos) {
   open_text(w, "param N = 40, M = 40;\ngrid G = [0 .. N-1, 0 .. M-1], 9;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, "
                "1 .. M-2] = 3.9 * A * (1.0 - A);\n");
   open_trial(w, "host:1", "-schedule=overlap -T=16 -block=8x64");
@@ -220,8 +209,7 @@ static void test_chaos(void **state) {
 }
 
 /* Of a schedule with several launches what was asked for is told, since no options say what each got. */
-static void test_several(void **state) {
-  World *w = *state;
+WORLD_TEST(test_several) {
   open_bench(w, "anisotropic_diffusion", "f32");
   open_trial(w, "sim", "-schedule=overlap -T=1 -block=4x2x32");
   assert_string_equal(w->trial.schedule, "-schedule=overlap -T=1 -block=4x2x32");
@@ -231,8 +219,7 @@ static void test_several(void **state) {
 }
 
 /* Samples run whole tiles in time. */
-static void test_sample(void **state) {
-  World *w = *state;
+WORLD_TEST(test_sample) {
   double gpts;
   bool finite = false;
   int64_t extents[MAX_RANK] = {40, 70};
@@ -248,7 +235,7 @@ static void test_sample(void **state) {
 }
 
 /* What stc chooses by itself is compared with what was tuned of the same program, type and size. */
-static void test_summary(void **state) {
+TEST(test_summary) {
   BenchRow rows[] = {
       {.program = "p", .type = "f32", .size = "8", .family = "naive", .gpts = 1},
       {.program = "p", .type = "f32", .size = "8", .family = "stream", .gpts = 40, .chosen = true},
@@ -263,7 +250,6 @@ static void test_summary(void **state) {
   assert_true(s.n == 2 && s.mean == 1 && s.least == 0.5 && s.worst == &rows[2]);
   report.nrows = 2;
   assert_int_equal(bench_summarize(&report).n, 0);
-  (void)state;
 }
 
 /* Kernel IR is enough to know the schedule and what to expect of it; a plan made afterwards goes on from there. Beyond
@@ -274,8 +260,7 @@ static StcStatus lower(Trial *t, void *user) {
   return trial_lower(t, &d, (GridSize){0});
 }
 
-static void test_lower(void **state) {
-  World *w = *state;
+WORLD_TEST(test_lower) {
   open_bench(w, "star2d1r", "f32");
   Trial second, *both[] = {&w->trial, &second};
   assert_int_equal(trial_open(&w->trial, &w->subject, "cuda", "-schedule=stream -T=4"), STC_OK);
@@ -305,8 +290,7 @@ static void test_lower(void **state) {
 }
 
 /* Code that would take minutes to compile is known by its length. */
-static void test_long(void **state) {
-  World *w = *state;
+WORLD_TEST(test_long) {
   open_bench(w, "anisotropic_diffusion", "f32");
   assert_int_equal(trial_open(&w->trial, &w->subject, "cuda", "-schedule=overlap"), STC_OK);
   assert_false(trial_is_long(&w->trial));
@@ -318,14 +302,13 @@ static void test_long(void **state) {
 
 /* What the assembler writes is taken; one that fails or is not there makes nothing; one that takes too long is ended.
  */
-static void test_assemble(void **state) {
+WORLD_TEST(test_assemble) {
   static const struct {
     const char *script;
     StcStatus want;
   } cases[] = {{"printf 'code of ' > \"$3\"; cat \"$4\" >> \"$3\"", STC_OK},
                {"exit 1", STC_DEVICE},
                {"exec sleep 100", STC_INTERRUPTED}};
-  World *w = *state;
   Workspace own;
   char *code;
   size_t n;
@@ -351,28 +334,9 @@ static void test_assemble(void **state) {
 }
 
 /* The middle. */
-static void test_median(void **state) {
-  (void)state;
+TEST(test_median) {
   double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
   assert_true(median(odd, 3) == 2 && median(even, 4) == 2.5 && median(odd, 0) == 0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_work),
-                                     TEST(test_size),
-                                     TEST(test_randomize),
-                                     TEST(test_verify),
-                                     TEST(test_sensitive),
-                                     TEST(test_options),
-                                     TEST(test_chaos),
-                                     TEST(test_several),
-                                     TEST(test_sample),
-                                     TEST(test_lower),
-                                     TEST(test_long),
-                                     TEST(test_assemble),
-                                     cmocka_unit_test(test_summary),
-                                     cmocka_unit_test(test_median)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("trial"); }

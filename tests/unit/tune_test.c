@@ -1,13 +1,8 @@
 /* tune_test.c: the tuner's space, reports and database (driver/tune/tune.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/files/files.h"
 #include "driver/tune/tune.h"
 
@@ -45,8 +40,7 @@ static TuneEntry entry(const char *program, const char *size, const char *device
 }
 
 /* What is written is read again; an entry replaces the one with its key, and only that. */
-static void test_database(void **state) {
-  World *w = *state;
+WORLD_TEST(test_database) {
   TuneDb db, again;
   assert_int_equal(tune_db_read(&w->w, path, &db), STC_OK);
   assert_int_equal(db.n, 0);
@@ -77,7 +71,7 @@ static void test_database(void **state) {
 }
 
 /* Files that are no database say so, with the place and what to do. */
-static void test_malformed(void **state) {
+WORLD_TEST(test_malformed) {
   static const struct {
     const char *text, *message;
   } cases[] = {
@@ -91,7 +85,6 @@ static void test_malformed(void **state) {
       {"{\"stc_tune\": 1, \"entries\": [3]}", "entry 0 is no object"},
       {"{\"stc_tune\": 1, \"entries\": [{\"program\": \"p\"}]}", "entry 0 has no text \"size\""},
   };
-  World *w = *state;
   TuneDb db;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     w->messages.first[0] = 0;
@@ -115,8 +108,7 @@ static const char *key_of(World *w, const char *name, const char *text, const ch
 }
 
 /* Name, spaces and comments do not count; the program and what `real` means do. */
-static void test_keys(void **state) {
-  World *w = *state;
+WORLD_TEST(test_keys) {
   static const char text[] =
       "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
   static const char same[] =
@@ -150,8 +142,7 @@ static Candidate *find(SearchSpace *s, const char *options) {
 /* All combinations once, the default first, then families' own; a pool holds those and neighbours of the best; a family
  * can be dropped.
  */
-static void test_space(void **state) {
-  World *w = *state;
+WORLD_TEST(test_space) {
   SearchSpace s;
   Candidate *got[12], *best[3];
   space_fill(&s, w->w.arena, 1, true);
@@ -186,8 +177,7 @@ static void test_space(void **state) {
 }
 
 /* What a family gives by itself has the nearest place on each axis, so that others are near it. */
-static void test_place(void **state) {
-  World *w = *state;
+WORLD_TEST(test_place) {
   SearchSpace s;
   space_fill(&s, w->w.arena, 2, true);
   Candidate *own = find(&s, "-schedule=stream");
@@ -211,8 +201,7 @@ static Candidate *expect(SearchSpace *s, const char *options, double gpts) {
 
 /* Families' own ones come first, then those that are expected to be fastest: as much less as their neighbours were
  * slower than expected; and not all of one corner. What is hopeless is skipped. */
-static void test_choose(void **state) {
-  World *w = *state;
+WORLD_TEST(test_choose) {
   SearchSpace s;
   Candidate *got[8];
   space_fill(&s, w->w.arena, 1, true);
@@ -241,8 +230,7 @@ static void test_choose(void **state) {
 
 /* What compiling costs goes to the most promising ones first: speed counts less for what takes much of the time left,
  * and what takes more than that is skipped, families' own ones too. */
-static void test_cost(void **state) {
-  World *w = *state;
+WORLD_TEST(test_cost) {
   SearchSpace s;
   Candidate *got[8];
   SkipRule rule = {1024, 5000, 10, 0.3};
@@ -262,8 +250,7 @@ static void test_cost(void **state) {
 }
 
 /* The default wins unless another one is faster by more than noise. */
-static void test_winner(void **state) {
-  (void)state;
+WORLD_TEST(test_winner) {
   Contender clear[] = {{.samples = {120, 121, 119}}, {.usual = true, .samples = {100, 101, 99}}},
             noisy[] = {{.samples = {120, 90, 103}}, {.usual = true, .samples = {100, 101, 99}}},
             equal[] = {{.samples = {100.4, 100.4, 100.4}}, {.usual = true, .samples = {100, 100, 100}}},
@@ -281,8 +268,7 @@ static void test_winner(void **state) {
 
 /* Before anything is measured the model alone says what is far below the fastest of families' own ones, among which
  * those that compile fast are tried all the same; code that is too long is no use at any time. */
-static void test_skip(void **state) {
-  World *w = *state;
+WORLD_TEST(test_skip) {
   SearchSpace s;
   SkipRule rule = {1024, 5000, 0, 0.3};
   space_fill(&s, w->w.arena, 1, true);
@@ -301,11 +287,10 @@ static void test_skip(void **state) {
 
 /* However little time there is, the default is measured first, and what the families give by themselves (here there is
  * no stream, and one is the default), and one of them wins; nothing else is begun. */
-static void test_deadline(void **state) {
+WORLD_TEST(test_deadline) {
   static Stop stop;
   static const char text[] =
       "param N = 999;\ngrid G = [0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
-  World *w = *state;
   Subject subject;
   Device device;
   StcOptions o = {0};
@@ -335,8 +320,7 @@ static const char *text_of(World *w, const char *file) {
 }
 
 /* The log has a line for each that was tried, with quotes doubled; the plot a line for each choice of elements. */
-static void test_reports(void **state) {
-  World *w = *state;
+WORLD_TEST(test_reports) {
   Candidate all[] = {
       {.family = FAMILY_OVERLAP,
        .options = "-T=2",
@@ -381,11 +365,4 @@ static void test_reports(void **state) {
   assert_non_null(strstr(plot, ">best: 300</text>"));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys),   TEST(test_space),
-                                     TEST(test_place),    TEST(test_choose),    TEST(test_skip),   TEST(test_cost),
-                                     TEST(test_winner),   TEST(test_deadline),  TEST(test_reports)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_listed("tune"); }

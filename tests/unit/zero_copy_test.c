@@ -1,10 +1,6 @@
 /* zero_copy_test.c: plans on memory of the caller's, DLPack, runs that nobody waits for, the caller's stream: on ref,
  * sim and host, and on cuda and hip against the stand-ins for their drivers. The test starts itself again with
  * LD_LIBRARY_PATH set to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +8,7 @@
 
 #include <dlfcn.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/tune/trial.h"
 
@@ -133,17 +128,16 @@ static void check_bound(World *w, const char *text, const char *device, int boun
 
 /* Values are the same whether fields are bound or not, on the host, whose kernels exchange buffers, and on the others.
  */
-static void test_bound(void **state) {
+WORLD_TEST(test_bound) {
   for (int bound = 0; bound < 4; bound++) {
-    check_bound(*state, jacobi, "host:2", bound);
-    check_bound(*state, wave, "host:2", bound);
+    check_bound(w, jacobi, "host:2", bound);
+    check_bound(w, wave, "host:2", bound);
   }
-  check_bound(*state, wave, "ref", 3);
+  check_bound(w, wave, "ref", 3);
 }
 
 /* A field bound fresh starts from its init. */
-static void test_fresh(void **state) {
-  World *w = *state;
+WORLD_TEST(test_fresh) {
   StcProgram *p;
   StcPlan *plan = plan_of(w,
                           "grid G = [0 .. 199, 0 .. 199], 1;\nfield A : f32 on G;\ninit i(A)[G] = 3;\n"
@@ -178,8 +172,7 @@ static void refuse(World *w, const char *device, StcArray a, const char *message
 }
 
 /* What kernels cannot work on is refused, and the message says why. */
-static void test_refused(void **state) {
-  World *w = *state;
+WORLD_TEST(test_refused) {
   static const int64_t fortran[] = {1, N}, padded[] = {N + 8, 1}, other[] = {N, N + 1};
   float *mine = numbers(0);
   StcArray a = whole;
@@ -213,8 +206,7 @@ static void test_refused(void **state) {
 }
 
 /* A plan on a device that there is not is freed before it has memory. */
-static void test_no_device(void **state) {
-  World *w = *state;
+WORLD_TEST(test_no_device) {
   StcProgram *p;
   StcPlan *plan = NULL;
   assert_int_equal(stc_compile_string(w->c, "p.stn", jacobi, NULL, &p), STC_OK);
@@ -224,8 +216,7 @@ static void test_no_device(void **state) {
 }
 
 /* A plan that is restarted begins as a new one does: step 0, inits, fields that must be given. */
-static void test_restart(void **state) {
-  World *w = *state;
+WORLD_TEST(test_restart) {
   StcProgram *p;
   StcPlan *plan =
       plan_of(w,
@@ -254,8 +245,7 @@ static int deleted;
 static void count_deletion(DLManagedTensor *t) { deleted += t->manager_ctx == &deleted; }
 
 /* Tensors in: the plan works in them, and lets go of each once. Tensors out: they show the field after each run. */
-static void test_dlpack(void **state) {
-  World *w = *state;
+WORLD_TEST(test_dlpack) {
   StcProgram *p;
   StcPlan *plan = plan_of(w, jacobi, "host:2", &p);
   int64_t places[] = {N, 1}, extents[] = {N, N};
@@ -306,8 +296,7 @@ static void test_dlpack(void **state) {
 }
 
 /* A run in the background comes to the same, and its error comes when it is waited for. */
-static void test_background(void **state) {
-  World *w = *state;
+WORLD_TEST(test_background) {
   StcProgram *p;
   StcPlan *plan = plan_of(w, wave, "host:2", &p);
   float *values = numbers(0), *want = numbers(1), *got = numbers(1);
@@ -387,14 +376,13 @@ static void check_stream(World *w, const char *device, const char *library, cons
   dlclose(driver);
 }
 
-static void test_stream(void **state) {
-  check_stream(*state, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2");
-  check_stream(*state, "hip", "libamdhip64.so", "hipMalloc", "hipFree");
+WORLD_TEST(test_stream) {
+  check_stream(w, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2");
+  check_stream(w, "hip", "libamdhip64.so", "hipMalloc", "hipFree");
 }
 
 /* The caller's events: recorded in the plan's stream, and waited for in it. */
-static void test_events(void **state) {
-  World *w = *state;
+WORLD_TEST(test_events) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW), *event = NULL;
   int (*create)(void **e, unsigned flags) = NULL, (*destroy)(void *e) = NULL;
   StcProgram *p;
@@ -468,11 +456,11 @@ static void ask(StcPlan *plan, Asked what, float *mine) {
 
 /* Values go in and out densely, whatever the rows are in memory; and rows become dense, with the values that they have,
  * where somebody is to work on the memory itself, also between runs. */
-static void test_padded_rows(void **state) {
+WORLD_TEST(test_padded_rows) {
   StcProgram *p = NULL;
   for (int what = 0; what < ASKED; what++)
     for (int when = 0; when < 2; when++) {
-      StcPlan *plan = ragged_plan(*state, "sim", &p), *want = ragged_plan(*state, "ref", &p);
+      StcPlan *plan = ragged_plan(w, "sim", &p), *want = ragged_plan(w, "ref", &p);
       float *mine = numbers(9);
       const Slot *slot = field_slot(plan, plan->bound.homes[0].field);
       assert_int_equal(slot->row, 4 * ROW);
@@ -495,9 +483,9 @@ static void test_padded_rows(void **state) {
 }
 
 /* The same in memory of a GPU, whose stand-in runs nothing. */
-static void test_padded_rows_on_gpu(void **state) {
+WORLD_TEST(test_padded_rows_on_gpu) {
   StcProgram *p = NULL;
-  StcPlan *plan = ragged_plan(*state, "cuda", &p), *want = ragged_plan(*state, "ref", &p);
+  StcPlan *plan = ragged_plan(w, "cuda", &p), *want = ragged_plan(w, "ref", &p);
   assert_int_equal(field_slot(plan, plan->bound.homes[0].field)->pitch, 4 * 16);
   check_same(plan, want);
   ask(plan, ASKED_POINTER, NULL);
@@ -506,8 +494,6 @@ static void test_padded_rows_on_gpu(void **state) {
   stc_plan_free(want);
   stc_program_free(p);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 /* Packed points, as stc_plan_set takes them, of the two components in `planes`. */
 static float *packed(const float *planes) {
@@ -541,8 +527,7 @@ static float *planes_of(int seed) {
 }
 
 /* A whole field of vectors as a tensor: its components are moved together, and shown after each run. */
-static void test_vector_out(void **state) {
-  World *w = *state;
+WORLD_TEST(test_vector_out) {
   StcProgram *p;
   float *planes = planes_of(3), *values = packed(planes), *want = vector_after(w, planes, 10);
   const char *const devices[] = {"host:2", "sim"};
@@ -571,8 +556,7 @@ static void test_vector_out(void **state) {
 }
 
 /* And bound to an array with the components outermost, or to a tensor, whose deleter is called once. */
-static void test_vector_in(void **state) {
-  World *w = *state;
+WORLD_TEST(test_vector_in) {
   StcProgram *p;
   StcPlan *plan = plan_of(w, vector, "host:2", &p);
   int64_t extents[] = {N, N, 2}, outermost[] = {N, 1, POINTS}, side_by_side[] = {2 * N, 2, 1};
@@ -616,8 +600,7 @@ static void test_vector_in(void **state) {
 
 /* Where the fields of a plan on the CPU lie: at whole lines of the cache, no two of them at the same place of a page.
  */
-static void test_places(void **state) {
-  World *w = *state;
+WORLD_TEST(test_places) {
   static const char *const eight = "param N = 800;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield a, b, c, d, e, f, g : "
                                    "f32 on G input;\nfield A : f32 on G;\n"
                                    "stencil s(A)[G] = a + b + c + d + e + f + g;\n";
@@ -638,16 +621,11 @@ static void test_places(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_places),     TEST(test_bound),       TEST(test_fresh),
-                                     TEST(test_refused),    TEST(test_padded_rows), TEST(test_padded_rows_on_gpu),
-                                     TEST(test_no_device),  TEST(test_restart),     TEST(test_dlpack),
-                                     TEST(test_vector_out), TEST(test_vector_in),   TEST(test_background),
-                                     TEST(test_stream),     TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
     execv("/proc/self/exe", argv);
     return 1;
   }
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_listed("zero_copy");
 }
