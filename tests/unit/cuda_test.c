@@ -583,11 +583,5 @@ WORLD_TEST(test_tune_broken) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  if (!getenv("STC_STANDIN_STARTED")) {
-    setenv("STC_STANDIN_STARTED", "1", 1);
-    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
-    execv("/proc/self/exe", argv);
-    return 1;
-  }
-  return run_listed("cuda");
+  return run_beside(STC_STANDIN_DIR, argv, "cuda");
 }

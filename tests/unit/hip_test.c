@@ -467,11 +467,5 @@ WORLD_TEST(test_architecture) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const char *path = getenv("LD_LIBRARY_PATH");
-  if (!path || !strstr(path, STC_STANDIN_DIR)) {
-    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
-    execv("/proc/self/exe", argv);
-    return 1;
-  }
-  return run_listed("hip");
+  return run_beside(STC_STANDIN_DIR, argv, "hip");
 }

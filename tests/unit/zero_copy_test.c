@@ -621,11 +621,5 @@ WORLD_TEST(test_places) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  if (!getenv("STC_STANDIN_STARTED")) {
-    setenv("STC_STANDIN_STARTED", "1", 1);
-    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
-    execv("/proc/self/exe", argv);
-    return 1;
-  }
-  return run_listed("zero_copy");
+  return run_beside(STC_STANDIN_DIR, argv, "zero_copy");
 }
