@@ -62,26 +62,18 @@ static json_t *reductions(const ManifestWriter *w) {
     const Reduction *r = &m->reductions[i];
     bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
     json_t *o = json_object();
-    set(o, "name", json_string(r->name));
-    set(o, "kind", json_string(kinds[r->kind]));
-    set(o, "operation", json_string(op_info[r->op].name));
-    set(o, "type", json_string(type_name(r->type)));
-    set(o, "region", manifest_box(w, &r->over));
-    set(o, "every", json_integer(r->every));
+    SET(o, "name", json_string(r->name), "kind", json_string(kinds[r->kind]), "operation",
+        json_string(op_info[r->op].name), "type", json_string(type_name(r->type)), "region", manifest_box(w, &r->over),
+        "every", json_integer(r->every));
     if (r->loop)
       set(o, "loop", json_string(m->host.loops[r->loop - 1].name));
     if (r->each)
       set(o, "each", json_true());
-    set(o, "scalar", json_string(m->scalars[r->scalar].name));
-    set(o, "result", json_string(m->buffers[r->result].name));
+    SET(o, "scalar", json_string(m->scalars[r->scalar].name), "result", json_string(m->buffers[r->result].name));
     if (check)
-      set(o, "field", json_string(declared_name(m, r->field)));
-    if (check)
-      set(o, "good", json_integer(INT64_MAX));
+      SET(o, "field", json_string(declared_name(m, r->field)), "good", json_integer(INT64_MAX));
     if (r->stop)
-      set(o, "stop_text", formula(w, r->stop));
-    if (r->stop)
-      set(o, "stop", manifest_expression(w, r->stop));
+      SET(o, "stop_text", formula(w, r->stop), "stop", manifest_expression(w, r->stop));
     set(o, "sequence", sequence(w, &r->seq, "steps"));
     json_array_append_new(list, o);
   }
@@ -95,16 +87,13 @@ static json_t *probes(const ManifestWriter *w) {
   for (int i = 0; i < m->nprobes; i++) {
     const Probe *p = &m->probes[i];
     json_t *o = json_object();
-    set(o, "name", json_string(p->name));
-    set(o, "type", json_string(type_name(p->type)));
-    set(o, "every", json_integer(p->every));
+    SET(o, "name", json_string(p->name), "type", json_string(type_name(p->type)), "every", json_integer(p->every));
     if (p->list >= 0)
       set(o, "points", json_string(m->lists[p->list].name));
     else
       set(o, "at", manifest_box(w, &p->box));
-    set(o, "series", json_string(m->param_arrays[p->result].name));
-    set(o, "rows", json_integer(SERIES_ROWS));
-    set(o, "sequence", sequence(w, &p->seq, "steps"));
+    SET(o, "series", json_string(m->param_arrays[p->result].name), "rows", json_integer(SERIES_ROWS), "sequence",
+        sequence(w, &p->seq, "steps"));
     json_array_append_new(list, o);
   }
   return list;
@@ -118,8 +107,7 @@ static json_t *loops(const ManifestWriter *w) {
     json_t *o = json_object(), *rounds = json_array();
     for (int k = 0; k < h->loops[i].nseqs; k++)
       json_array_append_new(rounds, sequence(w, &h->loops[i].seqs[k], "rounds"));
-    set(o, "name", json_string(h->loops[i].name));
-    set(o, "most", manifest_affine(w, h->loops[i].most));
+    SET(o, "name", json_string(h->loops[i].name), "most", manifest_affine(w, h->loops[i].most));
     if (h->loops[i].count)
       set(o, "counting", json_string(h->loops[i].count > 0 ? "up" : "down"));
     set(o, "sequences", rounds);
@@ -132,9 +120,7 @@ json_t *manifest_host(const ManifestWriter *w) {
   json_t *o = json_object(), *list = json_array();
   for (int i = 0; i < w->m->host.nseqs; i++)
     json_array_append_new(list, sequence(w, &w->m->host.seqs[i], "steps"));
-  set(o, "init", sequence(w, &w->m->host.init, "steps"));
-  set(o, "sequences", list);
-  set(o, "reductions", reductions(w));
+  SET(o, "init", sequence(w, &w->m->host.init, "steps"), "sequences", list, "reductions", reductions(w));
   if (w->m->host.nloops)
     set(o, "loops", loops(w));
   if (w->m->nprobes)

@@ -21,13 +21,10 @@ json_t *manifest_affine(const ManifestWriter *w, Affine x) {
   json_t *o = json_object(), *terms = json_array();
   for (int i = 0; i < x.n; i++) {
     json_t *t = json_object();
-    set(t, "param", json_string(w->m->scalars[x.t[i].scalar].name));
-    set(t, "coefficient", json_integer(x.t[i].coef));
+    SET(t, "param", json_string(w->m->scalars[x.t[i].scalar].name), "coefficient", json_integer(x.t[i].coef));
     json_array_append_new(terms, t);
   }
-  set(o, "text", json_string(manifest_affine_text(w, x)));
-  set(o, "constant", json_integer(x.c));
-  set(o, "terms", terms);
+  SET(o, "text", json_string(manifest_affine_text(w, x)), "constant", json_integer(x.c), "terms", terms);
   return o;
 }
 
@@ -37,8 +34,7 @@ json_t *manifest_box(const ManifestWriter *w, const Box *b) {
     json_array_append_new(lo, manifest_affine(w, b->lo[d]));
     json_array_append_new(hi, manifest_affine(w, b->hi[d]));
   }
-  set(o, "lower", lo);
-  set(o, "upper", hi);
+  SET(o, "lower", lo, "upper", hi);
   return o;
 }
 
@@ -54,8 +50,7 @@ json_t *manifest_expression(const ManifestWriter *w, const Block *b) {
   json_t *list = json_array();
   for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
     json_t *o = json_object(), *args = json_array();
-    set(o, "op", json_string(op_info[op->code].name));
-    set(o, "type", json_string(type_name(op->results[0]->type)));
+    SET(o, "op", json_string(op_info[op->code].name), "type", json_string(type_name(op->results[0]->type)));
     if (op->code == OP_CONST)
       set(o, "value", manifest_constant(op->cval, op->results[0]->type));
     if (op->code == OP_SCALAR)

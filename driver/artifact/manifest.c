@@ -77,9 +77,11 @@ static json_t *scalars(const ManifestWriter *w) {
   for (int i = 0; i < m->nscalars; i++) {
     const Scalar *s = &m->scalars[i];
     json_t *o = json_object();
-    set(o, "name", json_string(s->name));
-    set(o, "kind", json_string(s->is_param ? "param" : s->is_reduction ? "reduction" : "let"));
-    set(o, "type", json_string(type_name(s->type)));
+    SET(o, "name", json_string(s->name), "kind",
+        json_string(s->is_param       ? "param"
+                    : s->is_reduction ? "reduction"
+                                      : "let"),
+        "type", json_string(type_name(s->type)));
     if (s->is_param)
       set(o, "default", known[i] ? manifest_constant(values[i], s->type) : json_null());
     if (s->expr && !scalar_define(w->program, m, i))
@@ -113,8 +115,7 @@ static json_t *side(const ManifestWriter *w, const Field *f, const Side *s) {
   json_t *o = json_object();
   set(o, "rule", json_string(s->rule == OUTSIDE_HALF ? outside_name(OUTSIDE_MIRROR) : rule_name(s->rule)));
   if (s->rule == OUTSIDE_MIRROR || s->rule == OUTSIDE_HALF) {
-    set(o, "half", json_boolean(s->rule == OUTSIDE_HALF));
-    set(o, "odd", json_boolean(s->odd));
+    SET(o, "half", json_boolean(s->rule == OUTSIDE_HALF), "odd", json_boolean(s->odd));
   }
   if (s->about)
     set(o, "about", json_string(w->m->scalars[s->about - 1].name));
@@ -143,16 +144,13 @@ static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
     }
     json_array_append_new(list, pair);
   }
-  set(o, "outside", json_string("by side"));
-  set(o, "sides", list);
+  SET(o, "outside", json_string("by side"), "sides", list);
 }
 
 /* When a field of a part of a grid is exchanged, into its object `o`. */
 static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
-  set(o, "exchange", json_string(when[f->exchange]));
-  set(o, "whole", manifest_box(w, f->whole));
-  set(o, "ring", json_boolean(f->ring));
+  SET(o, "exchange", json_string(when[f->exchange]), "whole", manifest_box(w, f->whole), "ring", json_boolean(f->ring));
 }
 
 /* The part of a grid that the module is for. */
@@ -162,12 +160,8 @@ static json_t *part(const ManifestWriter *w, const GridPart *p) {
     json_array_append_new(lo, json_integer(p->reach.lo[d]));
     json_array_append_new(hi, json_integer(p->reach.hi[d]));
   }
-  set(o, "own", manifest_box(w, &p->own));
-  set(o, "whole", manifest_box(w, &p->whole));
-  set(o, "reach_lower", lo);
-  set(o, "reach_upper", hi);
-  set(o, "steps", json_string(w->m->scalars[p->steps].name));
-  set(o, "gives", manifest_box(w, &p->gives));
+  SET(o, "own", manifest_box(w, &p->own), "whole", manifest_box(w, &p->whole), "reach_lower", lo, "reach_upper", hi,
+      "steps", json_string(w->m->scalars[p->steps].name), "gives", manifest_box(w, &p->gives));
   return o;
 }
 
@@ -179,24 +173,16 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
   json_t *o = json_object(), *extents = json_array();
   for (int d = 0; d < f->box.rank; d++)
     json_array_append_new(extents, manifest_affine(w, extent(w, &f->box, d)));
-  set(o, "name", json_string(f->name));
-  set(o, "type", json_string(type_name(f->type)));
-  set(o, "npy", json_string(npy_descr((StcType)f->type)));
+  SET(o, "name", json_string(f->name), "type", json_string(type_name(f->type)), "npy",
+      json_string(npy_descr((StcType)f->type)));
   if (r)
-    set(o, "component_of", json_string(r->name));
-  if (r)
-    set(o, "component", json_integer(i - r->first));
-  set(o, "region", manifest_box(w, &f->box));
-  set(o, "extents", extents);
-  set(o, "strides", strides(w, f));
-  set(o, "units", json_string("elements"));
+    SET(o, "component_of", json_string(r->name), "component", json_integer(i - r->first));
+  SET(o, "region", manifest_box(w, &f->box), "extents", extents, "strides", strides(w, f), "units",
+      json_string("elements"));
   set_outside(w, f, o);
   if (f->past)
-    set(o, "history_of", json_string(m->fields[f->present].name));
-  if (f->past)
-    set(o, "level", json_integer(f->past));
-  set(o, "input", json_boolean(f->input));
-  set(o, "temp", json_boolean(f->temp));
+    SET(o, "history_of", json_string(m->fields[f->present].name), "level", json_integer(f->past));
+  SET(o, "input", json_boolean(f->input), "temp", json_boolean(f->temp));
   if (f->frames)
     set(o, "frames", json_pack("{s:I, s:b}", "every", (json_int_t)f->frames, "cycle", (int)f->cycle));
   if (f->ahead)
@@ -235,12 +221,8 @@ static json_t *records(const ManifestWriter *w) {
       json_array_append_new(parts,
                             json_pack("{s:s, s:s, s:I}", "field", w->m->fields[w->m->records[r].first + c].name, "path",
                                       d->components[c].path, "offset", (json_int_t)d->components[c].offset));
-    set(o, "name", json_string(d->name));
-    set(o, "type", json_string(d->type_name));
-    set(o, "npy", json_string(d->dtype));
-    set(o, "npy_axes", axes);
-    set(o, "point_bytes", json_integer(d->point_bytes));
-    set(o, "components", parts);
+    SET(o, "name", json_string(d->name), "type", json_string(d->type_name), "npy", json_string(d->dtype), "npy_axes",
+        axes, "point_bytes", json_integer(d->point_bytes), "components", parts);
     json_array_append_new(list, o);
   }
   return list;
@@ -282,10 +264,8 @@ static json_t *arrays(const ManifestWriter *w) {
     if (array_is_passing(w->m, i))
       continue;
     json_t *o = json_object();
-    set(o, "name", json_string(p->name));
-    set(o, "type", json_string(type_name(p->type)));
-    set(o, "npy", json_string(npy_descr((StcType)p->type)));
-    set(o, "extent", manifest_affine(w, p->extent));
+    SET(o, "name", json_string(p->name), "type", json_string(type_name(p->type)), "npy",
+        json_string(npy_descr((StcType)p->type)), "extent", manifest_affine(w, p->extent));
     if (array_has_rows(p))
       set(o, "shape", json_pack("[o, o]", manifest_affine(w, p->rows), manifest_affine(w, p->columns)));
     if (p->role != ARRAY_GIVEN)
@@ -334,11 +314,9 @@ static json_t *buffers(const ManifestWriter *w) {
     const Buffer *b = &w->m->buffers[i];
     Type t = buffer_type(w->m, i);
     json_t *o = json_object();
-    set(o, "name", json_string(b->name));
-    set(o, "kind", json_string(kinds[b->kind]));
+    SET(o, "name", json_string(b->name), "kind", json_string(kinds[b->kind]));
     if (b->kind == BUFFER_FIELD) {
-      set(o, "field", json_string(w->m->fields[b->field].name));
-      set(o, "copy", json_integer(b->copy));
+      SET(o, "field", json_string(w->m->fields[b->field].name), "copy", json_integer(b->copy));
     } else if (b->kind == BUFFER_PARAM) {
       set(o, "array", json_string(w->m->param_arrays[b->field].name));
     } else {
@@ -346,10 +324,8 @@ static json_t *buffers(const ManifestWriter *w) {
       if (b->each)
         set(o, "each", manifest_affine(w, extent(w, &w->m->grid, 0)));
     }
-    set(o, "type", json_string(type_name(t)));
-    set(o, "element_bytes", json_integer(type_size(t)));
-    set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
-    set(o, "alignment", json_integer(alignments[i]));
+    SET(o, "type", json_string(type_name(t)), "element_bytes", json_integer(type_size(t)), "bytes",
+        json_string(bytes_text(w, b, type_size(t))), "alignment", json_integer(alignments[i]));
     if (b->lead)
       set(o, "lead", json_integer(b->lead));
     json_array_append_new(list, o);
@@ -390,14 +366,13 @@ static json_t *checks(const ManifestWriter *w) {
     if (c->covered) {
       set_covered(w, o, c->covered);
     } else {
-      set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", manifest_affine_text(w, c->value))));
-      set(o, "value", manifest_affine(w, c->value));
+      SET(o, "text", json_string(arena_printf(w->arena, "%s >= 0", manifest_affine_text(w, c->value))), "value",
+          manifest_affine(w, c->value));
     }
     for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
         json_array_append_new(empty, manifest_box(w, c->unless_empty[j]));
-    set(o, "unless_empty", empty);
-    set(o, "message", json_string(c->message));
+    SET(o, "unless_empty", empty, "message", json_string(c->message));
     json_array_append_new(list, o);
   }
   return list;
@@ -421,22 +396,17 @@ static json_t *argument(const ManifestWriter *w, const Kernel *k, const KArg *a,
   if (a->kind == KARG_BUFFER) {
     const Buffer *b = &m->buffers[a->index];
     Type t = buffer_type(m, a->index);
-    set(o, "buffer", json_string(b->name));
-    set(o, "type", json_string("pointer"));
-    set(o, "element", json_string(type_name(t)));
-    set(o, "access", json_string(access_name(a)));
-    set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field]) : json_pack("[s]", "1"));
-    set(o, "pointer_alignment", json_integer(kernel_alignment(m, k, a->index)));
+    SET(o, "buffer", json_string(b->name), "type", json_string("pointer"), "element", json_string(type_name(t)),
+        "access", json_string(access_name(a)), "strides",
+        b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field]) : json_pack("[s]", "1"), "pointer_alignment",
+        json_integer(kernel_alignment(m, k, a->index)));
   } else if (a->kind == KARG_SCALAR) {
-    set(o, "scalar", json_string(m->scalars[a->index].name));
-    set(o, "type", json_string(type_name(m->scalars[a->index].type)));
+    SET(o, "scalar", json_string(m->scalars[a->index].name), "type", json_string(type_name(m->scalars[a->index].type)));
   } else {
-    set(o, "type", json_string("i64"));
-    set(o, "units", json_string("time steps done before this launch"));
+    SET(o, "type", json_string("i64"), "units", json_string("time steps done before this launch"));
   }
-  set(o, "offset", json_integer((json_int_t)*offset));
-  set(o, "bytes", json_integer((json_int_t)size));
-  set(o, "alignment", json_integer((json_int_t)size));
+  SET(o, "offset", json_integer((json_int_t)*offset), "bytes", json_integer((json_int_t)size), "alignment",
+      json_integer((json_int_t)size));
   *offset += size;
   return o;
 }
@@ -463,16 +433,13 @@ static const char *left_out_text(const ManifestWriter *w, const Kernel *k) {
 static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   static const char *const axes[] = {"x", "y", "z"};
   json_t *o = json_object();
-  set(o, "dimension", json_integer(d));
-  set(o, "axis", json_string(axes[k->rank - 1 - d]));
+  SET(o, "dimension", json_integer(d), "axis", json_string(axes[k->rank - 1 - d]));
   const char *text = !k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                      : d < k->rank - 1 ? "1"
                                        : left_out_text(w, k);
   if (k->cluster && d == k->rank - 1)
     text = arena_printf(w->arena, k->leaves_out ? "%d * (%s)" : "%d * %s", (int)k->cluster, text);
-  set(o, "text", json_string(text));
-  set(o, "extent", manifest_affine(w, k->extent[d]));
-  set(o, "tile", json_integer(k->tile[d]));
+  SET(o, "text", json_string(text), "extent", manifest_affine(w, k->extent[d]), "tile", json_integer(k->tile[d]));
   if (k->over[d])
     set(o, "over", json_integer(k->over[d]));
   if (k->leaves_out)
@@ -495,10 +462,9 @@ static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
   for (int i = 0; i < k->nmultiples; i++) {
     const Multiple *x = &k->multiples[i];
     json_t *each = json_object();
-    set(each, "text",
-        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", manifest_affine_text(w, x->value), (long long)x->of)));
-    set(each, "value", manifest_affine(w, x->value));
-    set(each, "of", json_integer(x->of));
+    SET(each, "text",
+        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", manifest_affine_text(w, x->value), (long long)x->of)),
+        "value", manifest_affine(w, x->value), "of", json_integer(x->of));
     json_array_append_new(list, each);
   }
   set(o, "multiples", list);
@@ -522,16 +488,13 @@ static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
     set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
   set(o, "steps", json_integer(k->steps));
   set_multiples(w, k, o);
-  set(o, "block", block(k));
-  set(o, "grid", grids);
+  SET(o, "block", block(k), "grid", grids);
   if (k->cluster)
     set(o, "cluster", json_integer(k->cluster));
-  set(o, "static_shared_bytes", json_integer(fixed));
-  set(o, "dynamic_shared_bytes", json_integer(simt ? given : 0));
+  SET(o, "static_shared_bytes", json_integer(fixed), "dynamic_shared_bytes", json_integer(simt ? given : 0));
   if (!simt)
     set(o, "scratch_bytes", json_integer(given));
-  set(o, "arguments", arguments);
-  set(o, "argument_bytes", json_integer((json_int_t)offset));
+  SET(o, "arguments", arguments, "argument_bytes", json_integer((json_int_t)offset));
   return o;
 }
 
@@ -556,10 +519,8 @@ static json_t *lists(const ManifestWriter *w) {
       json_array_append_new(at, l->array[d] == LIST_NUMBER ? json_pack("{s:b}", "number", 1)
                                 : l->array[d] < 0 ? manifest_affine(w, l->at[d])
                                                   : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
-    set(o, "name", json_string(l->name));
-    set(o, "at", at);
-    set(o, "region", manifest_box(w, &l->box));
-    set(o, "field", json_string(m->fields[l->field].name));
+    SET(o, "name", json_string(l->name), "at", at, "region", manifest_box(w, &l->box), "field",
+        json_string(m->fields[l->field].name));
     if (l->next >= 0)
       set(o, "next", json_string(m->param_arrays[l->next].name));
     set(o, "most", json_integer(l->most));
@@ -571,11 +532,9 @@ static json_t *lists(const ManifestWriter *w) {
 /* The target and what the artifact is. */
 static json_t *target(const ManifestWriter *w) {
   json_t *o = json_object();
-  set(o, "arch", json_string(target_arch(w->target)));
-  set(o, "cpu", json_string(target_info(w->target)->cpu));
-  set(o, "triple", json_string(target_triple(w->target)));
-  set(o, "artifact", json_string(target_suffix(w->target)));
-  set(o, "lanes", json_integer(target_info(w->target)->lanes));
+  SET(o, "arch", json_string(target_arch(w->target)), "cpu", json_string(target_info(w->target)->cpu), "triple",
+      json_string(target_triple(w->target)), "artifact", json_string(target_suffix(w->target)), "lanes",
+      json_integer(target_info(w->target)->lanes));
   if (target_info(w->target)->early_launch)
     set(o, "early_launch", json_true());
   return o;
@@ -632,32 +591,22 @@ static uint32_t checksum(const char *text) {
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
   ManifestWriter w = {ws->arena, p, m, t};
   json_t *o = json_object();
-  set(o, "schema", json_string("stc-manifest"));
-  set(o, "schema_version", json_integer(schema_version(m)));
-  set(o, "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING));
-  set(o, "program", json_string(p->name));
-  set(o, "target", target(&w));
-  set(o, "floating_point", json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math));
-  set(o, "schedule", json_string(schedule_describe(ws->arena, m, &p->resolved)));
-  set(o, "rank", json_integer(m->grid.rank));
-  set(o, "grid", whole_grid(&w));
+  SET(o, "schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(m)), "versions",
+      json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING), "program", json_string(p->name),
+      "target", target(&w), "floating_point",
+      json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math), "schedule",
+      json_string(schedule_describe(ws->arena, m, &p->resolved)), "rank", json_integer(m->grid.rank), "grid",
+      whole_grid(&w));
   if (m->members)
     set(o, "members", manifest_affine(&w, extent(&w, &m->grid, 0)));
-  set(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps));
-  set(o, "scalars", scalars(&w));
-  set(o, "checks", checks(&w));
-  set(o, "structs", structs(&w));
-  set(o, "records", records(&w));
-  set(o, "arrays", arrays(&w));
+  SET(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps), "scalars",
+      scalars(&w), "checks", checks(&w), "structs", structs(&w), "records", records(&w), "arrays", arrays(&w));
   if (m->nlists)
     set(o, "points", lists(&w));
   if (m->part)
     set(o, "part", part(&w, m->part));
-  set(o, "fields", fields(&w));
-  set(o, "buffers", buffers(&w));
-  set(o, "kernels", kernels(&w));
-  set(o, "host", manifest_host(&w));
-  set(o, "checksum", json_string("00000000"));
+  SET(o, "fields", fields(&w), "buffers", buffers(&w), "kernels", kernels(&w), "host", manifest_host(&w), "checksum",
+      json_string("00000000"));
   char *text = json_dumps(o, JSON_INDENT(2)), *copy;
   json_decref(o);
   if (!text)

@@ -2,9 +2,8 @@
 #ifndef STC_ARTIFACT_MANIFEST_H
 #define STC_ARTIFACT_MANIFEST_H
 
+#include "driver/files/json.h"
 #include "driver/program/program.h"
-
-#include <jansson.h>
 
 /* What every part of the manifest is made from. */
 typedef struct ManifestWriter {
@@ -13,9 +12,6 @@ typedef struct ManifestWriter {
   const Module *m;
   const Target *target;
 } ManifestWriter;
-
-/* Sets a key; a NULL value (out of memory) shows when the text is made. */
-static inline void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
 /* ---------------------------------------------------------------- manifest-values.c */
 

@@ -1,8 +1,8 @@
 /* driver/bench/bench-report.c: what `stc bench` found, as a table (Markdown) and as a JSON file. */
 #include "driver/bench/bench.h"
 #include "driver/files/files.h"
+#include "driver/files/json.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,47 +93,30 @@ void bench_print_summary(FILE *to, const BenchReport *report) {
   fflush(to);
 }
 
-/* Sets a key; a NULL value (out of memory) shows when the text is made. */
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
-
 /* A row as an object. */
 static json_t *row_json(const BenchRow *r) {
   json_t *o = json_object();
-  set(o, "program", json_string(r->program));
-  set(o, "type", json_string(r->type));
-  set(o, "size", json_string(r->size));
-  set(o, "family", json_string(r->family));
-  set(o, "schedule", json_string(r->schedule));
+  SET(o, "program", json_string(r->program), "type", json_string(r->type), "size", json_string(r->size), "family",
+      json_string(r->family), "schedule", json_string(r->schedule));
   if (r->why[0])
     return set(o, "left_out", json_string(r->why)), o;
   json_t *samples = json_array();
   for (int i = 0; i < r->nsamples; i++)
     json_array_append_new(samples, json_real(r->samples[i]));
-  set(o, "T", json_integer(r->T));
-  set(o, "gpts", json_real(r->gpts));
-  set(o, "spread", json_real(r->spread));
-  set(o, "samples", samples);
-  set(o, "bytes_a_point", json_real(r->work.bytes));
-  set(o, "f32_operations_a_point", json_real(r->work.f32_ops));
-  set(o, "f64_operations_a_point", json_real(r->work.f64_ops));
+  SET(o, "T", json_integer(r->T), "gpts", json_real(r->gpts), "spread", json_real(r->spread), "samples", samples,
+      "bytes_a_point", json_real(r->work.bytes), "f32_operations_a_point", json_real(r->work.f32_ops),
+      "f64_operations_a_point", json_real(r->work.f64_ops));
   if (r->of_copy > 0)
     set(o, "of_copy_limit", json_real(r->of_copy));
   if (r->of_arithmetic > 0)
     set(o, "of_arithmetic_limit", json_real(r->of_arithmetic));
   if (r->expected.gpts > 0)
-    set(o, "expected_gpts", json_real(r->expected.gpts));
-  if (r->expected.gpts > 0)
-    set(o, "expected_registers", json_integer(r->expected.registers));
-  if (r->expected.gpts > 0)
-    set(o, "computed_points", json_real(r->expected.redundancy));
+    SET(o, "expected_gpts", json_real(r->expected.gpts), "expected_registers", json_integer(r->expected.registers),
+        "computed_points", json_real(r->expected.redundancy));
   if (r->kernel.registers)
-    set(o, "registers", json_integer(r->kernel.registers));
-  if (r->kernel.registers)
-    set(o, "local_bytes", json_integer(r->kernel.local));
-  if (r->kernel.registers)
-    set(o, "shared_bytes", json_integer(r->kernel.shared));
-  set(o, "largest_error", json_real(r->check_error));
-  set(o, "finite", json_boolean(r->finite));
+    SET(o, "registers", json_integer(r->kernel.registers), "local_bytes", json_integer(r->kernel.local), "shared_bytes",
+        json_integer(r->kernel.shared));
+  SET(o, "largest_error", json_real(r->check_error), "finite", json_boolean(r->finite));
   if (r->chosen)
     set(o, "chosen", json_true());
   return o;
@@ -141,10 +124,8 @@ static json_t *row_json(const BenchRow *r) {
 
 StcStatus bench_write_json(const Command *c, const BenchReport *report, const char *path) {
   json_t *o = json_object(), *rows = json_array();
-  set(o, "version", json_string(stc_version()));
-  set(o, "device", json_string(report->device));
-  set(o, "date", json_string(report->date));
-  set(o, "copy_gb_per_s", json_real(report->copy_rate));
+  SET(o, "version", json_string(stc_version()), "device", json_string(report->device), "date",
+      json_string(report->date), "copy_gb_per_s", json_real(report->copy_rate));
   BenchSummary summary = bench_summarize(report);
   if (summary.n)
     set(o, "default_of_tuned", json_real(summary.mean));

@@ -1,11 +1,8 @@
 /* driver/explain/explain-json.c: what `stc explain` found, as a JSON object. */
 #include "driver/explain/explain.h"
+#include "driver/files/json.h"
 
-#include <jansson.h>
 #include <stdlib.h>
-
-/* Sets a key; a NULL value (out of memory) shows when the text is made. */
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
 /* Lists of `n` numbers. */
 static json_t *integers(const int64_t *v, int n) {
@@ -24,15 +21,13 @@ static json_t *reals(const double *v, int n) {
 /* An extent: {"lo": [..], "hi": [..]}. */
 static json_t *extent_json(const Extent *x, int rank) {
   json_t *o = json_object();
-  set(o, "lo", integers(x->lo, rank));
-  set(o, "hi", integers(x->hi, rank));
+  SET(o, "lo", integers(x->lo, rank), "hi", integers(x->hi, rank));
   return o;
 }
 
 /* Points computed, and needed, for each point stored. */
 static void set_redundancy(json_t *o, const Redundancy *r) {
-  set(o, "computed", json_real(r->cells));
-  set(o, "needed", json_real(r->needed));
+  SET(o, "computed", json_real(r->cells), "needed", json_real(r->needed));
 }
 
 /* The instances of a launch. */
@@ -41,9 +36,8 @@ static json_t *instances_json(const LaunchWork *l, int rank) {
   for (int i = 0; i < l->ninstances; i++) {
     const InstanceWork *x = &l->instances[i];
     json_t *o = json_object();
-    set(o, "stencil", json_string(x->name));
-    set(o, "level", json_integer(x->level + 1));
-    set(o, "region", extent_json(&x->extent, rank));
+    SET(o, "stencil", json_string(x->name), "level", json_integer(x->level + 1), "region",
+        extent_json(&x->extent, rank));
     if (l->streamed)
       set(o, "lag", json_integer(x->lag));
     set_redundancy(o, &x->redundancy);
@@ -58,11 +52,9 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
   for (int i = 0; i < l->nwindows; i++) {
     const WindowWork *w = &l->windows[i];
     json_t *o = json_object();
-    set(o, "field", json_string(e->stencils->fields[w->field].name));
-    set(o, "version", json_integer(w->version));
-    set(o, "lag", json_integer(w->kept.lag));
-    set(o, "rows", json_integer(w->kept.rows));
-    set(o, "rows_for_other_warps", json_integer(w->kept.across));
+    SET(o, "field", json_string(e->stencils->fields[w->field].name), "version", json_integer(w->version), "lag",
+        json_integer(w->kept.lag), "rows", json_integer(w->kept.rows), "rows_for_other_warps",
+        json_integer(w->kept.across));
     json_array_append_new(list, o);
   }
   return list;
@@ -72,23 +64,15 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
 static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   int rank = e->stencils->grid.rank;
   json_t *o = json_object();
-  set(o, "family", json_string(family_name(l->schedule.family)));
-  set(o, "steps", json_integer(l->steps));
-  set(o, "cells", reals(l->cells, rank));
-  set(o, "points", reals(l->width, rank));
-  set(o, "halo", extent_json(&l->halo, rank));
-  set(o, "loaded", extent_json(&l->loaded, rank));
-  set(o, "instances", instances_json(l, rank));
+  SET(o, "family", json_string(family_name(l->schedule.family)), "steps", json_integer(l->steps), "cells",
+      reals(l->cells, rank), "points", reals(l->width, rank), "halo", extent_json(&l->halo, rank), "loaded",
+      extent_json(&l->loaded, rank), "instances", instances_json(l, rank));
   if (l->streamed)
-    set(o, "windows", windows_json(e, l));
-  if (l->streamed)
-    set(o, "window_words", json_integer(l->window_words));
-  if (l->streamed)
-    set(o, "steps_written_out", json_integer(l->unroll));
+    SET(o, "windows", windows_json(e, l), "window_words", json_integer(l->window_words), "steps_written_out",
+        json_integer(l->unroll));
   set_redundancy(o, &l->redundancy);
-  set(o, "bytes_read", json_real(l->traffic.read));
-  set(o, "bytes_written", json_real(l->traffic.written));
-  set(o, "bytes_read_again", json_real(l->traffic.again));
+  SET(o, "bytes_read", json_real(l->traffic.read), "bytes_written", json_real(l->traffic.written), "bytes_read_again",
+      json_real(l->traffic.again));
   return o;
 }
 
@@ -103,12 +87,9 @@ static json_t *bounds_json(const LaunchTime *t) {
 /* What the compiled kernel takes, as its metadata says. */
 static json_t *taken_json(const KernelResources *r) {
   json_t *o = json_object();
-  set(o, "vector_registers", json_integer(r->registers));
-  set(o, "scalar_registers", json_integer(r->scalar_registers));
-  set(o, "vector_registers_spilled", json_integer(r->spilled));
-  set(o, "scalar_registers_spilled", json_integer(r->scalar_spilled));
-  set(o, "private_bytes", json_integer(r->private_bytes));
-  set(o, "shared_bytes", json_integer(r->shared_bytes));
+  SET(o, "vector_registers", json_integer(r->registers), "scalar_registers", json_integer(r->scalar_registers),
+      "vector_registers_spilled", json_integer(r->spilled), "scalar_registers_spilled", json_integer(r->scalar_spilled),
+      "private_bytes", json_integer(r->private_bytes), "shared_bytes", json_integer(r->shared_bytes));
   return o;
 }
 
@@ -149,9 +130,8 @@ static json_t *load_json(const LaunchLoad *l) {
 /* The launch as it is counted before it is lowered. */
 static json_t *counted_json(const Explanation *e) {
   json_t *o = json_object();
-  set(o, "blocks_a_core", json_integer(e->counted_time.occupancy.blocks));
-  set(o, "load", load_json(&e->count));
-  set(o, "seconds", json_real(e->counted_time.seconds));
+  SET(o, "blocks_a_core", json_integer(e->counted_time.occupancy.blocks), "load", load_json(&e->count), "seconds",
+      json_real(e->counted_time.seconds));
   return o;
 }
 
@@ -161,31 +141,21 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
   double each = points > 0 ? 1 / points : 0;
   json_t *o = json_object();
-  set(o, "name", json_string(x->kernel->name));
-  set(o, "beside", json_boolean(x->beside));
-  set(o, "threads", json_integer(l->work.threads));
-  set(o, "blocks", json_real(l->blocks));
-  set(o, "shared_bytes", json_integer(l->shared));
-  set(o, "registers", json_integer(l->registers));
-  set(o, "registers_missing", json_integer(l->spilled));
+  SET(o, "name", json_string(x->kernel->name), "beside", json_boolean(x->beside), "threads",
+      json_integer(l->work.threads), "blocks", json_real(l->blocks), "shared_bytes", json_integer(l->shared),
+      "registers", json_integer(l->registers), "registers_missing", json_integer(l->spilled));
   if (x->assembled.found)
-    set(o, "ptxas_registers", json_integer(x->assembled.registers));
-  if (x->assembled.found)
-    set(o, "ptxas_spilled_bytes", json_integer(x->assembled.spilled_bytes));
+    SET(o, "ptxas_registers", json_integer(x->assembled.registers), "ptxas_spilled_bytes",
+        json_integer(x->assembled.spilled_bytes));
   if (x->assembled.told)
     set(o, "compiled", taken_json(&x->assembled.taken));
-  set(o, "blocks_a_core", json_integer(x->time.occupancy.blocks));
-  set(o, "warps_a_core", json_integer(x->time.occupancy.warps));
-  set(o, "most_warps_a_core", json_integer(x->time.occupancy.most_warps));
-  set(o, "occupancy_limit", json_string(x->time.occupancy.limit));
-  set(o, "instructions_a_point", json_real(l->work.instructions * threads * each));
-  set(o, "shared_words_a_point", json_real(l->work.shared * threads * each));
-  set(o, "memory_bytes_a_point", json_real(l->memory_bytes * each));
-  set(o, "cache_bytes_a_point", json_real(l->cache_bytes * each));
-  set(o, "load", load_json(l));
-  set(o, "seconds", json_real(x->time.seconds));
-  set(o, "seconds_alone", bounds_json(&x->time));
-  set(o, "bound", json_string(bound_name(x->time.bound)));
+  SET(o, "blocks_a_core", json_integer(x->time.occupancy.blocks), "warps_a_core", json_integer(x->time.occupancy.warps),
+      "most_warps_a_core", json_integer(x->time.occupancy.most_warps), "occupancy_limit",
+      json_string(x->time.occupancy.limit), "instructions_a_point", json_real(l->work.instructions * threads * each),
+      "shared_words_a_point", json_real(l->work.shared * threads * each), "memory_bytes_a_point",
+      json_real(l->memory_bytes * each), "cache_bytes_a_point", json_real(l->cache_bytes * each), "load", load_json(l),
+      "seconds", json_real(x->time.seconds), "seconds_alone", bounds_json(&x->time), "bound",
+      json_string(bound_name(x->time.bound)));
   return o;
 }
 
@@ -219,27 +189,20 @@ static json_t *target_json(const TargetInfo *t) {
 /* What goes one way. */
 static json_t *messages_json(const PartMessages *m, const char *to) {
   json_t *o = json_object();
-  set(o, "to", json_string(to));
-  set(o, "messages", json_real(m->messages));
-  set(o, "bytes", json_real(m->bytes));
-  set(o, "seconds", json_real(m->seconds));
-  set(o, "beside_computing", json_boolean(m->early > 0));
+  SET(o, "to", json_string(to), "messages", json_real(m->messages), "bytes", json_real(m->bytes), "seconds",
+      json_real(m->seconds), "beside_computing", json_boolean(m->early > 0));
   return o;
 }
 
 /* A row of the table on scaling; a speed of 0 is left out. */
 static json_t *scaling_json(const ScalingRow *r, int rank) {
   json_t *o = json_object();
-  set(o, "devices", json_integer(r->devices));
-  set(o, "weak_parts", integers(r->weak, rank));
-  set(o, "weak_gpts", json_real(r->weak_gpts));
-  set(o, "weak_efficiency", json_real(r->weak_efficiency));
+  SET(o, "devices", json_integer(r->devices), "weak_parts", integers(r->weak, rank), "weak_gpts",
+      json_real(r->weak_gpts), "weak_efficiency", json_real(r->weak_efficiency));
   if (r->strong_gpts <= 0)
     return o;
-  set(o, "strong_parts", integers(r->strong, rank));
-  set(o, "strong_points", integers(r->own, rank));
-  set(o, "strong_gpts", json_real(r->strong_gpts));
-  set(o, "strong_efficiency", json_real(r->strong_efficiency));
+  SET(o, "strong_parts", integers(r->strong, rank), "strong_points", integers(r->own, rank), "strong_gpts",
+      json_real(r->strong_gpts), "strong_efficiency", json_real(r->strong_efficiency));
   return o;
 }
 
@@ -248,19 +211,14 @@ static json_t *parts_json(const Explanation *e) {
   const ExplainedParts *x = e->parts;
   static const char *const names[] = {"dimension 0", "dimension 1", "dimension 2", "corners"};
   json_t *o = json_object(), *messages = json_array(), *scaling = json_array();
-  set(o, "parts", integers(x->parts, x->rank));
-  set(o, "points", integers(x->period.own, x->rank));
-  set(o, "steps", json_integer(x->period.steps));
-  set(o, "net", json_string(x->net->name));
-  set(o, "bandwidth", json_real(x->net->bandwidth));
-  set(o, "latency", json_real(x->net->latency));
+  SET(o, "parts", integers(x->parts, x->rank), "points", integers(x->period.own, x->rank), "steps",
+      json_integer(x->period.steps), "net", json_string(x->net->name), "bandwidth", json_real(x->net->bandwidth),
+      "latency", json_real(x->net->latency));
   for (int k = 0; k <= MAX_RANK; k++)
     if (x->period.to[k].messages > 0)
       json_array_append_new(messages, messages_json(&x->period.to[k], names[k]));
-  set(o, "messages", messages);
-  set(o, "compute_seconds", json_real(x->period.compute));
-  set(o, "exchange_seconds", json_real(x->period.exchange));
-  set(o, "hidden_seconds", json_real(x->period.hidden));
+  SET(o, "messages", messages, "compute_seconds", json_real(x->period.compute), "exchange_seconds",
+      json_real(x->period.exchange), "hidden_seconds", json_real(x->period.hidden));
   for (int i = 0; i < SCALING_ROWS; i++)
     json_array_append_new(scaling, scaling_json(&x->scaling[i], x->rank));
   set(o, "scaling", scaling);
@@ -270,36 +228,26 @@ static json_t *parts_json(const Explanation *e) {
 /* This CPU, and what of a point and step is expected to take how long. */
 static json_t *host_json(const Explanation *e) {
   json_t *o = json_object();
-  set(o, "name", json_string(e->host.name));
-  set(o, "threads", json_integer(e->threads));
-  set(o, "vector_bits", json_integer(e->cpu.bits));
-  set(o, "core_cache", json_real(e->host.own_cache));
-  set(o, "last_cache", json_real(e->host.last_cache));
-  set(o, "core_bandwidth", json_real(e->host.core_bandwidth));
-  set(o, "bandwidth", json_real(e->host.bandwidth));
-  set(o, "additions_a_point", json_real(e->cpu_time.additions));
-  set(o, "bytes_a_point", json_real(e->cpu_time.bytes));
-  set(o, "fields_bytes", json_real(e->cpu_time.fields));
-  set(o, "fields_in_cache", json_boolean(e->cpu_time.cached));
-  set(o, "arithmetic_ns", json_real(e->cpu_time.arithmetic));
-  set(o, "lines_ns", json_real(e->cpu_time.lines));
-  set(o, "memory_ns", json_real(e->cpu_time.memory));
+  SET(o, "name", json_string(e->host.name), "threads", json_integer(e->threads), "vector_bits",
+      json_integer(e->cpu.bits), "core_cache", json_real(e->host.own_cache), "last_cache",
+      json_real(e->host.last_cache), "core_bandwidth", json_real(e->host.core_bandwidth), "bandwidth",
+      json_real(e->host.bandwidth), "additions_a_point", json_real(e->cpu_time.additions), "bytes_a_point",
+      json_real(e->cpu_time.bytes), "fields_bytes", json_real(e->cpu_time.fields), "fields_in_cache",
+      json_boolean(e->cpu_time.cached), "arithmetic_ns", json_real(e->cpu_time.arithmetic), "lines_ns",
+      json_real(e->cpu_time.lines), "memory_ns", json_real(e->cpu_time.memory));
   return o;
 }
 
 /* What the gradient keeps. */
 static json_t *gradient_json(const ExplainedGradient *g) {
   json_t *o = json_object();
-  set(o, "bytes_a_step", json_real(g->row));
-  set(o, "fields", json_string(g->names ? g->names : ""));
-  set(o, "snapshot_bytes", json_real(g->state));
-  set(o, "steps", json_integer(g->steps));
+  SET(o, "bytes_a_step", json_real(g->row), "fields", json_string(g->names ? g->names : ""), "snapshot_bytes",
+      json_real(g->state), "steps", json_integer(g->steps));
   if (g->memory > 0)
     set(o, "memory", json_real(g->memory));
   if (g->memory > 0 && g->fits) {
-    set(o, "steps_at_a_time", json_integer(g->choice.length));
-    set(o, "snapshots", json_integer(g->choice.snapshots));
-    set(o, "steps_made_again", json_real(g->choice.again));
+    SET(o, "steps_at_a_time", json_integer(g->choice.length), "snapshots", json_integer(g->choice.snapshots),
+        "steps_made_again", json_real(g->choice.again));
   }
   return o;
 }
@@ -315,13 +263,9 @@ static json_t *rounds_json(const Explanation *e) {
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
-  set(o, "version", json_string(stc_version()));
-  set(o, "program", json_string(e->program->name));
-  set(o, "extents", integers(e->extents, e->kernels->grid.rank));
-  set(o, "card", e->card ? json_string(e->card->name) : json_null());
-  set(o, "arch", json_string(target_arch(e->target)));
-  set(o, "cpu", json_string(e->info.cpu));
-  set(o, "schedule", json_string(e->schedule_text));
+  SET(o, "version", json_string(stc_version()), "program", json_string(e->program->name), "extents",
+      integers(e->extents, e->kernels->grid.rank), "card", e->card ? json_string(e->card->name) : json_null(), "arch",
+      json_string(target_arch(e->target)), "cpu", json_string(e->info.cpu), "schedule", json_string(e->schedule_text));
   if (e->tuned)
     set(o, "schedule_from", json_string(e->tuned));
   if (e->program->options.grid[0])
@@ -332,19 +276,13 @@ static json_t *explanation_json(const Explanation *e) {
     json_array_append_new(launches, launch_json(e, &e->launches[i]));
   for (int i = 0; i < e->nkernels; i++)
     json_array_append_new(kernels, kernel_json(e, &e->list[i]));
-  set(o, "target", target_json(&e->info));
-  set(o, "launches", launches);
-  set(o, "kernels", kernels);
+  SET(o, "target", target_json(&e->info), "launches", launches, "kernels", kernels);
   if (e->counted)
     set(o, "counted", counted_json(e));
-  set(o, "steps", json_integer(e->steps));
-  set(o, "bytes_a_point", json_real(e->work.bytes));
-  set(o, "f32_operations_a_point", json_real(e->work.f32_ops));
-  set(o, "f64_operations_a_point", json_real(e->work.f64_ops));
-  set(o, "arithmetic_limit_gpts", json_real(e->arithmetic_limit));
-  set(o, "memory_limit_gpts", json_real(e->memory_limit));
-  set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
-  set(o, "expected_gpts", json_real(e->gpts));
+  SET(o, "steps", json_integer(e->steps), "bytes_a_point", json_real(e->work.bytes), "f32_operations_a_point",
+      json_real(e->work.f32_ops), "f64_operations_a_point", json_real(e->work.f64_ops), "arithmetic_limit_gpts",
+      json_real(e->arithmetic_limit), "memory_limit_gpts", json_real(e->memory_limit), "tile_memory_limit_gpts",
+      json_real(e->tile_limit), "expected_gpts", json_real(e->gpts));
   if (e->turns)
     set(o, "turns", json_string(e->turns));
   if (e->gradient)
