@@ -7,6 +7,34 @@
 #include <ctype.h>
 #include <string.h>
 
+/* `fmt` with the program's name for each $. */
+static const char *named(const TextWriter *w, const char *fmt) {
+  Str s = {.arena = w->arena};
+  str_add(&s, "");
+  for (const char *at; (at = strchr(fmt, '$')); fmt = at + 1)
+    str_addf(&s, "%.*s%s", (int)(at - fmt), fmt, w->p);
+  str_add(&s, fmt);
+  return s.s;
+}
+
+void c_put(TextWriter *w, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&w->s, named(w, fmt), ap);
+  va_end(ap);
+}
+
+const char *c_text(const TextWriter *w, const char *fmt, ...) {
+  Str s = {.arena = w->arena};
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&s, named(w, fmt), ap);
+  va_end(ap);
+  return s.s;
+}
+
+const char *c_affine(const TextWriter *w, Affine x) { return affine_c_text(w->arena, w->m, x, "p->"); }
+
 const char *comment_name(Arena *a, const char *name) {
   char *s = arena_strdup(a, name);
   for (char *c = s; *c; c++)
@@ -47,7 +75,7 @@ static void choose_names(TextWriter *w) {
     const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
     const char *s = arena_identifier(w->arena, name);
     while (strcmp(s, name) != 0 && is_taken(names + n, plain, s))
-      s = arena_printf(w->arena, "%s_", s);
+      s = c_text(w, "%s_", s);
     names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
   }
   w->fields = names;
@@ -64,83 +92,74 @@ bool header_is_given(const Module *m, int b) {
 static void field_parameters(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++)
     if (!w->m->fields[f].temp)
-      str_addf(&w->s, ", %s *field_%s", header_element(w, f), w->fields[f]);
+      c_put(w, ", %s *field_%s", header_element(w, f), w->fields[f]);
   for (int i = 0; i < w->m->nparam_arrays; i++)
     if (!array_is_passing(w->m, i))
-      str_addf(&w->s, ", %s%s *array_%s", array_is_written(w->m, i) ? "" : "const ", c_type(w->m->param_arrays[i].type),
-               w->arrays[i]);
+      c_put(w, ", %s%s *array_%s", array_is_written(w->m, i) ? "" : "const ", c_type(w->m->param_arrays[i].type),
+            w->arrays[i]);
 }
 
 /* Comment, includes, helpers. Of the program's file the name alone is told, not its folder: the header is the same
  * wherever it is made. */
 static void begin(TextWriter *w) {
   const char *file = w->program->file, *slash = strrchr(file, '/');
-  str_addf(&w->s,
-           "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
-           "-fopenmp the tiles of a launch run on all cores.\n",
-           w->p, comment_name(w->arena, slash ? slash + 1 : file), comment_name(w->arena, w->program->name),
-           STC_VERSION);
-  str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
-  str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
-  str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",
-           w->p);
-  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays "
-                 "have *_length_* elements. Vectors and structs are one array a "
-                 "component,\n * older levels of a field arrays of their own. f16 and bf16 are passed as their bits. "
-                 "Functions return NULL, or what is wrong.\n */\n");
-  str_addf(&w->s,
-           "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include "
-           "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
-           w->p, w->p);
+  c_put(w,
+        "/* $.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with -fopenmp "
+        "the tiles of a launch run on all cores.\n",
+        comment_name(w->arena, slash ? slash + 1 : file), comment_name(w->arena, w->program->name), STC_VERSION);
+  c_put(w, " *\n *   $_params p = $_defaults();      params, to be changed as wanted\n");
+  c_put(w, " *   $_init(&p, fields...);            where the program has inits\n");
+  c_put(w, " *   $_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n");
+  c_put(w, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays have "
+           "*_length_* elements. Vectors and structs are one array a component,\n * older levels of a field arrays of "
+           "their own. f16 and bf16 are passed as their bits. Functions return NULL, or what is wrong.\n */\n");
+  c_put(w, "#ifndef STC_$_H\n#define STC_$_H\n\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include "
+           "<stdlib.h>\n#include <string.h>\n\n");
   header_helpers(w);
-  str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  c_put(w, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
 void header_helpers(TextWriter *w) {
-  str_addf(&w->s, "%s\n", c_helpers);
+  c_put(w, "%s\n", c_helpers);
   for (int i = 0; i < w->m->nchecks; i++)
     if (w->m->checks[i].covered) {
-      str_addf(&w->s, "%s\n", c_covered);
+      c_put(w, "%s\n", c_covered);
       break;
     }
 }
 
 /* A prototype for each kernel. */
 static void prototypes(TextWriter *w) {
-  str_add(&w->s, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the "
-                 "value of argument i, scratch is aligned to 64. */\n");
+  c_put(w, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the value of "
+           "argument i, scratch is aligned to 64. */\n");
   for (int i = 0; i < w->m->nkernels; i++)
-    str_addf(&w->s, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
-  str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
+    c_put(w, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
+  c_put(w, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
 const char *header_cells(const TextWriter *w, const Buffer *b) {
-  const char *cells = arena_printf(w->arena, "INT64_C(%lld)", (long long)b->cells);
-  return b->each ? arena_printf(w->arena, "(%s * stc_imax(%s, 1))", cells, header_members(w)) : cells;
+  const char *cells = c_text(w, "INT64_C(%lld)", (long long)b->cells);
+  return b->each ? c_text(w, "(%s * stc_imax(%s, 1))", cells, header_members(w)) : cells;
 }
 
-const char *header_members(const TextWriter *w) {
-  return affine_c_text(w->arena, w->m, box_extent(w->arena, &w->m->grid, 0), "p->");
-}
+const char *header_members(const TextWriter *w) { return c_affine(w, box_extent(w->arena, &w->m->grid, 0)); }
 
 void header_params(TextWriter *w) {
   const Module *m = w->m;
-  str_addf(&w->s,
-           "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct "
-           "%s_params {\n",
-           w->p, w->p);
+  c_put(w, "/* The program's params, and behind them what is computed from them (set by $_bind). */\ntypedef struct "
+           "$_params {\n");
   for (int i = 0; i < m->nscalars; i++)
-    str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
-             m->scalars[i].is_param       ? ""
-             : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
-                                          : "   /* computed */");
+    c_put(w, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
+          m->scalars[i].is_param       ? ""
+          : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
+                                       : "   /* computed */");
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].each)
-      str_addf(&w->s,
-               "  %s *%s_each;   /* NULL, or room for as many as there are members: runs set it to the last values of "
-               "%s */\n",
-               c_type(m->reductions[i].type), c_name(w->arena, m->reductions[i].name), m->reductions[i].name);
-  str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
+      c_put(w,
+            "  %s *%s_each;   /* NULL, or room for as many as there are members: runs set it to the last values of %s "
+            "*/\n",
+            c_type(m->reductions[i].type), c_name(w->arena, m->reductions[i].name), m->reductions[i].name);
+  c_put(w, "%s} $_params;\n\n", m->nscalars ? "" : "  int unused;\n");
 }
 
 /* The params' defaults, and the computed scalars behind them. */
@@ -150,35 +169,31 @@ static void scalars(TextWriter *w) {
     const char *define = scalar_define(w->program, m, i);
     if (!m->scalars[i].expr || define)
       continue;
-    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p,
-             c_name(w->arena, m->scalars[i].name), w->p,
-             expression_c_text(w->arena, m, m->scalars[i].expr, "p->",
-                               arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
+    c_put(w, "static inline void $_compute_%s($_params *p) {\n%s}\n\n", c_name(w->arena, m->scalars[i].name),
+          expression_c_text(w->arena, m, m->scalars[i].expr, "p->",
+                            c_text(w, "p->%s", c_name(w->arena, m->scalars[i].name))));
   }
-  str_addf(&w->s,
-           "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params "
-           "params, *p = &params;\n  memset(p, 0, sizeof *p);\n",
-           w->p, w->p, w->p);
+  c_put(w, "/* The defaults; params without one are 0. */\nstatic inline $_params $_defaults(void) {\n  $_params "
+           "params, *p = &params;\n  memset(p, 0, sizeof *p);\n");
   Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
   bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
   scalar_defaults(w->program, m, values, known);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
     if (define)
-      str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name),
-               const_c_text(w->arena, values[i], m->scalars[i].type));
+      c_put(w, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name),
+            const_c_text(w->arena, values[i], m->scalars[i].type));
     else if (m->scalars[i].expr)
-      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
+      c_put(w, "  $_compute_%s(p);\n", c_name(w->arena, m->scalars[i].name));
   }
-  str_add(&w->s, "  return params;\n}\n\n");
+  c_put(w, "  return params;\n}\n\n");
 }
 
 /* A condition that the box is not empty, as C text; of a dimension with one point for all params nothing is said. */
 static const char *not_empty(TextWriter *w, const Box *b) {
   Str s = {w->arena, NULL, 0, 0};
   for (int d = 0; d < b->rank; d++) {
-    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
-               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
+    const char *lo = c_affine(w, b->lo[d]), *hi = c_affine(w, b->hi[d]);
     if (strcmp(lo, hi) != 0)
       str_addf(&s, " && stc_some(%s, %s)", lo, hi);
   }
@@ -198,9 +213,9 @@ static void check_multiples(TextWriter *w, const Kernel *k) {
   for (int i = 0; i < k->nmultiples && !k->instead; i++) {
     Str value = {.arena = w->arena};
     affine_print(&value, w->m, k->multiples[i].value);
-    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return \"kernel %s needs %s to be a multiple of %lld\";\n",
-             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name,
-             header_escaped(w->arena, value.s), (long long)k->multiples[i].of);
+    c_put(w, "  if (!stc_multiple(%s, INT64_C(%lld))) return \"kernel %s needs %s to be a multiple of %lld\";\n",
+          c_affine(w, k->multiples[i].value), (long long)k->multiples[i].of, k->name, header_escaped(w->arena, value.s),
+          (long long)k->multiples[i].of);
   }
 }
 
@@ -208,17 +223,16 @@ static void check_multiples(TextWriter *w, const Kernel *k) {
 static void check_grid(TextWriter *w) {
   const Box *b = &w->m->grid;
   for (int d = 0; d < b->rank; d++) {
-    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
-               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
-    str_addf(&w->s, "  if (!stc_within(%s, %s, &bytes)) return \"grid: the bounds of dimension %d lie beyond 2^60\";\n",
-             lo, hi, shown_dimension(w->m, d));
+    const char *lo = c_affine(w, b->lo[d]), *hi = c_affine(w, b->hi[d]);
+    c_put(w, "  if (!stc_within(%s, %s, &bytes)) return \"grid: the bounds of dimension %d lie beyond 2^60\";\n", lo,
+          hi, shown_dimension(w->m, d));
     if (w->m->members && d == 0)
-      str_addf(&w->s, "  if (%s < %s) return \"the program has no members; there is one at least\";\n", hi, lo);
+      c_put(w, "  if (%s < %s) return \"the program has no members; there is one at least\";\n", hi, lo);
     else
-      str_addf(&w->s,
-               "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
-               "dimension\";\n",
-               hi, lo, shown_dimension(w->m, d));
+      c_put(w,
+            "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
+            "dimension\";\n",
+            hi, lo, shown_dimension(w->m, d));
   }
 }
 
@@ -231,23 +245,21 @@ static void check_sizes(TextWriter *w) {
   for (int f = 0; f < m->nfields; f++) {
     const Box *b = &m->fields[f].box;
     const char *name = header_escaped(w->arena, m->fields[f].name);
-    str_addf(&w->s, "  bytes = (int64_t)sizeof(%s);\n", header_element(w, f));
+    c_put(w, "  bytes = (int64_t)sizeof(%s);\n", header_element(w, f));
     for (int d = 0; d < b->rank; d++)
-      str_addf(&w->s,
-               "  if (!stc_within(%s, %s, &bytes)) return \"field %s: the bounds of dimension %d lie beyond 2^60\";\n",
-               affine_c_text(w->arena, m, b->lo[d], "p->"), affine_c_text(w->arena, m, b->hi[d], "p->"), name, d);
-    str_addf(&w->s, "  if (bytes > INT64_MAX / 2) return \"field %s has too many points for 64-bit addresses\";\n",
-             name);
+      c_put(w, "  if (!stc_within(%s, %s, &bytes)) return \"field %s: the bounds of dimension %d lie beyond 2^60\";\n",
+            c_affine(w, b->lo[d]), c_affine(w, b->hi[d]), name, d);
+    c_put(w, "  if (bytes > INT64_MAX / 2) return \"field %s has too many points for 64-bit addresses\";\n", name);
   }
   for (int i = 0; i < m->nparam_arrays; i++) {
     const ParamArray *a = &m->param_arrays[i];
-    const char *n = affine_c_text(w->arena, m, a->extent, "p->");
-    const char *far = always_fits(a->extent) ? "" : arena_printf(w->arena, "%s == INT64_MIN || ", n);
+    const char *n = c_affine(w, a->extent);
+    const char *far = always_fits(a->extent) ? "" : c_text(w, "%s == INT64_MIN || ", n);
     if (a->extent.n)
-      str_addf(&w->s,
-               "  if (%sstc_area(stc_imax(%s, 0), (int64_t)sizeof(%s)) > INT64_MAX / 2) return \"array %s has too many "
-               "elements for 64-bit addresses\";\n",
-               far, n, c_type(a->type), header_escaped(w->arena, a->name));
+      c_put(w,
+            "  if (%sstc_area(stc_imax(%s, 0), (int64_t)sizeof(%s)) > INT64_MAX / 2) return \"array %s has too many "
+            "elements for 64-bit addresses\";\n",
+            far, n, c_type(a->type), header_escaped(w->arena, a->name));
   }
 }
 
@@ -255,174 +267,167 @@ static void check_sizes(TextWriter *w) {
 static void check_blocks(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     if (!always_fits(k->extent[d]))
-      str_addf(&w->s, "  if (%s == INT64_MIN) return \"kernel %s: its extent in dimension %d overflows 64 bits\";\n",
-               affine_c_text(w->arena, w->m, k->extent[d], "p->"), k->name, d);
+      c_put(w, "  if (%s == INT64_MIN) return \"kernel %s: its extent in dimension %d overflows 64 bits\";\n",
+            c_affine(w, k->extent[d]), k->name, d);
 }
 
 /* The function that computes the lets and checks the params. */
 static void bind(TextWriter *w) {
   const Module *m = w->m;
-  str_addf(&w->s,
-           "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params "
-           "*p) {\n  int64_t bytes = 0;\n  (void)p;\n",
-           w->p, w->p);
+  c_put(w, "/* Computes what depends on the params and checks them. */\nstatic inline const char *$_bind($_params *p) "
+           "{\n  int64_t bytes = 0;\n  (void)p;\n");
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr && !m->scalars[i].is_param)
-      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
+      c_put(w, "  $_compute_%s(p);\n", c_name(w->arena, m->scalars[i].name));
   check_grid(w);
   check_sizes(w);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
-    str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",
-             c->covered ? covered_c_text(w->arena, m, c->covered, "p->") : affine_c_text(w->arena, m, c->value, "p->"));
+    c_put(w, c->covered ? "  if (!%s" : "  if (%s < 0",
+          c->covered ? covered_c_text(w->arena, m, c->covered, "p->") : c_affine(w, c->value));
     for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
         str_add(&w->s, not_empty(w, c->unless_empty[j]));
-    str_addf(&w->s, ") return \"%s\";\n", header_escaped(w->arena, c->message));
+    c_put(w, ") return \"%s\";\n", header_escaped(w->arena, c->message));
   }
   for (int i = 0; i < m->nkernels; i++) {
     check_multiples(w, &m->kernels[i]);
     check_blocks(w, &m->kernels[i]);
   }
-  str_add(&w->s, "  return NULL;\n}\n\n");
+  c_put(w, "  return NULL;\n}\n\n");
 }
 
 /* Extents and element counts of fields and arrays. */
 static void extents(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
-    str_addf(&w->s,
-             "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const "
-             "%s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
-             field->name, w->p, w->fields[f], w->p);
+    c_put(w,
+          "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t $_extent_%s(const $_params "
+          "*p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
+          field->name, w->fields[f]);
     for (int d = 0; d < field->box.rank; d++)
-      str_addf(&w->s, "  if (d == %d) n = %s;\n", d,
-               affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
-    str_addf(&w->s,
-             "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  int64_t n = "
-             "%s_extent_%s(p, 0);\n",
-             w->p, w->fields[f], w->p, w->p, w->fields[f]);
+      c_put(w, "  if (d == %d) n = %s;\n", d, c_affine(w, box_extent(w->arena, &field->box, d)));
+    c_put(w,
+          "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t $_size_%s(const $_params *p) {\n  int64_t n = "
+          "$_extent_%s(p, 0);\n",
+          w->fields[f], w->fields[f]);
     for (int d = 1; d < field->box.rank; d++)
-      str_addf(&w->s, "  n = stc_area(n, %s_extent_%s(p, %d));\n", w->p, w->fields[f], d);
-    str_add(&w->s, "  return n;\n}\n\n");
+      c_put(w, "  n = stc_area(n, $_extent_%s(p, %d));\n", w->fields[f], d);
+    c_put(w, "  return n;\n}\n\n");
   }
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     if (array_is_passing(w->m, i))
       continue;
     const ParamArray *a = &w->m->param_arrays[i];
-    str_addf(&w->s, "/* Elements of launch-time array %s", a->name);
+    c_put(w, "/* Elements of launch-time array %s", a->name);
     if (array_has_rows(a)) {
-      str_add(&w->s, ", in rows of ");
+      c_put(w, ", in rows of ");
       affine_print(&w->s, w->m, a->columns);
     }
-    str_addf(&w->s,
-             ". If there are none, it may be NULL. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
-             "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
-             w->p, w->arrays[i], w->p, affine_c_text(w->arena, w->m, a->extent, "p->"));
+    c_put(w,
+          ". If there are none, it may be NULL. */\nstatic inline int64_t $_length_%s(const $_params *p) {\n  const "
+          "int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
+          w->arrays[i], c_affine(w, a->extent));
   }
 }
 
 /* The structure that holds a run's buffers. */
 static void state(TextWriter *w) {
-  str_addf(&w->s,
-           "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  %s_params *p;\n  "
-           "int64_t step;\n  void *buffer[%d];\n",
-           w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1);
+  c_put(w,
+        "/* The memory of a run: a pointer for each buffer. */\ntypedef struct $_state {\n  $_params *p;\n  int64_t "
+        "step;\n  void *buffer[%d];\n",
+        w->m->nbuffers ? w->m->nbuffers : 1);
   if (w->gpu)
-    str_addf(&w->s, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
-             w->m->nbuffers ? w->m->nbuffers : 1);
-  str_addf(&w->s, "} %s_state;\n\n", w->p);
+    c_put(w, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
+          w->m->nbuffers ? w->m->nbuffers : 1);
+  c_put(w, "} $_state;\n\n");
 }
 
 void header_choose(TextWriter *w, const Kernel *k) {
-  const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
-                                 : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
+  const char *other = k->instead ? c_text(w, "$_launch_%s(s)", w->m->kernels[k->instead - 1].name)
+                                 : c_text(w, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
-    str_addf(&w->s, "  if (!stc_multiple(%s, INT64_C(%lld))) return %s;\n",
-             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, other);
+    c_put(w, "  if (!stc_multiple(%s, INT64_C(%lld))) return %s;\n", c_affine(w, k->multiples[i].value),
+          (long long)k->multiples[i].of, other);
   for (int i = 0; i < k->nargs; i++) {
     int b = k->args[i].index;
     int64_t align = k->args[i].kind == KARG_BUFFER ? kernel_alignment(w->m, k, b) : 0;
     if (k->args[i].kind == KARG_BUFFER && align > type_size(buffer_type(w->m, b)))
-      str_addf(&w->s, "  if ((uintptr_t)s->buffer[%d] %% %d != 0) return %s;\n", b, (int)align, other);
+      c_put(w, "  if ((uintptr_t)s->buffer[%d] %% %d != 0) return %s;\n", b, (int)align, other);
   }
 }
 
 /* Statements that turn the blocks of kernel `k`, which leaves some out, into those that are not left out, numbered
  * along the last dimension. */
 static void leave_out(TextWriter *w, const Kernel *k) {
-  str_add(&w->s, "  total = 1;\n");
+  c_put(w, "  total = 1;\n");
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, "  total = stc_area(total, stc_ceildiv(%s, %d));\n",
-             affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
-  str_addf(&w->s,
-           "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]) - total;\n  blocks[0] = blocks[1] = "
-           "blocks[2] = 1;\n  "
-           "blocks[%d] = total;\n",
-           k->rank - 1);
+    c_put(w, "  total = stc_area(total, stc_ceildiv(%s, %d));\n", c_affine(w, k->without[d]), (int)k->tile[d]);
+  c_put(w,
+        "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]) - total;\n  blocks[0] = blocks[1] = blocks[2] = "
+        "1;\n  blocks[%d] = total;\n",
+        k->rank - 1);
 }
 
 void header_arguments(TextWriter *w, const Kernel *k) {
-  str_addf(&w->s, "  void *args[%d] = {", k->nargs + 1);
+  c_put(w, "  void *args[%d] = {", k->nargs + 1);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER)
-      str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
+      c_put(w, "&s->buffer[%d], ", (int)a->index);
     if (a->kind == KARG_SCALAR)
-      str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, w->m->scalars[a->index].name));
+      c_put(w, "(void *)&p->%s, ", c_name(w->arena, w->m->scalars[a->index].name));
     if (a->kind == KARG_STEP)
-      str_add(&w->s, "&s->step, ");
+      c_put(w, "&s->step, ");
   }
-  str_add(&w->s, "NULL};\n");
+  c_put(w, "NULL};\n");
 }
 
 /* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
 static const char *covered_text(const TextWriter *w, const Kernel *k, int d) {
-  const char *all = affine_c_text(w->arena, w->m, k->extent[d], "p->");
+  const char *all = c_affine(w, k->extent[d]);
   int over = k->over[d];
-  return over ? arena_printf(w->arena, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
+  return over ? c_text(w, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
 }
 
 void header_blocks(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
+    c_put(w, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
   if (k->leaves_out)
     leave_out(w, k);
-  str_add(&w->s, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
+  c_put(w, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
 }
 
 /* One launch function a kernel. */
 static void launch(TextWriter *w, const Kernel *k) {
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
-  str_addf(&w->s,
-           "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
-           "*p = s->p;\n",
-           k->name, w->p, k->name, w->p, w->p);
+  c_put(w,
+        "/* All blocks of kernel %s. */\nstatic inline const char *$_launch_%s($_state *s) {\n  const $_params *p = "
+        "s->p;\n",
+        k->name, k->name);
   header_arguments(w, k);
-  str_add(&w->s, "  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
+  c_put(w, "  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
   header_choose(w, k);
   header_blocks(w, k);
-  str_add(&w->s, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
-                 "    int64_t i;\n");
-  str_addf(&w->s,
-           "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
-           "NULL;\n    failed |= !scratch;\n",
-           scratch + 64);
-  str_add(&w->s, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n"
-                 "    for (i = 0; i < total; i++) {\n"
-                 "      int64_t block[3];\n");
+  c_put(w, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n    int64_t i;\n");
+  c_put(w,
+        "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
+        "NULL;\n    failed |= !scratch;\n",
+        scratch + 64);
+  c_put(w, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n    for (i = 0; i < total; i++) {\n      "
+           "int64_t block[3];\n");
   int rank = k->rank;
   if (rank == 1)
-    str_add(&w->s, "      block[0] = i, block[1] = block[2] = 0;\n");
+    c_put(w, "      block[0] = i, block[1] = block[2] = 0;\n");
   if (rank == 2)
     str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
   if (rank == 3)
     str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % "
                    "blocks[2];\n");
-  str_addf(&w->s,
-           "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of "
-           "memory\" : NULL;\n}\n\n",
-           k->name);
+  c_put(w,
+        "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of "
+        "memory\" : NULL;\n}\n\n",
+        k->name);
 }
 
 /* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
@@ -436,10 +441,10 @@ static void launches(TextWriter *w) {
 /* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
  * then it is a 0. */
 static void open_array(TextWriter *w, int b, int array) {
-  str_addf(&w->s,
-           "  static const double none%d = 0;\n  s->buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void "
-           "*)&none%d;\n",
-           b, b, w->p, w->arrays[array], w->arrays[array], b);
+  c_put(
+      w,
+      "  static const double none%d = 0;\n  s->buffer[%d] = $_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n",
+      b, b, w->arrays[array], w->arrays[array], b);
 }
 
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
@@ -454,32 +459,29 @@ static void open_buffer(TextWriter *w, int b) {
     return;
   }
   if (header_is_given(w->m, b)) {
-    str_addf(&w->s, "  s->buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
+    c_put(w, "  s->buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
     return;
   }
-  str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
+  c_put(w, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
   if (buffer->kind == BUFFER_FIELD)
-    str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
+    c_put(w, "$_size_%s(p)", w->fields[buffer->field]);
   else
     str_add(&w->s, header_cells(w, buffer));
-  str_addf(&w->s, " + 1);\n  s->buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
+  c_put(w, " + 1);\n  s->buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
 static void open_state(TextWriter *w) {
   const Module *m = w->m;
-  str_addf(
-      &w->s,
-      "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state state, *s = &state;\n  const char *e "
-      "= %s_bind(&bound);\n  if (e) return e;\n  memset(s, 0, sizeof state);\n  s->p = &bound;\n  (void)p;\n",
-      w->p, w->p, w->p, w->p);
+  c_put(w, "  $_params bound = *params;\n  const $_params *p = &bound;\n  $_state state, *s = &state;\n  const char *e "
+           "= $_bind(&bound);\n  if (e) return e;\n  memset(s, 0, sizeof state);\n  s->p = &bound;\n  (void)p;\n");
   if (w->gpu)
-    str_addf(&w->s, "  e = %s_open();\n", w->p);
+    c_put(w, "  e = $_open();\n");
   for (int b = 0; b < m->nbuffers; b++)
     open_buffer(w, b);
   for (int i = 0; i < m->nparam_arrays; i++)
     if (!array_is_passing(m, i))
-      str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
+      c_put(w, "  (void)array_%s;\n", w->arrays[i]);
 }
 
 /* Statements that leave the results in the caller's arrays and free the rest. */
@@ -492,32 +494,30 @@ static void close_state(TextWriter *w) {
     if (b >= 0 && w->gpu)
       launcher_close_buffer(w, b, header_is_swapped(m, b));
     else if (b >= 0 && header_is_swapped(m, b))
-      str_addf(&w->s, "  if (!e) stc_settle(s->buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
-               (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->p, w->fields[f]);
+      c_put(w, "  if (!e) stc_settle(s->buffer, %d, %d, field_%s, sizeof(%s) * (size_t)$_size_%s(p));\n",
+            (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->fields[f]);
     if (b < 0)
-      str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
+      c_put(w, "  (void)field_%s;\n", w->fields[f]);
   }
   for (int b = 0; b < m->nbuffers; b++)
     if (w->gpu && m->buffers[b].kind == BUFFER_PARAM)
       launcher_close_buffer(w, b, false);
     else if (!w->gpu && !header_is_given(m, b))
-      str_addf(&w->s, "  free(own%d);\n", b);
+      c_put(w, "  free(own%d);\n", b);
   if (w->gpu)
-    str_addf(&w->s, "  if (!e) e = stc_gpu_finish(&%s_gpu.gpu);\n", w->p);
-  str_add(&w->s, "  return e;\n}\n\n");
+    c_put(w, "  if (!e) e = stc_gpu_finish(&$_gpu.gpu);\n");
+  c_put(w, "  return e;\n}\n\n");
 }
 
 /* The init function, where there is something to do. */
 static void init(TextWriter *w) {
   if (w->m->host.init.nops == 0)
     return;
-  str_addf(&w->s,
-           "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have "
-           "no init before. Points that no init sets become 0. "
-           "*/\nstatic inline const char *%s_init(const %s_params *params",
-           w->p, w->p);
+  c_put(w,
+        "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have no "
+        "init before. Points that no init sets become 0. */\nstatic inline const char *$_init(const $_params *params");
   field_parameters(w);
-  str_add(&w->s, ") {\n");
+  c_put(w, ") {\n");
   open_state(w);
   bool *has = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, has);
@@ -525,8 +525,8 @@ static void init(TextWriter *w) {
     if (has[f] && !w->m->fields[f].temp && w->gpu)
       launcher_clear(w, f);
     else if (has[f] && !w->m->fields[f].temp)
-      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f],
-               header_element(w, f), w->p, w->fields[f]);
+      c_put(w, "  memset(field_%s, 0, sizeof(%s) * (size_t)$_size_%s(p));\n", w->fields[f], header_element(w, f),
+            w->fields[f]);
   header_sequence(w, &w->m->host.init, "  ");
   close_state(w);
 }
@@ -538,15 +538,14 @@ static void init(TextWriter *w) {
 static void point_cell(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   for (int d = 0; d < m->grid.rank; d++) {
-    const char *lo = affine_c_text(w->arena, m, l->box.lo[d], "p->"),
-               *hi = affine_c_text(w->arena, m, l->box.hi[d], "p->"),
-               *x = l->array[d] == LIST_NUMBER ? arena_printf(w->arena, "%s + i", lo)
-                    : l->array[d] < 0          ? affine_c_text(w->arena, m, l->at[d], "p->")
-                                               : arena_printf(w->arena, "array_%s[i]", w->arrays[l->array[d]]);
-    str_addf(&w->s,
-             "    if ((int64_t)(%s) < %s || (int64_t)(%s) > %s) return \"a point of the list is outside of its "
-             "region\";\n    cell = cell * (%s - (%s) + 1) + ((int64_t)(%s) - (%s));\n",
-             x, lo, x, hi, hi, lo, x, lo);
+    const char *lo = c_affine(w, l->box.lo[d]), *hi = c_affine(w, l->box.hi[d]),
+               *x = l->array[d] == LIST_NUMBER ? c_text(w, "%s + i", lo)
+                    : l->array[d] < 0          ? c_affine(w, l->at[d])
+                                               : c_text(w, "array_%s[i]", w->arrays[l->array[d]]);
+    c_put(w,
+          "    if ((int64_t)(%s) < %s || (int64_t)(%s) > %s) return \"a point of the list is outside of its "
+          "region\";\n    cell = cell * (%s - (%s) + 1) + ((int64_t)(%s) - (%s));\n",
+          x, lo, x, hi, hi, lo, x, lo);
   }
 }
 
@@ -554,63 +553,58 @@ static void point_cell(TextWriter *w, const PointList *l) {
 static void fill_list(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   int first = 0;
-  str_addf(
-      &w->s,
-      "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
-      "and again when coordinates change. */\nstatic inline const char *%s_fill_%s(const %s_params *params, int32_t "
-      "*field_%s",
-      l->name, w->p, w->fields[l->field], w->p, w->fields[l->field]);
+  c_put(w,
+        "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
+        "and again when coordinates change. */\nstatic inline const char *$_fill_%s(const $_params *params, int32_t "
+        "*field_%s",
+        l->name, w->fields[l->field], w->fields[l->field]);
   if (l->next >= 0)
-    str_addf(&w->s, ", int32_t *array_%s", w->arrays[l->next]);
+    c_put(w, ", int32_t *array_%s", w->arrays[l->next]);
   for (int d = 0; d < m->grid.rank; d++)
     if (l->array[d] >= 0)
-      str_addf(&w->s, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
+      c_put(w, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
   while (first < m->grid.rank && l->array[first] < 0)
     first++;
-  const char *n = first < m->grid.rank ? arena_printf(w->arena, "%s_length_%s(p)", w->p, w->arrays[l->array[first]])
-                                       : affine_c_text(w->arena, m, list_extent(m, l), "p->");
-  str_addf(
-      &w->s,
-      ") {\n  %s_params bound = *params;\n  const %s_params *p = &bound;\n  const char *e = %s_bind(&bound);\n  const "
-      "int64_t n = %s;\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
-      "(size_t)%s_size_%s(p));\n",
-      w->p, w->p, w->p, n, w->fields[l->field], w->p, w->fields[l->field]);
-  str_add(&w->s, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
+  const char *n =
+      first < m->grid.rank ? c_text(w, "$_length_%s(p)", w->arrays[l->array[first]]) : c_affine(w, list_extent(m, l));
+  c_put(w,
+        ") {\n  $_params bound = *params;\n  const $_params *p = &bound;\n  const char *e = $_bind(&bound);\n  const "
+        "int64_t n = %s;\n  int64_t i;\n  if (e) return e;\n  memset(field_%s, 0, sizeof(int32_t) * "
+        "(size_t)$_size_%s(p));\n",
+        n, w->fields[l->field], w->fields[l->field]);
+  c_put(w, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
   point_cell(w, l);
-  str_addf(&w->s, "    at = &field_%s[cell];\n", w->fields[l->field]);
+  c_put(w, "    at = &field_%s[cell];\n", w->fields[l->field]);
   if (l->next >= 0)
-    str_addf(&w->s,
-             "    array_%s[i] = 0;\n    for (; *at; there++) at = &array_%s[*at - 1];\n    *at = (int32_t)(i + 1);\n",
-             w->arrays[l->next], w->arrays[l->next]);
+    c_put(w, "    array_%s[i] = 0;\n    for (; *at; there++) at = &array_%s[*at - 1];\n    *at = (int32_t)(i + 1);\n",
+          w->arrays[l->next], w->arrays[l->next]);
   else
-    str_add(&w->s, "    there = *at != 0;\n    if (!there) *at = (int32_t)(i + 1);\n");
-  str_addf(&w->s, "    if (%d && there >= %d) return \"too many points of the list are at one place\";\n  }\n",
-           (int)l->most, (int)l->most);
-  str_add(&w->s, "  return NULL;\n}\n\n");
+    c_put(w, "    there = *at != 0;\n    if (!there) *at = (int32_t)(i + 1);\n");
+  c_put(w, "    if (%d && there >= %d) return \"too many points of the list are at one place\";\n  }\n", (int)l->most,
+        (int)l->most);
+  c_put(w, "  return NULL;\n}\n\n");
 }
 
 /* What there is to say about probe `p`, and to do at the start of a run. */
 static void probe_start(TextWriter *w, const Probe *p) {
-  str_addf(&w->s, "  if (first_step == 0) {\n");
+  c_put(w, "  if (first_step == 0) {\n");
   header_sequence(w, &p->seq, "    ");
-  str_addf(&w->s,
-           "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) + (first_step == 0) > "
-           "%d)\n    e = \"so many "
-           "steps write a row of the series of probe %s twice: make fewer at once\";\n",
-           (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
+  c_put(w,
+        "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) + (first_step == 0) > "
+        "%d)\n    e = \"so many steps write a row of the series of probe %s twice: make fewer at once\";\n",
+        (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
 }
 
 /* The comment that says how the series of probes are to be read. */
 static void about_probes(TextWriter *w) {
   for (int i = 0; i < w->m->nprobes; i++) {
     const Probe *p = &w->m->probes[i];
-    str_addf(
-        &w->s,
-        "/* What probe %s sees when s steps are done, s a multiple of %lld, is row s / %lld %% %d of array_%s, which "
-        "has %d rows. A row has an\n * element for each point of its list%s%s. */\n",
-        p->name, (long long)p->every, (long long)p->every, (int)SERIES_ROWS, w->arrays[p->result], (int)SERIES_ROWS,
-        p->list < 0 ? ", here 1" : ", at the place of the first point of the list that is where it is: field_",
-        p->list < 0 ? "" : w->fields[w->m->lists[p->list].field]);
+    c_put(w,
+          "/* What probe %s sees when s steps are done, s a multiple of %lld, is row s / %lld %% %d of array_%s, which "
+          "has %d rows. A row has an\n * element for each point of its list%s%s. */\n",
+          p->name, (long long)p->every, (long long)p->every, (int)SERIES_ROWS, w->arrays[p->result], (int)SERIES_ROWS,
+          p->list < 0 ? ", here 1" : ", at the place of the first point of the list that is where it is: field_",
+          p->list < 0 ? "" : w->fields[w->m->lists[p->list].field]);
   }
 }
 
@@ -619,10 +613,10 @@ static void about_states(TextWriter *w) {
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     const ParamArray *a = &w->m->param_arrays[i];
     if (a->role == ARRAY_STATE && a->first >= 0)
-      str_addf(&w->s,
-               "/* array_%s holds scalar %s, one element: before step 0 the run makes it params->%s, else it is what "
-               "the run before left. */\n",
-               w->arrays[i], a->name, c_name(w->arena, w->m->scalars[a->first].name));
+      c_put(w,
+            "/* array_%s holds scalar %s, one element: before step 0 the run makes it params->%s, else it is what the "
+            "run before left. */\n",
+            w->arrays[i], a->name, c_name(w->arena, w->m->scalars[a->first].name));
   }
 }
 
@@ -635,13 +629,12 @@ static void first_states(TextWriter *w) {
       continue;
     const char *name = c_name(w->arena, w->m->scalars[a->first].name);
     if (w->gpu)
-      str_addf(&w->s,
-               "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s->buffer[%d], &bound.%s, sizeof bound.%s), "
-               "\"copying to the device\");\n",
-               b, name, name);
+      c_put(w,
+            "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s->buffer[%d], &bound.%s, sizeof bound.%s), "
+            "\"copying to the device\");\n",
+            b, name, name);
     else
-      str_addf(&w->s, "  if (!e && first_step == 0) memcpy(s->buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name,
-               name);
+      c_put(w, "  if (!e && first_step == 0) memcpy(s->buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name, name);
   }
 }
 
@@ -650,10 +643,10 @@ static void about_frames(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *x = &w->m->fields[f];
     if (x->frames)
-      str_addf(&w->s,
-               "/* field_%s holds frame s / %lld%s of a series in step s: a run ends before the step with which the "
-               "next frame begins, and is called again with that. */\n",
-               w->fields[f], (long long)x->frames, x->ahead ? " + 1" : "");
+      c_put(w,
+            "/* field_%s holds frame s / %lld%s of a series in step s: a run ends before the step with which the next "
+            "frame begins, and is called again with that. */\n",
+            w->fields[f], (long long)x->frames, x->ahead ? " + 1" : "");
   }
 }
 
@@ -662,10 +655,10 @@ static void check_frames(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *x = &w->m->fields[f];
     if (x->frames && !x->ahead)
-      str_addf(&w->s,
-               "  if (steps > 0 && first_step / INT64_C(%lld) != (first_step + steps - 1) / INT64_C(%lld))\n    return "
-               "\"field %s gets its next frame within these steps: run up to there, and go on with that\";\n",
-               (long long)x->frames, (long long)x->frames, header_escaped(w->arena, x->name));
+      c_put(w,
+            "  if (steps > 0 && first_step / INT64_C(%lld) != (first_step + steps - 1) / INT64_C(%lld))\n    return "
+            "\"field %s gets its next frame within these steps: run up to there, and go on with that\";\n",
+            (long long)x->frames, (long long)x->frames, header_escaped(w->arena, x->name));
   }
 }
 
@@ -674,14 +667,14 @@ static void check_frames(TextWriter *w) {
 /* Comment, name and parameters of the run function. */
 static void begin_run(TextWriter *w) {
   bool reduce = w->m->nreductions > 0;
-  str_addf(&w->s,
-           "/* Runs `steps` time steps, after `first_step` that were made before.%s */\nstatic inline const char "
-           "*%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
-           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the "
-                    "condition of an `until` was met, and after "
-                    "an error the steps after which it was found."
-                  : "",
-           w->p, reduce ? "" : "const ", w->p);
+  c_put(w,
+        "/* Runs `steps` time steps, after `first_step` that were made before.%s */\nstatic inline const char "
+        "*$_run(%s$_params *params, int64_t first_step, int64_t steps",
+        reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the "
+                 "condition of an `until` was met, and after "
+                 "an error the steps after which it was found."
+               : "",
+        reduce ? "" : "const ");
   field_parameters(w);
   str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
 }
@@ -693,21 +686,21 @@ static void run(TextWriter *w) {
   about_states(w);
   about_frames(w);
   begin_run(w);
-  str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
+  c_put(w, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
   check_frames(w);
   open_state(w);
-  str_add(&w->s, "  s->step = first_step;\n");
+  c_put(w, "  s->step = first_step;\n");
   first_states(w);
   for (int i = 0; i < m->nprobes; i++)
     probe_start(w, &m->probes[i]);
-  str_addf(&w->s, "  if (!e) e = %s_steps(s, first_step + steps);\n", w->p);
+  c_put(w, "  if (!e) e = $_steps(s, first_step + steps);\n");
   for (int i = 0; i < m->nscalars; i++) {
     const char *name = c_name(w->arena, m->scalars[i].name);
     if (m->scalars[i].is_reduction)
-      str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
+      c_put(w, "  params->%s = bound.%s;\n", name, name);
   }
   if (m->nreductions)
-    str_add(&w->s, "  if (done) *done = s->step - first_step;\n");
+    c_put(w, "  if (done) *done = s->step - first_step;\n");
   close_state(w);
 }
 

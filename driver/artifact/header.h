@@ -22,6 +22,11 @@ typedef struct TextWriter {
 /* A writer for the program, with all names chosen. */
 TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu);
 
+/* Adds text, formatted, in which $ stands for the program's name; such a text; a bound in terms of the params p. */
+void c_put(TextWriter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *c_text(const TextWriter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *c_affine(const TextWriter *w, Affine x);
+
 /* The helpers that later parts call. */
 void header_helpers(TextWriter *w);
 /* The structure of params. */

@@ -35,7 +35,7 @@ static void each_list(TextWriter *w, const PointList *l, EachFunction *each) {
       str_addf(&parameters, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
       str_addf(&arguments, ", array_%s", w->arrays[l->array[d]]);
     }
-  each(w, "const char *", arena_printf(w->arena, "fill_%s", w->fields[l->field]), parameters.s, arguments.s);
+  each(w, "const char *", c_text(w, "fill_%s", w->fields[l->field]), parameters.s, arguments.s);
 }
 
 /* The functions that only a launcher has. */
@@ -81,21 +81,21 @@ void header_each_function(TextWriter *w, EachFunction *each) {
 static void rename_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                             const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
-  str_addf(&w->s, "#define %s_%s inline_%s_%s\n", w->p, name, w->p, name);
+  c_put(w, "#define $_%s inline_$_%s\n", name, name);
 }
 
 /* And callers by the usual one. */
 static void restore_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
-  str_addf(&w->s, "#undef %s_%s\n", w->p, name);
+  c_put(w, "#undef $_%s\n", name);
 }
 
 /* A function that is seen from outside. */
 static void outside_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
-  str_addf(&w->s, "%s%s %s_%s(%s) { %sinline_%s_%s(%s); }\n", w->attribute, result, w->p, name, parameters,
-           strcmp(result, "void") == 0 ? "" : "return ", w->p, name, arguments);
+  c_put(w, "%s%s $_%s(%s) { %sinline_$_%s(%s); }\n", w->attribute, result, name, parameters,
+        strcmp(result, "void") == 0 ? "" : "return ", name, arguments);
 }
 
 void header_outside(TextWriter *w, const char *text, const char *attribute) {

@@ -20,7 +20,7 @@ extern char **environ;
 static void name_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                           const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
-  str_addf(&w->s, "%s_%s; ", w->p, name);
+  c_put(w, "$_%s; ", name);
 }
 
 /* That list. Kernels are in it for C programs with the header, whose functions call them. */
