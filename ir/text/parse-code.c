@@ -303,40 +303,47 @@ static Type *parse_types(Parser *p, int n) {
   return types;
 }
 
-/* Builds the op with the type that follows in the text and checks it against the op table's rule. */
-static Op *finish_op(Parser *p, Builder *b, Opcode code, Values operands) {
+/* What the text says of an op before its type: operands, and what else `op` has by its form. */
+typedef struct Draft {
+  Values operands;
+  Op op;
+} Draft;
+
+/* Builds the op with the type of its result that follows in the text, if it has one, and checks that against the op
+ * table's rule. `n`: the number of results, of an op of RESULT_MANY. NULL after an error. */
+static Op *finish_op(Parser *p, Builder *b, Opcode code, int n, const Draft *d) {
   OpResult rule = op_info[code].result;
-  if (p->r.failed)
-    return NULL;
-  if (rule == RESULT_NONE || rule == RESULT_MULTI)
-    return build_op(b, code, TY_NONE, operands.n, operands.v);
-  reader_expect(&p->r, ":");
+  const Values *v = &d->operands;
+  bool typed = rule != RESULT_NONE && rule != RESULT_MULTI;
+  if (typed)
+    reader_expect(&p->r, ":");
   Loc at = p->r.tok.loc;
-  Type t = text_type(p);
+  Type t = typed ? text_type(p) : TY_NONE;
   if (p->r.failed)
     return NULL;
-  Op *op = build_op(b, code, t, operands.n, operands.v);
-  if (op->results[0]->type != t)
+  Op *op = rule == RESULT_MANY ? build_op_of_many(b, code, t, n, v->n, v->v) : build_op(b, code, t, v->n, v->v);
+  if (typed && rule != RESULT_MANY && op->results[0]->type != t)
     reader_error(&p->r, at, "the result of '%s' is %s here, not %s", op_info[code].name,
                  type_text(p->m, op->results[0]->type), type_text(p->m, t));
+  op->sym = d->op.sym;
+  op->ver = d->op.ver;
+  op->from = d->op.from;
+  op->signal = d->op.signal;
+  op->box = d->op.box;
+  op->count = rule == RESULT_MANY ? op->count : d->op.count;
+  memcpy(op->off, d->op.off, sizeof op->off);
+  memcpy(op->from_off, d->op.from_off, sizeof op->from_off);
   return op;
 }
 
-/* The same for an op of RESULT_MANY with `count` results. */
-static Op *finish_many(Parser *p, Builder *b, Opcode code, int count, Values operands) {
-  reader_expect(&p->r, ":");
-  Type t = text_type(p);
-  return p->r.failed ? NULL : build_op_of_many(b, code, t, count, operands.n, operands.v);
-}
-
 /* Operands, and nothing else. */
-static Op *parse_plain(Parser *p, Builder *b, Opcode code) {
+static void parse_plain(Parser *p, Opcode code, Draft *d) {
   Loc at = p->r.tok.loc;
   int want = op_info[code].noperands;
-  Values v = want ? parse_values(p) : (Values){0, NULL};
-  if (want >= 0 && v.n != want)
-    reader_error(&p->r, at, "'%s' takes %d operands, found %d", op_info[code].name, want, v.n);
-  return finish_op(p, b, code, v);
+  if (want)
+    d->operands = parse_values(p);
+  if (want >= 0 && d->operands.n != want)
+    reader_error(&p->r, at, "'%s' takes %d operands, found %d", op_info[code].name, want, d->operands.n);
 }
 
 /* A literal; its type comes after it, so the text is read twice. */
@@ -347,7 +354,7 @@ static Op *parse_const(Parser *p, Builder *b) {
     reader_next(&p->r);
   else
     reader_expect_kind(&p->r, TOK_NUMBER, "a literal");
-  Op *op = finish_op(p, b, OP_CONST, (Values){0, NULL});
+  Op *op = finish_op(p, b, OP_CONST, 1, &(Draft){.op = {0}});
   if (!op)
     return NULL;
   op->cval = reader_const(&literal, op->results[0]->type);
@@ -356,73 +363,31 @@ static Op *parse_const(Parser *p, Builder *b) {
   return op;
 }
 
-static Op *parse_scalar_op(Parser *p, Builder *b) {
-  int sym = text_ref(p, module_find_scalar, "scalar");
-  Op *op = finish_op(p, b, OP_SCALAR, (Values){0, NULL});
-  if (op)
-    op->sym = sym;
-  return op;
-}
-
-static Op *parse_access(Parser *p, Builder *b, Opcode code) {
-  int64_t off[MAX_RANK] = {0};
-  int sym = text_ref(p, module_find_field, "field");
-  parse_rank_ints(p, p->m->grid.rank, INT64_MIN, INT64_MAX, off);
-  Op *op = finish_op(p, b, code, (Values){0, NULL});
-  if (!op)
-    return NULL;
-  op->sym = sym;
-  memcpy(op->off, off, sizeof off);
-  return op;
-}
-
-/* Reads one operand. */
-static Values parse_operand(Parser *p) {
-  Values v = {0, NULL};
-  push_value(p, &v);
-  return v;
+static void parse_access(Parser *p, Draft *d) {
+  d->op.sym = text_ref(p, module_find_field, "field");
+  parse_rank_ints(p, p->m->grid.rank, INT64_MIN, INT64_MAX, d->op.off);
 }
 
 /* "%v, 2" */
-static Op *parse_extract(Parser *p, Builder *b) {
-  Values v = parse_operand(p);
+static void parse_extract(Parser *p, Draft *d) {
+  push_value(p, &d->operands);
   reader_expect(&p->r, ",");
-  int64_t member = reader_int(&p->r, 0, MAX_COMPONENTS - 1);
-  Op *op = finish_op(p, b, OP_EXTRACT, v);
-  if (op)
-    op->sym = (int32_t)member;
-  return op;
+  d->op.sym = (int32_t)reader_int(&p->r, 0, MAX_COMPONENTS - 1);
 }
 
 /* "@w[%i]" */
-static Op *parse_element(Parser *p, Builder *b) {
-  int sym = text_ref(p, module_find_param_array, "param_array");
+static void parse_element(Parser *p, Draft *d) {
+  d->op.sym = text_ref(p, module_find_param_array, "param_array");
   reader_expect(&p->r, "[");
-  Values v = parse_operand(p);
+  push_value(p, &d->operands);
   reader_expect(&p->r, "]");
-  Op *op = finish_op(p, b, OP_ELEMENT, v);
-  if (op)
-    op->sym = sym;
-  return op;
 }
 
 /* "%v xor 16", "%v by 1" */
-static Op *parse_shuffle(Parser *p, Builder *b, Opcode code) {
-  Values v = parse_operand(p);
+static void parse_shuffle(Parser *p, Opcode code, Draft *d) {
+  push_value(p, &d->operands);
   reader_expect_word(&p->r, code == OP_SHUFFLE ? "xor" : "by");
-  int64_t mask = reader_int(&p->r, 1, MOST_LANES - 1);
-  Op *op = finish_op(p, b, code, v);
-  if (op)
-    op->off[0] = mask;
-  return op;
-}
-
-static Op *parse_dim(Parser *p, Builder *b, Opcode code) {
-  int64_t dim = reader_int(&p->r, 0, MAX_RANK - 1);
-  Op *op = finish_op(p, b, code, (Values){0, NULL});
-  if (op)
-    op->sym = (int32_t)dim;
-  return op;
+  d->op.off[0] = reader_int(&p->r, 1, MOST_LANES - 1);
 }
 
 /* "[%i, %j] + [-1, 0]": pushes the indices and sets the offsets. */
@@ -437,191 +402,115 @@ static void parse_place(Parser *p, Values *indices, int64_t off[MAX_RANK]) {
     parse_rank_ints(p, indices->n - before, INT64_MIN, INT64_MAX, off);
 }
 
+/* A buffer and a place in it. */
+static void parse_from(Parser *p, Draft *d) {
+  d->op.from = text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &d->operands, d->op.from_off);
+}
+
+/* "on @full[%m]": the signal that tells of it. */
+static void parse_on(Parser *p, Draft *d) {
+  int64_t none[MAX_RANK];
+  reader_expect_word(&p->r, "on");
+  d->op.signal = parse_array_ref(p);
+  parse_place(p, &d->operands, none);
+}
+
 /* The values that a store has before its symbol, each followed by a comma. */
-static Values parse_stored(Parser *p) {
-  Values v = {0, NULL};
+static void parse_stored(Parser *p, Draft *d) {
   do {
-    push_value(p, &v);
+    push_value(p, &d->operands);
     reader_expect(&p->r, ",");
   } while (p->r.tok.kind == TOK_VALUE && !p->r.failed);
-  return v;
 }
 
 /* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version, always of an
- * array. An op that loads several has `n` results. */
-static Op *parse_memory(Parser *p, Builder *b, Opcode code, int n) {
-  bool array = op_info[code].form == FORM_ARRAY, stores = op_info[code].flags & OPF_WRITE;
-  int64_t off[MAX_RANK] = {0};
+ * array. */
+static void parse_memory(Parser *p, Opcode code, Draft *d) {
+  bool array = op_info[code].form == FORM_ARRAY;
   Loc at = p->r.tok.loc;
-  Values operands = stores ? parse_stored(p) : (Values){0, NULL};
-  int stored = operands.n;
+  if (op_info[code].flags & OPF_WRITE)
+    parse_stored(p, d);
+  int stored = d->operands.n;
   if (stored > 1 && (code == OP_STORE || code == OP_ASTORE))
     reader_error(&p->r, at, "'%s' stores one value, found %d", op_info[code].name, stored);
-  int sym = array ? parse_array_ref(p) : text_ref(p, module_find_buffer, "buffer");
-  parse_place(p, &operands, off);
+  d->op.sym = array ? parse_array_ref(p) : text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &d->operands, d->op.off);
   bool numbered = array || (p->r.tok.kind == TOK_WORD && p->r.tok.text[0] == 'v' && p->r.tok.text[1] >= '0' &&
                             p->r.tok.text[1] <= '9');
-  int32_t ver = numbered ? parse_version(p) : 0;
-  Op *op = op_info[code].result == RESULT_MANY ? finish_many(p, b, code, n, operands) : finish_op(p, b, code, operands);
-  if (!op)
-    return NULL;
-  op->sym = sym;
-  op->ver = ver;
-  if (code == OP_VSTORE || code == OP_AVSTORE)
-    op->count = stored;
-  memcpy(op->off, off, sizeof off);
-  return op;
+  d->op.ver = numbered ? parse_version(p) : 0;
+  d->op.count = code == OP_VSTORE || code == OP_AVSTORE ? stored : 0;
+}
+
+/* "@sA[%i, %j] + [0, 4] v2": a cell of a version of an array. */
+static void parse_cell(Parser *p, Draft *d) {
+  d->op.sym = parse_array_ref(p);
+  parse_place(p, &d->operands, d->op.off);
+  d->op.ver = parse_version(p);
 }
 
 /* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4" */
-static Op *parse_copy(Parser *p, Builder *b) {
-  int64_t off[MAX_RANK] = {0}, from_off[MAX_RANK] = {0};
-  Values operands = {0, NULL};
-  int array = parse_array_ref(p);
-  parse_place(p, &operands, off);
-  int32_t ver = parse_version(p);
+static void parse_copy(Parser *p, Draft *d) {
+  parse_cell(p, d);
   reader_expect_word(&p->r, "from");
-  int buffer = text_ref(p, module_find_buffer, "buffer");
-  parse_place(p, &operands, from_off);
+  parse_from(p, d);
   reader_expect_word(&p->r, "n");
-  int64_t n = reader_int(&p->r, 1, 16);
-  Op *op = finish_op(p, b, OP_ASYNC_COPY, operands);
-  if (!op)
-    return NULL;
-  op->sym = array;
-  op->ver = ver;
-  op->from = buffer;
-  op->count = (int32_t)n;
-  memcpy(op->off, off, sizeof off);
-  memcpy(op->from_off, from_off, sizeof from_off);
-  return op;
+  d->op.count = (int32_t)reader_int(&p->r, 1, 16);
 }
 
 /* "%p, @full[%i] + [1]" */
-static Op *parse_signal(Parser *p, Builder *b, Opcode code) {
-  int64_t off[MAX_RANK] = {0};
-  Values operands = {0, NULL};
+static void parse_signal(Parser *p, Opcode code, Draft *d) {
   if (code != OP_SIGNAL_ARRIVE) {
-    push_value(p, &operands);
+    push_value(p, &d->operands);
     reader_expect(&p->r, ",");
   }
-  int array = parse_array_ref(p);
-  parse_place(p, &operands, off);
-  Op *op = finish_op(p, b, code, operands);
-  if (!op)
-    return NULL;
-  op->sym = array;
-  memcpy(op->off, off, sizeof off);
-  return op;
-}
-
-/* The op `code` of a copy from or to version `ver` of `array`, at `off`, which `signal` tells of. NULL after an error.
- */
-static Op *finish_copy(Parser *p, Builder *b, Opcode code, Values operands, int array, int32_t ver, int signal,
-                       const int64_t off[MAX_RANK]) {
-  Op *op = finish_op(p, b, code, operands);
-  if (!op)
-    return NULL;
-  op->sym = array;
-  op->ver = ver;
-  op->signal = signal;
-  memcpy(op->off, off, sizeof op->off);
-  return op;
-}
-
-/* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n %n on @full[%m]"; of a store "to @A[%k, %l] + [0, 4] n %n" */
-static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
-  int64_t off[MAX_RANK] = {0}, from_off[MAX_RANK] = {0}, none[MAX_RANK];
-  Values operands = {0, NULL};
-  int array = parse_array_ref(p), signal = 0;
-  parse_place(p, &operands, off);
-  int32_t ver = parse_version(p);
-  reader_expect_word(&p->r, code == OP_BULK_LOAD ? "from" : "to");
-  int buffer = text_ref(p, module_find_buffer, "buffer");
-  parse_place(p, &operands, from_off);
-  reader_expect_word(&p->r, "n");
-  push_value(p, &operands);
-  if (code == OP_BULK_LOAD) {
-    reader_expect_word(&p->r, "on");
-    signal = parse_array_ref(p);
-    parse_place(p, &operands, none);
-  }
-  Op *op = finish_copy(p, b, code, operands, array, ver, signal, off);
-  if (!op)
-    return NULL;
-  op->from = buffer;
-  memcpy(op->from_off, from_off, sizeof from_off);
-  return op;
-}
-
-/* "%v, %w, @sA[%i, %j] + [0, 4] v2 to -1 on @seam[%m]" */
-static Op *parse_send(Parser *p, Builder *b, Opcode code) {
-  int64_t off[MAX_RANK] = {0}, none[MAX_RANK];
-  Values operands = parse_stored(p);
-  int stored = operands.n, array = parse_array_ref(p);
-  parse_place(p, &operands, off);
-  int32_t ver = parse_version(p);
-  reader_expect_word(&p->r, "to");
-  int64_t to = reader_int(&p->r, -1, 1);
-  reader_expect_word(&p->r, "on");
-  int signal = parse_array_ref(p);
-  parse_place(p, &operands, none);
-  Op *op = finish_copy(p, b, code, operands, array, ver, signal, off);
-  if (!op)
-    return NULL;
-  op->count = stored;
-  op->from_off[0] = to;
-  return op;
+  d->op.sym = parse_array_ref(p);
+  parse_place(p, &d->operands, d->op.off);
 }
 
 /* "@A[%k, %l] + [0, 4] n %n" */
-static Op *parse_fetch(Parser *p, Builder *b, Opcode code) {
-  int64_t off[MAX_RANK] = {0};
-  Values operands = {0, NULL};
-  int buffer = text_ref(p, module_find_buffer, "buffer");
-  parse_place(p, &operands, off);
+static void parse_fetch(Parser *p, Draft *d) {
+  parse_from(p, d);
   reader_expect_word(&p->r, "n");
-  push_value(p, &operands);
-  Op *op = finish_op(p, b, code, operands);
-  if (!op)
-    return NULL;
-  op->from = buffer;
-  memcpy(op->from_off, off, sizeof off);
-  return op;
+  push_value(p, &d->operands);
 }
 
-/* "2" */
-static Op *parse_count(Parser *p, Builder *b, Opcode code) {
-  bool registers = code == OP_REGISTERS_LESS || code == OP_REGISTERS_MORE;
-  int64_t n = reader_int(&p->r, 0, registers ? MOST_SET_REGISTERS : MAX_GROUPS);
-  Op *op = finish_op(p, b, code, (Values){0, NULL});
-  if (op)
-    op->count = (int32_t)n;
-  return op;
+/* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n %n on @full[%m]"; of a store "to @A[%k, %l] + [0, 4] n %n" */
+static void parse_bulk(Parser *p, Opcode code, Draft *d) {
+  parse_cell(p, d);
+  reader_expect_word(&p->r, code == OP_BULK_LOAD ? "from" : "to");
+  parse_fetch(p, d);
+  if (code == OP_BULK_LOAD)
+    parse_on(p, d);
+}
+
+/* "%v, %w, @sA[%i, %j] + [0, 4] v2 to -1 on @seam[%m]" */
+static void parse_send(Parser *p, Draft *d) {
+  parse_stored(p, d);
+  d->op.count = d->operands.n;
+  parse_cell(p, d);
+  reader_expect_word(&p->r, "to");
+  d->op.from_off[0] = reader_int(&p->r, -1, 1);
+  parse_on(p, d);
 }
 
 /* "%i, %j in [box]", or for a map "%i + -1 in [lo .. hi]". */
-static Op *parse_boxed(Parser *p, Builder *b, Opcode code) {
+static void parse_boxed(Parser *p, Opcode code, Draft *d) {
   Loc at = p->r.tok.loc;
   bool map = op_info[code].form == FORM_MAP;
-  Values operands = parse_values(p);
-  int64_t off = map && reader_accept(&p->r, "+") ? reader_int(&p->r, INT64_MIN, INT64_MAX) : 0;
+  d->operands = parse_values(p);
+  d->op.off[0] = map && reader_accept(&p->r, "+") ? reader_int(&p->r, INT64_MIN, INT64_MAX) : 0;
   reader_expect_word(&p->r, "in");
   Box *box = ARENA_NEW(p->arena, Box);
   *box = text_box(p);
-  if (map && operands.n != 1)
-    reader_error(&p->r, at, "'%s' takes one operand, found %d", op_info[code].name, operands.n);
-  if (operands.n != box->rank)
-    reader_error(&p->r, at, "'%s' has %d coordinates but a box of %d dimensions", op_info[code].name, operands.n,
+  d->op.box = box;
+  if (map && d->operands.n != 1)
+    reader_error(&p->r, at, "'%s' takes one operand, found %d", op_info[code].name, d->operands.n);
+  if (d->operands.n != box->rank)
+    reader_error(&p->r, at, "'%s' has %d coordinates but a box of %d dimensions", op_info[code].name, d->operands.n,
                  box->rank);
-  int64_t by = code == OP_GUARD && reader_accept_word(&p->r, "by") ? reader_int(&p->r, 2, MOST_GUARDED) : 0;
-  Op *op = finish_op(p, b, code, operands);
-  if (!op)
-    return NULL;
-  op->off[0] = off;
-  op->box = box;
-  op->count = (int32_t)by;
-  return op;
+  if (code == OP_GUARD && reader_accept_word(&p->r, "by"))
+    d->op.count = (int32_t)reader_int(&p->r, 2, MOST_GUARDED);
 }
 
 /* "%i = %lo to %hi step 1 unroll parallel with %x = %init, ... { }" */
@@ -676,28 +565,31 @@ static Op *parse_if(Parser *p, Builder *b, int n) {
 
 /* What follows the name of an op with `n` names on its left. */
 static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
+  bool registers = code == OP_REGISTERS_LESS || code == OP_REGISTERS_MORE;
+  Draft d = {.op = {0}};
   switch (op_info[code].form) {
   case FORM_CONST: return parse_const(p, b);
-  case FORM_SCALAR: return parse_scalar_op(p, b);
-  case FORM_ACCESS: return parse_access(p, b, code);
-  case FORM_MEMBER: return parse_extract(p, b);
-  case FORM_ELEMENT: return parse_element(p, b);
-  case FORM_LANE: return parse_shuffle(p, b, code);
-  case FORM_DIM: return parse_dim(p, b, code);
-  case FORM_GLOBAL:
-  case FORM_ARRAY: return parse_memory(p, b, code, n);
-  case FORM_COPY: return parse_copy(p, b);
-  case FORM_COUNT: return parse_count(p, b, code);
-  case FORM_SIGNAL: return parse_signal(p, b, code);
-  case FORM_SEND: return parse_send(p, b, code);
-  case FORM_BULK: return parse_bulk(p, b, code);
-  case FORM_FETCH: return parse_fetch(p, b, code);
-  case FORM_BOX:
-  case FORM_MAP: return parse_boxed(p, b, code);
   case FORM_FOR: return parse_for(p, b);
   case FORM_IF: return parse_if(p, b, n);
-  default: return parse_plain(p, b, code);
+  case FORM_SCALAR: d.op.sym = text_ref(p, module_find_scalar, "scalar"); break;
+  case FORM_ACCESS: parse_access(p, &d); break;
+  case FORM_MEMBER: parse_extract(p, &d); break;
+  case FORM_ELEMENT: parse_element(p, &d); break;
+  case FORM_LANE: parse_shuffle(p, code, &d); break;
+  case FORM_DIM: d.op.sym = (int32_t)reader_int(&p->r, 0, MAX_RANK - 1); break;
+  case FORM_GLOBAL:
+  case FORM_ARRAY: parse_memory(p, code, &d); break;
+  case FORM_COPY: parse_copy(p, &d); break;
+  case FORM_COUNT: d.op.count = (int32_t)reader_int(&p->r, 0, registers ? MOST_SET_REGISTERS : MAX_GROUPS); break;
+  case FORM_SIGNAL: parse_signal(p, code, &d); break;
+  case FORM_SEND: parse_send(p, &d); break;
+  case FORM_BULK: parse_bulk(p, code, &d); break;
+  case FORM_FETCH: parse_fetch(p, &d); break;
+  case FORM_BOX:
+  case FORM_MAP: parse_boxed(p, code, &d); break;
+  default: parse_plain(p, code, &d);
   }
+  return finish_op(p, b, code, n, &d);
 }
 
 /* Reads one op to the end of `block`. */
