@@ -6,15 +6,11 @@
 /* One operation of a sequence. */
 static void print_op(Str *s, const Module *m, const HostOp *op) {
   if (op->kind == HOST_SWAP) {
-    str_add(s, "swap ");
-    symbol_print(s, buffer_name(m, op->a));
-    str_add(s, ", ");
-    symbol_print(s, buffer_name(m, op->b));
+    text_put(s, m, "swap %@, %@", buffer_name(m, op->a), buffer_name(m, op->b));
     return;
   }
-  str_add(s, op->kind == HOST_LAUNCH ? "launch " : "repeat ");
-  symbol_print(s, op->kind == HOST_LAUNCH ? kernel_name(m, op->a) : m->host.loops[op->a].name);
-  str_add(s, op->beside ? " beside" : "");
+  text_put(s, m, "%s%@%s", op->kind == HOST_LAUNCH ? "launch " : "repeat ",
+           op->kind == HOST_LAUNCH ? kernel_name(m, op->a) : m->host.loops[op->a].name, op->beside ? " beside" : "");
   if (op->after)
     str_addf(s, " after %d", (int)op->after);
 }
@@ -32,20 +28,17 @@ void sequence_print(Str *s, const Module *m, const HostSeq *q, int indent) {
 
 void loop_reductions_print(Str *s, const Module *m, int i) {
   for (int k = 0; k < m->nreductions; k++)
-    if (m->reductions[k].loop == i + 1) {
-      str_add(s, " reduce ");
-      symbol_print(s, m->reductions[k].name);
-    }
+    if (m->reductions[k].loop == i + 1)
+      text_put(s, m, " reduce %@", m->reductions[k].name);
 }
 
 /* "    repeat @pressure up to N reduce @left {...}": loop number `i`, with its reductions. */
 static void print_loop(Str *s, const Module *m, int i) {
   const HostLoop *l = &m->host.loops[i];
-  str_add(s, "    repeat ");
-  symbol_print(s, l->name);
-  str_add(s, " up to ");
-  affine_print(s, m, l->most);
-  str_add(s, l->count > 0 ? " counting up" : l->count < 0 ? " counting down" : "");
+  text_put(s, m, "    repeat %@ up to %a%s", l->name, l->most,
+           l->count > 0   ? " counting up"
+           : l->count < 0 ? " counting down"
+                          : "");
   loop_reductions_print(s, m, i);
   str_add(s, " {\n");
   for (int k = 0; k < l->nseqs; k++) {

@@ -4,12 +4,9 @@
 #include <string.h>
 
 void loss_print(Str *s, const Module *m, const Loss *l) {
-  str_add(s, "  loss ");
-  symbol_print(s, l->name);
-  str_add(s, " factor ");
+  text_put(s, m, "  loss %@ factor ", l->name);
   const_print(s, (Const){.f = l->factor}, TY_F64);
-  str_add(s, " over ");
-  box_print(s, m, &l->over);
+  text_put(s, m, " over %b", &l->over);
   if (l->every)
     str_addf(s, " every %lld", (long long)l->every);
   str_add(s, " {\n");
@@ -21,11 +18,11 @@ void by_print(Str *s, const Module *m) {
   static const char *const kinds[] = {"field ", "param_array ", "param "};
   for (int i = 0; i < m->nby; i++) {
     const By *x = &m->by[i];
-    str_addf(s, "  gradient %s", kinds[x->kind]);
-    symbol_print(s, x->kind == BY_FIELD   ? field_name(m, x->index)
-                    : x->kind == BY_ARRAY ? param_array_name(m, x->index)
-                                          : scalar_name(m, x->index));
-    str_add(s, x->may_be_idle ? " if used\n" : "\n");
+    text_put(s, m, "  gradient %s%@%s", kinds[x->kind],
+             x->kind == BY_FIELD   ? field_name(m, x->index)
+             : x->kind == BY_ARRAY ? param_array_name(m, x->index)
+                                   : scalar_name(m, x->index),
+             x->may_be_idle ? " if used\n" : "\n");
   }
 }
 

@@ -41,8 +41,7 @@ static void print_memory(Printer *p, const Op *op, const char *symbol) {
   int stored = op_first_index(op) < op->noperands ? op_first_index(op) : op->noperands;
   str_add(p->s, " ");
   print_values(p->s, stored, op->operands);
-  str_add(p->s, stored ? ", " : "");
-  symbol_print(p->s, symbol);
+  text_put(p->s, p->m, "%s%@", stored ? ", " : "", symbol);
   print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
   if (op_info[op->code].form != FORM_ARRAY && !op->ver)
     return;
@@ -54,11 +53,9 @@ static void print_memory(Printer *p, const Op *op, const char *symbol) {
 static void print_copy(Printer *p, const Op *op) {
   int rank = p->k && op->sym >= 0 && op->sym < p->k->narrays ? p->k->arrays[op->sym].rank : 0;
   rank = rank < op->noperands ? rank : op->noperands;
-  str_add(p->s, " ");
-  symbol_print(p->s, array_name(p->k, op->sym));
+  text_put(p->s, p->m, " %@", array_name(p->k, op->sym));
   print_place(p->s, rank, op->operands, op->off);
-  str_addf(p->s, " v%d from ", (int)op->ver);
-  symbol_print(p->s, buffer_name(p->m, op->from));
+  text_put(p->s, p->m, " v%d from %@", (int)op->ver, buffer_name(p->m, op->from));
   print_place(p->s, op->noperands - rank, op->operands + rank, op->from_off);
   str_addf(p->s, " n %d", (int)op->count);
 }
@@ -74,8 +71,7 @@ static void print_signal(Printer *p, const Op *op) {
   int n = op_signal_values(op) < op->noperands ? op_signal_values(op) : op->noperands;
   str_add(p->s, " ");
   print_values(p->s, n, op->operands);
-  str_add(p->s, n ? ", " : "");
-  symbol_print(p->s, array_name(p->k, op->sym));
+  text_put(p->s, p->m, "%s%@", n ? ", " : "", array_name(p->k, op->sym));
   print_place(p->s, op->noperands - n, op->operands + n, op->off);
 }
 
@@ -85,19 +81,15 @@ static void print_bulk(Printer *p, const Op *op) {
   int array = rank_within(p, op->sym, op->noperands), signal = rank_within(p, op->signal, loads ? op->noperands : 0);
   int buffer = op->noperands - 1 - array - signal;
   buffer = buffer < 0 ? 0 : buffer;
-  str_add(p->s, " ");
-  symbol_print(p->s, array_name(p->k, op->sym));
+  text_put(p->s, p->m, " %@", array_name(p->k, op->sym));
   print_place(p->s, array, op->operands, op->off);
-  str_addf(p->s, " v%d %s ", (int)op->ver, loads ? "from" : "to");
-  symbol_print(p->s, buffer_name(p->m, op->from));
+  text_put(p->s, p->m, " v%d %s %@", (int)op->ver, loads ? "from" : "to", buffer_name(p->m, op->from));
   print_place(p->s, buffer, op->operands + array, op->from_off);
   str_add(p->s, " n ");
   print_values(p->s, array + buffer < op->noperands, op->operands + array + buffer);
   if (!loads)
     return;
-  str_add(p->s, " on ");
-  symbol_print(p->s, array_name(p->k, op->signal));
-  str_add(p->s, "[");
+  text_put(p->s, p->m, " on %@[", array_name(p->k, op->signal));
   print_values(p->s, op->noperands - array - buffer - 1, op->operands + array + buffer + 1);
   str_add(p->s, "]");
 }
@@ -107,12 +99,9 @@ static void print_send(Printer *p, const Op *op) {
   int n = op->count < op->noperands ? op->count : op->noperands, array = rank_within(p, op->sym, op->noperands - n);
   str_add(p->s, " ");
   print_values(p->s, n, op->operands);
-  str_add(p->s, ", ");
-  symbol_print(p->s, array_name(p->k, op->sym));
+  text_put(p->s, p->m, ", %@", array_name(p->k, op->sym));
   print_place(p->s, array, op->operands + n, op->off);
-  str_addf(p->s, " v%d to %d on ", (int)op->ver, (int)op->from_off[0]);
-  symbol_print(p->s, array_name(p->k, op->signal));
-  str_add(p->s, "[");
+  text_put(p->s, p->m, " v%d to %d on %@[", (int)op->ver, (int)op->from_off[0], array_name(p->k, op->signal));
   print_values(p->s, op->noperands - n - array, op->operands + n + array);
   str_add(p->s, "]");
 }
@@ -120,8 +109,7 @@ static void print_send(Printer *p, const Op *op) {
 /* What is brought nearer: " @A[%k] + [4] n %n". */
 static void print_fetch(Printer *p, const Op *op) {
   int rank = op->noperands > 0 ? op->noperands - 1 : 0;
-  str_add(p->s, " ");
-  symbol_print(p->s, buffer_name(p->m, op->from));
+  text_put(p->s, p->m, " %@", buffer_name(p->m, op->from));
   print_place(p->s, rank, op->operands, op->from_off);
   str_add(p->s, " n ");
   print_values(p->s, op->noperands - rank, op->operands + rank);
@@ -158,11 +146,11 @@ static void print_for_head(Printer *p, const Op *op) {
   print_values(p->s, op->noperands < 1 ? 0 : 1, op->operands);
   str_add(p->s, " to ");
   print_values(p->s, op->noperands < 2 ? 0 : 1, op->operands + 1);
-  str_addf(p->s, " step %lld", (long long)op->off[0]);
-  str_add(p->s, op->flags & FOR_UNROLL ? " unroll" : "");
-  str_add(p->s, op->flags & FOR_PARALLEL ? " parallel" : "");
-  str_add(p->s, op->flags & FOR_APART ? " apart" : "");
-  str_add(p->s, op->flags & FOR_EDGES ? " edges" : op->flags & FOR_MIDDLE ? " middle" : "");
+  text_put(p->s, p->m, " step %l%s%s%s%s", (long long)op->off[0], op->flags & FOR_UNROLL ? " unroll" : "",
+           op->flags & FOR_PARALLEL ? " parallel" : "", op->flags & FOR_APART ? " apart" : "",
+           op->flags & FOR_EDGES    ? " edges"
+           : op->flags & FOR_MIDDLE ? " middle"
+                                    : "");
   if (op->count)
     str_addf(p->s, " parts %d", (int)op->count);
   for (int i = 2; i < op->noperands; i++) {
@@ -180,13 +168,9 @@ static void print_attributes(Printer *p, const Op *op) {
     str_add(p->s, " ");
     const_print(p->s, op->cval, op->nresults ? op->results[0]->type : TY_NONE);
     break;
-  case FORM_SCALAR:
-    str_add(p->s, " ");
-    symbol_print(p->s, scalar_name(p->m, op->sym));
-    break;
+  case FORM_SCALAR: text_put(p->s, p->m, " %@", scalar_name(p->m, op->sym)); break;
   case FORM_ACCESS:
-    str_add(p->s, " ");
-    symbol_print(p->s, field_name(p->m, op->sym));
+    text_put(p->s, p->m, " %@", field_name(p->m, op->sym));
     offsets_print(p->s, p->m->grid.rank, op->off);
     break;
   case FORM_MEMBER:
@@ -196,8 +180,7 @@ static void print_attributes(Printer *p, const Op *op) {
     break;
   case FORM_LANE: print_lane(p, op); break;
   case FORM_ELEMENT:
-    str_add(p->s, " ");
-    symbol_print(p->s, param_array_name(p->m, op->sym));
+    text_put(p->s, p->m, " %@", param_array_name(p->m, op->sym));
     print_place(p->s, op->noperands, op->operands, op->off);
     break;
   case FORM_DIM: str_addf(p->s, " %d", (int)op->sym); break;
@@ -236,14 +219,11 @@ static void print_nested(Printer *p, const Op *op, int indent) {
 static void print_op(Printer *p, const Op *op, int indent) {
   indent_print(p->s, indent);
   print_values(p->s, op->nresults, op->results);
-  str_add(p->s, op->nresults ? " = " : "");
-  str_add(p->s, op_info[op->code].name);
+  text_put(p->s, p->m, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
   print_attributes(p, op);
   int types = op_info[op->code].result == RESULT_MANY && op->nresults ? 1 : op->nresults;
-  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++) {
-    str_add(p->s, i ? ", " : " : ");
-    type_print(p->s, p->m, op->results[i]->type);
-  }
+  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++)
+    text_put(p->s, p->m, "%s%t", i ? ", " : " : ", op->results[i]->type);
   print_nested(p, op, indent);
   str_add(p->s, "\n");
 }

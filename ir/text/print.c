@@ -150,11 +150,28 @@ void affine_print(Str *s, const Module *m, Affine x) {
     str_addf(s, " %c %llu", x.c < 0 ? '-' : '+', magnitude(x.c));
 }
 
+void text_put(Str *s, const Module *m, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  for (const char *at; (at = strchr(fmt, '%')); fmt = at + 2) {
+    str_addf(s, "%.*s", (int)(at - fmt), fmt);
+    switch (at[1]) {
+    case '@': symbol_print(s, va_arg(ap, const char *)); break;
+    case 'a': affine_print(s, m, va_arg(ap, Affine)); break;
+    case 'b': box_print(s, m, va_arg(ap, const Box *)); break;
+    case 't': type_print(s, m, (Type)va_arg(ap, int)); break;
+    case 's': str_add(s, va_arg(ap, const char *)); break;
+    case 'd': str_addi(s, va_arg(ap, int)); break;
+    case 'l': str_addi(s, va_arg(ap, long long)); break;
+    }
+  }
+  str_add(s, fmt);
+  va_end(ap);
+}
+
 /* "0 .. N - 1", the bounds of dimension `d`. */
 static void range_print(Str *s, const Module *m, const Box *b, int d) {
-  affine_print(s, m, b->lo[d]);
-  str_add(s, " .. ");
-  affine_print(s, m, b->hi[d]);
+  text_put(s, m, "%a .. %a", b->lo[d], b->hi[d]);
 }
 
 void box_print(Str *s, const Module *m, const Box *b) {
@@ -169,9 +186,11 @@ void box_print(Str *s, const Module *m, const Box *b) {
 /* ---- declarations */
 
 static void print_scalar(Str *s, const Module *m, const Scalar *x) {
-  str_add(s, x->is_param ? "  param " : x->is_reduction ? "  reduction " : "  let ");
-  symbol_print(s, x->name);
-  str_addf(s, " : %s", type_name(x->type));
+  text_put(s, m, "%s%@ : %s",
+           x->is_param       ? "  param "
+           : x->is_reduction ? "  reduction "
+                             : "  let ",
+           x->name, type_name(x->type));
   if (x->expr) {
     str_add(s, " = {\n");
     block_print(s, m, NULL, x->expr, 2);
@@ -185,42 +204,28 @@ static void print_composite(Str *s, const Module *m, const Composite *c) {
   if (!c->name)
     return;
   str_addf(s, "  struct %s {", c->name);
-  for (int i = 0; i < c->n; i++) {
-    str_addf(s, "%s%s : ", i ? ", " : " ", c->members[i].name);
-    type_print(s, m, c->members[i].type);
-  }
+  for (int i = 0; i < c->n; i++)
+    text_put(s, m, "%s%s : %t", i ? ", " : " ", c->members[i].name, c->members[i].type);
   str_add(s, " }\n");
 }
 
 static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
-  str_add(s, "  param_array ");
-  symbol_print(s, p->name);
-  str_add(s, "[");
-  affine_print(s, m, p->extent);
-  str_addf(s, "] : %s%s", type_name(p->type),
+  text_put(s, m, "  param_array %@[%a] : %s%s", p->name, p->extent, type_name(p->type),
            p->role == ARRAY_NEXT     ? " next"
            : p->role == ARRAY_SERIES ? " series"
            : p->role == ARRAY_STATE  ? " state"
                                      : "");
-  if (array_has_rows(p)) {
-    str_add(s, " of [");
-    affine_print(s, m, p->rows);
-    str_add(s, ", ");
-    affine_print(s, m, p->columns);
-    str_add(s, "]");
-  }
-  if (p->role == ARRAY_STATE && p->first >= 0) {
-    str_add(s, " first ");
-    symbol_print(s, scalar_name(m, p->first));
-  }
+  if (array_has_rows(p))
+    text_put(s, m, " of [%a, %a]", p->rows, p->columns);
+  if (p->role == ARRAY_STATE && p->first >= 0)
+    text_put(s, m, " first %@", scalar_name(m, p->first));
   if (p->role == ARRAY_WEIGHTS) {
     str_addf(s, " weights %d of %d side %d ", (int)p->derivative, (int)p->points, (int)p->side);
     if (p->half)
       str_addf(s, "half %d ", (int)p->half);
     if (p->beyond)
       str_addf(s, "beyond %d ", (int)p->beyond);
-    str_add(s, "from ");
-    symbol_print(s, param_array_name(m, p->from));
+    text_put(s, m, "from %@", param_array_name(m, p->from));
   }
   if (p->role == ARRAY_VALUES) {
     str_add(s, " values {\n");
@@ -231,13 +236,7 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
 }
 
 static void print_record(Str *s, const Module *m, const Record *r) {
-  str_add(s, "  record ");
-  symbol_print(s, r->name);
-  str_add(s, " : ");
-  type_print(s, m, r->type);
-  str_add(s, " from ");
-  symbol_print(s, field_name(m, r->first));
-  str_add(s, "\n");
+  text_put(s, m, "  record %@ : %t from %@\n", r->name, r->type, field_name(m, r->first));
 }
 
 /* One side of a field whose values beyond edges are of type `t`. */
@@ -296,19 +295,13 @@ void field_box_print(Str *s, const Module *m, const Field *f, const Box *box) {
 
 static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const exchanges[] = {" local", " exchange once", " exchange"};
-  str_add(s, "  field ");
-  symbol_print(s, f->name);
-  str_add(s, " : ");
-  type_print(s, m, f->type);
-  str_add(s, " on ");
+  text_put(s, m, "  field %@ : %t on ", f->name, f->type);
   field_box_print(s, m, f, &f->box);
   if (outside_any(f)) {
     str_add(s, " outside ");
     outside_print(s, m, f);
   }
-  str_add(s, f->apart ? " apart" : "");
-  str_add(s, f->input ? " input" : "");
-  str_add(s, f->temp ? " temp" : "");
+  text_put(s, m, "%s%s%s", f->apart ? " apart" : "", f->input ? " input" : "", f->temp ? " temp" : "");
   if (f->frames)
     str_addf(s, " frames %lld%s%s", (long long)f->frames, f->ahead ? " ahead" : "", f->cycle ? " cycle" : "");
   str_add(s, f->derived ? " derived" : "");
@@ -316,18 +309,14 @@ static void print_field(Str *s, const Module *m, const Field *f) {
     str_addf(s, " series %d level %d", (int)f->series - 1, (int)f->level);
   if (f->history)
     str_addf(s, " history %d", (int)f->history);
-  if (f->past) {
-    str_addf(s, " past %d of ", (int)f->past);
-    symbol_print(s, field_name(m, f->present));
-  }
+  if (f->past)
+    text_put(s, m, " past %d of %@", (int)f->past, field_name(m, f->present));
   if (f->whole) {
-    str_add(s, exchanges[f->exchange]);
-    str_add(s, f->ring ? " ring of " : " of ");
+    text_put(s, m, "%s%s", exchanges[f->exchange], f->ring ? " ring of " : " of ");
     field_box_print(s, m, f, f->whole);
   }
   if (f->pitch) {
-    str_add(s, " pitch ");
-    symbol_print(s, scalar_name(m, f->pitch - 1));
+    text_put(s, m, " pitch %@", scalar_name(m, f->pitch - 1));
     if (f->rest)
       str_addf(s, " rest %d", (int)f->rest - 1);
   }
@@ -346,19 +335,15 @@ static void print_rules(Str *s, int rank, const OutsideRule *rule) {
 }
 
 void covered_print(Str *s, const Module *m, const Covered *c) {
-  str_add(s, "covered ");
-  box_print(s, m, &c->need);
+  text_put(s, m, "covered %b", &c->need);
   if (c->rule[0] != OUTSIDE_NONE) {
     str_add(s, " outside ");
     print_rules(s, c->need.rank, c->rule);
-    str_add(s, " in ");
-    box_print(s, m, &c->within);
+    text_put(s, m, " in %b", &c->within);
   }
   str_add(s, " by");
-  for (int i = 0; i < c->n; i++) {
-    str_add(s, " ");
-    box_print(s, m, &c->by[i]);
-  }
+  for (int i = 0; i < c->n; i++)
+    text_put(s, m, " %b", &c->by[i]);
 }
 
 static void print_check(Str *s, const Module *m, const Check *c) {
@@ -366,16 +351,12 @@ static void print_check(Str *s, const Module *m, const Check *c) {
   if (c->covered) {
     covered_print(s, m, c->covered);
   } else {
-    affine_print(s, m, c->value);
-    str_add(s, " >= 0");
+    text_put(s, m, "%a >= 0", c->value);
   }
   str_add(s, " ");
   for (int i = 0; i < MAX_UNLESS; i++)
-    if (c->unless_empty[i]) {
-      str_add(s, "unless empty ");
-      box_print(s, m, c->unless_empty[i]);
-      str_add(s, " ");
-    }
+    if (c->unless_empty[i])
+      text_put(s, m, "unless empty %b ", c->unless_empty[i]);
   print_string(s, c->message);
   str_add(s, "\n");
 }
@@ -388,9 +369,7 @@ static void print_extent(Str *s, int rank, const Extent *e) {
 }
 
 static void print_stencil(Str *s, const Module *m, const Stencil *st, const char *keyword) {
-  str_addf(s, "  %s ", keyword);
-  symbol_print(s, st->name);
-  str_add(s, " ");
+  text_put(s, m, "  %s %@ ", keyword, st->name);
   print_fields(s, m, st->ntargets, st->targets);
   if (st->every)
     str_addf(s, " every %lld", (long long)st->every);
@@ -409,9 +388,7 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
   str_add(s, " {\n");
   for (int i = 0; i < st->npieces; i++) {
     const Piece *p = &st->pieces[i];
-    str_add(s, "    piece ");
-    box_print(s, m, &p->box);
-    str_add(s, " ");
+    text_put(s, m, "    piece %b ", &p->box);
     print_fields(s, m, p->ntargets, p->targets);
     str_add(s, " {\n");
     block_print(s, m, NULL, p->body, 3);
@@ -430,52 +407,44 @@ static void print_args(Str *s, const Module *m, const Kernel *k) {
     if (a->kind == KARG_STEP) {
       str_add(s, "step");
     } else if (a->kind == KARG_SCALAR) {
-      str_add(s, "scalar ");
-      symbol_print(s, scalar_name(m, a->index));
+      text_put(s, m, "scalar %@", scalar_name(m, a->index));
     } else {
-      str_add(s, a->reads && a->writes ? "reads writes " : a->reads ? "reads " : a->writes ? "writes " : "buffer ");
-      symbol_print(s, buffer_name(m, a->index));
+      text_put(s, m, "%s%@",
+               a->reads && a->writes ? "reads writes "
+               : a->reads            ? "reads "
+               : a->writes           ? "writes "
+                                     : "buffer ",
+               buffer_name(m, a->index));
     }
   }
   str_add(s, ")\n");
 }
 
 static void print_array(Str *s, const Kernel *k, const Array *a) {
-  str_addf(s, "    %s ", a->space == SPACE_SHARED ? "shared" : "private");
-  symbol_print(s, a->name);
-  str_addf(s, " : %s", type_name(a->type));
+  text_put(s, NULL, "    %s %@ : %s", a->space == SPACE_SHARED ? "shared" : "private", a->name, type_name(a->type));
   print_sizes(s, a->rank, a->shape);
   bool padded = false;
   for (int d = 0; d < a->rank; d++)
     padded |= a->pad_lo[d] || a->pad_hi[d];
   for (int d = 0; d < a->rank && padded; d++)
     str_addf(s, "%s%d .. %d%s", d ? ", " : " pad [", (int)a->pad_lo[d], (int)a->pad_hi[d], d == a->rank - 1 ? "]" : "");
-  if (a->storage >= 0) {
-    str_add(s, " in ");
-    symbol_print(s, array_name(k, a->storage));
-  }
+  if (a->storage >= 0)
+    text_put(s, NULL, " in %@", array_name(k, a->storage));
   str_add(s, "\n");
 }
 
 /* " multiple N of 4 multiple M + 2 of 4 instead @k_any" */
 static void print_multiples(Str *s, const Module *m, const Kernel *k) {
-  for (int i = 0; i < k->nmultiples; i++) {
-    str_add(s, " multiple ");
-    affine_print(s, m, k->multiples[i].value);
-    str_addf(s, " of %lld", (long long)k->multiples[i].of);
-  }
-  if (k->instead) {
-    str_add(s, " instead ");
-    symbol_print(s, kernel_name(m, k->instead - 1));
-  }
+  for (int i = 0; i < k->nmultiples; i++)
+    text_put(s, m, " multiple %a of %l", k->multiples[i].value, (long long)k->multiples[i].of);
+  if (k->instead)
+    text_put(s, m, " instead %@", kernel_name(m, k->instead - 1));
 }
 
 /* "[N, M - 2]" */
 static void print_extents(Str *s, const Module *m, int rank, const Affine *extent) {
-  for (int d = 0; d < rank; d++) {
-    str_add(s, d ? ", " : "[");
-    affine_print(s, m, extent[d]);
-  }
+  for (int d = 0; d < rank; d++)
+    text_put(s, m, "%s%a", d ? ", " : "[", extent[d]);
   str_add(s, "]");
 }
 
@@ -483,11 +452,8 @@ static void print_extents(Str *s, const Module *m, int rank, const Affine *exten
  * @less". */
 static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank) {
   str_add(s, " tests");
-  for (int i = 0; i < t->n; i++) {
-    str_add(s, " ");
-    symbol_print(s, field_name(m, t->field[i]));
-    str_addf(s, " all %lld", (long long)t->all[i]);
-  }
+  for (int i = 0; i < t->n; i++)
+    text_put(s, m, " %@ all %l", field_name(m, t->field[i]), (long long)t->all[i]);
   str_add(s, " from ");
   print_extents(s, m, rank, t->lo);
   if (t->placed) {
@@ -501,20 +467,13 @@ static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank)
     print_sizes(s, rank, t->around);
   }
   str_add(s, t->dry ? " dry" : "");
-  if (t->more >= 0) {
-    str_add(s, " more ");
-    symbol_print(s, m->scalars[t->more].name);
-    str_addf(s, " most %d from ", (int)t->most);
-    symbol_print(s, m->scalars[t->from].name);
-    str_add(s, " less ");
-    symbol_print(s, m->scalars[t->less].name);
-  }
+  if (t->more >= 0)
+    text_put(s, m, " more %@ most %d from %@ less %@", m->scalars[t->more].name, (int)t->most, m->scalars[t->from].name,
+             m->scalars[t->less].name);
 }
 
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {
-  str_add(s, "  kernel ");
-  symbol_print(s, k->name);
-  str_add(s, " threads ");
+  text_put(s, m, "  kernel %@ threads ", k->name);
   print_sizes(s, k->rank, k->threads);
   if (kernel_lanes(k) != WARP_LANES)
     str_addf(s, " warp %d", (int)k->lanes);
@@ -556,11 +515,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
  * for each coordinate of dimension 0, the kind if it is no plain value, and the stop condition. */
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   static const char *const kinds[] = {"", " until", " finite ", " bounds "};
-  str_add(s, "  reduce ");
-  symbol_print(s, r->name);
-  str_addf(s, " = %s %s over ", op_info[r->op].name, type_name(r->type));
-  box_print(s, m, &r->over);
-  str_addf(s, "%s every %lld%s", r->each ? " each" : "", (long long)r->every, kinds[r->kind]);
+  text_put(s, m, "  reduce %@ = %s %s over %b%s every %l%s", r->name, op_info[r->op].name, type_name(r->type), &r->over,
+           r->each ? " each" : "", (long long)r->every, kinds[r->kind]);
   if (r->kind >= REDUCE_FINITE)
     symbol_print(s, field_name(m, r->field));
   if (r->body) {
@@ -568,8 +524,7 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
     block_print(s, m, NULL, r->body, 2);
     str_add(s, "  }\n");
   } else {
-    str_add(s, " in ");
-    symbol_print(s, buffer_name(m, r->result));
+    text_put(s, m, " in %@", buffer_name(m, r->result));
     sequence_print(s, m, &r->seq, 1);
   }
   if (r->stop) {
@@ -581,11 +536,8 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
 
 /* "  update @t stage 1 = max f64 over [0 .. N - 1] {...}". */
 static void print_update(Str *s, const Module *m, const Update *u) {
-  str_add(s, "  update ");
-  symbol_print(s, update_name(m, u));
-  str_addf(s, " stage %d = %s %s over ", (int)u->stage, op_info[u->op].name, type_name(u->type));
-  box_print(s, m, &u->over);
-  str_add(s, " {\n");
+  text_put(s, m, "  update %@ stage %d = %s %s over %b {\n", update_name(m, u), (int)u->stage, op_info[u->op].name,
+           type_name(u->type), &u->over);
   block_print(s, m, NULL, u->body, 2);
   str_add(s, "  }\n");
 }
@@ -593,11 +545,7 @@ static void print_update(Str *s, const Module *m, const Update *u) {
 /* "  repeat @pressure up to N stage 1 .. 2 tile 4 reduce @left": a repeat and its reductions. */
 static void print_repeat(Str *s, const Module *m, int i) {
   const Repeat *r = &m->repeats[i];
-  str_add(s, "  repeat ");
-  symbol_print(s, r->name);
-  str_add(s, " up to ");
-  affine_print(s, m, r->most);
-  str_addf(s, " stage %d .. %d", (int)r->first, (int)r->last);
+  text_put(s, m, "  repeat %@ up to %a stage %d .. %d", r->name, r->most, (int)r->first, (int)r->last);
   if (r->tile)
     str_addf(s, " tile %d", (int)r->tile);
   loop_reductions_print(s, m, i);
@@ -606,9 +554,7 @@ static void print_repeat(Str *s, const Module *m, int i) {
 
 /* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
 static void print_list(Str *s, const Module *m, const PointList *l) {
-  str_add(s, "  points ");
-  symbol_print(s, l->name);
-  str_add(s, " at [");
+  text_put(s, m, "  points %@ at [", l->name);
   for (int d = 0; d < m->grid.rank; d++) {
     str_add(s, d ? ", " : "");
     if (l->array[d] >= 0)
@@ -618,32 +564,20 @@ static void print_list(Str *s, const Module *m, const PointList *l) {
     else
       affine_print(s, m, l->at[d]);
   }
-  str_add(s, "] in ");
-  box_print(s, m, &l->box);
-  str_add(s, " by ");
-  symbol_print(s, field_name(m, l->field));
-  if (l->next >= 0) {
-    str_add(s, " next ");
-    symbol_print(s, param_array_name(m, l->next));
-  }
+  text_put(s, m, "] in %b by %@", &l->box, field_name(m, l->field));
+  if (l->next >= 0)
+    text_put(s, m, " next %@", param_array_name(m, l->next));
   str_addf(s, l->most ? " most %d\n" : "\n", (int)l->most);
 }
 
 /* "  probe @p : f32 over [8, 0 .. N - 1] of @points.1 every 4 {...}", in kernel IR with "in @p" and the launches. */
 static void print_probe(Str *s, const Module *m, const Probe *p) {
-  str_add(s, "  probe ");
-  symbol_print(s, p->name);
-  str_addf(s, " : %s over ", type_name(p->type));
-  box_print(s, m, &p->box);
-  if (p->list >= 0) {
-    str_add(s, " of ");
-    symbol_print(s, m->lists[p->list].name);
-  }
+  text_put(s, m, "  probe %@ : %s over %b", p->name, type_name(p->type), &p->box);
+  if (p->list >= 0)
+    text_put(s, m, " of %@", m->lists[p->list].name);
   str_addf(s, " every %lld", (long long)p->every);
-  if (p->result >= 0) {
-    str_add(s, " in ");
-    symbol_print(s, param_array_name(m, p->result));
-  }
+  if (p->result >= 0)
+    text_put(s, m, " in %@", param_array_name(m, p->result));
   if (m->level == LEVEL_KIR) {
     sequence_print(s, m, &p->seq, 1);
     return;
@@ -656,17 +590,9 @@ static void print_probe(Str *s, const Module *m, const Probe *p) {
 /* ---- modules */
 
 static void print_part(Str *s, const Module *m, const GridPart *p) {
-  str_add(s, "  part ");
-  box_print(s, m, &p->own);
-  str_add(s, " of ");
-  box_print(s, m, &p->whole);
-  str_add(s, " reach");
+  text_put(s, m, "  part %b of %b reach", &p->own, &p->whole);
   print_extent(s, m->grid.rank, &p->reach);
-  str_add(s, " steps ");
-  symbol_print(s, scalar_name(m, p->steps));
-  str_add(s, " gives ");
-  box_print(s, m, &p->gives);
-  str_add(s, "\n");
+  text_put(s, m, " steps %@ gives %b\n", scalar_name(m, p->steps), &p->gives);
 }
 
 /* What distances are: "spacing @a, at @b step @c". */
@@ -675,29 +601,22 @@ static void print_metric(Str *s, const Module *m) {
   if (!x->spacing[0] && !x->coordinates[0] && !x->step)
     return;
   str_add(s, "  metric");
-  for (int d = 0; d < m->grid.rank && (x->spacing[0] || x->coordinates[0]); d++) {
-    str_add(s, d ? ", " : " spacing ");
-    str_add(s, x->coordinates[d] ? "at " : "");
-    symbol_print(s, x->coordinates[d] ? param_array_name(m, x->coordinates[d] - 1) : scalar_name(m, x->spacing[d] - 1));
-  }
-  if (x->step) {
-    str_add(s, " step ");
-    symbol_print(s, scalar_name(m, x->step - 1));
-  }
+  for (int d = 0; d < m->grid.rank && (x->spacing[0] || x->coordinates[0]); d++)
+    text_put(s, m, "%s%s%@", d ? ", " : " spacing ", x->coordinates[d] ? "at " : "",
+             x->coordinates[d] ? param_array_name(m, x->coordinates[d] - 1) : scalar_name(m, x->spacing[d] - 1));
+  if (x->step)
+    text_put(s, m, " step %@", scalar_name(m, x->step - 1));
   str_add(s, "\n");
 }
 
 /* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
 static void print_declarations(Str *s, const Module *m) {
-  str_add(s, m->contract ? "  contract\n" : "");
-  str_add(s, m->fast_math ? "  fast_math\n" : "");
+  text_put(s, m, "%s%s", m->contract ? "  contract\n" : "", m->fast_math ? "  fast_math\n" : "");
   for (int i = 0; i < m->nscalars; i++)
     print_scalar(s, m, &m->scalars[i]);
-  str_add(s, "  grid ");
-  box_print(s, m, &m->grid);
+  text_put(s, m, "  grid %b", &m->grid);
   if (m->steps_by) {
-    str_add(s, " steps ");
-    symbol_print(s, scalar_name(m, m->steps_by - 1));
+    text_put(s, m, " steps %@", scalar_name(m, m->steps_by - 1));
   } else {
     str_addf(s, " steps %lld", (long long)m->steps);
   }
@@ -743,14 +662,13 @@ static void print_stencils(Str *s, const Module *m) {
 }
 
 static void print_buffer(Str *s, const Module *m, const Buffer *b) {
-  str_add(s, "  buffer ");
-  symbol_print(s, b->name);
+  text_put(s, m, "  buffer %@", b->name);
   if (b->kind == BUFFER_SCRATCH) {
     str_addf(s, " scratch %s[%lld]%s\n", type_name(b->type), (long long)b->cells, b->each ? " each" : "");
     return;
   }
-  str_add(s, b->kind == BUFFER_PARAM ? " param " : " : ");
-  symbol_print(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
+  text_put(s, m, "%s%@", b->kind == BUFFER_PARAM ? " param " : " : ",
+           b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
   if (b->kind == BUFFER_FIELD)
     str_addf(s, " copy %d", (int)b->copy);
   if (b->lead)

@@ -36,6 +36,9 @@ static inline const char *kernel_name(const Module *m, int i) {
 
 /* Adds a symbol: @name, or @"name" if it is not a plain word; "@?" if there is no name. */
 void symbol_print(Str *b, const char *name);
+/* Adds text in which stand for what follows, in order: %@ for a symbol, %a for an Affine, %b for a Box *, %t for a
+ * type, %s for a string, %d for an int, %l for a long long. */
+void text_put(Str *s, const Module *m, const char *fmt, ...);
 /* Adds the `n` offsets: "[-1, 0]". */
 void offsets_print(Str *b, int n, const int64_t *off);
 /* Adds what lines begin with that are nested `indent` deep. */
