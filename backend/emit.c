@@ -337,17 +337,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_BLOCK: return place_number(e, op->code, op->sym);
   case OP_INSIDE: return emit_inside(e, op, ~0u);
   case OP_SELECT: return emit_select(e, op);
-  case OP_CLAMP:
-  case OP_MIRROR:
-  case OP_HALF:
-  case OP_CLAMP_MIRROR:
-  case OP_CLAMP_HALF:
-  case OP_MIRROR_CLAMP:
-  case OP_MIRROR_HALF:
-  case OP_HALF_CLAMP:
-  case OP_HALF_MIRROR:
-  case OP_WRAP:
-  case OP_GUARD: return emit_map(e, op);
+  case COORDINATE_MAPS: return emit_map(e, op);
   case OP_LOAD: return emit_load(e, op);
   case OP_ALOAD: return emit_aload(e, op);
   case OP_STORE: emit_store(e, op); return NULL;

@@ -277,6 +277,7 @@ bool parse_is_word(const Parse *p, const char *word);
 bool parse_accept(Parse *p, Tok kind); /* takes it if so */
 /* Takes a token of that kind, else reports "expected WHAT, found ...". */
 bool parse_expect(Parse *p, Tok kind, const char *what);
+bool parse_take_word(Parse *p, const char *word, const char *expected); /* takes the word, else reports it */
 void parse_error(Parse *p, const char *expected); /* "expected WHAT, found TOKEN" at the next token */
 bool parse_enter(Parse *p);                       /* one more bracket level; false after reporting too many */
 /* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */

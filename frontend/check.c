@@ -350,14 +350,6 @@ static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
   return ok;
 }
 
-/* Is the field a target of `s`? */
-static bool is_target(const CheckedStencil *s, int field) {
-  for (int i = 0; i < s->ntargets; i++)
-    if (s->targets[i] == field)
-      return true;
-  return false;
-}
-
 /* The field that statement `st` assigns to, -1 after reporting. */
 static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   const Symbol *f = symbols_find(&c->syms, st->name);
@@ -368,7 +360,8 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
     check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')",
                 st->name, symbol_words(f));
-  } else if (f->kind == SYM_FIELD && (!is_target(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
+  } else if (f->kind == SYM_FIELD &&
+             (!checked_writes(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
     const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
     check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text,
                 c->stencil->name, c->stencil->name);
@@ -399,7 +392,7 @@ static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p)
 
 void check_target(Checker *c, const Env *env, const Stmt *st) {
   const Symbol *f = symbols_find(&c->syms, st->name);
-  bool known = f && f->kind == SYM_FIELD && is_target(c->stencil, f->index);
+  bool known = f && f->kind == SYM_FIELD && checked_writes(c->stencil, f->index);
   if (known && st->npath)
     check_error(c, env, st->path[0].loc,
                 "a target is assigned as a whole, at the point in hand; build the value and write %s = ...", st->name);

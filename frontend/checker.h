@@ -69,6 +69,14 @@ typedef struct CheckedStencil {
   CheckedPiece *pieces;
 } CheckedStencil;
 
+/* Is `field` a target of `s`? */
+static inline bool checked_writes(const CheckedStencil *s, int field) {
+  int i = 0;
+  while (i < s->ntargets && s->targets[i] != field)
+    i++;
+  return i < s->ntargets;
+}
+
 /* Where an expression stands. A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller`
  * (NULL: the piece itself). A function: its parameters are among Checker.locals; `call` has no line while it is
  * declared. Or (`index` given) a term of a reduction, or a turn of a loop, at `call` that stands in `caller`: the
@@ -366,6 +374,9 @@ void check_note_random(Checker *c, const Expr *e);
 bool check_was_random(Checker *c, const Decl *d);
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
+/* The operation on two values of f64, of i64. */
+Expr *check_both(Checker *c, Opcode op, Expr *x, Expr *y);
+Expr *check_whole(Checker *c, Opcode op, Expr *x, Expr *y);
 Expr *check_bad(Checker *c, Loc loc);
 /* Reports the value `name`, which has no place where the checker is. Returns EXPR_BAD. */
 Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);

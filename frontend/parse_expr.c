@@ -6,6 +6,14 @@
 bool parse_is(const Parse *p, Tok kind) { return p->t->kind == kind; }
 bool parse_is_word(const Parse *p, const char *word) { return p->t->kind == TOK_NAME && !strcmp(p->t->text, word); }
 
+bool parse_take_word(Parse *p, const char *word, const char *expected) {
+  bool is = parse_is_word(p, word);
+  if (!is)
+    parse_error(p, expected);
+  p->t += is;
+  return is;
+}
+
 bool parse_accept(Parse *p, Tok kind) {
   if (!parse_is(p, kind))
     return false;

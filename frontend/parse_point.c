@@ -3,18 +3,8 @@
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
-/* Takes the word `word`, or reports that it, and what follows it, were expected. */
-static bool take_word(Parse *p, const char *word, const char *expected) {
-  if (!parse_is_word(p, word)) {
-    parse_error(p, expected);
-    return false;
-  }
-  p->t++;
-  return true;
-}
-
 bool parse_places(Parse *p, Decl *d) {
-  if (!take_word(p, "at", "'at' and a point '[...]'") ||
+  if (!parse_take_word(p, "at", "'at' and a point '[...]'") ||
       !parse_in_brackets(p, d, "the point's coordinates '[...]'", parse_expr))
     return false;
   if (!parse_is_word(p, "in"))
@@ -53,7 +43,7 @@ bool parse_up_to(Parse *p, Decl *d) {
   if (!parse_is_word(p, "up"))
     return true;
   p->t++;
-  return take_word(p, "to", "'to' and how many points may be at one place") && (d->right = parse_expr(p)) != NULL;
+  return parse_take_word(p, "to", "'to' and how many points may be at one place") && (d->right = parse_expr(p)) != NULL;
 }
 
 bool parse_inject(Parse *p) {
@@ -105,16 +95,16 @@ static bool but(Parse *p, AbsorbDecl *a) {
 
 /* The numbers that a layer is made for. */
 static bool numbers(Parse *p, AbsorbDecl *a) {
-  if (!take_word(p, "speed", "'speed' and that of the fastest wave") || !(a->speed = parse_expr(p)) ||
+  if (!parse_take_word(p, "speed", "'speed' and that of the fastest wave") || !(a->speed = parse_expr(p)) ||
       !parse_expect(p, TOK_COMMA, "',' and 'frequency'") ||
-      !take_word(p, "frequency", "'frequency' and that of the source") || !(a->frequency = parse_expr(p)) ||
+      !parse_take_word(p, "frequency", "'frequency' and that of the source") || !(a->frequency = parse_expr(p)) ||
       !parse_expect(p, TOK_COMMA, "',' and 'reflection'") ||
-      !take_word(p, "reflection", "'reflection' and which part of a wave may come back") ||
+      !parse_take_word(p, "reflection", "'reflection' and which part of a wave may come back") ||
       !(a->reflection = parse_expr(p)))
     return false;
   if (!parse_accept(p, TOK_COMMA))
     return true;
-  return take_word(p, "kappa", "'kappa' and its largest value") && (a->kappa = parse_expr(p)) != NULL;
+  return parse_take_word(p, "kappa", "'kappa' and its largest value") && (a->kappa = parse_expr(p)) != NULL;
 }
 
 bool parse_absorb(Parse *p) {
@@ -124,7 +114,7 @@ bool parse_absorb(Parse *p) {
   Decl *d = parse_declare(p, name);
   AbsorbDecl *a = ARENA_NEW(p->arena, AbsorbDecl);
   if (!parse_expect(p, TOK_ASSIGN, "'=' and how many points wide the layer is") || !(a->points = parse_expr(p)) ||
-      !take_word(p, "of", "'of' and the name of the grid"))
+      !parse_take_word(p, "of", "'of' and the name of the grid"))
     return false;
   if (!parse_is(p, TOK_NAME)) {
     parse_error(p, "the name of the grid");

@@ -1,16 +1,6 @@
 /* frontend/parse_sweep.c: tokens to sweeps: stencils whose points have an order along a dimension. */
 #include "frontend/sweep.h"
 
-/* Takes the word `word`, or reports that `expected` was. */
-static bool take_word(Parse *p, const char *word, const char *expected) {
-  if (!parse_is_word(p, word)) {
-    parse_error(p, expected);
-    return false;
-  }
-  p->t++;
-  return true;
-}
-
 /* The block, or "= VALUE;", of the layers that `x` is for. */
 static bool body(Parse *p, PieceDecl *x, const char *expected) {
   x->loc = p->t->loc;
@@ -29,7 +19,7 @@ static bool body(Parse *p, PieceDecl *x, const char *expected) {
 
 /* "along DIMENSION up" or "down". */
 static bool order(Parse *p, SweepDecl *s) {
-  if (!take_word(p, "along", "'along' and the dimension in which the sweep goes") || !(s->along = parse_expr(p)))
+  if (!parse_take_word(p, "along", "'along' and the dimension in which the sweep goes") || !(s->along = parse_expr(p)))
     return false;
   if (!parse_is_word(p, "up") && !parse_is_word(p, "down")) {
     parse_error(p, "'up' (from the least coordinate to the greatest) or 'down'");
@@ -44,14 +34,14 @@ static bool order(Parse *p, SweepDecl *s) {
 static bool layers(Parse *p, Decl *d, SweepDecl *s) {
   PieceDecl first = {.region = d->region}, next = {.region = d->region};
   if (!parse_expect(p, TOK_LBRACE, "'{', and what the sweep begins with: first { ... }") ||
-      !take_word(p, "first", "'first' and what the sweep begins with"))
+      !parse_take_word(p, "first", "'first' and what the sweep begins with"))
     return false;
   if (!parse_is(p, TOK_LBRACE) && !parse_is(p, TOK_ASSIGN) && !(s->first = parse_expr(p)))
     return false;
   if (!body(p, &first, "'{' or '=', and what the first layers are"))
     return false;
   ARENA_PUSH(p->arena, d->pieces, d->npieces, first);
-  if (!take_word(p, "next", "'next' and what all other layers are"))
+  if (!parse_take_word(p, "next", "'next' and what all other layers are"))
     return false;
   bool ok = body(p, &next, "'{' or '=', and what all other layers are");
   ARENA_PUSH(p->arena, d->pieces, d->npieces, next);

@@ -120,6 +120,20 @@ int module_field_buffer(const Module *m, int field, int copy) {
   return -1;
 }
 
+int stencil_target(const Stencil *st, int field) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (st->targets[i] == field)
+      return i;
+  return -1;
+}
+
+bool stencils_write(int n, const Stencil *st, int field) {
+  for (int i = 0; i < n; i++)
+    if (stencil_target(&st[i], field) >= 0)
+      return true;
+  return false;
+}
+
 const Stencil *module_sweep(const Module *m) {
   for (int i = 0; i < m->nstencils; i++)
     if (m->stencils[i].sweep)

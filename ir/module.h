@@ -705,6 +705,9 @@ int module_find_loss(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
+/* The place of `field` among the targets of `st`, -1: it is none. Is it a target of one of the `n` at `st`? */
+int stencil_target(const Stencil *st, int field);
+bool stencils_write(int n, const Stencil *st, int field);
 /* The first stencil of `m` that is a sweep; NULL: there is none. */
 const Stencil *module_sweep(const Module *m);
 /* Do stencils of `m` move the time levels of its fields on (pass history), so that they do not move by themselves? */
@@ -778,6 +781,8 @@ int module_find_repeat(const Module *m, const char *name);
  * number `i`. */
 int repeat_of(const Module *m, int32_t stage);
 int repeat_around(const Module *m, int i);
+/* The outermost repeat within repeat `around` (-1: the step) that has stage `stage`; `around` if none has. */
+int repeat_outermost(const Module *m, int32_t stage, int around);
 /* Is repeat `i` repeat `outer`, or within that? */
 bool repeat_is_in(const Module *m, int i, int outer);
 /* Makes repeat number `i`, which is within no other, always as many rounds: their number is a constant and no reduction

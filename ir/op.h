@@ -14,6 +14,19 @@ typedef enum Opcode {
 #undef OP
   OP_COUNT
 } Opcode;
+/* The ops that bring a coordinate into a region, behind a `case` and in front of its colon. */
+#define COORDINATE_MAPS \
+  OP_CLAMP: \
+  case OP_MIRROR: \
+  case OP_HALF: \
+  case OP_CLAMP_MIRROR: \
+  case OP_CLAMP_HALF: \
+  case OP_MIRROR_CLAMP: \
+  case OP_MIRROR_HALF: \
+  case OP_HALF_CLAMP: \
+  case OP_HALF_MIRROR: \
+  case OP_WRAP: \
+  case OP_GUARD
 
 typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
 /* What an op's operands may be, as ops.def says. */

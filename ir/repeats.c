@@ -24,6 +24,13 @@ int repeat_around(const Module *m, int i) {
   return -1;
 }
 
+int repeat_outermost(const Module *m, int32_t stage, int around) {
+  int r = repeat_of(m, stage);
+  while (r != around && repeat_around(m, r) != around)
+    r = repeat_around(m, r);
+  return r;
+}
+
 bool repeat_is_in(const Module *m, int i, int outer) {
   while (i >= 0 && i != outer)
     i = repeat_around(m, i);

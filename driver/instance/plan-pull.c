@@ -147,21 +147,12 @@ static StcStatus set_bars(const PullArgs *a) {
   return s;
 }
 
-/* Is there an init of older level `field` of the module? */
-static bool has_init(const Module *m, int field) {
-  for (int i = 0; i < m->ninits; i++)
-    for (int t = 0; t < m->inits[i].ntargets; t++)
-      if (m->inits[i].targets[t] == field)
-        return true;
-  return false;
-}
-
 /* Reports an older level among NAMES that nobody set, so that it becomes what its field is before the first step. */
 static StcStatus check_levels(const PullArgs *a) {
   const Module *m = a->p->program->source;
   for (int i = 0; i < a->nto; i++) {
     int f = module_find_field(m, a->to[i]), k = stc_program_find_field(a->p->program, a->to[i]);
-    if (f >= 0 && k >= 0 && m->fields[f].past && !has_init(m, f) &&
+    if (f >= 0 && k >= 0 && m->fields[f].past && !stencils_write(m->ninits, m->inits, f) &&
         !a->p->bound.component_given[a->p->program->declared[k].first])
       return context_error(a->p->w.context,
                            "'%s' has not been set, so it becomes what '%s' is, whose derivatives count it, too: "

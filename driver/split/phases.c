@@ -568,21 +568,13 @@ static void run_repeat(Step *t, int r) {
     plan_note_rounds(t->p, r, t->p->run.done, done, ends);
 }
 
-/* The outermost repeat within repeat `around` (-1: the step) that has stage `stage`; `around` if none has. */
-static int repeat_within(const Module *m, int32_t stage, int around) {
-  int r = repeat_of(m, stage);
-  while (r != around && repeat_around(m, r) != around)
-    r = repeat_around(m, r);
-  return r;
-}
-
 /* Makes what comes next, as far as its stage is not beyond `last`, in repeat `around` (-1: the step). */
 static void run_stages(Step *t, int around, int32_t last) {
   for (;;) {
     int32_t phase = next_phase(t), update = next_update(t), stage = update <= phase ? update : phase;
     if (stage > last || stage == INT32_MAX || t->over)
       return;
-    int r = repeat_within(t->x->m, stage, around);
+    int r = repeat_outermost(t->x->m, stage, around);
     if (r != around)
       run_repeat(t, r);
     else if (update <= phase)

@@ -110,12 +110,6 @@ static Expr *number(Checker *c, Loc loc, const char *text) {
 
 static Expr *scalar(Checker *c, Loc loc, Symbol *s) { return check_leaf(c, EXPR_SCALAR, TY_F64, loc, s); }
 
-static Expr *both(Checker *c, Opcode op, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = TY_F64;
-  return e;
-}
-
 static Expr *one(Checker *c, Opcode op, Expr *x) {
   Expr *e = check_operation(c, op, x->loc, 1, &x);
   e->type = TY_F64;
@@ -128,10 +122,10 @@ static Symbol *damping(Checker *c, Layer *layer, int d, Loc loc) {
   if (layer->damping[d])
     return layer->damping[d];
   const char *points = arena_printf(c->arena, "%lld.0", (long long)(2 * layer->points));
-  Expr *width = both(c, OP_MUL, number(c, loc, points), scalar(c, loc, c->spacing[d])),
-       *top = both(c, OP_MUL, both(c, OP_MUL, number(c, loc, "3.0"), scalar(c, loc, layer->speed)),
-                   one(c, OP_NEG, one(c, OP_LOG, scalar(c, loc, layer->reflection))));
-  Expr *most = both(c, OP_MAX, number(c, loc, "0.0"), both(c, OP_DIV, top, width));
+  Expr *width = check_both(c, OP_MUL, number(c, loc, points), scalar(c, loc, c->spacing[d])),
+       *top = check_both(c, OP_MUL, check_both(c, OP_MUL, number(c, loc, "3.0"), scalar(c, loc, layer->speed)),
+                         one(c, OP_NEG, one(c, OP_LOG, scalar(c, loc, layer->reflection))));
+  Expr *most = check_both(c, OP_MAX, number(c, loc, "0.0"), check_both(c, OP_DIV, top, width));
   return layer->damping[d] = check_hidden_scalar(c, arena_printf(c->arena, "%s.damping.%d", layer->name, d), most);
 }
 
@@ -141,25 +135,26 @@ static Expr *depth(Checker *c, const LayerArray *x, Loc loc) {
   const char *before =
       arena_printf(c->arena, "%d.%d", x->half || !x->before ? x->before : x->before - 1, x->half ? 0 : 5);
   Expr *here = one(c, OP_CONVERT, index);
-  here = x->half || x->before ? both(c, OP_SUB, here, number(c, loc, before))
-                              : both(c, OP_ADD, here, number(c, loc, "0.5"));
+  here = x->half || x->before ? check_both(c, OP_SUB, here, number(c, loc, before))
+                              : check_both(c, OP_ADD, here, number(c, loc, "0.5"));
   const char *points = arena_printf(c->arena, "%lld.0", (long long)x->layer->points);
-  return both(c, OP_MAX, number(c, loc, "0.0"), both(c, OP_DIV, here, number(c, loc, points)));
+  return check_both(c, OP_MAX, number(c, loc, "0.0"), check_both(c, OP_DIV, here, number(c, loc, points)));
 }
 
 /* The number of the recursion at depth `u` where the damping is `d`, that of the element of `x`: a or b. */
 static Expr *recursion(Checker *c, const LayerArray *x, Expr *u, Expr *d, Expr *kappa) {
   Loc loc = u->loc;
   Expr *unit = number(c, loc, "1.0"), *none = number(c, loc, "0.0"),
-       *most = both(c, OP_MUL, number(c, loc, "3.14159265358979323846"), scalar(c, loc, x->layer->frequency)),
-       *alpha = share(c, both(c, OP_MUL, most, both(c, OP_SUB, unit, u)), "alpha"),
-       *rate = both(c, OP_ADD, kappa ? both(c, OP_DIV, d, kappa) : d, alpha);
-  Expr *b = one(c, OP_EXP, one(c, OP_NEG, both(c, OP_MUL, rate, scalar(c, loc, c->step))));
+       *most = check_both(c, OP_MUL, number(c, loc, "3.14159265358979323846"), scalar(c, loc, x->layer->frequency)),
+       *alpha = share(c, check_both(c, OP_MUL, most, check_both(c, OP_SUB, unit, u)), "alpha"),
+       *rate = check_both(c, OP_ADD, kappa ? check_both(c, OP_DIV, d, kappa) : d, alpha);
+  Expr *b = one(c, OP_EXP, one(c, OP_NEG, check_both(c, OP_MUL, rate, scalar(c, loc, c->step))));
   if (x->which == PROFILE_B)
     return b;
-  Expr *below = both(c, OP_ADD, d, kappa ? both(c, OP_MUL, kappa, alpha) : alpha);
-  below = kappa ? both(c, OP_MUL, kappa, below) : below;
-  Expr *a = both(c, OP_DIV, both(c, OP_MUL, d, both(c, OP_SUB, b, unit)), below), *still = both(c, OP_EQ, d, none);
+  Expr *below = check_both(c, OP_ADD, d, kappa ? check_both(c, OP_MUL, kappa, alpha) : alpha);
+  below = kappa ? check_both(c, OP_MUL, kappa, below) : below;
+  Expr *a = check_both(c, OP_DIV, check_both(c, OP_MUL, d, check_both(c, OP_SUB, b, unit)), below),
+       *still = check_both(c, OP_EQ, d, none);
   still->type = TY_BOOL;
   Expr *e = check_operation(c, OP_SELECT, loc, 3, (Expr *[]){still, none, a});
   e->type = TY_F64;
@@ -168,14 +163,15 @@ static Expr *recursion(Checker *c, const LayerArray *x, Expr *u, Expr *d, Expr *
 
 /* What the element of the array is. */
 static Expr *profile(Checker *c, const LayerArray *x, Layer *layer, Loc loc) {
-  Expr *u = share(c, depth(c, x, loc), "depth"), *square = share(c, both(c, OP_MUL, u, u), "square"),
+  Expr *u = share(c, depth(c, x, loc), "depth"), *square = share(c, check_both(c, OP_MUL, u, u), "square"),
        *unit = number(c, loc, "1.0"), *kappa = NULL;
   if (layer->kappa)
-    kappa = both(c, OP_ADD, unit, both(c, OP_MUL, both(c, OP_SUB, scalar(c, loc, layer->kappa), unit), square));
+    kappa = check_both(c, OP_ADD, unit,
+                       check_both(c, OP_MUL, check_both(c, OP_SUB, scalar(c, loc, layer->kappa), unit), square));
   kappa = kappa ? share(c, kappa, "kappa") : NULL;
   if (x->which == PROFILE_K)
-    return both(c, OP_DIV, unit, kappa);
-  Expr *d = both(c, OP_MUL, scalar(c, loc, damping(c, layer, x->dim, loc)), square);
+    return check_both(c, OP_DIV, unit, kappa);
+  Expr *d = check_both(c, OP_MUL, scalar(c, loc, damping(c, layer, x->dim, loc)), square);
   return recursion(c, x, u, share(c, d, "damping"), kappa);
 }
 
@@ -344,20 +340,13 @@ Expr *layer_extra(Checker *c, const Stretched *s, Expr *index, Expr *seen, Expr 
   return share(c, typed(c, OP_ADD, less, next), "extra");
 }
 
-/* x + y, both i64. */
-static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = TY_I64;
-  return e;
-}
-
 Expr *layer_index(Checker *c, const Stretched *s, int side) {
   const RangeExpr *r = &c->grid->decl->region->ranges[check_shown(c, s->dim)];
   int64_t width = c->absorbing->width[s->dim][side];
   Expr *here = check_leaf(c, EXPR_INDEX, TY_I64, s->loc, NULL);
   here->value.i = s->dim;
   Expr *from = check_bound(c, side && r->hi ? r->hi : r->lo);
-  Expr *far = side ? whole(c, OP_SUB, here, from) : whole(c, OP_SUB, from, here);
+  Expr *far = side ? check_whole(c, OP_SUB, here, from) : check_whole(c, OP_SUB, from, here);
   return share(c, check_plus(c, far, width - !(side && s->way.half > 0)), "depth");
 }
 

@@ -109,13 +109,6 @@ static bool is_at_point(Checker *c, const Env *env, Loc loc, const char *word, c
 /* The value of the scalar. */
 static Expr *value_of(Checker *c, Symbol *s, Loc loc) { return check_leaf(c, EXPR_SCALAR, s->type, loc, s); }
 
-/* The typed operation `op` on two values of f64. */
-static Expr *both(Checker *c, Opcode op, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = TY_F64;
-  return e;
-}
-
 /* 1 / (h * h * ...), h the spacing of dimension `d` and n of them, in f64. */
 static Symbol *factor(Checker *c, int d, int n, Loc loc) {
   if (c->factor[d][n])
@@ -123,9 +116,9 @@ static Symbol *factor(Checker *c, int d, int n, Loc loc) {
   Expr *one = check_leaf(c, EXPR_INT, TY_F64, loc, NULL), *power = value_of(c, c->spacing[d], loc);
   one->name = "1";
   for (int i = 1; i < n; i++)
-    power = both(c, OP_MUL, power, value_of(c, c->spacing[d], loc));
-  return c->factor[d][n] =
-             check_hidden_scalar(c, arena_printf(c->arena, "spacing.%d.factor.%d", d, n), both(c, OP_DIV, one, power));
+    power = check_both(c, OP_MUL, power, value_of(c, c->spacing[d], loc));
+  return c->factor[d][n] = check_hidden_scalar(c, arena_printf(c->arena, "spacing.%d.factor.%d", d, n),
+                                               check_both(c, OP_DIV, one, power));
 }
 
 /* The scalar `s` of f64 as type `t`, rounded once when launching; *narrow is where it is kept as f32. */
@@ -149,13 +142,6 @@ static Expr *index_at(Checker *c, int d, int64_t by, Loc loc) {
   return check_plus(c, index, by);
 }
 
-/* The typed operation `op` on two values of i64. */
-static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = TY_I64;
-  return e;
-}
-
 Expr *check_bound(Checker *c, const Expr *bound) {
   Expr *e = check_in(c, bound, NULL, ALLOW_SCALAR, "a bound");
   if (e->type == TY_LITERAL_INT || e->type == TY_I64)
@@ -169,7 +155,8 @@ Expr *check_bound(Checker *c, const Expr *bound) {
 static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
   Expr *first = check_bound(c, c->grid->decl->region->ranges[check_shown(c, d)].lo);
   Const k;
-  return fold_const(c, first, &k) ? index_at(c, d, by - k.i, loc) : whole(c, OP_SUB, index_at(c, d, by, loc), first);
+  return fold_const(c, first, &k) ? index_at(c, d, by - k.i, loc)
+                                  : check_whole(c, OP_SUB, index_at(c, d, by, loc), first);
 }
 
 /* The hidden array that launching makes as `head` says of the coordinates of dimension `d`. */
@@ -225,7 +212,7 @@ static Expr *of_grid(Checker *c, Expr *index, int level) {
     return index;
   Expr *points = check_leaf(c, EXPR_INT, TY_I64, index->loc, NULL);
   points->name = arena_printf(c->arena, "%lld", (long long)1 << level);
-  return whole(c, OP_MUL, index, points);
+  return check_whole(c, OP_MUL, index, points);
 }
 
 /* The place of the point, moved by `by`, in dimension `d`, which has an array of coordinates. */
@@ -469,7 +456,7 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
                                        .loc = f->e->loc});
   Expr *count = check_leaf(c, EXPR_INT, TY_I64, f->e->loc, NULL);
   count->name = arena_printf(c->arena, "%d", points);
-  Expr *row = whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim] + beyond, f->e->loc), count);
+  Expr *row = check_whole(c, OP_MUL, from_first(c, f->dim, shift[f->dim] + beyond, f->e->loc), count);
   row = share(c, row, "row");
   for (int i = 0; i < points; i++)
     sum = join(f, OP_ADD, sum, join(f, OP_MUL, check_element_at(c, row->loc, array, check_plus(c, row, i)), x[i]));

@@ -39,6 +39,16 @@ Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) 
   return e;
 }
 
+/* The same on two values of type `t`, which is that of the result. */
+static Expr *operation_on(Checker *c, Opcode op, Type t, Expr *x, Expr *y) {
+  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
+  e->type = t;
+  return e;
+}
+
+Expr *check_both(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(c, op, TY_F64, x, y); }
+Expr *check_whole(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(c, op, TY_I64, x, y); }
+
 /* Has the same error been reported at the same place? Remembers it if not. */
 bool check_repeated(Checker *c, Loc loc, const char *message) {
   for (int i = 0; i < c->nreported; i++)

@@ -42,13 +42,6 @@ static Expr *side_value(Checker *c, const Expr *e) {
   return wide;
 }
 
-/* The i64 operation `op` on x and y. */
-static Expr *whole(Checker *c, Opcode op, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = TY_I64;
-  return e;
-}
-
 /* The i64 number `k` at `loc`. */
 static Expr *number(Checker *c, Loc loc, int64_t k) {
   Expr *e = check_leaf(c, EXPR_INT, TY_I64, loc, NULL);
@@ -66,7 +59,7 @@ bool check_shape(Checker *c, const Decl *d, ParamArray *out) {
         affine_scale(c->arena, out->rows.n ? out->rows : out->columns, out->rows.n ? out->columns.c : out->rows.c);
     return true;
   }
-  Expr *all = whole(c, OP_MUL, side_value(c, d->value), side_value(c, d->right));
+  Expr *all = check_whole(c, OP_MUL, side_value(c, d->value), side_value(c, d->right));
   out->extent =
       affine_scalar(c->arena, check_hidden_scalar(c, arena_printf(c->arena, "%s.extent", d->name), all)->index);
   return true;
@@ -133,8 +126,8 @@ Expr *check_element_of_rows(Checker *c, const Expr *e, const Env *env, const int
 /* The nearest to `index` of the indices from 0 to below `extent`. Pass check-bounds knows this form, which it has for a
  * constant index, too: whether that is in range may depend on the extent. */
 static Expr *nearest(Checker *c, Expr *index, Expr *extent) {
-  Expr *max = whole(c, OP_MAX, index, number(c, index->loc, 0));
-  Expr *min = whole(c, OP_MIN, max, check_plus(c, extent, -1));
+  Expr *max = check_whole(c, OP_MAX, index, number(c, index->loc, 0));
+  Expr *min = check_whole(c, OP_MIN, max, check_plus(c, extent, -1));
   max->kept = min->kept = true;
   return min;
 }
@@ -142,8 +135,8 @@ static Expr *nearest(Checker *c, Expr *index, Expr *extent) {
 /* Element number `row`, `column` of a launch-time array, both i64. */
 static Expr *array_element(Checker *c, Loc loc, Symbol *array, Expr *row, Expr *column) {
   Expr *rows = side_value(c, array->decl->value), *columns = side_value(c, array->decl->right);
-  Expr *at = whole(c, OP_MUL, nearest(c, row, rows), columns);
-  return check_element_at(c, loc, array, whole(c, OP_ADD, at, nearest(c, column, columns)));
+  Expr *at = check_whole(c, OP_MUL, nearest(c, row, rows), columns);
+  return check_element_at(c, loc, array, check_whole(c, OP_ADD, at, nearest(c, column, columns)));
 }
 
 Expr *check_array_of_rows(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {

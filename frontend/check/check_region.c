@@ -688,14 +688,6 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
                                read, f->name, box_text(c, &need), cover_text(c, k)));
 }
 
-/* Is the field a target of `s`? */
-static bool is_target(const CheckedStencil *s, int field) {
-  for (int i = 0; i < s->ntargets; i++)
-    if (s->targets[i] == field)
-      return true;
-  return false;
-}
-
 /* Is one constant beyond all edges of the field, so that reads there need no point of it? */
 static bool is_constant_outside(const Field *f) {
   bool constant = !f->sides;
@@ -708,7 +700,7 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
   const Field *field = &c->m->fields[f->index];
   if (!c->region)
     return;
-  if (c->in_init && !f->set_by_init && !f->warned && is_target(c->stencil, f->index)) {
+  if (c->in_init && !f->set_by_init && !f->warned && checked_writes(c->stencil, f->index)) {
     f->warned = true;
     diag_warning(c->d, loc, "this init reads its own target '%s', which no init before it has set", f->name);
   }

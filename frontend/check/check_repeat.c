@@ -143,9 +143,8 @@ Expr *check_round(Checker *c, const Env *env, Loc loc) {
 /* The repeat (0: none) of the first stencil that writes `field`; -1: none does so far. */
 static int writer_of(const Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
-    for (int t = 0; t < c->checked[i].ntargets && !c->checked[i].is_init; t++)
-      if (c->checked[i].targets[t] == field)
-        return c->checked[i].repeat;
+    if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
+      return c->checked[i].repeat;
   return -1;
 }
 
@@ -186,9 +185,8 @@ void check_note_past(Checker *c, Loc loc, int field, int64_t k) {
 static bool written_only_in(const Checker *c, int field, int r) {
   bool in = false, out = false;
   for (int i = 0; i < c->nchecked; i++)
-    for (int t = 0; t < c->checked[i].ntargets && !c->checked[i].is_init; t++)
-      if (c->checked[i].targets[t] == field)
-        *(is_in(c, c->checked[i].repeat, r) ? &in : &out) = true;
+    if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
+      *(is_in(c, c->checked[i].repeat, r) ? &in : &out) = true;
   return in && !out;
 }
 

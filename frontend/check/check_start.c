@@ -9,9 +9,8 @@
 /* The number of the first stencil of the step so far that writes `field`; -1: there is none. */
 static int first_writer(const Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
-    for (int t = 0; t < c->checked[i].ntargets && !c->checked[i].is_init; t++)
-      if (c->checked[i].targets[t] == field)
-        return i;
+    if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
+      return i;
   return -1;
 }
 

@@ -72,14 +72,6 @@ void check_layers(Checker *c, const Decl *d, CheckedStencil *s) {
   c->sweeping = NULL;
 }
 
-/* Is field number `f` a target of the stencil in hand? */
-static bool is_target(const Checker *c, int f) {
-  for (int i = 0; i < c->stencil->ntargets; i++)
-    if (c->stencil->targets[i] == f)
-      return true;
-  return false;
-}
-
 /* "[-1,1,0]": the offsets of `e`. */
 static const char *offset_text(Checker *c, const Expr *e) {
   Str s = {.arena = c->arena};
@@ -93,7 +85,7 @@ bool check_behind(Checker *c, const Env *env, const Symbol *sym, Expr *e) {
   const Sweeping *w = c->sweeping;
   int64_t back = w ? -w->sign * e->off[w->dim] : 0;
   int beside = -1;
-  if (!w || back < 1 || !is_target(c, sym->index))
+  if (!w || back < 1 || !checked_writes(c->stencil, sym->index))
     return true;
   for (int d = 0; d < c->m->grid.rank; d++)
     beside = d != w->dim && e->off[d] ? d : beside;

@@ -69,9 +69,8 @@ bool check_history(Checker *c, const Decl *d, Symbol *s) {
 /* Is the field a target of a stencil? */
 static bool is_written(const Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
-    for (int t = 0; t < c->checked[i].ntargets && !c->checked[i].is_init; t++)
-      if (c->checked[i].targets[t] == field)
-        return true;
+    if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
+      return true;
   return false;
 }
 

@@ -114,33 +114,17 @@ static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap)
   d->fn(d->user, &m);
 }
 
-void diag_error(Diags *d, Loc at, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  report(d, DIAG_ERROR, at, fmt, ap);
-  va_end(ap);
-}
-
-void diag_warning(Diags *d, Loc at, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  report(d, DIAG_WARNING, at, fmt, ap);
-  va_end(ap);
-}
-
-void diag_remark(Diags *d, Loc at, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  report(d, DIAG_REMARK, at, fmt, ap);
-  va_end(ap);
-}
-
-void diag_note(Diags *d, Loc at, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  report(d, DIAG_NOTE, at, fmt, ap);
-  va_end(ap);
-}
+#define REPORT(NAME, KIND) \
+  void NAME(Diags *d, Loc at, const char *fmt, ...) { \
+    va_list ap; \
+    va_start(ap, fmt); \
+    report(d, KIND, at, fmt, ap); \
+    va_end(ap); \
+  }
+REPORT(diag_error, DIAG_ERROR)
+REPORT(diag_warning, DIAG_WARNING)
+REPORT(diag_remark, DIAG_REMARK)
+REPORT(diag_note, DIAG_NOTE)
 
 /* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a
  * very long line what is about the column. */

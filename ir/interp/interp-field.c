@@ -108,15 +108,6 @@ void interp_keep_old(Interp *in, int i) {
     f->old = arena_alloc(in->arena, (size_t)(f->points * f->bytes) + 1);
 }
 
-/* Is `field` a target of an init? */
-static bool has_init(const Module *m, int field) {
-  for (int i = 0; i < m->ninits; i++)
-    for (int k = 0; k < m->inits[i].ntargets; k++)
-      if (m->inits[i].targets[k] == field)
-        return true;
-  return false;
-}
-
 /* Connects field `i` with its pasts; `moves`: they rotate by themselves. */
 static void set_pasts(Interp *in, int i, bool moves) {
   FieldState *f = &in->fields[i];
@@ -370,7 +361,7 @@ void interp_move_on(Interp *in) {
 void interp_fill_pasts(Interp *in) {
   for (int i = 0; i < in->m->nfields; i++) {
     const Field *past = &in->m->fields[i];
-    if (past->past && !past->temp && !has_init(in->m, i) && !(in->skip && in->skip[i]))
+    if (past->past && !past->temp && !stencils_write(in->m->ninits, in->m->inits, i) && !(in->skip && in->skip[i]))
       copy_field(&in->fields[i], in->fields[i].now, in->fields[past->present].now);
   }
 }

@@ -17,14 +17,6 @@ static int32_t next_update(const Interp *in, const StepCode *s) {
   return s->next < in->m->nupdates ? in->m->updates[s->next].stage : INT32_MAX;
 }
 
-/* The outermost repeat within repeat `around` (-1: the step) that has stage `stage`; `around` if none has. */
-static int repeat_within(const Module *m, int32_t stage, int around) {
-  int r = repeat_of(m, stage);
-  while (r != around && repeat_around(m, r) != around)
-    r = repeat_around(m, r);
-  return r;
-}
-
 void interp_forget_temps(Interp *in, int r) {
   const Module *m = in->m;
   for (int i = 0; i < m->nfields && r < 0; i++)
@@ -79,7 +71,7 @@ static bool run_stages(Interp *in, StepCode *s, int level, int around, int32_t l
             stage = update <= stencil ? update : stencil;
     if (stage > last || stage == INT32_MAX)
       return true;
-    int r = repeat_within(in->m, stage, around);
+    int r = repeat_outermost(in->m, stage, around);
     if (r != around) {
       if (!run_repeat(in, s, level, r))
         return false;

@@ -403,17 +403,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_ASYNC_COMMIT: emit(c, SIM_COMMIT, op, 0, 0, 0, 0); break;
   case OP_ASYNC_WAIT: emit(c, SIM_WAIT, op, 0, 0, 0, 0); break;
   case OP_INSIDE:
-  case OP_CLAMP:
-  case OP_MIRROR:
-  case OP_HALF:
-  case OP_CLAMP_MIRROR:
-  case OP_CLAMP_HALF:
-  case OP_MIRROR_CLAMP:
-  case OP_MIRROR_HALF:
-  case OP_HALF_CLAMP:
-  case OP_HALF_MIRROR:
-  case OP_WRAP:
-  case OP_GUARD: compile_coordinate(c, op); break;
+  case COORDINATE_MAPS: compile_coordinate(c, op); break;
   case OP_BARRIER:
   case OP_BARRIER_NEAR:
   case OP_BARRIER_CLUSTER:

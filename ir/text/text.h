@@ -15,23 +15,17 @@ bool name_is_plain(const char *s);
 
 /* The name of scalar, field, buffer, launch-time array, kernel number `i` of the module, of array number `i` of the
  * kernel (NULL outside of one). NULL if there is none. */
-static inline const char *scalar_name(const Module *m, int i) {
-  return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL;
-}
-static inline const char *field_name(const Module *m, int i) {
-  return i >= 0 && i < m->nfields ? m->fields[i].name : NULL;
-}
-static inline const char *buffer_name(const Module *m, int i) {
-  return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL;
-}
-static inline const char *param_array_name(const Module *m, int i) {
-  return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL;
-}
+#define NAME_OF(WHAT) \
+  static inline const char *WHAT##_name(const Module *m, int i) { \
+    return i >= 0 && i < m->n##WHAT##s ? m->WHAT##s[i].name : NULL; \
+  }
+NAME_OF(scalar)
+NAME_OF(field)
+NAME_OF(buffer)
+NAME_OF(param_array)
+NAME_OF(kernel)
 static inline const char *array_name(const Kernel *k, int i) {
   return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL;
-}
-static inline const char *kernel_name(const Module *m, int i) {
-  return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL;
 }
 
 /* Adds a symbol: @name, or @"name" if it is not a plain word; "@?" if there is no name. */

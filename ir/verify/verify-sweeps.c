@@ -1,21 +1,13 @@
 /* verify-sweeps.c: the rules of sweeps, stencils whose points have an order along a dimension. */
 #include "ir/verify/verify.h"
 
-/* Is field `f` a target of `st`? */
-static bool is_target(const Stencil *st, int f) {
-  for (int i = 0; i < st->ntargets; i++)
-    if (st->targets[i] == f)
-      return true;
-  return false;
-}
-
 /* Does `op`, a read behind the point, lead to a layer that sweep `st` has passed, and to a target of it? */
 static bool is_behind(const Module *m, const Stencil *st, const Op *op) {
   int64_t back = -st->sweep * op->off[st->along];
   bool straight = back >= 1 && back <= MAX_BEHIND;
   for (int d = 0; d < m->grid.rank; d++)
     straight = straight && (d == st->along || op->off[d] == 0);
-  return straight && is_target(st, op->sym);
+  return straight && stencil_target(st, op->sym) >= 0;
 }
 
 void verify_behind(Verifier *v, const Op *op) {

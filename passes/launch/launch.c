@@ -21,11 +21,12 @@
 
 #include <string.h>
 
-int stencil_target(const Stencil *st, int field) {
-  for (int i = 0; i < st->ntargets; i++)
-    if (st->targets[i] == field)
-      return i;
-  return -1;
+bool cut_has(const char *cut, const char *name) {
+  size_t n = strlen(name);
+  for (const char *s = cut; s; s = strpbrk(s, "+,") ? strpbrk(s, "+,") + 1 : NULL)
+    if (strncmp(s, name, n) == 0 && (!s[n] || strchr("+,", s[n])))
+      return true;
+  return false;
 }
 
 int piece_target(const Piece *p, int field) {

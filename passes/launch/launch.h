@@ -245,8 +245,9 @@ int copied_field(const Module *m, const Stencil *st, int f);
 void launch_drop_copies(Launch *l, const bool *wanted);
 /* Does `st` leave `field`, one of its targets, as it was at some points of the field's region? */
 bool stencil_keeps(const Module *m, const Stencil *st, int field);
-/* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
-int stencil_target(const Stencil *st, int field);
+/* Is `name` in the cut "a+b,c" (NULL: there is none)? What the user names stays a stencil by itself. */
+bool cut_has(const char *cut, const char *name);
+/* Is `field` a target of the piece? (index in its list, or -1) */
 int piece_target(const Piece *p, int field);
 /* Points of a tile of `cells` cells in dimension d that the launch can store: equation (1) of the paper, W = B * E -
  * halo; <= 0 if none.

@@ -435,17 +435,7 @@ Fold fold_op(Simplifier *s, Op *op) {
   case OP_CONVERT: return fold_convert(op);
   case OP_THREAD: return s->k && s->k->threads[op->sym] == 1 ? fold_to_int(s, op, 0) : no_fold;
   case OP_INSIDE: return fold_inside(s, op);
-  case OP_CLAMP:
-  case OP_MIRROR:
-  case OP_HALF:
-  case OP_CLAMP_MIRROR:
-  case OP_CLAMP_HALF:
-  case OP_MIRROR_CLAMP:
-  case OP_MIRROR_HALF:
-  case OP_HALF_CLAMP:
-  case OP_HALF_MIRROR:
-  case OP_WRAP:
-  case OP_GUARD: return fold_map(s, op);
+  case COORDINATE_MAPS: return fold_map(s, op);
   case OP_LOAD:
   case OP_STORE:
   case OP_ALOAD:

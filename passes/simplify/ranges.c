@@ -181,17 +181,7 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
   case OP_NEG: return linear_add_scaled(r, zero, form_of(r, op->operands[0], depth), -1);
   case OP_MUL: return form_of_product(r, v, depth);
   case OP_CONVERT: return form_of_convert(r, v, depth);
-  case OP_CLAMP:
-  case OP_MIRROR:
-  case OP_HALF:
-  case OP_CLAMP_MIRROR:
-  case OP_CLAMP_HALF:
-  case OP_MIRROR_CLAMP:
-  case OP_MIRROR_HALF:
-  case OP_HALF_CLAMP:
-  case OP_HALF_MIRROR:
-  case OP_WRAP:
-  case OP_GUARD: return form_of_map(r, v, depth);
+  case COORDINATE_MAPS: return form_of_map(r, v, depth);
   default: return linear_opaque(r, v);
   }
 }
@@ -291,17 +281,7 @@ static Interval interval_of_op(Ranges *r, const Value *v, int depth) {
     return interval_hull(interval_of_value(r, op->operands[1], depth), interval_of_value(r, op->operands[2], depth));
   case OP_REM: return interval_of_rem(r, op, depth);
   case OP_DIV: return interval_of_div(r, op, depth);
-  case OP_CLAMP:
-  case OP_MIRROR:
-  case OP_HALF:
-  case OP_CLAMP_MIRROR:
-  case OP_CLAMP_HALF:
-  case OP_MIRROR_CLAMP:
-  case OP_MIRROR_HALF:
-  case OP_HALF_CLAMP:
-  case OP_HALF_MIRROR:
-  case OP_WRAP:
-  case OP_GUARD: return interval_of_map(op);
+  case COORDINATE_MAPS: return interval_of_map(op);
   case OP_CONVERT: return type_is_float(op->operands[0]->type) ? unknown : interval_of_value(r, op->operands[0], depth);
   default: return unknown;
   }

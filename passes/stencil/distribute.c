@@ -231,15 +231,6 @@ static void distribute_inits(Parts *p) {
   }
 }
 
-/* Is `field` a target of a stencil? */
-static bool is_written(const Module *m, int field) {
-  for (int i = 0; i < m->nstencils; i++)
-    for (int t = 0; t < m->stencils[i].ntargets; t++)
-      if (m->stencils[i].targets[t] == field)
-        return true;
-  return false;
-}
-
 /* The fields, with the cells that the part has of them. */
 static void distribute_fields(Parts *p) {
   Module *m = p->m;
@@ -249,7 +240,7 @@ static void distribute_fields(Parts *p) {
     *whole = f->box;
     f->whole = whole;
     f->ring = p->ring[i];
-    bool changes = f->past || is_written(m, i);
+    bool changes = f->past || stencils_write(m->nstencils, m->stencils, i);
     f->exchange = f->temp ? EXCHANGE_NONE : changes ? EXCHANGE_STEPS : EXCHANGE_ONCE;
     f->derived = false;
     for (int d = 0; d < f->box.rank && f->ring; d++)

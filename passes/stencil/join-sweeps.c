@@ -17,15 +17,6 @@
 /* More values than the bodies of a joined sweep have. */
 enum { MOST_VALUES = 1000 };
 
-/* Is `name` in the cut "a+b,c" (NULL: there is none)? What the user names stays a stencil by itself. */
-static bool is_named(const char *cut, const char *name) {
-  size_t n = strlen(name);
-  for (const char *s = cut; s; s = strpbrk(s, "+,") ? strpbrk(s, "+,") + 1 : NULL)
-    if (strncmp(s, name, n) == 0 && (!s[n] || strchr("+,", s[n])))
-      return true;
-  return false;
-}
-
 /* Does `st` read a target of `of` by op `code`, away from the point if that is an access? */
 static bool reads_away(const Module *m, const Stencil *st, const Stencil *of, Opcode code) {
   for (int i = 0; i < st->npieces; i++)
@@ -186,8 +177,8 @@ Module *pass_join_sweeps(PassContext *c, Module *m, int n, const PassOption *o) 
   m->stencils = own;
   for (int i = 1; i < m->nstencils; i++) {
     module_renumber(m);
-    bool before = !is_named(cut, own[i - 1].name) && may_join(m, &own[i - 1], &own[i], false);
-    bool behind = !before && !is_named(cut, own[i].name) && may_join(m, &own[i], &own[i - 1], true);
+    bool before = !cut_has(cut, own[i - 1].name) && may_join(m, &own[i - 1], &own[i], false);
+    bool behind = !before && !cut_has(cut, own[i].name) && may_join(m, &own[i], &own[i - 1], true);
     if (!before && !behind)
       continue;
     join(m, before ? i - 1 : i, before ? i : i - 1);

@@ -23,15 +23,6 @@ typedef struct Merge {
   const char *cut;
 } Merge;
 
-/* Is `name` in the cut "a+b,c"? What the user names stays a stencil by itself. */
-static bool is_named(const char *cut, const char *name) {
-  size_t n = strlen(name);
-  for (const char *s = cut; s; s = strpbrk(s, "+,") ? strpbrk(s, "+,") + 1 : NULL)
-    if (strncmp(s, name, n) == 0 && (!s[n] || strchr("+,", s[n])))
-      return true;
-  return false;
-}
-
 /* The piece of `st` in which the point of `point` lies for all params, NULL: none is known to be that. */
 static Piece *piece_around(const Module *m, const Stencil *st, const Piece *point) {
   for (int i = 0; i < st->npieces; i++)
@@ -43,7 +34,7 @@ static Piece *piece_around(const Module *m, const Stencil *st, const Piece *poin
 /* Merges stencil number `n` into the piece in which its point lies, if it may be. */
 static bool merge_at(const Merge *x, int n) {
   const Stencil *point = &x->m->stencils[n];
-  int i = stencil_is_point(x->m, point) && !is_named(x->cut, point->name) ? point_maker(x->m, n) : -1;
+  int i = stencil_is_point(x->m, point) && !cut_has(x->cut, point->name) ? point_maker(x->m, n) : -1;
   Piece *into = i < 0 ? NULL : piece_around(x->m, &x->m->stencils[i], point->pieces);
   return into && point_merge(x->m, n, into);
 }
