@@ -31,6 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "programs"))
 
 from batch import Group, Result, run_groups
+from words import option
 
 TELL = 5          # seconds between lines that tell how far all is
 LIMIT = 60        # seconds that a run may take
@@ -59,12 +60,6 @@ WALKS = [["128:16:0:1", "32:1:0:1", "64:5:0:1"], ["4x32:1x4:64:4", "1x32:1x2:7:1
          ["1x16x32:1x2x4:32:3", "1x4x32:1x2x2:5:1", "1x8x32:1x3x1:16:4"]]
 # Blocks, elements and blocks of a cluster of streamed planes, which cards without clusters take one by one.
 CLUSTERS = ["1x2x32:1x3x4:2", "1x4x32:1x4x2:4", "1x8x32:1x3x4:8"]
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
 
 
 class Program:

@@ -21,6 +21,8 @@ import sys
 import tempfile
 import time
 
+from words import option
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = "star3d1r:f32,star3d2r:f32,box3d1r:f32,star2d1r:f32,box2d1r:f32,gradient2d:f32,star3d1r:f64,gradient2d:f64,box3d1r:f64,star3d2r:f64,box2d2r:f32,star2d1r:f64"
 EXTENTS = {1: [268435456], 2: [16384, 16384], 3: [768, 768, 768]}
@@ -42,12 +44,6 @@ def stall_metric(stall):
 
 
 METRICS = [DURATION, ALL, ISSUE, WARPS, SHARED, CACHE, MEMORY, REGISTERS, SHARED_BYTES] + [pipe_metric(p) for p in PIPES] + [stall_metric(s) for s in STALLS]
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
 
 
 # ---------------------------------------------------------------- reading

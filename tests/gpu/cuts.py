@@ -14,17 +14,13 @@ import sys
 import tempfile
 import time
 
+from words import option
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "..", "..", "examples", "anisotropic_diffusion.stn")
 # The paper's six cuts by its names, auto, and what is left.
 CUTS = [("1", "all"), ("2", "gauss+st+dt,pde"), ("2'", "gauss+st,dt+pde"), ("3", "gauss+st,dt,pde"), ("3'", "gauss,st+dt,pde"), ("4", "none"), ("auto", "auto")]
 OTHERS = [("2''", "gauss,st+dt+pde"), ("3''", "gauss,st,dt+pde")]
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
 
 
 def run(stc, size, cut, steps, *arguments):

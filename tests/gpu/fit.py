@@ -7,7 +7,7 @@ lowered; the model is computed here as passes/plan/cost/model.c does, which is c
 the times agree; the one for counted tiles so that the fastest schedule of each program and grid is found: by their times relative to each other,
 those near the best first. Prints for both the error before and after (the geometric mean of the ratio of expected and measured time, or its
 inverse, by its square), and for the second what the choices make of the best; and both for programs that nothing was fitted to: for each half of
-them by a fit to the other half. With --write the record is written anew; rebuild then, and see with tests/bench/same_kernels.py which choices it
+them by a fit to the other half. With --write the record is written anew; rebuild then, and see with tests/golden.py --against which choices it
 changes. With --keep what was read is written to a file that this script reads, too, in few bytes, and nothing is fitted: of each program and
 grid the best schedules, each once.
 """

@@ -15,12 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
 
 from batch import memory_folder
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
+from words import option
 
 
 BIG, CORNER, STEPS = int(option("extent", "50000")), 500, 27

@@ -28,6 +28,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "bench")]
 import counters  # noqa: E402
 import table     # noqa: E402
+from words import option  # noqa: E402
 
 # The paper's table: a program, its rank, operations a point and step.
 PROGRAMS = [("j1d3pt", 1, 3), ("j1d5pt", 1, 5), ("j1d7pt", 1, 7), ("j2d5pt", 2, 5), ("j3d7pt", 3, 7), ("poisson2d", 2, 9), ("fdtd2d", 2, 11), ("rician2d", 2, 44),
@@ -42,12 +43,6 @@ COUNTS = {"instructions": ["smsp__inst_executed.sum"], "branches": ["smsp__inst_
           "global loads": ["smsp__inst_executed_op_global_ld.sum", "smsp__inst_executed_op_ldgsts.sum"],
           "shared accesses": ["smsp__inst_executed_op_shared_ld.sum", "smsp__inst_executed_op_shared_st.sum"]}
 COUNT_ELEMENTS, COUNT_STEPS = 8, 8
-
-
-def option(name, default=None):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
 
 
 SMALL = "--small" in sys.argv

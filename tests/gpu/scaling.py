@@ -19,6 +19,8 @@ import sys
 import threading
 import time
 
+from words import option
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FILES = {"star2d1r": ["driver/bench/star2d1r.stn"], "star3d1r": ["driver/bench/star3d1r.stn"], "gray_scott": ["examples/gray_scott.stn"],
          "acoustic_wave": ["--in", "source=examples/inputs/ricker.npy", "examples/acoustic_wave.stn"]}
@@ -27,11 +29,6 @@ ROWS = [("star3d1r", "strong", 512, 3, 4000, 800), ("star2d1r", "strong", 8192, 
         ("star2d1r", "strong", 32768, 2, 1920, 120), ("star2d1r", "weak", 16384, 2, 3840, 300), ("star3d1r", "weak", 768, 3, 800, 160),
         ("gray_scott", "weak", 16384, 2, 1200, 160), ("acoustic_wave", "weak", 16384, 2, 300, 100)]
 WAYS = ("one", "peer", "nccl", "mpi", "naive")
-
-
-def option(name, default):
-    """The value of --name=VALUE."""
-    return next((a.split("=", 1)[1] for a in sys.argv if a.startswith("--%s=" % name)), default)
 
 
 def command(stc, row, way, cards):

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+from words import option
+
 PROGRAMS = {1: "star1d1r,star1d3r", 2: "star2d1r,box2d2r,fdtd2d", 3: "star3d1r,star3d2r"}
 SIZES = {1: "65536,262144,1048576", 2: "256x256,512x512,1024x1024,2048x2048", 3: "64x64x64,128x128x128,256x256x256"}
 # part of the time
@@ -33,12 +35,6 @@ STREAM = {
     3: [(1, "1x8x32", "1x1x2", 16, 3), (2, "1x8x32", "1x1x2", 16, 3), (2, "1x8x32", "1x2x2", 16, 3), (2, "1x8x32", "1x2x4", 16, 3), (2, "1x8x32", "1x2x4", 32, 3), (2, "1x16x32", "1x1x2", 32, 3),
         (3, "1x16x32", "1x2x2", 32, 3), (4, "1x16x32", "1x2x4", 64, 3)],
 }
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
 
 
 def schedules(rank):

@@ -27,12 +27,7 @@ import threading
 import time
 
 import fit
-
-
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
+from words import option
 
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
