@@ -1,6 +1,7 @@
 /* planner_test.c: the parts of the planner alone: candidates, what is counted of them, the terms of the model, the
  * choice, what was left open (passes/plan). */
 #include "tests/unit/ir_testing.h"
+#include "tests/unit/planning.h"
 
 #include "backend/backend.h"
 #include "passes/plan/axes.h"
@@ -10,16 +11,7 @@
 
 /* A GPU of 100 cores of 128 lanes at 1 GHz. */
 static const TargetInfo CARD = {.name = "gpu",
-                                .simt = true,
-                                .lanes = 32,
-                                .max_threads = 1024,
-                                .max_block = {1024, 1024, 64},
-                                .max_grid = {INT32_MAX, 65535, 65535},
-                                .shared_bytes = 49152,
-                                .max_shared_bytes = 166912,
-                                .shared_per_core = 167936,
-                                .max_threads_per_core = 2048,
-                                .registers_per_core = 65536,
+                                ROOMY_GPU,
                                 .cores = 100,
                                 .bandwidth = 2000,
                                 .cache_bandwidth = 5000,
@@ -33,32 +25,6 @@ static const TargetInfo CARD = {.name = "gpu",
                                 .clock = 1,
                                 .launch_us = 2,
                                 .async_copy = true};
-
-/* A Jacobi program of that rank. */
-static Module *jacobi(Fixture *f, int rank) {
-  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]",
-                                     "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
-  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]",
-                                      "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
-  static const char *const off[3][6] = {{"-1", "1"},
-                                        {"-1, 0", "1, 0", "0, -1", "0, 1"},
-                                        {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
-  Str s = {.arena = f->arena};
-  str_addf(
-      &s,
-      "stencil module \"j\" {\n  param @N : i64\n  grid %s steps 100\n  field @A : f32 on %s\n  stencil @s (@A) {\n"
-      "    piece %s (@A) {\n",
-      grid[rank - 1], grid[rank - 1], inner[rank - 1]);
-  for (int i = 0; i < 2 * rank; i++)
-    str_addf(&s, "      %%%d = access @A[%s] : f32\n", i, off[rank - 1][i]);
-  for (int i = 1; i < 2 * rank; i++)
-    str_addf(&s, "      %%%d = add %%%d, %%%d : f32\n", 90 + i, i > 1 ? 89 + i : 0, i);
-  str_addf(&s, "      yield %%%d\n    }\n  }\n}\n", 89 + 2 * rank);
-  Module *m = module_parse(f->arena, f->diags, "test", s.s);
-  if (!m)
-    fail_msg("%s", f->messages.s);
-  return m;
-}
 
 /* The question about module `m` on a grid of `n` points each way, in the memory of `c`. */
 static PlanQuery question(PassContext *c, const Module *m, FamilyId family, int64_t n) {
@@ -83,7 +49,7 @@ static int count_of(const PlanCandidates *k, FamilyId family) {
 FIXTURE_TEST(test_candidates) {
   PlanCandidates k;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
-  Module *flat = jacobi(f, 2), *deep = jacobi(f, 3);
+  Module *flat = jacobi(f, 2, "100"), *deep = jacobi(f, 3, "100");
   PlanQuery q = question(&c, flat, FAMILY_AUTO, 1024);
   plan_candidates(&q, &k);
   assert_true(k.all[0].usual && !k.all[1].usual);
@@ -111,7 +77,7 @@ FIXTURE_TEST(test_candidates) {
 FIXTURE_TEST(test_planes) {
   PlanCandidates k;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
-  Module *deep = jacobi(f, 3);
+  Module *deep = jacobi(f, 3, "100");
   int lanes[WARP_LANES + 1] = {0};
   PlanQuery q = question(&c, deep, FAMILY_AUTO, 128);
   plan_candidates(&q, &k);
@@ -144,7 +110,7 @@ FIXTURE_TEST(test_planes) {
 /* There is no question where the size is not known or a number is given. */
 FIXTURE_TEST(test_questions) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
-  Module *m = jacobi(f, 2);
+  Module *m = jacobi(f, 2, "100");
   PlanQuery q;
   assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO}, 100, &q));
   assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO, .size = {512, 512}, .T = 2}, 100, &q));
@@ -169,7 +135,7 @@ static const char *dropped(const PlanQuery *q, PlanCandidate k) {
 /* Blocks are counted with partial ones, by what a tile gives out beside its halo; a tile that is none says why. */
 FIXTURE_TEST(test_count) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
-  PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 512);
+  PlanQuery q = question(&c, jacobi(f, 2, "100"), FAMILY_AUTO, 512);
   PlanCandidate k =
       candidate(&q, (Schedule){.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}});
   assert_null(dropped(&q, k));
@@ -194,7 +160,7 @@ FIXTURE_TEST(test_count) {
  * an edge are no tiles at edges, for their planes there are a loop of their own. */
 FIXTURE_TEST(test_fitted) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 512);
+  PlanQuery q = question(&c, jacobi(f, 3, "100"), FAMILY_AUTO, 512);
   Schedule s = {.family = FAMILY_STREAM,
                 .T = 4,
                 .block = {1, 16, 16},
@@ -235,7 +201,7 @@ static KernelWork lowered_work(PassContext *c, const Module *m, const Schedule *
 /* What is counted of tile `s` of a Jacobi program of that rank, before it is lowered and after. */
 static void compare_work(Fixture *f, int rank, Schedule s) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  Module *m = jacobi(f, rank);
+  Module *m = jacobi(f, rank, "100");
   PlanQuery q = question(&c, m, FAMILY_AUTO, rank == 1 ? 1 << 24 : 1 << 14);
   PlanCandidate k = candidate(&q, s);
   LaunchLoad n =
@@ -349,7 +315,7 @@ FIXTURE_TEST(test_edges_waited) {
  * instructions; what is beyond what was measured is dropped. */
 FIXTURE_TEST(test_line) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  PlanQuery q = question(&c, jacobi(f, 1), FAMILY_AUTO, 1 << 20);
+  PlanQuery q = question(&c, jacobi(f, 1, "100"), FAMILY_AUTO, 1 << 20);
   Schedule s = {.family = FAMILY_STREAM, .T = 16, .block = {32, 1, 1}, .elems = {8, 1, 1}, .chunk = 1, .ahead = 1};
   PlanCandidate k = candidate(&q, s);
   LaunchLoad load = stream_load(&CARD, k.of->stream, &k.s, q.want.size);
@@ -365,7 +331,7 @@ FIXTURE_TEST(test_line) {
 /* What is counted of planes is not all: copies of 8 bytes, overlapped tiles take longer, naive kernels less. */
 FIXTURE_TEST(test_uncounted) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 128);
+  PlanQuery q = question(&c, jacobi(f, 3, "100"), FAMILY_AUTO, 128);
   Schedule s = {.family = FAMILY_STREAM, .T = 2, .block = {1, 16, 16}, .elems = {1, 2, 2}, .chunk = 16, .ahead = 4};
   PlanCandidate two = candidate(&q, s);
   plan_cost(&q, &two);
@@ -388,7 +354,7 @@ FIXTURE_TEST(test_uncounted) {
  * number only where rounds are few. */
 FIXTURE_TEST(test_rounds) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 512);
+  PlanQuery q = question(&c, jacobi(f, 3, "100"), FAMILY_AUTO, 512);
   Schedule s = {.family = FAMILY_STREAM, .T = 2, .block = {1, 16, 32}, .elems = {1, 2, 2}, .chunk = 64, .ahead = 4};
   PlanCandidate two = candidate(&q, s);
   double most = 0;
@@ -397,7 +363,7 @@ FIXTURE_TEST(test_rounds) {
     most = fmax(most, two.time.alone[b]);
   assert_true(2 * two.seconds > tuning.narrow_copies * most &&
               two.seconds < tuning.narrow_copies * two.time.seconds / 2);
-  q = question(&c, jacobi(f, 2), FAMILY_AUTO, 4096);
+  q = question(&c, jacobi(f, 2, "100"), FAMILY_AUTO, 4096);
   s = (Schedule){.family = FAMILY_STREAM, .T = 2, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 64, .ahead = 4};
   PlanCandidate rows = candidate(&q, s);
   plan_cost(&q, &rows);
@@ -407,7 +373,7 @@ FIXTURE_TEST(test_rounds) {
 /* What is not to be taken says why, and has a time all the same. */
 FIXTURE_TEST(test_dropped) {
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
-  PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 1024);
+  PlanQuery q = question(&c, jacobi(f, 2, "100"), FAMILY_AUTO, 1024);
   Schedule s = {.family = FAMILY_STREAM, .T = 4, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 32, .ahead = 4};
   PlanCandidate k = candidate(&q, s);
   plan_cost(&q, &k);
@@ -418,7 +384,7 @@ FIXTURE_TEST(test_dropped) {
   plan_cost(&q, &k);
   assert_string_equal(k.dropped, "its halo has more rows than were measured to pay");
   assert_true(k.seconds > 0 && k.seconds < 1e-3);
-  q = question(&c, jacobi(f, 3), FAMILY_AUTO, 768);
+  q = question(&c, jacobi(f, 3, "100"), FAMILY_AUTO, 768);
   s = (Schedule){.family = FAMILY_STREAM, .T = 4, .block = {1, 16, 16}, .elems = {1, 5, 4}, .chunk = 128, .ahead = 4};
   assert_string_equal(dropped(&q, candidate(&q, s)),
                       "so few warps are slow to begin: that pays for long chunks only, all of which are there at once");
@@ -486,7 +452,7 @@ FIXTURE_TEST(test_choice) {
 
 /* A family is naive only where tiles of one step of one stencil are best, and nothing was asked for. */
 FIXTURE_TEST(test_naive) {
-  Module *m = jacobi(f, 2);
+  Module *m = jacobi(f, 2, "100");
   Schedule open = {.family = FAMILY_AUTO}, one = {.family = FAMILY_OVERLAP, .T = 1},
            two = {.family = FAMILY_OVERLAP, .T = 2};
   assert_true(plan_is_naive(m, &open, &one));
@@ -524,7 +490,7 @@ FIXTURE_TEST(test_trial) {
   small.max_shared_bytes = small.shared_bytes = 64;
   PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Schedule s = {.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}, .ngroups = 1};
-  const Module *m = plan_tiled_copy(jacobi(f, 2), 2);
+  const Module *m = plan_tiled_copy(jacobi(f, 2, "100"), 2);
   ScheduleTime t;
   size_t used = arena_used(f->arena);
   assert_true(schedule_time(&c, m, &s, NULL, &t));

@@ -1,28 +1,13 @@
 /* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be
  * (passes/plan/choose/legal.c). */
 #include "tests/unit/ir_testing.h"
+#include "tests/unit/planning.h"
 
 #include "passes/lower/lower.h"
 #include "passes/plan/plan.h"
 
 /* A GPU with room, one with little, and a CPU. */
-static const TargetInfo GPU = {.name = "gpu",
-                               .cpu = "g1",
-                               .simt = true,
-                               .lanes = 32,
-                               .max_threads = 1024,
-                               .max_block = {1024, 1024, 64},
-                               .max_grid = {INT32_MAX, 65535, 65535},
-                               .shared_bytes = 49152,
-                               .max_shared_bytes = 166912,
-                               .shared_per_core = 167936,
-                               .max_threads_per_core = 2048,
-                               .registers_per_core = 65536,
-                               .bandwidth = 1000,
-                               .cache_bandwidth = 3000,
-                               .f32_rate = 10000,
-                               .f64_rate = 5000,
-                               .cores = 108};
+static const TargetInfo GPU = {.name = "gpu", .cpu = "g1", ROOMY_GPU, SPEEDS, .cores = 108};
 static const TargetInfo TINY = {.name = "tiny",
                                 .simt = true,
                                 .lanes = 4,
@@ -34,10 +19,7 @@ static const TargetInfo TINY = {.name = "tiny",
                                 .shared_per_core = 4096,
                                 .max_threads_per_core = 128,
                                 .registers_per_core = 4096,
-                                .bandwidth = 1000,
-                                .cache_bandwidth = 3000,
-                                .f32_rate = 10000,
-                                .f64_rate = 5000,
+                                SPEEDS,
                                 .cores = 1};
 static const TargetInfo CPU = {.name = "host",
                                .cpu = "c1",
@@ -49,34 +31,8 @@ static const TargetInfo CPU = {.name = "host",
                                .max_shared_bytes = 1 << 30,
                                .shared_per_core = 1 << 20,
                                .max_threads_per_core = 1,
-                               .bandwidth = 1000,
-                               .cache_bandwidth = 3000,
-                               .f32_rate = 10000,
-                               .f64_rate = 5000,
+                               SPEEDS,
                                .cores = 4};
-
-/* A Jacobi program of that rank (two points a dimension). */
-static Module *jacobi(Fixture *f, int rank, const char *steps) {
-  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]",
-                                     "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
-  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]",
-                                      "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
-  static const char *const off[3][6] = {{"-1", "1"},
-                                        {"-1, 0", "1, 0", "0, -1", "0, 1"},
-                                        {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
-  Str s = {.arena = f->arena};
-  str_addf(&s,
-           "stencil module \"j\" {\n  param @N : i64\n  grid %s steps %s\n  field @A : f32 on %s\n  stencil @s (@A) "
-           "{\n    piece %s (@A) {\n",
-           grid[rank - 1], steps, grid[rank - 1], inner[rank - 1]);
-  for (int i = 0; i < 2 * rank; i++)
-    str_addf(&s, "      %%%d = access @A[%s] : f32\n", i, off[rank - 1][i]);
-  str_add(&s, "      yield %0\n    }\n  }\n}\n");
-  Module *m = module_parse(f->arena, f->diags, "test", s.s);
-  if (!m)
-    fail_msg("%s", f->messages.s);
-  return m;
-}
 
 /* Resolves; fails the test if there is no schedule. */
 static Schedule resolved(Fixture *f, const TargetInfo *t, const Module *m, Schedule want) {
