@@ -284,6 +284,8 @@ bool parse_enter(Parse *p);                       /* one more bracket level; fal
 Decl *parse_declare(Parse *p, Name name);
 /* A new name at the next token, `what` says of what. */
 bool parse_new_name(Parse *p, const char *what, Name *out);
+/* A declaration of the name that stands there, which `what` is to be; NULL after reporting that there is none. */
+Decl *parse_named(Parse *p, const char *what);
 bool parse_optional_type(Parse *p, const TypeExpr **out); /* ": TYPE" if there is one; false after reporting */
 Expr *parse_initializer(Parse *p);                        /* "= EXPR"; NULL after reporting */
 /* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at

@@ -31,6 +31,11 @@ bool parse_new_name(Parse *p, const char *what, Name *out) {
   return true;
 }
 
+Decl *parse_named(Parse *p, const char *what) {
+  Name name;
+  return parse_new_name(p, what, &name) ? parse_declare(p, name) : NULL;
+}
+
 Type type_of_word(const char *s, Type real) { return !strcmp(s, "real") ? real : type_from_name(s); }
 
 const TypeExpr *parse_type(Parse *p) {
@@ -102,10 +107,9 @@ static bool array(Parse *p, Decl *d) {
 
 /* param NAME [: TYPE] [= EXPR], or param NAME[EXTENT] : TYPE, after the word. */
 static bool param(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "a param's name", &name))
+  Decl *d = parse_named(p, "a param's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (parse_is(p, TOK_LBRACKET))
     return array(p, d);
   if (!parse_optional_type(p, &d->type) || (parse_is(p, TOK_ASSIGN) && !(d->value = parse_initializer(p))))
@@ -129,10 +133,9 @@ static bool table_values(Parse *p, Decl *d) {
 
 /* const NAME [: TYPE] = EXPR, or const NAME[n] [: TYPE] = {EXPR, ...}, after the word. */
 static bool constant(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "a constant's name", &name))
+  Decl *d = parse_named(p, "a constant's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   bool table = parse_accept(p, TOK_LBRACKET);
   if (table && !lengths(p, d))
     return false;
@@ -146,10 +149,9 @@ static bool constant(Parse *p) {
 
 /* let NAME [: TYPE] = EXPR after the word. */
 static bool top_let(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "a name", &name))
+  Decl *d = parse_named(p, "a name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_optional_type(p, &d->type) || !(d->value = parse_initializer(p)))
     return false;
   d->kind = DECL_LET;
@@ -183,10 +185,9 @@ static bool members(Parse *p, Decl *d) {
 
 /* struct NAME { members; ... } after the word. */
 static bool structure(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the struct's name", &name))
+  Decl *d = parse_named(p, "the struct's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_LBRACE, "'{' and the members"))
     return false;
   do
@@ -292,10 +293,9 @@ static bool metric(Parse *p, Decl *d, bool paper) {
 
 /* [grid] NAME = [bounds], STEPS [spacing [...]] [step EXPR]; at the name. */
 static bool grid(Parse *p, bool paper) {
-  Name name;
-  if (!parse_new_name(p, "the grid's name", &name))
+  Decl *d = parse_named(p, "the grid's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = parse_region(p)))
     return false;
   if (!parse_expect(p, TOK_COMMA, "',' and the number of time steps") || !(d->value = parse_expr(p)))
@@ -308,10 +308,9 @@ static bool grid(Parse *p, bool paper) {
 
 /* region NAME = [bounds]; after the word. */
 static bool region(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the region's name", &name))
+  Decl *d = parse_named(p, "the region's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = parse_region(p)))
     return false;
   d->kind = DECL_REGION;
@@ -546,10 +545,9 @@ static bool pieces(Parse *p, Decl *d) {
 
 /* [stencil | init] NAME(TARGETS)[REGION] = EXPR; and the forms with braces, at the name. */
 static bool stencil(Parse *p, DeclKind kind, bool paper) {
-  Name name;
-  if (!parse_new_name(p, kind == DECL_INIT ? "the init's name" : "the stencil's name", &name))
+  Decl *d = parse_named(p, kind == DECL_INIT ? "the init's name" : "the stencil's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_targets(p, d))
     return false;
   d->kind = kind;

@@ -25,10 +25,9 @@ static bool due(Parse *p, Decl *d) {
 
 /* NAME += EXPR at POINTS DUE; or over REGION DUE; */
 static bool loss(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the loss's name", &name))
+  Decl *d = parse_named(p, "the loss's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_accept(p, TOK_PLUS)) {
     parse_error(p, "'+=' and what the loss adds up");
     return false;

@@ -14,10 +14,9 @@ bool parse_places(Parse *p, Decl *d) {
 }
 
 bool parse_probe(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the probe's name", &name))
+  Decl *d = parse_named(p, "the probe's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'=' and what the probe sees") || !(d->value = parse_expr(p)) ||
       !parse_places(p, d) || !parse_every(p, d))
     return false;
@@ -47,10 +46,9 @@ bool parse_up_to(Parse *p, Decl *d) {
 }
 
 bool parse_inject(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the inject's name", &name))
+  Decl *d = parse_named(p, "the inject's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!target(p, d))
     return false;
   bool adds = parse_accept(p, TOK_PLUS);
@@ -145,10 +143,9 @@ bool parse_absorbed(Parse *p, PieceDecl *piece) {
 /* ---- masks */
 
 bool parse_mask(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the mask's name", &name))
+  Decl *d = parse_named(p, "the mask's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_is_word(p, "on")) {
     parse_error(p, "'on' and the region of the mask");
     return false;

@@ -70,10 +70,9 @@ Expr *parse_over(Parse *p) {
 
 bool parse_scalar(Parse *p) {
   do {
-    Name name;
-    if (!parse_new_name(p, "the scalar's name", &name))
+    Decl *d = parse_named(p, "the scalar's name");
+    if (!d)
       return false;
-    Decl *d = parse_declare(p, name);
     if (!parse_optional_type(p, &d->type) || !parse_expect(p, TOK_ASSIGN, "'=' and the value before the first step") ||
         !(d->value = parse_expr(p)))
       return false;
@@ -83,10 +82,9 @@ bool parse_scalar(Parse *p) {
 }
 
 bool parse_update(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the name of a scalar", &name))
+  Decl *d = parse_named(p, "the name of a scalar");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   d->kind = DECL_UPDATE;
   return parse_expect(p, TOK_ASSIGN, "'=' and the scalar's new value") && (d->value = parse_expr(p)) &&
          parse_end(p, false);

@@ -267,10 +267,9 @@ static void body(Parse *p, Decl *d) {
 }
 
 bool parse_function(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the function's name", &name))
+  Decl *d = parse_named(p, "the function's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_LPAREN, "'('") || !parameters(p, d))
     return false;
   if (!parse_expect(p, TOK_COLON, "':' and the type of the result") || !(d->type = parse_type(p)))

@@ -51,10 +51,9 @@ static bool layers(Parse *p, Decl *d, SweepDecl *s) {
 }
 
 bool parse_sweep(Parse *p) {
-  Name name;
-  if (!parse_new_name(p, "the sweep's name", &name))
+  Decl *d = parse_named(p, "the sweep's name");
+  if (!d)
     return false;
-  Decl *d = parse_declare(p, name);
   SweepDecl *s = ARENA_NEW(p->arena, SweepDecl);
   if (!parse_targets(p, d) || !(d->region = parse_region(p)) || !order(p, s) || !layers(p, d, s))
     return false;

@@ -40,12 +40,7 @@ const DeviceKind device_ref = {
     .close = ref_close,
     .load = ref_load,
     .run = ref_run,
-    .alloc = here_alloc,
-    .release = here_release,
-    .put = here_copy,
-    .fetch = here_copy,
-    .copy = here_copy,
-    .wait = here_wait,
+    HERE_DEVICE,
     .dlpack = 1,
     .list = ref_list,
 };

@@ -46,12 +46,7 @@ const DeviceKind device_sim = {
     .close = sim_close,
     .load = sim_load,
     .run = sim_run_whole,
-    .alloc = here_alloc,
-    .release = here_release,
-    .put = here_copy,
-    .fetch = here_copy,
-    .copy = here_copy,
-    .wait = here_wait,
+    HERE_DEVICE,
     .dlpack = 1,
     .list = sim_list,
 };

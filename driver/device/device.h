@@ -225,6 +225,9 @@ StcStatus here_alloc(Device *d, size_t size, void **memory);
 void here_release(Device *d, void *memory, size_t size);
 StcStatus here_copy(Device *d, void *to, const void *from, size_t size);
 StcStatus here_wait(Device *d);
+#define HERE_DEVICE \
+  .alloc = here_alloc, .release = here_release, .put = here_copy, .fetch = here_copy, .copy = here_copy, \
+  .wait = here_wait
 size_t here_circle_step(Device *d);
 StcStatus here_circle_new(Device *d, size_t size, void **memory);
 void here_circle_free(Device *d, void *memory, size_t size);

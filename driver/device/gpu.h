@@ -119,4 +119,12 @@ StcStatus gpu_use_stream(Device *d, void *stream);
 StcStatus gpu_wait_event(Device *d, void *event);
 StcStatus gpu_record_event(Device *d, void *event);
 
+/* The functions above that are members of a DeviceKind. */
+#define GPU_DEVICE \
+  .alloc = gpu_alloc, .room = gpu_room, .release = gpu_release, .put = gpu_put, .fetch = gpu_fetch, .copy = gpu_copy, \
+  .stage_new = gpu_stage_new, .stage_free = gpu_stage_free, .stage_fill = gpu_stage_fill, \
+  .stage_values = gpu_stage_values, .pinned_new = gpu_pinned_new, .pinned_free = gpu_pinned_free, \
+  .use_stream = gpu_use_stream, .wait_event = gpu_wait_event, .record_event = gpu_record_event, .fork = gpu_fork, \
+  .join = gpu_join, .start = gpu_start, .wait = gpu_wait, .stop = gpu_stop
+
 #endif

@@ -373,41 +373,30 @@ class _Run:
             if done % r["every"]:
                 continue
             self._sequence(r["sequence"], after)
-            if r.get("each"):
-                ended = self._reduce_each(r, done, when)
-                met = met or ended
-                continue
-            value = CTYPES[r["type"]]()
-            self.driver.fetch(c.addressof(value), self.memory[r["result"]], c.sizeof(value))
-            self.env[r["scalar"]] = value.value
+            values = (CTYPES[r["type"]] * (bound(self.m["members"], self.env) if r.get("each") else 1))()
+            self.driver.fetch(c.addressof(values), self.memory[r["result"]], c.sizeof(values))
+            self.env[r["scalar"]] = values[0]
             if r["kind"] in ("finite", "bounds"):
-                if value.value != r["good"]:
+                if values[0] != r["good"]:
                     raise FloatingPointError(f"field {r['field']} is not finite everywhere {when}") if r["kind"] == "finite" else \
                         IndexError(f"an index of a launch-time array was out of range {when}")
                 continue
-            if loop is None:
-                self.series.setdefault(r["name"], []).append((done, value.value))
-            if r["kind"] == "until":
-                if isinstance(value.value, float) and math.isnan(value.value):
-                    raise FloatingPointError(f"the value that `until` compares is NaN {when}")
-                if done > 0 and met is None and expression(r["stop"], self.env):
-                    met = r["name"]
+            if loop is None or r.get("each"):
+                self.series.setdefault(r["name"], []).append((done, list(values) if r.get("each") else values[0]))
+            if r["kind"] == "until" and self._ends(r, values, when) and done > 0 and met is None:
+                met = r["name"]
         return met
 
-    def _reduce_each(self, r: Mapping[str, Any], done: int, when: str) -> Optional[str]:
-        """Takes the values by member of `r`, which is evaluated; its name if it is an `until` whose condition all meet."""
-        values = (CTYPES[r["type"]] * bound(self.m["members"], self.env))()
-        self.driver.fetch(c.addressof(values), self.memory[r["result"]], c.sizeof(values))
-        self.series.setdefault(r["name"], []).append((done, list(values)))
-        if r["kind"] != "until":
-            return None
+    def _ends(self, r: Mapping[str, Any], values: Any, when: str) -> bool:
+        """Is the condition of an `until` met, by the values of all members if it has one of each?"""
         missing = next((k for k, v in enumerate(values) if isinstance(v, float) and math.isnan(v)), None)
         if missing is not None:
-            raise FloatingPointError(f"the value that `until` compares is NaN in member {missing} {when}")
+            where = f" in member {missing}" if r.get("each") else ""
+            raise FloatingPointError(f"the value that `until` compares is NaN{where} {when}")
         ends = True
         for self.env[r["scalar"]] in values:
             ends = ends and bool(expression(r["stop"], self.env))
-        return r["name"] if ends and done > 0 else None
+        return ends
 
     def _next(self, loop: Optional[str], sequences: List[Mapping[str, Any]], done: int, end: int) -> tuple:
         """The first sequence that goes neither beyond the end nor beyond the next evaluation; how many steps or rounds are done behind it."""

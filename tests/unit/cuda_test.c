@@ -1,19 +1,14 @@
 /* cuda_test.c: the cuda device against a stand-in driver (tests/standin/libcuda.c), which checks the calls and each
  * launch against the PTX. The test starts itself again
  * with LD_LIBRARY_PATH set to where the stand-in is. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "tests/unit/testing.h"
+#include "tests/unit/standin.h"
 #include "driver/explain/explain.h"
 #include "driver/files/files.h"
-#include "driver/tune/trial.h"
 
 /* Two buffers for A; B is written in place. */
 static const char *const plain =
@@ -45,35 +40,6 @@ static const char *const older = "kernel module \"older\" {\n"
                                  "    store %2, @\"U@1\"[%1]\n"
                                  "  }\n"
                                  "  host {\n    init {\n    }\n    steps 1 {\n      launch @older_s\n    }\n  }\n}\n";
-
-/* A context that keeps its first message, and the log of the stand-in. */
-typedef struct World {
-  Messages messages;
-  StcContext *c;
-  char log_path[64], *log;
-  bool dense; /* somebody asks for the memory of a field, so that rows are dense */
-  bool anew;  /* the driver cannot set what a launch of a graph takes */
-} World;
-
-static int make_world(void **state) {
-  World *w = calloc(1, sizeof *w);
-  StcConfig config = messages_config(&w->messages);
-  w->c = stc_context_new(&config);
-  snprintf(w->log_path, sizeof w->log_path, "/tmp/cuda_test.%d.log", (int)getpid());
-  setenv("STC_STANDIN_LOG", w->log_path, 1);
-  *state = w;
-  return 0;
-}
-
-static int free_world(void **state) {
-  World *w = *state;
-  unlink(w->log_path);
-  unsetenv("STC_STANDIN_FAIL");
-  stc_context_free(w->c);
-  free(w->log);
-  free(w);
-  return 0;
-}
 
 /* Reads the log; a fault in it fails the test. */
 static char *read_log(World *w) {

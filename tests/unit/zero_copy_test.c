@@ -1,16 +1,11 @@
 /* zero_copy_test.c: plans on memory of the caller's, DLPack, runs that nobody waits for, the caller's stream: on ref,
  * sim and host, and on cuda and hip against the stand-ins for their drivers. The test starts itself again with
  * LD_LIBRARY_PATH set to them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <dlfcn.h>
 
-#include "tests/unit/testing.h"
+#include "tests/unit/standin.h"
 #include "driver/instance/dlpack.h"
-#include "driver/tune/trial.h"
 
 enum { N = 200, POINTS = N * N };
 
@@ -25,31 +20,6 @@ static const char *const vector = "param N = 200;\ngrid G = [0 .. N-1, 0 .. N-1]
                                   "stencil s(V)[1 .. N-2, 1 .. N-2] = 0.5 * (V[-1,0] + V[0,1]);\n";
 static const int64_t shape[] = {N, N};
 static const StcArray whole = {NULL, STC_F32, 2, shape, NULL};
-
-/* A context that keeps its first message, and a file for the log of the stand-ins. */
-typedef struct World {
-  Messages messages;
-  StcContext *c;
-  char log_path[64];
-} World;
-
-static int make_world(void **state) {
-  World *w = calloc(1, sizeof *w);
-  StcConfig config = messages_config(&w->messages);
-  w->c = stc_context_new(&config);
-  snprintf(w->log_path, sizeof w->log_path, "/tmp/zero_copy_test.%d.log", (int)getpid());
-  setenv("STC_STANDIN_LOG", w->log_path, 1);
-  *state = w;
-  return 0;
-}
-
-static int free_world(void **state) {
-  World *w = *state;
-  unlink(w->log_path);
-  stc_context_free(w->c);
-  free(w);
-  return 0;
-}
 
 /* A plan of `text` on `device`. */
 static StcPlan *plan_of(World *w, const char *text, const char *device, StcProgram **p) {
