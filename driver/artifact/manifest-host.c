@@ -61,10 +61,9 @@ static json_t *reductions(const ManifestWriter *w) {
   for (int i = 0; i < m->nreductions; i++) {
     const Reduction *r = &m->reductions[i];
     bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
-    json_t *o = json_object();
-    SET(o, "name", json_string(r->name), "kind", json_string(kinds[r->kind]), "operation",
-        json_string(op_info[r->op].name), "type", json_string(type_name(r->type)), "region", manifest_box(w, &r->over),
-        "every", json_integer(r->every));
+    json_t *o = OBJECT("name", json_string(r->name), "kind", json_string(kinds[r->kind]), "operation",
+                       json_string(op_info[r->op].name), "type", json_string(type_name(r->type)), "region",
+                       manifest_box(w, &r->over), "every", json_integer(r->every));
     if (r->loop)
       set(o, "loop", json_string(m->host.loops[r->loop - 1].name));
     if (r->each)
@@ -86,8 +85,8 @@ static json_t *probes(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < m->nprobes; i++) {
     const Probe *p = &m->probes[i];
-    json_t *o = json_object();
-    SET(o, "name", json_string(p->name), "type", json_string(type_name(p->type)), "every", json_integer(p->every));
+    json_t *o =
+        OBJECT("name", json_string(p->name), "type", json_string(type_name(p->type)), "every", json_integer(p->every));
     if (p->list >= 0)
       set(o, "points", json_string(m->lists[p->list].name));
     else

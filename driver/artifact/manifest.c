@@ -76,12 +76,11 @@ static json_t *scalars(const ManifestWriter *w) {
   scalar_defaults(w->program, m, values, known);
   for (int i = 0; i < m->nscalars; i++) {
     const Scalar *s = &m->scalars[i];
-    json_t *o = json_object();
-    SET(o, "name", json_string(s->name), "kind",
-        json_string(s->is_param       ? "param"
-                    : s->is_reduction ? "reduction"
-                                      : "let"),
-        "type", json_string(type_name(s->type)));
+    json_t *o = OBJECT("name", json_string(s->name), "kind",
+                       json_string(s->is_param       ? "param"
+                                   : s->is_reduction ? "reduction"
+                                                     : "let"),
+                       "type", json_string(type_name(s->type)));
     if (s->is_param)
       set(o, "default", known[i] ? manifest_constant(values[i], s->type) : json_null());
     if (s->expr && !scalar_define(w->program, m, i))
@@ -263,9 +262,8 @@ static json_t *arrays(const ManifestWriter *w) {
     const ParamArray *p = &w->m->param_arrays[i];
     if (array_is_passing(w->m, i))
       continue;
-    json_t *o = json_object();
-    SET(o, "name", json_string(p->name), "type", json_string(type_name(p->type)), "npy",
-        json_string(npy_descr((StcType)p->type)), "extent", manifest_affine(w, p->extent));
+    json_t *o = OBJECT("name", json_string(p->name), "type", json_string(type_name(p->type)), "npy",
+                       json_string(npy_descr((StcType)p->type)), "extent", manifest_affine(w, p->extent));
     if (array_has_rows(p))
       set(o, "shape", json_pack("[o, o]", manifest_affine(w, p->rows), manifest_affine(w, p->columns)));
     if (p->role != ARRAY_GIVEN)
@@ -313,8 +311,7 @@ static json_t *buffers(const ManifestWriter *w) {
   for (int i = 0; i < w->m->nbuffers; i++) {
     const Buffer *b = &w->m->buffers[i];
     Type t = buffer_type(w->m, i);
-    json_t *o = json_object();
-    SET(o, "name", json_string(b->name), "kind", json_string(kinds[b->kind]));
+    json_t *o = OBJECT("name", json_string(b->name), "kind", json_string(kinds[b->kind]));
     if (b->kind == BUFFER_FIELD) {
       SET(o, "field", json_string(w->m->fields[b->field].name), "copy", json_integer(b->copy));
     } else if (b->kind == BUFFER_PARAM) {
@@ -432,8 +429,7 @@ static const char *left_out_text(const ManifestWriter *w, const Kernel *k) {
 /* The grid along one dimension. */
 static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   static const char *const axes[] = {"x", "y", "z"};
-  json_t *o = json_object();
-  SET(o, "dimension", json_integer(d), "axis", json_string(axes[k->rank - 1 - d]));
+  json_t *o = OBJECT("dimension", json_integer(d), "axis", json_string(axes[k->rank - 1 - d]));
   const char *text = !k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                      : d < k->rank - 1 ? "1"
                                        : left_out_text(w, k);
@@ -531,10 +527,9 @@ static json_t *lists(const ManifestWriter *w) {
 
 /* The target and what the artifact is. */
 static json_t *target(const ManifestWriter *w) {
-  json_t *o = json_object();
-  SET(o, "arch", json_string(target_arch(w->target)), "cpu", json_string(target_info(w->target)->cpu), "triple",
-      json_string(target_triple(w->target)), "artifact", json_string(target_suffix(w->target)), "lanes",
-      json_integer(target_info(w->target)->lanes));
+  json_t *o = OBJECT("arch", json_string(target_arch(w->target)), "cpu", json_string(target_info(w->target)->cpu),
+                     "triple", json_string(target_triple(w->target)), "artifact", json_string(target_suffix(w->target)),
+                     "lanes", json_integer(target_info(w->target)->lanes));
   if (target_info(w->target)->early_launch)
     set(o, "early_launch", json_true());
   return o;
@@ -590,13 +585,12 @@ static uint32_t checksum(const char *text) {
 
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
   ManifestWriter w = {ws->arena, p, m, t};
-  json_t *o = json_object();
-  SET(o, "schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(m)), "versions",
-      json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING), "program", json_string(p->name),
-      "target", target(&w), "floating_point",
-      json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math), "schedule",
-      json_string(schedule_describe(ws->arena, m, &p->resolved)), "rank", json_integer(m->grid.rank), "grid",
-      whole_grid(&w));
+  json_t *o = OBJECT("schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(m)),
+                     "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING), "program",
+                     json_string(p->name), "target", target(&w), "floating_point",
+                     json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math), "schedule",
+                     json_string(schedule_describe(ws->arena, m, &p->resolved)), "rank", json_integer(m->grid.rank),
+                     "grid", whole_grid(&w));
   if (m->members)
     set(o, "members", manifest_affine(&w, extent(&w, &m->grid, 0)));
   SET(o, "steps", m->steps_by ? json_string(m->scalars[m->steps_by - 1].name) : json_integer(m->steps), "scalars",

@@ -95,9 +95,8 @@ void bench_print_summary(FILE *to, const BenchReport *report) {
 
 /* A row as an object. */
 static json_t *row_json(const BenchRow *r) {
-  json_t *o = json_object();
-  SET(o, "program", json_string(r->program), "type", json_string(r->type), "size", json_string(r->size), "family",
-      json_string(r->family), "schedule", json_string(r->schedule));
+  json_t *o = OBJECT("program", json_string(r->program), "type", json_string(r->type), "size", json_string(r->size),
+                     "family", json_string(r->family), "schedule", json_string(r->schedule));
   if (r->why[0])
     return set(o, "left_out", json_string(r->why)), o;
   json_t *samples = json_array();

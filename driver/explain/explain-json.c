@@ -20,9 +20,7 @@ static json_t *reals(const double *v, int n) {
 
 /* An extent: {"lo": [..], "hi": [..]}. */
 static json_t *extent_json(const Extent *x, int rank) {
-  json_t *o = json_object();
-  SET(o, "lo", integers(x->lo, rank), "hi", integers(x->hi, rank));
-  return o;
+  return OBJECT("lo", integers(x->lo, rank), "hi", integers(x->hi, rank));
 }
 
 /* Points computed, and needed, for each point stored. */
@@ -35,9 +33,8 @@ static json_t *instances_json(const LaunchWork *l, int rank) {
   json_t *list = json_array();
   for (int i = 0; i < l->ninstances; i++) {
     const InstanceWork *x = &l->instances[i];
-    json_t *o = json_object();
-    SET(o, "stencil", json_string(x->name), "level", json_integer(x->level + 1), "region",
-        extent_json(&x->extent, rank));
+    json_t *o = OBJECT("stencil", json_string(x->name), "level", json_integer(x->level + 1), "region",
+                       extent_json(&x->extent, rank));
     if (l->streamed)
       set(o, "lag", json_integer(x->lag));
     set_redundancy(o, &x->redundancy);
@@ -51,10 +48,9 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
   json_t *list = json_array();
   for (int i = 0; i < l->nwindows; i++) {
     const WindowWork *w = &l->windows[i];
-    json_t *o = json_object();
-    SET(o, "field", json_string(e->stencils->fields[w->field].name), "version", json_integer(w->version), "lag",
-        json_integer(w->kept.lag), "rows", json_integer(w->kept.rows), "rows_for_other_warps",
-        json_integer(w->kept.across));
+    json_t *o = OBJECT("field", json_string(e->stencils->fields[w->field].name), "version", json_integer(w->version),
+                       "lag", json_integer(w->kept.lag), "rows", json_integer(w->kept.rows), "rows_for_other_warps",
+                       json_integer(w->kept.across));
     json_array_append_new(list, o);
   }
   return list;
@@ -63,10 +59,9 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
 /* A launch. */
 static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   int rank = e->stencils->grid.rank;
-  json_t *o = json_object();
-  SET(o, "family", json_string(family_name(l->schedule.family)), "steps", json_integer(l->steps), "cells",
-      reals(l->cells, rank), "points", reals(l->width, rank), "halo", extent_json(&l->halo, rank), "loaded",
-      extent_json(&l->loaded, rank), "instances", instances_json(l, rank));
+  json_t *o = OBJECT("family", json_string(family_name(l->schedule.family)), "steps", json_integer(l->steps), "cells",
+                     reals(l->cells, rank), "points", reals(l->width, rank), "halo", extent_json(&l->halo, rank),
+                     "loaded", extent_json(&l->loaded, rank), "instances", instances_json(l, rank));
   if (l->streamed)
     SET(o, "windows", windows_json(e, l), "window_words", json_integer(l->window_words), "steps_written_out",
         json_integer(l->unroll));
@@ -86,11 +81,10 @@ static json_t *bounds_json(const LaunchTime *t) {
 
 /* What the compiled kernel takes, as its metadata says. */
 static json_t *taken_json(const KernelResources *r) {
-  json_t *o = json_object();
-  SET(o, "vector_registers", json_integer(r->registers), "scalar_registers", json_integer(r->scalar_registers),
-      "vector_registers_spilled", json_integer(r->spilled), "scalar_registers_spilled", json_integer(r->scalar_spilled),
-      "private_bytes", json_integer(r->private_bytes), "shared_bytes", json_integer(r->shared_bytes));
-  return o;
+  return OBJECT("vector_registers", json_integer(r->registers), "scalar_registers", json_integer(r->scalar_registers),
+                "vector_registers_spilled", json_integer(r->spilled), "scalar_registers_spilled",
+                json_integer(r->scalar_spilled), "private_bytes", json_integer(r->private_bytes), "shared_bytes",
+                json_integer(r->shared_bytes));
 }
 
 /* What the model is told of a launch: the work of a thread, and what all of it needs. */
@@ -129,10 +123,8 @@ static json_t *load_json(const LaunchLoad *l) {
 
 /* The launch as it is counted before it is lowered. */
 static json_t *counted_json(const Explanation *e) {
-  json_t *o = json_object();
-  SET(o, "blocks_a_core", json_integer(e->counted_time.occupancy.blocks), "load", load_json(&e->count), "seconds",
-      json_real(e->counted_time.seconds));
-  return o;
+  return OBJECT("blocks_a_core", json_integer(e->counted_time.occupancy.blocks), "load", load_json(&e->count),
+                "seconds", json_real(e->counted_time.seconds));
 }
 
 /* A kernel. */
@@ -140,10 +132,10 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
   double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
   double each = points > 0 ? 1 / points : 0;
-  json_t *o = json_object();
-  SET(o, "name", json_string(x->kernel->name), "beside", json_boolean(x->beside), "threads",
-      json_integer(l->work.threads), "blocks", json_real(l->blocks), "shared_bytes", json_integer(l->shared),
-      "registers", json_integer(l->registers), "registers_missing", json_integer(l->spilled));
+  json_t *o =
+      OBJECT("name", json_string(x->kernel->name), "beside", json_boolean(x->beside), "threads",
+             json_integer(l->work.threads), "blocks", json_real(l->blocks), "shared_bytes", json_integer(l->shared),
+             "registers", json_integer(l->registers), "registers_missing", json_integer(l->spilled));
   if (x->assembled.found)
     SET(o, "ptxas_registers", json_integer(x->assembled.registers), "ptxas_spilled_bytes",
         json_integer(x->assembled.spilled_bytes));
@@ -188,17 +180,14 @@ static json_t *target_json(const TargetInfo *t) {
 
 /* What goes one way. */
 static json_t *messages_json(const PartMessages *m, const char *to) {
-  json_t *o = json_object();
-  SET(o, "to", json_string(to), "messages", json_real(m->messages), "bytes", json_real(m->bytes), "seconds",
-      json_real(m->seconds), "beside_computing", json_boolean(m->early > 0));
-  return o;
+  return OBJECT("to", json_string(to), "messages", json_real(m->messages), "bytes", json_real(m->bytes), "seconds",
+                json_real(m->seconds), "beside_computing", json_boolean(m->early > 0));
 }
 
 /* A row of the table on scaling; a speed of 0 is left out. */
 static json_t *scaling_json(const ScalingRow *r, int rank) {
-  json_t *o = json_object();
-  SET(o, "devices", json_integer(r->devices), "weak_parts", integers(r->weak, rank), "weak_gpts",
-      json_real(r->weak_gpts), "weak_efficiency", json_real(r->weak_efficiency));
+  json_t *o = OBJECT("devices", json_integer(r->devices), "weak_parts", integers(r->weak, rank), "weak_gpts",
+                     json_real(r->weak_gpts), "weak_efficiency", json_real(r->weak_efficiency));
   if (r->strong_gpts <= 0)
     return o;
   SET(o, "strong_parts", integers(r->strong, rank), "strong_points", integers(r->own, rank), "strong_gpts",
@@ -227,22 +216,19 @@ static json_t *parts_json(const Explanation *e) {
 
 /* This CPU, and what of a point and step is expected to take how long. */
 static json_t *host_json(const Explanation *e) {
-  json_t *o = json_object();
-  SET(o, "name", json_string(e->host.name), "threads", json_integer(e->threads), "vector_bits",
-      json_integer(e->cpu.bits), "core_cache", json_real(e->host.own_cache), "last_cache",
-      json_real(e->host.last_cache), "core_bandwidth", json_real(e->host.core_bandwidth), "bandwidth",
-      json_real(e->host.bandwidth), "additions_a_point", json_real(e->cpu_time.additions), "bytes_a_point",
-      json_real(e->cpu_time.bytes), "fields_bytes", json_real(e->cpu_time.fields), "fields_in_cache",
-      json_boolean(e->cpu_time.cached), "arithmetic_ns", json_real(e->cpu_time.arithmetic), "lines_ns",
-      json_real(e->cpu_time.lines), "memory_ns", json_real(e->cpu_time.memory));
-  return o;
+  return OBJECT("name", json_string(e->host.name), "threads", json_integer(e->threads), "vector_bits",
+                json_integer(e->cpu.bits), "core_cache", json_real(e->host.own_cache), "last_cache",
+                json_real(e->host.last_cache), "core_bandwidth", json_real(e->host.core_bandwidth), "bandwidth",
+                json_real(e->host.bandwidth), "additions_a_point", json_real(e->cpu_time.additions), "bytes_a_point",
+                json_real(e->cpu_time.bytes), "fields_bytes", json_real(e->cpu_time.fields), "fields_in_cache",
+                json_boolean(e->cpu_time.cached), "arithmetic_ns", json_real(e->cpu_time.arithmetic), "lines_ns",
+                json_real(e->cpu_time.lines), "memory_ns", json_real(e->cpu_time.memory));
 }
 
 /* What the gradient keeps. */
 static json_t *gradient_json(const ExplainedGradient *g) {
-  json_t *o = json_object();
-  SET(o, "bytes_a_step", json_real(g->row), "fields", json_string(g->names ? g->names : ""), "snapshot_bytes",
-      json_real(g->state), "steps", json_integer(g->steps));
+  json_t *o = OBJECT("bytes_a_step", json_real(g->row), "fields", json_string(g->names ? g->names : ""),
+                     "snapshot_bytes", json_real(g->state), "steps", json_integer(g->steps));
   if (g->memory > 0)
     set(o, "memory", json_real(g->memory));
   if (g->memory > 0 && g->fits) {

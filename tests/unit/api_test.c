@@ -644,5 +644,3 @@ WORLD_TEST(test_calls) {
                          "param 'N' has no value: give it one with N=VALUE"));
   assert_non_null(strstr(told(w, NULL, "param a[3] : f32 = 1;", NULL), "with stc_plan_set_array"));
 }
-
-int main(void) { return run_listed("api"); }

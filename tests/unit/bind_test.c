@@ -160,5 +160,3 @@ WORLD_TEST(test_pitch) {
     }
   }
 }
-
-int main(void) { return run_listed("bind"); }

@@ -153,5 +153,3 @@ FIXTURE_TEST(test_lines_of_other_warps) {
     assert_ptr_equal(op->results[WIDTH - 1], cells_get(t.cells, other, WIDTH - 1));
   }
 }
-
-int main(void) { return run_listed("cells"); }

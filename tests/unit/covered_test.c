@@ -105,5 +105,3 @@ WORLD_TEST(test_text) {
   assert_false(module_bind(m, 2, (Define[]){{"N", "10"}, {"K", "4611686018427387904"}}, w->scalars, w->diags));
   assert_message(w, "6: T is read (with N = 10, K = 4611686018427387904)");
 }
-
-int main(void) { return run_listed("covered"); }

@@ -108,5 +108,3 @@ TEST(rounded) {
   /* 1 + 2^-24 + 2^-60 is above the middle of two f32, and becomes that middle as f64: rounded once, not twice */
   assert_true(fraction_round((Fraction){(one << 60) + (one << 36) + 1, one << 60}, 24) == 1 + 0x1p-23);
 }
-
-int main(void) { return run_listed("derivative"); }

@@ -259,5 +259,3 @@ FIXTURE_TEST(test_model) {
   l.spilled = 1000000;
   assert_int_equal(model_launch(&CARD, &l).bound, BOUND_SHARED);
 }
-
-int main(void) { return run_listed("estimate"); }

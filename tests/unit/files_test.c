@@ -180,5 +180,3 @@ WORLD_TEST(test_others_stay) {
   assert_true(lstat(".a.stc-part-2", &is) == 0 && S_ISFIFO(is.st_mode));
   assert_int_equal(clear(), 3);
 }
-
-int main(void) { return run_listed("files"); }

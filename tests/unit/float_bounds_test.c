@@ -141,5 +141,3 @@ FIXTURE_TEST(test_bounds_hold) {
   }
   assert_true(bounded > PROGRAMS * INPUTS);
 }
-
-int main(void) { return run_listed("float_bounds"); }

@@ -171,5 +171,3 @@ TEST(test_exposed) {
   stc_program_free(p);
   stc_context_free(c);
 }
-
-int main(void) { return run_listed("frames"); }

@@ -2,6 +2,7 @@
 #ifndef STC_FRONTEND_CASES_H
 #define STC_FRONTEND_CASES_H
 
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 #include "frontend/frontend.h"
 

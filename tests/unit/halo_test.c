@@ -198,5 +198,3 @@ FIXTURE_TEST(test_illegal) {
   r = analyse(f, text, 1);
   assert_null(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal);
 }
-
-int main(void) { return run_listed("halo"); }

@@ -67,5 +67,3 @@ TEST(chunks_are_left_out) {
   check_places(true);
   hdf5_give();
 }
-
-int main(void) { return run_listed("hdf5_places"); }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 #include <jansson.h>
 

@@ -171,5 +171,3 @@ TEST(hidden) {
   assert_int_equal(stc_program_find_field(x.program[0], "s.fixed"), -1);
   free_pair(&x);
 }
-
-int main(void) { return run_listed("hoist"); }

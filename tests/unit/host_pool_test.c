@@ -193,5 +193,3 @@ TEST(stops_within_a_launch) {
     assert_true(p.torn == cases[i / 2].torn && atomic_load(&s.count[ROWS - 1][COLUMNS - 1]) == !cases[i / 2].torn);
   }
 }
-
-int main(void) { return run_listed("host_pool"); }

@@ -398,5 +398,3 @@ WORLD_TEST(test_reduction_levels) {
   assert_false(interp_run(m, &b, 2, true, NULL, w->diags));
   assert_message(w, "8: reduction 'r' after 0 steps: the access to 'U@1' reaches [2], outside its region [0 .. 1]");
 }
-
-int main(void) { return run_listed("interp_language"); }

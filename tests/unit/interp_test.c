@@ -202,5 +202,3 @@ WORLD_TEST(test_faults) {
   assert_false(interp_run(m, &b, 1, true, NULL, w->diags));
   assert_message(w, "field 'A' has no array to run on");
 }
-
-int main(void) { return run_listed("interp"); }

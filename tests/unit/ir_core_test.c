@@ -446,5 +446,3 @@ FIXTURE_TEST(test_shared_bytes) {
   assert_int_equal(kernel_array_offset(&k, 2), 0);
   assert_int_equal(kernel_array_offset(&k, 3), 80);
 }
-
-int main(void) { return run_listed("ir_core"); }

@@ -155,5 +155,3 @@ FIXTURE_TEST(test_outside_rules) {
     }
   }
 }
-
-int main(void) { return run_listed("ir_eval"); }

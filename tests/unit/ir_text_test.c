@@ -491,5 +491,3 @@ FIXTURE_TEST(test_print_broken) {
   m->kernels[1].narrays = 0;
   assert_non_null(strstr(module_print(m), "load @?[%?] + [3] : f32"));
 }
-
-int main(void) { return run_listed("ir_text"); }

@@ -541,5 +541,3 @@ FIXTURE_TEST(test_tampering) {
     teardown(&fresh);
   }
 }
-
-int main(void) { return run_listed("ir_verify"); }

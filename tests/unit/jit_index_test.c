@@ -104,5 +104,3 @@ WORLD_TEST(mapped) {
   try_boxes(w, OP_GUARD, 2);
   try_boxes(w, OP_GUARD, 4);
 }
-
-int main(void) { return run_listed("jit_index"); }

@@ -346,5 +346,3 @@ WORLD_TEST(keeping) {
   assert_int_equal(kept, 1);
   reported_to = NULL;
 }
-
-int main(void) { return run_listed("jit"); }

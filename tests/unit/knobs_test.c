@@ -123,5 +123,3 @@ TEST(test_words) {
     assert_string_equal(words_for_callers(a, words[i][0]), words[i][1]);
   arena_free(a);
 }
-
-int main(void) { return run_listed("knobs"); }

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/stc.h"

@@ -124,5 +124,3 @@ TEST(some_cannot_be_lent) {
   stc_program_free(p[1]);
   stc_context_free(c);
 }
-
-int main(void) { return run_listed("lend"); }

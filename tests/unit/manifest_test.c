@@ -205,5 +205,3 @@ TEST(test_checks) {
   assert_true(strlen(text_at(c, "message")) > 10);
   json_decref(m);
 }
-
-int main(void) { return run_listed("manifest"); }

@@ -183,5 +183,3 @@ TEST(lent) {
     free_pair(&x);
   }
 }
-
-int main(void) { return run_listed("mask"); }

@@ -110,5 +110,3 @@ WORLD_TEST(test_programs) {
       fail_msg("%s0x%04x, not 0x%04x", text, bits, p->bits);
   }
 }
-
-int main(void) { return run_listed("narrow_literal"); }

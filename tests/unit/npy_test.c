@@ -394,5 +394,3 @@ TEST(test_halves) {
       assert_true(field_value(&g, a, i) >= 0 && field_value(&g, a, i) < 1);
   }
 }
-
-int main(void) { return run_listed("npy"); }

@@ -144,5 +144,3 @@ FIXTURE_TEST(test_times_and_statistics) {
   assert_non_null(strstr(s, "       1 simplify: ops folded or rewritten\n"));
   fclose(to);
 }
-
-int main(void) { return run_listed("passes_pipeline"); }

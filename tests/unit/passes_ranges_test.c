@@ -192,5 +192,3 @@ FIXTURE_TEST(test_cells_not_understood) {
   assert_true(cross(&t, sum, sum, 0));
   assert_true(cross(&t, build2(&t.b, OP_MUL, x, x), x, 0));
 }
-
-int main(void) { return run_listed("passes_ranges"); }

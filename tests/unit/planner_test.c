@@ -606,5 +606,3 @@ FIXTURE_TEST(test_own_choice) {
           fail_msg("reach %d, T %d, %lld bytes: %s", reach, T, (long long)bytes, f->messages.s);
       }
 }
-
-int main(void) { return run_listed("planner"); }

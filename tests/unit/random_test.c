@@ -97,5 +97,3 @@ TEST(moments) {
       assert_true(fabs(z[i]) < 4);
   }
 }
-
-int main(void) { return run_listed("random"); }

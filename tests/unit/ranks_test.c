@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 #include <malloc.h>
 

@@ -364,5 +364,3 @@ WORLD_TEST(test_barriers_are_needed) {
     assert_int_equal(tried, f ? 8 : 6);
   }
 }
-
-int main(void) { return run_listed("reduce"); }

@@ -144,5 +144,3 @@ TEST(test_news) {
   open_one(&run.ring[0]);
   assert_null(run.ring[0]);
 }
-
-int main(void) { return run_listed("ring"); }

@@ -326,5 +326,3 @@ FIXTURE_TEST(test_remainder_late) {
   assert_int_equal(remainder_tiles(&late, &s, 1 << 20, tiles), MOST_TILES);
   assert_int_equal(tiles[MOST_TILES - 1], 1);
 }
-
-int main(void) { return run_listed("schedule"); }

@@ -198,5 +198,3 @@ WORLD_TEST(test_copy_faults) {
                "async.commit\n    async.wait 0\n" OWN "    store %a, @B[%g]\n",
                "a stale value reaches 'B' at [0]: the region computed from was too small: idx.guard");
 }
-
-int main(void) { return run_listed("sim_lanes"); }

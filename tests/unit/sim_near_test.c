@@ -131,5 +131,3 @@ WORLD_TEST(test_divergence) {
               "{\nMEET    }\n",
               NEAR, "divergent barrier");
 }
-
-int main(void) { return run_listed("sim_near"); }

@@ -451,5 +451,3 @@ WORLD_TEST(test_reports) {
     lines += *s == '\n';
   assert_int_equal(lines, 3);
 }
-
-int main(void) { return run_listed("sim"); }

@@ -265,5 +265,3 @@ TEST(test_can_cut) {
   stc_program_free(q);
   stc_context_free(c);
 }
-
-int main(void) { return run_listed("split"); }

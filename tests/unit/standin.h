@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver/tune/trial.h"
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 
 typedef struct World {

@@ -71,4 +71,12 @@ static inline int run_beside(const char *folder, char **argv, const char *group)
   return 1;
 }
 
+/* The main function of files that define none of their own, and so no OWN_MAIN in front of this. */
+#ifndef OWN_MAIN
+int main(int argc, char **argv) {
+  (void)argc;
+  return run_listed(argv[0]);
+}
+#endif
+
 #endif

@@ -338,5 +338,3 @@ TEST(test_median) {
   double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
   assert_true(median(odd, 3) == 2 && median(even, 4) == 2.5 && median(odd, 0) == 0);
 }
-
-int main(void) { return run_listed("trial"); }

@@ -364,5 +364,3 @@ WORLD_TEST(test_reports) {
   assert_non_null(strstr(plot, "x1=\"226.67\" y1=\"251.43\" x2=\"540.00\" y2=\"92.86\""));
   assert_non_null(strstr(plot, ">best: 300</text>"));
 }
-
-int main(void) { return run_listed("tune"); }
