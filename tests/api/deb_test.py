@@ -11,19 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from commands import run
+
 HEAT = """param N = 64;
 grid  G = [0 .. N-1, 0 .. N-1], 20;
 field A : f32 on G;
 init a(A)[G] = f32(idx(0));
 stencil relax(A)[1 .. N-2, 1 .. N-2] = 0.25 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1]);
 """
-
-
-def run(*words, **options):
-    """Runs a program that must succeed; its output."""
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
-    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def bare_root(deb, root):

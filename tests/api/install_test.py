@@ -9,14 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from commands import run
+
 PROJECT = Path(__file__).resolve().parent / "project"
-
-
-def run(*words, **options):
-    """Runs a program that must succeed; its output."""
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
-    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def check_find_package(cmake, prefix, work):

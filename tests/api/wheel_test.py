@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -16,12 +15,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-
-def run(*words, **options):
-    """Runs a program that must succeed; its output."""
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
-    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-    return done.stdout
+from commands import run
 
 
 def environment(folder, wheel):
