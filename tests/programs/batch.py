@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-LIMIT = 120  # seconds that a run may take
+LIMIT = 120  # seconds of processors' time that a run may take; ten times as many in all
 
 
 def plain(message):
@@ -49,7 +49,7 @@ class Group:
 
 
 def run_groups(harness, groups, end=None, limit=LIMIT):
-    """The results of each group: a list with the reference's and then the runs'. What ends the process, be it a crash or a run of more than `limit` seconds, is the result "crash" of the run at hand, and
+    """The results of each group: a list with the reference's and then the runs'. What ends the process, be it a crash or a run of more than `limit` seconds of processors' time, is the result "crash" of the run at hand, and
     another process goes on behind it. At the time `end` all is ended: what has no result then is missing."""
     results = [[] for _ in groups]
     todo = list(enumerate(groups))
@@ -101,7 +101,8 @@ def run_once(harness, groups, end, limit):
     counts = [1 + len(group.runs) for group in groups]
     complete = len(results) == sum(counts)
     if status:
-        why = f"no end after {limit} s" if status == -signal.SIGALRM else f"exit {status}"
+        ends = {-signal.SIGPROF: f"no end after {limit} s of processors' time", -signal.SIGALRM: f"no end after {10 * limit} s"}
+        why = ends.get(status, f"exit {status}")
         results = results[:-1 if complete else None] + [Result("crash", f"{why}\n{said[-6000:]}")]
     starts = [sum(counts[:i]) for i in range(len(counts))]
     return [results[start:start + n] for start, n in zip(starts, counts)], status, complete
@@ -109,9 +110,9 @@ def run_once(harness, groups, end, limit):
 
 def read_results(path):
     """The Results in the file, as far as they were written."""
-    results = []
-    for line in open(path, errors="replace") if os.path.exists(path) else []:
-        what, _, text = line.rstrip("\n").partition(" ")
-        if what != "start" and line.endswith("\n"):
-            results.append(Result(what, text))
-    return results
+    if not os.path.exists(path):
+        return []
+    with open(path, errors="replace") as f:
+        lines = [line for line in f if line.endswith("\n")]
+    found = [line.rstrip("\n").partition(" ") for line in lines]
+    return [Result(what, text) for what, _, text in found if what != "start"]

@@ -1,6 +1,9 @@
-"""Tests of batch.py with a harness that does what the options of a run say: "die", "hang", or else "ok"; "leak" makes the process fail at its end. And of the runs that generate.py asks for."""
+"""batch_test.py HARNESS: tests of batch.py with a harness that does what the options of a run say: "die", "hang", or else "ok"; "leak" makes the process fail at its end. Of HARNESS itself, which differential.c
+makes: what it takes for equal, and how it ends runs. And of the runs that generate.py asks for."""
 import os
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -63,7 +66,7 @@ class Test(unittest.TestCase):
 
     def test_ends_a_run_that_hangs(self):
         self.assertEqual(self.run_all(["r", "hang", "b"], limit=1), [["r", "crash", "b"]])
-        self.assertIn("no end after 1 s", run_groups(self.harness, [Group("", "", "r", ["hang"])], limit=1)[0][1].text)
+        self.assertIn("no end after 10 s", run_groups(self.harness, [Group("", "", "r", ["hang"])], limit=1)[0][1].text)
 
     def test_ends_in_time(self):
         def ended(seconds):
@@ -80,5 +83,37 @@ class Test(unittest.TestCase):
         self.assertEqual([run for run in runs if "-schedule=stream" not in run], [])
 
 
+class Real(unittest.TestCase):
+    """The harness of differential.c."""
+    TEXT = "param N = 4, k = 0;\nparam z : f32 = 0;\nlet n = z / z;\ngrid G = [0 .. N - 1], 1;\nfield A : f32 on G;\ninit i(A)[G] = 0;\nstencil s(A)[G] = if k == 0 then n else if k == 1 then -n else if k == 2 then z else if k == 3 then -z else 1;\n"
+
+    def what(self, *groups, **options):
+        """What came of the runs of the groups."""
+        return [[r.what for r in group[1:]] for group in run_groups(REAL, [Group(self.TEXT, "--out A=%A.npy", f"-Dk={ref}", runs) for ref, runs in groups], **options)]
+
+    def test_takes_what_is_no_number_for_equal_alone(self):
+        host = [f"--device=host:1 -O0 -Dk={k}" for k in range(5)]
+        self.assertEqual(self.what((0, host), (2, host)), [["ok", "ok", "differs", "differs", "differs"], ["differs", "differs", "ok", "differs", "differs"]])
+
+    def test_counts_processors_time(self):
+        """A run is not ended because the process waits, but one that computes for too long."""
+        with tempfile.TemporaryDirectory() as folder:
+            names = {name: os.path.join(folder, name) for name in ("p.stn", "batch", "results")}
+            with open(names["p.stn"], "w") as f:
+                f.write(self.TEXT)
+            with open(names["batch"], "w") as f:
+                f.write("\n".join(Group("", "", "-Dk=4 --steps=100000", []).lines(names["p.stn"])) + "\n")
+            process = subprocess.Popen([REAL, names["batch"], names["results"], folder, "1"])
+            while process.poll() is None and not (os.path.exists(names["results"]) and os.path.getsize(names["results"])):
+                time.sleep(0.001)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.2)
+            process.send_signal(signal.SIGCONT)
+            self.assertEqual(process.wait(), 0)
+        endless = run_groups(REAL, [Group(self.TEXT, "", "-Dk=4 --steps=1000000000", [])], limit=1)
+        self.assertIn("no end after 1 s of processors' time", endless[0][0].text)
+
+
 if __name__ == "__main__":
+    REAL = sys.argv.pop()
     unittest.main()

@@ -22,7 +22,9 @@ def with_complex(case, seed):
     top = f"{part()} {own.choice('+-*')} {part()} {own.choice('+-*')} {part()}"
     ready = [Node(f"field Z0 : {type} on G outside {rule}{' history 1' * past};", declares=["Z0"]), Node(f"param ZK : {type} = 0.5 - 0.25i;", declares=["ZK"]), Node(f"op complexes(X) = X * X - {own.choice(['2i', '0.5i'])} * abs(X);"),
              Node(f"init zz1(Z0)[G] = {type}(0.25 * {real}(idx(0) % 5), 0.5) + {real}(idx({rank - 1}) % 3) * 0.125i;")]
-    behind = [Node(f"stencil zz2(Z0)[G] = ({top}) / ({own.choice(['2', '(2 + 1i)', '(1 - 2i)'])} + 8 * abs2(Z0) + abs2({off()}) + 4 * abs2(complexes(Z0)));")]
+    new = f"({top}) / ({own.choice(['2', '(2 + 1i)', '(1 - 2i)'])} + 8 * abs2(Z0) + abs2({off()}) + 4 * abs2(complexes(Z0)))"
+    bounded = [f"max({real}(-4.0), min({real}(4.0), {part}(zz)))" for part in ("re", "im")]   # values that grow would come to infinities, and these to no numbers
+    behind = [Node(f"stencil zz2(Z0)[G] {{ let zz = {new}; Z0 = {type}({', '.join(bounded)}); }}")]
     behind += [Node(f"inject zz3(Z0) += 0.5 - 0.25i at [{', '.join(low)}];")] if own.random() < 0.4 else []
     plain = not any(x.form.startswith(("repeat", "update")) for x in lines.items)
     behind += [Node(f"probe zz4 = re({off()} * Z0) at [{', '.join(low)}] every 1;")] if own.random() < 0.3 and plain and rule != "0" else []

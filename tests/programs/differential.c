@@ -14,14 +14,18 @@
  * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or
  * a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
  * Of an output with another `%` behind the first (A_%d.npy: a file a step) all files are.
- * A run of more than SECONDS ends the process. A GPU that a run names stays open to the end, so that its driver is
- * not started anew for each.
+ * A run that takes more than SECONDS of processors' time ends the process, and one that takes ten times as long in all:
+ * on a machine with much else to do, runs that wait for a processor are no failures, but such as wait for nothing are.
+ * Any two values that are no numbers are equal: language.md does not say which of their bits a value has, and
+ * processors differ in the sign. A GPU that a run names stays open to the end, so that its driver is not started anew
+ * for each.
  * batch.py writes batches and reads results, for differential.py and tests/gpu/check.py.
  */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "driver/tune/trial.h"
@@ -130,17 +134,55 @@ static void release_device(Batch *b) {
   stc_context_free(b->context);
 }
 
-/* Compares the files at x and y. -1: equal; else the first byte where they differ (0 if one cannot be read). */
+/* What an .npy file that is open at its begin holds: the bytes of a float, those of a complex number's parts, or 0
+ * where there are no floats. *first: the byte at which values begin. */
+static int float_bytes(FILE *f, long *first) {
+  unsigned char head[10];
+  char text[MAX_TEXT] = "";
+  *first = 0;
+  if (fread(head, 1, sizeof head, f) == sizeof head && memcmp(head, "\x93NUMPY", 6) == 0) {
+    size_t n = head[8] + 256 * (size_t)head[9], most = n < sizeof text ? n : sizeof text - 1;
+    text[fread(text, 1, most, f)] = 0;
+    *first = (long)(sizeof head + n);
+  }
+  rewind(f);
+  const char *type = strstr(text, "'descr': '<");
+  char kind = type ? type[11] : 0;
+  return kind == 'f' ? atoi(type + 12) : kind == 'c' ? atoi(type + 12) / 2 : 0;
+}
+
+/* Are the `n` bytes at `bytes`, a float in little-endian order, no number? */
+static bool is_nan(const unsigned char *bytes, int n) {
+  int mantissa = n == 8 ? 52 : n == 4 ? 23 : 10;
+  uint64_t v = 0;
+  for (int i = n - 1; i >= 0; i--)
+    v = v << 8 | bytes[i];
+  v &= ~(UINT64_C(1) << (8 * n - 1));
+  return v > ((UINT64_C(1) << (8 * n - 1)) - (UINT64_C(1) << mantissa));
+}
+
+/* Compares two open files. -1: equal, where any two floats that are no numbers are; else the first byte where they
+ * differ. */
+static long compare_open(FILE *f, FILE *g) {
+  long first, other, at = 0;
+  int size = float_bytes(f, &first), n = float_bytes(g, &other) == size && size && first == other ? size : 1;
+  unsigned char x[8], y[8];
+  for (;;) {
+    size_t want = at < first ? 1 : (size_t)n, a = fread(x, 1, want, f), b = fread(y, 1, want, g), i = 0;
+    while (i < a && i < b && x[i] == y[i])
+      i++;
+    if ((i < a || i < b) && !(want > 1 && a == want && b == want && is_nan(x, n) && is_nan(y, n)))
+      return at + (long)i;
+    if (a < want)
+      return -1;
+    at += (long)want;
+  }
+}
+
+/* Compares the files at x and y: as compare_open; 0 if one cannot be read. */
 static long compare_files(const char *x, const char *y) {
   FILE *f = fopen(x, "rb"), *g = fopen(y, "rb");
-  long at = 0, found = 0;
-  if (f && g) {
-    int c, e;
-    do
-      c = getc(f), e = getc(g), at++;
-    while (c == e && c != EOF);
-    found = c == e ? -1 : at - 1;
-  }
+  long found = f && g ? compare_open(f, g) : 0;
   if (f)
     fclose(f);
   if (g)
@@ -267,6 +309,14 @@ static void do_run(Batch *b, const char *options) {
     compare_outputs(b);
 }
 
+/* Has the process end by SIGPROF after so many more seconds of processors' time, or by SIGALRM after ten times as long.
+ */
+static void limit_time(unsigned seconds) {
+  struct itimerval all = {.it_value = {.tv_sec = seconds}};
+  setitimer(ITIMER_PROF, &all, NULL);
+  alarm(10 * seconds);
+}
+
 int main(int argc, char **argv) {
   static Batch b;
   static char line[MAX_LINE];
@@ -280,7 +330,7 @@ int main(int argc, char **argv) {
     line[strcspn(line, "\n")] = 0;
     char *space = strchr(line, ' ');
     const char *rest = space ? space + 1 : "";
-    alarm(seconds);
+    limit_time(seconds);
     if (strncmp(line, "program", 7) == 0)
       snprintf(b.program, sizeof b.program, "%s", rest), each_file(&b, "ref", "", 0, remove_reference);
     else if (strncmp(line, "outputs", 7) == 0)

@@ -15,7 +15,7 @@ import sys
 import time
 
 from batch import Group, plain, run_groups
-from features import FEATURES, features_of
+from features import FEATURES, family, features_of
 from generate import Generator
 from model import EXTENT
 from shrink import shrink
@@ -88,7 +88,7 @@ class Campaign:
         self.end = self.told = None
         if options["seconds"]:
             self.end = self.start + options["seconds"]
-        self.count, self.reasons, self.schedules, self.kinds, self.features = *(collections.Counter() for _ in range(3)), {}, collections.Counter()
+        self.count, self.reasons, self.schedules, self.kinds, self.features, self.families = *(collections.Counter() for _ in range(3)), {}, collections.Counter(), collections.Counter()
 
     def failure(self, seed, case, run, result):
         """Shrinks and prints one failure; of each kind the first three alone."""
@@ -124,6 +124,7 @@ class Campaign:
             return
         done = [(run, result.text) for run, result in zip(case.runs, results[1:]) if result.what in ("ok", "same-error")]
         self.features.update(features_of(case, [case.options + run for run, _ in done], [text for _, text in done]))
+        self.families.update(family(run) for run, _ in done)
         for run, result in zip([["--device=ref"]] + case.runs, results):
             self.count["runs"] += 1
             if result.what == "refused":
@@ -152,9 +153,14 @@ class Campaign:
         return case
 
     def fewer(self, case, seed):
-        """The case with as many runs as --runs allows."""
+        """The case with as many runs as --runs allows, of as many families of schedules as can be."""
         most = self.options["runs"]
-        return case if not most or len(case.runs) <= most else case.changed(runs=random.Random(seed).sample(case.runs, most))
+        if not most or len(case.runs) <= most:
+            return case
+        runs = random.Random(seed).sample(case.runs, len(case.runs))
+        first = {family(run): run for run in reversed(runs)}
+        runs.sort(key=lambda run: first[family(run)] is not run)
+        return case.changed(runs=runs[:most])
 
     def make_and_run(self, first, last):
         """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
@@ -186,6 +192,7 @@ class Campaign:
             print(f"{n:6} refused: {text}")
         for text, n in self.schedules.most_common(6):
             print(f"{n:6} schedules refused: {text}")
+        print("runs by family: " + ", ".join(f"{n} {name}" for name, n in sorted(self.families.items())))
         print(", ".join(f"{self.count[what]} {what}" for what in ("programs", "runs", "refused programs", "refused schedules", "failures")))
         enough = 20 * refused <= max(self.count["programs"], FEW) and 2 * illegal <= self.count["runs"]
         if not enough:

@@ -229,6 +229,14 @@ def tiles(options):
     return next((int(o[3:]) for o in options if o.startswith("-T=")), 0)
 
 
+def family(options):
+    """The family of schedules that the run's options ask for; "chosen": none, so that stc chooses."""
+    if "-tiles=lanes" in options:
+        return "lanes"
+    named = next((o[10:] for o in options if o.startswith("-schedule=")), None)
+    return named or ("overlap" if any(o.startswith(("-T=", "-block=", "-fuse=")) for o in options) else "chosen")
+
+
 # Name of the feature: is it one of a case and one of its runs, whose options are given in a row?
 RUN = {
     **{f"rank {rank}": lambda case, row, rank=rank: len(case.sizes) == rank for rank in (1, 2, 3)},

@@ -981,7 +981,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         r = self.r
         self.options, self.finite = [], r.choice([1, 1, 2, 3, 5]) if r.random() < 0.12 else 0
         tree = self.program()
-        choices = [[1]] * 3 if r.random() < 0.05 else SIZES if device in (None, "sim") else LARGE_SIZES
+        small = device in (None, "sim") or random.Random(self.seed * 2 + 45).random() < 0.35
+        choices = [[1]] * 3 if r.random() < 0.05 else SIZES if small else LARGE_SIZES
         sizes = [r.choice([s for s in choices[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
         sizes = self.level_sizes(sizes if choices[0] == [1] else wider(sizes, self.least, self.seed))
         if r.random() < 0.1 and ": f32" in tree.text():
