@@ -110,24 +110,36 @@ static StcStatus find_idle(StcPlan *p, const Kernel *k, const Op *load, bool *id
   return s;
 }
 
+/* Is kernel `i` launched for what is computed once? That runs whatever was computed before. */
+static bool is_of_once(const Module *m, int i) {
+  bool of_once = false;
+  for (int j = 0; j < m->host.once.nops && !of_once; j++) {
+    const HostOp *op = &m->host.once.ops[j];
+    of_once = op->kind == HOST_LAUNCH && (op->a == i || m->kernels[op->a].instead == i + 1);
+  }
+  return of_once;
+}
+
+/* Notes whether kernel `i` is idle. Recordings go by what was noted before: they are gone before it is another, so that
+ * none is left behind an error, wherever it comes. */
+static void note_idle(StcPlan *p, int i, bool idle) {
+  if (p->run.idle[i] != idle)
+    plan_forget_recordings(p);
+  p->run.idle[i] = idle;
+}
+
 StcStatus plan_find_idle(StcPlan *p, bool look) {
   const Module *m = p->build->code.module;
-  StcStatus s = STC_OK;
-  bool changed = false;
   if (!p->run.idle && !look)
     return STC_OK;
   if (!p->run.idle)
     p->run.idle = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
-  if (look)
-    s = p->device.kind->wait(&p->device);
+  StcStatus s = look ? p->device.kind->wait(&p->device) : STC_OK;
   for (int i = 0; i < m->nkernels && !s; i++) {
-    bool idle = false, was = p->run.idle[i];
-    const Op *load = look ? class_load(m, &m->kernels[i]) : NULL;
+    bool idle = false;
+    const Op *load = look && !is_of_once(m, i) ? class_load(m, &m->kernels[i]) : NULL;
     s = load ? find_idle(p, &m->kernels[i], load, &idle) : STC_OK;
-    p->run.idle[i] = idle;
-    changed = changed || idle != was;
+    note_idle(p, i, idle);
   }
-  if (changed)
-    plan_forget_recordings(p);
   return s;
 }

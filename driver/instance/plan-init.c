@@ -201,10 +201,7 @@ static StcStatus run_edges(StcPlan *p) {
 /* Computes what is computed once, and finds which kernels have nothing to do now. `may_change`: it may have to be
  * done again before the next run. A run that nobody waits for does not wait for it either. */
 static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
-  bool *idle = p->run.idle; /* goes by what was computed before */
-  p->run.idle = NULL;
   StcStatus s = plan_sequence(p, seq);
-  p->run.idle = idle;
   return s ? s : plan_find_idle(p, !may_change && (!p->back.pending || p->back.threaded));
 }
 

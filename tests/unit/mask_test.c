@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OWN_MAIN
 #include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
@@ -89,6 +90,24 @@ static void set_mask(Pair *x, int seed) {
     wet[i] = seed == 0 || (i / M > seed && i % M < 10 * seed);
   for (int i = 0; i < 2; i++)
     assert_int_equal(stc_plan_set(x->plan[i], WET, wet, sizeof wet), STC_OK);
+}
+
+/* Where finding out what kernels have to do now fails, the next run finds it anew: recordings of the kernels for
+ * another mask, which leave some of them out, are not made again. The first: the stand-in asks once whether it computes. */
+TEST(looking_fails) {
+  static const Way way = {"cuda", "nvptx", "naive", 0, {8, 16}};
+  setenv("STC_STANDIN_COMPUTE", "1", 1);
+  Pair x = make_pair(&way);
+  set_mask(&x, N); /* all are dry */
+  run(&x, 400);
+  assert_non_null(x.plan[0]->run.replay.recordings);
+  set_mask(&x, 3);
+  setenv("STC_STANDIN_FAIL", "cuCtxSynchronize", 1);
+  assert_int_not_equal(stc_plan_run(x.plan[0], 400, NULL), STC_OK);
+  unsetenv("STC_STANDIN_FAIL");
+  run(&x, 400);
+  free_pair(&x);
+  unsetenv("STC_STANDIN_COMPUTE");
 }
 
 /* Set before the first run, between runs of even and odd numbers of steps, and taken back by beginning anew. */
@@ -182,4 +201,9 @@ TEST(lent) {
     run(&x, 2);
     free_pair(&x);
   }
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  return run_beside(STC_STANDIN_DIR, argv, argv[0]);
 }
