@@ -335,7 +335,7 @@ static StcStatus run_whole(StcPlan *p, int i, int64_t steps, int64_t after) {
     return s;
   Windows *w = find_windows(p, i, seq, after, false);
   if (q->ghosts)
-    q->ghosts->age += before;
+    q->ghosts->age += q->ghosts->still ? 0 : before;
   return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
 }
 

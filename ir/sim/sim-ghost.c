@@ -190,5 +190,5 @@ const char *sim_ghost_text(Sim *s, uint32_t origin) {
   return arena_printf(s->arena,
                       "the ghost cell [%s] of '%s', of part [%s], %s, was not brought up to date for the level after "
                       "%lld steps",
-                      t.s, f->name, place.s, sides.s, (long long)g->level);
+                      t.s, f->name, place.s, sides.n ? sides.s : "within it", (long long)g->level);
 }
