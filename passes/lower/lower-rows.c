@@ -20,10 +20,12 @@
 #include <math.h>
 
 /* Rows of a tile, at most; so many tiles at least, if there can be; rows of a block that one kernel takes at most; rows
- * whose loads are under way together; updates that are joined to a launch; how far rows are looked at; tiles that a
- * core is to have room for; registers of a thread that rows do not take, and that they are to take with these at
- * most. */
-enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 32, MOST_JOINED = 2, FAR_ROWS = 12 };
+ * whose loads are under way together, and as many where the next row may be in the next plane (LLVM's strength
+ * reduction of 32 places of which each chooses takes 1.1 s); updates that are joined to a launch; how far rows are
+ * looked at; tiles that a core is to have room for; registers of a thread that rows do not take, and that they are to
+ * take with these at most. */
+enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 32, PLANE_ROWS_AHEAD = 16 };
+enum { MOST_JOINED = 2, FAR_ROWS = 12 };
 enum { TILES_AT_ONCE = 2, OTHER_REGISTERS = 30, MOST_REGISTERS = 160 };
 
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
@@ -556,7 +558,7 @@ Value *rows_of_block(const Reducer *k, Builder *b, Value *block) {
                    {build2(b, OP_DIV, step, n), build2(b, OP_REM, step, n)}};
   }
   if (!k->few)
-    take_block_rows(k, b, ROWS_AHEAD, rows, &row, &acc, &p);
+    take_block_rows(k, b, k->rank > 2 ? PLANE_ROWS_AHEAD : ROWS_AHEAD, rows, &row, &acc, &p);
   take_block_rows(k, b, k->few ? FEW_ROWS : FEW_ROWS / 2, rows, &row, &acc, &p);
   take_block_rows(k, b, 1, rows, &row, &acc, &p);
   return acc;

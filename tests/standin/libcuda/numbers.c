@@ -103,8 +103,8 @@ static bool floats(const Instruction *in, const uint64_t *x, uint64_t *out) {
   case OP_DIV: *out = single ? of_f32((float)a / (float)b) : of_f64(a / b); break;
   case OP_MAD:
   case OP_FMA: *out = single ? of_f32(fmaf((float)a, (float)b, as_f32(x[2]))) : of_f64(fma(a, b, as_f64(x[2]))); break;
-  case OP_MIN: *out = of_floating(t, fmin(a, b)); break;
-  case OP_MAX: *out = of_floating(t, fmax(a, b)); break;
+  case OP_MIN: *out = of_floating(t, a == b ? (signbit(a) ? a : b) : fmin(a, b)); break; /* -0 is less than 0 */
+  case OP_MAX: *out = of_floating(t, a == b ? (signbit(a) ? b : a) : fmax(a, b)); break;
   case OP_NEG: *out = x[0] ^ sign; break;
   case OP_ABS: *out = x[0] & ~sign; break;
   case OP_COPYSIGN: *out = (x[0] & sign) | (x[1] & ~sign); break;
