@@ -173,6 +173,15 @@ static void read_outside(const FieldState *f, Const *dst) {
     dst[k * CHUNK] = f->outside[k];
 }
 
+/* Has a part of a grid no point of `f`, which others have? Where it looks at the field all the same it computes ghost
+ * cells that nobody needs, of any value: those that somebody needs look no further than the part has cells. */
+static bool is_elsewhere(const Interp *in, const FieldState *f) {
+  bool empty = false;
+  for (int k = 0; k < f->rank; k++)
+    empty = empty || f->hi[k] < f->lo[k];
+  return empty && in->m->part && outside_any(f->field);
+}
+
 /* Brings coordinate *x of an access to `f`, whose edges have rules of their own, in dimension `k` into the field: the
  * number of the side whose constant is meant, or -1; the odd sides that it comes across, in order, into list[0] ..
  * list[*n - 1]. -2 if these are more than MOST_ODD. */
@@ -268,6 +277,11 @@ bool interp_access(Interp *in, const Op *op, const int64_t *p, int n, Const *dst
   const FieldState *f = &in->fields[op->sym];
   int last = in->rank - 1, beyond = 0;
   int64_t at[MAX_RANK], cell = 0;
+  if (is_elsewhere(in, f)) {
+    for (int i = 0; i < n; i++)
+      read_outside(f, &dst[i]);
+    return true;
+  }
   if (f->sides && !stays_inside(f, op, p, n))
     return access_sides(in, f, op, p, n, dst);
   for (int k = 0; k < last; k++) {

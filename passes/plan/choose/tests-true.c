@@ -143,6 +143,8 @@ void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s)
   with.diags = diags_quiet(c->arena);
   if (as == m || !plan_as_true(&with, m, as, &full) || schedule_same(s, &full, KNOBS_NUMBERS | KNOBS_WORDS))
     return;
+  if (s->edges == EDGES_STEPS || full.edges == EDGES_STEPS) /* their tiles are of the steps inside, not of all */
+    return;
   double own = cut_seconds(&with, as, s, size), chosen = fmin(cut_seconds(&with, as, &full, size), own),
          mixed = mixed_part(s, m->grid.rank, size), more = mixed_part(&full, m->grid.rank, size);
   double as_is = (1 - mixed) * own + mixed * cut_seconds(&with, m, s, size),
