@@ -1,6 +1,5 @@
 /* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept,
- * printed,
- * saved. */
+ * printed, saved. */
 #include "driver/data/series.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
@@ -54,19 +53,41 @@ void series_free(Series *s) {
   *s = (Series){.context = s->context, .program = s->program};
 }
 
-/* Writes the value so that it reads back to the same bits, with no more digits than that takes. */
-static void print_value(FILE *to, const StcReduction *r) {
+/* Writes `x` with no more digits than it takes to read back to the same bits: those of an f32 if it is `narrow`. */
+static void print_float(FILE *to, double x, bool narrow) {
   char text[40];
-  if (r->type == STC_I64) {
-    fprintf(to, "%" PRId64, r->i);
-    return;
-  }
-  for (int digits = 6; digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, r->f);
-    if (strtod(text, NULL) == r->f)
+  for (int digits = 6; digits <= (narrow ? 9 : 17); digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (narrow ? strtof(text, NULL) == (float)x : strtod(text, NULL) == x)
       break;
   }
-  fputs(isnan(r->f) ? "nan" : text, to);
+  fputs(isnan(x) ? "nan" : text, to);
+}
+
+/* Is a value of the reduction one of f32 or narrower, whatever it is kept in: the least or largest of such? */
+static bool is_of_narrow(const Reduction *r) {
+  const Op *yield = r->body && r->body->last && r->body->last->code == OP_YIELD ? r->body->last : NULL;
+  const Value *v = yield && (r->op == OP_MIN || r->op == OP_MAX) ? yield->operands[0] : NULL;
+  if (v && v->def && v->def->code == OP_CONVERT)
+    v = v->def->operands[0];
+  return v && type_is_float(v->type) && v->type != TY_F64;
+}
+
+/* The same of the reduction called `name`. */
+static bool is_narrow(const Series *s, const char *name) {
+  const Module *m = s->program->reference;
+  for (int i = 0; m && i < m->nreductions; i++)
+    if (strcmp(m->reductions[i].name, name) == 0)
+      return is_of_narrow(&m->reductions[i]);
+  return false;
+}
+
+/* Writes a value of a reduction so that it reads back to the same bits of its type. */
+static void print_value(FILE *to, const Series *s, const StcReduction *r) {
+  if (r->type == STC_I64)
+    fprintf(to, "%" PRId64, r->i);
+  else
+    print_float(to, r->f, is_narrow(s, r->name));
 }
 
 /* Element `i` of a row, in its own type. */
@@ -81,19 +102,11 @@ double row_value(const StcProbe *row, int64_t i) {
 
 /* The same as print_value for element `i` of a row. */
 static void print_element(FILE *to, const StcProbe *row, int64_t i) {
-  char text[40];
   Const x = row_element(row, i);
-  if (!type_is_float((Type)row->type)) {
+  if (type_is_float((Type)row->type))
+    print_float(to, x.f, row->type != STC_F64);
+  else
     fprintf(to, "%" PRId64, x.i);
-    return;
-  }
-  bool narrow = row->type == STC_F32;
-  for (int digits = 6; digits <= (narrow ? 9 : 17); digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, x.f);
-    if (narrow ? strtof(text, NULL) == (float)x.f : strtod(text, NULL) == x.f)
-      break;
-  }
-  fputs(isnan(x.f) ? "nan" : text, to);
 }
 
 /* The last value of the reduction called `name`, NULL if it has none. */
@@ -118,6 +131,13 @@ static bool is_printed(int64_t i, int64_t n) {
   return n <= MOST_PRINTED;
 }
 
+/* Ends a line of which no more than MOST_PRINTED of `n` values are printed. */
+static void print_end(FILE *to, int64_t n) {
+  if (n > MOST_PRINTED)
+    fprintf(to, "; %d of %" PRId64 " values, --log FILE.csv saves all", MOST_PRINTED, n);
+  fputc('\n', to);
+}
+
 /* Prints the line of the reduction called `name`: its values and the steps after which they were taken. */
 static void print_line(FILE *to, const Series *s, const char *name) {
   int64_t n = 0, i = 0, each = members(s, name);
@@ -132,11 +152,11 @@ static void print_line(FILE *to, const Series *s, const char *name) {
     if (strcmp(r->name, name) != 0 || !is_printed(i++, n))
       continue;
     fputs(separator, to);
-    print_value(to, r);
+    print_value(to, s, r);
     fprintf(to, " (step %" PRId64 ")", r->step);
     separator = ", ";
   }
-  fputc('\n', to);
+  print_end(to, each ? 0 : n);
 }
 
 /* Prints the line of probe `p`: values of a single point as those of a reduction, else how many there are. */
@@ -159,7 +179,18 @@ static void print_probe(FILE *to, const Series *s, const Probe *p) {
     fprintf(to, " (step %" PRId64 ")", s->rows[k].step);
     separator = ", ";
   }
-  fputc('\n', to);
+  print_end(to, p->list < 0 ? n : 0);
+}
+
+/* Is number `r` of what is logged the rounds of a repeat within another, which no `until` of its own ends? There is
+ * nothing to see in them: they are as many in each round of the other. */
+static bool is_inner(const StcProgram *p, int r) {
+  const Module *m = p->module;
+  int loop = r - (p->nlogged - 2 * m->nrepeats);
+  bool inner = loop >= 0 && repeat_around(m, loop / 2) >= 0;
+  for (int i = 0; i < m->nreductions && inner; i++)
+    inner = m->reductions[i].loop != loop / 2 + 1;
+  return inner;
 }
 
 void series_print(FILE *to, const Series *s, const char *until) {
@@ -167,18 +198,18 @@ void series_print(FILE *to, const Series *s, const char *until) {
   for (int i = 0; i < m->nprobes; i++)
     print_probe(to, s, &m->probes[i]);
   for (int r = 0; r < s->program->nlogged; r++)
-    if (last_value(s, s->program->logged[r]))
+    if (!is_inner(s->program, r) && last_value(s, s->program->logged[r]))
       print_line(to, s, s->program->logged[r]);
   if (until)
     fprintf(to, "%s: met after %" PRId64 " steps\n", until, last_value(s, until)->step);
 }
 
 /* JSON has no numbers for infinity and NaN. */
-static void print_json_value(FILE *to, const StcReduction *r) {
+static void print_json_value(FILE *to, const Series *s, const StcReduction *r) {
   if (r->type == STC_F64 && !isfinite(r->f))
     fputs("null", to);
   else
-    print_value(to, r);
+    print_value(to, s, r);
 }
 
 void series_print_json(FILE *to, const Series *s) {
@@ -191,7 +222,7 @@ void series_print_json(FILE *to, const Series *s) {
     separator = "";
     for (int64_t k = last - s->values - (last->members ? last->members - 1 : 0); k <= last - s->values; k++) {
       fputs(separator, to);
-      print_json_value(to, &s->values[k]);
+      print_json_value(to, s, &s->values[k]);
       separator = ", ";
     }
     fputs(last->members ? "]" : "", to);
@@ -238,7 +269,7 @@ static void write_values(FILE *to, Cursor *c, int64_t step) {
     for (int64_t k = 0; k < (n ? n : 1); k++) {
       fputc(',', to);
       if (at < end)
-        print_value(to, &s->values[at + k]);
+        print_value(to, s, &s->values[at + k]);
     }
   }
   c->value = end;

@@ -22,9 +22,9 @@ void series_add_row(void *user, const StcProbe *row);
 /* Element `i` of the row as a number. */
 double row_value(const StcProbe *row, int64_t i);
 void series_free(Series *s);
-/* Prints a line for each reduction, and each probe of a single point: at most 10 of its values, the last one always; of
- * other probes how many values there are. `until` is the one whose condition
- * ended the run, or NULL. */
+/* Prints a line for each reduction, and each probe of a single point: at most 10 of its values, the last one always,
+ * and how many there are if that is more; of other probes how many values there are; rounds of repeats, but for those
+ * that are alike each time. `until` is the one whose condition ended the run, or NULL. */
 void series_print(FILE *to, const Series *s, const char *until);
 /* The last value of each reduction as the inside of a JSON object. */
 void series_print_json(FILE *to, const Series *s);

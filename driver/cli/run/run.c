@@ -102,11 +102,18 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   return s;
 }
 
+/* The bytes of the schedule's text that the summary has: the family and T, "stream T=12". -v and --time tell all. */
+static int short_schedule(const char *all) {
+  const char *t = strstr(all, " T=");
+  return (int)(t ? (t - all) + 1 + (int)strcspn(t + 1, " ") : (int)strlen(all));
+}
+
 /* What a run tells a person. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
-  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n",
+  const char *all = stc_plan_schedule(j->plan);
+  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%.*s%s%s): %.3g GPts/s\n",
           stc_program_name(j->program), info->points, info->steps, info->seconds, stc_plan_device(j->plan),
-          stc_plan_schedule(j->plan), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
+          short_schedule(all), all, j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
 }
 
 /* What reductions came to. */
