@@ -6,10 +6,11 @@
 #include "driver/files/files.h"
 
 /* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and
- * `what`: "field A". */
+ * `what`: "field A". Numbers of another type are converted where NumPy's casts of the "same_kind" do, which is noted, and
+ * where they fit. */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
-/* Opens such a file to be read in pieces: the descriptor of what npy_check is content with, *at where the elements
+/* Opens such a file to be read in pieces: the descriptor of one whose type is the field's, *at where the elements
  * begin. A piece of bools is brought in order by npy_bools, as part of a field of its own. -1 after a message. */
 int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at);
 void npy_bools(const StcFieldInfo *f, void *data);
@@ -25,7 +26,7 @@ StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f,
 /* Creates one whose elements others write: the header is there, and room on the disk. *at: where the elements begin.
  * shared: processes of other machines must find it, under out->temporary. */
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);
-/* Would npy_read find the right header and as many elements as that promises? */
+/* Would npy_read find a header that it takes, and as many elements as that promises? */
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 
 /* A series of frames in files, and a thread that reads the frame which will be wanted next: frames.c. */

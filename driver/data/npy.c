@@ -263,9 +263,46 @@ static const char *cure_of_type(const char *have, const char *want) {
   return strcmp(have, "'<f8'") == 0 && strcmp(want, "'<f4'") == 0 ? ", or -freal=f64 if the program calls it real" : "";
 }
 
-/* Checks the header against the field. */
+/* Elements of a file that are converted: to `n` numbers of type `to` from ones of type `from`. */
+typedef struct Cast {
+  bool needed;
+  Type from, to;
+  int64_t n;
+} Cast;
+
+/* The type of the numbers that "'<f8'" and the like, or those of which "'<c16'" is a pair, are; false: none. */
+static bool type_of_numbers(const char *descr, Type *type) {
+  static const struct {
+    const char *descr;
+    Type type;
+  } pairs[] = {{"'<c8'", TY_F32}, {"'<c16'", TY_F64}};
+  for (int i = 0; i < 2; i++)
+    if (strcmp(pairs[i].descr, descr) == 0)
+      return *type = pairs[i].type, true;
+  for (int t = STC_BOOL; t <= STC_U32; t++) {
+    const char *name = npy_descr((StcType)t);
+    if (t != STC_BF16 && strncmp(descr + (*descr == '\''), name, 3) == 0 && strlen(descr) == 5)
+      return *type = (Type)t, true;
+  }
+  return false;
+}
+
+/* May elements `have` of a file become the field's, `want`, as NumPy's casts of the "same_kind" do: integers any
+ * integers, but not unsigned ones of signed, and floats any numbers? Complex numbers only complex ones. */
+static bool may_cast(const char *have, const char *want, const StcFieldInfo *f, Cast *cast) {
+  if (f->type == STC_BF16 || is_complex(have) != is_complex(want) || !type_of_numbers(have, &cast->from) ||
+      !type_of_numbers(want, &cast->to))
+    return false;
+  bool is_unsigned = want[2] == 'u', was_unsigned = have[2] == 'u';
+  cast->needed = type_is_float(cast->to) || (!type_is_float(cast->from) && cast->to != TY_BOOL &&
+                                             (!is_unsigned || was_unsigned || cast->from == TY_BOOL));
+  cast->n = f->bytes / type_size(cast->to);
+  return cast->needed;
+}
+
+/* Checks the header against the field. *cast: how elements of another type become the field's; NULL: they do not. */
 static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
-                              const NpyHeader *h) {
+                              const NpyHeader *h, Cast *cast) {
   char scalar[8];
   const char *want = file_dtype(f, scalar);
   int64_t shape[MAX_DIMS];
@@ -282,7 +319,7 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
   bool fits = shape_places(h->rank, h->shape, rank, shape, place);
   shape_text(have, sizeof have, h->shape, h->rank);
   shape_text(need, sizeof need, shape, rank);
-  if (strcmp(h->descr, want) != 0) {
+  if (strcmp(h->descr, want) != 0 && (!fits || !cast || !may_cast(h->descr, want, f, cast))) {
     context_error(c, "%s: its type is %s, but %s needs %s; in NumPy: a.astype(%s)%s%s%s%s%s", path, h->descr, what,
                   want, want, cure_of_type(h->descr, want), fits ? "" : "; and its shape is ", fits ? "" : have,
                   fits ? "" : ", where that is ", fits ? "" : need);
@@ -309,46 +346,60 @@ void npy_bools(const StcFieldInfo *f, void *data) {
       ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
 }
 
-/* Checks that there are as many bytes of elements as the field has: `got`, and perhaps `more`. */
-static StcStatus check_length(StcContext *c, const char *path, const StcFieldInfo *f, int64_t got, bool more) {
-  if (got < f->bytes && context_stopped(c))
+/* Checks that there are `need` bytes of elements: `got`, and perhaps `more`. */
+static StcStatus check_length(StcContext *c, const char *path, int64_t need, int64_t got, bool more) {
+  if (got < need && context_stopped(c))
     return STC_INTERRUPTED;
-  if (got < f->bytes)
+  if (got < need)
     return context_error(c, "%s: it has %lld bytes of elements, but its header promises %lld", path, (long long)got,
-                         (long long)f->bytes),
+                         (long long)need),
            STC_INPUT;
   if (more)
     return context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path,
-                         (long long)f->bytes),
+                         (long long)need),
            STC_INPUT;
   return STC_OK;
 }
 
-/* Reads the elements behind a header, or, without `data`, looks how many the regular file has. */
-static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, void *data) {
-  struct stat st;
-  int64_t at = data ? 0 : ftello(from);
-  if (!data && at >= 0 && fstat(fileno(from), &st) == 0)
-    return check_length(c, path, f, st.st_size - at, st.st_size - at > f->bytes);
-  if (!data)
-    return STC_OK;
-  int64_t got = f->bytes == 0 ? 0 : (int64_t)fread(data, 1, (size_t)f->bytes, from);
-  StcStatus s = check_length(c, path, f, got, got == f->bytes && fgetc(from) != EOF);
-  if (!s)
-    npy_bools(f, data);
-  return s;
+/* Reads elements of another type to `data`, piece by piece. *got: how many bytes there were. */
+static StcStatus read_converted(StcContext *c, const char *path, const Cast *cast, FILE *from, void *data,
+                                int64_t *got) {
+  enum { PIECE = 4096 };
+  double piece[PIECE];
+  int64_t size = type_size(cast->from);
+  for (int64_t at = 0; at < cast->n; at += PIECE) {
+    int64_t n = cast->n - at < PIECE ? cast->n - at : PIECE;
+    int64_t bytes = (int64_t)fread(piece, 1, (size_t)(n * size), from);
+    *got += bytes;
+    if (bytes < n * size)
+      return STC_OK;
+    int64_t good = values_convert(cast->from, piece, cast->to, (char *)data + at * type_size(cast->to), n);
+    if (good < n)
+      return context_error(c, "%s: its element %lld does not fit in %s", path, (long long)(at + good),
+                           type_name(cast->to)),
+             STC_INPUT;
+  }
+  return STC_OK;
 }
 
-int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at) {
-  FILE *from = npy_check(c, path, what, f) ? NULL : fopen(path, "rb");
-  NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
-  bool good = h && !read_header(from, h);
-  *at = good ? ftello(from) : -1;
-  int fd = good ? dup(fileno(from)) : -1;
-  free(h);
-  if (from)
-    fclose(from);
-  return fd;
+/* Reads the elements behind a header, or, without `data`, looks how many the regular file has. */
+static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, const Cast *cast, FILE *from,
+                               void *data) {
+  struct stat st;
+  int64_t at = data ? 0 : ftello(from), got = 0;
+  int64_t need = cast->needed ? cast->n * type_size(cast->from) : f->bytes;
+  if (!data && at >= 0 && fstat(fileno(from), &st) == 0)
+    return check_length(c, path, need, st.st_size - at, st.st_size - at > need);
+  if (!data)
+    return STC_OK;
+  StcStatus s = cast->needed ? read_converted(c, path, cast, from, data, &got) : STC_OK;
+  if (!cast->needed && f->bytes)
+    got = (int64_t)fread(data, 1, (size_t)f->bytes, from);
+  if (!s)
+    s = check_length(c, path, need, got, got == need && fgetc(from) != EOF);
+  if (!s && !cast->needed)
+    npy_bools(f, data);
+  return s;
 }
 
 /* Is the shape of the header that of frames of the field, their number in front? Not if it is the field's own. */
@@ -388,7 +439,7 @@ static StcStatus check_frames(StcContext *c, const char *path, const char *what,
   StcStatus s = check_order(c, path, h);
   h->rank -= h->rank > 0;
   memmove(h->shape, h->shape + 1, sizeof h->shape - sizeof *h->shape);
-  s = s ? s : check_header(c, path, what, f, h);
+  s = s ? s : check_header(c, path, what, f, h, NULL);
   if (s)
     return s;
   if (*count < 1)
@@ -420,8 +471,10 @@ StcStatus npy_check(StcContext *c, const char *path, const char *what, const Stc
   return npy_read(c, path, what, f, NULL);
 }
 
-/* Opens the file, whose header must be the field's; NULL after a message, with *s. */
-static FILE *open_elements(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, StcStatus *s) {
+/* Opens the file, whose header must be the field's, or of numbers that are converted to the field's (`cast`, not NULL);
+ * NULL after a message, with *s. */
+static FILE *open_elements(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
+                           StcStatus *s) {
   FILE *from = file_open(c, path);
   *s = from ? STC_OK : STC_IO;
   if (!from)
@@ -433,7 +486,7 @@ static FILE *open_elements(StcContext *c, const char *path, const char *what, co
   else if (wrong)
     *s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
   if (!*s)
-    *s = check_header(c, path, what, f, h);
+    *s = check_header(c, path, what, f, h, cast);
   free(h);
   if (!*s)
     return from;
@@ -443,22 +496,49 @@ static FILE *open_elements(StcContext *c, const char *path, const char *what, co
 
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
   StcStatus s;
-  FILE *from = open_elements(c, path, what, f, &s);
+  Cast cast = {.needed = false};
+  FILE *from = open_elements(c, path, what, f, &cast, &s);
   if (!from)
     return s;
-  s = read_elements(c, path, f, from, data);
+  s = read_elements(c, path, f, &cast, from, data);
+  if (!s && data && cast.needed)
+    context_note(c, "%s: its numbers, %s, are converted to %s for %s", path, type_name(cast.from), type_name(cast.to),
+                 what);
+  fclose(from);
+  return s;
+}
+
+/* Would npy_read take it without a conversion? */
+static StcStatus npy_whole(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
+  StcStatus s;
+  FILE *from = open_elements(c, path, what, f, NULL, &s);
+  if (!from)
+    return s;
+  s = read_elements(c, path, f, &(Cast){.needed = false}, from, NULL);
   fclose(from);
   return s;
 }
 
 FILE *npy_stream(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
-  return open_elements(c, path, what, f, &(StcStatus){STC_OK});
+  return open_elements(c, path, what, f, NULL, &(StcStatus){STC_OK});
 }
 
 StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, int64_t got) {
-  StcStatus s = check_length(c, path, f, got, got == f->bytes && fgetc(from) != EOF);
+  StcStatus s = check_length(c, path, f->bytes, got, got == f->bytes && fgetc(from) != EOF);
   fclose(from);
   return s;
+}
+
+int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at) {
+  FILE *from = npy_whole(c, path, what, f) ? NULL : fopen(path, "rb");
+  NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
+  bool good = h && !read_header(from, h);
+  *at = good ? ftello(from) : -1;
+  int fd = good ? dup(fileno(from)) : -1;
+  free(h);
+  if (from)
+    fclose(from);
+  return fd;
 }
 
 /* Writes magic, version (1, or 2 if the header is long) and the header, padded so that the elements begin at a multiple

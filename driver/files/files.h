@@ -99,6 +99,9 @@ bool value_fill(const StcFieldInfo *f, const char *text, void *data);
 /* Element `i` of the field, of scalar type, as a double; makes `v` that element, rounded to its type. */
 double field_value(const StcFieldInfo *f, const void *data, int64_t i);
 void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v);
+/* Makes `n` elements of type `to` of those of type `from`, a float of none but floats: rounded. Returns `n`, or the
+ * number of the first that does not fit. */
+int64_t values_convert(Type from, const void *in, Type to, void *out, int64_t n);
 /* Is `shape`, of `rank` lengths, that of the `n` lengths at `of`, of which those that are 1 may be left out? Then
  * place[d] is which of its lengths stands for number d of these, -1: it is left out. */
 bool shape_places(int rank, const int64_t *shape, int n, const int64_t *of, int *place);

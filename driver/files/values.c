@@ -81,6 +81,31 @@ void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v) {
   }
 }
 
+/* The integer or bool number `i` of elements of type `t`. */
+static int64_t whole_value(Type t, const void *data, int64_t i) {
+  return t == TY_I64    ? ((const int64_t *)data)[i]
+         : t == TY_BOOL ? ((const uint8_t *)data)[i] != 0
+                        : (int64_t)field_value(&(StcFieldInfo){.type = (StcType)t}, data, i);
+}
+
+int64_t values_convert(Type from, const void *in, Type to, void *out, int64_t n) {
+  const StcFieldInfo source = {.type = (StcType)from}, target = {.type = (StcType)to};
+  for (int64_t i = 0; i < n; i++) {
+    Const v = {0}, was;
+    if (type_is_float(from))
+      v.f = field_value(&source, in, i);
+    else
+      v.i = whole_value(from, in, i);
+    was = v;
+    if (type_is_float(from) != type_is_float(to))
+      v.f = (double)v.i;
+    field_put(&target, out, i, v);
+    if (type_is_float(to) ? isfinite(v.f) && !isfinite(field_value(&target, out, i)) : whole_value(to, out, i) != was.i)
+      return i;
+  }
+  return n;
+}
+
 /* ---- shapes */
 
 bool shape_places(int rank, const int64_t *shape, int n, const int64_t *of, int *place) {

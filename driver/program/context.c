@@ -84,6 +84,14 @@ void context_warning(StcContext *c, const char *fmt, ...) {
   va_end(ap);
 }
 
+void context_note(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  if (!c->quiet)
+    send_text(c, DIAG_NOTE, fmt, ap);
+  va_end(ap);
+}
+
 void context_remark(StcContext *c, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);

@@ -46,7 +46,7 @@ struct StcContext {
   void (*message)(void *user, const StcMessage *m);
   void *user;
   bool command;          /* the stc command's: messages name its options */
-  bool verbose;          /* -v: context_remark is heard */
+  bool verbose, quiet;   /* -v: context_remark is heard; --quiet: context_note is not */
   bool candidates;       /* -Rpass=plan: the remarks of pass plan list candidates */
   const char *plan_file; /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
   const Stop *stop;      /* asked when the user wants to stop; NULL: nobody says so */
@@ -93,8 +93,10 @@ _Noreturn void workspace_give_up(Workspace *w);
 StcContext *context_of_command(const StcConfig *config);
 /* Reports an error without a place. */
 void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a warning, and for what is done, which only -v shows. */
+/* The same for a warning, for what a user may want to know, which --quiet hides, and for what is done, which only -v
+ * shows. */
 void context_warning(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void context_note(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void context_remark(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The message with members of StcOptions, arguments and calls in place of the command's options, but for what it quotes
  * ("..."), which is as somebody wrote it. */

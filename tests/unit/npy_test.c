@@ -145,10 +145,40 @@ static void expect_error(World *w, const char *header, size_t n, const char *tex
     fail_msg("expected \"%s\" in \"%s\"", text, w->last);
 }
 
+/* Numbers of another type become the field's where NumPy's "same_kind" casts do and they fit; others are refused. */
+WORLD_TEST(test_casts) {
+  static const struct {
+    Type from, to;
+    double x;
+    bool good;
+  } cases[] = {
+      {TY_F64, TY_F32, 0.1, true},  {TY_F64, TY_F32, 1e300, false}, {TY_I64, TY_I32, -7, true},
+      {TY_I64, TY_U8, 7, false},    {TY_U8, TY_I32, 255, true},     {TY_F32, TY_I32, 1, false},
+      {TY_I64, TY_I16, 1e6, false}, {TY_BOOL, TY_F64, 1, true},     {TY_F32, TY_F16, 0.5, true},
+      {TY_U16, TY_BOOL, 1, false},  {TY_I32, TY_BF16, 1, false},    {TY_F64, TY_F16, 1e6, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    StcFieldInfo from = field((StcType)cases[i].from), to = field((StcType)cases[i].to);
+    double in[6] = {0}, out[6] = {0};
+    Const x = {.f = cases[i].x};
+    if (!type_is_float(cases[i].from))
+      x.i = (int64_t)cases[i].x;
+    for (int k = 0; k < 6; k++)
+      field_put(&from, in, k, x);
+    assert_int_equal(npy_write(w->c, w->path, &from, in), STC_OK);
+    if ((npy_read(w->c, w->path, "field A", &to, out) == STC_OK) != cases[i].good)
+      fail_msg("case %zu: %s", i, w->last);
+    double want = cases[i].to == TY_F32 ? (double)(float)cases[i].x : cases[i].x;
+    assert_true(!cases[i].good || field_value(&to, out, 5) == want);
+  }
+}
+
 /* What is wrong is said, with what was expected and how to mend it. */
 WORLD_TEST(test_errors) {
-  expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48,
-               "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
+  expect_error(w, "{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", 48,
+               "its type is '<c8', complex numbers, which field A does not have");
+  expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 24,
+               "it has 24 bytes of elements, but its header promises 48");
   expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24,
                "its type is '>f4', but field A needs '<f4'");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", 24,

@@ -333,6 +333,7 @@ StcStatus command_run(const Command *c, Stop *stop) {
            .series = {.context = c->context}};
   int64_t written = 0;
   bool leads = true;
+  c->context->quiet = c->quiet;
   stop->grace = c->checkpoint ? STOP_WHOLE_STEPS : 0;
   c->context->stop = c->context->run_stop = stop;
   Ticker ticker;
