@@ -361,7 +361,7 @@ typedef struct StcReduction {
   int64_t member, members;
 } StcReduction;
 /* The param number `n` of the program under this plan, in order of declaration, bools and integers as i of type
- * STC_BOOL and STC_I64, others as f of type STC_F64; step: the steps done so far, those before stc_plan_first_step
+ * STC_BOOL and STC_I64, others as f, of their own type; step: the steps done so far, those before stc_plan_first_step
  * included. False: there is none. (It is told as a reduction's value is.) */
 bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
 /* The name of scalar number `n` (`scalar`) of the program, in order of declaration; NULL: there is none. Its value

@@ -321,6 +321,8 @@ Expr *check_readapt(Checker *c, const Env *env, Expr *e, Type t);
 
 /* Was the same text reported at the same place before? Remembers it. */
 bool check_repeated(Checker *c, Loc loc, const char *message);
+/* Was it said of the line of `loc` that `name` is not declared? Remembers it if not. */
+bool check_told(Checker *c, Loc loc, const char *name);
 /* The macro or function in whose expansion `env` is, NULL if it is in none. */
 const Env *check_macro_of(const Env *env);
 /* The argument bound to the name, NULL if it is no parameter of the macro `env`. */

@@ -12,11 +12,13 @@ const char *habit_of_name(const char *name) {
   static const Foreign table[] = {
       {"where", "a choice is written 'if c then a else b', or 'select(c, a, b)'"},
       {"pi", "declare it: 'const pi = 3.14159265358979324;'"},
+      {"PI", "declare it: 'const PI = 3.14159265358979324;'"},
       {"roll", "a neighbour is 'u[-1,0]', and a field 'outside periodic' goes around"},
       {"arange", "a point's coordinate in dimension d is 'idx(d)', its place 'coord(d)'"},
       {"linspace", "a point's coordinate in dimension d is 'idx(d)', its place 'coord(d)'"},
       {"mean", "a mean is 'reduce total = sum(u) over G every 100;' over the number of points"},
       {"laplacian", "write 'diff(u, 0, 2) + diff(u, 1, 2)', or an op of neighbours"},
+      {"laplace", "write 'diff(u, 0, 2) + diff(u, 1, 2)', or an op of neighbours"},
       {"arctan", "the function is 'atan'"},
       {"arctan2", "the function is 'atan2'"},
       {"arcsin", "the function is 'asin'"},

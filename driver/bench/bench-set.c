@@ -57,8 +57,8 @@ static StcStatus choose_programs(const Command *c, BenchSet *out) {
       p++;
     const char *near = p->name ? NULL : near_match(word, names);
     if (!p->name)
-      return context_error(c->context, "--programs: the bench has no program `%s`%s%s%s", word, near ? "; is `" : "",
-                           near ? near : "", near ? "` meant?" : ""),
+      return context_error(c->context, "--programs: the bench has no program '%s'%s%s%s", word, near ? "; is '" : "",
+                           near ? near : "", near ? "' meant?" : ""),
              STC_USAGE;
     ARENA_PUSH(c->arena, out->programs, out->nprograms, p);
   }
@@ -70,7 +70,7 @@ static StcStatus choose_types(const Command *c, BenchSet *out) {
   const char *list = c->bench_types ? c->bench_types : "f32,f64", *word;
   while ((word = next_word(c->arena, &list))) {
     if (strcmp(word, "f32") != 0 && strcmp(word, "f64") != 0)
-      return context_error(c->context, "--types: `%s` is neither f32 nor f64", word), STC_USAGE;
+      return context_error(c->context, "--types: '%s' is neither f32 nor f64", word), STC_USAGE;
     ARENA_PUSH(c->arena, out->types, out->ntypes, word);
   }
   return STC_OK;
@@ -118,7 +118,7 @@ static StcStatus choose_sizes(const Command *c, const DeviceKind *k, BenchSet *o
       take_defaults(c, k, large, small, out);
     else if (!parse_size(word, &size))
       return context_error(c->context,
-                           "--size: `%s` is no size; write large, small, or extents such as 4096x4096 or 256x256x256",
+                           "--size: '%s' is no size; write large, small, or extents such as 4096x4096 or 256x256x256",
                            word),
              STC_USAGE;
     else

@@ -34,7 +34,7 @@ static StcStatus command(Command *c) {
     if (s)
       context_error(
           c->context,
-          "no help on `%s`; there are compile, run, tune, explain, bench, fmt, lsp, devices, cache, completion and man",
+          "no help on '%s'; there are compile, run, tune, explain, bench, fmt, lsp, devices, cache, completion and man",
           c->topic);
     return s;
   }

@@ -21,16 +21,16 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
   const DeviceKind *kind = find_kind(name, n);
   if (!kind)
     return diag_error(w->diags, no_loc(),
-                      "no device `%s`; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),
+                      "no device '%s'; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),
            STC_USAGE;
   long index = -1;
   if (colon) {
     char *end;
     index = strtol(colon + 1, &end, 10);
     if (!kind->index)
-      return diag_error(w->diags, no_loc(), "device `%s`: %s takes no number", name, kind->name), STC_USAGE;
+      return diag_error(w->diags, no_loc(), "device '%s': %s takes no number", name, kind->name), STC_USAGE;
     if (end == colon + 1 || *end || index < 0 || index > 65535)
-      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s up to 65535, such as %s:1", name,
+      return diag_error(w->diags, no_loc(), "device '%s': after the colon comes %s up to 65535, such as %s:1", name,
                         kind->index, kind->name),
              STC_USAGE;
   }

@@ -104,7 +104,7 @@ bool stc_plan_param(const StcPlan *p, int n, StcReduction *out) {
       continue;
     bool real = type_is_float(x->type);
     *out = (StcReduction){x->name,
-                          real                 ? STC_F64
+                          real                 ? (StcType)x->type
                           : x->type == TY_BOOL ? STC_BOOL
                                                : STC_I64,
                           p->run.done,

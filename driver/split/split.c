@@ -645,7 +645,7 @@ static StcStatus read_devices(void *arg) {
     good = good && (more || !*end) && l->n + last - first < MOST_DEVICES;
     if (!good)
       return diag_error(l->program->w.diags, no_loc(),
-                        "device `%s`: several devices are written as cuda:0-3 or cuda:0,2, at most %d of them", l->text,
+                        "device '%s': several devices are written as cuda:0-3 or cuda:0,2, at most %d of them", l->text,
                         MOST_DEVICES),
              STC_USAGE;
     for (long i = first; i <= last; i++)

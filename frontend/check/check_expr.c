@@ -80,6 +80,11 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
   return check_bad(c, loc);
 }
 
+bool check_told(Checker *c, Loc loc, const char *name) {
+  loc.col = 0;
+  return check_repeated(c, loc, name);
+}
+
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
   if (c->unread)
     return check_bad(c, loc);
@@ -91,6 +96,8 @@ Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, boo
                        name);
   if (level)
     return check_error(c, env, loc, "'%.60s' is one thing for each level; name one of them, such as '%s'", name, level);
+  if (check_told(c, loc, name))
+    return check_bad(c, loc);
   const char *instead = fits ? NULL : habit_of_name(name), *near = symbols_nearest(&c->syms, c->locals, name, fits);
   if (instead)
     return check_error(c, env, loc, "'%.60s' is not declared; %s", name, instead);

@@ -76,4 +76,4 @@ class Context:
             raise error(status, messages)
         for m in messages:
             if m.kind == "warning":
-                warnings.warn(str(m), StcWarning, stacklevel=4)
+                warnings.warn(m.told(), StcWarning, stacklevel=4)

@@ -15,8 +15,12 @@ class Message(NamedTuple):
     text: str
 
     def __str__(self) -> str:
+        return self.told(self.kind + ": ")
+
+    def told(self, kind: str = "") -> str:
+        """The message with that before its text: nothing where the class of an exception or a warning says what it is."""
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        lines = [f"{place}{self.kind}: {self.text}"]
+        lines = [f"{place}{kind}{self.text}"]
         if self.source is not None and self.column > 0:
             before = "".join("\t" if c == "\t" else " " for c in self.source[:self.column - 1])
             lines += [f"  {self.source}", f"  {before}^"]
@@ -60,7 +64,7 @@ class StcError(Exception):
         self.file = first.file if first else None
         self.line, self.column = (first.line, first.column) if first else (0, 0)
         self.source = first.source if first else None
-        super().__init__("\n".join(map(str, messages)) or f"stc failed with status {status}")
+        super().__init__("\n".join(m.told() if m.kind == "error" else str(m) for m in messages) or f"stc failed with status {status}")
 
     def __reduce__(self):
         return type(self), (self.status, self.messages)
@@ -105,5 +109,5 @@ def error(status: int, messages: List[Message]) -> BaseException:
     if status == 130:
         return KeyboardInterrupt()
     if status == 6:
-        return MemoryError("\n".join(map(str, messages)))
+        return MemoryError("\n".join(m.told() for m in messages))
     return _CLASSES.get(status, StcError)(status, messages)

@@ -16,11 +16,11 @@ def _wrong(why: str) -> OptionError:
 
 
 def whole(name: str, value: Any, least: int, most: int = I64) -> int:
-    """An integer of any kind (what has __index__; no float, no text, no truth value) between least and most."""
+    """An integer of any kind (what has __index__, or a float without a fraction; no text, no truth value) between least and most."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
-        number = operator.index(value)
+        number = int(value) if isinstance(value, (float, np.floating)) and float(value).is_integer() else operator.index(value)
     except TypeError:
         raise TypeError(f"{name}={value!r}: an integer is wanted, and this is of type {type(value).__name__}") from None
     if not least <= number <= most:
@@ -77,5 +77,7 @@ def defines(params: Optional[Mapping[str, Any]]) -> List[str]:
         if isinstance(value, complex):
             imaginary = repr(value.imag)
             return f"{value.real!r}{'' if imaginary[0] == '-' else '+'}{imaginary}i"
+        if isinstance(value, float) and value.is_integer() and 0 < abs(value) < 2**53:
+            value = int(value)
         return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
     return [text("the name of a param", n).decode(errors="surrogateescape") + "=" + text(n, spelled(v)).decode(errors="surrogateescape") for n, v in (params or {}).items()]

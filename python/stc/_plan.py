@@ -147,6 +147,11 @@ class _Named(dict):
         raise KeyError(f"there is no {self._what} {name!r}; there {'is' if len(self) == 1 else 'are'} {', '.join(self) or 'none'}")
 
 
+def _shortest(kind: str, x: float) -> float:
+    """The value of a param as a float of Python: of an f32 the one with the fewest digits that reads back as it, 0.2 and not 0.20000000298023224."""
+    return float(str(np.float32(x))) if kind == "f32" else x
+
+
 class _Fixed(dict):
     """The params of a plan: a dict that nobody changes."""
 
@@ -449,7 +454,7 @@ class Plan(Owner):
         value = CReduction()
         while lib.stc_plan_param(self._handle, len(found), c.byref(value)):
             kind = TYPES[value.type]
-            found[text_of(value.name)] = bool(value.i) if kind == "bool" else value.i if kind == "i64" else value.f
+            found[text_of(value.name)] = bool(value.i) if kind == "bool" else value.i if kind == "i64" else _shortest(kind, value.f)
         return _Fixed(found)
 
     @property

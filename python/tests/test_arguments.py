@@ -9,7 +9,7 @@ import pytest
 import stc
 
 COUNT = "param N = 8; param k : f32 = 1; grid G = [0 .. N-1], 3; field A : f32 on G; init i(A)[G] = 0; stencil s(A)[G] = A + k;"
-NO_INTEGERS = [1.5, 0.9, 3.0, "3", b"3", None, [3], np.float64(3), True, np.bool_(True), 1j]
+NO_INTEGERS = [1.5, 0.9, "3", b"3", None, [3], np.float64(3.5), float("nan"), True, np.bool_(True), 1j]
 
 
 class Index:
@@ -19,7 +19,7 @@ class Index:
 
 def test_steps():
     run = stc.compile(COUNT).plan(device="ref")
-    for n in 2, np.int8(2), np.uint64(2), np.array(2), Index():
+    for n in 2, 2.0, np.float32(2), np.int8(2), np.uint64(2), np.array(2), Index():
         assert run(n).steps == 2
     done = run["A"][0]
     for n in NO_INTEGERS:
@@ -81,10 +81,10 @@ def test_texts():
 
 def test_params():
     program = stc.compile(COUNT)
-    for wrong in 1.5, 4.0, "4.5", 2**63, -2**63 - 1, True, None, [4], np.float32(4):
+    for wrong in 1.5, "4.5", "4.0", 2**63, -2**63 - 1, True, None, [4], np.float32(4.5), 1e300:
         with pytest.raises(stc.InputError, match="param N : i64"):
             program.plan(N=wrong)
-    for right in 4, "4", np.int8(4), np.array(4):
+    for right in 4, "4", 4.0, np.float32(4), np.int8(4), np.array(4):
         assert program.plan(N=right).shape("A") == (4,)
     for k in np.float32(0.1), np.array(0.1, np.float32), float(np.float32(0.1)):
         run = program.plan(device="ref", k=k)

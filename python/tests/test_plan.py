@@ -149,10 +149,10 @@ def test_errors_have_places():
         stc.compile("param N = 8;\ngrid G = [0 .. N-1], 1;\nfield A : f32 on G;\nstencil s(A)[G] = B + 1;\n", name="wrong.stn")
     e = e.value
     assert (e.file, e.line, e.column) == ("wrong.stn", 4, 19) and e.source == "stencil s(A)[G] = B + 1;" and e.status == 3
-    assert str(e).split("\n")[2].index("^") == 2 + 18 and "wrong.stn:4:19: error:" in str(e)
+    assert str(e).split("\n")[2].index("^") == 2 + 18 and str(e).startswith("wrong.stn:4:19: 'B' is not declared")
     with pytest.raises(stc.OptionError):
         stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;", schedule="fastest").plan()
-    with pytest.raises(stc.OptionError, match="no device `tpu`"):
+    with pytest.raises(stc.OptionError, match="no device 'tpu'"):
         stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;").plan(device="tpu")
     with pytest.raises(stc.InputError, match="has no value to start from"):
         stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;").plan()(1)

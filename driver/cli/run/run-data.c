@@ -35,6 +35,15 @@ static const char *first_below(const StcProgram *p, const char *name) {
   return NULL;
 }
 
+/* "u, u@1, v" of the names, which a NULL ends: the first of many. */
+static const char *names_text(Arena *a, const char *const *names) {
+  enum { MOST = 12 };
+  Str text = {.arena = a};
+  for (int i = 0; names[i] && i <= MOST; i++)
+    str_addf(&text, "%s%s", i ? ", " : "", i < MOST ? names[i] : "...");
+  return text.s ? text.s : "none";
+}
+
 /* Reports that `option` names nothing there is, with what is near it. */
 static void unknown_name(const Job *j, const char *option, const char *name, bool arrays) {
   const StcProgram *p = j->program;
@@ -61,9 +70,9 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
     ARENA_PUSH(a, names, n, stc_program_array_name(p, i));
   ARENA_PUSH(a, names, n, (const char *)NULL);
   const char *near = near_match(name, names);
-  context_error(j->c->context, "%s %s: the program has no field%s `%s`%s%s%s", option, name,
-                arrays ? " or launch-time array" : "", name, near ? "; is `" : "", near ? near : "",
-                near ? "` meant?" : "");
+  context_error(j->c->context, "%s %s: the program has no field%s '%s'; there are %s%s%s%s", option, name,
+                arrays ? " or launch-time array" : "", name, names_text(a, names), near ? "; is '" : "",
+                near ? near : "", near ? "' meant?" : "");
 }
 
 bool find_place(const Job *j, const char *option, const char *name, bool arrays, FieldPlace *out) {
@@ -209,7 +218,7 @@ static void warn_of_first_step(const Job *j) {
   for (int i = 0; i < j->c->nin && j->c->first_step < 0; i++)
     if (continues(j, i) && program_counts_steps(j->program, &what)) {
       diag_warning(j->program->w.diags, no_loc(),
-                   "the program uses `%s`, and %s is read from a file: if an earlier run wrote it after N steps, go on "
+                   "the program uses '%s', and %s is read from a file: if an earlier run wrote it after N steps, go on "
                    "with --first-step=N; --first-step=0 says that it is a start",
                    what, j->c->in[i].field);
       return;

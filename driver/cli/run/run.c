@@ -102,18 +102,21 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   return s;
 }
 
-/* The bytes of the schedule's text that the summary has: the family and T, "stream T=12". -v and --time tell all. */
-static int short_schedule(const char *all) {
-  const char *t = strstr(all, " T=");
-  return (int)(t ? (t - all) + 1 + (int)strcspn(t + 1, " ") : (int)strlen(all));
+/* The schedule's text as the summary has it: the family and T, "stream T=12", and what is said of parts behind it.
+ * -v and --time tell all. */
+static const char *short_schedule(const Job *j) {
+  const char *all = stc_plan_schedule(j->plan), *t = strstr(all, " T="), *parts = strstr(all, ", ");
+  if (!t)
+    return all;
+  int n = (int)(t - all) + 1 + (int)strcspn(t + 1, " ,");
+  return arena_printf(j->c->arena, "%.*s%s", n, all, parts ? parts : "");
 }
 
 /* What a run tells a person. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
-  const char *all = stc_plan_schedule(j->plan);
-  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%.*s%s%s): %.3g GPts/s\n",
+  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n",
           stc_program_name(j->program), info->points, info->steps, info->seconds, stc_plan_device(j->plan),
-          short_schedule(all), all, j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
+          short_schedule(j), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
 }
 
 /* What reductions came to. */

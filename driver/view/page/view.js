@@ -351,7 +351,7 @@ function makeParams() {
   $("params-card").hidden = !info.params.length;
   for (const p of free)
     list.append(p.type === "bool" ? boolParam(p) : numberParam(p));
-  const others = info.params.filter(p => !p.free).map(p => `${p.name} = ${p.value}`);
+  const others = info.params.filter(p => !p.free).map(p => `${p.name} = ${/^f/.test(p.type) && p.value !== null ? short(p.value) : p.value}`);
   $("fixed").textContent = others.length ? `fixed: ${others.join(", ")}` : "";
 }
 
