@@ -6,8 +6,8 @@
 #include "driver/files/files.h"
 
 /* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and
- * `what`: "field A". Numbers of another type are converted where NumPy's casts of the "same_kind" do, which is noted, and
- * where they fit. */
+ * `what`: "field A". Numbers of another type are converted where NumPy's casts of the "same_kind" do, which is noted,
+ * and where they fit. */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
 /* Opens such a file to be read in pieces: the descriptor of one whose type is the field's, *at where the elements

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 

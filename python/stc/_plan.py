@@ -382,22 +382,23 @@ class Plan(Owner):
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            known = not name.startswith("_") and name in self
-            is_param = not known and not name.startswith("_") and name in self.params
-        except StcError:      # a plan that is closed
-            known = is_param = False
-        raise AttributeError(_about_param(name) if is_param else f"a plan has no attribute {name!r}" +
-                             (f"; fields and launch-time arrays are got by brackets: plan[{name!r}]" if known else ""))
+    if not TYPE_CHECKING:      # so that type checkers find names that a plan does not have
+        def __getattr__(self, name: str) -> Any:
+            try:
+                known = not name.startswith("_") and name in self
+                is_param = not known and not name.startswith("_") and name in self.params
+            except StcError:      # a plan that is closed
+                known = is_param = False
+            raise AttributeError(_about_param(name) if is_param else f"a plan has no attribute {name!r}" +
+                                 (f"; fields and launch-time arrays are got by brackets: plan[{name!r}]" if known else ""))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and name != "stream":
-            if name in self.params and not hasattr(type(self), name):
-                raise AttributeError(_about_param(name))
-            what = "is not to be changed" if hasattr(type(self), name) else "is no attribute of a plan"
-            raise AttributeError(f"{name!r} {what}; fields and launch-time arrays are set by brackets: plan[{name!r}] = values")
-        object.__setattr__(self, name, value)
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not name.startswith("_") and name != "stream":
+                if name in self.params and not hasattr(type(self), name):
+                    raise AttributeError(_about_param(name))
+                what = "is not to be changed" if hasattr(type(self), name) else "is no attribute of a plan"
+                raise AttributeError(f"{name!r} {what}; fields and launch-time arrays are set by brackets: plan[{name!r}] = values")
+            object.__setattr__(self, name, value)
 
     @property
     def program(self) -> Program:

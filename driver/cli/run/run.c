@@ -102,7 +102,7 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   return s;
 }
 
-/* The schedule's text as the summary has it: the family and T, "stream T=12", and what is said of parts behind it.
+/* The schedule's text as the summary has it: the family and T, "stream T=12", and the parts behind it.
  * -v and --time tell all. */
 static const char *short_schedule(const Job *j) {
   const char *all = stc_plan_schedule(j->plan), *t = strstr(all, " T="), *parts = strstr(all, ", ");
