@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
 /* A number; null where it is none. */
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
@@ -19,9 +20,10 @@ static char *text_of(json_t *j) {
 /* A component of a field; NULL: it cannot be shown. */
 static json_t *component_json(StcPlan *p, int field, int component) {
   StcFieldInfo f;
-  if (stc_plan_component(p, field, component, &f) || f.temp || f.bytes <= 0)
-    return NULL;
   const Declared *d = &p->program->declared[field];
+  bool hidden = strchr(d->name, '.') != NULL; /* a field of the compiler's: NAME.where of a mask, memories of layers */
+  if (hidden || stc_plan_component(p, field, component, &f) || f.temp || f.bytes <= 0)
+    return NULL;
   json_t *shape = json_array(), *first = json_array();
   for (int i = 0; i < f.rank; i++) {
     json_array_append_new(shape, json_integer(f.shape[i]));
@@ -32,17 +34,45 @@ static json_t *component_json(StcPlan *p, int field, int component) {
                    "input", f.input);
 }
 
-/* All that can be shown: fields that steps change first. */
+/* What is looked for in bodies: is the field of that name read? */
+typedef struct Read {
+  const Module *m;
+  const char *name;
+  bool found;
+} Read;
+
+/* Notes whether `op` reads it (a block_walk callback). */
+static void note_read(void *user, Op *op) {
+  Read *r = user;
+  r->found |= op->code == OP_ACCESS && strcmp(r->m->fields[op->sym].name, r->name) == 0;
+}
+
+/* Does no stencil read the field, so that the program makes it to be looked at? */
+static bool is_for_eyes(const StcPlan *p, const char *name) {
+  Read r = {p->program->reference, name, false};
+  for (int i = 0; i < r.m->nstencils; i++)
+    for (int k = 0; k < r.m->stencils[i].npieces; k++)
+      block_walk(r.m->stencils[i].pieces[k].body, note_read, &r);
+  return !r.found;
+}
+
+/* Where field number `f` stands among those that are offered: 0 of what is made to be looked at, 1 of the others that
+ * steps change, 2 of inputs. */
+static int field_order(StcPlan *p, int f) {
+  StcFieldInfo info;
+  bool input = !stc_plan_field(p, f, &info) && info.input;
+  return input ? 2 : !is_for_eyes(p, p->program->declared[f].name);
+}
+
+/* All that can be shown, in that order. */
 static json_t *fields_json(StcPlan *p) {
   json_t *all = json_array();
-  for (int input = 0; input < 2; input++)
+  for (int order = 0; order < 3; order++)
     for (int f = 0; f < p->program->ndeclared; f++)
-      for (int c = 0; c < p->program->declared[f].ncomponents; c++) {
+      for (int c = 0; c < p->program->declared[f].ncomponents && field_order(p, f) == order; c++) {
         json_t *one = component_json(p, f, c);
-        if (one && json_is_true(json_object_get(one, "input")) == input)
+        if (one)
           json_array_append_new(all, one);
-        else
-          json_decref(one);
       }
   return all;
 }

@@ -62,6 +62,8 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
     return;
   }
   for (int f = 0; f < p->ndeclared; f++) {
+    if (strchr(p->declared[f].name, '.')) /* the compiler's own */
+      continue;
     ARENA_PUSH(a, names, n, p->declared[f].name);
     for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++)
       ARENA_PUSH(a, names, n, p->declared[f].names[c]);

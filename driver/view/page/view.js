@@ -352,7 +352,7 @@ function makeParams() {
   for (const p of free)
     list.append(p.type === "bool" ? boolParam(p) : numberParam(p));
   const others = info.params.filter(p => !p.free).map(p => `${p.name} = ${/^f/.test(p.type) && p.value !== null ? short(p.value) : p.value}`);
-  $("fixed").textContent = others.length ? `fixed: ${others.join(", ")}` : "";
+  $("fixed").textContent = others.length ? `fixed when the run begins: ${others.join(", ")}` : "";
 }
 
 function paramRow(p, inner) {
