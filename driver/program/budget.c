@@ -97,7 +97,8 @@ bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want) {
     return false;
   want->family = FAMILY_NAIVE;
   diag_remark(d, no_loc(),
-              "a kernel of several steps would have %" PRId64 " operations, which compile for seconds: -schedule=naive is "
+              "a kernel of several steps would have %" PRId64
+              " operations, which compile for seconds: -schedule=naive is "
               "taken, which has a launch for each stencil; -schedule=stream has tiles made all the same",
               most);
   return true;

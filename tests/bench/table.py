@@ -301,7 +301,7 @@ def table_readme():
         best = published(program, type, size)
         entry = entries[program, type, size]
         rows.append([title, speed(entry.gpts("naive")), speed(entry.default()["gpts"]), "%d (%s)" % (best["gpts"], best["tool"])])
-    return markdown(["", "a thread a point", "stc", "best of others"], rows)
+    return markdown(["", "one step at a time", "stc", "best of others"], rows)
 
 
 TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "amd_means": table_amd_means,

@@ -50,7 +50,7 @@ def test_slices_and_kinds():
                     "init i(a)[G] = f64(idx(0) * 100 + idx(1) * 10 + idx(2)); stencil s(a)[G] = a + 0 * a[1,0,0];\n")
     line.write_text("grid G = [-3..40], 1000000000000; field a : i32 on G outside 0; init i(a)[G] = i32(idx(0) * idx(0)); stencil s(a)[G] = a + 0 * a[1];\n")
     mixed.write_text("grid G = [0..8, 0..9], 1000000000000; mask wet on G = idx(0) >= 0; field v : f32[2] on G where wet dry self outside 0; field look : f32 on G;\n"
-                     "init i(v)[G] = {f32(idx(0)), f32(idx(1))}; stencil s(v)[G where wet] = v + 0 * v[1,0]; stencil see(look)[G] = f32(idx(0));\n")
+                     "init i(v)[G] = {f32(idx(0)), f32(idx(1))}; stencil s(v)[G where wet] = v + 0 * v[1,0]; init dark(look)[G] = 0; stencil see(look)[G] = f32(idx(0));\n")
     for device in ("host", "ref", "sim"):
         with Window(STC, cube, f"--device={device}") as w:
             w.pause()
