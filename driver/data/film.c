@@ -102,7 +102,7 @@ StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const
   Film *f = w->state;
   Picture p;
   (void)step;
-  StcStatus s = picture_make(w->context, path, &w->facts->look, w->sources[0], data[0], &p);
+  StcStatus s = picture_make(w, path, data, &p);
   if (s)
     return s;
   if (!f->frames) {

@@ -115,7 +115,7 @@ StcStatus movie_step(Writer *w, const char *path, int64_t step, const void *cons
   Movie *m = w->state;
   Picture p;
   (void)step;
-  StcStatus s = picture_make(w->context, path, &w->facts->look, w->sources[0], data[0], &p);
+  StcStatus s = picture_make(w, path, data, &p);
   if (!s && !m->process) {
     m->width = p.width;
     m->height = p.height;

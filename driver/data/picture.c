@@ -145,8 +145,26 @@ static void find_limits(Picture *p, const Sight *known) {
   }
 }
 
-StcStatus picture_make(StcContext *c, const char *path, const Look *look, const Source *from, const void *data,
-                       Picture *p) {
+/* Takes the mask, which must have the field's points. */
+static StcStatus take_mask(const Writer *w, const char *path, const void *data, Picture *p) {
+  const StcFieldInfo *f = p->field, *mask = &w->sources[1]->info;
+  bool same = mask->rank == f->rank;
+  for (int d = 0; d < f->rank && same; d++)
+    same = mask->shape[d] == f->shape[d] && mask->first[d] == f->first[d];
+  if (!same)
+    return context_error(w->context, "--mask=%s: it has other points than field %s, which %s shows", mask->name,
+                         f->name, path),
+           STC_USAGE;
+  p->mask = mask;
+  p->mask_data = data;
+  return STC_OK;
+}
+
+StcStatus picture_make(const Writer *w, const char *path, const void *const *all, Picture *p) {
+  StcContext *c = w->context;
+  const Look *look = &w->facts->look;
+  const Source *from = w->sources[0];
+  const void *data = all[0];
   const StcFieldInfo *f = &from->info;
   *p = (Picture){.look = look, .field = f, .data = data, .least = look->least, .most = look->most};
   if (f->bytes == 0)
@@ -156,6 +174,9 @@ StcStatus picture_make(StcContext *c, const char *path, const Look *look, const 
                          (long long)look->slice_at, f->name, (long long)f->first[look->slice],
                          (long long)(f->first[look->slice] + f->shape[look->slice] - 1)),
            STC_USAGE;
+  StcStatus s = look->masked ? take_mask(w, path, all[1], p) : STC_OK;
+  if (s)
+    return s;
   if (!look->limited)
     find_limits(p, from->sampled ? (const void *)((const char *)data + source_sight(from)) : NULL);
   for (int i = 0; i < PICTURE_COLORS; i++)
@@ -165,13 +186,23 @@ StcStatus picture_make(StcContext *c, const char *path, const Look *look, const 
   return STC_OK;
 }
 
-/* Where pixel (y, x) lies between the limits, 0 to 1; NaN where its value is not finite. */
-static double pixel_level(const Picture *p, int y, int x) {
+/* The place in the field of what pixel (y, x) shows. */
+static int64_t pixel_place(const Picture *p, int y, int x) {
   int64_t row = p->rows == 1           ? 0
                 : p->rows == p->height ? y
                                        : y * p->rows / p->height,
           column = p->columns == p->width ? x : x * p->columns / p->width;
-  double v = plane_value(p, row, column);
+  return p->first + row * p->row_stride + column * p->column_stride;
+}
+
+/* Does the mask leave pixel (y, x) out? */
+static bool pixel_is_dry(const Picture *p, int y, int x) {
+  return p->mask && (field_value(p->mask, p->mask_data, pixel_place(p, y, x)) == 0) != p->look->negated;
+}
+
+/* Where pixel (y, x) lies between the limits, 0 to 1; NaN where its value is not finite. */
+static double pixel_level(const Picture *p, int y, int x) {
+  double v = field_value(p->field, p->data, pixel_place(p, y, x));
   double t = p->most > p->least ? (v / 2 - p->least / 2) / (p->most / 2 - p->least / 2) : 0.5;
   return !isfinite(v) ? NAN : t < 0 ? 0 : t > 1 ? 1 : t;
 }
@@ -185,10 +216,12 @@ static bool on_contour(const Picture *p, int y, int x, double t) {
 }
 
 void picture_line(const Picture *p, int y, unsigned char *line) {
-  static const unsigned char red[3] = {255, 0, 0}, black[3] = {0, 0, 0};
+  static const unsigned char red[3] = {255, 0, 0}, black[3] = {0, 0, 0}, grey[3] = {128, 128, 128};
   for (int x = 0; x < p->width; x++) {
     double t = pixel_level(p, y, x);
-    if (isnan(t))
+    if (pixel_is_dry(p, y, x))
+      memcpy(line + 3 * x, grey, 3);
+    else if (isnan(t))
       memcpy(line + 3 * x, red, 3);
     else if (on_contour(p, y, x, t))
       memcpy(line + 3 * x, black, 3);

@@ -50,7 +50,7 @@ StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const 
   Picture p;
   OutFile out;
   (void)step;
-  StcStatus s = picture_make(w->context, path, &w->facts->look, w->sources[0], data[0], &p);
+  StcStatus s = picture_make(w, path, data, &p);
   if (s)
     return s;
   unsigned char *line = malloc((size_t)p.width * 3);

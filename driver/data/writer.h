@@ -31,10 +31,11 @@
 
 /* How pictures are drawn: by which map of colours, between which limits (else those of the picture), of fields of three
  * dimensions which slice: place `slice_at` of dimension `slice` (else the middle of the slowest), and how many contours
- * there are between the limits. */
+ * there are between the limits. masked: a second source says which points are grey: those where it is 0 or, negated,
+ * is not. */
 typedef struct Look {
   int map;
-  bool limited, sliced;
+  bool limited, sliced, masked, negated;
   double least, most;
   int slice;
   int64_t slice_at;
@@ -183,6 +184,8 @@ typedef struct Picture {
   const Look *look;
   const StcFieldInfo *field;
   const void *data;
+  const StcFieldInfo *mask; /* NULL: none */
+  const void *mask_data;
   int64_t first, rows, columns, row_stride, column_stride; /* in elements */
   double least, most;
   int width, height;
@@ -192,14 +195,13 @@ typedef struct Picture {
 void picture_narrow(const Look *look, StcFieldInfo *f);
 /* Makes `f`, which is that, what of it the pixels show: every so many points along a dimension with more of them. */
 void picture_sample(StcFieldInfo *f);
-/* Of the values `data` of a source. */
-StcStatus picture_make(StcContext *c, const char *path, const Look *look, const Source *from, const void *data,
-                       Picture *p);
+/* Of the values `data` of the writer's sources. */
+StcStatus picture_make(const Writer *w, const char *path, const void *const *data, Picture *p);
 /* Where a sampled source's data has what is seen of all values: behind its `bytes`. */
 static inline size_t source_sight(const Source *from) {
   return ((size_t)from->info.bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
-/* Fills line `y` of 3 bytes a pixel; what is not finite is red. */
+/* Fills line `y` of 3 bytes a pixel; what is not finite is red, dry points are grey. */
 void picture_line(const Picture *p, int y, unsigned char *line);
 
 StcStatus film_open(Writer *w);

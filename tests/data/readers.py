@@ -220,6 +220,10 @@ def check_pictures(np, folder, stc):
     run(stc, folder, "plane.stn", [("u", "c.png")], "--steps=0", "--contours=4", "--colors=gray")
     i, j = np.meshgrid(np.arange(5), np.arange(7), indexing="ij")
     check_contours(np, folder / "c.png", i + 100 * j, 4)
+    for mask, dry in (("u", i + 100 * (j - 1) == 0), ("!u", i + 100 * (j - 1) != 0)):      # u is 0 at one point
+        run(stc, folder, "plane.stn", [("u", "m.png")], "--steps=0", "--colors=hot", f"--mask={mask}")
+        picture = np.asarray(Image.open(folder / "m.png"))
+        assert ((picture == 128).all(-1) == dry).all(), mask
     run(stc, folder, "fields.stn", [("u", "d.png")], "--steps=0", "--contours=3", "--colors=gray", "--slice=1:5")
     check_contours(np, folder / "d.png", expected(np, "u", 0)[:, 5, :].astype("f8"), 3)
 

@@ -65,6 +65,7 @@ typedef struct Command {
   FieldOption *units;         /* --unit F=TEXT; F is `grid` for coordinates */
   int compress;               /* zlib's level */
   const char *colors, *slice; /* of pictures: a map's name; "D:PLACE" */
+  const char *mask;           /* where they are grey: the field that is 0 there, or behind '!' the one that is not */
   bool limited;
   double limits[2];
   int contours;

@@ -313,6 +313,8 @@ const OptionRow option_rows[] = {
      "what a picture shows in 3-D (--contours=N: lines)"},
     {"contours", TAKES_VALUE, CMD_RUN | MORE, NUMBER(contours, 1, 1000, "a number of lines from 1 to 1000"),
      "--contours=N", "draw N lines of equal value into pictures"},
+    {"mask", TAKES_VALUE, CMD_RUN | MORE, TEXT(mask), "--mask=F",
+     "pictures are grey where field F is 0 (--mask='!F': where it is not)"},
     {"unit", TAKES_VALUE, CMD_RUN | MORE, FIELDS(units, nunit), "--unit F=TEXT",
      "what F, or `grid`, is measured in (--compress=0 .. 9: of .h5, .vti)"},
     {"compress", TAKES_VALUE, CMD_RUN | MORE, NUMBER(compress, 0, 9, "a level from 0 (not at all) to 9"),

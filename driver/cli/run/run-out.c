@@ -134,7 +134,7 @@ static Writer *writer_for(const Job *j, int i, const Format *f) {
                 .every = c->every,
                 .from = -1,
                 .last = true};
-  w->sources = ARENA_ARRAY(c->arena, const Source *, c->nout + c->npng);
+  w->sources = ARENA_ARRAY(c->arena, const Source *, c->nout + c->npng + 1);
   return w;
 }
 
@@ -145,6 +145,16 @@ static const Source *source_for(Outputs *out, FieldPlace at) {
       return &out->sources[i];
   out->sources[out->nsources] = (Source){.at = at};
   return &out->sources[out->nsources++];
+}
+
+/* Adds the field of --mask to a writer of pictures, of format `f`. False after reporting. */
+static bool add_mask(Job *j, Writer *w, const Format *f) {
+  const FieldOption o = {j->c->mask + (*j->c->mask == '!'), ""};
+  FieldPlace at;
+  if (!check_field(j, "--mask", &o, f, &at))
+    return false;
+  w->sources[w->nsources++] = source_for(j->outputs, at);
+  return true;
 }
 
 /* Checks output `i` and adds it to the writers. */
@@ -163,6 +173,8 @@ static StcStatus add_output(Job *j, int i) {
     if (w->sources[k] == s)
       return context_error(j->c->context, "%s %s=%s is given twice", option, o->field, o->value), STC_USAGE;
   w->sources[w->nsources++] = s;
+  if (f->scalars && j->c->mask && !add_mask(j, w, f))
+    return STC_USAGE;
   return check_path(j, option, o, f);
 }
 
@@ -245,6 +257,8 @@ static StcStatus take_look(const Job *j, Look *look) {
   const Command *c = j->c;
   Str names = {.arena = c->arena};
   *look = (Look){.limited = c->limited, .least = c->limits[0], .most = c->limits[1], .contours = c->contours};
+  look->masked = c->mask != NULL;
+  look->negated = c->mask && *c->mask == '!';
   look->map = c->colors ? color_map(c->colors) : 0;
   for (int i = 0; color_map_name(i); i++)
     str_addf(&names, "%s%s", i ? ", " : "", color_map_name(i));
@@ -345,7 +359,7 @@ StcStatus outputs_check(Job *j) {
   int n = c->nout + c->npng;
   Outputs *out = j->outputs = ARENA_NEW(c->arena, Outputs);
   out->writers = ARENA_ARRAY(c->arena, Writer, n + 2);
-  out->sources = ARENA_ARRAY(c->arena, Source, 2 * n + 1 + state_sources(j->program));
+  out->sources = ARENA_ARRAY(c->arena, Source, 2 * (n + 1) + 1 + state_sources(j->program));
   if (c->every && !n && !c->checkpoint)
     return context_error(c->context, "--every=%" PRId64 ": there is nothing to write; name a field with --out",
                          c->every),
