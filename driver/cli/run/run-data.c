@@ -220,7 +220,7 @@ static void warn_of_first_step(const Job *j) {
   for (int i = 0; i < j->c->nin && j->c->first_step < 0; i++)
     if (continues(j, i) && program_counts_steps(j->program, &what)) {
       diag_warning(j->program->w.diags, no_loc(),
-                   "the program uses '%s', and %s is read from a file: if an earlier run wrote it after N steps, go on "
+                   "the program uses `%s`, and %s is read from a file: if an earlier run wrote it after N steps, go on "
                    "with --first-step=N; --first-step=0 says that it is a start",
                    what, j->c->in[i].field);
       return;
