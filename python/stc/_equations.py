@@ -93,7 +93,7 @@ class System:
         try:
             return do(k)
         except InputError as e:
-            text = str(e)[len("error: "):]
+            text = str(e)
             raise (wrong(text) if text.startswith("in the equation ") else wrong(f"in the equation {self.said[k]}: {text}")) from None
 
     def _seek(self, k: int) -> None:

@@ -136,7 +136,7 @@ class _Program:
         try:
             return do(*arguments)
         except InputError as e:
-            text = str(e)[len("error: "):]
+            text = str(e)
             raise (e if text.startswith("in the ") else wrong(f"in the {where}: {text}")) from None
 
     def _name(self, wanted: str) -> str:
