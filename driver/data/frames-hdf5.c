@@ -3,6 +3,7 @@
 #include "driver/data/frames.h"
 #include "driver/data/hdf5-io.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,32 @@ FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, 
     a = NULL;
   }
   return a;
+}
+
+/* Are the elements in the file as they are in memory, in one piece? */
+static bool is_plain(const FrameArray *a) {
+  hid_t type = H5Dget_type(a->set), how = H5Dget_create_plist(a->set);
+  bool plain = type >= 0 && how >= 0 && H5Tequal(type, a->type) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS &&
+               H5Pget_external_count(how) == 0;
+  if (type >= 0)
+    H5Tclose(type);
+  if (how >= 0)
+    H5Pclose(how);
+  return plain;
+}
+
+int frame_array_plain(const FrameArray *a, const char *path, int64_t *at) {
+  int n, fd = -1;
+  split_name(path, &n);
+  hdf5_take();
+  haddr_t place = is_plain(a) ? H5Dget_offset(a->set) : HADDR_UNDEF;
+  hdf5_give();
+  char *file = place != HADDR_UNDEF ? strndup(path, (size_t)n) : NULL;
+  if (file)
+    fd = open(file, O_RDONLY | O_CLOEXEC);
+  free(file);
+  *at = (int64_t)place;
+  return fd;
 }
 
 bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {

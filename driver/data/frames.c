@@ -1,17 +1,19 @@
 /* driver/data/frames.c: series of frames in from files: an array with one axis more than the field, in front, in one
- * file (.npy; HDF5: frames-hdf5.c), or files of one frame each, whose names hold its number. While a run makes the
- * steps of one frame a thread reads the next one, so that it is there when it is wanted. */
+ * file (.npy; HDF5: frames-hdf5.c), or files of one frame each, whose names hold its number. A frame whose bytes are
+ * those of the file is read by several threads to where it is wanted, and the system is told which come next; others
+ * a thread reads while a run makes the steps of the frame before. */
 #include "driver/data/frames.h"
 #include "driver/data/writer.h"
+#include "driver/device/device.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each. ahead: the frame that the thread is
+/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. ahead: the frame that the thread is
  * asked for, -1: none; done: has it read that, into `data`? why: what went wrong then, "": nothing. */
 struct FrameFile {
   StcContext *context;
@@ -67,39 +69,114 @@ static void keep_message(void *user, const StcMessage *m) {
     snprintf(why, 512, "%s", m->text);
 }
 
+/* Bytes of a piece that a thread reads, at least; the most threads for a frame; frames that the system is told of. */
+enum { PIECE_BYTES = 4 << 20, MOST_READERS = 12, FRAMES_TOLD = 2 };
+
+/* A piece of a frame, which a thread reads to `to` (fd < 0: copies from `from`), from byte `at` of the file on. */
+typedef struct FramePiece {
+  int fd, error;
+  char *to;
+  const char *from;
+  int64_t bytes, at;
+  pthread_t thread;
+  bool ok, started;
+} FramePiece;
+
+/* Reads the piece; may be the life of a thread. */
+static void *read_piece(void *arg) {
+  FramePiece *x = arg;
+  errno = 0;
+  x->ok = x->fd < 0 || file_read_at(x->fd, x->to, x->bytes, x->at);
+  x->error = errno;
+  if (x->fd < 0)
+    memcpy(x->to, x->from, (size_t)x->bytes);
+  return NULL;
+}
+
+/* Reads `bytes` bytes from byte `at` of the file on, or copies them from `from`, by as many threads as there are cores
+ * for. False: errno says why not, 0: the file ends. */
+static bool read_beside(int fd, const char *from, char *to, int64_t bytes, int64_t at) {
+  FramePiece piece[MOST_READERS];
+  int64_t n = bytes / PIECE_BYTES, cores = host_threads(), done = 0;
+  n = n < cores ? n : cores;
+  n = n > MOST_READERS ? MOST_READERS : n < 1 ? 1 : n;
+  for (int64_t i = 0, size; i < n; i++, done += size) {
+    size = i == n - 1 ? bytes - done : bytes / n / FILE_PAGE * FILE_PAGE;
+    piece[i] = (FramePiece){.fd = fd, .to = to + done, .from = from ? from + done : NULL, .bytes = size, .at = at + done};
+    piece[i].started = i < n - 1 && pthread_create(&piece[i].thread, NULL, read_piece, &piece[i]) == 0;
+    if (!piece[i].started)
+      read_piece(&piece[i]);
+  }
+  bool ok = true;
+  for (int64_t i = 0; i < n; i++) {
+    if (piece[i].started)
+      pthread_join(piece[i].thread, NULL);
+    errno = ok && !piece[i].ok ? piece[i].error : errno;
+    ok &= piece[i].ok;
+  }
+  return ok;
+}
+
 /* Reads the file of frame `frame` to `data`. */
 static StcStatus read_own_file(const FrameFile *x, int64_t frame, void *data, char why[512]) {
   char *name = name_of(x->path, frame);
   StcContext *own = name ? stc_context_new(&(StcConfig){.message = keep_message, .user = why}) : NULL;
-  StcStatus s = own ? npy_read(own, name, x->what, &x->info, data) : STC_MEMORY;
+  int64_t at;
+  int fd = own ? npy_open(own, name, x->what, &x->info, &at) : -1;
+  StcStatus s = own ? fd < 0 ? STC_INPUT : STC_OK : STC_MEMORY;
   if (!own)
     snprintf(why, 512, "out of memory");
+  if (!s && !read_beside(fd, NULL, data, x->info.bytes, at))
+    s = (snprintf(why, 512, "cannot read %s: %s", name, errno ? strerror(errno) : "it ends"), STC_IO);
+  if (!s)
+    npy_bools(&x->info, data);
+  if (fd >= 0)
+    close(fd);
   if (own)
     stc_context_free(own);
   free(name);
   return s;
 }
 
+/* Tells the system that frame `frame` will be read, and the next ones. */
+static void tell_next(const FrameFile *x, int64_t frame) {
+  for (int64_t i = 0; i < FRAMES_TOLD; i++) {
+    int64_t next = (frame + i) % x->count;
+    char *name = x->fd < 0 ? name_of(x->path, next) : NULL;
+    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : x->fd;
+    if (fd >= 0)
+      posix_fadvise(fd, name ? 0 : x->at + next * x->info.bytes, name ? 0 : x->info.bytes, POSIX_FADV_WILLNEED);
+    if (name && fd >= 0)
+      close(fd);
+    free(name);
+  }
+}
+
+/* Are frames bytes of a file as they are? */
+static bool is_plain(const FrameFile *x) { return x->fd >= 0 || !x->array; }
+
 /* Reads frame `frame` to `data`; what is wrong, to `why`. */
 static StcStatus read_frame(const FrameFile *x, int64_t frame, void *data, char why[512]) {
   char reason[256];
   why[0] = 0;
-  if (x->array && !frame_array_read(x->array, frame, data, reason))
+  if (x->fd < 0 && x->array && !frame_array_read(x->array, frame, data, reason))
     return snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path, reason), STC_IO;
-  if (x->array)
+  if (x->fd < 0 && x->array)
     return STC_OK;
   if (x->fd < 0)
     return read_own_file(x, frame, data, why);
-  if (!file_read_at(x->fd, data, x->info.bytes, x->at + frame * x->info.bytes)) {
+  if (!read_beside(x->fd, NULL, data, x->info.bytes, x->at + frame * x->info.bytes)) {
     snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path,
              errno ? strerror(errno) : "it ends");
     return STC_IO;
   }
-  npy_bools(&x->info, data);
+  if (!x->array)
+    npy_bools(&x->info, data);
   return STC_OK;
 }
 
-/* The life of the thread: frames that it is asked for, one after the other. */
+/* The life of the thread: frames that it is asked for, one after the other; of a file that others read as it is it
+ * tells the system of those behind. */
 static void *read_ahead(void *arg) {
   FrameFile *x = arg;
   pthread_mutex_lock(&x->lock);
@@ -110,7 +187,11 @@ static void *read_ahead(void *arg) {
     }
     int64_t frame = x->ahead;
     pthread_mutex_unlock(&x->lock);
-    StcStatus s = read_frame(x, frame, x->data, x->why);
+    StcStatus s = STC_OK;
+    if (is_plain(x))
+      tell_next(x, frame);
+    else
+      s = read_frame(x, frame, x->data, x->why);
     pthread_mutex_lock(&x->lock);
     x->status = s;
     x->done = true;
@@ -130,15 +211,15 @@ static bool take_ahead(FrameFile *x, int64_t frame, void *data, StcStatus *s) {
   pthread_mutex_unlock(&x->lock);
   *s = is ? x->status : STC_OK;
   if (is && !*s)
-    memcpy(data, x->data, (size_t)x->info.bytes);
+    read_beside(-1, x->data, data, x->info.bytes, 0);
   return is;
 }
 
 /* Asks the thread for frame `frame`; without a thread, or memory, it is read when it is wanted. */
 static void ask_ahead(FrameFile *x, int64_t frame) {
-  if (!x->data)
+  if (!x->data && !is_plain(x))
     x->data = malloc((size_t)x->info.bytes + 1);
-  if (x->data && !x->started)
+  if ((x->data || is_plain(x)) && !x->started)
     x->started = pthread_create(&x->thread, NULL, read_ahead, x) == 0;
   if (!x->started || x->count < 2)
     return;
@@ -153,7 +234,7 @@ StcStatus frames_read(void *user, int64_t frame, void *data, size_t bytes) {
   FrameFile *x = user;
   StcStatus s;
   (void)bytes;
-  if (!take_ahead(x, frame, data, &s))
+  if (is_plain(x) || !take_ahead(x, frame, data, &s))
     s = read_frame(x, frame, data, x->why);
   if (s)
     return context_error(x->context, "%s", x->why), s;
@@ -175,6 +256,7 @@ static StcStatus look(FrameFile *x, StcContext *c) {
   if (frames_are_hdf5(x->path)) {
     StcStatus s;
     x->array = frame_array_open(c, x->path, x->what, &x->info, &x->count, &s);
+    x->fd = s ? -1 : frame_array_plain(x->array, x->path, &x->at);
     return s;
   }
   if (!path_number(x->path, &n)) {

@@ -10,6 +10,9 @@ typedef struct FrameArray FrameArray;
 bool frames_are_hdf5(const char *path);
 FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
                              StcStatus *s);
+/* Does the array lie in its file, of name `path`, as frames do in memory? Opens the file then, to be closed by the
+ * caller, and finds from which byte *at on; else -1. */
+int frame_array_plain(const FrameArray *a, const char *path, int64_t *at);
 /* Reads one frame; false: `reason` says why not. May be called by any thread. */
 bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]);
 void frame_array_close(FrameArray *a);

@@ -4,6 +4,7 @@
  *   plan-build.c    the program compiled for its device and params
  *   plan-data.c     its fields and arrays, in and out
  *   plan-frames.c   fields that get frames of a series while it runs
+ *   plan-uploads.c  frames on their way to the device while it makes steps
  *   slots.h         the memory of fields, and whose it is:
  *     plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
  *     plan-vectors.c  whole fields of vectors as one array
@@ -157,6 +158,23 @@ bool plan_has_series(const StcPlan *p, int field);
  * for that. */
 void plan_drop_frames(StcPlan *p, int field);
 void plan_free_frames(StcPlan *p);
+/* The series of a field gives the same frames whenever it is asked for them. */
+void plan_frames_last(StcPlan *p, int field);
+
+/* plan-uploads.c: who writes frame number `number` of a series (StcFrame). */
+typedef struct FrameWriter {
+  StcFrame fn;
+  void *user;
+} FrameWriter;
+typedef struct Uploads Uploads;
+/* Has declared field `field` the frame, behind the steps that the device was given so far, while nobody waits for
+ * these. The first `keep` frames come again: those for which there is room stay on the device. *uploads: NULL at
+ * first. Not *done: the device, or the plan, cannot, and the field is as it was. */
+StcStatus plan_upload(StcPlan *p, Uploads **uploads, int field, const FrameWriter *w, int64_t number, int64_t keep,
+                      bool *done);
+/* Frames that stay on the device may be others by now; gives all back. */
+void plan_doubt_uploads(Uploads *u);
+void plan_free_uploads(StcPlan *p, Uploads *u);
 
 /* ---------------------------------------------------------------- its gradient: plan-gradient.c */
 

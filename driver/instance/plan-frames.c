@@ -9,12 +9,14 @@
 
 /* Where the frames of a field come from. count: how many there are, < 0: any number. held: the frame for whose steps
  * the fields are ready, counted without regard to `count`; -1: none. has: the frames that the field and the one behind
- * it have, -1: none. data: room for one in the computer's memory (malloc). */
+ * it have, -1: none. lasts: they are the same whenever they are asked for. data: room for one in the computer's memory
+ * (malloc), where they do not come by uploads. */
 typedef struct FrameSeries {
-  StcFrame fn;
-  void *user;
+  FrameWriter from;
   int64_t count, held, has[2];
+  bool lasts;
   void *data;
+  Uploads *uploads;
 } FrameSeries;
 
 /* What the module of the program says of declared field `field`. */
@@ -26,7 +28,8 @@ static const Field *field_of(const StcPlan *p, int field) {
 static bool is_lean(const StcPlan *p) { return p->split && p->split_ops->is_lean(p); }
 
 /* Frees what is kept of the series, which is none then. */
-static void drop(FrameSeries *x) {
+static void drop(StcPlan *p, FrameSeries *x) {
+  plan_free_uploads(p, x->uploads);
   free(x->data);
   *x = (FrameSeries){0};
 }
@@ -37,7 +40,7 @@ static void forget(FrameSeries *x) { x->held = x->has[0] = x->has[1] = -1; }
 void plan_drop_frames(StcPlan *p, int field) {
   if (!p->frames)
     return;
-  drop(&p->frames[field]);
+  drop(p, &p->frames[field]);
   if (field > 0 && program_next_frame(p->program, field - 1) == field)
     forget(&p->frames[field - 1]);
 }
@@ -56,21 +59,23 @@ static bool is_exposed(const StcPlan *p, int field) {
 void plan_doubt_frames(StcPlan *p) {
   for (int f = 0; f < p->program->ndeclared && p->frames && !p->facade; f++) {
     int next = program_next_frame(p->program, f);
-    if (p->frames[f].fn && (is_exposed(p, f) || (next >= 0 && is_exposed(p, next))))
+    if (!p->frames[f].lasts)
+      plan_doubt_uploads(p->frames[f].uploads);
+    if (p->frames[f].from.fn && (is_exposed(p, f) || (next >= 0 && is_exposed(p, next))))
       forget(&p->frames[f]);
   }
 }
 
 void plan_free_frames(StcPlan *p) {
   for (int f = 0; f < p->program->ndeclared && p->frames; f++)
-    drop(&p->frames[f]);
+    drop(p, &p->frames[f]);
   free(p->frames);
   p->frames = NULL;
 }
 
 bool plan_has_series(const StcPlan *p, int field) {
   bool ahead = field > 0 && program_next_frame(p->program, field - 1) == field;
-  return p->frames && p->frames[ahead ? field - 1 : field].fn;
+  return p->frames && p->frames[ahead ? field - 1 : field].from.fn;
 }
 
 /* Notes that a field, and that with the frames ahead, come from outside. */
@@ -85,7 +90,7 @@ static void mark_given(StcPlan *p, int field) {
 
 void plan_restart_frames(StcPlan *p) {
   for (int f = 0; f < p->program->ndeclared && p->frames; f++)
-    if (p->frames[f].fn) {
+    if (p->frames[f].from.fn) {
       forget(&p->frames[f]);
       mark_given(p, f);
     }
@@ -104,18 +109,20 @@ StcStatus stc_plan_frames(StcPlan *p, int field, int64_t count, StcFrame fn, voi
     return context_error(p->w.context, "field %s needs one frame at least", d->name), STC_USAGE;
   if (!p->frames && !(p->frames = calloc((size_t)p->program->ndeclared, sizeof *p->frames)))
     return context_error(p->w.context, "out of memory"), STC_MEMORY;
-  drop(&p->frames[field]);
-  p->frames[field] = (FrameSeries){fn, user, count, -1, {-1, -1}, NULL};
+  drop(p, &p->frames[field]);
+  p->frames[field] = (FrameSeries){.from = {fn, user}, .count = count, .held = -1, .has = {-1, -1}};
   mark_given(p, field);
   return STC_OK;
 }
+
+void plan_frames_last(StcPlan *p, int field) { p->frames[field].lasts = true; }
 
 StcStatus plan_check_frames(StcPlan *p, int64_t steps) {
   for (int i = 0; i < p->program->ndeclared && p->frames && steps > 0; i++) {
     const Field *f = field_of(p, i);
     const FrameSeries *x = &p->frames[i];
     int64_t last = p->run.done + steps - 1;
-    if (!x->fn || f->cycle || x->count < 0 || last / f->frames < x->count)
+    if (!x->from.fn || f->cycle || x->count < 0 || last / f->frames < x->count)
       continue;
     diag_error(p->w.diags, f->loc,
                "field %s has %lld frame%s of %lld step%s each, but step %lld is in frame %lld: give it more, make %lld "
@@ -134,14 +141,20 @@ static int64_t number_of(const FrameSeries *x, const Field *f, int64_t frame) {
   return f->cycle ? frame % x->count : x->count - 1;
 }
 
-/* Has field `to` frame `number` of the series. */
-static StcStatus take_frame(StcPlan *p, FrameSeries *x, int64_t number, int to) {
+/* Has field `to` frame `number` of the series, which begins anew behind `keep` frames, 0: it does not. */
+static StcStatus take_frame(StcPlan *p, FrameSeries *x, int64_t number, int64_t keep, int to) {
   StcFieldInfo info;
-  StcStatus s = stc_plan_field(p, to, &info);
+  bool done;
+  StcStatus s = plan_upload(p, &x->uploads, to, &x->from, number, keep, &done);
+  if (s || done)
+    return s;
+  if (!p->device.kind->whole && !p->facade)
+    s = p->device.kind->wait(&p->device);
+  s = s ? s : stc_plan_field(p, to, &info);
   if (!s && !x->data && !(x->data = malloc((size_t)info.bytes + 1)))
     s = computer_no_room(p->w.context, "a frame of field", info.name, (double)info.bytes);
   if (!s)
-    s = x->fn(x->user, number, x->data, (size_t)info.bytes);
+    s = x->from.fn(x->from.user, number, x->data, (size_t)info.bytes);
   if (!s && is_lean(p))
     return p->split_ops->put_frame(p, to, x->data);
   return s ? s : plan_put_field(p, to, x->data, (size_t)info.bytes);
@@ -162,12 +175,12 @@ StcStatus plan_copy_frame(StcPlan *p, int from, int to) {
 }
 
 /* Has field fields[i] frame `number`, which the other one may have. */
-static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const int fields[2], int i, int64_t number) {
+static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const Field *f, const int fields[2], int i, int64_t number) {
   if (fields[i] < 0 || x->has[i] == number)
     return STC_OK;
   bool there = fields[1] >= 0 && x->has[1 - i] == number;
   x->has[i] = -1;
-  StcStatus s = there ? plan_copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, fields[i]);
+  StcStatus s = there ? plan_copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, f->cycle && x->count > 0 ? x->count : 0, fields[i]);
   x->has[i] = s ? -1 : number;
   return s;
 }
@@ -178,24 +191,20 @@ static StcStatus make_ready(StcPlan *p, int field, int64_t frame) {
   const Field *f = field_of(p, field);
   const int fields[2] = {field, program_next_frame(p->program, field)};
   x->held = -1;
-  StcStatus s = bring_frame(p, x, fields, 0, number_of(x, f, frame));
+  StcStatus s = bring_frame(p, x, f, fields, 0, number_of(x, f, frame));
   if (!s)
-    s = bring_frame(p, x, fields, 1, number_of(x, f, frame + 1));
+    s = bring_frame(p, x, f, fields, 1, number_of(x, f, frame + 1));
   x->held = s ? -1 : frame;
   return s;
 }
 
 StcStatus plan_next_frames(StcPlan *p) {
   StcStatus s = STC_OK;
-  bool any = false;
   for (int i = 0; i < p->program->ndeclared && p->frames && (!p->facade || is_lean(p)) && !s; i++) {
-    int64_t frame = p->frames[i].fn ? p->run.done / field_of(p, i)->frames : -1;
+    int64_t frame = p->frames[i].from.fn ? p->run.done / field_of(p, i)->frames : -1;
     if (frame < 0 || p->frames[i].held == frame)
       continue;
-    if (!any && !p->device.kind->whole && !p->facade)
-      s = p->device.kind->wait(&p->device);
-    any = true;
-    s = s ? s : make_ready(p, i, frame);
+    s = make_ready(p, i, frame);
   }
   return s;
 }

@@ -83,7 +83,10 @@ StcStatus frames_give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPl
     return s;
   context_remark(j->c->context, "read: %s, %" PRId64 " frames of field %s", o->value, frames_count(x), f->name);
   ARENA_PUSH(j->c->arena, j->frames->file, j->frames->n, x);
-  return stc_plan_frames(plan, at.field, frames_count(x), frames_read, x);
+  s = stc_plan_frames(plan, at.field, frames_count(x), frames_read, x);
+  if (!s)
+    plan_frames_last(plan, at.field);
+  return s;
 }
 
 void frames_close_all(const Job *j) {

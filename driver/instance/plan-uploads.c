@@ -1,0 +1,221 @@
+/* driver/instance/plan-uploads.c: frames of a series on their way to a device that makes steps meanwhile. A frame is
+ * written to pinned memory, carried in a lane of its own to memory of the device that no kernel reads, and copied from
+ * there to the field behind the steps before it. The host gives the device its work ahead of time: it writes a frame
+ * while steps of earlier ones run, and waits when all places are on their way. Frames of a series that begins anew stay
+ * on the device, as many as there is room for. */
+#include "driver/device/device.h"
+#include "driver/instance/instance.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Places of a series, each with a lane of its own, from lane 1 on; of the memory that the device has left all places
+ * take this share at most, and kept frames that one. */
+enum { PLACES = 3, SHARE_OF_PLACES = 4, SHARE_OF_KEPT = 2 };
+
+/* A frame in pinned memory, and on the device. used: the first may be on its way to the device. */
+typedef struct UploadPlace {
+  void *here, *there;
+  bool used;
+} UploadPlace;
+
+/* bytes: of a frame, its components one behind the other, each dense. packed: room for one as its writer has it, points
+ * packed; NULL: it has one component. kept: by number the frames that stay on the device, NULL: not made; nkept: so
+ * many may; has: are they as the writer has them? impossible: the device cannot, or has no room. */
+struct Uploads {
+  size_t bytes;
+  UploadPlace place[PLACES];
+  int turn;
+  void *packed, **kept;
+  int64_t nkept;
+  bool *has, impossible;
+};
+
+static int components_of(const StcPlan *p, int field) { return p->program->declared[field].ncomponents; }
+
+static Slot *component_slot(const StcPlan *p, int field, int c) {
+  return field_slot(p, p->bound.homes[field].field + c);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* Gives back what the places have. */
+static void free_places(StcPlan *p, Uploads *u) {
+  for (int i = 0; i < PLACES; i++) {
+    if (u->place[i].here)
+      p->device.kind->pinned_free(&p->device, u->place[i].here);
+    if (u->place[i].there)
+      p->device.kind->release(&p->device, u->place[i].there, u->bytes);
+    u->place[i] = (UploadPlace){0};
+  }
+}
+
+void plan_free_uploads(StcPlan *p, Uploads *u) {
+  if (!u)
+    return;
+  if (!u->impossible) {
+    p->device.kind->wait(&p->device);
+    for (int i = 0; i < PLACES; i++)
+      if (u->place[i].used)
+        p->device.kind->await(&p->device, 1 + i);
+    free_places(p, u);
+    for (int64_t i = 0; i < u->nkept; i++)
+      if (u->kept[i])
+        p->device.kind->release(&p->device, u->kept[i], u->bytes);
+  }
+  free(u->packed);
+  free(u->kept);
+  free(u->has);
+  free(u);
+}
+
+void plan_doubt_uploads(Uploads *u) {
+  if (u && u->has)
+    memset(u->has, 0, (size_t)u->nkept * sizeof *u->has);
+}
+
+/* Can frames of the field come this way? Not where values are packed in slots, which are this computer's then. */
+static bool is_possible(const StcPlan *p, int field) {
+  const DeviceKind *k = p->device.kind;
+  bool can = !p->split && !p->facade && !p->memory.outside && !p->bound.homes[field].packed && k->carry &&
+             k->pinned_new && k->mark && k->follow && k->await && k->copy;
+  for (int c = 0; c < components_of(p, field) && can; c++)
+    can = component_slot(p, field, c) && (!component_slot(p, field, c)->pitch || k->send);
+  return can;
+}
+
+/* Makes the places; false: there is no room. */
+static bool make_places(StcPlan *p, Uploads *u, size_t packed) {
+  Device *d = &p->device;
+  double left, total;
+  device_room(d, &left, &total);
+  bool ok = u->bytes && (double)u->bytes * PLACES * SHARE_OF_PLACES <= left;
+  u->packed = ok && packed ? malloc(packed) : NULL;
+  ok &= !packed || u->packed;
+  for (int i = 0; i < PLACES && ok; i++) {
+    UploadPlace *x = &u->place[i];
+    x->here = d->kind->pinned_new(d, u->bytes);
+    ok = x->here && !d->kind->alloc(d, u->bytes, &x->there) && x->there;
+  }
+  return ok;
+}
+
+/* What is needed to bring frames to field `field`, of whose series `keep` frames come again; NULL: no memory at all. */
+static Uploads *make_uploads(StcPlan *p, int field, int64_t keep) {
+  Uploads *u = calloc(1, sizeof *u);
+  if (!u)
+    return NULL;
+  int n = components_of(p, field);
+  u->impossible = !is_possible(p, field);
+  for (int c = 0; c < n && !u->impossible; c++)
+    u->bytes += slot_bytes(component_slot(p, field, c));
+  StcFieldInfo info;
+  if (u->impossible || stc_plan_field(p, field, &info) || !make_places(p, u, n > 1 ? (size_t)info.bytes : 0)) {
+    if (!u->impossible)
+      free_places(p, u);
+    u->impossible = true;
+    return u;
+  }
+  double left, total;
+  device_room(&p->device, &left, &total);
+  double fit = left / SHARE_OF_KEPT / (double)u->bytes;
+  u->nkept = (double)keep < fit ? keep : (int64_t)fit;
+  u->kept = calloc((size_t)u->nkept + 1, sizeof *u->kept);
+  u->has = calloc((size_t)u->nkept + 1, sizeof *u->has);
+  u->nkept = u->kept && u->has ? u->nkept : 0;
+  return u;
+}
+
+/* ---------------------------------------------------------------- on the way */
+
+/* Has the series write frame `number` to `here`, component by component. */
+static StcStatus write_frame(const StcPlan *p, const Uploads *u, int field, const FrameWriter *w, int64_t number,
+                             char *here) {
+  const Declared *d = &p->program->declared[field];
+  if (!u->packed)
+    return w->fn(w->user, number, here, u->bytes);
+  StcFieldInfo info;
+  StcStatus s = stc_plan_field((StcPlan *)p, field, &info);
+  s = s ? s : w->fn(w->user, number, u->packed, (size_t)info.bytes);
+  for (int c = 0; c < d->ncomponents && !s; c++) {
+    size_t size = (size_t)type_size((Type)d->components[c].type), n = slot_bytes(component_slot(p, field, c)) / size;
+    const char *from = (const char *)u->packed + d->components[c].offset;
+    for (size_t i = 0; i < n; i++, here += size)
+      memcpy(here, from + i * (size_t)d->point_bytes, size);
+  }
+  return s;
+}
+
+/* Copies a frame that is on the device to the field, behind all launches so far. */
+static StcStatus put_frame(StcPlan *p, int field, const char *frame) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  for (int c = 0; c < components_of(p, field) && !s; c++) {
+    Slot *slot = component_slot(p, field, c);
+    size_t bytes = slot_bytes(slot);
+    s = slot->loan ? plan_before_write(p, slot) : STC_OK;
+    if (!s && !slot->pitch)
+      s = d->kind->copy(d, slot->memory, frame, bytes);
+    else if (!s)
+      s = d->kind->send(d, LANE_MAIN, d,
+                        &(Sending){.from = frame,
+                                   .to = slot->memory,
+                                   .n = (int64_t)slot->row,
+                                   .count = {(int64_t)(slot->size / slot->pitch), 1},
+                                   .from_stride = {(int64_t)slot->row, (int64_t)slot->size},
+                                   .to_stride = {(int64_t)slot->pitch, (int64_t)slot->size}});
+    frame += bytes;
+  }
+  return s;
+}
+
+/* Where frame `number` is to stay on the device, *old: it was there before; NULL: nowhere. */
+static void *kept_memory(StcPlan *p, Uploads *u, int64_t number, bool *old) {
+  *old = number < u->nkept && u->kept[number];
+  if (number >= u->nkept)
+    return NULL;
+  if (!*old && p->device.kind->alloc(&p->device, u->bytes, &u->kept[number]))
+    u->kept[number] = NULL;
+  return u->kept[number];
+}
+
+/* What follows in the lane waits for all that is in the main lane by now. */
+static StcStatus wait_for_main(Device *d, int lane) {
+  StcStatus s = d->kind->mark(d, LANE_MAIN);
+  return s ? s : d->kind->follow(d, lane, d, LANE_MAIN);
+}
+
+/* Brings frame `number` to the device by the next place, and from there to the field. The next frame that comes to the
+ * place waits for that copy, not for the steps behind it. */
+static StcStatus bring(StcPlan *p, Uploads *u, int field, const FrameWriter *w, int64_t number) {
+  Device *d = &p->device;
+  UploadPlace *x = &u->place[u->turn];
+  int lane = 1 + u->turn;
+  u->turn = (u->turn + 1) % PLACES;
+  bool old;
+  void *kept = kept_memory(p, u, number, &old), *there = kept ? kept : x->there;
+  StcStatus s = x->used ? d->kind->await(d, lane) : STC_OK, waited;
+  if (!s && (s = write_frame(p, u, field, w, number, x->here)))
+    return (waited = d->kind->wait(d)) ? waited : s;
+  s = s || !old ? s : wait_for_main(d, lane);
+  s = s ? s : d->kind->carry(d, lane, there, x->here, u->bytes, false);
+  s = s ? s : d->kind->mark(d, lane);
+  x->used = true;
+  s = s ? s : d->kind->follow(d, LANE_MAIN, d, lane);
+  s = s ? s : put_frame(p, field, there);
+  if (kept)
+    u->has[number] = !s;
+  return s || kept ? s : wait_for_main(d, lane);
+}
+
+StcStatus plan_upload(StcPlan *p, Uploads **uploads, int field, const FrameWriter *w, int64_t number, int64_t keep,
+                      bool *done) {
+  if (!*uploads)
+    *uploads = make_uploads(p, field, keep);
+  Uploads *u = *uploads;
+  *done = u && !u->impossible;
+  if (!*done)
+    return STC_OK;
+  return number < u->nkept && u->has[number] ? put_frame(p, field, u->kept[number]) : bring(p, u, field, w, number);
+}
