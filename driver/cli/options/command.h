@@ -18,9 +18,11 @@
 
 #include "driver/program/program.h"
 
-/* `--in F=VALUE` and its like. */
+/* `--in F=VALUE` and its like. whole: `field` is the array of the real (or `imaginary`) parts of complex array `whole`,
+ * which the option names; NULL: it names `field`. */
 typedef struct FieldOption {
-  const char *field, *value;
+  const char *field, *value, *whole;
+  bool imaginary;
 } FieldOption;
 
 /* The commands; a set of them is an or. */

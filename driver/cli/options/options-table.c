@@ -48,7 +48,7 @@ static const char *add_field(Command *c, FieldOption **list, int *n, const char 
   if (!equals || equals == value || !equals[1])
     return equals || !strchr(value, '.') ? "FIELD=VALUE"
                                          : arena_printf(c->arena, "FIELD=VALUE, such as u=%s for field u", value);
-  FieldOption o = {arena_strndup(c->arena, value, (size_t)(equals - value)), equals + 1};
+  FieldOption o = {.field = arena_strndup(c->arena, value, (size_t)(equals - value)), .value = equals + 1};
   ARENA_PUSH(c->arena, *list, *n, o);
   return NULL;
 }

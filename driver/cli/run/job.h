@@ -152,6 +152,10 @@ StcStatus outputs_open(Job *j);
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written);
 /* Checks before the run what can be known then of the fields to be read and written. */
 StcStatus check_names(const Job *j);
+/* Has each --in that names a complex array be two, of its parts, in a command of the job's own (FieldOption.whole). */
+StcStatus split_options(Job *j);
+/* The complex array of whose parts `f` is one, as its file has it. */
+StcFieldInfo whole_info(const FieldOption *o, const StcFieldInfo *f);
 /* Runs the reference with the same fields and as many steps as were asked for, and compares every field that steps can
  * change, the steps made (`made`) and the reductions' values. All are printed, also after a failed one. */
 StcStatus check_run(const Job *j, const StcRunInfo *made);

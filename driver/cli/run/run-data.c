@@ -4,6 +4,7 @@
 #include "driver/cli/run/job.h"
 #include "driver/cli/used/used.h"
 #include "driver/data/data.h"
+#include "driver/data/writer.h"
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/instance/instance.h"
@@ -53,12 +54,6 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
   if (first_below(p, name)) {
     context_error(j->c->context, "%s %s: that has components of its own; name one of them, such as %s", option, name,
                   first_below(p, name));
-    return;
-  }
-  if (arrays && stc_program_find_array(p, arena_printf(a, "%s_re", name)) >= 0 &&
-      stc_program_find_array(p, arena_printf(a, "%s_im", name)) >= 0) {
-    context_error(j->c->context, "%s %s: the parts of complex numbers are arrays of their own: give %s_re and %s_im",
-                  option, name, name, name);
     return;
   }
   for (int f = 0; f < p->ndeclared; f++) {
@@ -166,12 +161,36 @@ static StcStatus put(StcPlan *plan, FieldPlace at, const void *data, size_t byte
                            : stc_plan_set(plan, at.field, data, bytes);
 }
 
+StcFieldInfo whole_info(const FieldOption *o, const StcFieldInfo *f) {
+  StcFieldInfo whole = *f;
+  whole.name = o->whole;
+  whole.dtype = f->type == STC_F32 ? "'<c8'" : "'<c16'";
+  whole.bytes *= 2;
+  return whole;
+}
+
+/* Reads the file of complex numbers of which the array of `f` has one of the parts. */
+static StcStatus fill_part(const Command *c, const FieldOption *o, const StcFieldInfo *f, void *data) {
+  StcFieldInfo whole = whole_info(o, f);
+  char *pairs = malloc((size_t)whole.bytes + 1);
+  if (!pairs)
+    return computer_no_room(c->context, "the values of", o->whole, (double)whole.bytes);
+  StcStatus s = fill(c, "launch-time array", &whole, o->value, pairs);
+  size_t size = (size_t)type_size((Type)f->type);
+  for (size_t i = 0; i < (size_t)f->bytes / size && !s; i++)
+    memcpy((char *)data + i * size, pairs + (2 * i + o->imaginary) * size, size);
+  free(pairs);
+  return s;
+}
+
 StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, StcFieldInfo *f, void **data) {
   char *room;
   StcStatus s = place_memory(j, plan, at, f, data);
   if (s || kept_get(j, o, f, *data))
     return s;
-  s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, place_value(o, at), *data);
+  s = o->whole && is_file(o->value)
+          ? fill_part(j->c, o, f, *data)
+          : fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, place_value(o, at), *data);
   if (!s && !(s = kept_room(j, o, f, &room)) && room)
     memcpy(room, *data, (size_t)f->bytes);
   if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
@@ -260,6 +279,43 @@ static bool named_once(const Job *j, const char *option, const FieldOption *o, i
                              o[i].value),
                false;
   return true;
+}
+
+StcStatus split_options(Job *j) {
+  Command *c = ARENA_NEW(j->c->arena, Command);
+  *c = *j->c;
+  const StcProgram *p = j->program;
+  FieldOption *all = NULL;
+  int n = 0;
+  for (int i = 0; i < c->nin; i++) {
+    FieldOption o = c->in[i], parts[2] = {o, o};
+    for (int k = 0; k < 2; k++) {
+      parts[k].field = arena_printf(c->arena, "%s_%s", o.field, k ? "im" : "re");
+      parts[k].whole = o.field;
+      parts[k].imaginary = k == 1;
+    }
+    FieldPlace at;
+    if (stc_program_find_field(p, o.field) >= 0 || find_component(p, o.field, &at) ||
+        stc_program_find_array(p, o.field) >= 0 || stc_program_find_array(p, parts[0].field) < 0 ||
+        stc_program_find_array(p, parts[1].field) < 0) {
+      ARENA_PUSH(c->arena, all, n, o);
+      continue;
+    }
+    if (is_file(o.value) && path_is_special(o.value))
+      return context_error(c->context,
+                           "--in %s=%s: its numbers are complex, whose parts are read one after the other, and that "
+                           "can be read but once: give a file",
+                           o.field, o.value),
+             STC_USAGE;
+    if (!is_file(o.value) && strncmp(o.value, "random:", 7) != 0)
+      parts[1].value = "0";
+    ARENA_PUSH(c->arena, all, n, parts[0]);
+    ARENA_PUSH(c->arena, all, n, parts[1]);
+  }
+  c->in = all;
+  c->nin = n;
+  j->c = c;
+  return STC_OK;
 }
 
 StcStatus check_names(const Job *j) {

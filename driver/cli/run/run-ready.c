@@ -57,6 +57,8 @@ static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) 
     return check_in_value(j->c, &f, o->value);
   if (frames_are_wanted(o, at, &f))
     return frames_check(j, o, &f);
+  if (o->whole)
+    f = whole_info(o, &f);
   return check_file(j, o->value,
                     arena_printf(j->c->arena, "%s %s", at.array >= 0 ? "launch-time array" : "field", f.name), &f);
 }

@@ -257,6 +257,8 @@ static StcStatus prepare_job(Job *j, const char *device) {
   if (!s)
     program_suit_stops(j->program, steps_between_stops(c));
   if (!s)
+    s = split_options(j);
+  if (!s)
     s = check_names(j);
   if (!s)
     s = outputs_check(j);
