@@ -31,6 +31,32 @@ static LLVMValueRef argument(Emit *e, KArgKind kind, int scalar) {
   return LLVMGetPoison(kind == KARG_STEP ? e->i64 : emit_type(e, e->m->scalars[scalar].type));
 }
 
+/* `x`, known at launch, in registers at the entry. */
+static LLVMValueRef affine_value(Emit *e, Affine x) {
+  LLVMValueRef v = emit_i64(e, x.c);
+  for (int i = 0; i < x.n; i++) {
+    LLVMValueRef scalar = LLVMBuildSExt(e->entry.b, argument(e, KARG_SCALAR, x.t[i].scalar), e->i64, "");
+    v = LLVMBuildAdd(e->entry.b, v, LLVMBuildMul(e->entry.b, scalar, emit_i64(e, x.t[i].coef), ""), "");
+  }
+  return v;
+}
+
+/* The block's number along dimension `d`, 0 or 1, of a kernel of four: the hardware has three, of which z has both, for
+ * each number along dimension 0 all along dimension 1 (kernel_blocks says how many there are). */
+static LLVMValueRef shared_block(Emit *e, int d) {
+  const Kernel *k = e->k;
+  LLVMValueRef both = LLVMBuildZExt(e->entry.b, e->target->block(e, GRID_RANK - 1), e->i32, "");
+  if (k->leaves_out)
+    return emit_i64(e, 0);
+  LLVMValueRef points = affine_value(e, affine_add_const(k->extent[1], k->tile[1] - 1 - k->over[1]));
+  LLVMValueRef least = emit_i64(e, k->tile[1]);
+  points = LLVMBuildSelect(e->entry.b, LLVMBuildICmp(e->entry.b, LLVMIntSGT, points, least, ""), points, least, "");
+  LLVMValueRef n = LLVMBuildUDiv(e->entry.b, points, emit_i64(e, k->tile[1]), "");
+  n = LLVMBuildTrunc(e->entry.b, n, e->i32, "");
+  LLVMValueRef v = d ? LLVMBuildURem(e->entry.b, both, n, "") : LLVMBuildUDiv(e->entry.b, both, n, "");
+  return LLVMBuildZExt(e->entry.b, v, e->i64, "");
+}
+
 /* The thread's (block's) number along the program's dimension `d`, computed once a kernel at its entry. */
 static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
   ValueKey k = {(uintptr_t)3000 + (uintptr_t)code, (uintptr_t)d, 0, 0};
@@ -40,6 +66,8 @@ static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
     return v;
   if (code == OP_BLOCK && e->block[d])
     v = e->block[d];
+  else if (code == OP_BLOCK && e->k->rank > GRID_RANK && hw >= GRID_RANK - 1)
+    v = shared_block(e, d);
   else if (code == OP_BLOCK)
     v = LLVMBuildZExt(e->entry.b, e->target->block(e, hw), e->i64, "");
   else

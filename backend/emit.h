@@ -128,6 +128,9 @@ typedef struct RenewedRow {
 /* Loops of a kernel that do the same: nests.h. */
 typedef struct Nests Nests;
 
+/* Numbers of a block that a kernel for this CPU is given. */
+static inline int host_blocks(const Kernel *k) { return k->rank > GRID_RANK ? k->rank : GRID_RANK; }
+
 /* The emission of one module. What follows `fn` is of the kernel at hand. */
 typedef struct Emit {
   Arena *arena;

@@ -48,23 +48,23 @@ static int64_t tile_bytes(void) {
 static void begin(Emit *e) {
   const Kernel *k = e->k;
   int n = k->nargs;
-  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, n + MAX_RANK + 1);
+  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, n + host_blocks(k) + 1);
   emit_arg_types(e, types);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < host_blocks(k); d++)
     types[n + d] = e->i64;
-  types[n + MAX_RANK] = e->ptr;
-  emit_function(e, arena_printf(e->arena, "%s.tile", k->name), n + MAX_RANK + 1, types);
+  types[n + host_blocks(k)] = e->ptr;
+  emit_function(e, arena_printf(e->arena, "%s.tile", k->name), n + host_blocks(k) + 1, types);
   LLVMSetLinkage(e->fn, LLVMInternalLinkage);
   emit_arg_attributes(e);
-  emit_attribute(e, e->fn, (unsigned)(n + MAX_RANK + 1), "noalias", 0);
-  emit_attribute(e, e->fn, (unsigned)(n + MAX_RANK + 1), "align", SCRATCH_ALIGNMENT);
+  emit_attribute(e, e->fn, (unsigned)(n + host_blocks(k) + 1), "noalias", 0);
+  emit_attribute(e, e->fn, (unsigned)(n + host_blocks(k) + 1), "align", SCRATCH_ALIGNMENT);
   emit_attribute(e, e->fn, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   emit_string_attribute(e, e->fn, "prefer-vector-width", "512");
   for (int i = 0; i < n; i++)
     e->args[i] = LLVMGetParam(e->fn, (unsigned)i);
   for (int d = 0; d < k->rank; d++)
     e->block[d] = LLVMGetParam(e->fn, (unsigned)(n + d));
-  e->scratch = LLVMGetParam(e->fn, (unsigned)(n + MAX_RANK));
+  e->scratch = LLVMGetParam(e->fn, (unsigned)(n + host_blocks(k)));
 }
 
 /* Element `i` of the array of `t` at `p`. */
@@ -77,7 +77,7 @@ static LLVMValueRef element(Emit *e, LLVMBuilderRef b, LLVMTypeRef t, LLVMValueR
 static void end(Emit *e) {
   const Kernel *k = e->k;
   int n = k->nargs;
-  LLVMValueRef inner = e->fn, *pass = ARENA_ARRAY(e->arena, LLVMValueRef, n + MAX_RANK + 1);
+  LLVMValueRef inner = e->fn, *pass = ARENA_ARRAY(e->arena, LLVMValueRef, n + host_blocks(k) + 1);
   LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, n + 1), params[] = {e->ptr, e->ptr, e->ptr},
               none = LLVMVoidTypeInContext(e->context);
   LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(none, params, 3, 0));
@@ -86,10 +86,10 @@ static void end(Emit *e) {
   emit_arg_types(e, types);
   for (int i = 0; i < n; i++)
     pass[i] = LLVMBuildLoad2(b, types[i], element(e, b, e->ptr, LLVMGetParam(fn, 0), i), "");
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < host_blocks(k); d++)
     pass[n + d] = d < k->rank ? element(e, b, e->i64, LLVMGetParam(fn, 1), d) : emit_i64(e, 0);
-  pass[n + MAX_RANK] = LLVMGetParam(fn, 2);
-  LLVMBuildCall2(b, LLVMGlobalGetValueType(inner), inner, pass, (unsigned)(n + MAX_RANK + 1), "");
+  pass[n + host_blocks(k)] = LLVMGetParam(fn, 2);
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(inner), inner, pass, (unsigned)(n + host_blocks(k) + 1), "");
   LLVMBuildRetVoid(b);
 }
 

@@ -284,7 +284,7 @@ static int varying(const Nest *n) {
 }
 
 /* Parameters of the function of `n` before those for arrays, and all of them. */
-static int first_array(const Emit *e) { return e->k->nargs + MAX_RANK + 1; }
+static int first_array(const Emit *e) { return e->k->nargs + host_blocks(e->k) + 1; }
 static int parameters(const Emit *e, const Nest *n) {
   return first_array(e) + n->text.narrays + n->text.noutside + varying(n);
 }
@@ -295,7 +295,7 @@ static void declare(Emit *e, Nest *n) {
   LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, count);
   LLVMValueRef kernel = e->fn;
   emit_arg_types(e, types);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < host_blocks(e->k); d++)
     types[e->k->nargs + d] = e->i64;
   types[at - 1] = e->ptr;
   for (int i = 0; i < n->text.narrays; i++)
@@ -342,7 +342,7 @@ static void call(Emit *e, const NestUse *use) {
   int count = parameters(e, n), at = first_array(e);
   LLVMValueRef *args = ARENA_ARRAY(e->arena, LLVMValueRef, count);
   memcpy(args, e->args, sizeof *args * (size_t)e->k->nargs);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < host_blocks(e->k); d++)
     args[e->k->nargs + d] = e->block[d] ? e->block[d] : emit_i64(e, 0);
   args[at - 1] = e->scratch;
   for (int i = 0; i < use->text.narrays; i++) {

@@ -61,7 +61,7 @@ static void barrier(Emit *e) {
 /* The number of the thread's warp, at the entry: threads are numbered as in the block, x fastest. */
 static LLVMValueRef warp(Emit *e) {
   const int32_t *threads = e->k->threads;
-  LLVMValueRef flat = e->k->rank > 2 && threads[0] > 1 ? thread(e, 2) : LLVMConstInt(e->i32, 0, 0);
+  LLVMValueRef flat = e->k->rank > 2 && threads[e->k->rank - 3] > 1 ? thread(e, 2) : LLVMConstInt(e->i32, 0, 0);
   for (int hw = e->k->rank > 1 ? 1 : 0; hw >= 0; hw--) {
     int32_t n = threads[e->k->rank - 1 - hw];
     if (hw == 0 && n == WARP_LANES)

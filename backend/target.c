@@ -103,7 +103,7 @@ const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *de
   TargetInfo *i = &own->info;
   i->lanes = (int32_t)or_else(device->lanes, i->lanes);
   i->max_threads = (int32_t)or_else(device->max_threads, i->max_threads);
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     i->max_block[d] = (int32_t)or_else(device->max_block[d], i->max_block[d]);
     i->max_grid[d] = or_else(device->max_grid[d], i->max_grid[d]);
   }

@@ -86,7 +86,7 @@ typedef struct StcOptions {
 #undef STC_KNOB_OF_SHAPE
 #undef STC_KNOB_OF_WORD
 #undef STC_KNOB_OF_TEXT
-  int64_t grid[3]; /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
+  int64_t grid[4]; /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
                       far as they are known */
   int64_t members; /* N > 0: so many members, as if `members N;` stood behind the grid of the program, which has none */
   int opt_level;   /* 1..4 mean -O0..-O3; 0: -O3 */
@@ -228,7 +228,7 @@ typedef struct StcFieldInfo {
   const char *name;
   StcType type;
   int rank;
-  int64_t shape[3];
+  int64_t shape[4];
   int64_t bytes;
   bool input, temp, has_init;
   const char *type_name; /* "f32", "f32[3]", a struct's name */
@@ -237,7 +237,7 @@ typedef struct StcFieldInfo {
   const char *dtype;
   int naxes; /* of vectors: their lengths, outermost first */
   const int64_t *axes;
-  int64_t first[3];  /* the place of element 0 in the grid */
+  int64_t first[4];  /* the place of element 0 in the grid */
   int64_t frames;    /* it is a series of frames of so many steps each (stc_plan_frames); 0: it is not */
   bool ahead, cycle; /* of frames: it has the one behind that of the step, for the field before it; they begin anew */
 } StcFieldInfo;
@@ -409,7 +409,7 @@ typedef struct StcProbeInfo {
 int stc_program_probe_count(const StcProgram *p);
 StcStatus stc_plan_probe(StcPlan *plan, int probe, StcProbeInfo *out);
 /* The grid coordinates of point number `n` of a probe; its launch-time arrays must have been set. */
-StcStatus stc_plan_probe_point(StcPlan *plan, int probe, int64_t n, int64_t at[3]);
+StcStatus stc_plan_probe_point(StcPlan *plan, int probe, int64_t n, int64_t at[4]);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
 /* From now on runs call `fn` when so many steps are done that `every` (from 1) divides their number, before the first

@@ -201,7 +201,7 @@ static Expr *behind_call(Parse *p, Expr *e) {
   Expr *all = list(p, EXPR_ACCESS, &bracket, TOK_RBRACKET, "',' or ']'");
   if (!all)
     return NULL;
-  if (!all->n || all->n > MAX_RANK) {
+  if (!all->n || all->n > GRID_RANK) {
     diag_error(p->d, bracket.loc, "behind a macro's arguments stand its offsets, one for each dimension of the grid");
     return NULL;
   }

@@ -89,12 +89,12 @@ char *knob_names(Arena *a, int kinds, const char *prefix, const char *between) {
 /* Where knob `id` stands in a schedule, and the bytes that it takes. */
 static const void *place(const Schedule *s, KnobId id) { return (const char *)s + knobs[id].at; }
 static size_t size_of(KnobId id) {
-  static const size_t sizes[] = {sizeof(int32_t), MAX_RANK * sizeof(int32_t), sizeof(KnobWord), sizeof(char *)};
+  static const size_t sizes[] = {sizeof(int32_t), GRID_RANK * sizeof(int32_t), sizeof(KnobWord), sizeof(char *)};
   return sizes[knobs[id].kind];
 }
 
 bool schedule_says(const Schedule *s, KnobId id) {
-  static const char open[MAX_RANK * sizeof(int32_t) + sizeof(char *)];
+  static const char open[GRID_RANK * sizeof(int32_t) + sizeof(char *)];
   return memcmp(place(s, id), open, size_of(id)) != 0;
 }
 
@@ -168,7 +168,7 @@ bool map_says_any(const Schedule *s) {
 
 int64_t schedule_threads(const Schedule *s) {
   int64_t n = 1;
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     n *= s->block[d] > 0 ? s->block[d] : 1;
   return n;
 }

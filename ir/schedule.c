@@ -27,6 +27,7 @@ static void print_knob(Str *s, const Schedule *p, KnobId id, int rank) {
 
 /* Adds the knobs that the family of `p` has and for which it is true of the row. */
 static void print_knobs(Str *s, const Schedule *p, int rank, bool (*is)(const KnobRow *row)) {
+  rank = rank < GRID_RANK ? rank : GRID_RANK;
   for (int i = 0; i < KNOBS; i++)
     if (family_has(p->family, (KnobId)i) && is(knob_row((KnobId)i)))
       print_knob(s, p, (KnobId)i, rank);
@@ -112,13 +113,13 @@ static KnobId find_knob(const Reader *r) {
 }
 
 /* Reads a shape, "8x32": one token of the form of a number. */
-static void read_shape(Reader *r, const char *name, int32_t out[MAX_RANK]) {
+static void read_shape(Reader *r, const char *name, int32_t out[GRID_RANK]) {
   TextToken t = reader_next(r);
   const char *s = t.text;
-  for (int d = 0; d < MAX_RANK && t.kind == TOK_NUMBER; d++) {
+  for (int d = 0; d < GRID_RANK && t.kind == TOK_NUMBER; d++) {
     char *end;
     long n = strtol(s, &end, 10);
-    if (end == s || n < 1 || (*end && (*end != 'x' || d == MAX_RANK - 1)))
+    if (end == s || n < 1 || (*end && (*end != 'x' || d == GRID_RANK - 1)))
       break;
     if (n > MAX_KNOB) {
       reader_error(r, t.loc, "%s: %.*s is too large: the most that is possible is %d", name, (int)(end - s), s,
@@ -287,7 +288,7 @@ static bool is_incomplete(const Schedule *p, KnobId id, int rank) {
     return *v < 1;
   if (knob_row(id)->kind != KNOB_IS_SHAPE)
     return !schedule_says(p, id);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     if (d < rank ? v[d] < 1 : v[d] > 1)
       return true;
   return false;
@@ -306,7 +307,8 @@ static const char *wrong_tile(const Schedule *p, int rank) {
 
 /* Of how many dimensions are the tiles of `p`, whose grid has rank `rank`: its own, or those of a slice of it? */
 static int tile_rank(const Schedule *p, int rank) {
-  return rank == MAX_RANK && p->block[0] && !p->block[rank - 1] && !p->elems[rank - 1] ? rank - 1 : rank;
+  bool says_less = rank == GRID_RANK && p->block[0] && !p->block[rank - 1] && !p->elems[rank - 1];
+  return rank > GRID_RANK || says_less ? rank - 1 : rank;
 }
 
 const char *plan_open_knob(const Schedule *p, int rank) {

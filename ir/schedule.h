@@ -63,7 +63,7 @@ typedef enum KnobKind { KNOB_IS_NUMBER, KNOB_IS_SHAPE, KNOB_IS_WORD, KNOB_IS_TEX
 /* Flags of a row. */
 enum { KNOB_OF_LAUNCH = 1, KNOB_NEEDED = 2, KNOB_IN_MANUAL = 4 };
 
-/* A row of knobs.def. at: where it stands in a Schedule: an int32_t, MAX_RANK of them, a KnobWord, a string. */
+/* A row of knobs.def. at: where it stands in a Schedule: an int32_t, GRID_RANK of them, a KnobWord, a string. */
 typedef struct KnobRow {
   const char *name;
   KnobKind kind;
@@ -128,7 +128,7 @@ struct Schedule {
   FamilyId family; /* AUTO: stream where the target has asynchronous copies, or no threads, and tiles can be
                       streamed, else overlap */
 #define MEMBER_NUMBER(name) int32_t name;
-#define MEMBER_SHAPE(name) int32_t name[MAX_RANK];
+#define MEMBER_SHAPE(name) int32_t name[GRID_RANK];
 #define MEMBER_WORD(name) KnobWord name;
 #define MEMBER_TEXT(name) const char *name;
 #define KNOB(ID, name, KIND, ...) MEMBER_##KIND(name) /* knobs.def has what they mean */

@@ -16,8 +16,8 @@ typedef struct TargetInfo {
   bool simt;           /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
   int32_t lanes;       /* threads a warp or wave; vector width in bytes / 4 on a CPU */
   int32_t max_threads; /* threads a block */
-  int32_t max_block[MAX_RANK]; /* threads a block along hardware x, y, z */
-  int64_t max_grid[MAX_RANK];  /* blocks along hardware x, y, z */
+  int32_t max_block[GRID_RANK]; /* threads a block along hardware x, y, z */
+  int64_t max_grid[GRID_RANK];  /* blocks along hardware x, y, z */
   int64_t shared_bytes;     /* a block may take without special leave (48 KiB on CUDA); on a CPU: cache for one tile */
   int64_t max_shared_bytes; /* a block may take at most */
   int64_t shared_per_core;  /* of one multiprocessor */

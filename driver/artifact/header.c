@@ -357,6 +357,18 @@ void header_choose(TextWriter *w, const Kernel *k) {
   }
 }
 
+/* All blocks of kernel `k`, in C. */
+static const char *total_text(const Kernel *k) {
+  return k->rank > GRID_RANK ? "stc_area(stc_area(stc_area(blocks[0], blocks[1]), blocks[2]), blocks[3])"
+                             : "stc_area(stc_area(blocks[0], blocks[1]), blocks[2])";
+}
+
+/* The declaration of the numbers of blocks of kernel `k`, in C. */
+const char *header_blocks_text(const Kernel *k) {
+  return k->rank > GRID_RANK ? "  int64_t blocks[4] = {1, 1, 1, 1}, total;\n"
+                             : "  int64_t blocks[3] = {1, 1, 1}, total;\n";
+}
+
 /* Statements that turn the blocks of kernel `k`, which leaves some out, into those that are not left out, numbered
  * along the last dimension. */
 static void leave_out(TextWriter *w, const Kernel *k) {
@@ -364,9 +376,9 @@ static void leave_out(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     c_put(w, "  total = stc_area(total, stc_ceildiv(%s, %d));\n", c_affine(w, k->without[d]), (int)k->tile[d]);
   c_put(w,
-        "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]) - total;\n  blocks[0] = blocks[1] = blocks[2] = "
-        "1;\n  blocks[%d] = total;\n",
-        k->rank - 1);
+        "  total = %s - total;\n  blocks[0] = blocks[1] = blocks[2] = %s1;\n  "
+        "blocks[%d] = total;\n",
+        total_text(k), k->rank > GRID_RANK ? "blocks[3] = " : "", k->rank - 1);
 }
 
 void header_arguments(TextWriter *w, const Kernel *k) {
@@ -395,7 +407,7 @@ void header_blocks(TextWriter *w, const Kernel *k) {
     c_put(w, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
   if (k->leaves_out)
     leave_out(w, k);
-  c_put(w, "  total = stc_area(stc_area(blocks[0], blocks[1]), blocks[2]);\n");
+  c_put(w, "  total = %s;\n", total_text(k));
 }
 
 /* One launch function a kernel. */
@@ -406,24 +418,31 @@ static void launch(TextWriter *w, const Kernel *k) {
         "s->p;\n",
         k->name, k->name);
   header_arguments(w, k);
-  c_put(w, "  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
+  c_put(w, "%s  int failed = 0;\n  (void)p;\n", header_blocks_text(k));
   header_choose(w, k);
   header_blocks(w, k);
-  c_put(w, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n    int64_t i;\n");
+  c_put(w, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
+           "    int64_t i;\n");
   c_put(w,
         "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
         "NULL;\n    failed |= !scratch;\n",
         scratch + 64);
-  c_put(w, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n    for (i = 0; i < total; i++) {\n      "
-           "int64_t block[3];\n");
   int rank = k->rank;
+  c_put(w,
+        "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n"
+        "    for (i = 0; i < total; i++) {\n"
+        "      int64_t block[%d];\n",
+        rank > GRID_RANK ? rank : GRID_RANK);
+  if (rank > GRID_RANK)
+    c_put(w, "      block[0] = i / blocks[3] / blocks[2] / blocks[1], block[1] = i / blocks[3] / blocks[2] %% "
+             "blocks[1], block[2] = i / blocks[3] %% blocks[2], block[3] = i %% blocks[3];\n");
   if (rank == 1)
     c_put(w, "      block[0] = i, block[1] = block[2] = 0;\n");
   if (rank == 2)
-    str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
+    c_put(w, "      block[0] = i / blocks[1], block[1] = i %% blocks[1], block[2] = 0;\n");
   if (rank == 3)
-    str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % "
-                   "blocks[2];\n");
+    c_put(w, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] %% blocks[1], block[2] = i %% "
+             "blocks[2];\n");
   c_put(w,
         "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of "
         "memory\" : NULL;\n}\n\n",

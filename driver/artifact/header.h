@@ -46,6 +46,7 @@ const char *header_cells(const TextWriter *w, const Buffer *b);
 const char *header_members(const TextWriter *w);
 /* Statements that count blocks along each dimension. */
 void header_blocks(TextWriter *w, const Kernel *k);
+const char *header_blocks_text(const Kernel *k);
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
 bool header_is_given(const Module *m, int b);
 /* The C type of a field's elements. */

@@ -98,24 +98,31 @@ void launcher_launch(TextWriter *w, const Kernel *k, int number) {
         k->name, k->name);
   header_arguments(w, k);
   c_put(w, "  static const unsigned char sizes[] = %s;\n", argument_sizes(w, k));
-  c_put(w, "  int64_t blocks[3] = {1, 1, 1}, total;\n  (void)p;\n");
+  c_put(w, "%s  (void)p;\n", header_blocks_text(k));
   header_choose(w, k);
   header_blocks(w, k);
   c_put(w, "  if (total == 0) return NULL;\n");
   for (int d = 0; d < k->rank; d++) {
-    block[k->rank - 1 - d] = k->threads[d];
+    if (k->rank - 1 - d < GRID_RANK)
+      block[k->rank - 1 - d] = k->threads[d];
+    if (k->rank > GRID_RANK && d == 1)
+      continue;
     c_put(w,
-          "  if (blocks[%d] > INT64_C(%lld)) return \"kernel %s needs more blocks in dimension %d than the device "
+          "  if (%sblocks[%d] > INT64_C(%lld)) return \"kernel %s needs more blocks in dimension %d than the device "
           "allows: compile with a larger tile there\";\n",
-          d, (long long)t->max_grid[k->rank - 1 - d] / (d == k->rank - 1 && k->cluster ? k->cluster : 1), k->name, d);
+          k->rank > GRID_RANK && d == 0 ? "blocks[1] * " : "", d,
+          (long long)t->max_grid[k->rank > GRID_RANK && d == 0 ? GRID_RANK - 1 : k->rank - 1 - d] /
+              (d == k->rank - 1 && k->cluster ? k->cluster : 1),
+          k->name, d);
   }
   c_put(w, "  const unsigned grid[3] = {");
   for (int i = 0; i < 3; i++)
-    c_put(w, i < k->rank ? "%s%s(unsigned)blocks[%d]" : "%s%s1", i ? ", " : "",
-          i == 0 && k->cluster ? c_text(w, "%d * ", (int)k->cluster) : "", k->rank - 1 - i);
+    c_put(w, i < k->rank ? "%s%s(unsigned)%sblocks[%d]" : "%s%s1", i ? ", " : "",
+          i == 0 && k->cluster ? c_text(w, "%d * ", (int)k->cluster) : "",
+          k->rank > GRID_RANK && i == GRID_RANK - 1 ? "blocks[0] * (unsigned)" : "", k->rank - 1 - i);
   c_put(w,
-        "}, block[3] = {%d, %d, %d};\n  return stc_gpu_error(stc_gpu_call($_gpu.function[%d], grid, block, %lld, "
-        "$_gpu.gpu.stream, args, sizes, %d), \"launching %s\");\n}\n\n",
+        "}, block[3] = {%d, %d, %d};\n  return stc_gpu_error(stc_gpu_call($_gpu.function[%d], grid, block, "
+        "%lld, $_gpu.gpu.stream, args, sizes, %d), \"launching %s\");\n}\n\n",
         (int)block[0], (int)block[1], (int)block[2], number, (long long)dynamic_shared_bytes(k, w->gpu), (int)k->nargs,
         k->name);
 }

@@ -21,7 +21,8 @@ enum {
   SCHEMA_WITH_FRAMES = 11, /* or weights at half points */
   SCHEMA_WITH_NUMBERS = 12,
   SCHEMA_WITH_CLUSTERS = 13,
-  SCHEMA_WITH_EACH = 14
+  SCHEMA_WITH_EACH = 14,
+  SCHEMA_WITH_FOUR = 15
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -429,7 +430,8 @@ static const char *left_out_text(const ManifestWriter *w, const Kernel *k) {
 /* The grid along one dimension. */
 static json_t *grid(const ManifestWriter *w, const Kernel *k, int d) {
   static const char *const axes[] = {"x", "y", "z"};
-  json_t *o = OBJECT("dimension", json_integer(d), "axis", json_string(axes[k->rank - 1 - d]));
+  int axis = k->rank - 1 - d < GRID_RANK ? k->rank - 1 - d : GRID_RANK - 1;
+  json_t *o = OBJECT("dimension", json_integer(d), "axis", json_string(axes[axis]));
   const char *text = !k->leaves_out    ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                      : d < k->rank - 1 ? "1"
                                        : left_out_text(w, k);
@@ -537,6 +539,8 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  if (m->grid.rank > GRID_RANK)
+    return SCHEMA_WITH_FOUR;
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].each)
       return SCHEMA_WITH_EACH;

@@ -277,7 +277,7 @@ static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const cha
   *schedule = NULL;
   if (b->device.kind->whole || !subject_extents(&e->subject, subject_size(&e->subject, size->extents), extents))
     return STC_OK;
-  StcStatus s = tune_key(&b->w, &e->subject, &b->device, extents[0] * extents[1] * extents[2], &key);
+  StcStatus s = tune_key(&b->w, &e->subject, &b->device, extents[0] * extents[1] * extents[2] * extents[3], &key);
   if (!s && b->c->tune)
     return tune(b, e, size, &key, schedule);
   if (s || !database(b))

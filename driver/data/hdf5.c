@@ -77,7 +77,7 @@ static double *coordinates(const Writer *w, const Axis *a) {
 
 /* Makes the dimension in the file. */
 static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
-  static const char *const names[] = {"component", "x", "y", "z"};
+  static const char *const names[] = {"component", "x", "y", "z", "member"};
   const char *name = free_name(w, h, names[a->dim + 1]);
   static const char letters[][2] = {"X", "Y", "Z"};
   hsize_t n = (hsize_t)a->n;
@@ -86,7 +86,7 @@ static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
   a->scale = H5Dcreate2(h->file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   bool ok = x && a->scale >= 0 && H5Dwrite(a->scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0 &&
             H5DSset_scale(a->scale, name) >= 0;
-  if (a->dim >= 0)
+  if (a->dim >= 0 && a->dim < GRID_RANK)
     ok = ok && hdf5_put_text(a->scale, "axis", letters[a->dim]) &&
          (!w->facts->length_unit || hdf5_put_text(a->scale, "units", w->facts->length_unit));
   free(x);

@@ -93,7 +93,7 @@ bool glance_finds_nan(const StcFieldInfo *f, const void *data, int64_t turn) {
 }
 
 const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size) {
-  int64_t at[3] = {0};
+  int64_t at[MAX_RANK] = {0};
   for (int d = f->rank - 1; d >= 0; d--) {
     at[d] = f->first[d] + point % f->shape[d];
     point /= f->shape[d];

@@ -47,7 +47,7 @@ static bool put_reduction(hid_t group, const Series *s, const char *name) {
 /* Writes where the points of probe number `i` are, in coordinates of the grid. */
 static bool put_points(hid_t group, const Series *s, StcPlan *plan, int i, int64_t n) {
   int rank = s->program->module->grid.rank;
-  int64_t *points = malloc((size_t)(n * rank) * sizeof *points + 1), at[3];
+  int64_t *points = malloc((size_t)(n * rank) * sizeof *points + 1), at[MAX_RANK];
   bool ok = points != NULL;
   for (int64_t k = 0; k < n && ok; k++) {
     ok = stc_plan_probe_point(plan, i, k, at) == STC_OK;

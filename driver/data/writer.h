@@ -62,7 +62,7 @@ typedef struct Facts {
   int nparams;
   const ParamFact *params;
   int rank;
-  double spacing[3], origin[3];
+  double spacing[MAX_RANK], origin[MAX_RANK];
   const char *length_unit;
   int compress;
   bool lasting; /* other runs may go on with the files when this one has been killed */

@@ -36,7 +36,7 @@ static void print_three(FILE *to, int rank, double more, const double *values) {
 
 /* Where the points of a part lie. */
 static void print_place(FILE *to, const Writer *w, const FieldPart *p) {
-  double origin[3];
+  double origin[MAX_RANK];
   for (int d = 0; d < p->info->rank; d++)
     origin[d] = part_origin(w, p, d);
   fputs("     <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"", to);
@@ -114,6 +114,12 @@ static void print_part(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k) {
 
 /* The time series of all parts that lie where part `first` does. */
 static void print_series(FILE *to, const Writer *w, const Xdmf *x, int first) {
+  if (x->parts[first].info->rank > GRID_RANK) {
+    fputs("  <!-- ", to);
+    xml_text(to, x->parts[first].name);
+    fputs(": four dimensions, which XDMF does not have -->\n", to);
+    return;
+  }
   fputs("  <Grid Name=\"", to);
   xml_text(to, x->parts[first].name);
   fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", to);

@@ -244,8 +244,9 @@ StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra
   Gpu *g = d->state;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   for (int i = 0; i < l->kernel->rank; i++) {
-    grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
-    block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
+    int hw = l->kernel->rank - 1 - i < GRID_RANK ? l->kernel->rank - 1 - i : GRID_RANK - 1;
+    grid[hw] *= (unsigned)l->blocks[i];
+    block[hw] *= (unsigned)l->kernel->threads[i];
   }
   grid[0] *= l->kernel->cluster ? (unsigned)l->kernel->cluster : 1;
   void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : g->stream;

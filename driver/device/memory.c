@@ -171,7 +171,7 @@ int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **ou
   int n = 0;
   *out = NULL;
   for (int f = 0; f < m->nfields; f++) {
-    int64_t shape[MAX_RANK] = {1, 1, 1};
+    int64_t shape[MAX_RANK] = {1, 1, 1, 1};
     double points = 1;
     if (m->fields[f].temp || m->fields[f].series)
       continue;

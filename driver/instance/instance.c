@@ -34,7 +34,7 @@ static int32_t add_slot(SlotMaker *k, size_t size, WantedSlot w) {
 /* The bytes of field `field`, or false after an error if they do not fit an address. */
 static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   const Field *f = &p->module->fields[field];
-  int64_t shape[MAX_RANK] = {1, 1, 1}, size = type_bytes(p->module, f->type);
+  int64_t shape[MAX_RANK] = {1, 1, 1, 1}, size = type_bytes(p->module, f->type);
   bool fits = true;
   double all = (double)size;
   field_layout(f, p->scalars, shape);
@@ -52,7 +52,7 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
 /* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use
  * nothing of it) in a field that has no points. */
 static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
-  int64_t shape[MAX_RANK] = {1, 1, 1};
+  int64_t shape[MAX_RANK] = {1, 1, 1, 1};
   size_t n = (size_t)type_bytes(p->module, f->type);
   field_layout(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++)

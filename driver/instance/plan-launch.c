@@ -213,7 +213,8 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
     if (blocks[d] == INT64_MAX)
       return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d),
              STC_INPUT;
-    int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
+    bool shares = k->rank > GRID_RANK && d <= k->rank - GRID_RANK;
+    int64_t most = t->simt && !shares ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
     most = d == k->rank - 1 && k->cluster ? most / k->cluster : most;
     if (blocks[d] > most)
       return diag_error(p->w.diags, k->loc,
@@ -222,5 +223,12 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
                         k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
              STC_INPUT;
   }
+  int64_t most = t->simt ? t->max_grid[GRID_RANK - 1] : INT64_MAX;
+  if (k->rank > GRID_RANK && most > 0 && blocks[1] > 0 && blocks[0] > most / blocks[1])
+    return diag_error(p->w.diags, k->loc,
+                      "kernel %s needs %lld blocks for each of %lld members in the grid's first dimension, but %s %s "
+                      "allows %lld together: ask for a larger tile there with -block or -elems, or make several runs",
+                      k->name, (long long)blocks[1], (long long)blocks[0], t->name, t->cpu, (long long)most),
+           STC_INPUT;
   return STC_OK;
 }

@@ -120,7 +120,7 @@ static int64_t spread_over(const StcPlan *p, const PointList *l, int dim, int64_
 
 bool plan_spread_points(const StcPlan *p, int array, void *data) {
   int list, dim;
-  int64_t shape[MAX_RANK] = {1, 1, 1}, inner;
+  int64_t shape[MAX_RANK] = {1, 1, 1, 1}, inner;
   if (!is_coordinate(p->module, array, &list, &dim))
     return false;
   const PointList *l = &p->module->lists[list];
@@ -148,7 +148,7 @@ static void random_coordinates(const StcPlan *p, int array, uint64_t seed, void 
 
 bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) {
   int list, dim;
-  int64_t shape[MAX_RANK] = {1, 1, 1};
+  int64_t shape[MAX_RANK] = {1, 1, 1, 1};
   if (coordinates_of(p->module, array) >= 0)
     return random_coordinates(p, array, seed, data), true;
   if (!is_coordinate(p->module, array, &list, &dim))
@@ -348,7 +348,7 @@ StcStatus stc_plan_probe(StcPlan *p, int probe, StcProbeInfo *out) {
   return STC_OK;
 }
 
-StcStatus stc_plan_probe_point(StcPlan *p, int probe, int64_t n, int64_t at[3]) {
+StcStatus stc_plan_probe_point(StcPlan *p, int probe, int64_t n, int64_t at[4]) {
   const Probe *x = find_probe(p, probe);
   const PointList *l = x ? probe_list(p->module, x) : NULL;
   if (!x)

@@ -4,7 +4,7 @@
 /* "8x32" of the first `rank` numbers, as far as they are said: a plan says two of a slice's tiles. */
 static const char *times_text(Arena *a, const int32_t *n, int rank) {
   Str s = {a, NULL, 0, 0};
-  for (int d = 0; d < rank && n[d]; d++)
+  for (int d = 0; d < rank && d < GRID_RANK && n[d]; d++)
     str_addf(&s, d ? "x%d" : "%d", (int)n[d]);
   return s.s ? s.s : "";
 }

@@ -9,10 +9,10 @@ static const size_t places[KNOBS] = {
 #include "ir/knobs.def"
 };
 
-/* Knob `id` of `o`: an int, MAX_RANK of them, or a string. */
+/* Knob `id` of `o`: an int, GRID_RANK of them, or a string. */
 static void *place(const StcOptions *o, KnobId id) { return (char *)(uintptr_t)o + places[id]; }
 static bool is_string(KnobId id) { return knob_row(id)->kind == KNOB_IS_WORD || knob_row(id)->kind == KNOB_IS_TEXT; }
-static int count(KnobId id) { return knob_row(id)->kind == KNOB_IS_SHAPE ? MAX_RANK : 1; }
+static int count(KnobId id) { return knob_row(id)->kind == KNOB_IS_SHAPE ? GRID_RANK : 1; }
 static const char *string(const StcOptions *o, KnobId id) { return *(const char *const *)place(o, id); }
 static int number(const StcOptions *o, KnobId id, int d) { return ((const int *)place(o, id))[d]; }
 

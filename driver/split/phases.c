@@ -168,7 +168,7 @@ static size_t least_bytes(const StcPlan *q, int slot) {
   const Module *m = q->module, *k = q->build ? q->build->code.module : NULL;
   size_t most = q->memory.slots[slot].size;
   for (int b = 0; k && !q->device.kind->whole && b < k->nbuffers; b++) {
-    int64_t shape[MAX_RANK] = {1, 1, 1};
+    int64_t shape[MAX_RANK] = {1, 1, 1, 1};
     const Field *f = k->buffers[b].kind == BUFFER_FIELD ? &m->fields[k->buffers[b].field] : NULL;
     if (!f || q->memory.of_buffer[b] != slot || most)
       continue;

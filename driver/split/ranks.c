@@ -21,8 +21,8 @@ static void add_text(Str *to, const char *text) { str_addf(to, "%s\n", text ? te
 /* Adds all options that make other code. */
 static void add_options(Str *to, const StcOptions *o) {
   const char *const texts[] = {o->march, o->mcpu, o->real, o->schedule, o->passes};
-  const int64_t numbers[] = {o->grid[0],   o->grid[1],  o->grid[2],      o->members,      o->opt_level, o->no_contract,
-                             o->fast_math, o->no_hoist, o->check_finite, o->check_bounds, o->nload};
+  const int64_t numbers[] = {o->grid[0],     o->grid[1],   o->grid[2],  o->grid[3],      o->members,      o->opt_level,
+                             o->no_contract, o->fast_math, o->no_hoist, o->check_finite, o->check_bounds, o->nload};
   options_print_knobs(to, o);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     add_text(to, texts[i]);

@@ -485,6 +485,11 @@ static StcStatus cut_grid(SplitArgs *a) {
   if (!st && s->turns)
     st = check_turns(p);
   s->rank = p->module->grid.rank;
+  if (s->rank > GRID_RANK)
+    return diag_error(p->w.diags, no_loc(),
+                      "a grid of three dimensions with members is not cut into parts: leave out --split and --memory, "
+                      "and make several runs of fewer members"),
+           STC_USAGE;
   for (int d = 0; d < s->rank; d++) {
     s->lo[d] = affine_eval(p->module->grid.lo[d], p->scalars, NULL);
     s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);

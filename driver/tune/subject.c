@@ -39,7 +39,7 @@ static const Const *bind_size(Subject *s, const Module *m, GridSize g) {
 bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]) {
   const Const *values = bind_size(s, s->program->module, g);
   Field whole = {.name = "grid", .box = s->program->module->grid};
-  extents[0] = extents[1] = extents[2] = 1;
+  extents[0] = extents[1] = extents[2] = extents[3] = 1;
   return values && field_shape(&whole, values, extents) >= 0;
 }
 

@@ -167,7 +167,7 @@ static StcStatus open_program(Tune *t) {
     return context_error(t->c->context, "%s: %s", t->c->file,
                          t->subject.messages.first[0] ? t->subject.messages.first : "its grid is not known"),
            STC_INPUT;
-  t->points = extents[0] * extents[1] * extents[2];
+  t->points = extents[0] * extents[1] * extents[2] * extents[3];
   return STC_OK;
 }
 

@@ -36,7 +36,7 @@ static void clip(int64_t *from, int64_t *to, int64_t n) {
 }
 
 bool wish_fits(const StcFieldInfo *f, Wish *w) {
-  if (f->bytes <= 0 || w->side < 1 || w->npins < 0 || w->npins > MAX_PINS)
+  if (f->rank > GRID_RANK || f->bytes <= 0 || w->side < 1 || w->npins < 0 || w->npins > MAX_PINS)
     return false;
   w->side = w->side > MAX_SIDE ? MAX_SIDE : w->side;
   w->cut = f->rank < 3 ? 0 : w->cut;

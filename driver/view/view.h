@@ -48,7 +48,7 @@ enum { MOST_PICTURES = 20, PAINT_SHARE = 100, LOOKS_FOR = 5, CLIENT_SECONDS = 15
  * points of the field (places from 0). */
 typedef struct Wish {
   int field, component, cut, side, npins;
-  int64_t at, box[4], pins[MAX_PINS][3];
+  int64_t at, box[4], pins[MAX_PINS][MAX_RANK];
 } Wish;
 
 /* A picture as it is sent: a head, the values at the points, one of type f32 a pixel, row by row. Who has it counts in

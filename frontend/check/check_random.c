@@ -68,8 +68,15 @@ Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shi
     if ((kids[i] = argument(c, e, env, shift, i))->kind == EXPR_BAD)
       return kids[i];
   kids[RANDOM_STEP] = c->in_init ? constant(c, e->loc, RANDOM_INIT_STEP) : word(c, check_step(c, e->loc));
-  /* the member comes last, so that the first one has the numbers of the program without members */
-  for (int d = 0; d < MAX_RANK; d++) {
+  /* The member comes last, so that the first one has the numbers of the program without members; of three dimensions it
+   * has no place of its own, and changes the seed. */
+  if (c->m->grid.rank > GRID_RANK) {
+    Expr *by[] = {word(c, check_coordinate(c, e->loc, 0, shift)), constant(c, e->loc, RANDOM_NEXT_MEMBER)};
+    Expr *sum[] = {kids[RANDOM_SEED], check_operation(c, OP_MUL, e->loc, 2, by)};
+    kids[RANDOM_SEED] = check_operation(c, OP_ADD, e->loc, 2, sum);
+    sum[1]->type = kids[RANDOM_SEED]->type = TY_U32;
+  }
+  for (int d = 0; d < GRID_RANK; d++) {
     int of = d < check_rank(c) ? d + c->lead : 0;
     kids[RANDOM_PLACE + d] =
         d < c->m->grid.rank ? word(c, check_coordinate(c, e->loc, of, shift)) : constant(c, e->loc, 0);

@@ -225,8 +225,8 @@ bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
                 rank);
     return false;
   }
-  if (rank > MAX_RANK) {
-    check_error(c, NULL, r->loc, "a grid has 1 to %d dimensions, not %d", MAX_RANK, rank);
+  if (rank > GRID_RANK) {
+    check_error(c, NULL, r->loc, "a grid has 1 to %d dimensions, not %d", GRID_RANK, rank);
     return false;
   }
   *out = (Box){.rank = rank + c->lead};

@@ -18,8 +18,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The highest rank of a grid. */
-enum { MAX_RANK = 3 };
+/* The highest rank of a grid as programs write it, and of what blocks and tiles cover; of a module's grid and of fields,
+ * which may have a dimension of members in front. */
+enum { GRID_RANK = 3, MAX_RANK };
 
 /* ---------------------------------------------------------------- memory: arena.c */
 

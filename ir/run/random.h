@@ -21,6 +21,8 @@ void philox(const uint32_t key[2], uint32_t counter[4]);
 enum { RANDOM_SEED, RANDOM_DRAW, RANDOM_STEP, RANDOM_PLACE, RANDOM_OPERANDS = RANDOM_PLACE + 3 };
 /* The step of what inits draw. */
 #define RANDOM_INIT_STEP UINT32_MAX
+/* What the seed of a member of three dimensions is more than that of the member before. */
+#define RANDOM_NEXT_MEMBER UINT32_C(0x9e3779b9)
 /* The op `code`, OP_RANDOM or OP_NORMAL, of type `t` (f32 or f64) on those operands. */
 double eval_random(Opcode code, Type t, const Const *operands);
 

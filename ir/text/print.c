@@ -462,7 +462,7 @@ static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank)
   }
   str_add(s, " reach");
   print_extent(s, rank, &t->reach);
-  if (t->around[0] || t->around[1] || t->around[2]) {
+  if (t->around[0] || t->around[1] || t->around[2] || t->around[3]) {
     str_add(s, " around ");
     print_sizes(s, rank, t->around);
   }
@@ -481,7 +481,7 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   print_extents(s, m, k->rank, k->extent);
   str_add(s, " by ");
   print_sizes(s, k->rank, k->tile);
-  if (k->over[0] || k->over[1] || k->over[2]) {
+  if (k->over[0] || k->over[1] || k->over[2] || k->over[3]) {
     str_add(s, " over ");
     print_sizes(s, k->rank, k->over);
   }

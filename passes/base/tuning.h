@@ -26,10 +26,10 @@ typedef struct PlaneShapes {
  * [size > 4], of shapes for each dimension; lists end with 0. */
 typedef struct Tuning {
 #define TUNING(name, ...) double name;
-#define TUNING_BY_RANK(name, ...) double name[MAX_RANK];
-#define TUNING_FROM_2(name, ...) double name[MAX_RANK];
+#define TUNING_BY_RANK(name, ...) double name[GRID_RANK];
+#define TUNING_FROM_2(name, ...) double name[GRID_RANK];
 #define TUNING_BY_TYPE(name, ...) int32_t name[2];
-#define TUNING_SHAPE(name, ...) int64_t name[MAX_RANK][MAX_RANK];
+#define TUNING_SHAPE(name, ...) int64_t name[GRID_RANK][GRID_RANK];
 #define TUNING_LIST(name, ...) int32_t name[TUNING_VALUES];
 #define TUNING_PLANES(name, ...) PlaneShapes name;
 #include "passes/base/tuning.def"

@@ -73,7 +73,12 @@ static Part *find_part(Condition *c, const int64_t *coef) {
 }
 
 /* Does `p` not depend on the block? Then u is 0. */
-static bool is_blockless(const Part *p) { return !p->coef[0] && !p->coef[1] && !p->coef[2] && !p->coef[ROUND]; }
+static bool is_blockless(const Part *p) {
+  bool any = p->coef[ROUND] != 0;
+  for (int d = 0; d < MAX_RANK; d++)
+    any |= p->coef[d] != 0;
+  return !any;
+}
 
 /* Can the bounds of `p` hold together, as far as constants tell? */
 static bool part_is_satisfiable(const Part *p) {

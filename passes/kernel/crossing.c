@@ -192,7 +192,7 @@ static bool single_solutions(Crossing *c, int n, const Equation *e) {
 static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   for (int i = 0, last; i < n; i++)
     if (count_dims(&e[i], &last) > 1 &&
-        !rest_can_be(&e[i], e[i].coef[0] * s[0] + e[i].coef[1] * s[1] + e[i].coef[2] * s[2]))
+        !rest_can_be(&e[i], e[i].coef[0] * s[0] + e[i].coef[1] * s[1] + e[i].coef[2] * s[2] + e[i].coef[3] * s[3]))
       return false;
   return true;
 }
@@ -216,7 +216,7 @@ static int64_t warps_apart(const Kernel *k, const int64_t *s) {
 static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int d, int64_t *s) {
   const Kernel *k = c->ranges->k;
   if (d == MAX_RANK || d == k->rank)
-    return (far ? warps_apart(k, s) > 1 : s[0] || s[1] || s[2]) && joint_solution(n, e, s);
+    return (far ? warps_apart(k, s) > 1 : s[0] || s[1] || s[2] || s[3]) && joint_solution(n, e, s);
   for (s[d] = 1 - k->threads[d]; s[d] < k->threads[d]; s[d]++)
     if (c->step[d][s[d] + k->threads[d]] && other_solution(c, n, e, far, d + 1, s))
       return true;

@@ -40,7 +40,7 @@ static Value *build_condition(Builder *b, const Condition *c) {
         box.hi[box.rank] = bound_at(p->hi, p->nhi, test);
         coords[box.rank++] = u[i];
       }
-      if (box.rank == MAX_RANK || (box.rank && i == c->n - 1)) {
+      if (box.rank == GRID_RANK || (box.rank && i == c->n - 1)) {
         build_conjunction(b, &all, build_inside(b, box.rank, coords, &box));
         box = (Box){0};
       }

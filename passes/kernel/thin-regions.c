@@ -72,7 +72,7 @@ static bool add_part(Thin *t, Region *r, const Coordinate *x, Affine lo, Affine 
     of_block |= x->block[d] != 0;
   if (!of_block)
     return true;
-  if (r->n == MAX_RANK)
+  if (r->n == GRID_RANK)
     return false;
   Part *p = &r->part[r->n++];
   *p = (Part){.nlo = 1, .nhi = 1};

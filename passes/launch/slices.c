@@ -40,7 +40,7 @@ static bool fields_stay(const Module *m) {
 /* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices; a part of a
  * grid that is cut along dimension 0 has its own bounds there. */
 static bool has_slices(const Module *m) {
-  if (m->slice_of || m->grid.rank != MAX_RANK || m->nstencils == 0 || !fields_stay(m) ||
+  if (m->slice_of || m->grid.rank < GRID_RANK || m->nstencils == 0 || !fields_stay(m) ||
       (m->part && (!has_all(&m->part->own, &m->part->whole) || !has_all(&m->part->gives, &m->grid))))
     return false;
   for (int i = 0; i < m->ninits; i++)
@@ -52,16 +52,28 @@ static bool has_slices(const Module *m) {
   return true;
 }
 
-/* May tiles of `s` be those of a slice? */
-static bool is_of_slice(const Schedule *s) {
-  return !s->block[MAX_RANK - 1] && !s->elems[MAX_RANK - 1] && s->tiles != TILES_FITTED;
+/* May tiles of `s` be those of a slice of a grid of `rank` dimensions? Tiles have no more than three of them. */
+static bool is_of_slice(const Schedule *s, int rank) {
+  return (rank > GRID_RANK || (!s->block[rank - 1] && !s->elems[rank - 1])) && s->tiles != TILES_FITTED;
 }
 
 bool plan_is_sliced(const Module *m, const Schedule *s) {
   for (int g = 0; g < s->ngroups && s->groups; g++)
-    if (!is_of_slice(&s->groups[g]))
+    if (m->grid.rank >= GRID_RANK && !is_of_slice(&s->groups[g], m->grid.rank))
       return false;
-  return s->edges != EDGES_STEPS && is_of_slice(s) && (!s->rest || is_of_slice(s->rest)) && has_slices(m);
+  return m->grid.rank >= GRID_RANK && s->edges != EDGES_STEPS && is_of_slice(s, m->grid.rank) &&
+         (!s->rest || is_of_slice(s->rest, m->grid.rank)) && has_slices(m);
+}
+
+bool slices_are_there(PassContext *c, const Module *m, const Schedule *s) {
+  if (m->grid.rank <= GRID_RANK || plan_is_sliced(m, s))
+    return true;
+  diag_error(c->diags, no_loc(),
+             s->tiles == TILES_FITTED     ? "-tiles=fitted: a grid of three dimensions with members has no such tiles"
+             : s->edges == EDGES_STEPS    ? "-edges=steps: a grid of three dimensions with members has no frames"
+             : m->nstencils == 0          ? "a grid of three dimensions with members needs a stencil"
+                                          : "a stencil of a grid of three dimensions looks from member to member");
+  return false;
 }
 
 /* ---- a slice as a module */
@@ -104,19 +116,19 @@ static void slice_field(Arena *a, Field *f) {
     f->whole = sliced_box(a, f->whole);
 }
 
-/* `index 0` becomes `index 2`. */
-static void slice_body(Block *body) {
+/* `index 0` becomes that behind the last of a slice's `rank` dimensions. */
+static void slice_body(Block *body, int rank) {
   for (Op *op = body ? body->first : NULL; op; op = op->next)
     if (op->code == OP_INDEX)
-      op->sym = op->sym ? op->sym - 1 : MAX_RANK - 1;
+      op->sym = op->sym ? op->sym - 1 : rank;
     else if (op_reads_field(op) || op->code == OP_BEHIND)
       DROP_FIRST(op->off, 0);
 }
 
-static void slice_stencil(Stencil *st) {
+static void slice_stencil(Stencil *st, int rank) {
   for (int i = 0; i < st->npieces; i++) {
     slice_box(&st->pieces[i].box);
-    slice_body(st->pieces[i].body);
+    slice_body(st->pieces[i].body, rank);
   }
   st->along -= st->sweep != 0;
   slice_extent(&st->extent);
@@ -126,15 +138,15 @@ static void slice_stencil(Stencil *st) {
 static void slice_declared(Arena *a, Module *m) {
   for (int i = 0; i < m->nreductions; i++) {
     slice_box(&m->reductions[i].over);
-    slice_body(m->reductions[i].body);
+    slice_body(m->reductions[i].body, m->grid.rank);
   }
   for (int i = 0; i < m->nupdates; i++) {
     slice_box(&m->updates[i].over);
-    slice_body(m->updates[i].body);
+    slice_body(m->updates[i].body, m->grid.rank);
   }
   for (int i = 0; i < m->nprobes; i++) {
     slice_box(&m->probes[i].box);
-    slice_body(m->probes[i].body);
+    slice_body(m->probes[i].body, m->grid.rank);
   }
   for (int i = 0; i < m->nlists; i++) {
     PointList *l = &m->lists[i];
@@ -166,9 +178,9 @@ Module *module_slice(Arena *a, const Module *m) {
   for (int f = 0; f < s->nfields; f++)
     slice_field(a, &s->fields[f]);
   for (int i = 0; i < s->ninits; i++)
-    slice_stencil(&s->inits[i]);
+    slice_stencil(&s->inits[i], s->grid.rank);
   for (int i = 0; i < s->nstencils; i++)
-    slice_stencil(&s->stencils[i]);
+    slice_stencil(&s->stencils[i], s->grid.rank);
   slice_declared(a, s);
   if (m->plan) {
     Schedule *plan = ARENA_NEW(a, Schedule);
@@ -189,28 +201,31 @@ Schedule plan_of_slice(const Schedule *s) {
   return x;
 }
 
-/* Has `s` say two numbers of a tile. */
-static void say_two(Schedule *s) { s->block[MAX_RANK - 1] = s->elems[MAX_RANK - 1] = 0; }
+/* Has `s` say as many numbers of a tile as a slice of `rank` dimensions has. */
+static void say_of_slice(Schedule *s, int rank) {
+  for (int d = rank; d < GRID_RANK; d++)
+    s->block[d] = s->elems[d] = 0;
+}
 
-/* The schedule at `s`, which says two numbers of a tile, in the arena; NULL: there is none. */
-static const Schedule *of_two(Arena *a, const Schedule *s) {
+/* The schedule at `s`, which says that many numbers of a tile, in the arena; NULL: there is none. */
+static const Schedule *of_slice(Arena *a, int rank, const Schedule *s) {
   Schedule *x = s ? ARENA_NEW(a, Schedule) : NULL;
   if (s) {
     *x = *s;
-    say_two(x);
+    say_of_slice(x, rank);
   }
   return x;
 }
 
-Schedule plan_of_slices(Arena *a, const Schedule *s) {
+Schedule plan_of_slices(Arena *a, int rank, const Schedule *s) {
   Schedule x = *s, *groups = s->groups ? ARENA_ARRAY(a, Schedule, s->ngroups + 1) : NULL;
-  say_two(&x);
+  say_of_slice(&x, rank);
   for (int g = 0; groups && g < s->ngroups; g++) {
     groups[g] = s->groups[g];
-    say_two(&groups[g]);
+    say_of_slice(&groups[g], rank);
   }
   x.groups = groups;
-  x.rest = of_two(a, s->rest);
-  x.between = of_two(a, s->between);
+  x.rest = of_slice(a, rank, s->rest);
+  x.between = of_slice(a, rank, s->between);
   return x;
 }

@@ -260,7 +260,8 @@ bool lower_has_check(const Module *out, Affine value) {
  * missing. */
 static void check_grid(Lowering *lo, const Kernel *k, int d) {
   Module *out = lo->out;
-  int64_t limit = lo->c->target->max_grid[k->rank - 1 - d], points;
+  bool shares = k->rank > GRID_RANK && d <= k->rank - GRID_RANK; /* with another one: plan_blocks sees to it */
+  int64_t limit = shares ? 0 : lo->c->target->max_grid[k->rank - 1 - d], points;
   if (limit <= 0 || limit >= INT32_MAX || __builtin_mul_overflow(limit, (int64_t)k->tile[d], &points))
     return;
   Check check = {.value = affine_sub(out->arena, affine_const(points), k->extent[d]), .loc = k->loc};

@@ -168,8 +168,8 @@ static void only_updates(const Reducer *k, Builder *b) {
 /* The values that the threads of a block have in `x` combined: right in the first of them. */
 static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
   for (int w = REDUCE_LANES / 2; w >= WARP; w /= 2) {
-    int32_t cells[MAX_RANK] = {1, 1, 1}, pad[MAX_RANK] = {0};
-    Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+    int32_t cells[MAX_RANK] = {1, 1, 1, 1}, pad[MAX_RANK] = {0};
+    Value *at[MAX_RANK] = {k->zero, k->zero, k->zero, k->zero};
     int64_t off[MAX_RANK] = {0};
     cells[k->rank - 1] = REDUCE_LANES;
     at[k->rank - 1] = k->lane;
@@ -254,7 +254,7 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
 
 /* The array that holds the values of `n` lanes. */
 static int lanes_array(const Reducer *k, int n) {
-  int32_t cells[MAX_RANK] = {1, 1, 1};
+  int32_t cells[MAX_RANK] = {1, 1, 1, 1};
   cells[k->rank - 1] = n;
   Kernel *kernel = &k->lo->out->kernels[k->kernel];
   return kernel_array(k->lo, kernel, kernel->narrays ? "blocks" : "lanes", k->r->type, SPACE_SHARED, cells, NULL, NULL);
@@ -262,7 +262,7 @@ static int lanes_array(const Reducer *k, int n) {
 
 /* Lane `lane` of the array; the one `w` further. */
 static Value *load_lane(const Reducer *k, Builder *b, int array, Value *lane, int w) {
-  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero, k->zero};
   int64_t off[MAX_RANK] = {0};
   at[k->rank - 1] = lane;
   off[k->rank - 1] = w;
@@ -270,7 +270,7 @@ static Value *load_lane(const Reducer *k, Builder *b, int array, Value *lane, in
 }
 
 static void store_lane(const Reducer *k, Builder *b, int array, Value *lane, Value *x) {
-  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero, k->zero};
   at[k->rank - 1] = lane;
   build_astore(b, array, 0, x, k->rank, at, NULL);
 }

@@ -212,7 +212,7 @@ static void row_on(const Tile *w, int r, int32_t on[MAX_RANK]) {
 
 /* Leaves the lane's value `v` of row `row` (i32) of update number `i` for the warp that combines the row. */
 static void leave_lane(const Tile *w, Builder *b, int i, Value *row, Value *v) {
-  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0)};
+  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0), i32(b, 0)};
   at[w->rank - 1] = build2(b, OP_ADD, build2(b, OP_MUL, row, i32(b, REDUCE_LANES)), w->lane);
   build_astore(b, w->array[i], 0, v, w->rank, at, NULL);
 }
@@ -303,7 +303,7 @@ static void combine_row(const Tile *w, Builder *b, int i) {
   const Reduction *r = w->of[i];
   Value *warp = build2(b, OP_DIV, w->lane, i32(b, WARP)), *lane = build2(b, OP_REM, w->lane, i32(b, WARP));
   Value *row = build2(b, OP_REM, warp, i32(b, w->count)), *x[REDUCE_LANES / WARP], *to[MAX_RANK] = {0};
-  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0)};
+  Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0), i32(b, 0)};
   at[w->rank - 1] = build2(b, OP_ADD, build2(b, OP_MUL, row, i32(b, REDUCE_LANES)), lane);
   for (int k = 0; k < REDUCE_LANES / WARP; k++) {
     int64_t off[MAX_RANK] = {0};
@@ -459,7 +459,7 @@ static bool uses_step(const Tile *w) {
 static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc loc) {
   Lowering *lo = w->lo;
   int index = lowering_kernel(lo, name, steps, loc), last = w->rank - 1;
-  int32_t cells[MAX_RANK] = {1, 1, 1};
+  int32_t cells[MAX_RANK] = {1, 1, 1, 1};
   Kernel *k = &lo->out->kernels[index];
   Builder b = builder_at_end(lo->out->arena, k->body), inner, other;
   b.loc = loc;

@@ -53,7 +53,7 @@ static void place_box(const Slices *s, Op *op) {
 
 static void place_op(const Slices *s, const Kernel *k, Op *op) {
   OpForm form = op_info[op->code].form;
-  if (op->code == OP_BLOCK && op->sym == MAX_RANK - 1)
+  if (op->code == OP_BLOCK && op->sym == s->out->grid.rank)
     op->sym = 0;
   else if (op->code == OP_BLOCK || op->code == OP_THREAD)
     op->sym++;
@@ -108,7 +108,7 @@ static void slice_kernel(Slices *s, Kernel *k) {
   Builder b = body->first ? builder_before(a, body->first) : builder_at_end(a, body);
   b.loc = k->loc;
   s->zero = build_int(&b, TY_I64, 0);
-  Value *block = build_dim(&b, OP_BLOCK, MAX_RANK - 1), *lo = build_affine(&b, s->whole, s->whole->grid.lo[0]);
+  Value *block = build_dim(&b, OP_BLOCK, s->out->grid.rank), *lo = build_affine(&b, s->whole, s->whole->grid.lo[0]);
   s->number = s->whole->grid.lo[0].n || s->whole->grid.lo[0].c ? build2(&b, OP_ADD, block, lo) : block;
   place_block(s, k, body);
 }

@@ -18,6 +18,8 @@ bool lowering_starts(PassContext *c, Module **of, const char *pass, FamilyId fam
   }
   if (!lowering_ready(c, *of, pass))
     return false;
+  if ((*of)->plan && !slices_are_there(c, *of, (*of)->plan))
+    return false;
   if ((*of)->plan && plan_is_sliced(*of, (*of)->plan))
     *of = module_slice(c->arena, *of);
   const Module *m = *of;
@@ -38,7 +40,7 @@ int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule
 static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
                        const Together *group) {
   int32_t block[MAX_RANK];
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     block[d] = (int32_t)tuning.tile_block[l->m->grid.rank - 1][d];
   return naive_parts(lo, seq, l, scalars, name, block, steps, group);
 }

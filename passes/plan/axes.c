@@ -42,9 +42,9 @@ const char *plan_axis_word(Arena *a, const char *values, int i, bool whole) {
 
 bool plan_axis_numbers(const char *values, int i, bool more, int32_t *v) {
   const char *word = find_word(values, i, more ? 2 : 1);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     v[d] = 1;
-  for (int d = 0; word && d < MAX_RANK; d++) {
+  for (int d = 0; word && d < GRID_RANK; d++) {
     char *end;
     v[d] = (int32_t)strtol(word, &end, 10);
     word = *end == 'x' ? end + 1 : NULL;

@@ -6,7 +6,7 @@
  * edges that are apart included. */
 static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, const Schedule *s, int rank, bool whole) {
   bool apart = s->edges != EDGES_ALONG;
-  bool near = f->streamed && s->barriers != BARRIERS_BLOCK, streams = f->streamed && apart && rank == MAX_RANK;
+  bool near = f->streamed && s->barriers != BARRIERS_BLOCK, streams = f->streamed && apart && rank == GRID_RANK;
   if (f->tiled)
     str_add(p, ",shared-alloc,barriers");
   if (f->tiled && near)
@@ -20,7 +20,7 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_add(p, whole ? ",specialize,simplify,thin-regions,split-edges" : ",specialize(inner=1),thin-regions(inner=1)");
   if (whole)
     str_add(p, ",tile-classes");
-  if (f->tiled && whole && near && rank == MAX_RANK && t->bulk_copy)
+  if (f->tiled && whole && near && rank == GRID_RANK && t->bulk_copy)
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
 

@@ -391,11 +391,12 @@ static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
                     "reads all of another level of the grid, so that a launch makes one time step", want);
 }
 
-/* Can the target start a block for each coordinate of dimension 0 of `m`, as far as the params' defaults say? */
+/* Can the target start a block for each coordinate of dimension 0 of `m`, as far as the params' defaults say? Of four
+ * dimensions there is no other way. */
 static bool can_start(const TargetInfo *t, const Module *m) {
   const Const *scalars = default_scalars(m);
-  int64_t most = t->max_grid[m->grid.rank - 1];
-  return !t->simt || most <= 0 || !scalars || affine_eval(box_extent(m->arena, &m->grid, 0), scalars, NULL) <= most;
+  int64_t most = m->grid.rank > GRID_RANK ? 0 : t->max_grid[m->grid.rank - 1];
+  return m->grid.rank > GRID_RANK || !t->simt || most <= 0 || !scalars || affine_eval(box_extent(m->arena, &m->grid, 0), scalars, NULL) <= most;
 }
 
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -421,6 +422,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (!suit_launches(c, m, &want))
     return NULL;
   want.family = schedule_family(c->target, &want);
+  if (!slices_are_there(c, m, &want))
+    return NULL;
   Module *of = m;
   if (plan_is_sliced(m, &want) && can_start(c->target, m)) {
     of = module_slice(m->arena, m);
@@ -440,7 +443,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (why)
     remark_why(&with, of, plan, why);
   if (of != m)
-    *plan = plan_of_slices(m->arena, plan);
+    *plan = plan_of_slices(m->arena, of->grid.rank, plan);
   memset(plan->size, 0, sizeof plan->size);
   plan->every = 0;
   m->plan = plan;

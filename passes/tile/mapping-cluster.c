@@ -19,13 +19,13 @@ const char *stream_why_no_cluster(Arena *a, const TargetInfo *t, const Mapping *
   const char *why = NULL;
   if (s->cluster < LEAST_CLUSTER)
     return NULL;
-  if (m->grid.rank != MAX_RANK || p->alone)
+  if (m->grid.rank != GRID_RANK || p->alone)
     return arena_printf(a, "-cluster=%d: only tiles that threads stream over planes have clusters; leave -cluster out",
                         s->cluster);
   if (s->cluster > t->cluster)
     return arena_printf(a, "-cluster=%d: target %s runs %d blocks together at most; leave -cluster out", s->cluster,
                         t->name, t->cluster);
-  if (s->block[MAX_RANK - 1] != WARP_LANES || s->block[1] < 2)
+  if (s->block[GRID_RANK - 1] != WARP_LANES || s->block[1] < 2)
     return arena_printf(a, "-cluster=%d: blocks have two warps at least, each a line of %d threads; leave -cluster out",
                         s->cluster, WARP_LANES);
   for (int f = 0; f < m->nfields && !why; f++)

@@ -45,14 +45,14 @@ static bool is_cut(const Module *m, int d) {
 /* May tiles be fitted in dimension `d`? */
 static bool can_fit(const Mapping *p, int d) {
   const Module *m = p->l->m;
-  bool can = m->grid.rank == MAX_RANK && d > 0 && !p->alone && !is_cut(m, d) && !p->l->wraps[d];
+  bool can = m->grid.rank == GRID_RANK && d > 0 && !p->alone && !is_cut(m, d) && !p->l->wraps[d];
   for (int f = 0; f < m->nfields && can; f++)
     if (p->l->use[f].loaded || p->l->use[f].stored || p->l->use[f].versions)
       can = is_within(p, f, d);
   return can;
 }
 
-bool stream_can_fit(const Mapping *p) { return can_fit(p, 1) || can_fit(p, MAX_RANK - 1); }
+bool stream_can_fit(const Mapping *p) { return can_fit(p, 1) || can_fit(p, GRID_RANK - 1); }
 
 /* Warps beside each other in the last dimension. */
 static int64_t warps_of_line(const Schedule *s, int rank) {
@@ -70,7 +70,7 @@ TileDim tile_dim(const Mapping *p, const Schedule *s, int d) {
   }
   if (p->streamed && d == 0 && rank > 1)
     return (TileDim){DIM_STREAMED, s->chunk + halo->lo[0] + p->last, s->chunk, halo->lo[0], p->last, 0};
-  int64_t blocks = p->streamed && !p->alone && d == 1 && rank == MAX_RANK && s->cluster > 1 ? s->cluster : 1;
+  int64_t blocks = p->streamed && !p->alone && d == 1 && rank == GRID_RANK && s->cluster > 1 ? s->cluster : 1;
   TileDim t = {.cells = (lines ? stream_lanes(s, rank) : s->block[d] * blocks) * V,
                .below = halo->lo[d],
                .above = halo->hi[d]};
@@ -260,7 +260,7 @@ int64_t stream_good_words(const Schedule *s, int rank) {
 
 bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
-  return rank == MAX_RANK && schedule_threads(s) <= tuning.fewest_threads && s->elems[rank - 1] >= tuning.wide_cells;
+  return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && s->elems[rank - 1] >= tuning.wide_cells;
 }
 
 /* Instructions of the steps written out that `s` may have at most. Few warps have registers to begin early what
@@ -268,7 +268,7 @@ bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
 static double most_code(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   int64_t threads = schedule_threads(s);
-  if (rank < MAX_RANK || threads > tuning.few_threads)
+  if (rank < GRID_RANK || threads > tuning.few_threads)
     return tuning.good_code[rank - 1];
   return stream_begins_slowly(p, s) ? tuning.good_code_of_wide : tuning.good_code_of_few;
 }

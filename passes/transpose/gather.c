@@ -509,7 +509,7 @@ static Value *is_there(Gather *g, Builder *b, int f, int d, Place p, Value *also
 /* What contribution `c`, whose base is in field `from`, adds at a point, before its factor. */
 static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t from) {
   Place at[MAX_RANK][MOST_PLACES];
-  int n[MAX_RANK] = {1, 1, 1}, rank = g->x->m->grid.rank, all = 1;
+  int n[MAX_RANK] = {1, 1, 1, 1}, rank = g->x->m->grid.rank, all = 1;
   Type t = g->x->b->fields[from].type;
   Value *sum = NULL;
   for (int d = 0; d < rank; d++) {

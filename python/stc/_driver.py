@@ -109,10 +109,16 @@ class Cuda:
     def launch(self, kernel: Mapping[str, Any], grid: Sequence[int], values: Sequence[Any]) -> None:
         args = _Values(kernel["arguments"], values, kernel["argument_bytes"])
         block = [kernel["block"][axis] for axis in "xyz"]
-        blocks = (list(reversed(grid)) + [1, 1])[:3]
+        blocks = hardware_blocks(grid)
         e = self._cu.cuLaunchKernel(self._functions[kernel["name"]], *blocks, *block, kernel["dynamic_shared_bytes"], self.stream,
                                     args.pointers, None)
         self._check(e, f"launching {kernel['name']}")
+
+
+def hardware_blocks(grid: Sequence[int]) -> list[int]:
+    """Blocks along x, y and z of a kernel that has so many along its dimensions: of four the first two share z."""
+    x, y, *z = (list(reversed(grid)) + [1, 1])[:max(3, len(grid))]
+    return [x, y, math.prod(z)]
 
 
 class Hip:
@@ -188,7 +194,7 @@ class Hip:
         size = c.c_size_t(kernel["argument_bytes"])
         extra = (P * 5)(1, c.addressof(args.packed), 2, c.addressof(size), 3)
         block = [kernel["block"][axis] for axis in "xyz"]
-        blocks = (list(reversed(grid)) + [1, 1])[:3]
+        blocks = hardware_blocks(grid)
         e = self._hip.hipModuleLaunchKernel(self._functions[kernel["name"]], *blocks, *block, kernel["dynamic_shared_bytes"], self.stream, None,
                                             extra)
         self._check(e, f"launching {kernel['name']}")
@@ -241,7 +247,7 @@ class Host:
         scratch = P((c.addressof(raw) + 63) // 64 * 64)
         function = self._library[kernel["name"]]
         function.argtypes, function.restype = [P, P, P], None
-        block = (c.c_int64 * 3)()
+        block = (c.c_int64 * 4)()
         for i in range(math.prod(grid)):
             for d in reversed(range(len(grid))):
                 block[d] = i % grid[d]

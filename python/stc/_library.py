@@ -65,7 +65,7 @@ _MEMBERS = {"number": c.c_int, "shape": c.c_int * 3, "word": c.c_char_p, "text":
 
 class COptions(c.Structure):
     _fields_ = [("march", c.c_char_p), ("mcpu", c.c_char_p), ("real", c.c_char_p), ("schedule", c.c_char_p),
-                *((k.name, _MEMBERS[k.kind]) for k in KNOBS), ("grid", c.c_int64 * 3), ("members", c.c_int64), ("opt_level", c.c_int), ("no_contract", c.c_bool), ("fast_math", c.c_bool), ("no_hoist", c.c_bool), ("no_cache", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),  # type: ignore[list-item]
+                *((k.name, _MEMBERS[k.kind]) for k in KNOBS), ("grid", c.c_int64 * 4), ("members", c.c_int64), ("opt_level", c.c_int), ("no_contract", c.c_bool), ("fast_math", c.c_bool), ("no_hoist", c.c_bool), ("no_cache", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),  # type: ignore[list-item]
                 ("nload", c.c_int), ("load_passes", STRINGS), ("print_before", c.c_char_p), ("print_after", c.c_char_p),
                 ("print_all", c.c_bool), ("verify_each", c.c_bool), ("time_passes", c.c_bool), ("stats", c.c_bool), ("remarks", c.c_bool),
                 ("ndefines", c.c_int), ("defines", STRINGS)]
@@ -81,10 +81,10 @@ class CComponent(c.Structure):
 
 
 class CFieldInfo(c.Structure):
-    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.c_int64 * 3), ("bytes", c.c_int64),
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.c_int64 * 4), ("bytes", c.c_int64),
                 ("input", c.c_bool), ("temp", c.c_bool), ("has_init", c.c_bool), ("type_name", c.c_char_p), ("ncomponents", c.c_int),
                 ("components", c.POINTER(CComponent)), ("dtype", c.c_char_p), ("naxes", c.c_int), ("axes", c.POINTER(c.c_int64)),
-                ("first", c.c_int64 * 3), ("frames", c.c_int64), ("ahead", c.c_bool), ("cycle", c.c_bool)]
+                ("first", c.c_int64 * 4), ("frames", c.c_int64), ("ahead", c.c_bool), ("cycle", c.c_bool)]
 
 
 class CArray(c.Structure):

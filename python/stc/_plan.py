@@ -861,7 +861,7 @@ class Plan(Owner):
         return found
 
     def _probe(self, number: int, name: str, info: CProbeInfo) -> ProbeSeries:
-        at, rank, rows = (c.c_int64 * 3)(), self.program.rank, self._probes.get(name, [])
+        at, rank, rows = (c.c_int64 * 4)(), self.program.rank, self._probes.get(name, [])
         places = np.empty((info.n, rank), np.int64)
         for i in range(info.n):
             self._check(lib.stc_plan_probe_point(self._handle, number, i, at))

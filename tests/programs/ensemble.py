@@ -1,4 +1,4 @@
-"""Programs with members: one in fourteen random programs of one or two dimensions is several in one."""
+"""Programs with members: one in fourteen random programs is several in one."""
 import random
 import re
 
@@ -11,8 +11,11 @@ SHAPES = ("-block=", "-elems=")
 OTHERS = ("-schedule=stream", "-schedule=warps", "-tiles=lanes")
 
 
-def in_members(run, own, sliced):
-    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more."""
+def in_members(run, own, rank):
+    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more. Of three dimensions there are no others, and no parts."""
+    if rank == 3:
+        return [o for o in run if not re.match(r"-fuse=.*[+,]|--split=|--memory=|-edges=steps|-tiles=fitted", o)]
+    sliced = rank == 2
     left = [o for o in run if not re.match(r"-fuse=.*[+,]", o)]
     if sliced and "-edges=steps" not in run and "-schedule=warps" not in run and own.random() < 0.7:
         return [re.sub("=", "=1x", o, count=1) if o.startswith("--split=") else o for o in left]
@@ -28,13 +31,13 @@ def with_members(case, seed):
     own = random.Random(seed * 2 + 53)
     lines, text, rank = case.tree.parts[0], case.tree.text(), len(case.sizes)
     at = next((i for i, x in enumerate(lines.items) if x.form.startswith("grid G")), None)
-    if own.random() > 1 / 14  or rank > 2 or at is None or any(len(re.findall(rf"\b{name}\b", text)) > 1 for name in re.findall(r"(?m)^reduce (\w+) =", text)) or re.search(r"(?m)^probe .* at \[[^\]]*\bc\d", text):
+    if own.random() > 1 / 14 or at is None or any(len(re.findall(rf"\b{name}\b", text)) > 1 for name in re.findall(r"(?m)^reduce (\w+) =", text)) or re.search(r"(?m)^probe .* at \[[^\]]*\bc\d", text):
         return case
     n = own.choice([1, 2, 3, 3])
     low = re.search(r"grid G = \[([^\]]*)\]", text).group(1).split(", ")
     low = [x.split(" .. ")[0] for x in low]
     shared = own.random() < 0.5
-    offsets = ", ".join(["1", "-1"][:rank])
+    offsets = ", ".join(["1", "-1", "0"][:rank])
     here = ", ".join(low)
     count = own.choice(["nm", str(n)])
     ints = own.choice(["i32", "i64"])
@@ -51,5 +54,5 @@ def with_members(case, seed):
     behind += [Node(f"until min(E0) over G > {own.choice(['0.5', '1.5'])} every 2;")] if own.random() < 0.2 else []
     items = lines.items[:at] + before + lines.items[at + 1:] + behind
     tree = Node("$\n", List(items, lines.between, lines.least))
-    runs = [in_members(run, own, rank == 2) for run in case.runs]
+    runs = [in_members(run, own, rank) for run in case.runs]
     return case.changed(tree=tree, outputs=case.outputs + ["E0"], inputs=case.inputs + [("ep", f"random:{seed}"), ("ew", f"random:{seed}")], runs=runs)

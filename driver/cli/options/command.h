@@ -62,7 +62,7 @@ typedef struct Command {
   const char *scratch;           /* and where what these have no room for may go, NULL: nowhere */
   int64_t checkpoint_every;      /* 0: as `every` */
   int nspacing, norigin;
-  double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */
+  double spacing[MAX_RANK], origin[MAX_RANK]; /* of the grid's points, slowest dimension first */
   int nunit;
   FieldOption *units;         /* --unit F=TEXT; F is `grid` for coordinates */
   int compress;               /* zlib's level */

@@ -11,7 +11,7 @@
 
 /* "[3, 4]": grid position of element `at`, counted from the field's first point. */
 static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
-  int64_t place[3];
+  int64_t place[MAX_RANK];
   for (int d = f->rank - 1; d >= 0; d--) {
     place[d] = at % f->shape[d];
     at /= f->shape[d];

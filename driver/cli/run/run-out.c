@@ -41,6 +41,13 @@ static bool check_field(const Job *j, const char *option, const FieldOption *o, 
                   d->name);
     return false;
   }
+  if (j->program->module->fields[d->field].box.rank > GRID_RANK && (f->scalars || strcmp(f->ending, ".vti") == 0)) {
+    context_error(j->c->context,
+                  "%s %s: field %s has four dimensions, that of members and three, which a %s file has no place for: write "
+                  ".npy or .h5",
+                  option, o->field, d->name, f->ending);
+    return false;
+  }
   if (f->scalars && at->component < 0 && declared_has_parts(d)) {
     context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s",
                   option, o->field, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "", d->names[0]);

@@ -22,7 +22,7 @@ static size_t needed(const StcPlan *q, int slot) {
   const Module *k = q->build && !q->device.kind->whole ? q->build->code.module : NULL;
   size_t least = 16;
   for (int b = 0; k && b < k->nbuffers; b++) {
-    int64_t shape[MAX_RANK] = {1, 1, 1};
+    int64_t shape[MAX_RANK] = {1, 1, 1, 1};
     if (k->buffers[b].kind != BUFFER_FIELD || q->memory.of_buffer[b] != slot)
       continue;
     const Field *f = &q->module->fields[k->buffers[b].field];

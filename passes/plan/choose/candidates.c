@@ -66,7 +66,7 @@ bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, r
 
 FamilyId schedule_family(const TargetInfo *t, const Schedule *s) {
   bool open = s->T > 0;
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     open = open && !s->block[d] && !s->elems[d];
   open = t->simt ? schedule_gives_steps(s) : open;
   return s->family ? s->family : open ? FAMILY_AUTO : FAMILY_OVERLAP;
@@ -157,7 +157,7 @@ static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
 /* Makes the lines of streamed tile `s` as long as a wave of the target, and its blocks no smaller than one: half of the
  * lanes would be off. False if the block that it had before, `last`, is the same then; *last is its block behind. */
 static bool fill_waves(const PlanQuery *q, Schedule *s, int32_t *last) {
-  if (q->rank < MAX_RANK && s->block[q->rank - 1] < q->t->lanes)
+  if (q->rank < GRID_RANK && s->block[q->rank - 1] < q->t->lanes)
     s->block[q->rank - 1] = q->t->lanes;
   bool same = memcmp(s->block, last, sizeof s->block) == 0;
   memcpy(last, s->block, sizeof s->block);
@@ -192,7 +192,7 @@ static void add_streamed(const PlanQuery *q, PlanCandidates *out, const Launch *
 
 /* Is the grid so large that only streamed tiles of planes are looked at beside what is taken for any large grid? */
 static bool is_large(const PlanQuery *q) {
-  return q->points >= (q->rank < MAX_RANK ? tuning.large_grid[q->rank - 1] : tuning.many_rounds[q->rank - 1]);
+  return q->points >= (q->rank < GRID_RANK ? tuning.large_grid[q->rank - 1] : tuning.many_rounds[q->rank - 1]);
 }
 
 /* Adds streamed tile `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
@@ -249,9 +249,9 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
 static void add_naive(const PlanQuery *q, PlanCandidates *out, const Launch *l) {
   static const Schedule one = {.family = FAMILY_OVERLAP, .T = 1};
   Schedule s = {.family = FAMILY_NAIVE, .T = 1, .elems = {1, 1, 1}};
-  for (int d = 0; d < MAX_RANK; d++)
-    s.block[d] = (int32_t)tuning.tile_block[MAX_RANK - 1][d];
-  if (plan_is_naive(q->m, &q->want, &one) && q->rank == MAX_RANK)
+  for (int d = 0; d < GRID_RANK; d++)
+    s.block[d] = (int32_t)tuning.tile_block[GRID_RANK - 1][d];
+  if (plan_is_naive(q->m, &q->want, &one) && q->rank == GRID_RANK)
     add(q, out, &s, plan_launch(q, l, false));
 }
 
@@ -267,7 +267,7 @@ static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
     add_overlaps(q, out, l, T);
     add_lanes(q, out, l, T);
   }
-  bool enough = q->points >= tuning.few_points[q->rank - 1], planes = q->rank == MAX_RANK && enough;
+  bool enough = q->points >= tuning.few_points[q->rank - 1], planes = q->rank == GRID_RANK && enough;
   if ((any && (q->all || (enough && !planes))) || (q->want.family == FAMILY_STREAM && !large))
     add_streamed(q, out, l, T);
   if (planes && q->want.family != FAMILY_OVERLAP)
@@ -295,7 +295,7 @@ static void add_usual(const PlanQuery *q, PlanCandidates *out) {
 
 /* Are there no candidates but the usual one: on large grids, but for streamed tiles of planes? */
 static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
-  bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p;
+  bool planes = q->rank == GRID_RANK && out->n && out->all[0].of->p;
   return is_large(q) && !planes && !q->all;
 }
 

@@ -66,7 +66,7 @@ static bool same_question(const PlanAnswer *a, const PlanQuery *q) {
 
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want) {
   PlanQuery q;
-  if (!plan_query(c, m, want, most, &q) || (q.rank < MAX_RANK && schedule_size_is_large(want, q.rank)))
+  if (!plan_query(c, m, want, most, &q) || (q.rank < GRID_RANK && schedule_size_is_large(want, q.rank)))
     return false;
   for (int i = 0; c->cache && i < c->cache->nanswers; i++)
     if (same_question(&c->cache->answers[i], &q)) {

@@ -8,7 +8,7 @@
 
 bool schedule_gives_steps(const Schedule *s) {
   bool alone = s->T > 0 && s->family <= FAMILY_AUTO && !s->chunk && !s->ahead && !s->tiles;
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     alone = alone && !s->block[d] && !s->elems[d];
   return alone;
 }

@@ -186,7 +186,7 @@ static bool check_request(const Resolve *r) {
     return false;
   if (w->T < 0 || w->T > MAX_LEVELS)
     return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     if (!check_number(r, "-block", w->block, d) || !check_number(r, "-elems", w->elems, d))
       return false;
     if (w->elems[d] > 1 && !r->target->simt)
@@ -225,7 +225,7 @@ static bool check_threads(const Resolve *r) {
   static const char axis[] = "xyz";
   const TargetInfo *t = r->target;
   Arena *a = r->c->arena;
-  int32_t nearest[MAX_RANK];
+  int32_t nearest[GRID_RANK];
   int64_t threads = 1;
   memcpy(nearest, r->out->block, sizeof nearest);
   nearest_block(t, r->rank, nearest);
@@ -536,7 +536,7 @@ static const char *launch_tile(PassContext *c, const Schedule *want, const Launc
                                bool chosen, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = FAMILY_OVERLAP};
-  for (int d = 0; d < MAX_RANK && family_row(want->family)->streamed; d++)
+  for (int d = 0; d < GRID_RANK && family_row(want->family)->streamed; d++)
     r.want.block[d] = r.want.elems[d] = 0;
   if (l->n && l->st->sweep && !l->illegal) {
     sweep_tile(&r, out);

@@ -169,7 +169,7 @@ static const char *fill_stream(const Filling *k) {
   bool asked = map_get(s, MAP_REMAINDER) > 1, simt = k->c->target->simt;
   if (simt && s->barriers != BARRIERS_BLOCK) {
     fill(s, MAP_NEAR, plan_mapped(s, MAP_NEAR));
-    if (k->m->grid.rank == MAX_RANK && k->c->target->bulk_copy)
+    if (k->m->grid.rank == GRID_RANK && k->c->target->bulk_copy)
       fill(s, MAP_BEHIND, plan_mapped(s, MAP_BEHIND));
   }
   if (s->ngroups > 1)

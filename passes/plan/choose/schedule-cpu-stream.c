@@ -104,7 +104,7 @@ static Widths tried(const Launch *l, const Schedule *want, int d) {
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
 static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
   const Launch *l = w->p->l;
-  if (d >= MAX_RANK || d == l->m->grid.rank) {
+  if (d >= GRID_RANK || d == l->m->grid.rank) {
     double took = cpu_stream_ns(w, s);
     if (took < *ns && tile_bytes(w->t, w->p, s) <= w->t->max_shared_bytes) {
       *best = *s;
@@ -123,7 +123,7 @@ static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedul
 void cpu_stream_choose(const TargetInfo *t, const Mapping *p, const Schedule *want, Schedule *s) {
   int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
   double ns = INFINITY;
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     bool asked = d < rank && want->block[d];
     s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, width) : 1;
     s->elems[d] = 1;

@@ -123,7 +123,7 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
     s->tiles = w->tiles;
     return;
   }
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     s->block[d] = w->block[d] && d < rank ? w->block[d] : 1;
     s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
   }
@@ -353,7 +353,7 @@ static bool is_compute_bound(const Chooser *r) {
 /* Does the model say whether planes are streamed one step at a time? Their rows are in shared memory, so that what the
  * usual tile has no room for, another may have. Hardware with asynchronous copies was measured. */
 static bool leaves_planes_to_model(const Chooser *r) {
-  return r->c->target->simt && r->rank == MAX_RANK && !r->c->target->async_copy;
+  return r->c->target->simt && r->rank == GRID_RANK && !r->c->target->async_copy;
 }
 
 /* Time steps a tile that were asked for, as many as there can be, on a target without threads; 0: none were. */
@@ -512,7 +512,7 @@ static const char *why_too_large(const Chooser *r, const Mapping *p, const Sched
 /* Has the user given a number of the tile? */
 static bool is_asked(const Schedule *want) {
   bool asked = want->T || want->chunk || want->ahead;
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     asked = asked || want->block[d] || want->elems[d];
   return asked;
 }

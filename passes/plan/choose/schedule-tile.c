@@ -98,7 +98,7 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
                           : l && l->n > 1 ? tuning.loop_tile
                                           : tuning.loop_rows)[r->rank - 1];
   int64_t product = 1;
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : (int32_t)table[d];
     s->elems[d] = 1;
     if (r->target->simt && d < r->rank && !r->want.block[d])
@@ -165,7 +165,7 @@ static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
 /* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
  * comfortable; further only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < GRID_RANK; d++)
     s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
   if (!r->target->simt)
     return;
@@ -293,7 +293,7 @@ static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
   int n = 0;
   while (tuning.part_cells[n])
     n++;
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     s->block[d] = d < rank ? (int32_t)block[d] : 1;
     s->elems[d] = d < rank ? tuning.part_cells[e % n] : 1;
     e /= d < rank ? n : 1;
@@ -310,7 +310,7 @@ static bool is_open(const Resolve *r) {
 }
 
 void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
+  static const int64_t (*const blocks[])[GRID_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
   Schedule t = *s;
   bool open = is_open(r);
   const LaunchReads *reads = launch_reads_all(r->target, l);
@@ -321,7 +321,7 @@ void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
 }
 
 void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
+  static const int64_t (*const blocks[])[GRID_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
                                                       tuning.small_part_block, tuning.flat_part_block};
   const int64_t *size = r->want.size[0] ? r->want.size : model_large_grid(r->rank);
   if (!is_open(r) || !tile_is_legal(r, l, s))

@@ -210,7 +210,7 @@ static bool is_said(const Schedule *want, Schedule *out) {
                     .ngroups = 1,
                     .ahead = want->ahead ? want->ahead : (int32_t)tuning.warps_ring};
   memcpy(out->map, want->map, sizeof out->map);
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     out->block[d] = want->block[d] ? want->block[d] : 1;
     out->elems[d] = want->elems[d] ? want->elems[d] : 1;
   }

@@ -119,7 +119,7 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
  * wanted. */
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
-  bool many = has_many_rounds(q), planes = q->rank == MAX_RANK, spares = many && planes && of->words == 1;
+  bool many = has_many_rounds(q), planes = q->rank == GRID_RANK, spares = many && planes && of->words == 1;
   if (!stream_is_comfortable(of->p, s))
     return "its rows want more registers, or its code is longer, than is good";
   if (load->spilled > (spares ? tuning.spared_words : 0))
@@ -203,7 +203,7 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
     return uncounted_lane(load);
   if (q->rank == 2)
     return k->of->stream ? uncounted_stream(q, k) : uncounted_tile(q, k, load);
-  if (q->rank < MAX_RANK)
+  if (q->rank < GRID_RANK)
     return 1;
   if (!k->of->stream)
     return tuning.planes_slower;
@@ -244,7 +244,7 @@ static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const Lau
 static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   if (!has_many_rounds(q) || !k->of->stream)
     return k->time.seconds;
-  return k->time.launch + (q->rank == MAX_RANK ? blended_planes(k) : blended_rows(q, k, load));
+  return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {

@@ -341,7 +341,7 @@ static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, d
   LaunchCost k = {.schedule = *s, .halo = tile_redundancy(BLOCKED_TILE(l), s), .occupancy = 1};
   int32_t cells[MAX_RANK];
   int64_t elements = 1;
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     cells[d] = s->block[d] * s->elems[d];
     elements *= s->elems[d] > 0 ? s->elems[d] : 1;
   }

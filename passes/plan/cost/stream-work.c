@@ -187,7 +187,7 @@ LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule 
   for (int d = 0; d < rank; d++)
     load.points *= (double)size[d];
   bool light = w->point.instructions <= tuning.light_equation * n,
-       many = rank == MAX_RANK && (light || load.points >= tuning.many_rounds[rank - 1]);
+       many = rank == GRID_RANK && (light || load.points >= tuning.many_rounds[rank - 1]);
   for (int d = 0; d < rank; d++) {
     double width = fmax(1, (double)tile_dim(w->p, s, d).stored),
            blocks = many && d > 0 ? (double)tile_count(w->p, s, d, size[d]) : ceil((double)size[d] / width);

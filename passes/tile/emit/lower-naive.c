@@ -65,7 +65,7 @@ static bool is_grid(const Module *m, const Box *zone) { return box_equal(zone, &
 /* Adds the kernel of level `v` for the points out of `core` (NULL: all), a thread each, and its launch. */
 static void edge_launch(Points *x, const Level *v, const Box *core, const char *name, int steps, bool beside) {
   int32_t block[MAX_RANK], one[MAX_RANK];
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     block[d] = (int32_t)tuning.tile_block[x->lo->m->grid.rank - 1][d];
     one[d] = 1;
   }
