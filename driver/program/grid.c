@@ -127,7 +127,7 @@ static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[M
       (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
     return;
   bool parted = schedule_parts_edges(&s, p->module->grid.rank);
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < p->module->grid.rank; d++)
     size[d] = parted ? 0 : GRID_SMALL;
 }
 
@@ -145,7 +145,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
-  bool exact = rank == MAX_RANK && points_of(size, rank) >= tuning.exact_points;
+  bool exact = rank >= GRID_RANK && points_of(size, rank) >= tuning.exact_points;
   bool ragged =
       !padded && rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= tuning.ragged_points;
   for (int d = 0; d < rank && !exact; d++)

@@ -218,7 +218,7 @@ static void test_points(void **state) {
   compile(&w, source);
   assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
   assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "3x2/2", 0, NULL, &p), STC_OK);
-  int64_t at[3];
+  int64_t at[4];
   assert_int_equal(stc_plan_probe_point(p, 0, 1, at), STC_INPUT);
   assert_non_null(strstr(w.messages.first, "launch-time array sx, of coordinates, has no values"));
   memset(&w.messages, 0, sizeof w.messages);

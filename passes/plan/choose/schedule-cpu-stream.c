@@ -22,6 +22,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Limits of any request. */
 enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
@@ -123,11 +124,11 @@ static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedul
 void cpu_stream_choose(const TargetInfo *t, const Mapping *p, const Schedule *want, Schedule *s) {
   int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
   double ns = INFINITY;
+  memcpy(s->size, want->size, sizeof s->size);
   for (int d = 0; d < GRID_RANK; d++) {
     bool asked = d < rank && want->block[d];
     s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, width) : 1;
     s->elems[d] = 1;
-    s->size[d] = want->size[d];
   }
   s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
   s->ahead = want->ahead ? want->ahead : 1;
