@@ -363,7 +363,6 @@ static const char *total_text(const Kernel *k) {
                              : "stc_area(stc_area(blocks[0], blocks[1]), blocks[2])";
 }
 
-/* The declaration of the numbers of blocks of kernel `k`, in C. */
 const char *header_blocks_text(const Kernel *k) {
   return k->rank > GRID_RANK ? "  int64_t blocks[4] = {1, 1, 1, 1}, total;\n"
                              : "  int64_t blocks[3] = {1, 1, 1}, total;\n";

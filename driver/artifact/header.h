@@ -44,7 +44,7 @@ void header_arguments(TextWriter *w, const Kernel *k);
 /* How many elements scratch buffer `b` has; how many members the program: as C text. */
 const char *header_cells(const TextWriter *w, const Buffer *b);
 const char *header_members(const TextWriter *w);
-/* Statements that count blocks along each dimension. */
+/* Statements that count blocks along each dimension; the declaration of their numbers. */
 void header_blocks(TextWriter *w, const Kernel *k);
 const char *header_blocks_text(const Kernel *k);
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */

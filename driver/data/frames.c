@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. ahead: the frame that the thread is
- * asked for, -1: none; done: has it read that, into `data`? why: what went wrong then, "": nothing. */
+/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. ahead: the
+ * frame that the thread is asked for, -1: none; done: has it read that, into `data`? why: what went wrong then, "":
+ * nothing. */
 struct FrameFile {
   StcContext *context;
   char *path, *what;
@@ -102,7 +103,8 @@ static bool read_beside(int fd, const char *from, char *to, int64_t bytes, int64
   n = n > MOST_READERS ? MOST_READERS : n < 1 ? 1 : n;
   for (int64_t i = 0, size; i < n; i++, done += size) {
     size = i == n - 1 ? bytes - done : bytes / n / FILE_PAGE * FILE_PAGE;
-    piece[i] = (FramePiece){.fd = fd, .to = to + done, .from = from ? from + done : NULL, .bytes = size, .at = at + done};
+    piece[i] =
+        (FramePiece){.fd = fd, .to = to + done, .from = from ? from + done : NULL, .bytes = size, .at = at + done};
     piece[i].started = i < n - 1 && pthread_create(&piece[i].thread, NULL, read_piece, &piece[i]) == 0;
     if (!piece[i].started)
       read_piece(&piece[i]);

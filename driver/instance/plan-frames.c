@@ -179,8 +179,9 @@ static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const Field *f, const i
   if (fields[i] < 0 || x->has[i] == number)
     return STC_OK;
   bool there = fields[1] >= 0 && x->has[1 - i] == number;
+  int64_t keep = f->cycle && x->count > 0 ? x->count : 0;
   x->has[i] = -1;
-  StcStatus s = there ? plan_copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, f->cycle && x->count > 0 ? x->count : 0, fields[i]);
+  StcStatus s = there ? plan_copy_frame(p, fields[1 - i], fields[i]) : take_frame(p, x, number, keep, fields[i]);
   x->has[i] = s ? -1 : number;
   return s;
 }

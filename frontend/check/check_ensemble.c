@@ -59,11 +59,6 @@ static bool has_place(Checker *c, const Decl *d) {
   else if (before)
     check_error(c, NULL, d->loc, "'members' stands right behind the grid, before %s '%s'", symbol_words(before),
                 before->name);
-  else if (c->m->grid.rank == MAX_RANK)
-    check_error(c, NULL, d->loc,
-                "members are a dimension in front of the grid's, and a grid of %d dimensions has no room for it; make "
-                "a run for each member",
-                MAX_RANK);
   else
     return true;
   return false;

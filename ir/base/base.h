@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The highest rank of a grid as programs write it, and of what blocks and tiles cover; of a module's grid and of fields,
+/* The highest rank of a grid as programs write it, and of what tiles cover; that of a module's grid and of fields,
  * which may have a dimension of members in front. */
 enum { GRID_RANK = 3, MAX_RANK };
 

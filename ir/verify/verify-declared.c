@@ -252,6 +252,8 @@ static void check_grid(Verifier *v) {
   verify_at(v, no_loc(), "grid", NULL);
   if (m->grid.rank < 1 || m->grid.rank > MAX_RANK)
     verify_fail(v, no_loc(), "rank %d, must be 1 to %d", m->grid.rank, MAX_RANK);
+  else if (m->grid.rank > GRID_RANK && !m->members)
+    verify_fail(v, no_loc(), "rank %d, of which the first dimension must be that of members", m->grid.rank);
   else
     verify_box(v, no_loc(), &m->grid, m->grid.rank);
   if (m->steps < 0)

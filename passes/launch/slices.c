@@ -69,10 +69,10 @@ bool slices_are_there(PassContext *c, const Module *m, const Schedule *s) {
   if (m->grid.rank <= GRID_RANK || plan_is_sliced(m, s))
     return true;
   diag_error(c->diags, no_loc(),
-             s->tiles == TILES_FITTED     ? "-tiles=fitted: a grid of three dimensions with members has no such tiles"
-             : s->edges == EDGES_STEPS    ? "-edges=steps: a grid of three dimensions with members has no frames"
-             : m->nstencils == 0          ? "a grid of three dimensions with members needs a stencil"
-                                          : "a stencil of a grid of three dimensions looks from member to member");
+             s->tiles == TILES_FITTED  ? "-tiles=fitted: a grid of three dimensions with members has no such tiles"
+             : s->edges == EDGES_STEPS ? "-edges=steps: a grid of three dimensions with members has no frames"
+             : m->nstencils == 0       ? "a grid of three dimensions with members needs a stencil"
+                                       : "a stencil of a grid of three dimensions looks from member to member");
   return false;
 }
 

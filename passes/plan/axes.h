@@ -30,8 +30,8 @@ const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
 const char *plan_axis_option(int axis);
 /* Word number `i` of an axis; whole: those for the tuner alone count, too. NULL: there are fewer. */
 const char *plan_axis_word(Arena *a, const char *values, int i, bool whole);
-/* Its numbers, "4x32", into v[0 .. GRID_RANK - 1], 1 where it has fewer; more: those behind the first '|' count, too, up
- * to the second. False: there is no such word (never those for the tuner). */
+/* Its numbers, "4x32", into v[0 .. GRID_RANK - 1], 1 where it has fewer; more: those behind the first '|' count, too,
+ * up to the second. False: there is no such word (never those for the tuner). */
 bool plan_axis_numbers(const char *values, int i, bool more, int32_t *v);
 
 #endif

@@ -396,7 +396,7 @@ static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
 static bool can_start(const TargetInfo *t, const Module *m) {
   const Const *scalars = default_scalars(m);
   int64_t most = m->grid.rank > GRID_RANK ? 0 : t->max_grid[m->grid.rank - 1];
-  return m->grid.rank > GRID_RANK || !t->simt || most <= 0 || !scalars || affine_eval(box_extent(m->arena, &m->grid, 0), scalars, NULL) <= most;
+  return !t->simt || most <= 0 || !scalars || affine_eval(box_extent(m->arena, &m->grid, 0), scalars, NULL) <= most;
 }
 
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {

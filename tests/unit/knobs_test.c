@@ -9,7 +9,7 @@
 /* Sets knob `id` of *o: 1 + d in dimension d, or word number 1, which for texts may be any. */
 static void say(StcOptions *o, KnobId id) {
   char *at = (char *)o + options_knob(id);
-  for (int d = 0; d < (knob_row(id)->kind == KNOB_IS_SHAPE ? MAX_RANK : 1) && knob_row(id)->kind < KNOB_IS_WORD; d++)
+  for (int d = 0; d < (knob_row(id)->kind == KNOB_IS_SHAPE ? GRID_RANK : 1) && knob_row(id)->kind < KNOB_IS_WORD; d++)
     ((int *)(void *)at)[d] = 1 + d;
   if (knob_row(id)->kind >= KNOB_IS_WORD)
     *(const char **)(void *)at = knob_word(id, 1) ? knob_word(id, 1) : "some";
@@ -37,7 +37,7 @@ TEST(test_options) {
     options_keep_knobs(a, &o);
     for (int i = 0; i < KNOBS; i++)
       assert_int_equal(options_dimensions(&o, (KnobId)i), i != k                                ? 0
-                                                          : knob_row(id)->kind == KNOB_IS_SHAPE ? MAX_RANK
+                                                          : knob_row(id)->kind == KNOB_IS_SHAPE ? GRID_RANK
                                                                                                 : 1);
     options_print_knobs(&x, &open);
     options_print_knobs(&y, &o);
@@ -68,7 +68,7 @@ TEST(test_plans) {
     Schedule s = {.family = owner(id)};
     say(&o, id);
     options_take_knobs(&o, &s);
-    const char *word = arena_printf(a, " %s=", knob_row(id)->word), *text = plan_text(a, &s, MAX_RANK);
+    const char *word = arena_printf(a, " %s=", knob_row(id)->word), *text = plan_text(a, &s, GRID_RANK);
     if (knob_row(id)->kind == KNOB_IS_TEXT)
       continue; /* of several launches alone */
     assert_non_null(strstr(text, word));

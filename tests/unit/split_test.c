@@ -219,7 +219,7 @@ TEST(test_choice) {
     int64_t parts[MAX_RANK];
     bool any = split_choose(cases[i].rank, cases[i].extents, cases[i].n, cases[i].can, parts);
     assert_int_equal(any, cases[i].parts[0] > 0);
-    for (int d = 0; d < MAX_RANK && any; d++)
+    for (int d = 0; d < GRID_RANK && any; d++)
       if (parts[d] != cases[i].parts[d])
         fail_msg("case %zu: %d parts along dimension %d", i, (int)parts[d], d);
   }

@@ -43,8 +43,8 @@ static bool check_field(const Job *j, const char *option, const FieldOption *o, 
   }
   if (j->program->module->fields[d->field].box.rank > GRID_RANK && (f->scalars || strcmp(f->ending, ".vti") == 0)) {
     context_error(j->c->context,
-                  "%s %s: field %s has four dimensions, that of members and three, which a %s file has no place for: write "
-                  ".npy or .h5",
+                  "%s %s: field %s has four dimensions, one of them that of members, which a %s file has no place for: "
+                  "write .npy or .h5",
                   option, o->field, d->name, f->ending);
     return false;
   }

@@ -322,7 +322,7 @@ void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
 
 void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
   static const int64_t (*const blocks[])[GRID_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
-                                                      tuning.small_part_block, tuning.flat_part_block};
+                                                       tuning.small_part_block, tuning.flat_part_block};
   const int64_t *size = r->want.size[0] ? r->want.size : model_large_grid(r->rank);
   if (!is_open(r) || !tile_is_legal(r, l, s))
     return;
