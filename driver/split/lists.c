@@ -20,7 +20,7 @@ typedef struct Filling {
  * ring beyond the edges of the grid, too. */
 static void put_point(const Filling *x, bool ring, const CellArray *a, int64_t n, const int64_t *at, int32_t *index) {
   const Split *s = x->p->split;
-  int most = ring ? 1 : 0, turns[MAX_RANK];
+  int most = ring ? 1 : 0, turns[MAX_RANK] = {0};
   for (turns[0] = -most; turns[0] <= most; turns[0]++)
     for (turns[1] = -most; turns[1] <= most; turns[1]++)
       for (turns[2] = -most; turns[2] <= most; turns[2]++) {

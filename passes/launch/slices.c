@@ -40,7 +40,7 @@ static bool fields_stay(const Module *m) {
 /* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices; a part of a
  * grid that is cut along dimension 0 has its own bounds there. */
 static bool has_slices(const Module *m) {
-  if (m->slice_of || m->grid.rank < GRID_RANK || m->nstencils == 0 || !fields_stay(m) ||
+  if (m->slice_of || m->grid.rank < GRID_RANK || (m->nstencils == 0 && m->grid.rank == GRID_RANK) || !fields_stay(m) ||
       (m->part && (!has_all(&m->part->own, &m->part->whole) || !has_all(&m->part->gives, &m->grid))))
     return false;
   for (int i = 0; i < m->ninits; i++)
@@ -52,9 +52,10 @@ static bool has_slices(const Module *m) {
   return true;
 }
 
-/* May tiles of `s` be those of a slice of a grid of `rank` dimensions? Tiles have no more than three of them. */
+/* May tiles of `s` be those of a slice of a grid of `rank` dimensions? Tiles have no more than three of them, and those
+ * that fit have three. */
 static bool is_of_slice(const Schedule *s, int rank) {
-  return (rank > GRID_RANK || (!s->block[rank - 1] && !s->elems[rank - 1])) && s->tiles != TILES_FITTED;
+  return rank > GRID_RANK || (!s->block[rank - 1] && !s->elems[rank - 1] && s->tiles != TILES_FITTED);
 }
 
 bool plan_is_sliced(const Module *m, const Schedule *s) {
@@ -69,10 +70,8 @@ bool slices_are_there(PassContext *c, const Module *m, const Schedule *s) {
   if (m->grid.rank <= GRID_RANK || plan_is_sliced(m, s))
     return true;
   diag_error(c->diags, no_loc(),
-             s->tiles == TILES_FITTED  ? "-tiles=fitted: a grid of three dimensions with members has no such tiles"
-             : s->edges == EDGES_STEPS ? "-edges=steps: a grid of three dimensions with members has no frames"
-             : m->nstencils == 0       ? "a grid of three dimensions with members needs a stencil"
-                                       : "a stencil of a grid of three dimensions looks from member to member");
+             s->edges == EDGES_STEPS ? "-edges=steps: a grid of three dimensions with members has no frames"
+                                     : "a stencil of a grid of three dimensions looks from member to member");
   return false;
 }
 
