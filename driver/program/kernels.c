@@ -26,7 +26,7 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
                t->name, t->cpu, (int)t->lanes);
     return false;
   }
-  for (int i = 0; t->simt && i < k->rank; i++)
+  for (int i = k->rank > GRID_RANK; t->simt && i < k->rank; i++) /* along members a block has one */
     if (k->threads[i] > t->max_block[k->rank - 1 - i]) {
       diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name,
                  (int)k->threads[i], i, t->name, t->cpu, (int)t->max_block[k->rank - 1 - i]);
