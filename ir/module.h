@@ -278,13 +278,14 @@ typedef struct Metric {
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP, HOST_REPEAT } HostOpKind;
 /* Launch kernel `a`, exchange the memory that buffers `a` and `b` stand for, or make the rounds of loop `a`. A launch
  * that is `beside` stands directly behind another one and may run at the same time as that one (and as those that it is
- * beside in turn), before it or after it: none of them reads or writes what another of them writes. `after`: so many of
+ * beside in turn), before it or after it: none of them reads or writes what another of them writes. `behind`: but for
+ * the first of these, for whose end it waits; launches beside it that come later are `behind`, too. `after`: so many of
  * the sequence's steps are done before the launch or loop, so that `step` arguments are so much larger; launches beside
  * each other have the same. */
 typedef struct HostOp {
   HostOpKind kind;
   int32_t a, b;
-  bool beside;
+  bool beside, behind;
   int32_t after;
 } HostOp;
 /* What is done to advance by `steps` time steps, or rounds of a loop (0: the init sequence, a reduction). */

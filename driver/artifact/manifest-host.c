@@ -10,7 +10,7 @@ static json_t *sequence(const ManifestWriter *w, const HostSeq *s, const char *s
       set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
     if (s->ops[i].kind == HOST_REPEAT)
       set(op, "repeat", json_string(w->m->host.loops[s->ops[i].a].name));
-    if (s->ops[i].beside)
+    if (s->ops[i].beside && !s->ops[i].behind)
       set(op, "beside", json_true());
     if (s->ops[i].after)
       set(op, "after", json_integer(s->ops[i].after));

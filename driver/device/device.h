@@ -20,14 +20,14 @@
 typedef struct Device Device;
 
 /* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along
- * the program's dimension d. beside: it need not wait for the launches since the last fork. lane: what it is in order
- * with (DeviceKind.mark). */
+ * the program's dimension d. beside: it need not wait for the launches since the last fork; behind: but for those that
+ * are not beside it. lane: what it is in order with (DeviceKind.mark). */
 typedef struct KernelLaunch {
   int32_t index;
   const Kernel *kernel;
   int64_t blocks[MAX_RANK];
   void **args;
-  bool beside;
+  bool beside, behind;
   int lane;
   bool early; /* right behind another launch in its lane, by kernels that wait (TargetInfo.early_launch) */
 } KernelLaunch;

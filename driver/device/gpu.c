@@ -232,12 +232,13 @@ void gpu_pinned_free(Device *d, void *memory) {
 /* ---------------------------------------------------------------- launches */
 
 /* The stream for the next launch beside others: they take turns, and wait for what was there before when they are first
- * taken. */
-static StcStatus next_beside(Device *d, void **stream) {
+ * taken. One `behind` waits for what is in the stream that they branch off, too. */
+static StcStatus next_beside(Device *d, bool behind, void **stream) {
   Gpu *g = d->state;
-  bool first = g->turn < g->nbeside;
+  bool first = g->turn < g->nbeside || behind;
+  StcStatus st = behind ? g->check(d, g->call.event_record(g->forked, g->stream), "recording an event") : STC_OK;
   *stream = g->beside[g->turn++ % g->nbeside];
-  return first ? g->check(d, g->call.stream_wait(*stream, g->forked, 0), "waiting for an event") : STC_OK;
+  return st ? st : first ? g->check(d, g->call.stream_wait(*stream, g->forked, 0), "waiting for an event") : STC_OK;
 }
 
 StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra) {
@@ -252,7 +253,7 @@ StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra
   void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : g->stream;
   StcStatus st = g->use(d);
   if (!st && l->lane == LANE_MAIN && l->beside)
-    st = next_beside(d, &stream);
+    st = next_beside(d, l->behind, &stream);
   if (st)
     return st;
   void *f = g->functions[l->index];

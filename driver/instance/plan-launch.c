@@ -46,15 +46,16 @@ static void *buffer_memory(const StcPlan *p, int buffer) {
   return place ? place : buffer_slot(p, buffer)->memory;
 }
 
-/* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside` and `lane` go to
- * the device. */
-static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int lane) {
+/* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside`, `behind` and
+ * `lane` go to the device. */
+static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, bool behind, int lane) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
-  KernelLaunch l = {index, k, {0}, args, beside, lane, p->run.replay.recording && p->run.replay.follows && !beside};
+  KernelLaunch l = {index,  k,      {0},  args,
+                    beside, behind, lane, p->run.replay.recording && p->run.replay.follows && !beside};
   if (p->run.idle && p->run.idle[index])
     return STC_OK;
   StcStatus s = keep_lent(p, k);
@@ -75,9 +76,13 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, int
   return s ? s : start_kernel(p, &l);
 }
 
-StcStatus plan_launch_kernel(StcPlan *p, int named) { return launch_in(p, named, p->run.done, false, LANE_MAIN); }
+StcStatus plan_launch_kernel(StcPlan *p, int named) {
+  return launch_in(p, named, p->run.done, false, false, LANE_MAIN);
+}
 
-StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, p->run.done, false, lane); }
+StcStatus plan_launch_in(StcPlan *p, int named, int lane) {
+  return launch_in(p, named, p->run.done, false, false, lane);
+}
 
 /* Notes what buffer `b` stands for now. */
 static void note_slot(StcPlan *p, int b) {
@@ -103,7 +108,8 @@ static bool has_blocks(const StcPlan *p, int named) {
 }
 
 /* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do
- * (HostMachine.launch). A step that takes long, as one with many rounds of a repeat does, ends here if it is to. */
+ * (HostMachine.launch). A step that
+ * takes long, as one with many rounds of a repeat does, ends here if it is to. */
 static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
   StcPlan *p = user;
   const DeviceKind *kind = p->device.kind;
@@ -118,7 +124,7 @@ static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
   p->run.replay.follows &= !apart;
   for (int i = 0; i < n && !s; i++)
-    s = launch_in(p, op[i].a, step, apart && op[i].beside, LANE_MAIN);
+    s = launch_in(p, op[i].a, step, apart && op[i].beside, op[i].behind, LANE_MAIN);
   p->run.replay.follows &= !apart;
   return apart && !s ? kind->join(&p->device) : s;
 }

@@ -153,15 +153,16 @@ static void mix_members(Sim *s) {
 }
 
 /* Launches the kernels of the `n` ops at `op` beside each other, but not what writes only what is kept
- * (HostMachine.launch). Notes what they wrote. */
+ * (HostMachine.launch), and then those that are behind the first. Notes what they wrote. */
 static int launch(void *user, const HostOp *op, int n, int64_t step) {
   Sim *s = user;
   s->step = step;
   s->nmembers = 0;
   memset(s->writes, 0, sizeof *s->writes * (size_t)s->m->nbuffers);
-  for (int i = 0; i < n && !s->stop; i++)
-    if (!only_kept(s, &s->kernels[op[i].a]))
-      add_member(s, op[i].a);
+  int now = 0;
+  for (; now < n && !(now && op[now].behind && !op->behind) && !s->stop; now++)
+    if (!only_kept(s, &s->kernels[op[now].a]))
+      add_member(s, op[now].a);
   mix_members(s);
   sim_launch(s);
   for (int k = 0; k < s->nmembers; k++)
@@ -169,7 +170,7 @@ static int launch(void *user, const HostOp *op, int n, int64_t step) {
       if (s->members[k].k->writes[i])
         s->memory[i]->writer = s->members[k].k->kernel;
   sim_ghosts_init(s);
-  return s->stop;
+  return now < n && !s->stop ? launch(s, op + now, n - now, step) : s->stop;
 }
 
 /* Does what buffer `b` holds not outlast a sequence? */

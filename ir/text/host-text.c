@@ -9,8 +9,9 @@ static void print_op(Str *s, const Module *m, const HostOp *op) {
     text_put(s, m, "swap %@, %@", buffer_name(m, op->a), buffer_name(m, op->b));
     return;
   }
-  text_put(s, m, "%s%@%s", op->kind == HOST_LAUNCH ? "launch " : "repeat ",
-           op->kind == HOST_LAUNCH ? kernel_name(m, op->a) : m->host.loops[op->a].name, op->beside ? " beside" : "");
+  text_put(s, m, "%s%@%s%s", op->kind == HOST_LAUNCH ? "launch " : "repeat ",
+           op->kind == HOST_LAUNCH ? kernel_name(m, op->a) : m->host.loops[op->a].name, op->beside ? " beside" : "",
+           op->behind ? " behind" : "");
   if (op->after)
     str_addf(s, " after %d", (int)op->after);
 }
@@ -72,13 +73,14 @@ static int32_t parse_after(Parser *p) {
   return reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
 }
 
-/* Reads "launch @k beside after 2", "swap @A, @B" or "repeat @pressure". */
+/* Reads "launch @k beside behind after 2", "swap @A, @B" or "repeat @pressure". */
 static HostOp parse_op(Parser *p) {
   HostOp op = {.kind = HOST_SWAP};
   if (reader_accept_word(&p->r, "launch")) {
     op.kind = HOST_LAUNCH;
     op.a = text_ref(p, module_find_kernel, "kernel");
     op.beside = reader_accept_word(&p->r, "beside");
+    op.behind = op.beside && reader_accept_word(&p->r, "behind");
     op.after = parse_after(p);
   } else if (reader_accept_word(&p->r, "repeat")) {
     op.kind = HOST_REPEAT;

@@ -256,6 +256,9 @@ static void check_host_launch(Verifier *v, const HostSeq *q, const HostOp *op) {
   else if (op->beside && (op == q->ops || op[-1].kind != HOST_LAUNCH))
     verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before",
                 m->kernels[op->a].name);
+  else if (op->beside && !op->behind && op[-1].behind)
+    verify_fail(v, no_loc(), "kernel '%s' is launched beside one that is behind the first: it must be behind it, too",
+                m->kernels[op->a].name);
   else if (op->after < 0 || (op->after && op->after >= q->steps))
     verify_fail(v, no_loc(), "kernel '%s' is launched after %d of a sequence's %d steps: there must be one left",
                 m->kernels[op->a].name, (int)op->after, q->steps);

@@ -306,6 +306,9 @@ static const Bad BAD[] = {
     {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 2 { launch @k launch @k "
             "beside after 1 } steps 1 { } } }",
      "host: kernel 'k' is launched beside one, but after 1 steps, and that after 0"},
+    {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 1 { launch @k launch @k "
+            "beside behind launch @k beside } } }",
+     "host: kernel 'k' is launched beside one that is behind the first: it must be behind it, too"},
     {KDECLS
      "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 2 { launch @k after -1 } "
      "steps 1 { } } }",

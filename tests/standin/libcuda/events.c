@@ -41,7 +41,7 @@ static bool is_front(void *stream) {
 int cuEventRecord(void *event, void *stream) {
   ALONE;
   Event *e = event;
-  if (!e || !e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
+  if (!e || !e->used || (!beside_stream(stream) && !is_front(stream)))
     return fault("cuEventRecord");
   rt.follows = e->stale = false;
   e->beside = beside_stream(stream);
