@@ -182,9 +182,9 @@ static void add_kernel(Explanation *e, int kernel, int launch) {
 
 /* The kernels from number `from` on run beside each other: puts the one with most points first. The time of all. */
 static double join_kernels(Explanation *e, int from) {
-  LaunchTime times[4];
+  LaunchTime *times = ARENA_ARRAY(e->arena, LaunchTime, e->nkernels - from + 1);
   int n = 0;
-  for (int i = from; i < e->nkernels && n < 4; i++) {
+  for (int i = from; i < e->nkernels; i++) {
     ExplainedKernel *x = &e->list[i], first = e->list[from];
     x->beside = i > from;
     times[n++] = x->time;

@@ -336,6 +336,8 @@ bool launch_copies_rest(const Launch *l);
  * have the values `scalars` (NULL: not known) and it has nothing to do but at their points: *parts in the module's
  * arena, and how many; 0: one kernel is to cover what the launch covers. */
 int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts);
+/* Do the boxes never share a point, whatever the params are? */
+bool boxes_apart(const Box *x, const Box *y);
 /* Does neither launch `l` read or write what one of the `n` launches at `others` writes, nor the other way round? */
 bool launch_is_independent(const Launch *l, int n, Launch *const *others);
 

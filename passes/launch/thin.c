@@ -189,3 +189,12 @@ bool launch_is_independent(const Launch *l, int n, Launch *const *others) {
     independent = independent && !writes_for(l, others[i]) && !writes_for(others[i], l);
   return independent;
 }
+
+bool boxes_apart(const Box *x, const Box *y) {
+  int64_t above, below;
+  bool are = false;
+  for (int d = 0; d < x->rank; d++)
+    are = are || (affine_diff(y->lo[d], x->hi[d], &above) && above > 0) ||
+          (affine_diff(y->hi[d], x->lo[d], &below) && below < 0);
+  return are;
+}

@@ -307,8 +307,6 @@ bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scala
  * buffer. */
 void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
                 const Box *without);
-/* Do the boxes never share a point, whatever the params are? */
-bool boxes_apart(const Box *x, const Box *y);
 /* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
 
@@ -321,12 +319,13 @@ Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows,
 /* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
  * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
  * `pieces` the pieces' points alone are computed, and nothing is copied. `copies`: it has most of what there is to
- * do. */
+ * do. `piece`: the one that all points of a box are in that is written out; NULL: the largest one. */
 typedef struct NaiveMember {
   Lowering *lo;
   const Launch *l;
   Box without;
   bool pieces, copies;
+  const Piece *piece;
 } NaiveMember;
 /* A kernel of the `n` launches at `of`, which advances by `steps`, by `block` threads a block of `elems` points each,
  * beside each other. */
@@ -334,15 +333,20 @@ typedef struct NaivePoints {
   int n, steps;
   const NaiveMember *of;
   const int32_t *block, *elems;
-  const Box *core, *inner;
+  const Box *core, *inner, *covers;
 } NaivePoints;
 /* Adds that kernel, named after `name`, for the points that launches cover and that are not in p->core (NULL: all): in
- * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out.
+ * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out
+ * (NULL: in none). covers: its points alone are made (NULL: all).
  * Its index. */
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name);
 /* Adds that kernel, named after `name`, for the points in the box `zone` that launches cover, all of which are in the
  * largest piece of each member with `copies`: written out, by whole vectors where it can and if `vector`. Its index. */
 int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
+/* The same, where each member has a single piece there, NaiveMember.piece: threads all of whose points are in the zone
+ * test nothing but what may lie outside fields, others take their points one after the other. A point a thread where
+ * rows are not moved by vectors, since that is less code. */
+int naive_piece(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
 /* Takes from `zone` what is not in the largest piece of launch `l`. False: its bounds differ by params. */
 bool naive_zone_of(const Module *m, const Launch *l, Box *zone);
 

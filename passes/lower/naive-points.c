@@ -6,7 +6,11 @@
  * without tests, so that what several of them read is loaded once. Where a thread has several points of a row it loads
  * and stores whole vectors there, of fields whose rows are whole ones, and takes the values that accesses lead to from
  * these: of a star of order 8 two vectors beside its own for four points, in place of eight values for each. All other
- * threads take their points one after the other, by a loop that nothing is computed ahead of (`apart`, docs/ir.md). */
+ * threads take their points one after the other, by a loop that nothing is computed ahead of (`apart`, docs/ir.md).
+ *
+ * A kernel of a piece alone (naive_piece) asks once whether all points of a thread are in the piece, and such a thread
+ * clamps nothing: what is loaded at all its points is within the fields but where an outside rule holds. A kernel of
+ * the box in the middle (naive_block) clamps each load of tiles at the box's ends in place of that. */
 #include "passes/lower/naive.h"
 #include "passes/tile/cells.h"
 
@@ -16,7 +20,7 @@
 enum { MOST_POINTS = 65 };
 
 /* A kernel in the making: its members, and for each the kernel that it would be alone, and the piece that has the most
- * points (NULL: it is not one with `copies`). core: no points in there (NULL: all are made). */
+ * points (NULL: it is not one with `copies`). covers: the points that it has; core: but none in there (NULL: all). */
 typedef struct PointsKernel {
   Lowering *lo;
   int n;
@@ -25,7 +29,7 @@ typedef struct PointsKernel {
   Naive *k;
   const Piece **most;
   const bool **vectors; /* [member][field]: it is loaded and stored by vectors; NULL: none is */
-  const Box *core;
+  const Box *covers, *core;
   const Box *zone; /* points out of there are not stored; NULL: all are */
   Value *step;
 } PointsKernel;
@@ -79,8 +83,9 @@ static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *b
 }
 
 /* Begins, at `b`, what is done at each of the thread's `elems` points (NULL: one) from `g` on, which g becomes, that is
- * one that launches cover and not in `core`. */
-static Builder each_point(Builder *b, const Module *m, const int32_t *elems, const Box *core, Value **g) {
+ * in `covers` and not in `core`. */
+static Builder each_point(Builder *b, const Module *m, const int32_t *elems, const Box *covers, const Box *core,
+                          Value **g) {
   Builder in = *b, none;
   for (int d = 0; elems && d < m->grid.rank; d++) {
     if (elems[d] == 1)
@@ -90,14 +95,13 @@ static Builder each_point(Builder *b, const Module *m, const int32_t *elems, con
     in.loc = b->loc;
     g[d] = build2(&in, OP_ADD, g[d], build_convert(&in, TY_I64, loop->blocks[0]->args[0]));
   }
-  in = naive_in_zone(&in, m->grid.rank, g, launch_covers(m), NULL);
+  in = naive_in_zone(&in, m->grid.rank, g, covers, NULL);
   return core ? out_of(&in, m, g, core, &none) : in;
 }
 
-/* Has kernel `index`, which covers what launches do, leave out the blocks in `core`. */
-static void set_idle(Lowering *lo, int index, const Box *core) {
+/* Has kernel `index`, which covers `covers`, leave out the blocks in `core`. */
+static void set_idle(Lowering *lo, int index, const Box *covers, const Box *core) {
   Kernel *k = &lo->out->kernels[index];
-  const Box *covers = launch_covers(lo->m);
   k->idles = true;
   for (int d = 0; d < k->rank; d++) {
     k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], covers->lo[d]);
@@ -108,8 +112,8 @@ static void set_idle(Lowering *lo, int index, const Box *core) {
 Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]) {
   int32_t elems[MAX_RANK] = {rows, 1, 1};
   Builder b = naive_begin(lo, index, block, elems, &lo->m->grid, NULL, g);
-  set_idle(lo, index, core);
-  return each_point(&b, lo->m, elems, core, g);
+  set_idle(lo, index, launch_covers(lo->m), core);
+  return each_point(&b, lo->m, elems, launch_covers(lo->m), core, g);
 }
 
 /* ---- points one after the other */
@@ -132,7 +136,7 @@ static void each_code(PointsKernel *r, Builder *b, Value *const *g) {
   Value *at[MAX_RANK];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
     at[d] = g[d];
-  Builder one = each_point(b, r->lo->m, r->elems, r->core, at);
+  Builder one = each_point(b, r->lo->m, r->elems, r->covers, r->core, at);
   for (int i = 0; i < r->n; i++)
     member_code(r, i, &one, at);
 }
@@ -178,7 +182,7 @@ static void load_vector(const Written *w, Builder *b, CellLine line, int cell, c
   led.dim[x] = OUTSIDE_NONE;
   for (int d = 0; d < m->grid.rank; d++) {
     to[d] = d == x ? line.lanes * w->r->elems[x] + first : field_lacks(f, d) ? 0 : w->on[d] + off[d];
-    bool guarded = d == x || w->zone || led.dim[d] != OUTSIDE_NONE || rules_have(rules, OUTSIDE_CONST);
+    bool guarded = w->zone || rules->dim[d] != OUTSIDE_NONE;
     if (field_lacks(f, d))
       at[d] = build_int(b, TY_I64, 0);
     else
@@ -370,7 +374,7 @@ static void others_code(PointsKernel *r, int i, Builder b, Value *const *g) {
   }
   for (int d = 0; d < m->grid.rank; d++)
     at[d] = g[d];
-  b = each_point(&b, m, r->elems, NULL, at);
+  b = each_point(&b, m, r->elems, launch_covers(m), NULL, at);
   b = naive_in_zone(&b, m->grid.rank, at, r->zone, NULL);
   member_code(r, i, &b, at);
 }
@@ -456,12 +460,13 @@ static Naive member_alone(PointsKernel *r, Builder *b, const NaiveMember *of) {
   return (Naive){.lo = of->lo, .l = of->l, .only = -1, .part = of->pieces ? part : NULL, .step = r->step};
 }
 
-/* How many blocks of `block` threads a core is to have room for, so that they wait for memory at different times: half
- * of those that its threads are enough for. 0: there is no bound. */
-static int32_t blocks_at_once(const Lowering *lo, const int32_t *block) {
-  int64_t threads = 2;
+/* How many blocks of `block` threads a core is to have room for, so that they wait for memory at different times: one
+ * in `share` of those that its threads are enough for. 0: there is no bound. */
+static int32_t blocks_at_once(const Lowering *lo, const int32_t *block, int32_t share) {
+  int64_t threads = share;
   for (int d = 0; d < lo->m->grid.rank; d++)
     threads *= block[d];
+  threads = (threads + WARP_LANES * share - 1) / (WARP_LANES * share) * (WARP_LANES * share);
   return (int32_t)(lo->c->target->max_threads_per_core / threads);
 }
 
@@ -469,12 +474,15 @@ static int32_t blocks_at_once(const Lowering *lo, const int32_t *block) {
 static PointsKernel members_of(Lowering *lo, const NaivePoints *p, Builder *b) {
   Arena *a = lo->out->arena;
   PointsKernel r = {.lo = lo, .n = p->n, .elems = p->elems, .of = p->of, .core = p->core};
+  r.covers = p->covers ? p->covers : launch_covers(lo->m);
   r.k = ARENA_ARRAY(a, Naive, p->n);
   r.most = ARENA_ARRAY(a, const Piece *, p->n);
   r.vectors = ARENA_ARRAY(a, const bool *, p->n);
   for (int i = 0; i < p->n; i++) {
     r.k[i] = member_alone(&r, b, &p->of[i]);
-    r.most[i] = p->of[i].copies ? largest_piece(p->of[i].l->st, default_scalars(lo->m)) : NULL;
+    r.most[i] = p->of[i].piece    ? p->of[i].piece
+                : p->of[i].copies ? largest_piece(p->of[i].l->st, default_scalars(lo->m))
+                                  : NULL;
     r.vectors[i] = ARENA_ARRAY(a, bool, lo->m->nfields + 1);
   }
   return r;
@@ -491,14 +499,15 @@ static void points_look(Lowering *lo, int index, const NaivePoints *p, const Box
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name) {
   int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc);
   Value *g[MAX_RANK], *start[MAX_RANK];
-  Builder b = naive_begin(lo, index, p->block, p->elems, launch_covers(lo->m), start, g), in, rest = b;
-  points_look(lo, index, p, launch_covers(lo->m));
+  const Box *covers = p->covers ? p->covers : launch_covers(lo->m);
+  Builder b = naive_begin(lo, index, p->block, p->elems, covers, start, g), in, rest = b;
+  points_look(lo, index, p, covers);
   PointsKernel r = members_of(lo, p, &b);
   if (p->core)
-    set_idle(lo, index, p->core);
+    set_idle(lo, index, covers, p->core);
   if (points_of(&r) > 1)
-    lo->out->kernels[index].per_core = blocks_at_once(lo, p->block);
-  if (two_versions(&r, index, &b, start, p->inner, &in, &rest))
+    lo->out->kernels[index].per_core = blocks_at_once(lo, p->block, 2);
+  if (p->inner && two_versions(&r, index, &b, start, p->inner, &in, &rest))
     inner_code(&r, &in, g);
   else
     rest = b;
@@ -506,28 +515,123 @@ int naive_points(Lowering *lo, const NaivePoints *p, const char *name) {
   return index;
 }
 
-/* The points that launches cover, of those the box `zone` in all dimensions but the last, in which tiles begin where
- * rows do. */
-static Box covered(const Module *m, const Box *zone) {
-  Box box = *launch_covers(m);
-  for (int d = 0; d < box.rank - 1 && !m->part; d++) {
-    box.lo[d] = zone->lo[d];
-    box.hi[d] = zone->hi[d];
-  }
-  if (!m->part)
-    box.hi[box.rank - 1] = zone->hi[box.rank - 1];
+/* Are the rows of all fields dense? */
+static bool all_dense(const Module *m) {
+  bool dense = true;
+  for (int f = 0; f < m->nfields; f++)
+    dense = dense && !m->fields[f].pitch;
+  return dense;
+}
+
+/* Is it known how many points `zone` begins behind the begin of rows, or, where these have whole vectors of points,
+ * before their end? */
+static bool begins_whole(const Module *m, const Box *zone) {
+  int x = m->grid.rank - 1;
+  int64_t from;
+  return affine_diff(zone->lo[x], m->grid.lo[x], &from) ||
+         (all_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &from));
+}
+
+/* Where the vectors of `V` cells of a row begin of which one has the first points of `zone`: a whole number of them
+ * from where rows begin, or, if all rows of fields are whole vectors of the grid's points, from where these end. Where
+ * rows begin if neither is known. */
+static Affine first_vector(const Module *m, const Box *zone, int V) {
+  int x = m->grid.rank - 1;
+  int64_t from, to;
+  if (affine_diff(zone->lo[x], m->grid.lo[x], &from) && from >= 0)
+    return affine_add_const(m->grid.lo[x], from / V * V);
+  if (all_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &to) && to >= 0)
+    return affine_add_const(m->grid.hi[x], 1 - (to / V + 1) * V);
+  return m->grid.lo[x];
+}
+
+/* The points that launches cover, of those the box `zone`; tiles begin with a whole vector of `V` cells of a row. */
+static Box covered(const Module *m, const Box *zone, int V) {
+  Box box = *zone;
+  if (m->part)
+    return *launch_covers(m);
+  if (V > 1)
+    box.lo[box.rank - 1] = first_vector(m, zone, V);
   return box;
+}
+
+/* What kernel_vectors says of kernel `index`, whose lanes of `V` cells begin at `first` in a row, and which fields with
+ * rows of another, constant width have whole vectors there, too: layers along the rows' ends. */
+static const bool *vectors_from(Lowering *lo, const Launch *l, int index, int V, Affine first) {
+  const Module *m = lo->m;
+  int x = m->grid.rank - 1;
+  bool *vectors = kernel_vectors(lo, l, index, V);
+  for (int f = 0; f < m->nfields && !l->wraps[x]; f++) {
+    const Field *field = &m->fields[f];
+    int64_t width, from;
+    if ((l->use[f].loaded || l->use[f].stored) && !vectors[f] && !field_lacks(field, x) &&
+        vector_cells(field->type, V) > 1 && affine_diff(field->box.hi[x], field->box.lo[x], &width) &&
+        affine_diff(first, field->box.lo[x], &from))
+      vectors[f] =
+          (width + 1) % V == 0 && from % V == 0 && kernel_multiple(lo, index, field_row(lo->out->arena, field), V);
+  }
+  return vectors;
+}
+
+/* The code of all members at those of the thread's points from `g` on that are in `zone`, if any is, one after the
+ * other. */
+static void zone_code(PointsKernel *r, Builder *b, Value *const *g, const Box *zone) {
+  Value *at[MAX_RANK];
+  Box any = *zone;
+  for (int d = 0; d < r->lo->m->grid.rank; d++) {
+    at[d] = g[d];
+    any.lo[d] = affine_add_const(any.lo[d], 1 - r->elems[d]);
+  }
+  Builder some = naive_in_zone(b, any.rank, g, &any, NULL),
+          one = each_point(&some, r->lo->m, r->elems, launch_covers(r->lo->m), NULL, at);
+  one = naive_in_zone(&one, r->lo->m->grid.rank, at, zone, NULL);
+  for (int i = 0; i < r->n; i++)
+    member_code(r, i, &one, at);
+}
+
+int naive_piece(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name) {
+  int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc), x = lo->m->grid.rank - 1;
+  Value *g[MAX_RANK];
+  static const int32_t one[MAX_RANK] = {1, 1, 1};
+  NaivePoints single = *p;
+  single.elems = one;
+  vector = vector && p->elems[x] > 1 && begins_whole(lo->m, zone);
+  p = vector || p->elems[x] == 1 ? p : &single;
+  Box covers = covered(lo->m, zone, vector ? p->elems[x] : 1), all = *zone;
+  Builder b = naive_begin(lo, index, p->block, p->elems, &covers, NULL, g), rest;
+  points_look(lo, index, p, &covers);
+  PointsKernel r = members_of(lo, p, &b);
+  if (points_of(&r) > 1)
+    lo->out->kernels[index].per_core = blocks_at_once(lo, p->block, 4);
+  for (int i = 0; i < p->n; i++) {
+    r.k[i].zone = zone;
+    r.k[i].piece = p->of[i].piece;
+    if (r.most[i] && vector)
+      r.vectors[i] = vectors_from(lo, p->of[i].l, index, p->elems[x], covers.lo[x]);
+  }
+  for (int d = 0; d < all.rank; d++)
+    all.hi[d] = affine_add_const(all.hi[d], 1 - p->elems[d]);
+  Builder rows = build_either(&b, build_inside(&b, all.rank, g, &all), &rest);
+  for (int i = 0; i < p->n; i++)
+    if (r.most[i])
+      rows_code(&r, i, &rows, g);
+    else
+      others_code(&r, i, rows, g);
+  if (points_of(&r) > 1)
+    zone_code(&r, &rest, g, zone);
+  return index;
 }
 
 int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name) {
   int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc), x = lo->m->grid.rank - 1;
   Value *g[MAX_RANK];
-  Box covers = covered(lo->m, zone);
+  vector = vector && p->elems[x] > 1;
+  Box covers = covered(lo->m, zone, vector ? p->elems[x] : 1);
   Builder b = naive_begin(lo, index, p->block, p->elems, &covers, NULL, g);
   points_look(lo, index, p, &covers);
   PointsKernel r = members_of(lo, p, &b);
   r.zone = zone;
-  vector = vector && p->elems[x] > 1 && affine_equal(covers.lo[x], lo->m->grid.lo[x]);
+  vector = vector && (!lo->m->part || affine_equal(covers.lo[x], lo->m->grid.lo[x]));
   for (int i = 0; i < p->n; i++)
     r.k[i].zone = zone;
   for (int i = 0; i < p->n; i++)

@@ -97,15 +97,6 @@ static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   }
 }
 
-bool boxes_apart(const Box *x, const Box *y) {
-  int64_t above, below;
-  bool are = false;
-  for (int d = 0; d < x->rank; d++)
-    are = are || (affine_diff(y->lo[d], x->hi[d], &above) && above > 0) ||
-          (affine_diff(y->hi[d], x->lo[d], &below) && below < 0);
-  return are;
-}
-
 /* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old
  * values. */
 static void pieces_from(const Naive *k, Builder b, int i) {
@@ -124,7 +115,12 @@ static void pieces_from(const Naive *k, Builder b, int i) {
   pieces_from(k, out, i + 1);
 }
 
-void naive_pieces(const Naive *k, Builder b) { pieces_from(k, b, 0); }
+void naive_pieces(const Naive *k, Builder b) {
+  if (k->piece)
+    piece_code(k, &b, k->piece);
+  else
+    pieces_from(k, b, 0);
+}
 
 /* Has all of the grid something to do? If there is more than a piece, or values are to be copied. */
 static bool covers_grid(const Naive *k) {

@@ -16,6 +16,7 @@ typedef struct Naive {
   int only;
   const ThinPart *part;
   const Box *zone, *without; /* only points of that box are, less those of the other; NULL: all, none */
+  const Piece *piece;        /* the one that all of these are in; NULL: a thread finds out */
   Value *g[MAX_RANK];
   Value *step;
 } Naive;

@@ -5,9 +5,12 @@
  * change places at the end of the step alone: a launch has its fields in the buffers that swaps would have given it. */
 #include "passes/tile/frame.h"
 
+#include <math.h>
+
 /* What a launch does with each buffer of the step's begin, number 2 * field + copy. */
 typedef struct Touch {
   const FrameLaunch *fl;
+  const Box *zone; /* only pieces that may have points in there are looked at; NULL: all */
   bool *near, *own, *sets;
 } Touch;
 
@@ -15,6 +18,8 @@ typedef struct Touch {
 static void note_read(void *user, const Piece *piece, int field, const int64_t *off) {
   Touch *t = user;
   const Launch *l = t->fl->l;
+  if (t->zone && boxes_apart(t->zone, &piece->box))
+    return;
   Rules rules = access_rules(l->m, &piece->box, field, off);
   bool moved = !rules_none(&rules);
   for (int d = 0; d < l->m->grid.rank; d++)
@@ -22,11 +27,11 @@ static void note_read(void *user, const Piece *piece, int field, const int64_t *
   *((moved ? t->near : t->own) + t->fl->at[0][launch_reads(l, field, 0).field]) = true;
 }
 
-/* What launch `fl` does. */
-static Touch touch_of(const FrameLaunch *fl) {
+/* What launch `fl` does, in box `zone` alone (NULL: everywhere). */
+static Touch touch_of(const FrameLaunch *fl, const Box *zone) {
   const Launch *l = fl->l;
   int n = 2 * l->m->nfields + 1;
-  Touch t = {fl, ARENA_ARRAY(l->m->arena, bool, n), ARENA_ARRAY(l->m->arena, bool, n),
+  Touch t = {fl, zone, ARENA_ARRAY(l->m->arena, bool, n), ARENA_ARRAY(l->m->arena, bool, n),
              ARENA_ARRAY(l->m->arena, bool, n)};
   stencil_accesses(l->st, note_read, &t);
   for (int i = 0; i < l->st->ntargets; i++) {
@@ -52,8 +57,10 @@ static Wait waits(const Touch *a, const Touch *b) {
   return wait == WAIT_POINT && (a->fl->apart || b->fl->apart) ? WAIT_ALL : wait;
 }
 
-bool frame_waits(const FrameLaunch *a, const FrameLaunch *b) {
-  Touch before = touch_of(a), behind = touch_of(b);
+bool frame_waits(const FrameLaunch *a, const FrameLaunch *b) { return frame_waits_in(a, b, NULL); }
+
+bool frame_waits_in(const FrameLaunch *a, const FrameLaunch *b, const Box *zone) {
+  Touch before = touch_of(a, NULL), behind = touch_of(b, zone);
   return waits(&before, &behind) != WAIT_NONE;
 }
 
@@ -96,7 +103,7 @@ void frame_levels(Frame *f) {
     at[i % 2][i / 2] = i;
   for (int i = 0; i < f->n; i++) {
     take_buffers(&f->launches[i], at);
-    touch[i] = touch_of(&f->launches[i]);
+    touch[i] = touch_of(&f->launches[i], NULL);
   }
   f->nlevels = 0;
   for (int i = f->n - 1; i >= 0; i--)
@@ -125,4 +132,28 @@ const Frame *frame_of_step(const Module *m, int n, Launch *const *l) {
     ARENA_PUSH(m->arena, f->launches, f->n, ((FrameLaunch){.l = l[i], .role = role_of(l[i], scalars)}));
   frame_levels(f);
   return f;
+}
+
+/* So many pieces of a stencil at most have launches of their own, and so many points of those that are not the largest
+ * are enough for it, counted in points that the target has threads for at once. */
+enum { MOST_PIECES = 3 * 3 * 3, MANY_THREADS = 2 };
+
+double box_points(const Module *m, const Box *box) {
+  const Const *scalars = default_scalars(m);
+  double points = scalars ? 1 : 0;
+  bool overflow = false;
+  for (int d = 0; d < box->rank && scalars; d++)
+    points *= fmax((double)affine_eval(box_extent(m->arena, box, d), scalars, &overflow), 0);
+  return overflow ? 0 : points;
+}
+
+bool pieces_have_launches(const TargetInfo *t, const Launch *l, bool all) {
+  double sum = 0, most = 0;
+  for (int i = 0; i < l->st->npieces; i++) {
+    double points = box_points(l->m, &l->st->pieces[i].box);
+    sum += points;
+    most = points > most ? points : most;
+  }
+  return !l->m->part && l->st->npieces > 1 && l->st->npieces <= MOST_PIECES &&
+         sum - (all ? 0 : most) > (double)MANY_THREADS * t->cores * t->max_threads_per_core;
 }

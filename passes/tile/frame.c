@@ -37,6 +37,9 @@
  * stencil of the frame's steps. Which probes tiles leave to the frame hangs on their number of steps, so a tile is
  * chosen with all of them, and chosen anew without those where it does not fit so.
  *
+ * A stencil of few points that changes nothing that others compute has a frame, too, since it reads what these have at
+ * each step: a thin region beside a wide field then costs launches of its own, and tiles know nothing of it.
+ *
  * There is no frame, and `-edges=steps` is an error that says why, where fields inside are periodic or smaller than the
  * grid, where stencils inside read a field of a layer, where a temp field has pieces of few points (tiles would have no
  * values there; an outside rule or the step before gives all other fields some), where a stencil of few points is not
@@ -232,11 +235,11 @@ static int sides_of(const Finder *x, const Box *box, int *d, bool *high) {
   return n;
 }
 
-/* Leaves the piece `p` out of the inner box, if the tiles' launch does not have it but writes a target of it; in the
- * first round those at one side alone. */
-static bool leave_out(Finder *x, const Piece *p, bool first) {
+/* Leaves the piece `p` out of the inner box, if the tiles' launch does not have it but writes a target of it (`all`:
+ * whatever that writes); in the first round those at one side alone. */
+static bool leave_out(Finder *x, const Piece *p, bool first, bool all) {
   int d = 0;
-  bool high = false, writes = false;
+  bool high = false, writes = all;
   for (int t = 0; t < p->ntargets; t++)
     writes = writes || x->inner[p->targets[t]];
   if (!writes || left_out(x, &p->box))
@@ -247,20 +250,30 @@ static bool leave_out(Finder *x, const Piece *p, bool first) {
   return first && n > 1 ? true : cut_off(x, &p->box, d, high);
 }
 
-/* Finds the inner box. */
-static bool find_inner(Finder *x) {
-  x->f->inner = x->m->grid;
+/* Leaves out of the inner box the pieces that have to be (`all`: each that the tiles' launch does not have). */
+static bool leave_pieces(Finder *x, bool all) {
   for (int first = 1; first >= 0; first--)
     for (int i = 0; i < x->m->nstencils; i++)
       for (int k = 0; k < x->m->stencils[i].npieces; k++) {
         const Piece *p = &x->m->stencils[i].pieces[k];
-        if (!stays(x, i, p) && !leave_out(x, p, first))
+        if (!stays(x, i, p) && !leave_out(x, p, first, all))
           return false;
       }
-  for (int d = 0; d < x->m->grid.rank; d++)
-    if (x->f->lo[d] || x->f->hi[d])
-      return true;
-  return none(x, "no stencil of few points changes what others compute");
+  return true;
+}
+
+/* Finds the inner box. Where stencils of few points change nothing that others compute, what they read of that is to be
+ * at hand at each step, so that the frame has their points all the same. */
+static bool find_inner(Finder *x) {
+  for (int all = 0; all < 2; all++) {
+    x->f->inner = x->m->grid;
+    if (!leave_pieces(x, all))
+      return false;
+    for (int d = 0; d < x->m->grid.rank; d++)
+      if (x->f->lo[d] || x->f->hi[d])
+        return true;
+  }
+  return none(x, "there is no stencil of few points along an edge");
 }
 
 /* ---- the tiles' launch */

@@ -78,7 +78,15 @@ Box frame_middle(const Module *m);
 void frame_levels(Frame *f);
 /* Does launch `b`, one behind launch `a`, read or set what that sets, or set what it reads? Their levels are known. */
 bool frame_waits(const FrameLaunch *a, const FrameLaunch *b);
+/* The same of what `b` does in box `zone` alone. */
+bool frame_waits_in(const FrameLaunch *a, const FrameLaunch *b, const Box *zone);
 /* The `n` launches at `l` of a step of family naive by roles and levels, and no more of a frame: no boxes. */
 const Frame *frame_of_step(const Module *m, int n, Launch *const *l);
+/* How many points `box` has where the params of `m` have their defaults; 0: nobody knows. */
+double box_points(const Module *m, const Box *box);
+/* Have the pieces of launch `l` of one stencil, but the largest (`all`: that, too), so many points that each has a
+ * launch of its own, where threads have several points? A kernel of a point a thread is longer, since it has all
+ * pieces, but where few threads do what there is, fewer launches are the faster ones. */
+bool pieces_have_launches(const TargetInfo *t, const Launch *l, bool all);
 
 #endif

@@ -54,15 +54,25 @@ static int64_t code_of(const Frame *f) {
   return most;
 }
 
-/* The shape that is looked at for module `m`, whose step is `f`: of so many points that their code is short enough. */
-static Schedule shape_of(const Module *m, const Frame *f) {
+/* Has a main stencil of step `f` a launch for each piece? */
+static bool has_pieces(const PassContext *c, const Frame *f) {
+  bool any = false;
+  for (int i = 0; i < f->n; i++)
+    any = any || (f->launches[i].role == FRAME_INNER && pieces_have_launches(c->target, f->launches[i].l, false));
+  return any;
+}
+
+/* The shape that is looked at for module `m`, whose step is `f`: of so many points that their code is short enough.
+ * Where there is code for each piece, half as many: what layers have beside the points is in registers, too. */
+static Schedule shape_of(const PassContext *c, const Module *m, const Frame *f) {
   int rank = m->grid.rank, bytes = 4;
-  int64_t code = code_of(f);
+  bool pieces = has_pieces(c, f);
+  int64_t code = code_of(f) * (pieces ? 2 : 1);
   Schedule s = {.family = FAMILY_NAIVE};
   for (int i = 0; i < m->nfields; i++)
     bytes = (int)type_size(m->fields[i].type) > bytes ? (int)type_size(m->fields[i].type) : bytes;
   for (int d = rank - 1; d >= 0; d--) {
-    s.block[d] = (int32_t)tuning.points_block[rank - 1][d];
+    s.block[d] = (int32_t)(pieces ? tuning.pieces_block : tuning.points_block)[rank - 1][d];
     s.elems[d] = d == rank - 1 ? VECTOR_BYTES / bytes : (int32_t)tuning.points_elems[rank - 1][d];
     while (s.elems[d] > 1 && code * s.elems[d] > tuning.points_code)
       s.elems[d] /= 2;
@@ -84,6 +94,16 @@ static int alone_levels(const Frame *f) {
   return alone;
 }
 
+/* Bytes that launch `l`, whose pieces have launches of their own, moves at `points` points around the middle: of fields
+ * with fewer points all that they have. */
+static double bytes_of_pieces(const Launch *l, double points) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += fmin(points, box_points(l->m, &l->m->fields[f].box)) * (double)type_size(l->m->fields[f].type) *
+             ((l->use[f].loaded ? 1 : 0) + (l->use[f].stored ? 1 : 0));
+  return bytes;
+}
+
 /* The seconds that what is around the middle of the grid takes in a step, on a grid of extents `size`: as a frame's. */
 static double around_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(m);
@@ -102,7 +122,9 @@ static double around_seconds(const PassContext *c, const Module *m, const Frame 
   }
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER || f->launches[i].role == FRAME_EDGE)
-      bytes += (all - inside) * launch_bytes(f->launches[i].l);
+      bytes += pieces_have_launches(c->target, f->launches[i].l, f->launches[i].role == FRAME_EDGE)
+                   ? bytes_of_pieces(f->launches[i].l, all - inside)
+                   : (all - inside) * launch_bytes(f->launches[i].l);
   return alone_levels(f) * tuning.apart_gap + bytes / rate;
 }
 
@@ -132,9 +154,10 @@ void prefer_points(PassContext *c, const Module *m, double expected, Schedule *s
   const Stencil *st = last_level(m, &n);
   Launch **l = naive_launches(m, n, st, &count);
   const Frame *f = frame_of_step(m, count, l);
-  Schedule want = shape_of(m, f);
+  Schedule want = shape_of(c, m, f);
   double limit = tuning.clearly * expected, around = around_seconds(c, m, f, c->schedule->size);
-  if (!schedule_has_points(&want, m->grid.rank) || !is_mostly_inside(&want, m->grid.rank, c->schedule->size) ||
+  if (!schedule_has_points(&want, m->grid.rank) ||
+      !(has_pieces(c, f) || is_mostly_inside(&want, m->grid.rank, c->schedule->size)) ||
       !(least_seconds(c, m, f, c->schedule->size) + around < limit))
     return;
   memcpy(want.size, c->schedule->size, sizeof want.size);

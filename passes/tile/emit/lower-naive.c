@@ -2,9 +2,11 @@
  * a point, or (`-elems`) several beside each other:
  *
  *   launch @heat_naive_psi_zeta                         a level of few points: those around a box
- *   launch @heat_naive_wave_to_rec                      a level: at each point one after the other
- *   launch @heat_naive_wave_to_rec_edges beside         the same at points around the box
+ *   launch @heat_naive_wave_to_rec beside               a level, in a box that need not wait for the one before
+ *   launch @heat_naive_wave_to_rec_edges beside behind  the same at points around the box
  *   swap ..
+ *
+ * Where there are many points around the box each piece of a stencil has a launch, by threads of several points.
  *
  * With a point a thread it is a launch a stencil (lower/naive.c). With several, stencils that meet at the point alone
  * are made by one launch, as those of a frame are (tile/frame-steps.c), and the code of tiles in the middle of the grid
@@ -17,6 +19,8 @@
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/frame.h"
 
+#include <math.h>
+
 /* ---- several points a thread */
 
 /* A step in the making. */
@@ -26,6 +30,8 @@ typedef struct Points {
   const Schedule *s;
   const Frame *f; /* its launches by levels; no boxes */
   Box inner;
+  int before; /* launches of the level before, of few points, the last there are, all beside each other; 0: it has not
+               */
 } Points;
 
 /* The members of a level in the making, and the box in which those with most to do have their largest pieces. */
@@ -69,19 +75,53 @@ static void edge_launch(Points *x, const Level *v, const Box *core, const char *
     block[d] = (int32_t)tuning.tile_block[x->lo->m->grid.rank - 1][d];
     one[d] = 1;
   }
-  NaivePoints p = {v->n, steps, v->members, block, one, core, core};
+  NaivePoints p = {v->n, steps, v->members, block, one, core, core, NULL};
   host_launch(x->lo, x->seq, naive_points(x->lo, &p, name));
   x->seq->ops[x->seq->nops - 1].beside = beside;
 }
 
-/* Adds the kernel of level `v` for the points of its zone, and its launch. */
-static void block_launch(Points *x, const Level *v, const char *name) {
+/* Makes a kernel for the points of a box (naive_block, naive_piece). */
+typedef int BoxFn(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
+
+/* Adds the kernel `p` that `fn` makes for the points of `zone`, and its launch. */
+static void block_launch(Points *x, BoxFn *fn, const NaivePoints *p, const Box *zone, const char *name, bool beside) {
   Lowering *lo = x->lo;
-  NaivePoints p = {v->n, v->steps, v->members, x->s->block, x->s->elems, NULL, NULL};
-  int index = naive_block(lo, &p, &v->zone, true, name);
+  int index = fn(lo, p, zone, true, name);
   if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
-    kernel_instead(lo, index, naive_block(lo, &p, &v->zone, false, arena_printf(lo->out->arena, "%s_any", name)));
+    kernel_instead(lo, index, fn(lo, p, zone, false, arena_printf(lo->out->arena, "%s_any", name)));
   host_launch(lo, x->seq, index);
+  x->seq->ops[x->seq->nops - 1].beside = beside;
+}
+
+/* ---- a launch for each piece */
+
+/* Along a dimension with so few tiles these have as many threads as divide it evenly. Threads have several points along
+ * rows alone if a piece has fewer points than the card threads at once, and a single one if it has FEWER times less. */
+enum { FEW_TILES = 4, FEWER = 16 };
+
+/* The piece of launch `l` that has the box of `piece`; NULL: none. */
+static const Piece *same_piece(const Launch *l, const Piece *piece) {
+  const Piece *same = NULL;
+  for (int i = 0; i < l->st->npieces; i++)
+    if (box_equal(&l->st->pieces[i].box, &piece->box))
+      same = &l->st->pieces[i];
+  return same;
+}
+
+/* Have the main stencils of level `v` pieces of the same boxes? */
+static bool same_pieces(const Level *v) {
+  const Launch *first = NULL;
+  bool same = true;
+  for (int i = 0; i < v->n; i++) {
+    const Launch *l = v->of[i]->l;
+    if (!v->members[i].copies)
+      continue;
+    first = first ? first : l;
+    same = same && l->st->npieces == first->st->npieces;
+    for (int k = 0; k < l->st->npieces && same; k++)
+      same = same_piece(first, &l->st->pieces[k]);
+  }
+  return same && first;
 }
 
 /* Have the stencils of level `v`, all of few points, none in its zone, and nothing to copy there? */
@@ -122,22 +162,193 @@ static void few_points(Points *x, const Level *v) {
   }
 }
 
+/* The pieces at `p` begin and end along dimension `d` at bounds of these parts of it, in order: what they cover of it
+ * together, and in *parts how many parts there are; 0: they do not lie beside each other whatever the params are. */
+static Box chain_of(const Module *m, int n, const Piece *p, int d, int *parts) {
+  Box all = {.rank = 1};
+  Affine *lo = ARENA_ARRAY(m->arena, Affine, n + 1), *hi = ARENA_ARRAY(m->arena, Affine, n + 1);
+  int count = 0, linked = 0;
+  for (int i = 0; i < n; i++) {
+    int k = 0;
+    while (k < count && !(affine_equal(lo[k], p[i].box.lo[d]) && affine_equal(hi[k], p[i].box.hi[d])))
+      k++;
+    lo[k] = p[i].box.lo[d];
+    hi[k] = p[i].box.hi[d];
+    count += k == count;
+  }
+  int64_t gap;
+  int ends = 0;
+  for (int k = 0; k < count; k++) {
+    bool behind = false, before = false;
+    for (int e = 0; e < count; e++) {
+      behind = behind || (affine_diff(lo[k], hi[e], &gap) && gap == 1);
+      before = before || (affine_diff(lo[e], hi[k], &gap) && gap == 1);
+    }
+    linked += behind;
+    ends += !before;
+    all.lo[0] = behind ? all.lo[0] : lo[k];
+    all.hi[0] = before ? all.hi[0] : hi[k];
+  }
+  *parts = linked == count - 1 && ends == 1 ? count : 0;
+  return all;
+}
+
+/* Are the pieces of launch `l` the boxes that cuts across all of the box *all make of it? */
+static bool is_cut(const Launch *l, Box *all) {
+  const Module *m = l->m;
+  int cells = 1;
+  all->rank = m->grid.rank;
+  for (int d = 0; d < m->grid.rank; d++) {
+    int parts;
+    Box chain = chain_of(m, l->st->npieces, l->st->pieces, d, &parts);
+    all->lo[d] = chain.lo[0];
+    all->hi[d] = chain.hi[0];
+    cells *= parts < l->st->npieces ? parts : l->st->npieces;
+  }
+  return cells == l->st->npieces;
+}
+
+/* The number of the piece of `st` with the most points of those that are not `done`, which it then is; -1: there is
+ * none.
+ */
+static int next_piece(const Module *m, const Stencil *st, bool *done) {
+  int most = -1;
+  for (int i = 0; i < st->npieces; i++)
+    if (!done[i] && (most < 0 || box_points(m, &st->pieces[i].box) > box_points(m, &st->pieces[most].box)))
+      most = i;
+  if (most >= 0)
+    done[most] = true;
+  return most;
+}
+
+/* Has `block` threads, of `elems` points each, divide `box` evenly along each dimension, if there would be few tiles,
+ * and has as many threads as before along another in place of those that are too many. */
+static void fit_block(const Points *x, const Box *box, const int32_t *elems, int32_t *block) {
+  bool overflow = false;
+  int64_t all = 1, threads = 1, points[MAX_RANK];
+  for (int d = 0; d < box->rank; d++) {
+    int32_t tile = block[d] * elems[d];
+    points[d] = affine_eval(box_extent(x->lo->m->arena, box, d), default_scalars(x->lo->m), &overflow);
+    int64_t tiles = (points[d] + tile - 1) / tile;
+    all *= block[d];
+    if (!overflow && points[d] > 0 && tiles <= FEW_TILES)
+      block[d] = (int32_t)(((points[d] + tiles - 1) / tiles + elems[d] - 1) / elems[d]);
+    threads *= block[d];
+  }
+  for (int d = box->rank - 2; d >= 0; d--)
+    for (; 2 * threads <= all && 2 * (int64_t)block[d] * elems[d] <= points[d]; threads *= 2)
+      block[d] *= 2;
+}
+
+/* Adds a launch of `v`, whose members have pieces of the box of `piece`, for the points of that one alone. */
+static void piece_launch(Points *x, const Level *v, const Piece *piece, const char *name, int steps, bool beside) {
+  const Module *m = x->lo->m;
+  int32_t block[MAX_RANK], elems[MAX_RANK];
+  NaiveMember *members = ARENA_ARRAY(m->arena, NaiveMember, v->n + 1);
+  const TargetInfo *t = x->lo->c->target;
+  int last = m->grid.rank - 1;
+  double points = box_points(m, &piece->box), card = (double)t->cores * t->max_threads_per_core;
+  bool few = points < card, least = FEWER * points < card;
+  for (int i = 0; i < v->n; i++) {
+    members[i] = v->members[i];
+    if (v->members[i].copies || v->n == 1)
+      members[i].piece = same_piece(v->of[i]->l, piece);
+  }
+  for (int d = 0; d < MAX_RANK; d++) {
+    block[d] = x->s->block[d];
+    elems[d] = (few && d != last) || least ? 1 : x->s->elems[d];
+  }
+  fit_block(x, &piece->box, elems, block);
+  NaivePoints p = {v->n, steps, members, block, elems, NULL, NULL, NULL};
+  block_launch(x, naive_piece, &p, &piece->box, name, beside);
+}
+
+/* Need what level `v` does in box `zone` not wait for the launches of the level before? */
+static bool is_ahead(const Points *x, const Level *v, const Box *zone) {
+  bool ahead = x->before && !x->lo->m->part && !x->lo->c->sketch;
+  for (int i = 0; i < x->f->n; i++)
+    for (int k = 0; k < v->n; k++)
+      ahead = ahead &&
+              (x->f->launches[i].level != v->of[k]->level - 1 || !frame_waits_in(&x->f->launches[i], v->of[k], zone));
+  return ahead;
+}
+
+/* Adds the launches of level `v` if its main stencils have a launch for each piece, beside each other: where points
+ * that are not in the largest one are many: those of many points first. What is around all pieces has one, too. False:
+ * they have not. The largest need not wait for a level of few points before. A sketch has that alone: who asks what a
+ * launch takes counts what is around it otherwise. */
+static bool main_pieces(Points *x, const Level *v, const char *name) {
+  const Module *m = x->lo->m;
+  Box all = {0};
+  const Launch *l = NULL;
+  for (int i = 0; i < v->n && !l; i++)
+    l = v->members[i].copies ? v->of[i]->l : NULL;
+  if (m->part || !default_scalars(m) || !same_pieces(v) || !pieces_have_launches(x->lo->c->target, l, false) ||
+      !is_cut(l, &all))
+    return false;
+  bool *done = ARENA_ARRAY(m->arena, bool, l->st->npieces + 1);
+  const Piece *most = &l->st->pieces[next_piece(m, l->st, done)];
+  bool beside = is_ahead(x, v, &most->box);
+  piece_launch(x, v, most, name, v->steps, beside);
+  for (int i; !x->lo->c->sketch && (i = next_piece(m, l->st, done)) >= 0; beside = false)
+    piece_launch(x, v, &l->st->pieces[i], arena_printf(m->arena, "%s_%d", name, i), 0, !beside);
+  for (int i = 0; i < v->n; i++)
+    v->members[i].without = all;
+  if (!is_grid(m, &all) && !x->lo->c->sketch)
+    edge_launch(x, v, &all, arena_printf(m->arena, "%s_edges", name), 0, true);
+  return true;
+}
+
+/* The same for a level of stencils of few points, which have nothing to copy and do not meet. */
+static bool few_pieces(Points *x, const Level *v, const char *name) {
+  const Module *m = x->lo->m;
+  bool many = !m->part && !x->lo->c->sketch && default_scalars(m), first = true;
+  for (int i = 0; i < v->n && many; i++)
+    many = pieces_have_launches(x->lo->c->target, v->of[i]->l, true) && !meets(v, 0, i);
+  for (int i = 0; i < v->n && many; i++)
+    for (int k = 0; k < v->of[i]->l->st->npieces; k++) {
+      Level own = {.n = 1, .of = &v->of[i], .members = &v->members[i]};
+      const char *of = arena_printf(m->arena, "%s_%d_%d", name, i, k);
+      piece_launch(x, &own, &v->of[i]->l->st->pieces[k], of, first ? v->steps : 0, !first);
+      first = false;
+    }
+  return many;
+}
+
+/* Adds the launches of level `v` in its zone, by threads of several points, and around it. The former need not wait for
+ * a launch of few points before. */
+static void zone_launches(Points *x, const Level *v, const char *name) {
+  NaivePoints p = {v->n, v->steps, v->members, x->s->block, x->s->elems, NULL, NULL, NULL};
+  bool around = !is_grid(x->lo->m, &v->zone), ahead = around && x->before == 1 && is_ahead(x, v, &v->zone);
+  block_launch(x, naive_block, &p, &v->zone, name, ahead);
+  if (!around)
+    return;
+  edge_launch(x, v, &v->zone, arena_printf(x->lo->out->arena, "%s_edges", name), 0, true);
+  x->seq->ops[x->seq->nops - 1].behind = ahead;
+}
+
 /* Adds the launches of level number `level`, of the last ones of the step if `last`. */
 static void level_launches(Points *x, int level, bool last) {
   Arena *a = x->lo->out->arena;
   Level v = level_of(x, level, last);
   const char *name = arena_printf(a, "%s_naive_%s", x->lo->m->name, frame_members_text(a, v.n, v.of));
-  if (v.main && v.several) {
-    block_launch(x, &v, name);
-    if (!is_grid(x->lo->m, &v.zone))
-      edge_launch(x, &v, &v.zone, arena_printf(a, "%s_edges", name), 0, true);
+  int first = x->seq->nops;
+  if (v.main && main_pieces(x, &v, name)) {
+    x->before = 0;
+    return;
+  } else if (v.main && v.several) {
+    zone_launches(x, &v, name);
   } else if (!v.main && is_around(&v)) {
-    edge_launch(x, &v, &v.zone, name, v.steps, false);
+    if (!few_pieces(x, &v, name))
+      edge_launch(x, &v, &v.zone, name, v.steps, false);
   } else if (!v.main) {
     few_points(x, &v);
   } else {
     edge_launch(x, &v, NULL, name, v.steps, false);
   }
+  x->before = v.main ? 0 : x->seq->nops - first;
+  for (int i = first; i < x->seq->nops; i++)
+    x->before = x->seq->ops[i].beside == (i > first) ? x->before : 0;
 }
 
 /* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars, repeats,
@@ -157,6 +368,7 @@ static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule
       continue;
     }
     x.f = frame_of_step(lo->m, together, l + i);
+    x.before = 0;
     for (int level = 0; level < x.f->nlevels; level++)
       level_launches(&x, level, i + together == count);
     if (together == 1)
