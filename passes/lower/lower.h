@@ -333,11 +333,10 @@ typedef struct NaivePoints {
   int n, steps;
   const NaiveMember *of;
   const int32_t *block, *elems;
-  const Box *core, *inner, *covers;
+  const Box *core, *inner;
 } NaivePoints;
 /* Adds that kernel, named after `name`, for the points that launches cover and that are not in p->core (NULL: all): in
- * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out
- * (NULL: in none). covers: its points alone are made (NULL: all).
+ * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out.
  * Its index. */
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name);
 /* Adds that kernel, named after `name`, for the points in the box `zone` that launches cover, all of which are in the

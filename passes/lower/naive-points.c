@@ -20,7 +20,7 @@
 enum { MOST_POINTS = 65 };
 
 /* A kernel in the making: its members, and for each the kernel that it would be alone, and the piece that has the most
- * points (NULL: it is not one with `copies`). covers: the points that it has; core: but none in there (NULL: all). */
+ * points (NULL: it is not one with `copies`). core: no points in there (NULL: all are made). */
 typedef struct PointsKernel {
   Lowering *lo;
   int n;
@@ -29,7 +29,7 @@ typedef struct PointsKernel {
   Naive *k;
   const Piece **most;
   const bool **vectors; /* [member][field]: it is loaded and stored by vectors; NULL: none is */
-  const Box *covers, *core;
+  const Box *core;
   const Box *zone; /* points out of there are not stored; NULL: all are */
   Value *step;
 } PointsKernel;
@@ -83,9 +83,8 @@ static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *b
 }
 
 /* Begins, at `b`, what is done at each of the thread's `elems` points (NULL: one) from `g` on, which g becomes, that is
- * in `covers` and not in `core`. */
-static Builder each_point(Builder *b, const Module *m, const int32_t *elems, const Box *covers, const Box *core,
-                          Value **g) {
+ * one that launches cover and not in `core`. */
+static Builder each_point(Builder *b, const Module *m, const int32_t *elems, const Box *core, Value **g) {
   Builder in = *b, none;
   for (int d = 0; elems && d < m->grid.rank; d++) {
     if (elems[d] == 1)
@@ -95,13 +94,14 @@ static Builder each_point(Builder *b, const Module *m, const int32_t *elems, con
     in.loc = b->loc;
     g[d] = build2(&in, OP_ADD, g[d], build_convert(&in, TY_I64, loop->blocks[0]->args[0]));
   }
-  in = naive_in_zone(&in, m->grid.rank, g, covers, NULL);
+  in = naive_in_zone(&in, m->grid.rank, g, launch_covers(m), NULL);
   return core ? out_of(&in, m, g, core, &none) : in;
 }
 
-/* Has kernel `index`, which covers `covers`, leave out the blocks in `core`. */
-static void set_idle(Lowering *lo, int index, const Box *covers, const Box *core) {
+/* Has kernel `index`, which covers what launches do, leave out the blocks in `core`. */
+static void set_idle(Lowering *lo, int index, const Box *core) {
   Kernel *k = &lo->out->kernels[index];
+  const Box *covers = launch_covers(lo->m);
   k->idles = true;
   for (int d = 0; d < k->rank; d++) {
     k->idle_lo[d] = affine_sub(lo->out->arena, core->lo[d], covers->lo[d]);
@@ -112,8 +112,8 @@ static void set_idle(Lowering *lo, int index, const Box *covers, const Box *core
 Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]) {
   int32_t elems[MAX_RANK] = {rows, 1, 1};
   Builder b = naive_begin(lo, index, block, elems, &lo->m->grid, NULL, g);
-  set_idle(lo, index, launch_covers(lo->m), core);
-  return each_point(&b, lo->m, elems, launch_covers(lo->m), core, g);
+  set_idle(lo, index, core);
+  return each_point(&b, lo->m, elems, core, g);
 }
 
 /* ---- points one after the other */
@@ -136,7 +136,7 @@ static void each_code(PointsKernel *r, Builder *b, Value *const *g) {
   Value *at[MAX_RANK];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
     at[d] = g[d];
-  Builder one = each_point(b, r->lo->m, r->elems, r->covers, r->core, at);
+  Builder one = each_point(b, r->lo->m, r->elems, r->core, at);
   for (int i = 0; i < r->n; i++)
     member_code(r, i, &one, at);
 }
@@ -374,7 +374,7 @@ static void others_code(PointsKernel *r, int i, Builder b, Value *const *g) {
   }
   for (int d = 0; d < m->grid.rank; d++)
     at[d] = g[d];
-  b = each_point(&b, m, r->elems, launch_covers(m), NULL, at);
+  b = each_point(&b, m, r->elems, NULL, at);
   b = naive_in_zone(&b, m->grid.rank, at, r->zone, NULL);
   member_code(r, i, &b, at);
 }
@@ -474,7 +474,6 @@ static int32_t blocks_at_once(const Lowering *lo, const int32_t *block, int32_t 
 static PointsKernel members_of(Lowering *lo, const NaivePoints *p, Builder *b) {
   Arena *a = lo->out->arena;
   PointsKernel r = {.lo = lo, .n = p->n, .elems = p->elems, .of = p->of, .core = p->core};
-  r.covers = p->covers ? p->covers : launch_covers(lo->m);
   r.k = ARENA_ARRAY(a, Naive, p->n);
   r.most = ARENA_ARRAY(a, const Piece *, p->n);
   r.vectors = ARENA_ARRAY(a, const bool *, p->n);
@@ -499,15 +498,14 @@ static void points_look(Lowering *lo, int index, const NaivePoints *p, const Box
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name) {
   int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc);
   Value *g[MAX_RANK], *start[MAX_RANK];
-  const Box *covers = p->covers ? p->covers : launch_covers(lo->m);
-  Builder b = naive_begin(lo, index, p->block, p->elems, covers, start, g), in, rest = b;
-  points_look(lo, index, p, covers);
+  Builder b = naive_begin(lo, index, p->block, p->elems, launch_covers(lo->m), start, g), in, rest = b;
+  points_look(lo, index, p, launch_covers(lo->m));
   PointsKernel r = members_of(lo, p, &b);
   if (p->core)
-    set_idle(lo, index, covers, p->core);
+    set_idle(lo, index, p->core);
   if (points_of(&r) > 1)
     lo->out->kernels[index].per_core = blocks_at_once(lo, p->block, 2);
-  if (p->inner && two_versions(&r, index, &b, start, p->inner, &in, &rest))
+  if (two_versions(&r, index, &b, start, p->inner, &in, &rest))
     inner_code(&r, &in, g);
   else
     rest = b;
@@ -582,8 +580,7 @@ static void zone_code(PointsKernel *r, Builder *b, Value *const *g, const Box *z
     at[d] = g[d];
     any.lo[d] = affine_add_const(any.lo[d], 1 - r->elems[d]);
   }
-  Builder some = naive_in_zone(b, any.rank, g, &any, NULL),
-          one = each_point(&some, r->lo->m, r->elems, launch_covers(r->lo->m), NULL, at);
+  Builder some = naive_in_zone(b, any.rank, g, &any, NULL), one = each_point(&some, r->lo->m, r->elems, NULL, at);
   one = naive_in_zone(&one, r->lo->m->grid.rank, at, zone, NULL);
   for (int i = 0; i < r->n; i++)
     member_code(r, i, &one, at);

@@ -1,9 +1,7 @@
 /* lower-frame.c: the grid's edges step by step, beside the launch of tiles of several steps inside (tile/frame.h):
  *
  *   launch @heat_warps_t8                   all of the grid, wrong in the frame
- *   launch @heat_frame_psi                  a step in the fields' buffers, T times: layers,
- *   launch @heat_frame_wave_to_rec beside   what is beside them and need not wait for that,
- *   launch @heat_frame_wave_to_rec_edges beside behind  swap ..              what they change
+ *   launch @heat_frame_psi  launch @heat_frame_wave_to_rec  swap ..          a step in the fields' buffers, T times
  *   launch @heat_frame_end                  the frame's points, over what the tiles stored
  *   swap ..                                 the buffers' first turns, and the tiles' own
  *
@@ -23,7 +21,6 @@ typedef struct Framed {
   const Frame *f;
   int32_t block[MAX_RANK];
   int32_t rows;
-  bool single; /* the level before is one launch, the last there is */
 } Framed;
 
 /* ---- buffers */
@@ -130,38 +127,11 @@ const char *frame_members_text(Arena *a, int n, const FrameLaunch *const *of) {
   return n == 1 ? first : arena_printf(a, "%s_%s%s", first, n == 2 ? "" : "to_", last);
 }
 
-/* Adds the kernel `name` of the members at `of`, whose threads have `rows` points each, and its launch; `covers`: of
- * points in there alone. */
-static void frame_kernel(Framed *x, int n, const NaiveMember *of, const char *name, int32_t rows, const Box *core,
-                         const Box *covers) {
+/* Adds the kernel `name` of the members at `of`, whose threads have `rows` points each, and its launch. */
+static void frame_kernel(Framed *x, int n, const NaiveMember *of, const char *name, int32_t rows, const Box *core) {
   int32_t elems[MAX_RANK] = {rows, 1, 1};
-  NaivePoints p = {n, 0, of, x->block, elems, core, core == &x->f->inner ? NULL : &x->f->inner, covers};
+  NaivePoints p = {n, 0, of, x->block, elems, core, &x->f->inner};
   host_launch(x->lo, x->seq, naive_points(x->lo, &p, name));
-}
-
-/* Is what the `n` launches at `of` do in the inner box independent of the launches of the level before, which are a
- * single one, the last there is, and none of it `apart`? */
-static bool is_ahead(const Framed *x, int n, const FrameLaunch *const *of) {
-  bool ahead = x->single && n > 0;
-  for (int i = 0; i < x->f->n; i++) {
-    const FrameLaunch *before = &x->f->launches[i];
-    ahead = ahead && !(before->level == of[0]->level && before->apart);
-    for (int k = 0; k < n; k++)
-      ahead = ahead && (before->level != of[0]->level - 1 || !frame_waits_in(before, of[k], &x->f->inner));
-  }
-  return ahead;
-}
-
-/* The same by two kernels: in the inner box, which need not wait for the launch before, and out of it, where that has
- * set what is read, a point a thread: few tiles there are in the largest pieces. */
-static void split_kernel(Framed *x, int n, NaiveMember *of, const char *name, const Box *core) {
-  frame_kernel(x, n, of, name, x->rows, core, &x->f->inner);
-  x->seq->ops[x->seq->nops - 1].beside = true;
-  for (int i = 0; i < n; i++)
-    of[i].without = x->f->inner;
-  frame_kernel(x, n, of, arena_printf(x->lo->out->arena, "%s_edges", name), 1, &x->f->inner, NULL);
-  HostOp *op = &x->seq->ops[x->seq->nops - 1];
-  op->beside = op->behind = true;
 }
 
 /* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. Threads of kernels of
@@ -179,13 +149,10 @@ static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const E
     members[i] = (NaiveMember){.lo = frame_buffers(&x->own, of[i]), .l = of[i]->l, .without = without, .pieces = edge};
     members[i].copies = of[i]->role == FRAME_INNER;
   }
-  if (n == 1 && of[0]->role == FRAME_POINT) {
+  if (n == 1 && of[0]->role == FRAME_POINT)
     naive_zone(members[0].lo, x->seq, of[0]->l, name, x->block, &of[0]->l->st->pieces[0].box, &core);
-  } else if (inner && is_ahead(x, n, of)) {
-    split_kernel(x, n, members, name, &core);
-  } else {
-    frame_kernel(x, n, members, name, inner ? x->rows : 1, &core, NULL);
-  }
+  else
+    frame_kernel(x, n, members, name, inner ? x->rows : 1, &core);
 }
 
 /* Adds the launches of level `level`, beside each other. */
@@ -204,8 +171,7 @@ static void level_launches(Framed *x, int level) {
       naive_parts(frame_buffers(&x->own, fl), x->seq, fl->l, default_scalars(x->f->whole), name, x->block, 0, &alone);
   }
   for (int i = first; i < x->seq->nops; i++)
-    x->seq->ops[i].beside = i > first || x->seq->ops[i].beside;
-  x->single = x->seq->nops == first + 1;
+    x->seq->ops[i].beside = i > first;
 }
 
 /* ---- turns */

@@ -75,7 +75,7 @@ static void edge_launch(Points *x, const Level *v, const Box *core, const char *
     block[d] = (int32_t)tuning.tile_block[x->lo->m->grid.rank - 1][d];
     one[d] = 1;
   }
-  NaivePoints p = {v->n, steps, v->members, block, one, core, core, NULL};
+  NaivePoints p = {v->n, steps, v->members, block, one, core, core};
   host_launch(x->lo, x->seq, naive_points(x->lo, &p, name));
   x->seq->ops[x->seq->nops - 1].beside = beside;
 }
@@ -259,7 +259,7 @@ static void piece_launch(Points *x, const Level *v, const Piece *piece, const ch
     elems[d] = (few && d != last) || least ? 1 : x->s->elems[d];
   }
   fit_block(x, &piece->box, elems, block);
-  NaivePoints p = {v->n, steps, members, block, elems, NULL, NULL, NULL};
+  NaivePoints p = {v->n, steps, members, block, elems, NULL, NULL};
   block_launch(x, naive_piece, &p, &piece->box, name, beside);
 }
 
@@ -318,7 +318,7 @@ static bool few_pieces(Points *x, const Level *v, const char *name) {
 /* Adds the launches of level `v` in its zone, by threads of several points, and around it. The former need not wait for
  * a launch of few points before. */
 static void zone_launches(Points *x, const Level *v, const char *name) {
-  NaivePoints p = {v->n, v->steps, v->members, x->s->block, x->s->elems, NULL, NULL, NULL};
+  NaivePoints p = {v->n, v->steps, v->members, x->s->block, x->s->elems, NULL, NULL};
   bool around = !is_grid(x->lo->m, &v->zone), ahead = around && x->before == 1 && is_ahead(x, v, &v->zone);
   block_launch(x, naive_block, &p, &v->zone, name, ahead);
   if (!around)
