@@ -13,8 +13,8 @@
  * - Kernel `PROGRAM_reduce_r_all` has one block, which combines the 1024 values in the same way and leaves the result
  *   in element 0.
  *
- * Without threads a region of at most 8192 points, whatever the params are, is one kernel of one block that does both:
- * the thread that launches runs it, and wakes no other.
+ * A region of one row, whatever the params are, is one kernel of one block that does both. Without threads a region of
+ * at most 8192 points, whatever the params are, is that, too: the thread that launches runs it, and wakes no other.
  *
  * Where a reduction has a value for each member (Reduction.each) both kernels, or the one, have as many blocks for each
  * of them, along dimension 0, and a second buffer, `r.members`, has the values.
@@ -250,6 +250,14 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
   store_result(k, &in, all, zero);
 }
 
+/* Both kernels in one, for one row: the values of all other blocks, which are combined with that of the first, would
+ * change no bit of it. */
+static void threads_over_one_row(const Reducer *k, Builder *b) {
+  Value *zero = i64(b, 0), *all = reducer_combine(k, b, reducer_identity(k, b), thread_row(k, b, zero));
+  Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
+  store_result(k, &in, all, zero);
+}
+
 /* ---- without threads */
 
 /* The array that holds the values of `n` lanes. */
@@ -361,6 +369,16 @@ static bool is_small(Arena *a, const Reduction *r) {
   return points <= SMALL_REGION;
 }
 
+/* Is the region of `r` one row, whatever the params are? */
+static bool is_one_row(Arena *a, const Reduction *r) {
+  bool one = true;
+  for (int d = r->each ? 1 : 0; d < r->over.rank - (r->over.rank > 1); d++) {
+    Affine n = box_extent(a, &r->over, d);
+    one = one && !n.n && n.c >= 1 && n.c <= (r->over.rank > 1 ? 1 : REDUCE_ROW);
+  }
+  return one;
+}
+
 /* ---- modules */
 
 void reducer_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int threads,
@@ -406,6 +424,10 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
   bool simt = k->lo->c->target->simt;
   if (!simt && is_small(m->arena, k->r)) {
     reducer_kernel(k, seq, name, 1, 1, loops_over_all);
+    return;
+  }
+  if (simt && k->rows < 0 && is_one_row(m->arena, k->r)) {
+    reducer_kernel(k, seq, name, 1, REDUCE_LANES, threads_over_one_row);
     return;
   }
   if (k->rows >= 0 && !joined)
