@@ -446,6 +446,8 @@ StcStatus stc_plan_pull(StcPlan *plan, int64_t steps, int64_t memory, int nof, c
  * stc_plan_gradient; behind stc_plan_pull by its to[i]. */
 int64_t stc_plan_gradient_size(const StcPlan *plan, int i);
 StcStatus stc_plan_gradient_get(StcPlan *plan, int i, double *out, size_t n);
+/* The same rounded to f32, which takes less time where that is what they are. */
+StcStatus stc_plan_gradient_get_f32(StcPlan *plan, int i, float *out, size_t n);
 
 /* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared
  * memory a block takes; on cuda and hip the registers of a thread and the bytes of its own in memory, for spilled

@@ -83,7 +83,7 @@ StcStatus cuda_copies(Device *d, int n, const Copying *list) {
     if (count)
       st = cuda_check(d,
                       s->gpu.call.launch(s->copies, (unsigned)((most + BLOCK_BYTES - 1) / BLOCK_BYTES), (unsigned)count,
-                                         1, THREADS, 1, 1, 0, s->gpu.user, args, NULL),
+                                         1, THREADS, 1, 1, 0, s->gpu.stream, args, NULL),
                       "copying within the device");
     if (!st && i < n && !(n > 1 && is_plain(&list[i]) && is_loaded(d))) {
       st = gpu_copy(d, list[i].to, list[i].from, list[i].size);

@@ -138,7 +138,7 @@ StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size) {
 StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
-  return st || !size ? st : g->check(d, g->call.copy_within(to, from, size, g->user), "copying within the device");
+  return st || !size ? st : g->check(d, g->call.copy_within(to, from, size, g->stream), "copying within the device");
 }
 
 /* ---------------------------------------------------------------- values on their way out */

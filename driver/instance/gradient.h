@@ -2,6 +2,7 @@
  *
  *   plan-gradient.c  stc_plan_gradient: what it takes and gives, on the reference by its tape
  *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step
+ *   plan-derivatives.c  what that run leaves
  *   plan-saved.c     what fields were at each step: kept, or computed again from snapshots
  *   plan-keep.c      copies of fields: on the device, or on this computer
  *   plan-scratch.c   a file for copies that there is no memory for
@@ -10,18 +11,21 @@
 #define STC_DRIVER_GRADIENT_H
 
 #include "driver/instance/instance.h"
+#include "passes/transpose/transpose.h"
 
 /* A backward program and a plan of it, kept from one gradient to the next (plan-backward.c). */
 typedef struct Backward Backward;
 /* The program that hands derivatives back, and a plan of it, kept likewise (plan-pull.c). */
 typedef struct Pull Pull;
-/* The gradient of a plan: its value, and the derivatives by Module.by of the program's source, n[i] numbers at
- * of[i] each (malloc). NULL of a plan that has none so far. */
+/* The gradient of a plan: its value, and the derivatives by Module.by of the program's source, n[i] numbers each: at
+ * single[i] as f32, else at of[i] (malloc; both NULL: zeros). room[i]: memory for n[i] of f32 that is not in use
+ * (malloc, or NULL). NULL of a plan that has none so far. */
 struct Gradient {
   double value;
   int count;
   int64_t *n;
   double **of;
+  float **single, **room;
   bool done;   /* they have been computed */
   bool pulled; /* by stc_plan_pull, by what that was told and not by Module.by */
   Backward *backward;
@@ -43,10 +47,42 @@ StcStatus part_set(StcPlan *p, const SavedPart *part, const void *data);
  * into *g, which has room. */
 StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gradient *g);
 
+/* The work: the plan, its backward program and a plan of that, what is known of it; fields that were given, and their
+ * values; sums[i * (steps + 1) + n] is what loss number i was when n steps were done. The plan's observers meanwhile.
+ */
+typedef struct Back {
+  StcPlan *p, *back;
+  StcProgram *program;
+  AdjointFacts facts;
+  const char *text;
+  int64_t steps;
+  int ngiven;
+  int *given;
+  char **values;
+  bool *scalar_given; /* by scalar that is kept from step to step */
+  double *scalar_f;
+  int64_t *scalar_i;
+  double *sums;
+  struct Gradient *g;
+  Observers observers;
+} Back;
+
+/* plan-derivatives.c: what the run has left, into b->g; of a run that undoes inits, what it adds. What each step leaves
+ * of derivatives by elements of launch-time arrays, added to those. (Guarded parts: arg is the Back.) */
+StcStatus derivatives_take(void *arg);
+StcStatus derivatives_add_starts(void *arg);
+StcStatus derivatives_add_elements(Back *b);
+/* Field `name` of the backward plan as doubles, *n of them, to be freed. NULL after an error. */
+double *derivatives_field(Back *b, const char *name, int64_t *n);
+
 void backward_free(Backward *b);
 void pull_free(Pull *k);
 
-/* plan-gradient.c: may the plan have a gradient, as it is? Reports why not. */
+/* plan-gradient.c: the derivatives by number `i` as doubles, zeros if there are none; room for them as f32, in place of
+ * what there is. NULL: there is no memory. */
+double *gradient_numbers(struct Gradient *g, int i);
+float *gradient_singles(struct Gradient *g, int i);
+/* May the plan have a gradient, as it is? Reports why not. */
 StcStatus gradient_may_be(StcPlan *p);
 /* plan-backward.c: the plan's params as "NAME=VALUE", into `defines`, which has room for all scalars; how many. The
  * texts, a line each, in new memory (malloc). */
@@ -118,6 +154,10 @@ void keeper_free(Keeper *k);
  * copies are made. Gives it to parts of the same or another plan on the same device, but where parts[i].field is -1.
  * Frees what it has here. */
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
+/* Room for *x, which kept_take makes else. Is it all on the device, so that it is taken, or (`to` NULL: not asked)
+ * given to `parts` of `to`, in order with launches and without a wait? */
+StcStatus kept_make_room(Keeper *k, KeptCopy *x, int64_t of);
+bool kept_is_queued(const Keeper *k, const KeptCopy *x, const StcPlan *to, const SavedPart *parts);
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
 /* The same where nothing writes to the parts of `to`: on a device with memory of its own these are in the copy's memory
  * then, until they are lent another one's or returned. The device must be done with them before copies are freed. */
@@ -155,6 +195,10 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
  * step of it writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one
  * behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
+/* Are `n` falling steps from `step` on given so, and where `later` is not NULL those one later, in order with launches
+ * and without a wait? */
+bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to, const SavedPart *now,
+                      const SavedPart *later);
 /* Has plan `to` have memory of its own for them again, once its device is done. */
 void saved_return(Saved *s);
 /* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done: numbers of

@@ -23,6 +23,7 @@
  *     plan-params.c   params with other values between two runs
  *     plan-rounds.c   what is told of the repeats within steps
  *     plan-replay.c   launches recorded once and made in one go
+ *     plan-batch.c    steps made in one go though memory changes between them
  *     plan-deferred.c values of reductions that are looked at in the end
  *     gradient.h      gradients: plan-gradient.c plan-backward.c plan-saved.c
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
@@ -212,6 +213,9 @@ const char *plan_looked_at(const StcPlan *p, const char *mask);
 StcStatus plan_check_mask_set(StcPlan *p, int field);
 /* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
+/* Gives array `as` of plan `to` what array `array` of plan `from` is, within the device's memory; *handed false: that
+ * cannot be, since it is not there, or something on this computer goes by it. */
+StcStatus plan_hand_array(StcPlan *from, int array, StcPlan *to, int as, bool *handed);
 /* The latest value of a reduction, which may be changed; NULL if there is none of that name. */
 Const *plan_reduction(StcPlan *p, const char *name);
 /* Sets all fields, but inputs with an init, and all launch-time arrays to random numbers (random_fill) that depend on

@@ -2,7 +2,6 @@
  * transpose, on the same device. It is handed, step by step, what the forward run's fields were. */
 #include "driver/instance/gradient.h"
 #include "driver/program/program.h"
-#include "passes/transpose/transpose.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,26 +31,6 @@ void backward_free(Backward *b) {
   free(b->params);
   free(b);
 }
-
-/* The work: the plan, its backward program and a plan of that, what is known of it; fields that were given, and their
- * values; sums[i * (steps + 1) + n] is what loss number i was when n steps were done. The plan's observers meanwhile.
- */
-typedef struct Back {
-  StcPlan *p, *back;
-  StcProgram *program;
-  AdjointFacts facts;
-  const char *text;
-  int64_t steps;
-  int ngiven;
-  int *given;
-  char **values;
-  bool *scalar_given; /* by scalar that is kept from step to step */
-  double *scalar_f;
-  int64_t *scalar_i;
-  double *sums;
-  struct Gradient *g;
-  Observers observers;
-} Back;
 
 /* ---- the program */
 
@@ -193,6 +172,10 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
     int source = module_find_param_array(from->module, stc_program_array_name(to->program, i));
     if (source < 0) /* of a number of all steps: give_states */
       continue;
+    bool handed;
+    s = plan_hand_array(from, source, to, i, &handed);
+    if (s || handed)
+      continue;
     s = stc_plan_array(to, i, &f);
     void *data = s ? NULL : malloc((size_t)f.bytes + 1);
     if (!s)
@@ -259,51 +242,6 @@ static void take_loss(void *user, const StcReduction *r) {
     b->sums[i * (b->steps + 1) + at] = r->f;
 }
 
-/* The losses' sum: those of each in order of steps. */
-static double total(const Back *b) {
-  const Module *m = b->p->program->source;
-  double value = 0;
-  for (int i = 0; i < m->nlosses; i++) {
-    double sum = 0;
-    for (int64_t n = 0; n <= b->steps; n++)
-      if (loss_is_due(&m->losses[i], n, b->steps))
-        sum += b->sums[i * (b->steps + 1) + n];
-    if (m->losses[i].factor != 0)
-      value += m->losses[i].factor * sum;
-  }
-  return value;
-}
-
-/* ---- derivatives by elements of launch-time arrays */
-
-/* Adds those that the last step has left to `to`, the derivatives by the `extent` elements of the array, in order of
- * the points. */
-static StcStatus add_elements(Back *b, const AdjointElements *e, int64_t extent, double *to) {
-  SavedPart bar, number;
-  if (!gradient_part(b->back, e->bar, &bar) || !gradient_part(b->back, e->number, &number))
-    return STC_INTERNAL;
-  double *g = malloc((size_t)bar.bytes + 1);
-  int64_t *k = malloc((size_t)number.bytes + 1);
-  StcStatus s = g && k ? part_get(b->back, &bar, g) : STC_MEMORY;
-  if (!s)
-    s = part_get(b->back, &number, k);
-  for (size_t i = 0; i < (size_t)bar.bytes / sizeof *g && !s && extent > 0; i++)
-    to[k[i] < 0 ? 0 : k[i] < extent ? k[i] : extent - 1] += g[i];
-  free(g), free(k);
-  return s;
-}
-
-/* The same for all arrays. */
-static StcStatus take_elements(Back *b) {
-  const Module *m = b->p->program->source;
-  StcStatus s = STC_OK;
-  for (int e = 0; e < b->facts.nelements; e++)
-    for (int i = 0; i < m->nby && !s; i++)
-      if (m->by[i].kind == BY_ARRAY && !strcmp(m->param_arrays[m->by[i].index].name, b->facts.elements[e].array))
-        s = add_elements(b, &b->facts.elements[e], b->g->n[i], b->g->of[i]);
-  return s;
-}
-
 /* ---- the backward run */
 
 /* What is kept of each step, `n` parts of the forward plan, and which parts of the backward one these go to: at the
@@ -321,21 +259,53 @@ static StcStatus one_step(StcPlan *p) {
   return s ? s : plan_run_steps(p, 1, p->split != NULL, NULL);
 }
 
-/* The steps: step k of what fields were when N - k steps were done. */
+/* The steps of a run from number `first` on. */
+typedef struct Reverse {
+  Back *b;
+  Saved *saved;
+  const Row *row;
+  int64_t first;
+} Reverse;
+
+/* Gives the backward plan what step `w->first` + `k` reads: what fields were when N less that many steps were done. */
+static StcStatus give_step(void *user, int64_t k) {
+  const Reverse *w = user;
+  Back *b = w->b;
+  int64_t number = w->first + k, done = b->steps - number;
+  StcStatus s = w->row->n ? saved_give(w->saved, done, b->back, w->row->now) : STC_OK;
+  return s || !w->row->ahead ? s : saved_give(w->saved, done + (number > 0), b->back, w->row->later);
+}
+
+/* Makes some of the steps in one go; *made of them, none where the host has to do something between them. */
+static StcStatus reverse_batch(Reverse *w, int64_t *made) {
+  Back *b = w->b;
+  const Row *row = w->row;
+  int64_t done = b->steps - w->first, n = w->first && !b->facts.nelements ? plan_batch_steps(b->back) : 0;
+  StepBatch batch = {done + 1, give_step, NULL, w};
+  *made = 0;
+  bool can = n && n <= batch.most;
+  can = can && (!row->n || saved_are_queued(w->saved, done, n, b->back, row->now, row->ahead ? row->later : NULL));
+  return can ? plan_batch(b->back, &batch, made) : STC_OK;
+}
+
+/* All steps. */
 static StcStatus make_steps(Back *b, Saved *saved, const Row *row) {
   StcStatus s = STC_OK;
+  int64_t made;
   if (!row->n && !b->facts.every && !b->facts.nelements)
     return stc_plan_run(b->back, b->steps + 1, NULL);
-  for (int64_t k = 0; k <= b->steps && !s; k++) {
+  for (Reverse w = {b, saved, row, 0}; w.first <= b->steps && !s; w.first += made) {
     if (stop_asked(&b->p->run.asked))
       return STC_INTERRUPTED;
-    s = row->n ? saved_give(saved, b->steps - k, b->back, row->now) : STC_OK;
-    if (!s && row->ahead)
-      s = saved_give(saved, b->steps - k + (k > 0), b->back, row->later);
+    s = reverse_batch(&w, &made);
+    if (s || made)
+      continue;
+    made = 1;
+    s = give_step(&w, 0);
     if (!s)
       s = one_step(b->back);
     if (!s)
-      s = take_elements(b);
+      s = derivatives_add_elements(b);
   }
   return s;
 }
@@ -350,161 +320,6 @@ static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
   StcStatus told = plan_defer_end(b->back, !s && !ended);
   saved_return(saved);
   return s ? s : ended ? ended : told;
-}
-
-/* ---- values out */
-
-/* Field `name` of the backward plan as doubles, *n of them, to be freed. NULL after an error. */
-static double *field_of(Back *b, const char *name, int64_t *n) {
-  int f = stc_program_find_field(b->program, name);
-  StcFieldInfo info;
-  if (f < 0 || stc_plan_field(b->back, f, &info))
-    return NULL;
-  Type t = info.type == STC_F64 ? TY_F64 : TY_F32;
-  *n = info.bytes / type_size(t);
-  char *data = malloc((size_t)info.bytes + 1);
-  double *out = malloc(sizeof *out * (size_t)(*n + 1));
-  if (!data || !out || stc_plan_get(b->back, f, data, (size_t)info.bytes)) {
-    free(data), free(out);
-    return NULL;
-  }
-  if (t == TY_F64)
-    memcpy(out, data, (size_t)*n * sizeof *out);
-  for (int64_t i = 0; i < *n && t != TY_F64; i++)
-    out[i] = (double)((const float *)(const void *)data)[i];
-  free(data);
-  return out;
-}
-
-/* How derivatives lie that a field of these extents has: of a dimension that the field does not have, `lacks`, all
- * points of the grid have some. */
-typedef struct Spread {
-  int rank;
-  int64_t shape[MAX_RANK];
-  bool lacks[MAX_RANK];
-} Spread;
-
-/* That of declared field `field` of the forward program. */
-static Spread spread_of(const Back *b, int field) {
-  const Module *m = b->p->program->source;
-  const Field *f = &m->fields[b->p->program->declared[field].field], grid = {.box = m->grid};
-  Spread s = {.rank = m->grid.rank};
-  int64_t all[MAX_RANK];
-  field_shape(f, b->p->scalars, s.shape);
-  field_shape(&grid, b->p->scalars, all);
-  for (int d = 0; d < s.rank; d++) {
-    s.lacks[d] = field_lacks(f, d);
-    s.shape[d] = s.lacks[d] ? all[d] : s.shape[d];
-  }
-  return s;
-}
-
-/* The point of the field that number `i` of the derivatives belongs to. */
-static int64_t point_of(const Spread *s, int64_t i) {
-  int64_t at = 0, stride = 1;
-  for (int d = s->rank - 1; d >= 0; i /= s->shape[d--])
-    if (!s->lacks[d]) {
-      at += i % s->shape[d] * stride;
-      stride *= s->shape[d];
-    }
-  return at;
-}
-
-/* Adds the derivative by field `by` (of the module without composites), in field `bar`, to those by what the program
- * calls `name`, of `parts` components, if that is it. */
-static bool add_field(Back *b, const char *bar, const char *by, const char *name, int parts, double *to, int64_t room) {
-  SavedPart p;
-  int64_t n;
-  if (!gradient_part(b->p, by, &p) || strcmp(b->p->program->declared[p.field].name, name) != 0)
-    return true;
-  double *from = field_of(b, bar, &n);
-  int c = p.component < 0 ? 0 : p.component;
-  Spread s = spread_of(b, p.field);
-  bool all = true; /* each derivative belongs to a point of its own */
-  for (int d = 0; d < s.rank; d++)
-    all = all && !s.lacks[d];
-  for (int64_t i = 0; from && all && i < n && i * parts + c < room; i++)
-    to[i * parts + c] += from[i];
-  for (int64_t i = 0; from && !all && i < n; i++) {
-    int64_t at = point_of(&s, i) * parts + c;
-    if (at < room)
-      to[at] += from[i];
-  }
-  free(from);
-  return from != NULL;
-}
-
-/* Adds up, in the order of reductions, what all points have of the derivative by a scalar. */
-static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
-  int64_t n, shape[MAX_RANK];
-  double *v = field_of(b, x->name, &n);
-  const Module *m = b->p->program->source;
-  Field grid = {.box = m->grid};
-  field_shape(&grid, b->p->scalars, shape);
-  int64_t row = m->grid.rank > 1 ? shape[m->grid.rank - 1] : REDUCE_ROW, rows = row ? (n + row - 1) / row : 0;
-  Const *each = malloc(sizeof *each * (size_t)(n + 1)), *of_rows = malloc(sizeof *of_rows * (size_t)(rows + 1));
-  bool ok = v && each && of_rows;
-  for (int64_t i = 0; i < n && ok; i++)
-    each[i].f = v[i];
-  for (int64_t r = 0; r < rows && ok; r++)
-    of_rows[r] = reduce_row(OP_ADD, TY_F64, each + r * row, n - r * row < row ? n - r * row : row);
-  int s = module_find_scalar(m, x->from);
-  if (ok && s >= 0)
-    bar[s] += reduce_rows(OP_ADD, TY_F64, of_rows, rows).f;
-  free(v), free(each), free(of_rows);
-  return ok;
-}
-
-/* Adds the derivatives by numbers that steps update to those by what these are before the first step. */
-static bool add_states(Back *b, double *bar) {
-  for (int i = 0; i < b->facts.nstates; i++) {
-    StcReduction x;
-    int s = module_find_scalar(b->p->program->source, b->facts.states[i].from);
-    if (s < 0 || stc_plan_scalar(b->back, b->facts.states[i].name, &x))
-      return false;
-    bar[s] += x.f;
-  }
-  return true;
-}
-
-/* The derivatives by all scalars, those by params among them, in the arena of the plan's call; *ok is false where
- * memory was lacking. */
-static const double *bars_of_scalars(Back *b, bool *ok) {
-  StcPlan *p = b->p;
-  const Module *m = p->program->source;
-  double *bar = ARENA_ARRAY(p->w.arena, double, m->nscalars + 1);
-  for (int i = 0; i < b->facts.nscalars; i++)
-    *ok = *ok && add_scalar(b, &b->facts.scalars[i], bar);
-  *ok = *ok && add_states(b, bar);
-  scalars_pull(p->w.arena, m, p->scalars, bar);
-  return bar;
-}
-
-/* What is wanted, into b->g. */
-static StcStatus take(void *arg) {
-  Back *b = arg;
-  StcPlan *p = b->p;
-  struct Gradient *g = b->g;
-  const Module *m = p->program->source;
-  bool ok = true;
-  const double *bar = bars_of_scalars(b, &ok);
-  for (int i = 0; i < m->nby && ok; i++) {
-    const By *x = &m->by[i];
-    if (x->kind == BY_PARAM)
-      *g->of[i] = bar[x->index];
-    if (x->kind != BY_FIELD)
-      continue;
-    const char *name = m->fields[x->index].name;
-    int parts = type_components(m, m->fields[x->index].type);
-    for (int k = 0; k < b->facts.nbars; k++)
-      ok = ok && add_field(b, b->facts.bars[k].name, b->facts.bars[k].from, name, parts, g->of[i], g->n[i]);
-    for (int k = 0; k < b->facts.nfilled; k++)
-      for (int f = 0; f < b->facts.nbars; f++)
-        if (!strcmp(b->facts.bars[f].from, b->facts.filled[k].name))
-          ok = ok && add_field(b, b->facts.bars[f].name, b->facts.filled[k].from, name, parts, g->of[i], g->n[i]);
-  }
-  g->value = total(b);
-  return ok ? STC_OK : STC_MEMORY;
 }
 
 /* ---- the plan before and after */
@@ -598,7 +413,7 @@ static StcStatus give_before(Back *b, const AdjointField *x) {
 /* Adds what field `bar` of the backward program has to the derivatives at `to`. */
 static StcStatus add_bar(Back *main, const char *bar, double *to, int64_t n) {
   int64_t m;
-  double *v = field_of(main, bar, &m);
+  double *v = derivatives_field(main, bar, &m);
   for (int64_t i = 0; v && i < m && i < n; i++)
     to[i] += v[i];
   free(v);
@@ -629,27 +444,6 @@ static StcStatus give_bar(Back *b, Back *main, const AdjointField *x) {
   free(sum);
   free(data);
   return s;
-}
-
-/* Adds what the inits' undoing came to; of input fields it is all. */
-static StcStatus take_start(void *arg) {
-  Back *b = arg;
-  StcPlan *p = b->p;
-  const Module *m = p->program->source;
-  bool ok = true;
-  const double *bar = bars_of_scalars(b, &ok);
-  for (int i = 0; i < m->nby && ok; i++) {
-    const By *x = &m->by[i];
-    if (x->kind == BY_PARAM)
-      *b->g->of[i] += bar[x->index];
-    if (x->kind != BY_FIELD || !m->fields[x->index].input)
-      continue;
-    memset(b->g->of[i], 0, (size_t)b->g->n[i] * sizeof(double));
-    for (int k = 0; k < b->facts.nbars; k++)
-      ok = ok && add_field(b, b->facts.bars[k].name, b->facts.bars[k].from, m->fields[x->index].name,
-                           type_components(m, m->fields[x->index].type), b->g->of[i], b->g->n[i]);
-  }
-  return ok ? take_elements(b) : STC_MEMORY;
 }
 
 /* Makes the start plan: of the program that undoes inits, compiled when it is first needed. */
@@ -683,7 +477,7 @@ static StcStatus undo_inits(const Back *main) {
   if (!s)
     s = stc_plan_run(b.back, 1, NULL);
   if (!s)
-    s = workspace_guard(&b.p->w, take_start, &b);
+    s = workspace_guard(&b.p->w, derivatives_add_starts, &b);
   stc_plan_free(b.back);
   return s;
 }
@@ -750,7 +544,7 @@ static StcStatus both(Back *b, int64_t memory) {
     s = run_back(b, saved, &row);
   saved_free(saved);
   free(row.from), free(row.now), free(row.later);
-  return s ? s : workspace_guard(&p->w, take, b);
+  return s ? s : workspace_guard(&p->w, derivatives_take, b);
 }
 
 StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gradient *g) {

@@ -315,6 +315,31 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
   return s;
 }
 
+/* Does this computer make something of what array `array` has when it is set? */
+static bool is_looked_at(const StcPlan *p, int array) {
+  const Module *m = p->module;
+  bool looked = coordinates_of(m, array) >= 0 || m->param_arrays[array].role != ARRAY_GIVEN;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    looked = looked || (m->param_arrays[i].role == ARRAY_WEIGHTS && m->param_arrays[i].from == array);
+  return looked;
+}
+
+StcStatus plan_hand_array(StcPlan *from, int array, StcPlan *to, int as, bool *handed) {
+  const Device *d = &from->device;
+  const Slot *a = from->split || from->facade ? NULL : array_slot(from, array);
+  Slot *b = to->split || to->facade ? NULL : array_slot(to, as);
+  *handed = a && b && a->memory && b->memory && a->size == b->size && d->kind->room && d->kind == to->device.kind &&
+            d->index == to->device.index && !is_looked_at(from, array) && !is_looked_at(to, as);
+  if (!*handed)
+    return STC_OK;
+  StcStatus s = d->kind->wait(&from->device);
+  if (!s && b->size)
+    s = d->kind->copy(&to->device, b->memory, a->memory, b->size);
+  to->bound.array_given[as] |= !s;
+  to->lists.lists_filled = false;
+  return s;
+}
+
 bool plan_is_facade(const StcPlan *p, const char *name) {
   if (p->facade)
     context_error(p->w.context, "field %s is not on this rank as a whole", name);

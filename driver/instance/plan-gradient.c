@@ -20,12 +20,12 @@ const char *stc_program_gradient_name(const StcProgram *p, int i) {
 
 void gradient_free(struct Gradient *g) {
   for (int i = 0; g && i < g->count; i++)
-    free(g->of[i]);
+    free(g->of[i]), free(g->single[i]), free(g->room[i]);
   if (g) {
     backward_free(g->backward);
     pull_free(g->pull);
     free(g->n);
-    free(g->of);
+    free(g->of), free(g->single), free(g->room);
   }
   free(g);
 }
@@ -40,6 +40,30 @@ static int64_t numbers(const StcPlan *p, int i) {
   return x->kind == BY_ARRAY ? param_array_extent(&m->param_arrays[x->index], p->scalars) : 1;
 }
 
+double *gradient_numbers(struct Gradient *g, int i) {
+  if (g->of[i])
+    return g->of[i];
+  g->of[i] = calloc((size_t)g->n[i] + 1, sizeof(double));
+  for (int64_t k = 0; g->of[i] && g->single[i] && k < g->n[i]; k++)
+    g->of[i][k] = 0.0 + (double)g->single[i][k]; /* as a sum has it: -0 is 0 */
+  if (g->of[i]) {
+    free(g->room[i]);
+    g->room[i] = g->single[i];
+    g->single[i] = NULL;
+  }
+  return g->of[i];
+}
+
+float *gradient_singles(struct Gradient *g, int i) {
+  if (!g->single[i]) {
+    g->single[i] = g->room[i] ? g->room[i] : malloc(((size_t)g->n[i] + 1) * sizeof(float));
+    g->room[i] = NULL;
+  }
+  free(g->of[i]);
+  g->of[i] = NULL;
+  return g->single[i];
+}
+
 /* Room for the gradient of the plan, all of it 0. NULL after reporting that there is none. */
 static struct Gradient *make(StcPlan *p) {
   int n = p->program->source->nby;
@@ -47,16 +71,16 @@ static struct Gradient *make(StcPlan *p) {
   if (g) {
     g->n = calloc((size_t)n + 1, sizeof *g->n);
     g->of = calloc((size_t)n + 1, sizeof *g->of);
+    g->single = calloc((size_t)n + 1, sizeof *g->single);
+    g->room = calloc((size_t)n + 1, sizeof *g->room);
   }
-  bool ok = g && g->n && g->of;
-  for (int i = 0; i < n && ok; i++) {
-    g->count = i + 1;
+  bool ok = g && g->n && g->of && g->single && g->room;
+  for (int i = 0; i < n && ok; i++)
     g->n[i] = numbers(p, i);
-    g->of[i] = calloc((size_t)g->n[i] + 1, sizeof(double));
-    ok = g->of[i] != NULL;
-  }
-  if (ok)
+  if (ok) {
+    g->count = n;
     return g;
+  }
   gradient_free(g);
   context_error(p->w.context, "out of memory for the gradient");
   return NULL;
@@ -157,6 +181,8 @@ static StcStatus by_tape(void *arg) {
   for (int i = 0; i < p->program->ndeclared; i++)
     skip[p->program->declared[i].field] = p->bound.component_given[p->program->declared[i].first];
   StcStatus s = fill_fields(t);
+  for (int i = 0; i < t->g->count && !s; i++)
+    s = gradient_numbers(t->g, i) ? STC_OK : STC_MEMORY;
   if (s == STC_MEMORY)
     context_error(p->w.context, "out of memory for the reference's fields");
   if (!s && !interp_gradient(m, &t->b, t->steps, skip, &t->g->value, t->g->of, p->w.diags))
@@ -207,6 +233,11 @@ static StcStatus renew(StcPlan *p) {
     old->backward = NULL;
     old->pull = NULL;
   }
+  for (int i = 0; old && i < old->count && i < new->count && old->n[i] == new->n[i];
+       i++) { /* it need not be found anew */
+    new->room[i] = old->single[i] ? old->single[i] : old->room[i];
+    *(old->single[i] ? &old->single[i] : &old->room[i]) = NULL;
+  }
   gradient_free(old);
   p->gradient = new;
   return STC_OK;
@@ -230,7 +261,8 @@ StcStatus stc_plan_gradient(StcPlan *p, int64_t steps, int64_t memory, double *v
   return s;
 }
 
-StcStatus stc_plan_gradient_get(StcPlan *p, int i, double *out, size_t n) {
+/* Are there `n` derivatives by number `i`? Reports why not. */
+static StcStatus check_get(const StcPlan *p, int i, size_t n) {
   if (!p->gradient || !p->gradient->done || i < 0 || i >= p->gradient->count)
     return context_error(p->w.context, "the plan has no gradient number %d; stc_plan_gradient computes them", i),
            STC_USAGE;
@@ -238,8 +270,25 @@ StcStatus stc_plan_gradient_get(StcPlan *p, int i, double *out, size_t n) {
     return context_error(p->w.context, "gradient number %d has %lld numbers, not %lld", i, (long long)p->gradient->n[i],
                          (long long)n),
            STC_USAGE;
-  memcpy(out, p->gradient->of[i], n * sizeof *out);
   return STC_OK;
+}
+
+StcStatus stc_plan_gradient_get(StcPlan *p, int i, double *out, size_t n) {
+  StcStatus s = check_get(p, i, n);
+  const struct Gradient *g = p->gradient;
+  for (size_t k = 0; k < n && !s && !g->of[i]; k++)
+    out[k] = g->single[i] ? 0.0 + (double)g->single[i][k] : 0;
+  if (!s && g->of[i])
+    memcpy(out, g->of[i], n * sizeof *out);
+  return s;
+}
+
+StcStatus stc_plan_gradient_get_f32(StcPlan *p, int i, float *out, size_t n) {
+  StcStatus s = check_get(p, i, n);
+  const struct Gradient *g = p->gradient;
+  for (size_t k = 0; k < n && !s; k++)
+    out[k] = g->of[i] ? (float)g->of[i][k] : g->single[i] ? 0.0f + g->single[i][k] : 0;
+  return s;
 }
 
 int64_t stc_plan_gradient_size(const StcPlan *p, int i) {

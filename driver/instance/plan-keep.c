@@ -220,13 +220,31 @@ static StcStatus copy_filed(const Keeper *k, const KeptCopy *x, StcPlan *p, cons
   return s;
 }
 
+StcStatus kept_make_room(Keeper *k, KeptCopy *x, int64_t of) {
+  return x->image || x->here || x->place ? STC_OK : make_room(k, x, of);
+}
+
+bool kept_is_queued(const Keeper *k, const KeptCopy *x, const StcPlan *to, const SavedPart *parts) {
+  bool queued = x->image && !x->here && !x->place && k->p->device.kind->room;
+  for (int i = 0; i < k->n && queued && to; i++) {
+    const Slot *from = part_slot(k->p, &k->parts[i]), *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : from;
+    queued = slot && !slot->loan && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch;
+  }
+  return queued;
+}
+
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of) {
-  StcStatus s = x->image || x->here || x->place ? STC_OK : make_room(k, x, of);
+  StcStatus s = kept_make_room(k, x, of);
   return s ? s : x->place ? copy_filed(k, x, k->p, k->parts, true) : copy_parts(k, x, k->p, k->parts, true);
 }
 
 StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts) {
   return x->place ? copy_filed(k, x, to, parts, false) : copy_parts(k, x, to, parts, false);
+}
+
+/* May the slot be in memory that is not its own? */
+static bool is_lendable(const Slot *slot) {
+  return !slot->lead && !slot->foreign && !slot->loan && !slot->shown && slot->memory;
 }
 
 /* Has `slot` be in memory `image`, its own being kept. False: it may not. */
@@ -235,9 +253,7 @@ static bool lend(Keeper *k, Slot *slot, void *image) {
   while (i < k->nlent && k->lent[i].slot != slot)
     i++;
   if (i == k->nlent) {
-    LentSlot *more = slot->lead || slot->foreign || slot->loan || slot->shown || !slot->memory
-                         ? NULL
-                         : realloc(k->lent, (size_t)(i + 1) * sizeof *more);
+    LentSlot *more = is_lendable(slot) ? realloc(k->lent, (size_t)(i + 1) * sizeof *more) : NULL;
     if (!more)
       return false;
     k->lent = more;

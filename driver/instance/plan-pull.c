@@ -167,14 +167,17 @@ static StcStatus check_levels(const PullArgs *a) {
 static void take_over(StcPlan *p, StcPlan *from) {
   struct Gradient *g = p->gradient, *of = from->gradient;
   for (int i = 0; i < g->count; i++)
-    free(g->of[i]);
-  free(g->of);
+    free(g->of[i]), free(g->single[i]), free(g->room[i]);
+  free(g->of), free(g->single), free(g->room);
   free(g->n);
   g->of = of->of;
+  g->single = of->single;
+  g->room = of->room;
   g->n = of->n;
   g->count = of->count;
   g->value = of->value;
   of->of = NULL;
+  of->single = of->room = NULL;
   of->n = NULL;
   of->count = 0;
   of->done = false;

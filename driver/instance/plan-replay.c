@@ -132,25 +132,36 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
   return STC_OK;
 }
 
-/* Has `runs` runs of the sequence kept in place of those of the last time: the plan is as if they had been made. *kept:
- * they are. */
-static StcStatus renew(StcPlan *p, const HostSeq *seq, int64_t runs, bool *kept) {
+StcStatus plan_keep_anew(StcPlan *p, StcStatus (*make)(StcPlan *p, void *user), void *user, void **in, bool *kept) {
   Device *d = &p->device;
-  StcStatus s = STC_OK;
   *kept = d->kind->record(d);
   if (!*kept)
     return STC_OK;
   p->run.replay.recording = true;
   p->run.replay.follows = false;
-  for (int64_t i = 0; i < runs && !s; i++)
-    s = plan_sequence(p, seq);
+  StcStatus s = make(p, user);
   p->run.replay.recording = p->run.replay.follows = false;
-  bool renewed = d->kind->renew(d, &p->run.replay.renewed);
+  bool renewed = d->kind->renew(d, in);
   if (!renewed)
-    p->run.replay.renewed = NULL;
+    *in = NULL;
   if (!s && !renewed)
     s = (diag_error(p->w.diags, no_loc(), "the device's driver keeps launches, but makes no graph of them"),
          STC_DEVICE);
+  return s;
+}
+
+/* `runs` runs of a sequence. */
+typedef struct Runs {
+  const HostSeq *seq;
+  int64_t runs;
+} Runs;
+
+/* Makes them (plan_keep_anew). */
+static StcStatus make_runs(StcPlan *p, void *user) {
+  const Runs *r = user;
+  StcStatus s = STC_OK;
+  for (int64_t i = 0; i < r->runs && !s; i++)
+    s = plan_sequence(p, r->seq);
   return s;
 }
 
@@ -160,11 +171,12 @@ static StcStatus renew(StcPlan *p, const HostSeq *seq, int64_t runs, bool *kept)
 static StcStatus replay_anew(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   int64_t launches = launches_of(seq), runs = launches ? RECORDED_LAUNCHES / launches : 0;
+  Runs all = {seq, runs < most ? runs : most};
   bool kept;
-  runs = runs < most ? runs : most;
+  runs = all.runs;
   if (runs * launches < FEWEST_LAUNCHES || !d->kind->renew || !d->kind->renews(d))
     return STC_OK;
-  StcStatus s = renew(p, seq, runs, &kept);
+  StcStatus s = plan_keep_anew(p, make_runs, &all, &p->run.replay.renewed, &kept);
   p->run.replay.impossible |= !kept;
   *made = kept ? runs : 0;
   return s || !kept ? s : d->kind->replay(d, p->run.replay.renewed);
@@ -204,4 +216,8 @@ void plan_forget_recordings(StcPlan *p) {
   if (p->run.replay.renewed)
     p->device.kind->forget(&p->device, p->run.replay.renewed);
   p->run.replay.renewed = NULL;
+  for (KeptBatch *k = p->run.replay.batches; k; k = k->next)
+    if (k->kept)
+      p->device.kind->forget(&p->device, k->kept);
+  p->run.replay.batches = NULL;
 }

@@ -21,9 +21,10 @@ typedef struct Snapshot {
  * snapshots: `depth` of them,
  * there may be `most`, none where there is one segment; in order of segments. scalars: by scalar that is kept from step
  * to step, `nkept` of them, and behind them by what is reduced between steps, what it was when 0 .. steps steps were
- * done. */
+ * done. fresh: nobody has waited for the copies of the segment. */
 struct Saved {
   StcPlan *p;
+  bool fresh;
   Keeper rows, state;
   int64_t steps, length, first, most, ahead;
   int depth;
@@ -246,16 +247,50 @@ static StcStatus make_steps(Saved *s, int64_t n) {
   return status;
 }
 
+/* Steps of a batch (plan-batch.c), whose first one's copy is number `from` of the segment's. */
+typedef struct Filling {
+  Saved *s;
+  int64_t from;
+} Filling;
+
+/* Keeps what step number `k` of the batch has left. */
+static StcStatus take_behind(void *user, int64_t k) {
+  const Filling *x = user;
+  return kept_take(&x->s->rows, &x->s->kept[x->from + k], x->s->length + x->s->ahead);
+}
+
+/* Makes some steps in one go, at most `most`, and keeps what they leave, from copy number `from` of the segment on;
+ * *made of them, none where copies or scalars make the host wait. */
+static StcStatus fill_batch(Saved *s, int64_t from, int64_t most, int64_t *made) {
+  Filling x = {s, from};
+  StepBatch b = {most, NULL, take_behind, &x};
+  int64_t n = s->nscalars ? 0 : plan_batch_steps(s->p);
+  StcStatus status = STC_OK;
+  *made = 0;
+  n = n > most ? 0 : n;
+  for (int64_t k = 0; k < n && !status; k++) {
+    KeptCopy *copy = &s->kept[from + k];
+    status = kept_make_room(&s->rows, copy, s->length + s->ahead);
+    n = status || kept_is_queued(&s->rows, copy, NULL, NULL) ? n : 0;
+  }
+  return status || !n ? status : plan_batch(s->p, &b, made);
+}
+
 /* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
 static StcStatus fill_rows(Saved *s, int64_t first, int64_t last) {
   StcStatus status = kept_take(&s->rows, &s->kept[0], s->length + s->ahead);
+  int64_t made;
   s->first = first;
-  for (int64_t k = first; k < last && !status; k++) {
-    status = make_steps(s, 1);
+  for (int64_t k = first; k < last && !status; k += made) {
+    status = k > first ? fill_batch(s, k + 1 - first, last - k, &made) : (made = 0, STC_OK);
+    if (status || made)
+      continue;
+    status = make_steps(s, made = 1);
     if (!status)
       status = kept_take(&s->rows, &s->kept[k + 1 - first], s->length + s->ahead);
   }
-  return status ? status : s->p->device.kind->wait(&s->p->device);
+  s->fresh = true;
+  return status;
 }
 
 /* Takes a snapshot of the plan, which is at the start of segment `at`. */
@@ -324,16 +359,37 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
   return status ? status : run(s);
 }
 
+/* Does what the one plan puts into its device follow what the other one has put there, without a wait? */
+static bool in_order(StcPlan *a, StcPlan *b) {
+  const DeviceKind *kind = a->device.kind;
+  void *x, *y;
+  return !a->split && !b->split && kind == b->device.kind && a->device.index == b->device.index && kind->stream &&
+         !kind->stream(&a->device, LANE_MAIN, &x) && !kind->stream(&b->device, LANE_MAIN, &y) && x == y;
+}
+
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts) {
   StcStatus status = STC_OK;
+  bool ordered = (s->fresh || step < s->first) && in_order(s->p, to);
   if (step < s->first) {
-    if (!to->split && !to->device.kind->whole)
+    if (!to->split && !to->device.kind->whole && !ordered)
       status = to->device.kind->wait(&to->device); /* it may read what is made anew */
     status = status ? status : seek(s, step / s->length);
     if (!status)
       status = fill_rows(s, step / s->length * s->length, step + s->ahead);
   }
+  if (s->fresh && !status && !ordered)
+    status = s->p->device.kind->wait(&s->p->device);
+  s->fresh &= status != STC_OK;
   return status ? status : kept_lend(&s->rows, &s->kept[step - s->first], to, parts);
+}
+
+bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to, const SavedPart *now,
+                      const SavedPart *later) {
+  bool queued = step - n + 1 >= s->first;
+  for (int64_t k = step; k > step - n && queued; k--)
+    queued = kept_is_queued(&s->rows, &s->kept[k - s->first], to, now) &&
+             (!later || kept_is_queued(&s->rows, &s->kept[k + 1 - s->first], to, later));
+  return queued;
 }
 
 void saved_return(Saved *s) { kept_return(&s->rows); }

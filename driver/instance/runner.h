@@ -15,10 +15,19 @@ typedef struct KernelTime {
 /* Launches that a device keeps: plan-replay.c. */
 typedef struct Recording Recording;
 
+/* Launches of a batch of steps as the device keeps them (plan-batch.c); batches with the same `due` have the same
+ * kernels. */
+typedef struct KeptBatch {
+  uint64_t due;
+  void *kept;
+  struct KeptBatch *next;
+} KeptBatch;
+
 /* What is known of launches that are recorded once and made in one go. */
 typedef struct Replay {
   Recording *recordings;
-  void *renewed;   /* launches that the device keeps for one time, NULL: none so far */
+  void *renewed; /* launches that the device keeps for one time, NULL: none so far */
+  KeptBatch *batches;
   bool impossible; /* the device cannot */
   bool recording;  /* launches are being kept, */
   bool follows;    /* and the last thing kept was a launch with none beside it */
@@ -200,8 +209,28 @@ const bool *plan_edges_given(const StcPlan *p);
  * differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
 void plan_forget_recordings(StcPlan *p);
+/* Has the device keep the launches that `make` makes, in place of those that *in has (NULL: none so far); the plan is
+ * as if they had been made, though the device has not yet (DeviceKind.replay). *kept false: it cannot, and nothing was
+ * made. */
+StcStatus plan_keep_anew(StcPlan *p, StcStatus (*make)(StcPlan *p, void *user), void *user, void **in, bool *kept);
 /* Do runs of the sequence differ in nothing but the buffers? */
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
+
+/* plan-batch.c: */
+
+/* Steps to be made in one go, at most `most`: what is done before and behind step number `k` of them (NULL: nothing),
+ * by launches, copies within the device, or on this computer; it neither waits for the device nor asks it for memory.
+ */
+typedef struct StepBatch {
+  int64_t most;
+  StcStatus (*before)(void *user, int64_t k), (*behind)(void *user, int64_t k);
+  void *user;
+} StepBatch;
+/* How many steps a batch of the plan's has; 0: the device cannot make several in one go, the steps have to wait for it,
+ * or none has been made yet. */
+int64_t plan_batch_steps(StcPlan *p);
+/* Makes so many steps, if that is at most `most`; else none. *made: how many. Nobody waits for them. */
+StcStatus plan_batch(StcPlan *p, const StepBatch *b, int64_t *made);
 
 /* plan-deferred.c: */
 

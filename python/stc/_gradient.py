@@ -84,6 +84,12 @@ def pull(plan: "Plan", steps: Optional[int], bars: Mapping[str, Any], to: Option
 
 def _values(plan: "Plan", i: int, name: str) -> Any:
     """The derivatives by what has number i."""
+    if name in plan.program.fields:
+        info = plan._info(plan._find(name))
+        if TYPES[info.type] == "f32":
+            single = np.empty(tuple(info.shape[d] for d in range(info.rank)), np.float32)
+            plan._check(lib.stc_plan_gradient_get_f32(plan._handle, i, single.ctypes.data_as(c.POINTER(c.c_float)), single.size))
+            return single
     values = np.empty(lib.stc_plan_gradient_size(plan._handle, i), np.float64)
     plan._check(lib.stc_plan_gradient_get(plan._handle, i, values.ctypes.data_as(c.POINTER(c.c_double)), values.size))
     if name not in plan.program.fields and name not in plan.program.arrays:

@@ -170,6 +170,7 @@ _FUNCTIONS = {
     "stc_plan_pull": (c.c_int, [P, c.c_int64, c.c_int64, c.c_int, c.POINTER(CPull), c.c_int, STRINGS]),
     "stc_plan_gradient_scratch": (c.c_int, [P, c.c_char_p]),
     "stc_plan_gradient_get": (c.c_int, [P, c.c_int, c.POINTER(c.c_double), c.c_size_t]),
+    "stc_plan_gradient_get_f32": (c.c_int, [P, c.c_int, c.POINTER(c.c_float), c.c_size_t]),
     "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),
     "stc_plan_device": (c.c_char_p, [P]), "stc_plan_schedule": (c.c_char_p, [P]), "stc_plan_compile_seconds": (c.c_double, [P]),
     "stc_view_open": (c.c_int, [P, c.c_char_p, OUT]), "stc_view_url": (c.c_char_p, [P]), "stc_view_close": (None, [P]),

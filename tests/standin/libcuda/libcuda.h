@@ -122,7 +122,8 @@ typedef struct Graph {
   int n;
   char *lines[MAX_NODES];
   Node *nodes[MAX_NODES];
-  Jobs *jobs; /* order.c's */
+  bool has[MAX_MODULES]; /* kernels of that module */
+  Jobs *jobs;            /* order.c's */
 } Graph;
 /* Rows of memory that are copied from address to address. */
 typedef struct Box {

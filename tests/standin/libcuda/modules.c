@@ -133,7 +133,7 @@ int cuModuleUnload(void *module) {
   if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
     return fault("cuModuleUnload of what was not loaded");
   for (int g = 0; g < MAX_GRAPHS; g++)
-    if (rt.graphs[g].used)
+    if (rt.graphs[g].used && rt.graphs[g].has[m - rt.modules])
       return fault("cuModuleUnload while a graph of its kernels is there");
   order_await_all();
   *m = 0;

@@ -61,6 +61,8 @@ int keep_launch(const char *line, Node *node) {
     return free(node), call("%s", line), SUCCESS;
   if (rt.captured->n == MAX_NODES)
     return fault("more launches in a graph than the stand-in keeps");
+  if (node)
+    rt.captured->has[node->kernel->module] = true;
   rt.captured->nodes[rt.captured->n] = node;
   rt.captured->lines[rt.captured->n++] = strdup(line);
   return SUCCESS;
@@ -162,6 +164,7 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
       continue;
     to->used = true;
     to->n = from->n;
+    memcpy(to->has, from->has, sizeof to->has);
     to->jobs = jobs_copy(from->jobs);
     for (int i = 0; i < from->n; i++)
       to->lines[i] = strdup(from->lines[i]);
