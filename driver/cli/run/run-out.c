@@ -156,7 +156,7 @@ static const Source *source_for(Outputs *out, FieldPlace at) {
 
 /* Adds the field of --mask to a writer of pictures, of format `f`. False after reporting. */
 static bool add_mask(Job *j, Writer *w, const Format *f) {
-  const FieldOption o = {j->c->mask + (*j->c->mask == '!'), ""};
+  const FieldOption o = {.field = j->c->mask + (*j->c->mask == '!'), .value = ""};
   FieldPlace at;
   if (!check_field(j, "--mask", &o, f, &at))
     return false;

@@ -243,7 +243,7 @@ static void fit_block(const Points *x, const Box *box, const int32_t *elems, int
 /* Adds a launch of `v`, whose members have pieces of the box of `piece`, for the points of that one alone. */
 static void piece_launch(Points *x, const Level *v, const Piece *piece, const char *name, int steps, bool beside) {
   const Module *m = x->lo->m;
-  int32_t block[MAX_RANK], elems[MAX_RANK];
+  int32_t block[GRID_RANK], elems[GRID_RANK];
   NaiveMember *members = ARENA_ARRAY(m->arena, NaiveMember, v->n + 1);
   const TargetInfo *t = x->lo->c->target;
   int last = m->grid.rank - 1;
@@ -254,7 +254,7 @@ static void piece_launch(Points *x, const Level *v, const Piece *piece, const ch
     if (v->members[i].copies || v->n == 1)
       members[i].piece = same_piece(v->of[i]->l, piece);
   }
-  for (int d = 0; d < MAX_RANK; d++) {
+  for (int d = 0; d < GRID_RANK; d++) {
     block[d] = x->s->block[d];
     elems[d] = (few && d != last) || least ? 1 : x->s->elems[d];
   }
