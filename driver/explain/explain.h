@@ -16,7 +16,7 @@
 
 #include "driver/cli/options/command.h"
 #include "driver/device/device.h"
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 #include "passes/plan/choose/compare.h"

@@ -25,8 +25,8 @@
  *     plan-replay.c   launches recorded once and made in one go
  *     plan-batch.c    steps made in one go though memory changes between them
  *     plan-deferred.c values of reductions that are looked at in the end
- *     gradient.h      gradients: plan-gradient.c plan-backward.c plan-saved.c
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
+ *   gradient/       gradients: see gradient.h there
  */
 #ifndef STC_DRIVER_PLAN_H
 #define STC_DRIVER_PLAN_H
@@ -162,7 +162,9 @@ void plan_free_frames(StcPlan *p);
 /* The series of a field gives the same frames whenever it is asked for them. */
 void plan_frames_last(StcPlan *p, int field);
 
-/* plan-uploads.c: who writes frame number `number` of a series (StcFrame). */
+/* ---------------------------------------------------------------- frames on their way: plan-uploads.c */
+
+/* Who writes frame number `number` of a series (StcFrame). */
 typedef struct FrameWriter {
   StcFrame fn;
   void *user;
@@ -177,7 +179,7 @@ StcStatus plan_upload(StcPlan *p, Uploads **uploads, int field, const FrameWrite
 void plan_doubt_uploads(Uploads *u);
 void plan_free_uploads(StcPlan *p, Uploads *u);
 
-/* ---------------------------------------------------------------- its gradient: plan-gradient.c */
+/* ---------------------------------------------------------------- its gradient: gradient/ */
 
 /* Frees what stc_plan_gradient has left. */
 void gradient_free(struct Gradient *g);

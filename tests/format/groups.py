@@ -40,7 +40,7 @@ passes
 backend
 driver/program driver/files driver/artifact
 driver/device
-driver/instance
+driver/instance driver/instance/gradient
 driver/split driver/split/turns
 driver/view
 driver/cli/options

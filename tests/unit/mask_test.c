@@ -93,7 +93,8 @@ static void set_mask(Pair *x, int seed) {
 }
 
 /* Where finding out what kernels have to do now fails, the next run finds it anew: recordings of the kernels for
- * another mask, which leave some of them out, are not made again. The first: the stand-in asks once whether it computes. */
+ * another mask, which leave some of them out, are not made again. The first: the stand-in asks once whether it
+ * computes. */
 TEST(looking_fails) {
   static const Way way = {"cuda", "nvptx", "naive", 0, {8, 16}};
   setenv("STC_STANDIN_COMPUTE", "1", 1);

@@ -1,6 +1,6 @@
 /* driver/instance/plan-keep.c: copies of what a plan's fields are at a step: on its device, as they lie there, as long
  * as that has room, since a copy within it is many times as fast as one to this computer; else here. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * one before it. Once the segments behind a snapshot are done its room is free for another, nearer to the next one,
  * where the schedule of A. Griewank and A. Walther ("Algorithm 799: revolve", 2000) has it: there are no fewer steps to
  * be made with that many. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/instance/runner.h"
 #include "driver/program/program.h"
 

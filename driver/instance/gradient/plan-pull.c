@@ -1,7 +1,7 @@
 /* driver/instance/plan-pull.c: derivatives by what fields are at the end of a run, handed back to what it begins with:
  * the gradient of the program that pass transpose makes for it (passes/transpose/pull.c), by a plan of its own that is
  * given what this one was. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 #include "passes/transpose/transpose.h"
 

@@ -1,4 +1,4 @@
-/* driver/instance/gradient.h: gradients of plans: what is computed, and how.
+/* driver/instance/gradient/gradient.h: gradients of plans: what is computed, and how.
  *
  *   plan-gradient.c  stc_plan_gradient: what it takes and gives, on the reference by its tape
  *   plan-backward.c  elsewhere by the backward program (passes/transpose), step by step

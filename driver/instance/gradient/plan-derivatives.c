@@ -1,6 +1,6 @@
 /* driver/instance/plan-derivatives.c: what a backward run leaves, as derivatives by what is asked for. Those by a field
  * of f32 that one field of the backward program has are kept as they are there; others become sums of doubles. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* driver/instance/plan-gradient.c: the losses' sum of a plan's run and its derivatives: what is taken from the plan,
  * and what users get. On the reference they are computed by a tape of the run. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>

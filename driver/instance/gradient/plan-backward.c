@@ -1,6 +1,6 @@
 /* driver/instance/plan-backward.c: gradients by the backward program: a program of its own, made of the plan's by pass
  * transpose, on the same device. It is handed, step by step, what the forward run's fields were. */
-#include "driver/instance/gradient.h"
+#include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* driver/instance/plan-scratch.c: a file on this computer's disk for copies of what a run's fields were. It loses its
- * name as soon as it is there, so that nothing is left of it behind the process, however that ends. */
-#include "driver/instance/gradient.h"
+/* driver/instance/gradient/plan-scratch.c: a file on this computer's disk for copies of what a run's
+ * fields were. It loses its name as soon as it is there, so that nothing is left of it behind the process, however
+ * that ends. */
+#include "driver/instance/gradient/gradient.h"
 
 #include <errno.h>
 #include <fcntl.h>
