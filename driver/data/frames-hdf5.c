@@ -162,11 +162,17 @@ FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, 
   return a;
 }
 
+/* Is the array in the file itself, not in another one to which a link leads? */
+static bool is_in_file(const FrameArray *a) {
+  H5O_info_t here, file;
+  return H5Oget_info(a->set, &here) >= 0 && H5Oget_info(a->file, &file) >= 0 && here.fileno == file.fileno;
+}
+
 /* Are the elements in the file as they are in memory, in one piece? */
 static bool is_plain(const FrameArray *a) {
   hid_t type = H5Dget_type(a->set), how = H5Dget_create_plist(a->set);
-  bool plain = type >= 0 && how >= 0 && H5Tequal(type, a->type) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS &&
-               H5Pget_external_count(how) == 0;
+  bool plain = type >= 0 && how >= 0 && is_in_file(a) && H5Tequal(type, a->type) > 0 &&
+               H5Pget_layout(how) == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0;
   if (type >= 0)
     H5Tclose(type);
   if (how >= 0)

@@ -1,5 +1,6 @@
 /* tests/unit/hdf5_places_test.c: a chunk that the library believes to have written: it is left out, its place is known,
- * and what others write there is read. */
+ * and what others write there is read. The place of frames that are read without the library. */
+#include "driver/data/frames.h"
 #include "driver/data/hdf5-io.h"
 
 #include <fcntl.h>
@@ -66,4 +67,49 @@ TEST(chunks_are_left_out) {
   check_places(false);
   check_places(true);
   hdf5_give();
+}
+
+/* Which place in its file frames `name` of the file `path` have; -1: the library must read them. */
+static int64_t place_of(const char *path, const char *name) {
+  StcContext *c = stc_context_new(NULL);
+  const StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {CHUNK}, .bytes = CHUNK * 8};
+  int64_t count, at = -1;
+  StcStatus s;
+  FrameArray *a = frame_array_open(c, path, "field u", &f, &count, &s);
+  assert_non_null(a);
+  assert_int_equal(count, 2);
+  int fd = frame_array_plain(a, path, &at);
+  if (fd >= 0)
+    close(fd);
+  frame_array_close(a);
+  stc_context_free(c);
+  return fd >= 0 ? at : -1;
+}
+
+/* Frames in one piece are read where they lie, but not those of another file, to which a link leads. */
+TEST(frames_are_in_their_file) {
+  static const char *const ends[] = {"/a.h5", "/b.h5"};
+  char folder[] = "/tmp/hdf5_places_test.XXXXXX", path[2][64];
+  double values[2 * CHUNK] = {7, 8, 9}, there[3];
+  hsize_t n[] = {2, CHUNK};
+  assert_non_null(mkdtemp(folder));
+  hid_t space = H5Screate_simple(2, n, NULL);
+  for (int i = 0; i < 2; i++) {
+    snprintf(path[i], sizeof path[i], "%s%s", folder, ends[i]);
+    hid_t file = H5Fcreate(path[i], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t set = i ? -1 : H5Dcreate2(file, "a", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(i ? H5Lcreate_external(path[0], "a", file, "a", H5P_DEFAULT, H5P_DEFAULT) >= 0
+                  : H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    if (set >= 0)
+      H5Dclose(set);
+    H5Fclose(file);
+  }
+  H5Sclose(space);
+  int64_t at = place_of(path[0], "a");
+  int fd = open(path[0], O_RDONLY);
+  assert_true(at > 0 && pread(fd, there, sizeof there, at) == sizeof there);
+  close(fd);
+  assert_memory_equal(there, values, sizeof there);
+  assert_int_equal(place_of(path[1], "a"), -1);
+  assert_true(unlink(path[0]) == 0 && unlink(path[1]) == 0 && rmdir(folder) == 0);
 }
