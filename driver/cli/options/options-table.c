@@ -19,9 +19,9 @@ static bool parse_int(const char *s, int64_t least, int64_t most, int64_t *out) 
   return end != s && !*end && !errno && n >= least && n <= most;
 }
 
-/* "8x32" or "8,32" into up to three numbers from 1. */
-static bool parse_shape(const char *s, int out[3]) {
-  for (int d = 0; d < 3; d++) {
+/* "8x32" or "8,32" into up to `most` numbers from 1. */
+static bool parse_shape(const char *s, int most, int *out) {
+  for (int d = 0; d < most; d++) {
     char *end;
     errno = 0;
     long n = strtol(s, &end, 10);
@@ -65,7 +65,7 @@ const char *option_store(Command *c, const OptionSlot *s, const char *v) {
     *(int *)at = (int)n;
     return NULL;
   case SLOT_COUNT: return parse_int(v, s->least, INT64_MAX, (int64_t *)at) ? NULL : s->right;
-  case SLOT_SHAPE: return parse_shape(v, (int *)at) ? NULL : s->right;
+  case SLOT_SHAPE: return parse_shape(v, GRID_RANK, (int *)at) ? NULL : s->right;
   case SLOT_WORDS: add_word(c, (const char ***)at, (int *)((char *)c + s->number), v); return NULL;
   case SLOT_FIELDS: return add_field(c, (FieldOption **)at, (int *)((char *)c + s->number), v);
   default: return s->set(c, v);
@@ -107,10 +107,10 @@ static const char *set_fcheck(Command *c, const char *v) {
 
 /* -for-grid=AxBxC. */
 static const char *set_grid(Command *c, const char *v) {
-  int n[3] = {0};
-  if (!parse_shape(v, n))
-    return "one to three extents, such as 512x512";
-  for (int d = 0; d < 3; d++)
+  int n[MAX_RANK] = {0};
+  if (!parse_shape(v, MAX_RANK, n))
+    return "an extent for each dimension, such as 512x512";
+  for (int d = 0; d < MAX_RANK; d++)
     c->options.grid[d] = n[d];
   return NULL;
 }
@@ -141,9 +141,9 @@ static const char *set_level(Command *c, const char *v) {
   return NULL;
 }
 
-/* One to three numbers separated by commas; false if `s` is not that. */
-static bool parse_numbers(const char *s, double out[3], int *n) {
-  for (*n = 0; *n < 3;) {
+/* One to MAX_RANK numbers separated by commas; false if `s` is not that. */
+static bool parse_numbers(const char *s, double out[MAX_RANK], int *n) {
+  for (*n = 0; *n < MAX_RANK;) {
     char *end;
     double v = strtod(s, &end);
     if (end == s || !isfinite(v))
@@ -170,7 +170,7 @@ static const char *set_origin(Command *c, const char *v) {
 }
 /* --limits=LO,HI, --slice=D:PLACE: how pictures are drawn. */
 static const char *set_limits(Command *c, const char *v) {
-  double limits[3] = {0};
+  double limits[MAX_RANK] = {0};
   int n;
   c->limited = parse_numbers(v, limits, &n) && n == 2 && limits[0] < limits[1];
   c->limits[0] = limits[0];
