@@ -56,6 +56,11 @@ static StcStatus check_plan(StcPlan *p) {
     s = (context_error(p->w.context, "the plan has a view already"), STC_USAGE);
   if (!s && p->split && p->split_ops->has_ranks(p))
     s = (context_error(p->w.context, "a view shows runs of one process, and this one has several"), STC_USAGE);
+  if (!s && p->module->grid.rank > GRID_RANK)
+    s = (context_error(p->w.context,
+                       "a view shows fields of up to three dimensions, and with that of members these have "
+                       "four: leave the view out"),
+         STC_USAGE);
   return s;
 }
 
