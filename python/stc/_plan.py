@@ -89,7 +89,7 @@ def _split(split: Any) -> Optional[bytes]:
     """4, (2, 2) or "2x2/8" as the library has it."""
     if split is None or isinstance(split, str):
         return None if split is None else text("split", split)
-    return "x".join(map(str, wholes("split", split, 1))).encode()
+    return "x".join(map(str, wholes("split", split, 1, rank=4))).encode()
 
 
 def _communicator(comm: Any) -> Optional[int]:

@@ -55,7 +55,7 @@ def _options(real, members, schedule, knobs, grid, opt_level, contract, fast_mat
     for name, value in words.items():
         setattr(o, name, text(name, value) if value is not None else None)
     _knobs.fill(o, knobs)
-    for d, n in enumerate(wholes("grid", grid, 1, I64) if grid is not None else ()):
+    for d, n in enumerate(wholes("grid", grid, 1, I64, 4) if grid is not None else ()):
         o.grid[d] = n
     o.members = 0 if members is None else whole("members", members, 1, I64)
     o.opt_level = 0 if opt_level is None else whole("opt_level", opt_level, 0, 3) + 1

@@ -102,3 +102,29 @@ until max(u) over G > 40 every 1;
             run(12)
         value = run.reductions["until"]["value"]
         assert value.shape == (5, 3) and np.isnan(value[4]).tolist() == [False, True, False] and value[4, 2] == 5
+
+
+def test_three_dimensions():
+    """Members of a grid of three dimensions: fields and arrays that are bound have four, as the grid that a schedule is to suit; parts and views are refused."""
+    text = "grid G = [0 .. 5, 0 .. 6, 0 .. 7], 3; field u : f32 on G outside clamp; stencil s(u)[G] = u + 0.1 * (u[-1,0,0] + u[0,1,0] + u[0,0,1]);"
+    one, many = stc.compile(text, contract=False), stc.compile(text, contract=False, members=2, grid=(2, 6, 7, 8))
+    u = np.random.default_rng(5).random((2, 6, 7, 8), "f4")
+    want = []
+    for m in range(2):
+        alone = one.plan(device="ref")
+        alone["u"] = u[m]
+        alone()
+        want.append(alone["u"])
+    for device in "ref", "sim", "host":
+        run = many.plan(device=device)
+        run["u"] = u
+        run()
+        assert run["u"].shape == u.shape and (run["u"] == want).all()
+    bound, run = u.copy(), many.plan(device="host")
+    run.bind("u", bound)
+    run()
+    assert (bound == want).all()
+    with pytest.raises(stc.StcError, match="a view shows fields of up to three dimensions"):
+        run.view()
+    with pytest.raises(stc.StcError, match="a grid of three dimensions with members is not cut into parts"):
+        many.plan(device="host", split=(2, 1, 1, 1))
