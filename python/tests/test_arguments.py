@@ -74,7 +74,7 @@ def test_texts():
     for split in 1.5, (2, 1.5), True:
         with pytest.raises(TypeError, match="split="):
             run.program.plan(split=split)
-    for split in 0, -1, (), (1, 1, 1, 1):
+    for split in 0, -1, (), (1, 1, 1, 1, 1):
         with pytest.raises(stc.OptionError, match="split="):
             run.program.plan(split=split)
 
