@@ -22,13 +22,15 @@ typedef struct UploadPlace {
 
 /* bytes: of a frame, its components one behind the other, each dense. packed: room for one as its writer has it, points
  * packed; NULL: it has one component. kept: by number the frames that stay on the device, NULL: not made; nkept: so
- * many may; has: are they as the writer has them? impossible: the device cannot, or has no room. */
+ * many may; spare: as much of the device's memory they leave to others, series among them; has: are they as the writer
+ * has them? impossible: the device cannot, or has no room. */
 struct Uploads {
   size_t bytes;
   UploadPlace place[PLACES];
   int turn;
   void *packed, **kept;
   int64_t nkept;
+  double spare;
   bool *has, impossible;
 };
 
@@ -120,6 +122,7 @@ static Uploads *make_uploads(StcPlan *p, int field, int64_t keep) {
   double left, total;
   device_room(&p->device, &left, &total);
   double fit = left / SHARE_OF_KEPT / (double)u->bytes;
+  u->spare = left - left / SHARE_OF_KEPT;
   u->nkept = (double)keep < fit ? keep : (int64_t)fit;
   u->kept = calloc((size_t)u->nkept + 1, sizeof *u->kept);
   u->has = calloc((size_t)u->nkept + 1, sizeof *u->has);
@@ -170,12 +173,19 @@ static StcStatus put_frame(StcPlan *p, int field, const char *frame) {
   return s;
 }
 
+/* Has the device room for another frame that stays? */
+static bool has_room(StcPlan *p, const Uploads *u) {
+  double left, total;
+  device_room(&p->device, &left, &total);
+  return left - (double)u->bytes >= u->spare;
+}
+
 /* Where frame `number` is to stay on the device, *old: it was there before; NULL: nowhere. */
 static void *kept_memory(StcPlan *p, Uploads *u, int64_t number, bool *old) {
   *old = number < u->nkept && u->kept[number];
   if (number >= u->nkept)
     return NULL;
-  if (!*old && p->device.kind->alloc(&p->device, u->bytes, &u->kept[number]))
+  if (!*old && has_room(p, u) && p->device.kind->alloc(&p->device, u->bytes, &u->kept[number]))
     u->kept[number] = NULL;
   return u->kept[number];
 }

@@ -13,7 +13,7 @@
  * STC_STANDIN_GPU=LETTER    which device it is: processes with different letters have different ones
  * STC_STANDIN_CARD=h100     it calls itself so, and says what attributes that card has: h100, h200 or a100
  * STC_STANDIN_DRIVER=12020  the version of the driver, in place of 13000
- * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
+ * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB; BYTES-: less what has been allocated
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
  *                           time after N that do not; cuMemAlloc has no memory then
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:

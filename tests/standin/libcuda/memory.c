@@ -33,7 +33,10 @@ static bool is_pinned(const Allocation *a) { return a >= rt.pinned && a < rt.pin
 
 int cuMemGetInfo_v2(size_t *left, size_t *total) {
   const char *room = getenv("STC_STANDIN_ROOM");
-  *left = *total = room ? strtoull(room, NULL, 10) : (size_t)1 << 30;
+  char *end = NULL;
+  *left = *total = room ? strtoull(room, &end, 10) : (size_t)1 << 30;
+  for (int i = 0; end && *end == '-' && i < MAX_ALLOCATIONS; i++)
+    *left -= rt.allocations[i].p ? rt.allocations[i].size : 0;
   return SUCCESS;
 }
 
