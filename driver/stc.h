@@ -262,9 +262,9 @@ StcStatus stc_plan_set_component(StcPlan *plan, int field, int component, const 
 StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *data, size_t bytes);
 /* The frames of a field that is a series of them, `count` (< 0: as many as are asked for): `fn` writes number `frame`,
  * from 0 on, to `data`, the field's `bytes` bytes in C order. Runs call it, before the step with which a frame begins,
- * or earlier, for each frame that they need, in order, but for series that begin anew. What fn returns other than
- * STC_OK ends the run. All processes of a plan with StcRanks.parts call this. A field that is set by stc_plan_set
- * instead has that one frame in all steps. */
+ * or earlier, for each frame that they need, in order, but for series that begin anew: of these a GPU may keep frames
+ * until the run ends, which are asked for once. What fn returns other than STC_OK ends the run. All processes of a plan
+ * with StcRanks.parts call this. A field that is set by stc_plan_set instead has that one frame in all steps. */
 typedef StcStatus (*StcFrame)(void *user, int64_t frame, void *data, size_t bytes);
 StcStatus stc_plan_frames(StcPlan *plan, int field, int64_t count, StcFrame fn, void *user);
 /* Sets a launch-time array; each must be set before the first run. */
