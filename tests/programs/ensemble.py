@@ -47,7 +47,7 @@ def with_members(case, seed):
     before += [Node("field E1 : f32 on G shared;", declares=["E1"]), Node("init e1(E1)[G] = 0.5 * f32(idx(0) % 5);")] if shared else []
     before += [Node("init e0(E0)[G] = f32(member) + 0.25 * f32(idx(0) % 3);")]
     behind = [Node(f"stencil e2(E0)[G] = 0.5 * E0 + ew[member] * E0[{offsets}] + 0.125 * f32(member){' * E1' * shared};")]
-    places = ", ".join([f"{low[0]}"] + ["ep[member]"] * (rank - 1)) if rank > 1 else "ep[member]"
+    places = ", ".join(low[:-1] + ["ep[member]"])
     behind += [Node(f"inject e3(E0) += 0.5 + f32(point) at [{places}];")] if own.random() < 0.7 else []
     behind += [Node(f"probe e4 = E0 at [{own.choice([here, places])}] every {own.choice([1, 2])};")] if own.random() < 0.5 else []
     behind += [Node(f"reduce e5 = {own.choice(['sum', 'max'])}(E0) over G every {own.choice([1, 2, 3])};")] if own.random() < 0.6 else []
