@@ -422,6 +422,8 @@ static bool cuda_renew(Device *d, void **kept) {
   if (!made)
     *kept = NULL;
   made = made || s->cu.graph_instantiate(kept, graph, 0) == 0;
+  if (!made)
+    *kept = NULL;
   s->cu.graph_destroy(graph);
   return made;
 }

@@ -142,6 +142,8 @@ StcStatus plan_keep_anew(StcPlan *p, StcStatus (*make)(StcPlan *p, void *user), 
   StcStatus s = make(p, user);
   p->run.replay.recording = p->run.replay.follows = false;
   bool renewed = d->kind->renew(d, in);
+  if (!renewed && *in)
+    d->kind->forget(d, *in);
   if (!renewed)
     *in = NULL;
   if (!s && !renewed)
