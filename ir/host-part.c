@@ -48,10 +48,21 @@ void host_kernels(const Module *m, const HostSeq *seq, bool *kernels) {
   }
 }
 
+/* Where the first launch of a group has become two, those `behind` it wait for all that is not: they are a group of
+ * their own, for what is `behind` waits for one launch alone. */
 void host_launch_beside(Module *m, HostSeq *q, int n, const int32_t *other) {
   HostSeq out = {.steps = q->steps};
+  bool two = false, apart = false;
   for (int i = 0; i < q->nops; i++) {
     HostOp op = q->ops[i];
+    if (op.kind != HOST_LAUNCH || !op.beside) {
+      two = op.kind == HOST_LAUNCH && op.a < n && other[op.a] >= 0;
+      apart = false;
+    } else if (op.behind && two) {
+      op.beside = apart;
+      op.behind = false;
+      apart = true;
+    }
     if (op.kind == HOST_LAUNCH && op.a < n && other[op.a] >= 0) {
       HostOp before = op;
       before.a = other[op.a];

@@ -446,3 +446,23 @@ FIXTURE_TEST(test_shared_bytes) {
   assert_int_equal(kernel_array_offset(&k, 2), 0);
   assert_int_equal(kernel_array_offset(&k, 3), 80);
 }
+
+/* What is behind the first launch of a group alone waits for both that this becomes, and so is behind all of them. */
+FIXTURE_TEST(test_launch_beside) {
+  Module *m =
+      module_parse(f->arena, f->diags, "t",
+                   "kernel module \"t\" { grid [0 .. 7] steps 1\n"
+                   "kernel @a threads [1] covers [8] by [1] steps 1 { args () } kernel @b threads [1] covers [8] by "
+                   "[1] steps 0 { args () }\n"
+                   "kernel @edge threads [1] covers [8] by [1] steps 0 { args () }\n"
+                   "host { steps 1 { launch @a launch @b beside launch @b beside behind launch @b beside behind } } }");
+  assert_non_null(m);
+  HostSeq of_b = m->host.seqs[0];
+  host_launch_beside(m, &m->host.seqs[0], 3, (const int32_t[]){2, -1, -1});
+  assert_non_null(strstr(module_print(m), "launch @edge\n      launch @a beside\n      launch @b beside\n"
+                                          "      launch @b\n      launch @b beside\n"));
+  m->host.seqs[0] = of_b;
+  host_launch_beside(m, &m->host.seqs[0], 3, (const int32_t[]){-1, 2, -1});
+  assert_non_null(strstr(module_print(m), "launch @b beside\n      launch @edge beside behind\n"
+                                          "      launch @b beside behind\n"));
+}
