@@ -369,9 +369,19 @@ static bool is_small(Arena *a, const Reduction *r) {
   return points <= SMALL_REGION;
 }
 
-/* Is the region of `r` one row, whatever the params are? */
-static bool is_one_row(Arena *a, const Reduction *r) {
-  bool one = true;
+/* Does update number `i` read a state that one of the updates from number `first` to `end` - 1 changes? */
+static bool reads_states(const Module *m, int i, int first, int end) {
+  for (const Op *op = m->updates[i].body->first; op; op = op->next)
+    for (int k = first; k < end && op->code == OP_ELEMENT; k++)
+      if (m->updates[k].state == op->sym)
+        return true;
+  return false;
+}
+
+/* Is the region of `k` one row, whatever the params are, whose values do not read what the launch changes? */
+static bool is_one_row(Arena *a, const Reducer *k) {
+  const Reduction *r = k->r;
+  bool one = k->update < 0 || !reads_states(k->lo->m, k->update, k->lead, k->last + 1);
   for (int d = r->each ? 1 : 0; d < r->over.rank - (r->over.rank > 1); d++) {
     Affine n = box_extent(a, &r->over, d);
     one = one && !n.n && n.c >= 1 && n.c <= (r->over.rank > 1 ? 1 : REDUCE_ROW);
@@ -426,7 +436,7 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
     reducer_kernel(k, seq, name, 1, 1, loops_over_all);
     return;
   }
-  if (simt && k->rows < 0 && is_one_row(m->arena, k->r)) {
+  if (simt && k->rows < 0 && is_one_row(m->arena, k)) {
     reducer_kernel(k, seq, name, 1, REDUCE_LANES, threads_over_one_row);
     return;
   }
@@ -499,13 +509,7 @@ const Reduction *update_reduction(const Lowering *lo, int i) {
   return r;
 }
 
-bool update_waits(const Module *m, int first, int i) {
-  for (const Op *op = m->updates[i].body->first; op; op = op->next)
-    for (int k = first; k < i && op->code == OP_ELEMENT; k++)
-      if (m->updates[k].state == op->sym)
-        return true;
-  return false;
-}
+bool update_waits(const Module *m, int first, int i) { return reads_states(m, i, first, i); }
 
 /* The updates that the launches of one make: from number `lead`, that one, `at`, to number `last`; the others combine
  * nothing. */
