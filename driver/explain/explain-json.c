@@ -198,7 +198,7 @@ static json_t *scaling_json(const ScalingRow *r, int rank) {
 /* The grid in parts. */
 static json_t *parts_json(const Explanation *e) {
   const ExplainedParts *x = e->parts;
-  static const char *const names[] = {"dimension 0", "dimension 1", "dimension 2", "corners"};
+  static const char *const names[] = {"dimension 0", "dimension 1", "dimension 2", "dimension 3", "corners"};
   json_t *o = json_object(), *messages = json_array(), *scaling = json_array();
   SET(o, "parts", integers(x->parts, x->rank), "points", integers(x->period.own, x->rank), "steps",
       json_integer(x->period.steps), "net", json_string(x->net->name), "bandwidth", json_real(x->net->bandwidth),

@@ -62,7 +62,9 @@ static double points_of(const Schedule *s, int rank) {
   return points;
 }
 
-bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= tuning.large_grid[rank - 1]; }
+bool schedule_size_is_large(const Schedule *s, int rank) {
+  return points_of(s, rank) >= tuning.large_grid[(rank < GRID_RANK ? rank : GRID_RANK) - 1];
+}
 
 FamilyId schedule_family(const TargetInfo *t, const Schedule *s) {
   bool open = s->T > 0;
