@@ -208,12 +208,18 @@ static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
     build_barrier(b);
 }
 
+/* Is target number `t` stored: somebody reads it behind the launch? */
+static bool is_stored(const Sweep *s, int t) {
+  int f = s->st->targets[t];
+  return s->array[f] < 0 && naive_writes(&s->k, f);
+}
+
 /* Stores what has been kept of row `r`. */
 static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
   const Module *m = s->k.l->m;
   int n = 0;
   for (int t = 0; t < s->st->ntargets; t++)
-    n += s->array[s->st->targets[t]] < 0;
+    n += is_stored(s, t);
   if (!n)
     return;
   build_barrier(b);
@@ -223,7 +229,7 @@ static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
     for (int t = 0; t < s->st->ntargets; t++) {
       int f = s->st->targets[t];
       Type type = m->fields[f].type;
-      if (s->array[f] >= 0)
+      if (!is_stored(s, t))
         continue;
       Value *v = build_aload(&in, type, turn_array(s, "turned", t, type), 0, 2, (Value *[]){c.column, c.layer}, NULL);
       build_store(&in, store_buffer(s->k.lo, s->k.l, f), v, m->grid.rank, c.at, NULL)->ver = 1;

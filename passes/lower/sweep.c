@@ -151,9 +151,11 @@ void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
       store_kept(s, b, f, values[piece_target(piece, f)]);
     else if (!gives)
       naive_keep(&s->k, b, f);
+    else if (!naive_writes(&s->k, f))
+      continue;
     else if (s->turned)
       turn_keep(s, b, t, values[piece_target(piece, f)]);
-    else if (naive_writes(&s->k, f))
+    else
       build_store(b, store_buffer(s->k.lo, s->k.l, f), left_of(s, b, piece, values, f), m->grid.rank, s->k.g, NULL)
           ->ver = 1;
   }
