@@ -589,7 +589,9 @@ static void zone_code(PointsKernel *r, Builder *b, Value *const *g, const Box *z
 int naive_piece(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name) {
   int index = lowering_kernel(lo, name, p->steps, p->of[0].l->st->loc), x = lo->m->grid.rank - 1;
   Value *g[MAX_RANK];
-  static const int32_t one[MAX_RANK] = {1, 1, 1};
+  int32_t one[MAX_RANK];
+  for (int d = 0; d < MAX_RANK; d++)
+    one[d] = 1;
   NaivePoints single = *p;
   single.elems = one;
   vector = vector && p->elems[x] > 1 && begins_whole(lo->m, zone);
