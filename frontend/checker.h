@@ -321,7 +321,7 @@ Expr *check_readapt(Checker *c, const Env *env, Expr *e, Type t);
 
 /* Was the same text reported at the same place before? Remembers it. */
 bool check_repeated(Checker *c, Loc loc, const char *message);
-/* Was it said of the line of `loc` that `name` is not declared? Remembers it if not. */
+/* Has an error reported already that `name` is not declared in the line of `loc`? Notes that one has, if not. */
 bool check_told(Checker *c, Loc loc, const char *name);
 /* The macro or function in whose expansion `env` is, NULL if it is in none. */
 const Env *check_macro_of(const Env *env);

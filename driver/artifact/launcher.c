@@ -166,7 +166,7 @@ static void device(TextWriter *w) {
         "};\n  StcGpu *g = &$_gpu.gpu;\n  g->function = $_gpu.function;\n  g->own = $_gpu.own;\n  g->size = "
         "$_gpu.size;\n  g->nown = %d;\n  return stc_gpu_open(g, $_artifact, name, shared, %d);\n}\n\n",
         (int)m->nbuffers + 1, (int)m->nkernels);
-  c_put(w, "/* Chooses the thread's device, by its number; 0 if nothing is said. Before the first init and run, or "
+  c_put(w, "/* Chooses the thread's device, by its number; 0 by default. Before the first init and run, or "
            "behind $_close. */\nstatic inline const char *$_device(int index) {\n  if ($_gpu.gpu.open) return \"the "
            "thread has a device: call $_close first\";\n  $_gpu.gpu.index = index;\n  return NULL;\n}\n\n");
   c_put(w, "/* Has what the thread runs from now on go to this stream of the device, once all is done in the one "

@@ -201,7 +201,7 @@ StcStatus picture_make(const Writer *w, const char *path, const void *const *dat
 static inline size_t source_sight(const Source *from) {
   return ((size_t)from->info.bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
-/* Fills line `y` of 3 bytes a pixel; what is not finite is red, dry points are grey. */
+/* Fills line `y` of 3 bytes a pixel. Values that are not finite are red, dry points are grey. */
 void picture_line(const Picture *p, int y, unsigned char *line);
 
 StcStatus film_open(Writer *w);

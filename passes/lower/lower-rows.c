@@ -19,14 +19,19 @@
 
 #include <math.h>
 
-/* Rows of a tile, at most; so many tiles at least, if there can be; rows of a block that one kernel takes at most; rows
- * whose loads are under way together, and as many where the next row may be in the next plane (LLVM's strength
- * reduction of 32 places of which each chooses takes 1.1 s); updates that are joined to a launch; how far rows are
- * looked at; tiles that a core is to have room for; registers of a thread that rows do not take, and that they are to
- * take with these at most. */
-enum { TILE_ROWS = 8, ENOUGH_TILES = 512, FEW_ROWS = 8, ROWS_AHEAD = 32, PLANE_ROWS_AHEAD = 16 };
-enum { MOST_JOINED = 2, FAR_ROWS = 12 };
-enum { TILES_AT_ONCE = 2, OTHER_REGISTERS = 30, MOST_REGISTERS = 160 };
+enum {
+  TILE_ROWS = 8,         /* rows of a tile, at most */
+  ENOUGH_TILES = 512,    /* tiles, at least, if there can be so many */
+  FEW_ROWS = 8,          /* rows of a block that one kernel takes, at most */
+  ROWS_AHEAD = 32,       /* rows whose loads are under way together */
+  PLANE_ROWS_AHEAD = 16, /* the same where the next row may be in the next plane. LLVM's strength reduction takes 1.1 s
+                            for 32 addresses that are each selected from two */
+  MOST_JOINED = 2,       /* updates that are joined to a launch */
+  FAR_ROWS = 12,         /* rows on each side that a joined reduction may read */
+  TILES_AT_ONCE = 2,     /* tiles that a core has room for */
+  OTHER_REGISTERS = 30,  /* registers of a thread that rows do not take */
+  MOST_REGISTERS = 160,  /* registers of a thread with rows, at most */
+};
 
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
