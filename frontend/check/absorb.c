@@ -406,11 +406,14 @@ void absorb_expand(Checker *c, CheckedStencil *s) {
   out.ntargets = 0;
   for (int t = 0; t < s->ntargets; t++)
     ARENA_PUSH(c->arena, out.targets, out.ntargets, s->targets[t]);
-  for (int i = 0; i < s->npieces && ok; i++)
+  for (int i = 0; i < s->npieces && ok; i++) {
+    int before = out.npieces;
     if (x->decl->pieces[i].absorb.s)
       ok = add_parts(c, &out, &x->pieces[absorbed++], 0, s->pieces[i].box, zone, &s->pieces[i]);
-    else
+    /* An empty region has no parts, and each stencil has a piece. */
+    if (out.npieces == before)
       ARENA_PUSH(c->arena, out.pieces, out.npieces, s->pieces[i]);
+  }
   if (ok)
     *s = out;
 }
