@@ -9,14 +9,18 @@
 
 #include "tests/standin/libcuda/libcuda.h"
 
-/* A name and its number: of a register, of where something lies in shared memory or among the arguments, of a label. */
+/* A name and its number: of a register, of where something lies in shared memory or among the arguments, of a label.
+ * next: the place of the next one with the same hash, -1: there is none. */
 typedef struct Name {
   char text[96];
   int64_t value;
+  int next;
 } Name;
+/* Names; of each hash the place of the last one, plus 1. */
+enum { HASHES = 4096 };
 typedef struct Names {
   Name *list;
-  int n, room;
+  int n, room, last[HASHES];
 } Names;
 
 /* What is read. gone: the labels of branches, by number. scope: a number for names without % or $ between braces. */
@@ -24,25 +28,35 @@ typedef struct Reader {
   Names registers, places, labels, gone;
   Instruction *list;
   int n, room, scope, scopes;
-  size_t shared;
+  size_t shared, local;
   const char *ptx, *entry;
   bool wrong;
 } Reader;
 
+static unsigned hash_of(const char *text) {
+  unsigned hash = 5381;
+  while (*text)
+    hash = hash * 33 + (unsigned char)*text++;
+  return hash % HASHES;
+}
+
 /* The name's place in the list, or NULL. */
 static Name *find_name(const Names *names, const char *text) {
-  for (int i = 0; i < names->n; i++)
-    if (strcmp(names->list[i].text, text) == 0)
-      return &names->list[i];
-  return NULL;
+  int i = names->last[hash_of(text)] - 1;
+  while (i >= 0 && strcmp(names->list[i].text, text) != 0)
+    i = names->list[i].next;
+  return i < 0 ? NULL : &names->list[i];
 }
 
 static Name *add_name(Names *names, const char *text, int64_t value) {
   if (names->n == names->room)
     names->list = realloc(names->list, sizeof *names->list * (size_t)(names->room = names->room * 2 + 64));
+  int *last = &names->last[hash_of(text)];
   Name *x = &names->list[names->n++];
   snprintf(x->text, sizeof x->text, "%s", text);
   x->value = value;
+  x->next = *last - 1;
+  *last = names->n;
   return x;
 }
 
@@ -62,9 +76,10 @@ static int register_of(Reader *r, const char *text) {
 
 /* ---------------------------------------------------------------- operands */
 
-static const char *const specials[] = {"%tid.x",    "%tid.y",    "%tid.z",   "%ntid.x",  "%ntid.y",
-                                       "%ntid.z",   "%ctaid.x",  "%ctaid.y", "%ctaid.z", "%nctaid.x",
-                                       "%nctaid.y", "%nctaid.z", "%laneid"};
+static const char *const specials[] = {"%tid.x",           "%tid.y",    "%tid.z",       "%ntid.x",      "%ntid.y",
+                                       "%ntid.z",          "%ctaid.x",  "%ctaid.y",     "%ctaid.z",     "%nctaid.x",
+                                       "%nctaid.y",        "%nctaid.z", "%clusterid.x", "%clusterid.y", "%clusterid.z",
+                                       "%cluster_ctarank", "%laneid"};
 
 /* Reads one of no vector, "%r1", "-3", "0f3F800000", "%tid.x", or the name of a place. */
 static Operand read_single(Reader *r, const char *text) {
@@ -150,6 +165,7 @@ static const struct {
            {"cp", OP_CP_ASYNC},
            {"mbarrier", OP_MBARRIER},
            {"elect", OP_ELECT},
+           {"mapa", OP_MAPA},
            {"add", OP_ADD},
            {"sub", OP_SUB},
            {"mul", OP_MUL},
@@ -183,7 +199,8 @@ static const struct {
            {"membar", OP_NOTHING},
            {"prefetch", OP_NOTHING},
            {"pragma", OP_NOTHING},
-           {"nanosleep", OP_NOTHING}};
+           {"nanosleep", OP_NOTHING},
+           {"setmaxnreg", OP_NOTHING}};
 
 bool has_word(const Instruction *in, const char *word) {
   for (int i = 0; i < in->nwords; i++)
@@ -205,6 +222,10 @@ static Scalar type_of(const char *word) {
 
 /* Takes the words of the name apart, and finds what they say. */
 static void read_words(Instruction *in, char *name) {
+  static const struct {
+    const char *word;
+    char space;
+  } spaces[] = {{"global", 'g'}, {"param", 'p'}, {"shared", 's'}, {"local", 'l'}};
   static const char *const compares[2][COMPARES] = {{"eq", "ne", "lt", "le", "gt", "ge", "num", "nan"},
                                                     {"equ", "neu", "ltu", "leu", "gtu", "geu", "", ""}};
   char *save;
@@ -215,7 +236,10 @@ static void read_words(Instruction *in, char *name) {
       in->op = ops[i].op;
   if (in->op == OP_CP_ASYNC && has_word(in, "bulk"))
     in->op = OP_BULK;
-  in->space = has_word(in, "global") ? 'g' : has_word(in, "param") ? 'p' : 's';
+  if (in->op == OP_ST && has_word(in, "async"))
+    in->op = OP_STORE_THERE;
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !in->space; i++)
+    in->space = has_word(in, spaces[i].word) ? spaces[i].space : 0;
   in->wide = has_word(in, "wide");
   in->high = has_word(in, "hi");
   in->flushes = has_word(in, "ftz");
@@ -278,18 +302,32 @@ static void read_instruction(Reader *r, char *s) {
 
 /* ---------------------------------------------------------------- a kernel */
 
-/* Makes room in shared memory for each array of it in this piece of text. */
-static void read_shared(Reader *r, const char *s, const char *end) {
-  for (s = strstr(s, ".shared .align "); s && s < end; s = strstr(s + 1, ".shared .align ")) {
+/* The bytes that the declaration of a variable takes, ".b8 NAME[32]" or ".u64 NAME", and its name; 0: it is none. */
+static size_t read_variable(const char *s, char name[96]) {
+  char type[8] = "", kind = 0;
+  unsigned bits = 0, n = 1;
+  if (sscanf(s, ".%7[a-z0-9] %95[^[; \t\n][%u]", type, name, &n) < 2 || sscanf(type, "%c%u", &kind, &bits) != 2)
+    return 0;
+  return (strchr("busf", kind) ? bits / 8 : 0) * (size_t)n;
+}
+
+/* Makes room in the space, ".shared" or ".local", for each variable of it in this piece of text: *size more bytes. */
+static void read_variables(Reader *r, const char *s, const char *end, const char *space, size_t *size) {
+  char what[32];
+  snprintf(what, sizeof what, "%s .align ", space);
+  for (s = strstr(s, what); s && s < end; s = strstr(s + 1, what)) {
     char name[96] = "";
-    unsigned align = 1, size = 0;
-    int found = sscanf(s, ".shared .align %u .b8 %95[^[;][%u]", &align, name, &size);
-    if (found < 2 || s[-1] == 'n' || find_name(&r->places, name))
+    unsigned align = 1;
+    int type = 0;
+    size_t bytes =
+        sscanf(s + strlen(what), "%u %n", &align, &type) == 1 ? read_variable(s + strlen(what) + type, name) : 0;
+    if (!*name || find_name(&r->places, name))
       continue;
-    r->shared = (r->shared + align - 1) / align * align;
+    *size = (*size + align - 1) / align * align;
     bool given = strncmp(s - 8, ".extern ", 8) == 0;
-    add_name(&r->places, name, given ? -1 : (int64_t)r->shared);
-    r->shared += size;
+    int64_t first = strcmp(space, ".local") == 0 ? LOCAL_FIRST : 0;
+    add_name(&r->places, name, given ? -1 : first + (int64_t)*size);
+    *size += given ? 0 : bytes;
   }
 }
 
@@ -372,9 +410,10 @@ Code *code_read(const char *ptx, const char *entry) {
   if (!end)
     return fault("a kernel without an end"), NULL;
   const char *first = strstr(ptx, ".entry ");
-  read_shared(&r, ptx, first);
-  read_shared(&r, body, end);
-  read_shared(&r, ptx, ptx + strlen(ptx));
+  read_variables(&r, ptx, first, ".shared", &r.shared);
+  read_variables(&r, body, end, ".shared", &r.shared);
+  read_variables(&r, ptx, ptx + strlen(ptx), ".shared", &r.shared);
+  read_variables(&r, body, end, ".local", &r.local);
   place_given(&r);
   read_arguments(&r, entry, body);
   char *text = without_comments(body + 1, end), *save;
@@ -383,7 +422,7 @@ Code *code_read(const char *ptx, const char *entry) {
   free(text);
   if (find_targets(&r)) {
     c = malloc(sizeof *c);
-    *c = (Code){r.list, r.n, r.registers.n, r.shared};
+    *c = (Code){r.list, r.n, r.registers.n, r.shared, r.local};
   } else {
     free(r.list);
   }

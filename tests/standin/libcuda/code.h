@@ -40,18 +40,20 @@ typedef struct Instruction {
   int nwords, op;
   Scalar type, from;                 /* the last but one type in its name where there are two, as of cvt, is `type` */
   int compare;                       /* of setp: a number of numbers.c */
-  char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared */
+  char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 0: any */
   bool wide, high, flushes, inexact; /* its name says so; inexact: not what IEEE 754 says */
   int noperands, guard, target;
   bool unless;
   Operand operand[MAX_OPERANDS];
 } Instruction;
 
-/* A kernel. shared: bytes of shared memory that it declares; before any that the launch gives. */
+/* A kernel. shared: bytes of shared memory that it declares; before any that the launch gives. local: bytes of local
+ * memory that a thread has; their addresses are from LOCAL_FIRST on. */
+#define LOCAL_FIRST ((uint64_t)1 << 62)
 typedef struct Code {
   Instruction *instructions;
   int n, nregisters;
-  size_t shared;
+  size_t shared, local;
 } Code;
 
 /* The instructions of the kernel, from its ".entry" in the PTX on; NULL, after a fault: the stand-in does not know it.
@@ -73,6 +75,8 @@ enum {
   OP_BULK,
   OP_MBARRIER,
   OP_ELECT,
+  OP_MAPA,
+  OP_STORE_THERE,
   OP_NOTHING,
   OP_ADD,
   OP_SUB,
@@ -110,8 +114,9 @@ bool compute(const Instruction *in, const uint64_t *x, uint64_t *out);
 /* Is the name at the points one of the instruction's? */
 bool has_word(const Instruction *in, const char *word);
 
-/* Runs a launch of the kernel. false, after a fault: it cannot. */
-bool code_run(const Code *c, const char *name, const unsigned grid[3], const unsigned block[3], unsigned shared,
+/* Runs a launch of the kernel, which has code. false, after a fault: it cannot. */
+typedef struct Kernel Kernel;
+bool code_run(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared,
               const uint64_t *arguments);
 
 #pragma GCC visibility pop

@@ -118,10 +118,10 @@ static void append(Queue *q, Job *j) {
 
 static bool is_done(int64_t number) { return !number || !jobs[number]; }
 
-/* Does it. */
+/* Does it. A launch that cannot be computed breaks the context, as one that fails on a GPU does. */
 static void make(Job *j) {
-  if (j->kind == JOB_LAUNCH)
-    code_run(j->kernel->code, j->kernel->name, j->grid, j->block, j->shared, j->values);
+  if (j->kind == JOB_LAUNCH && !code_run(j->kernel, j->grid, j->block, j->shared, j->values))
+    rt.broken = true;
   if (j->kind == JOB_COPY)
     box_copy(&j->box);
   if (j->kind == JOB_SET)

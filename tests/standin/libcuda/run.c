@@ -1,5 +1,5 @@
-/* run.c: runs launches of kernels that code.c has read: block after block, of each one thread after the other, as far
- * as it gets without the others. */
+/* run.c: runs launches of kernels that code.c has read: cluster of blocks after cluster, which mostly is one block, of
+ * each one thread after the other, as far as it gets without the others. */
 #include "tests/standin/libcuda/code.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include "tests/standin/libcuda/libcuda.h"
 
-/* Why a thread does not go on: it may; it is at its end; others of its warp must come; others of the block must; it
- * tries something again and again that another one must do first; something is wrong. */
-typedef enum State { STATE_READY, STATE_ENDED, STATE_WARP, STATE_BLOCK, STATE_TRIES, STATE_WRONG } State;
+/* Why a thread does not go on: it may; it is at its end; others of its warp must come; others of the block must, or of
+ * all of its cluster; it tries something again and again that another one must do first; something is wrong. */
+typedef enum State { STATE_READY, STATE_ENDED, STATE_WARP, STATE_BLOCK, STATE_CLUSTER, STATE_TRIES, STATE_WRONG } State;
 
 /* A thread; arrived: at which barrier of the block, and how many it waits for. */
 typedef struct Thread {
@@ -18,20 +18,26 @@ typedef struct Thread {
   int at;
   unsigned place[3], barrier, wanted;
   uint64_t *registers;
+  char *local;
 } Thread;
 
-enum { WARP = 32, BARRIERS = 16, SHARED_MOST = 240 << 10 };
+/* Addresses of shared memory of the cluster's block number n begin at (n + 1) << THERE, a block's own at 0 as well. */
+enum { WARP = 32, BARRIERS = 16, THERE = 24, MOST_BLOCKS = 16 };
 
-/* A block that is being run. arrived: at each barrier those that do not wait themselves. */
+/* A block that is being run. cluster: its blocks, of which it is number `rank`. arrived: at each barrier those that do
+ * not wait themselves. */
 typedef struct Block {
   const Code *code;
   const char *name;
+  struct Block *cluster;
+  unsigned rank, blocks;
   unsigned grid[3], block[3], at[3], arrived[BARRIERS];
   const uint64_t *arguments;
   size_t shared_bytes;
-  char *shared;
+  char *shared, *local;
   int nthreads;
   Thread *threads;
+  uint64_t *registers;
   const Allocation *last; /* that was accessed */
 } Block;
 
@@ -49,8 +55,9 @@ static State wrong(const Block *b, const Thread *t, const char *what) {
 
 /* The value of a special register. */
 static uint64_t special(const Block *b, const Thread *t, uint64_t which) {
-  const unsigned *const all[] = {t->place, b->block, b->at, b->grid};
-  return which < 12 ? all[which / 3][which % 3] : (uint64_t)(t - b->threads) % WARP;
+  const unsigned number[3] = {b->at[0] / b->blocks, b->at[1], b->at[2]};
+  const unsigned *const all[] = {t->place, b->block, b->at, b->grid, number};
+  return which < 15 ? all[which / 3][which % 3] : which == 15 ? b->rank : (uint64_t)(t - b->threads) % WARP;
 }
 
 /* The value of an operand; of a vector, of number `i` in it. */
@@ -76,14 +83,27 @@ static char *global(Block *b, uint64_t p, size_t size) {
   return a ? (char *)(uintptr_t)p : NULL;
 }
 
+/* `size` bytes of shared memory, of the block or of another one of its cluster; NULL: there are none. */
+static char *shared(const Block *b, uint64_t p, size_t size) {
+  unsigned n = (uint32_t)p >> THERE;
+  const Block *of = n ? &b->cluster[n - 1] : b;
+  p &= (1 << THERE) - 1;
+  return n <= b->blocks && p + size <= b->shared_bytes ? of->shared + p : NULL;
+}
+
+/* The space that an address is in, where the instruction does not say it: shared memory has those of 32 bits. */
+static char space_of(uint64_t p) { return p >= LOCAL_FIRST ? 'l' : p >> 32 ? 'g' : 's'; }
+
 /* The same in the space of the instruction. */
-static char *memory(Block *b, const Instruction *in, uint64_t p, size_t size) {
-  if (in->space == 'g')
+static char *memory(Block *b, const Thread *t, const Instruction *in, uint64_t p, size_t size) {
+  char space = in->space ? in->space : space_of(p);
+  if (space == 'g')
     return global(b, p, size);
-  if (in->space == 'p')
+  if (space == 'p')
     return (char *)(uintptr_t)b->arguments + p;
-  p &= 0xffffffff;
-  return p + size <= b->shared_bytes ? b->shared + p : NULL;
+  if (space == 'l')
+    return p >= LOCAL_FIRST && p - LOCAL_FIRST + size <= b->code->local ? t->local + (p - LOCAL_FIRST) : NULL;
+  return shared(b, p, size);
 }
 
 /* A load or a store of one number or a vector. */
@@ -92,7 +112,7 @@ static State access_memory(Block *b, Thread *t, const Instruction *in) {
   const Operand *data = &in->operand[loads ? 0 : 1];
   size_t size = (size_t)in->type.size, all = size * (size_t)data->n;
   uint64_t at = address(t, &in->operand[loads ? 1 : 0]);
-  char *p = memory(b, in, at, all);
+  char *p = memory(b, t, in, at, all);
   if (!p)
     return wrong(b, t, "no memory there");
   if (at % all)
@@ -126,9 +146,9 @@ static void end_phase(Signals *s) {
 static State on_signals(Block *b, Thread *t, const Instruction *in) {
   bool tries = has_word(in, "try_wait") || has_word(in, "test_wait"), arrives = has_word(in, "arrive");
   const Operand *at = &in->operand[tries || arrives ? 1 : 0];
-  uint64_t p = address(t, at) & 0xffffffff;
-  Signals *s = (Signals *)(b->shared + p);
-  if (p + sizeof *s > b->shared_bytes || p % 8)
+  uint64_t p = address(t, at);
+  Signals *s = (Signals *)shared(b, p, sizeof *s);
+  if (!s || p % sizeof *s)
     return wrong(b, t, "no memory there");
   if (has_word(in, "init")) {
     int n = (int)value(b, t, &in->operand[1], 0);
@@ -148,18 +168,48 @@ static State on_signals(Block *b, Thread *t, const Instruction *in) {
   return STATE_READY;
 }
 
+/* Bytes have come for which the signals at the address count. */
+static State bytes_come(Block *b, Thread *t, uint64_t p, size_t n) {
+  Signals *s = (Signals *)shared(b, p, sizeof *s);
+  if (!s || p % sizeof *s)
+    return wrong(b, t, "no signals there");
+  s->bytes -= 2 * (int32_t)n;
+  end_phase(s);
+  return STATE_READY;
+}
+
+/* st.async: a vector into the shared memory of a block of the cluster, which is done at once. */
+static State stores_there(Block *b, Thread *t, const Instruction *in) {
+  const Operand *data = &in->operand[1];
+  size_t size = (size_t)in->type.size, all = size * (size_t)data->n;
+  uint64_t at = address(t, &in->operand[0]);
+  char *p = shared(b, at, all);
+  if (!p)
+    return wrong(b, t, "no memory there");
+  if (at % all)
+    return wrong(b, t, "not aligned");
+  for (int i = 0; i < data->n; i++) {
+    uint64_t v = value(b, t, data, i);
+    memcpy(p + size * (size_t)i, &v, size);
+  }
+  return bytes_come(b, t, address(t, &in->operand[2]), all);
+}
+
 /* cp.async, which is done at once. */
 static State copies(Block *b, Thread *t, const Instruction *in) {
   if (!has_word(in, "shared"))
     return STATE_READY; /* groups */
   size_t n = (size_t)value(b, t, &in->operand[2], 0),
          taken = in->noperands > 3 ? (uint32_t)value(b, t, &in->operand[3], 0) : n;
-  uint64_t to = address(t, &in->operand[0]) & 0xffffffff;
-  const char *from = taken ? global(b, address(t, &in->operand[1]), taken) : "";
-  if (!from || to + n > b->shared_bytes)
+  uint64_t at = address(t, &in->operand[0]), source = address(t, &in->operand[1]);
+  const char *from = taken ? global(b, source, taken) : "";
+  char *to = shared(b, at, n);
+  if (!from || !to)
     return wrong(b, t, "no memory there");
-  memset(b->shared + to, 0, n);
-  memcpy(b->shared + to, from, taken);
+  if (at % n || source % n)
+    return wrong(b, t, "not aligned");
+  memset(to, 0, n);
+  memcpy(to, from, taken);
   return STATE_READY;
 }
 
@@ -169,20 +219,14 @@ static State copies_bulk(Block *b, Thread *t, const Instruction *in) {
   if (has_word(in, "prefetch") || has_word(in, "commit_group") || has_word(in, "wait_group"))
     return STATE_READY;
   size_t n = (uint32_t)value(b, t, &in->operand[2], 0);
-  uint64_t shared = address(t, &in->operand[into ? 0 : 1]) & 0xffffffff, other = address(t, &in->operand[into ? 1 : 0]);
-  char *p = global(b, other, n);
-  if (!p || shared + n > b->shared_bytes)
+  uint64_t here = address(t, &in->operand[into ? 0 : 1]), other = address(t, &in->operand[into ? 1 : 0]);
+  char *p = global(b, other, n), *own = shared(b, here, n);
+  if (!p || !own)
     return wrong(b, t, "no memory there");
-  if (n % 16 || other % 16 || shared % 16)
+  if (n % 16 || other % 16 || here % 16)
     return wrong(b, t, "not aligned");
-  if (into)
-    memcpy(b->shared + shared, p, n);
-  else
-    memcpy(p, b->shared + shared, n);
-  Signals *s = into ? (Signals *)(b->shared + (address(t, &in->operand[3]) & 0xffffffff)) : NULL;
-  if (s)
-    s->bytes -= 2 * (int32_t)n, end_phase(s);
-  return STATE_READY;
+  memcpy(into ? own : p, into ? p : own, n);
+  return into ? bytes_come(b, t, address(t, &in->operand[3]), n) : STATE_READY;
 }
 
 /* ---------------------------------------------------------------- threads */
@@ -217,10 +261,21 @@ static State put(Block *b, Thread *t, const Instruction *in) {
   return STATE_READY;
 }
 
+/* mapa: the address of what another block of the cluster has at the block's own. */
+static State maps(Block *b, Thread *t, const Instruction *in) {
+  uint64_t own = value(b, t, &in->operand[1], 0), rank = value(b, t, &in->operand[2], 0);
+  if (rank >= b->blocks || own >> THERE)
+    return wrong(b, t, "no block there");
+  t->registers[in->operand[0].reg[0]] = own | (rank + 1) << THERE;
+  return STATE_READY;
+}
+
 /* Comes to a barrier. */
 static State arrives(Block *b, Thread *t, const Instruction *in) {
   if (has_word(in, "warp"))
     return STATE_WARP;
+  if (has_word(in, "cluster")) /* who has arrived waits at once */
+    return has_word(in, "wait") ? STATE_CLUSTER : STATE_READY;
   t->barrier = in->noperands ? (unsigned)value(b, t, &in->operand[0], 0) % BARRIERS : 0;
   t->wanted = in->noperands > 1 ? (unsigned)value(b, t, &in->operand[1], 0) : (unsigned)b->nthreads;
   if (has_word(in, "arrive"))
@@ -236,11 +291,13 @@ static State step(Block *b, Thread *t, const Instruction *in) {
   case OP_ST: return access_memory(b, t, in);
   case OP_CP_ASYNC: return copies(b, t, in);
   case OP_BULK: return copies_bulk(b, t, in);
+  case OP_STORE_THERE: return stores_there(b, t, in);
   case OP_MBARRIER: return on_signals(b, t, in);
   case OP_BAR: return arrives(b, t, in);
   case OP_RET: return STATE_ENDED;
   case OP_SHFL:
   case OP_ELECT: return STATE_WARP;
+  case OP_MAPA: return maps(b, t, in);
   case OP_TRAP: return wrong(b, t, "reached");
   default: return put(b, t, in);
   }
@@ -356,66 +413,124 @@ static void meet_block(Block *b, bool *any) {
   }
 }
 
+/* Lets the threads of the cluster go on where all that are not at their ends wait for each other. */
+static void meet_cluster(Block *cluster, unsigned n, bool *any) {
+  bool some = false;
+  for (unsigned k = 0; k < n; k++)
+    for (int i = 0; i < cluster[k].nthreads; i++) {
+      State state = cluster[k].threads[i].state;
+      if (state != STATE_CLUSTER && state != STATE_ENDED)
+        return;
+      some |= state == STATE_CLUSTER;
+    }
+  *any |= some;
+  for (unsigned k = 0; k < n; k++)
+    for (int i = 0; i < cluster[k].nthreads; i++)
+      if (cluster[k].threads[i].state == STATE_CLUSTER)
+        cluster[k].threads[i].state = STATE_READY, cluster[k].threads[i].at++;
+}
+
 /* Instructions of a try and the jumps about it, at most. */
 enum { TRY_LENGTH = 8 };
 
-/* Runs all threads of the block until they are at their ends. */
-static bool run_block(Block *b) {
-  for (;;) {
-    bool any = false, left = false;
-    for (int i = 0; i < b->nthreads; i++) {
-      Thread *t = &b->threads[i];
-      if (t->state != STATE_READY && t->state != STATE_TRIES)
-        continue;
-      bool tried = t->state == STATE_TRIES;
-      long n = run_thread(b, t);
-      if (t->state == STATE_WRONG)
-        return false;
-      any |= !tried || t->state != STATE_TRIES || n > TRY_LENGTH;
-    }
-    for (int i = 0; i < b->nthreads; i += WARP)
-      if (meet_warp(b, &b->threads[i], b->nthreads - i < WARP ? b->nthreads - i : WARP, &any) == STATE_WRONG)
-        return false;
-    meet_block(b, &any);
-    for (int i = 0; i < b->nthreads; i++)
-      left |= b->threads[i].state != STATE_ENDED;
-    if (!left)
-      return true;
-    if (!any)
-      return fault("%s: threads wait for each other", b->name), false;
+/* Runs the threads of the block as far as each gets. *any: they do something; *left: some are not at their ends. */
+static bool run_block(Block *b, bool *any, bool *left) {
+  for (int i = 0; i < b->nthreads; i++) {
+    Thread *t = &b->threads[i];
+    if (t->state != STATE_READY && t->state != STATE_TRIES)
+      continue;
+    bool tried = t->state == STATE_TRIES;
+    long n = run_thread(b, t);
+    if (t->state == STATE_WRONG)
+      return false;
+    *any |= !tried || t->state != STATE_TRIES || n > TRY_LENGTH;
   }
+  for (int i = 0; i < b->nthreads; i += WARP)
+    if (meet_warp(b, &b->threads[i], b->nthreads - i < WARP ? b->nthreads - i : WARP, any) == STATE_WRONG)
+      return false;
+  meet_block(b, any);
+  for (int i = 0; i < b->nthreads; i++)
+    *left |= b->threads[i].state != STATE_ENDED;
+  return true;
 }
 
-/* Puts the block's threads at the beginning. */
-static void begin_block(Block *b, uint64_t *registers) {
+/* Runs all threads of the cluster's n blocks until they are at their ends. */
+static bool run_cluster(Block *cluster, unsigned n) {
+  for (bool left = true; left;) {
+    bool any = left = false;
+    for (unsigned k = 0; k < n; k++)
+      if (!run_block(&cluster[k], &any, &left))
+        return false;
+    meet_cluster(cluster, n, &any);
+    if (left && !any)
+      return fault("%s: threads wait for each other", cluster->name), false;
+  }
+  return true;
+}
+
+/* Bytes that the registers of the block take. */
+static size_t register_bytes(const Block *b) {
+  return sizeof(uint64_t) * (size_t)b->nthreads * (size_t)(b->code->nregisters + 1);
+}
+
+/* Puts the threads of the block at that place of the grid at the beginning. */
+static void begin_block(Block *b, const unsigned at[3]) {
+  memcpy(b->at, at, sizeof b->at);
+  b->at[0] += b->rank;
   memset(b->arrived, 0, sizeof b->arrived);
   memset(b->shared, 0x5a, b->shared_bytes);
-  memset(registers, 0, sizeof *registers * (size_t)b->nthreads * (size_t)(b->code->nregisters + 1));
+  memset(b->registers, 0, register_bytes(b));
+  memset(b->local, 0x5a, (size_t)b->nthreads * b->code->local);
   for (int i = 0; i < b->nthreads; i++) {
     unsigned n = (unsigned)i;
     b->threads[i] = (Thread){.place = {n % b->block[0], n / b->block[0] % b->block[1], n / b->block[0] / b->block[1]},
-                             .registers = registers + (size_t)i * (size_t)(b->code->nregisters + 1)};
+                             .registers = b->registers + (size_t)i * (size_t)(b->code->nregisters + 1),
+                             .local = b->local + (size_t)i * b->code->local};
   }
 }
 
-bool code_run(const Code *c, const char *name, const unsigned grid[3], const unsigned block[3], unsigned shared,
+/* Gives the blocks of a cluster, all of which are as the first, memory of their own. */
+static void make_cluster(Block *cluster, unsigned n) {
+  for (unsigned k = 0; k < n; k++) {
+    Block *b = &cluster[k];
+    *b = cluster[0];
+    b->rank = k;
+    b->shared = aligned_alloc(128, (b->shared_bytes / 128 + 1) * 128);
+    b->threads = malloc(sizeof *b->threads * (size_t)b->nthreads);
+    b->registers = malloc(register_bytes(b));
+    b->local = malloc((size_t)b->nthreads * b->code->local + 1);
+  }
+}
+
+static void free_cluster(Block *cluster, unsigned n) {
+  for (unsigned k = 0; k < n; k++) {
+    free(cluster[k].local);
+    free(cluster[k].registers);
+    free(cluster[k].threads);
+    free(cluster[k].shared);
+  }
+}
+
+bool code_run(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared,
               const uint64_t *arguments) {
-  Block b = {.code = c, .name = name, .arguments = arguments, .shared_bytes = c->shared + shared};
+  unsigned n = k->cluster ? k->cluster : 1, at[3];
+  Block cluster[MOST_BLOCKS] = {{.code = k->code, .name = k->name, .cluster = cluster, .blocks = n}};
   bool fine = true;
-  memcpy(b.grid, grid, sizeof b.grid);
-  memcpy(b.block, block, sizeof b.block);
-  b.nthreads = (int)(block[0] * block[1] * block[2]);
-  b.shared = aligned_alloc(128, (b.shared_bytes / 128 + 1) * 128);
-  b.threads = malloc(sizeof *b.threads * (size_t)b.nthreads);
-  uint64_t *registers = malloc(sizeof *registers * (size_t)b.nthreads * (size_t)(c->nregisters + 1));
-  for (b.at[2] = 0; b.at[2] < grid[2] && fine; b.at[2]++)
-    for (b.at[1] = 0; b.at[1] < grid[1] && fine; b.at[1]++)
-      for (b.at[0] = 0; b.at[0] < grid[0] && fine; b.at[0]++) {
-        begin_block(&b, registers);
-        fine = run_block(&b);
+  if (n > MOST_BLOCKS)
+    return fault("%s: clusters of %u blocks", k->name, n), false;
+  cluster->arguments = arguments;
+  cluster->shared_bytes = k->code->shared + shared;
+  memcpy(cluster->grid, grid, sizeof cluster->grid);
+  memcpy(cluster->block, block, sizeof cluster->block);
+  cluster->nthreads = (int)(block[0] * block[1] * block[2]);
+  make_cluster(cluster, n);
+  for (at[2] = 0; at[2] < grid[2] && fine; at[2]++)
+    for (at[1] = 0; at[1] < grid[1] && fine; at[1]++)
+      for (at[0] = 0; at[0] < grid[0] && fine; at[0] += n) {
+        for (unsigned i = 0; i < n; i++)
+          begin_block(&cluster[i], at);
+        fine = run_cluster(cluster, n);
       }
-  free(registers);
-  free(b.threads);
-  free(b.shared);
+  free_cluster(cluster, n);
   return fine;
 }
