@@ -537,8 +537,9 @@ static void run_member(Sim *s, const SimMember *x) {
   }
 }
 
-void sim_launch(Sim *s) {
+void sim_launch(Sim *s, int from, int to, int with) {
+  s->since = with < from ? s->launch : s->launch + 1;
   s->launch++;
-  for (int n = 0; n < s->nmembers && !s->stop; n++)
+  for (int n = from; n < to && !s->stop; n++)
     run_member(s, &s->members[n]);
 }

@@ -132,8 +132,8 @@ static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
   }
 }
 
-void sim_ghosts_init(Sim *s) {
-  for (int j = 0; j < s->nmembers && s->b->ghosts && s->b->ghosts->init; j++) {
+void sim_ghosts_init(Sim *s, int from, int to) {
+  for (int j = from; j < to && s->b->ghosts && s->b->ghosts->init; j++) {
     const SimKernel *k = s->members[j].k;
     for (int i = 0; i < s->m->nbuffers; i++) {
       const Buffer *b = &s->m->buffers[i];

@@ -71,18 +71,24 @@ void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
 
 /* ---- races */
 
-/* Notes that `me` reads in period `now`; if another wrote in it, returns 1 and who in *other. */
-static inline int touch_read(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
-  bool race = t->wrote == now && t->writer != me;
+/* Was period `when` `since` or later, up to `now`? */
+static inline bool is_since(uint32_t when, uint32_t since, uint32_t now) { return when - since <= now - since; }
+
+/* Notes that `me` reads in period `now`; if another wrote in it, or since period `since`, returns 1 and who in *other.
+ */
+static inline int touch_read(SimTouch *t, uint32_t since, uint32_t now, uint32_t me, uint32_t *other) {
+  bool race = is_since(t->wrote, since, now) && t->writer != me;
   *other = t->writer;
   t->reader = t->read == now && t->reader != me ? SIM_MANY : me;
   t->read = now;
   return race;
 }
 
-/* Notes that `me` writes in period `now`; if another wrote (read) in it, returns 1 (2) and who in *other. */
-static inline int touch_write(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
-  bool wrote = t->wrote == now && t->writer != me, read = t->read == now && t->reader != me;
+/* Notes that `me` writes in period `now`; if another wrote (read) in it, or since period `since`, returns 1 (2) and who
+ * in *other. */
+static inline int touch_write(SimTouch *t, uint32_t since, uint32_t now, uint32_t me, uint32_t *other) {
+  bool wrote = is_since(t->wrote, since, now) && t->writer != me,
+       read = is_since(t->read, since, now) && t->reader != me;
   *other = wrote ? t->writer : t->reader;
   t->writer = me;
   t->wrote = now;
@@ -266,7 +272,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
     if (s->writes[i->place->sym] &&
-        touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+        touch_read(&page->touch[element % SIM_PAGE], s->since, s->launch, global_number(s, t), &other))
       sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name,
                sim_place_text(s, t, i), who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
@@ -319,7 +325,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
     *sim_memory_stale(s, m, element) = origin;
   if (!ghost)
     check_stale_store(s, t, i, stale);
-  int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
+  int race = touch_write(&page->touch[element % SIM_PAGE], s->since, s->launch, global_number(s, t), &other);
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
              sim_place_text(s, t, i), who_text(s, other), race == 1 ? "writes" : "reads");
@@ -432,7 +438,7 @@ static inline Racer read_granule(Sim *s, SimGranule *g, uint32_t me) {
   uint32_t other;
   if (s->k->signals)
     return touch_ordered(s, g, me, false);
-  touch_read(&g->touch, s->interval, me, &other);
+  touch_read(&g->touch, s->interval, s->interval, me, &other);
   if (s->k->near) {
     SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + warp_of(s, me);
     r->reader = r->read == s->interval && r->reader != me ? SIM_MANY : me;

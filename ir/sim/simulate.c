@@ -121,8 +121,7 @@ static void refuse(Sim *s, int index, const char *why) {
   s->stop = true;
 }
 
-/* Adds kernel `index`, or the one that suits the params better, to the members of the launch, and notes what it writes.
- */
+/* Adds kernel `index`, or the one that suits the params better, to the members of the launch. */
 static void add_member(Sim *s, int index) {
   int chosen = kernel_chosen(s->m, index, s->b->scalars);
   if (chosen < 0) {
@@ -138,39 +137,66 @@ static void add_member(Sim *s, int index) {
     return;
   }
   ARENA_PUSH(s->arena, s->members, s->nmembers, x);
-  for (int i = 0; i < s->m->nbuffers; i++)
-    s->writes[i] |= x.k->writes[i];
 }
 
-/* Puts the members of the launch in a random order. */
-static void mix_members(Sim *s) {
-  for (int n = s->nmembers - 1; n > 0; n--) {
-    uint64_t other = sim_random(s, (uint64_t)n + 1);
+/* Adds those of the `n` ops at `op`, but not what writes only what is kept. */
+static void add_members(Sim *s, int n, const HostOp *op) {
+  for (int i = 0; i < n && !s->stop; i++)
+    if (!only_kept(s, &s->kernels[op[i].a]))
+      add_member(s, op[i].a);
+}
+
+/* Puts the members from number `from` on in a random order. */
+static void mix_members(Sim *s, int from) {
+  for (int n = s->nmembers - 1; n > from; n--) {
+    int other = from + (int)sim_random(s, (uint64_t)(n - from) + 1);
     SimMember x = s->members[n];
     s->members[n] = s->members[other];
     s->members[other] = x;
   }
 }
 
-/* Launches the kernels of the `n` ops at `op` beside each other, but not what writes only what is kept
- * (HostMachine.launch), and then those that are behind the first. Notes what they wrote. */
-static int launch(void *user, const HostOp *op, int n, int64_t step) {
-  Sim *s = user;
-  s->step = step;
-  s->nmembers = 0;
+/* Runs members number `from` up to `to`, which is not one of them. Those from `with` up to `until` may run at the same
+ * time: s->writes becomes what they write. Notes what is written. */
+static void run_members(Sim *s, int from, int to, int with, int until) {
+  if (from == to || s->stop)
+    return;
   memset(s->writes, 0, sizeof *s->writes * (size_t)s->m->nbuffers);
-  int now = 0;
-  for (; now < n && !(now && op[now].behind && !op->behind) && !s->stop; now++)
-    if (!only_kept(s, &s->kernels[op[now].a]))
-      add_member(s, op[now].a);
-  mix_members(s);
-  sim_launch(s);
-  for (int k = 0; k < s->nmembers; k++)
+  for (int k = with; k < until; k++)
+    for (int i = 0; i < s->m->nbuffers; i++)
+      s->writes[i] |= s->members[k].k->writes[i];
+  sim_launch(s, from, to, with);
+  for (int k = from; k < to; k++)
     for (int i = 0; i < s->m->nbuffers; i++)
       if (s->members[k].k->writes[i])
         s->memory[i]->writer = s->members[k].k->kernel;
-  sim_ghosts_init(s);
-  return now < n && !s->stop ? launch(s, op + now, n - now, step) : s->stop;
+  sim_ghosts_init(s, from, to);
+}
+
+/* Launches the kernels of the `n` ops at `op` beside each other (HostMachine.launch). Where some are behind the first,
+ * which is run before them, others that are beside it may run at the same time as both: they are run between them. */
+static int launch(void *user, const HostOp *op, int n, int64_t step) {
+  Sim *s = user;
+  int ops = 1;
+  s->step = step;
+  s->nmembers = 0;
+  while (ops < n && !op[ops].behind)
+    ops++;
+  bool all = ops == n;
+  add_members(s, all ? n : 1, op);
+  int first = s->nmembers;
+  mix_members(s, 0);
+  if (!all)
+    add_members(s, ops - 1, op + 1);
+  int beside = s->nmembers;
+  mix_members(s, first);
+  if (!all)
+    add_members(s, n - ops, op + ops);
+  mix_members(s, beside);
+  run_members(s, 0, first, 0, beside);
+  run_members(s, first, beside, 0, s->nmembers);
+  run_members(s, beside, s->nmembers, first, s->nmembers);
+  return s->stop;
 }
 
 /* Does what buffer `b` holds not outlast a sequence? */

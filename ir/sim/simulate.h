@@ -251,7 +251,8 @@ typedef struct SimPending {
 
 /* A run. seen: all that probes saw when so many steps were done, or before, has been handed out. memory[i] is what
  * buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f
- * are dropped (inits of fields that have data already). interval: all threads are as many barriers behind the block's
+ * are dropped (inits of fields that have data already). since: launches with this number and later ones may run at the
+ * same time as the running one. interval: all threads are as many barriers behind the block's
  * begin; what they did before interval `met`, when the whole block met last, is done for all. */
 typedef struct Sim {
   Arena *arena;
@@ -267,12 +268,12 @@ typedef struct Sim {
   SimKernel *kernels;
   int nmembers;
   SimMember *members; /* of the running launch, which is alone in it as a rule, and in any order if it is not */
-  bool *writes;       /* do any of them store to buffer i? */
+  bool *writes;       /* do any that may run now store to buffer i? */
   const bool *keep;
   SimKernel *k;   /* the kernel being run, from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
-  uint32_t launch, block_epoch, interval, met;
+  uint32_t launch, since, block_epoch, interval, met;
   int32_t nghosts;
   SimGhost *ghosts;
   int64_t block[MAX_RANK], block_number;
@@ -287,9 +288,10 @@ static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
 /* Translates `kernel` under the scalars in `s`; false after an error. Numbers the kernel's values. */
 bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out);
 
-/* Runs all blocks of all s->members, those of each in shuffled order; a race between two of them is a race like any
- * other. */
-void sim_launch(Sim *s);
+/* Runs all blocks of s->members from number `from` up to `to`, which is not one of them, those of each in shuffled
+ * order; a race between two of them is a race like any other, and so is one with those run last if these are members
+ * from number `with` on, before `from`. */
+void sim_launch(Sim *s, int from, int to, int with);
 /* A number in [0, n) of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);
 
@@ -344,12 +346,13 @@ SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
 uint32_t *sim_memory_stale(Sim *s, SimMemory *memory, int64_t i);
 /* In a part: does the store `i` of the thread go to a point that the part does not own? The origin that such a cell has
  * if what is stored to it has the origin `stale`. Marks ghost cells that are stale at the start; those that are after
- * `steps` more, and behind a launch of inits; keeps for later runs which are. What is stale about one. */
+ * `steps` more, and behind a launch of inits, s->members from `from` up to `to`; keeps for later runs which are. What
+ * is stale about one. */
 bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i);
 uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale);
 void sim_ghosts_begin(Sim *s);
 void sim_ghosts_age(Sim *s, int64_t steps);
-void sim_ghosts_init(Sim *s);
+void sim_ghosts_init(Sim *s, int from, int to);
 void sim_ghosts_end(Sim *s);
 const char *sim_ghost_text(Sim *s, uint32_t origin);
 /* Was element `i` written? */
