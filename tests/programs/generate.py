@@ -794,7 +794,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
     def program(self):
         """The tree of the whole program."""
         default = self.r.choice([" = 20"] * 9 + [" = 0", " = -3", " : i64"])
-        default = " = 400" if self.layered or self.absorbing else default
+        default = f" = {self.layers_extent()}" if self.layered or self.absorbing else default
         lines = [Node("param " + ", ".join(f"{EXTENT[d]}{default}" for d in range(self.rank)) + ";")]
         self.hard = self.r.choice([0, 0, 0, 0.3])
         if self.hard or self.r.random() < 0.2:
@@ -895,6 +895,10 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         points = [r.choice([1, 1, 2, 3, 4]) for _ in range(self.rank - 1)] + [r.choice([1, 2, 2, 3, 4, 4, 8])]
         words = ["-schedule=naive", "-block=" + shape(threads), "-elems=" + "x".join(map(str, points))]
         return words + r.choice([[], [], ["-edges=apart"], ["-edges=along"]])
+
+    def layers_extent(self):
+        """What grids with layers are said to have along each dimension, which runs do not: in two dimensions half of them so much that each piece of a stencil has a launch of its own, as in three."""
+        return 100000 if self.rank == 2 and random.Random(self.seed * 2 + 43).random() < 0.5 else 400
 
     def has_edges(self):
         """Has the program layers at edges in two dimensions or three, where threads with several points have faces?"""
