@@ -9,9 +9,10 @@
 /* Numbers of the driver's interface. */
 enum { FUNC_MAX_DYNAMIC_SHARED = 8, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6, LOG_SIZE = 8192 };
 
-/* modules: by unit, NULL: not loaded. */
+/* want: the schedule that was asked for. modules: by unit, NULL: not loaded. */
 struct CudaCode {
   Build *build;
+  const Schedule *want;
   CodeUnits *units;
   CodegenOptions codegen;
   bool remarks;
@@ -46,6 +47,8 @@ static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
   CuResult e = s->cu.context_set(s->context);
   StcStatus st =
       e ? refuse(w, &s->cu, e, "") : unit_codegen(w, p, c->build->code.module, c->build->code.target, &c->codegen);
+  if (!st && !budget_assembly(w->diags, p->text, c->want))
+    st = STC_INPUT;
   return st ? st : load(w, &s->cu, p->text, &c->modules[number]);
 }
 
@@ -90,7 +93,7 @@ StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
     return STC_OK;
   }
   CudaCode *c = ARENA_NEW(d->w->arena, CudaCode);
-  *c = (CudaCode){.build = b, .remarks = p->options.remarks};
+  *c = (CudaCode){.build = b, .want = &p->schedule, .remarks = p->options.remarks};
   BeginArgs args = {c, p};
   StcStatus st = workspace_guard(&p->w, begin_guarded, &args);
   if (st)

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Is everything about tiles left open? */
 static bool is_open(const Schedule *s) {
@@ -147,5 +148,31 @@ bool budget_compiler(Diags *d, const Module *m, bool simt) {
                  "%d kernel%s %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
                  "all together; fewer time steps (-T) or points a thread (-elems) make fewer",
                  m->nkernels, m->nkernels == 1 ? " has" : "s have", all, longest->name, most, seconds);
+  return true;
+}
+
+/* The instructions of the kernel of PTX from `entry` on, ".entry NAME(", until the next one begins; *end: where that
+ * is, NULL: there is none. */
+static int64_t instructions(const char *entry, const char **end) {
+  int64_t n = 0;
+  *end = strstr(entry + 1, ".entry ");
+  for (const char *s = strchr(entry, '\n'); s && (!*end || s < *end); s = strchr(s + 1, '\n'))
+    n += s[1] == '\t' && (s[2] == '@' || (s[2] >= 'a' && s[2] <= 'z'));
+  return n;
+}
+
+bool budget_assembly(Diags *d, const char *ptx, const Schedule *want) {
+  bool tiles = want->family != FAMILY_NAIVE && !is_open(want);
+  for (const char *entry = strstr(ptx, ".entry "), *end; entry && tiles; entry = end) {
+    int64_t n = instructions(entry, &end);
+    if ((double)n < tuning.endless_code)
+      continue;
+    diag_error(d, no_loc(),
+               "kernel %.*s has %" PRId64
+               " instructions, and at most %.0f are given to a GPU's compiler, which may take "
+               "minutes for more: fewer time steps (-T), fewer points a thread (-elems) or -schedule=naive make fewer",
+               (int)strcspn(entry + strlen(".entry "), "("), entry + strlen(".entry "), n, tuning.endless_code);
+    return false;
+  }
   return true;
 }

@@ -114,7 +114,7 @@ static StcStatus work_guarded(void *arg) {
 /* Does one task. */
 static void do_task(Crowd *c, Task *t) {
   StcConfig config = {.message = keep, .user = t};
-  StcContext *context = stc_context_new(&config);
+  StcContext *context = context_of_command(&config); /* tell() has messages in the words of whom they are for */
   Workspace w;
   t->status = STC_MEMORY;
   if (!context || !workspace_open(&w, context, NULL)) {

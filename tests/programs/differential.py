@@ -15,7 +15,7 @@ import random
 import sys
 import time
 
-from batch import Group, plain, run_groups
+from batch import Group, Result, plain, run_groups
 from features import FEATURES, family, features_of
 from generate import Generator
 from model import EXTENT
@@ -81,6 +81,11 @@ def describe(case, result, seed):
             f"stc run --quiet -fno-contract --check=0 {options} random{seed}.stn\n{case.tree.text()}")
 
 
+def asks_nothing(run):
+    """Does the run say where it is and no more, so that all else is stc's own choice?"""
+    return all(word.startswith(("--device=", "-march=", "-mcpu=", "-O")) for word in run)
+
+
 class Campaign:
     """The counts of a whole run."""
 
@@ -131,6 +136,8 @@ class Campaign:
             if result.what == "refused":
                 self.count["refused schedules"] += 1
                 self.schedules[plain(result.text)[:110]] += 1
+            if result.what == "refused" and asks_nothing(run):
+                result = Result("error", "stc refuses what it chooses itself: " + result.text)
             if result.failed():
                 self.failure(seed, case, run, result)
                 return
