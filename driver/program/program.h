@@ -292,8 +292,8 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
  * or all are.
  */
 bool budget_compiler(Diags *d, const Module *m, bool simt);
-/* The same of a kernel in text `ptx` that LLVM made, where `want` asks for tiles: how long a GPU's compiler takes goes
- * by that text more than by the ops. What nobody asked for is compiled. */
+/* False after an error: a kernel of `ptx`, which LLVM made, has too many instructions for a GPU's compiler, and `want`
+ * asks for tiles. How long it takes depends on instructions more than on ops. What nobody asked for is compiled. */
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want);
 /* The artifact of `b` in b->bytes, made when first needed. */
 StcStatus build_artifact(StcProgram *p, Build *b);
