@@ -10,14 +10,27 @@
  * and where they fit. */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
-/* Opens such a file to be read in pieces: the descriptor of one whose type is the field's, *at where the elements
- * begin. A piece of bools is brought in order by npy_bools, as part of a field of its own. -1 after a message. */
-int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at);
+/* How the numbers of a file become a field's, if they are not of its type (`needed`): `n` of type `to` from ones of type
+ * `from`, the parts of complex numbers by themselves. */
+typedef struct Cast {
+  bool needed;
+  Type from, to;
+  int64_t n;
+} Cast;
+/* May numbers of type `from` become ones of type `to`, as NumPy's casts of the "same_kind" do: integers any integers,
+ * but not unsigned ones of signed, and floats any numbers? */
+bool cast_allowed(Type from, Type to);
+/* Converts `data`, whose numbers stand in `raw` as the file has them; false: *at is the first that does not fit. */
+bool cast_apply(const Cast *cast, const void *raw, void *data, int64_t *at);
+/* Opens such a file to be read in pieces: its descriptor, *at where the elements begin. *cast: how they become the
+ * field's; NULL: they must be of its type. A piece of bools is brought in order by npy_bools, as part of a field of its
+ * own. -1 after a message. */
+int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast, int64_t *at);
 void npy_bools(const StcFieldInfo *f, void *data);
 /* Has the file one axis more than the field, in front, so that it is a series of frames of it? Opens such a file;
- * *count frames lie from *at on. */
+ * *count frames lie from *at on, and *cast says how one becomes the field's. */
 bool npy_has_frames(const char *path, const StcFieldInfo *f);
-int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at,
+int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast, int64_t *at,
                     int64_t *count);
 /* The same of one that can be read but once, from its beginning on, such as a pipe; NULL after a message.
  * npy_stream_end closes it: were the `got` bytes of elements that were read all, and nothing is behind them? */
@@ -26,8 +39,9 @@ StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f,
 /* Creates one whose elements others write: the header is there, and room on the disk. *at: where the elements begin.
  * shared: processes of other machines must find it, under out->temporary. */
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);
-/* Would npy_read find a header that it takes, and as many elements as that promises? */
-StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
+/* Would npy_read find a header that it takes, and as many elements as that promises? *cast (NULL: nobody asks): how they
+ * would become the field's. */
+StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast);
 
 /* A series of frames in files, and a thread that reads the frame which will be wanted next: frames.c. */
 typedef struct FrameFile FrameFile;

@@ -92,12 +92,27 @@ static bool is_pair(hid_t type, Type t) {
   return ok;
 }
 
-/* Checks that the array's elements are those of the field, in whatever order of bytes, and not packed. */
-static StcStatus check_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a) {
-  Type t = (Type)(f->components ? f->components[0].type : f->type);
+/* Is it of numbers, or pairs of numbers, of type `t`, or which become such? The type that they have, into *from. */
+static bool is_convertible(hid_t type, Type t, bool pairs, Type *from) {
+  static const Type all[] = {TY_F64, TY_F32, TY_I64, TY_I32, TY_I16, TY_I8, TY_U8, TY_U16, TY_U32};
+  *from = t;
+  if (pairs ? is_pair(type, t) : is_number(type, t))
+    return true;
+  for (size_t i = 0; i < sizeof all / sizeof *all && t != TY_BF16; i++)
+    if (cast_allowed(*from = all[i], t) && (pairs ? is_pair(type, *from) : is_number(type, *from)))
+      return true;
+  return false;
+}
+
+/* Checks that the array's elements are those of the field, in whatever order of bytes, or become those, and are not
+ * packed. */
+static StcStatus check_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
+                            Cast *cast) {
+  Type t = (Type)(f->components ? f->components[0].type : f->type), from;
   hid_t type = H5Dget_type(a->set);
   bool pairs = f->dtype && !strncmp(f->dtype, "'<c", 3), number = t == TY_F32 || t == TY_F64 || type_is_int(t);
-  bool fits = pairs ? is_pair(type, t) : is_number(type, t);
+  bool fits = is_convertible(type, t, pairs, &from);
+  *cast = (Cast){.needed = from != t, .from = from, .to = t, .n = f->bytes / type_size(t)};
   if (type >= 0)
     H5Tclose(type);
   if (H5Aexists(a->set, "scale_factor") > 0 || H5Aexists(a->set, "add_offset") > 0)
@@ -116,13 +131,13 @@ static StcStatus check_type(StcContext *c, const char *path, const char *what, c
     return context_error(c, "%s: its elements are not of type %s, which %s needs; convert them before%s", path,
                          type_name(t), what, number ? "" : ", to a .npy file"),
            STC_INPUT;
-  a->type = pairs ? hdf5_complex_type((StcType)t) : H5Tcopy(hdf5_type((StcType)t));
+  a->type = pairs ? hdf5_complex_type((StcType)from) : H5Tcopy(hdf5_type((StcType)from));
   return STC_OK;
 }
 
 /* Opens the array; "" or why not. */
 static StcStatus open_array(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
-                            int64_t *count) {
+                            Cast *cast, int64_t *count) {
   int n;
   char reason[256];
   const char *name = split_name(path, &n);
@@ -142,18 +157,18 @@ static StcStatus open_array(StcContext *c, const char *path, const char *what, c
                          name, what, n, path),
            STC_INPUT;
   StcStatus s = check_shape(c, path, what, f, a, count);
-  return s ? s : check_type(c, path, what, f, a);
+  return s ? s : check_type(c, path, what, f, a, cast);
 }
 
-FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
-                             StcStatus *s) {
+FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
+                             int64_t *count, StcStatus *s) {
   FrameArray *a = calloc(1, sizeof *a);
   *s = a ? STC_OK : STC_MEMORY;
   if (!a)
     return context_error(c, "out of memory"), NULL;
   a->file = a->set = a->type = -1;
   hdf5_take();
-  *s = open_array(c, path, what, f, a, count);
+  *s = open_array(c, path, what, f, a, cast, count);
   hdf5_give();
   if (*s) {
     frame_array_close(a);

@@ -13,9 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. ahead: the
- * frame that the thread is asked for, -1: none; done: has it read that, into `data`? why: what went wrong then, "":
- * nothing. */
+/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. cast: how the
+ * numbers of all frames become the field's; of a file for each, that of one of those which are converted. raw: room for
+ * a frame as the file has it, where frames are converted; of `room` bytes. ahead: the frame that the thread is asked
+ * for, -1: none; done: has it read that, into `data`? why: what went wrong then, "": nothing. */
 struct FrameFile {
   StcContext *context;
   char *path, *what;
@@ -23,6 +24,9 @@ struct FrameFile {
   int fd;
   FrameArray *array; /* of an HDF5 file, or NULL */
   int64_t at, count;
+  Cast cast;
+  void *raw;
+  int64_t room;
   pthread_t thread;
   bool started, ended, done;
   pthread_mutex_t lock;
@@ -119,19 +123,57 @@ static bool read_beside(int fd, const char *from, char *to, int64_t bytes, int64
   return ok;
 }
 
+/* Bytes of a frame in the file. */
+static int64_t file_bytes(const FrameFile *x, const Cast *cast) {
+  return cast->needed ? cast->n * type_size(cast->from) : x->info.bytes;
+}
+
+/* Where to read a frame to that becomes `data`: there, or, if it is converted, other memory; NULL after a message. Only
+ * one thread reads at a time. */
+static void *raw_of(FrameFile *x, const Cast *cast, void *data, char why[512]) {
+  int64_t bytes = file_bytes(x, cast);
+  if (!cast->needed)
+    return data;
+  if (x->room < bytes) {
+    free(x->raw);
+    x->raw = malloc((size_t)bytes);
+    x->room = x->raw ? bytes : 0;
+  }
+  if (!x->raw)
+    snprintf(why, 512, "out of memory: a frame of %s takes %lld bytes", x->what, (long long)bytes);
+  return x->raw;
+}
+
+/* Makes the field's numbers of what was read, in `raw`, of the frame in file `path`. */
+static StcStatus cast_frame(const FrameFile *x, const Cast *cast, const char *path, int64_t frame, const void *raw,
+                            void *data, char why[512]) {
+  int64_t bad;
+  if (cast->needed && !cast_apply(cast, raw, data, &bad)) {
+    snprintf(why, 512, "%s: element %lld of frame %lld does not fit in %s", path, (long long)bad, (long long)frame,
+             type_name(cast->to));
+    return STC_INPUT;
+  }
+  if (!cast->needed && !x->array)
+    npy_bools(&x->info, data);
+  return STC_OK;
+}
+
 /* Reads the file of frame `frame` to `data`. */
-static StcStatus read_own_file(const FrameFile *x, int64_t frame, void *data, char why[512]) {
+static StcStatus read_own_file(FrameFile *x, int64_t frame, void *data, char why[512]) {
   char *name = name_of(x->path, frame);
   StcContext *own = name ? stc_context_new(&(StcConfig){.message = keep_message, .user = why}) : NULL;
   int64_t at;
-  int fd = own ? npy_open(own, name, x->what, &x->info, &at) : -1;
+  Cast cast;
+  int fd = own ? npy_open(own, name, x->what, &x->info, &cast, &at) : -1;
   StcStatus s = own ? fd < 0 ? STC_INPUT : STC_OK : STC_MEMORY;
   if (!own)
     snprintf(why, 512, "out of memory");
-  if (!s && !read_beside(fd, NULL, data, x->info.bytes, at))
+  void *raw = s ? NULL : raw_of(x, &cast, data, why);
+  s = s ? s : raw ? STC_OK : STC_MEMORY;
+  if (!s && !read_beside(fd, NULL, raw, file_bytes(x, &cast), at))
     s = (snprintf(why, 512, "cannot read %s: %s", name, errno ? strerror(errno) : "it ends"), STC_IO);
   if (!s)
-    npy_bools(&x->info, data);
+    s = cast_frame(x, &cast, name, frame, raw, data, why);
   if (fd >= 0)
     close(fd);
   if (own)
@@ -146,8 +188,9 @@ static void tell_next(const FrameFile *x, int64_t frame) {
     int64_t next = (frame + i) % x->count;
     char *name = x->fd < 0 ? name_of(x->path, next) : NULL;
     int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : x->fd;
+    int64_t bytes = file_bytes(x, &x->cast);
     if (fd >= 0)
-      posix_fadvise(fd, name ? 0 : x->at + next * x->info.bytes, name ? 0 : x->info.bytes, POSIX_FADV_WILLNEED);
+      posix_fadvise(fd, name ? 0 : x->at + next * bytes, name ? 0 : bytes, POSIX_FADV_WILLNEED);
     if (name && fd >= 0)
       close(fd);
     free(name);
@@ -155,26 +198,26 @@ static void tell_next(const FrameFile *x, int64_t frame) {
 }
 
 /* Are frames bytes of a file as they are? */
-static bool is_plain(const FrameFile *x) { return x->fd >= 0 || !x->array; }
+static bool is_plain(const FrameFile *x) { return !x->cast.needed && (x->fd >= 0 || !x->array); }
 
 /* Reads frame `frame` to `data`; what is wrong, to `why`. */
-static StcStatus read_frame(const FrameFile *x, int64_t frame, void *data, char why[512]) {
+static StcStatus read_frame(FrameFile *x, int64_t frame, void *data, char why[512]) {
   char reason[256];
   why[0] = 0;
-  if (x->fd < 0 && x->array && !frame_array_read(x->array, frame, data, reason))
-    return snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path, reason), STC_IO;
-  if (x->fd < 0 && x->array)
-    return STC_OK;
-  if (x->fd < 0)
+  if (x->fd < 0 && !x->array)
     return read_own_file(x, frame, data, why);
-  if (!read_beside(x->fd, NULL, data, x->info.bytes, x->at + frame * x->info.bytes)) {
+  void *raw = raw_of(x, &x->cast, data, why);
+  if (!raw)
+    return STC_MEMORY;
+  if (x->fd < 0 && !frame_array_read(x->array, frame, raw, reason))
+    return snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path, reason), STC_IO;
+  int64_t bytes = file_bytes(x, &x->cast);
+  if (x->fd >= 0 && !read_beside(x->fd, NULL, raw, bytes, x->at + frame * bytes)) {
     snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path,
              errno ? strerror(errno) : "it ends");
     return STC_IO;
   }
-  if (!x->array)
-    npy_bools(&x->info, data);
-  return STC_OK;
+  return cast_frame(x, &x->cast, x->path, frame, raw, data, why);
 }
 
 /* The life of the thread: frames that it is asked for, one after the other; of a file that others read as it is it
@@ -257,12 +300,12 @@ static StcStatus look(FrameFile *x, StcContext *c) {
   int n;
   if (frames_are_hdf5(x->path)) {
     StcStatus s;
-    x->array = frame_array_open(c, x->path, x->what, &x->info, &x->count, &s);
+    x->array = frame_array_open(c, x->path, x->what, &x->info, &x->cast, &x->count, &s);
     x->fd = s ? -1 : frame_array_plain(x->array, x->path, &x->at);
     return s;
   }
   if (!path_number(x->path, &n)) {
-    x->fd = npy_open_frames(c, x->path, x->what, &x->info, &x->at, &x->count);
+    x->fd = npy_open_frames(c, x->path, x->what, &x->info, &x->cast, &x->at, &x->count);
     return x->fd < 0 ? STC_INPUT : STC_OK;
   }
   x->count = count_files(x->path);
@@ -272,7 +315,9 @@ static StcStatus look(FrameFile *x, StcContext *c) {
     s = (context_error(c, "there is no %s for frame 0 of %s", first, x->what), STC_INPUT);
   for (int64_t i = 0; i < x->count && !s; i++) {
     char *name = name_of(x->path, i);
-    s = name ? npy_check(c, name, x->what, &x->info) : STC_MEMORY;
+    Cast cast = {.needed = false};
+    s = name ? npy_check(c, name, x->what, &x->info, &cast) : STC_MEMORY;
+    x->cast = cast.needed ? cast : x->cast;
     free(name);
   }
   free(first);
@@ -287,6 +332,9 @@ StcStatus frames_open(StcContext *c, const char *path, const char *what, const S
   pthread_mutex_init(&x->lock, NULL);
   pthread_cond_init(&x->changed, NULL);
   StcStatus s = x->path && x->what ? look(x, c) : STC_MEMORY;
+  if (!s && x->cast.needed)
+    context_note(c, "%s: its numbers, %s, are converted to %s for %s", path, type_name(x->cast.from),
+                 type_name(x->cast.to), what);
   if (s) {
     frames_close(x);
     *out = NULL;
@@ -311,6 +359,7 @@ void frames_close(FrameFile *x) {
   pthread_cond_destroy(&x->changed);
   pthread_mutex_destroy(&x->lock);
   free(x->data);
+  free(x->raw);
   free(x->path);
   free(x->what);
   free(x);

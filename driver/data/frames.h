@@ -5,15 +5,16 @@
 #include "driver/data/data.h"
 
 /* An array of an HDF5 file whose first axis is that of frames. Is the name that of such a file, or of one and an array
- * in it, FILE.nc:NAME? Opens it and finds how many frames there are; NULL after an error, with *s. */
+ * in it, FILE.nc:NAME? Opens it and finds how many frames there are, and how one becomes the field's; NULL after an
+ * error, with *s. */
 typedef struct FrameArray FrameArray;
 bool frames_are_hdf5(const char *path);
-FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *count,
-                             StcStatus *s);
+FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
+                             int64_t *count, StcStatus *s);
 /* Does the array lie in its file, of name `path`, as frames do in memory? Opens the file then, to be closed by the
  * caller, and finds from which byte *at on; else -1. */
 int frame_array_plain(const FrameArray *a, const char *path, int64_t *at);
-/* Reads one frame; false: `reason` says why not. May be called by any thread. */
+/* Reads one frame, as numbers of Cast.from if they are to be converted; false: `reason` says why not. May be called by any thread. */
 bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]);
 void frame_array_close(FrameArray *a);
 

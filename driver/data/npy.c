@@ -263,13 +263,6 @@ static const char *cure_of_type(const char *have, const char *want) {
   return strcmp(have, "'<f8'") == 0 && strcmp(want, "'<f4'") == 0 ? ", or -freal=f64 if the program calls it real" : "";
 }
 
-/* Elements of a file that are converted: to `n` numbers of type `to` from ones of type `from`. */
-typedef struct Cast {
-  bool needed;
-  Type from, to;
-  int64_t n;
-} Cast;
-
 /* The type of the numbers that "'<f8'" and the like, or those of which "'<c16'" is a pair, are; false: none. */
 static bool type_of_numbers(const char *descr, Type *type) {
   static const struct {
@@ -287,15 +280,22 @@ static bool type_of_numbers(const char *descr, Type *type) {
   return false;
 }
 
-/* May elements `have` of a file become the field's, `want`, as NumPy's casts of the "same_kind" do: integers any
- * integers, but not unsigned ones of signed, and floats any numbers? Complex numbers only complex ones. */
+bool cast_allowed(Type from, Type to) {
+  return type_is_float(to) || (!type_is_float(from) && to != TY_BOOL &&
+                               (!type_is_unsigned(to) || type_is_unsigned(from) || from == TY_BOOL));
+}
+
+bool cast_apply(const Cast *cast, const void *raw, void *data, int64_t *at) {
+  *at = values_convert(cast->from, raw, cast->to, data, cast->n);
+  return *at == cast->n;
+}
+
+/* May elements `have` of a file become the field's, `want`? Complex numbers only complex ones. */
 static bool may_cast(const char *have, const char *want, const StcFieldInfo *f, Cast *cast) {
   if (f->type == STC_BF16 || is_complex(have) != is_complex(want) || !type_of_numbers(have, &cast->from) ||
       !type_of_numbers(want, &cast->to))
     return false;
-  bool is_unsigned = want[2] == 'u', was_unsigned = have[2] == 'u';
-  cast->needed = type_is_float(cast->to) || (!type_is_float(cast->from) && cast->to != TY_BOOL &&
-                                             (!is_unsigned || was_unsigned || cast->from == TY_BOOL));
+  cast->needed = cast_allowed(cast->from, cast->to);
   cast->n = f->bytes / type_size(cast->to);
   return cast->needed;
 }
@@ -420,10 +420,10 @@ bool npy_has_frames(const char *path, const StcFieldInfo *f) {
   return has;
 }
 
-/* Checks the header of a series of frames of `f`, from whose shape their number is taken, into *count; and that they
- * are all there, from byte `at` on. */
+/* Checks the header of a series of frames of `f`, from whose shape their number is taken, into *count, and from whose
+ * type how they become the field's; and that they are all there, from where `from` stands on. */
 static StcStatus check_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, NpyHeader *h,
-                              FILE *from, int64_t *count) {
+                              FILE *from, Cast *cast, int64_t *count) {
   int64_t all, shape[1 + MAX_DIMS];
   int rank = 1 + file_shape(f, shape + 1), place[1 + MAX_DIMS];
   struct stat st;
@@ -439,19 +439,21 @@ static StcStatus check_frames(StcContext *c, const char *path, const char *what,
   StcStatus s = check_order(c, path, h);
   h->rank -= h->rank > 0;
   memmove(h->shape, h->shape + 1, sizeof h->shape - sizeof *h->shape);
-  s = s ? s : check_header(c, path, what, f, h, NULL);
+  s = s ? s : check_header(c, path, what, f, h, cast);
   if (s)
     return s;
   if (*count < 1)
     return context_error(c, "%s: it has no frame", path), STC_INPUT;
-  if (__builtin_mul_overflow(*count, f->bytes, &all) || fstat(fileno(from), &st) != 0 ||
+  int64_t bytes = cast->needed ? cast->n * type_size(cast->from) : f->bytes;
+  if (__builtin_mul_overflow(*count, bytes, &all) || fstat(fileno(from), &st) != 0 ||
       st.st_size - ftello(from) < all)
     return context_error(c, "%s: it has fewer elements than its header promises", path), STC_INPUT;
   return STC_OK;
 }
 
-int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at,
+int npy_open_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast, int64_t *at,
                     int64_t *count) {
+  *cast = (Cast){.needed = false};
   FILE *from = fopen(path, "rb");
   if (!from)
     return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), -1;
@@ -459,16 +461,12 @@ int npy_open_frames(StcContext *c, const char *path, const char *what, const Stc
   const char *wrong = h ? read_header(from, h) : "there is no memory for its header";
   if (wrong)
     context_error(c, "%s: %s", path, wrong);
-  bool good = !wrong && !check_frames(c, path, what, f, h, from, count);
+  bool good = !wrong && !check_frames(c, path, what, f, h, from, cast, count);
   *at = good ? ftello(from) : -1;
   int fd = good ? dup(fileno(from)) : -1;
   free(h);
   fclose(from);
   return fd;
-}
-
-StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
-  return npy_read(c, path, what, f, NULL);
 }
 
 /* Opens the file, whose header must be the field's, or of numbers that are converted to the field's (`cast`, not NULL);
@@ -508,15 +506,22 @@ StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcF
   return s;
 }
 
-/* Would npy_read take it without a conversion? */
-static StcStatus npy_whole(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
+/* Is the file one that can be read, with as many elements as its header promises? cast: see open_elements. */
+static StcStatus check_whole(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast) {
   StcStatus s;
-  FILE *from = open_elements(c, path, what, f, NULL, &s);
+  FILE *from = open_elements(c, path, what, f, cast, &s);
   if (!from)
     return s;
-  s = read_elements(c, path, f, &(Cast){.needed = false}, from, NULL);
+  s = read_elements(c, path, f, cast ? cast : &(Cast){.needed = false}, from, NULL);
   fclose(from);
   return s;
+}
+
+StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast) {
+  Cast own = {.needed = false};
+  if (cast)
+    *cast = own;
+  return check_whole(c, path, what, f, cast ? cast : &own);
 }
 
 FILE *npy_stream(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
@@ -529,8 +534,10 @@ StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f,
   return s;
 }
 
-int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at) {
-  FILE *from = npy_whole(c, path, what, f) ? NULL : fopen(path, "rb");
+int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast, int64_t *at) {
+  if (cast)
+    *cast = (Cast){.needed = false};
+  FILE *from = check_whole(c, path, what, f, cast) ? NULL : fopen(path, "rb");
   NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
   bool good = h && !read_header(from, h);
   *at = good ? ftello(from) : -1;

@@ -312,7 +312,7 @@ static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
   if (is_file(o->value) && is_picture(o->value))
     return give_picture(j, o, at, &whole);
   if (is_file(o->value))
-    from.file.fd = npy_open(j->c->context, o->value, what, &whole, &from.file.at);
+    from.file.fd = npy_open(j->c->context, o->value, what, &whole, NULL, &from.file.at);
   else
     from.seed = strtoull(o->value + strcspn(o->value, ":") + (strchr(o->value, ':') != NULL), NULL, 10);
   if (is_file(o->value) && from.file.fd < 0)
