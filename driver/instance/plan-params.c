@@ -1,8 +1,7 @@
 /* driver/instance/plan-params.c: params that get other values between two runs, while code, memory and fields stay.
  *
- * Code never depends on the value of a param, and neither does a param that is no integer decide on sizes, places and
- * numbers of steps: those are sums of integers (Affine). What remains are integers that the program computes from such
- * a param: one on which one of these depends is not free. */
+ * Code never depends on the value of a param. Sizes, places and numbers of steps do, which are sums of integers
+ * (Affine): a param that is one of these integers, or of which the program computes one, is not free. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
@@ -39,20 +38,26 @@ static void mark_all(const Module *m, int scalar, bool *marked) {
       marked[i] = true;
 }
 
-bool plan_param_is_free(const StcPlan *p, int scalar) {
-  const Module *m = p->module;
-  bool free = scalar >= 0 && scalar < m->nscalars && m->scalars[scalar].is_param && !p->split && !p->facade &&
-              module_find_scalar(p->program->reference, m->scalars[scalar].name) >= 0;
-  if (!free || type_is_int(m->scalars[scalar].type))
-    return false;
-  ArenaMark start = arena_mark(p->w.arena);
-  bool *marked = ARENA_ARRAY(p->w.arena, bool, m->nscalars + 1);
+/* Is scalar `scalar` of `m`, or one computed from it, part of a size, a place or a number of steps? */
+static bool is_placed(Arena *a, const Module *m, int scalar) {
+  ArenaMark start = arena_mark(a);
+  bool *marked = ARENA_ARRAY(a, bool, m->nscalars + 1), *placed = ARENA_ARRAY(a, bool, m->nscalars + 1), found = false;
   memset(marked, 0, (size_t)m->nscalars);
+  memset(placed, 0, (size_t)m->nscalars);
   mark_all(m, scalar, marked);
+  scalars_placed(m, placed);
   for (int i = 0; i < m->nscalars; i++)
-    free &= !marked[i] || !type_is_int(m->scalars[i].type);
-  arena_release(p->w.arena, start);
-  return free;
+    found |= marked[i] && placed[i];
+  arena_release(a, start);
+  return found;
+}
+
+bool plan_param_is_free(const StcPlan *p, int scalar) {
+  const Module *m = p->module, *whole = p->program->reference;
+  if (scalar < 0 || scalar >= m->nscalars || !m->scalars[scalar].is_param || p->split || p->facade)
+    return false;
+  int at = module_find_scalar(whole, m->scalars[scalar].name);
+  return at >= 0 && !is_placed(p->w.arena, whole, at) && !is_placed(p->w.arena, m, scalar);
 }
 
 /* Is scalar `i` what a scalar that is kept is before the first step? Nothing else takes it. */
@@ -128,14 +133,15 @@ static Define *present_values(StcPlan *p, int room, int *n) {
   return out;
 }
 
-/* Has every integer, but those of reductions and the first values of scalars that are kept, the value that it has in
- * the plan? */
-static bool same_integers(const StcPlan *p, const Const *values) {
+/* Has every integer that is part of a size, a place or a number of steps the value that it has in the plan? */
+static bool same_places(const StcPlan *p, const Const *values) {
   const Scalar *s = p->module->scalars;
+  bool *placed = ARENA_ARRAY(p->w.arena, bool, p->module->nscalars + 1), same = true;
+  memset(placed, 0, (size_t)p->module->nscalars);
+  scalars_placed(p->module, placed);
   for (int i = 0; i < p->module->nscalars; i++)
-    if (type_is_int(s[i].type) && !s[i].is_reduction && !is_first(p->module, i) && values[i].i != p->scalars[i].i)
-      return false;
-  return true;
+    same &= !placed[i] || !type_is_int(s[i].type) || s[i].is_reduction || values[i].i == p->scalars[i].i;
+  return same;
 }
 
 /* What plan_set_params hands to its guarded part. */
@@ -167,7 +173,7 @@ static StcStatus set_guarded(void *arg) {
     ok = define_parse(p->w.arena, a->defines[i], &defines[n + i]);
     ok = ok && plan_param_is_free(p, module_find_scalar(p->module, defines[n + i].name));
   }
-  ok = ok && module_bind(p->module, n + a->n, defines, values, diags_quiet(p->w.arena)) && same_integers(p, values);
+  ok = ok && module_bind(p->module, n + a->n, defines, values, diags_quiet(p->w.arena)) && same_places(p, values);
   if (ok)
     take_values(p, values);
   arena_release(p->w.arena, start);

@@ -209,6 +209,10 @@ const Define *defines_apart(const Module *m, int *n, const Define *defs, Diags *
 /* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or
  * out-of-range value, missing value, failed check). `out` has nscalars places; those of reductions are set to 0. */
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
+/* Sets placed[i] of each scalar i that decides on sizes, places or numbers of steps: those that bounds of regions,
+ * extents, coordinates of points and numbers of rounds are made of, in stencil IR and in kernel IR. What checks alone
+ * look at is not among them: module_bind evaluates those. In places.c. */
+void scalars_placed(const Module *m, bool *placed);
 /* Does it hold under the scalars (NULL if no bound has a param): 1, or 0 and `missing` is a point that no box has; or
  * -1: the bounds are too large to tell. In covered.c. */
 int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RANK]);

@@ -146,6 +146,38 @@ def check_params(w):
     assert all(abs((c - b) - (b - a)) < 1e-5 for a, b, c in zip(before, first, second)) and first != before
 
 
+def test_integers():
+    """Integers that are values can be changed, those of which sizes, places and numbers of rounds are made cannot; on the host in tiles, by stages, and on the stand-ins' path."""
+    program = Path(HERE) / "integers.stn"
+    program.write_text("param N = 24, seed = 3, period = 5, row = 4, width = 2, kind : i32 = 1, at = 2, gap = 3, rounds = 2, q : u32 = 3; param c : f32 = 0.25;\n"
+                       "let half = period / 2; let last = gap * 2;\n"
+                       "grid G = [0 .. N-1, 0 .. N], 1000000000000; field u, t : f32 on G outside 0;\n"
+                       "init i(u, t)[G] { u = random(seed, 0); t = 0; }\n"
+                       "stencil s(u)[G] { u = if idx(0) == row && step % period < half then f32(kind) else if idx(1) < width then f32(q) else u + c * (u[1,0] - u); }\n"
+                       "repeat r up to rounds { stencil m(t)[last .. N-2, 0 .. N] = t + u; }\nprobe p = u at [at, 3] every 2;\n")
+    free = {"seed", "period", "row", "width", "kind", "q", "c"}
+    sets = {"seed": 9, "period": 8, "row": 20, "width": 5, "kind": -2, "q": 200}
+    for options in (("--device=host",), ("--device=sim", "-schedule=naive")):
+        with Window(STC, program, *options) as w:
+            assert {p["name"] for p in w.json("info")["params"] if p["free"]} == free
+            w.pause()
+            for name, value in sets.items():
+                assert w.order(f"set?name={name}&value={value}") == "ok"
+            assert w.order("set?name=rounds&value=3") != "ok" and w.order("restart") == "ok"
+            w.until("it begins anew", lambda s: s["step"] == 0 and s["state"] == "paused" and s["waiting"] == 0)
+            assert w.order("step?n=7") == "ok"
+            s = w.until("7 steps", lambda s: s["state"] == "paused" and s["step"] == 7)
+            assert {k: s["params"][k] for k in sets} == sets
+            for field in "tu":
+                number = next(f["field"] for f in w.json("info")["fields"] if f["name"] == field)
+                want = field_after(STC, program, field, 7, HERE, *(f"-D{k}={v}" for k, v in sets.items()))[1]
+                assert w.frame(f"field={number}", 7).values == want, (options, field)
+            for bad in ("period=1.5", "kind=3000000000", "q=-1"):            # no such integer, of no such type
+                assert w.order("set?name=" + bad.replace("=", "&value=")) == "ok" and w.order("step?n=1") == "ok"
+                w.until("it says so", lambda s: s["said"] == f"the program does not allow {bad}" and s["state"] == "paused" and not s["waiting"])
+            assert {k: w.state()["params"][k] for k in sets} == sets
+
+
 def test_restart_with_given_fields():
     """A field that --in gave is there again when the run begins anew."""
     start = Path(HERE) / "start.npy"

@@ -352,7 +352,7 @@ function makeParams() {
   for (const p of free)
     list.append(p.type === "bool" ? boolParam(p) : numberParam(p));
   const others = info.params.filter(p => !p.free).map(p => `${p.name} = ${/^f/.test(p.type) && p.value !== null ? short(p.value) : p.value}`);
-  $("fixed").textContent = others.length ? `fixed when the run begins: ${others.join(", ")}` : "";
+  $("fixed").textContent = others.length ? `fixed when the run begins, as sizes and places follow from them: ${others.join(", ")}` : "";
 }
 
 function paramRow(p, inner) {
@@ -374,14 +374,15 @@ function boolParam(p) {
   return row;
 }
 
-// A slider to twice the value that the param has at first, and a number that may be any.
+// A slider to twice the value that the param has at first (integers: to 10 at least), and a number that may be any.
 function numberParam(p) {
-  const row = paramRow(p, '<input class="number" inputmode="decimal"><input type="range" step="any">');
-  const [number, slider] = row.querySelectorAll("input"), v = p.value || 0;
-  slider.min = v < 0 ? 2 * v : v > 0 ? 0 : -1;
-  slider.max = v < 0 ? 0 : v > 0 ? 2 * v : 1;
+  const row = paramRow(p, '<input class="number" inputmode="decimal"><input type="range">');
+  const [number, slider] = row.querySelectorAll("input"), v = p.value || 0, most = isInteger(p) ? Math.max(10, Math.abs(2 * v)) : Math.abs(2 * v);
+  slider.step = isInteger(p) ? 1 : "any";
+  slider.min = v < 0 ? -most : v > 0 || isInteger(p) ? 0 : -1;
+  slider.max = v < 0 ? 0 : most || 1;
   slider.value = v;
-  number.value = short(v);
+  number.value = shown(p, v);
   number.setAttribute("aria-label", p.name);
   slider.setAttribute("aria-label", `slider of ${p.name}`);
   let timer = 0;
@@ -389,7 +390,7 @@ function numberParam(p) {
     row.classList.toggle("wrong", !await order("set", `?name=${p.name}&value=${encodeURIComponent(text)}`));
   };
   slider.oninput = () => {
-    number.value = short(Number(slider.value));
+    number.value = shown(p, Number(slider.value));
     clearTimeout(timer);
     timer = setTimeout(() => send(number.value), 60);
   };
@@ -401,6 +402,8 @@ function numberParam(p) {
 }
 
 const short = v => String(Number(v.toPrecision(6)));
+const isInteger = p => /^[iu]/.test(p.type);
+const shown = (p, v) => isInteger(p) ? String(v) : short(v);
 
 // The values as they are, unless one is just being changed or waits to be.
 function showParams() {
@@ -416,7 +419,7 @@ function showParams() {
     if (p.type === "bool")
       inputs[0].checked = value;
     else if (value !== null) {
-      inputs[0].value = short(value);
+      inputs[0].value = shown(p, value);
       inputs[1].value = value;
     }
   }
