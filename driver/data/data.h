@@ -43,6 +43,11 @@ bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool sha
  * would become the field's. */
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast);
 
+/* Is the name that of an HDF5 or netCDF file, or of one and an array in it, FILE.nc:NAME? Reads that array, or the one
+ * of the field's name, as npy_read does; its shape may have an axis of length 1 in front. `data` NULL: only checks. */
+bool frames_are_hdf5(const char *path);
+StcStatus hdf5_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
+
 /* A series of frames in files, and a thread that reads the frame which will be wanted next: frames.c. */
 typedef struct FrameFile FrameFile;
 /* Is the value of --in, for the field, such a series: a file with one axis more, in front, or a name with a place for

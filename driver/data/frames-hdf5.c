@@ -1,5 +1,5 @@
-/* driver/data/frames-hdf5.c: series of frames in HDF5 and netCDF-4 files: an array, which has the field's name or is
- * named behind the file's, whose first axis is that of the frames. */
+/* driver/data/frames-hdf5.c: series of frames, and single fields, in HDF5 and netCDF-4 files: an array, which has the
+ * field's name or is named behind the file's. The first axis of a series is that of the frames. */
 #include "driver/data/frames.h"
 #include "driver/data/hdf5-io.h"
 
@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The open array; hdf5 counts axes the same way as the field. */
+/* The open array; hdf5 counts axes the same way as the field. single: it has no axis of frames. */
 struct FrameArray {
   hid_t file, set, type;
   int rank;
+  bool single;
   hsize_t shape[MAX_DIMS];
 };
 
@@ -40,11 +41,26 @@ static const char *shape_text(char text[256], int rank, const int64_t *shape) {
   for (int d = 0; d < rank && n < 256; d++)
     n += snprintf(text + n, (size_t)(256 - n), d ? ", %lld" : "%lld", (long long)shape[d]);
   if (n < 256)
-    snprintf(text + n, (size_t)(256 - n), ")");
+    snprintf(text + n, (size_t)(256 - n), rank == 1 ? ",)" : ")");
   return text;
 }
 
-/* Checks that the array has the shape of frames of the field, and notes how many there are. */
+/* Says that the shape `have` of a field's array is not `need`. */
+static StcStatus wrong_single(StcContext *c, const char *path, const char *what, int have_rank, const int64_t *have,
+                              int rank, const int64_t *need) {
+  int place[MAX_DIMS];
+  char text[2][256];
+  bool steps = have_rank > 1 && shape_places(have_rank - 1, have + 1, rank, need, place);
+  context_error(c, "%s: its shape is %s, but %s needs %s; %s", path, shape_text(text[0], have_rank, have), what,
+                shape_text(text[1], rank, need),
+                steps ? "it has several steps: write one of them to a file of its own, or declare the field with "
+                        "'frames every K'"
+                      : "change the file, or the params with -D");
+  return STC_INPUT;
+}
+
+/* Checks that the array has the shape of frames of the field, and notes how many there are; of a single one, that of
+ * the field, perhaps behind an axis of length 1, as files of one step have it. */
 static StcStatus check_shape(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                              int64_t *count) {
   int64_t have[MAX_DIMS] = {0}, need[MAX_DIMS];
@@ -63,7 +79,13 @@ static StcStatus check_shape(StcContext *c, const char *path, const char *what, 
     need[rank++] = f->shape[d];
   for (int d = 0; d < f->naxes && rank < MAX_DIMS; d++)
     need[rank++] = f->axes[d];
-  if (a->rank < 1 || !shape_places(a->rank - 1, have + 1, rank - 1, need + 1, place))
+  bool frames = a->rank > 0 && shape_places(a->rank - 1, have + 1, rank - 1, need + 1, place);
+  if (a->single && a->rank >= 0 && shape_places(a->rank, have, rank - 1, need + 1, place))
+    return STC_OK;
+  if (a->single && !(frames && have[0] == 1))
+    return wrong_single(c, path, what, a->rank, have, rank - 1, need + 1);
+  a->single = false;
+  if (!frames)
     return context_error(c, "%s: its shape is %s, but the frames of %s need %s, with their number in front", path,
                          shape_text(text[0], a->rank, have), what, shape_text(text[1], rank, need)),
            STC_INPUT;
@@ -160,12 +182,14 @@ static StcStatus open_array(StcContext *c, const char *path, const char *what, c
   return s ? s : check_type(c, path, what, f, a, cast);
 }
 
-FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
-                             int64_t *count, StcStatus *s) {
+/* The same of a series, or, `single`, of a field by itself. */
+static FrameArray *open_any(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, bool single,
+                            Cast *cast, int64_t *count, StcStatus *s) {
   FrameArray *a = calloc(1, sizeof *a);
   *s = a ? STC_OK : STC_MEMORY;
   if (!a)
     return context_error(c, "out of memory"), NULL;
+  a->single = single;
   a->file = a->set = a->type = -1;
   hdf5_take();
   *s = open_array(c, path, what, f, a, cast, count);
@@ -175,6 +199,11 @@ FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, 
     a = NULL;
   }
   return a;
+}
+
+FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
+                             int64_t *count, StcStatus *s) {
+  return open_any(c, path, what, f, false, cast, count, s);
 }
 
 /* Is the array in the file itself, not in another one to which a link leads? */
@@ -212,10 +241,11 @@ int frame_array_plain(const FrameArray *a, const char *path, int64_t *at) {
 bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
   hsize_t first[MAX_DIMS] = {(hsize_t)frame}, n[MAX_DIMS];
   memcpy(n, a->shape, sizeof n);
-  n[0] = 1;
+  n[0] = a->single ? n[0] : 1;
   hdf5_take();
-  hid_t file = H5Dget_space(a->set), memory = H5Screate_simple(a->rank, n, NULL);
-  bool ok = file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, first, NULL, n, NULL) >= 0 &&
+  hid_t file = H5Dget_space(a->set), memory = a->rank ? H5Screate_simple(a->rank, n, NULL) : H5Screate(H5S_SCALAR);
+  bool ok = file >= 0 && memory >= 0 &&
+            (!a->rank || H5Sselect_hyperslab(file, H5S_SELECT_SET, first, NULL, n, NULL) >= 0) &&
             H5Dread(a->set, a->type, memory, file, H5P_DEFAULT, data) >= 0;
   if (!ok)
     hdf5_reason(reason);
@@ -239,4 +269,35 @@ void frame_array_close(FrameArray *a) {
     H5Fclose(a->file);
   hdf5_give();
   free(a);
+}
+
+/* Reads the open array to `data`, its numbers converted. */
+static StcStatus read_single(StcContext *c, const char *path, const char *what, const FrameArray *a, const Cast *cast,
+                             void *data) {
+  char reason[256];
+  int64_t bad;
+  void *raw = cast->needed ? malloc((size_t)(cast->n * type_size(cast->from)) + 1) : data;
+  StcStatus s = raw ? STC_OK : (context_error(c, "out of memory"), STC_MEMORY);
+  if (!s && !frame_array_read(a, 0, raw, reason))
+    s = (context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO);
+  if (!s && cast->needed && !cast_apply(cast, raw, data, &bad))
+    s = (context_error(c, "%s: its element %lld does not fit in %s", path, (long long)bad, type_name(cast->to)),
+         STC_INPUT);
+  else if (!s && cast->needed)
+    context_note(c, "%s: its numbers, %s, are converted to %s for %s", path, type_name(cast->from), type_name(cast->to),
+                 what);
+  if (raw != data)
+    free(raw);
+  return s;
+}
+
+StcStatus hdf5_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+  Cast cast;
+  int64_t count;
+  StcStatus s;
+  FrameArray *a = open_any(c, path, what, f, true, &cast, &count, &s);
+  if (a && data)
+    s = read_single(c, path, what, a, &cast, data);
+  frame_array_close(a);
+  return s;
 }

@@ -4,11 +4,9 @@
 
 #include "driver/data/data.h"
 
-/* An array of an HDF5 file whose first axis is that of frames. Is the name that of such a file, or of one and an array
- * in it, FILE.nc:NAME? Opens it and finds how many frames there are, and how one becomes the field's; NULL after an
+/* An array of an HDF5 file whose first axis is that of frames (frames_are_hdf5). Opens it and finds how many frames there are, and how one becomes the field's; NULL after an
  * error, with *s. */
 typedef struct FrameArray FrameArray;
-bool frames_are_hdf5(const char *path);
 FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
                              int64_t *count, StcStatus *s);
 /* Does the array lie in its file, of name `path`, as frames do in memory? Opens the file then, to be closed by the

@@ -445,8 +445,7 @@ static StcStatus check_frames(StcContext *c, const char *path, const char *what,
   if (*count < 1)
     return context_error(c, "%s: it has no frame", path), STC_INPUT;
   int64_t bytes = cast->needed ? cast->n * type_size(cast->from) : f->bytes;
-  if (__builtin_mul_overflow(*count, bytes, &all) || fstat(fileno(from), &st) != 0 ||
-      st.st_size - ftello(from) < all)
+  if (__builtin_mul_overflow(*count, bytes, &all) || fstat(fileno(from), &st) != 0 || st.st_size - ftello(from) < all)
     return context_error(c, "%s: it has fewer elements than its header promises", path), STC_INPUT;
   return STC_OK;
 }

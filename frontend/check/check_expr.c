@@ -134,6 +134,13 @@ bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what
   return true;
 }
 
+/* What to write where the coordinate of a point is to change. */
+static const char *cure_of_place(const Checker *c) {
+  return strcmp(c->what, "a coordinate") == 0
+             ? "; what moves is a condition in a stencil: if idx(0) == row[step] && idx(1) == column[step] then ..."
+             : "";
+}
+
 Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
   if (c->allowed == ALLOW_CONST)
     return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what,
@@ -148,7 +155,8 @@ Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
                        "%s is one number for the whole program, so '%s' cannot be part of it; an update reduces what "
                        "has points over a region: max(...) over G",
                        c->what, name);
-  return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it", c->what, name);
+  return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it%s", c->what, name,
+                     cure_of_place(c));
 }
 
 /* The value of a scalar, a let's or a param's. */

@@ -1,5 +1,6 @@
 /* check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
  * give them. */
+#include "frontend/complex.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
@@ -159,7 +160,9 @@ static Expr *seen(Checker *c, Expr *e) {
   if (e->kind == EXPR_BAD || (type_is_scalar(e->type) && e->type != TY_BOOL))
     return e;
   return check_error(c, NULL, e->loc, "a probe sees a number, not %s; %s", check_type_words(c, e->type),
-                     e->type == TY_BOOL ? "convert it: i32(...)" : "take one of its components");
+                     e->type == TY_BOOL               ? "convert it: i32(...)"
+                     : check_is_complex(c, e->type) ? "take a part of it: re(...), im(...) or abs(...)"
+                                                    : "take one of its components");
 }
 
 bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out) {
@@ -281,10 +284,10 @@ static bool check_most(Checker *c, const Decl *d, bool list, int64_t *most) {
     check_error(c, NULL, d->right->loc, "'up to' is for lists of points; this is one point");
     return false;
   }
-  if (!check_const_int(c, d->right, NULL, "the number after 'up to'", most))
+  if (!check_const_int(c, d->right, NULL, "the number after 'up to', such as 4,", most))
     return false;
   if (*most < 1 || *most > MOST)
-    check_error(c, NULL, d->right->loc, "'up to' takes 1 to %d points, not %lld", MOST, (long long)*most);
+    check_error(c, NULL, d->right->loc, "'up to' takes 1 to %d points, not %lld; where more are at one place, add up what they give", MOST, (long long)*most);
   return *most >= 1 && *most <= MOST;
 }
 

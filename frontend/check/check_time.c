@@ -1,5 +1,6 @@
 /* check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
  * launch-time arrays. */
+#include "frontend/complex.h"
 #include "frontend/check/lookup.h"
 
 /* ---- older time levels */
@@ -95,7 +96,9 @@ Expr *check_accumulated(Checker *c, Expr *e, Type *out) {
   *out = is_int ? TY_I64 : TY_F64;
   if (!is_int && !is_float)
     return check_error(c, NULL, e->loc, "a reduction takes numbers, not %s; %s", check_type_words(c, e->type),
-                       e->type == TY_BOOL ? "to count, convert it: i64(...)" : "take one of its components");
+                       e->type == TY_BOOL               ? "to count, convert it: i64(...)"
+                       : check_is_complex(c, e->type) ? "take a part of it: re(...), im(...) or abs2(...)"
+                                                      : "take one of its components");
   if (e->type == *out || type_is_literal(e->type))
     return check_coerce(c, e, *out, "the reduction");
   Expr *x = check_operation(c, OP_CONVERT, e->loc, 1, &e);

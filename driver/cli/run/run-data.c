@@ -149,8 +149,9 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
     return fill_value(c, f, value, data);
   what = arena_printf(c->arena, "%s %s", what, f->name);
   context_remark(c->context, "read: %s, for %s", value, what);
-  return is_picture(value) ? png_read_field(c->context, value, what, f, data)
-                           : npy_read(c->context, value, what, f, data);
+  return is_picture(value)        ? png_read_field(c->context, value, what, f, data)
+         : frames_are_hdf5(value) ? hdf5_read_field(c->context, value, what, f, data)
+                                  : npy_read(c->context, value, what, f, data);
 }
 
 /* Copies the elements of a place to the plan. */

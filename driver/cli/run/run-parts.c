@@ -274,6 +274,34 @@ static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at,
   return s;
 }
 
+/* Is it a file whose elements are not those of the field, as they lie there? */
+static bool is_converted(const Job *j, const FieldOption *o, const char *what, const StcFieldInfo *whole) {
+  Cast cast;
+  return frames_are_hdf5(o->value) || (!npy_check(j->c->context, o->value, what, whole, &cast) && cast.needed);
+}
+
+/* Carries out one --in of such a file, which every rank reads as a whole. */
+static StcStatus give_converted(const Job *j, const FieldOption *o, FieldPlace at, const char *what,
+                                const StcFieldInfo *whole) {
+  PartStream x;
+  StcStatus s = make_room(j, at, whole, 1, &x);
+  if (!s) {
+    free(x.block);
+    x.block = malloc((size_t)whole->bytes + 1);
+    s = x.block ? STC_OK : computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
+  }
+  if (!s)
+    s = (frames_are_hdf5(o->value) ? hdf5_read_field : npy_read)(j->c->context, o->value, what, whole, x.block);
+  x.end = x.points;
+  if (!s)
+    take_all(&x);
+  if (!s)
+    s = set_parts(j, at, &x);
+  free_room(j, &x);
+  plan_mark_given(j->plan, at.field, at.component);
+  return s;
+}
+
 /* Is the value of --in, on rank 0, something that can be read but once? All ranks call it. */
 static bool is_stream(const Job *j, const FieldOption *o) {
   bool stream = is_file(o->value) && path_is_special(o->value);
@@ -311,6 +339,8 @@ static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
     return s;
   if (is_file(o->value) && is_picture(o->value))
     return give_picture(j, o, at, &whole);
+  if (is_file(o->value) && is_converted(j, o, what, &whole))
+    return give_converted(j, o, at, what, &whole);
   if (is_file(o->value))
     from.file.fd = npy_open(j->c->context, o->value, what, &whole, NULL, &from.file.at);
   else

@@ -23,7 +23,9 @@ static StcFieldInfo place_info(const Job *j, FieldPlace at) {
 static StcStatus check_file(const Job *j, const char *path, const char *what, const StcFieldInfo *f) {
   if (path_is_special(path))
     return STC_OK;
-  return is_picture(path) ? png_check_field(j->c->context, path, what, f) : npy_check(j->c->context, path, what, f, NULL);
+  return is_picture(path)        ? png_check_field(j->c->context, path, what, f)
+         : frames_are_hdf5(path) ? hdf5_read_field(j->c->context, path, what, f, NULL)
+                                 : npy_check(j->c->context, path, what, f, NULL);
 }
 
 /* Is `o`, which names a component of `at`.field, beside a series of frames of the field? Reports it then. */
