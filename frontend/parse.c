@@ -566,7 +566,8 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
 
 bool parse_every(Parse *p, Decl *d) {
   if (parse_is_word(p, "where")) {
-    diag_error(p->d, p->t->loc, "only stencils have 'where'; in a reduction the mask chooses: sum(if wet then u else 0)");
+    diag_error(p->d, p->t->loc,
+               "only stencils have 'where'; in a reduction the mask chooses: sum(if wet then u else 0)");
     return false;
   }
   if (!parse_is_word(p, "every")) {

@@ -155,7 +155,8 @@ bool parse_mask(Parse *p) {
     return false;
   d->shared = parse_is_word(p, "shared");
   p->t += d->shared;
-  if (!parse_expect(p, TOK_ASSIGN, "'=' and where the mask is true ('= true' of one that is given)") || !(d->value = parse_expr(p)))
+  if (!parse_expect(p, TOK_ASSIGN, "'=' and where the mask is true ('= true' of one that is given)") ||
+      !(d->value = parse_expr(p)))
     return false;
   d->kind = DECL_MASK;
   return parse_end(p, false);

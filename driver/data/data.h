@@ -10,8 +10,8 @@
  * and where they fit. */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
-/* How the numbers of a file become a field's, if they are not of its type (`needed`): `n` of type `to` from ones of type
- * `from`, the parts of complex numbers by themselves. */
+/* How the numbers of a file become a field's, if they are not of its type (`needed`): `n` of type `to` from ones of
+ * type `from`, the parts of complex numbers by themselves. */
 typedef struct Cast {
   bool needed;
   Type from, to;
@@ -39,8 +39,8 @@ StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f,
 /* Creates one whose elements others write: the header is there, and room on the disk. *at: where the elements begin.
  * shared: processes of other machines must find it, under out->temporary. */
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);
-/* Would npy_read find a header that it takes, and as many elements as that promises? *cast (NULL: nobody asks): how they
- * would become the field's. */
+/* Would npy_read find a header that it takes, and as many elements as that promises? *cast (NULL: nobody asks): how
+ * they would become the field's. */
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast);
 
 /* Is the name that of an HDF5 or netCDF file, or of one and an array in it, FILE.nc:NAME? Reads that array, or the one

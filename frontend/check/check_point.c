@@ -160,7 +160,7 @@ static Expr *seen(Checker *c, Expr *e) {
   if (e->kind == EXPR_BAD || (type_is_scalar(e->type) && e->type != TY_BOOL))
     return e;
   return check_error(c, NULL, e->loc, "a probe sees a number, not %s; %s", check_type_words(c, e->type),
-                     e->type == TY_BOOL               ? "convert it: i32(...)"
+                     e->type == TY_BOOL             ? "convert it: i32(...)"
                      : check_is_complex(c, e->type) ? "take a part of it: re(...), im(...) or abs(...)"
                                                     : "take one of its components");
 }
@@ -287,7 +287,9 @@ static bool check_most(Checker *c, const Decl *d, bool list, int64_t *most) {
   if (!check_const_int(c, d->right, NULL, "the number after 'up to', such as 4,", most))
     return false;
   if (*most < 1 || *most > MOST)
-    check_error(c, NULL, d->right->loc, "'up to' takes 1 to %d points, not %lld; where more are at one place, add up what they give", MOST, (long long)*most);
+    check_error(c, NULL, d->right->loc,
+                "'up to' takes 1 to %d points, not %lld; where more are at one place, add up what they give", MOST,
+                (long long)*most);
   return *most >= 1 && *most <= MOST;
 }
 

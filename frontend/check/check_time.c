@@ -96,7 +96,7 @@ Expr *check_accumulated(Checker *c, Expr *e, Type *out) {
   *out = is_int ? TY_I64 : TY_F64;
   if (!is_int && !is_float)
     return check_error(c, NULL, e->loc, "a reduction takes numbers, not %s; %s", check_type_words(c, e->type),
-                       e->type == TY_BOOL               ? "to count, convert it: i64(...)"
+                       e->type == TY_BOOL             ? "to count, convert it: i64(...)"
                        : check_is_complex(c, e->type) ? "take a part of it: re(...), im(...) or abs2(...)"
                                                       : "take one of its components");
   if (e->type == *out || type_is_literal(e->type))
