@@ -75,7 +75,8 @@ static int64_t place_of(const char *path, const char *name) {
   const StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {CHUNK}, .bytes = CHUNK * 8};
   int64_t count, at = -1;
   StcStatus s;
-  FrameArray *a = frame_array_open(c, path, "field u", &f, &count, &s);
+  Cast cast;
+  FrameArray *a = frame_array_open(c, path, "field u", &f, &cast, &count, &s);
   assert_non_null(a);
   assert_int_equal(count, 2);
   int fd = frame_array_plain(a, path, &at);
