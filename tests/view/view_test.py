@@ -201,7 +201,7 @@ def test_params_of_scalars():
                        "update s = s + f64(r); update own = own + 1;\n")
     with Window(STC, program, "-Down=7") as w:
         use = {p["name"]: (p["inits"], p["steps"]) for p in w.json("info")["params"] if p["free"]}
-        assert use == {"q": (True, False), "r": (False, True), "s": (True, False), "own": (True, False)}, use
+        assert use == {"q": (True, False), "r": (False, True), "s": (True, False), "n": (True, False), "own": (True, False)}, use
         w.pause()
         for order in ("set?name=q&value=1.5", "set?name=r&value=0.25", "restart"):
             assert w.order(order) == "ok"
