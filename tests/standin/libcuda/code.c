@@ -202,12 +202,39 @@ static const struct {
            {"nanosleep", OP_NOTHING},
            {"setmaxnreg", OP_NOTHING}};
 
-bool has_word(const Instruction *in, const char *word) {
+/* Is the name at the points one of the instruction's? */
+static bool is_named(const Instruction *in, const char *word) {
   for (int i = 0; i < in->nwords; i++)
     if (strcmp(in->word[i], word) == 0)
       return true;
   return false;
 }
+
+/* The names of the words. */
+static const char *const asked[WORDS] = {[WORD_TRY_WAIT] = "try_wait",
+                                         [WORD_TEST_WAIT] = "test_wait",
+                                         [WORD_ARRIVE] = "arrive",
+                                         [WORD_INIT] = "init",
+                                         [WORD_EXPECT_TX] = "expect_tx",
+                                         [WORD_INVAL] = "inval",
+                                         [WORD_SHARED] = "shared",
+                                         [WORD_MBARRIER_COMPLETE_TX_BYTES] = "mbarrier::complete_tx::bytes",
+                                         [WORD_PREFETCH] = "prefetch",
+                                         [WORD_COMMIT_GROUP] = "commit_group",
+                                         [WORD_WAIT_GROUP] = "wait_group",
+                                         [WORD_WARP] = "warp",
+                                         [WORD_CLUSTER] = "cluster",
+                                         [WORD_WAIT] = "wait",
+                                         [WORD_UP] = "up",
+                                         [WORD_DOWN] = "down",
+                                         [WORD_BFLY] = "bfly",
+                                         [WORD_AND] = "and",
+                                         [WORD_OR] = "or",
+                                         [WORD_SAT] = "sat",
+                                         [WORD_RZI] = "rzi",
+                                         [WORD_RMI] = "rmi",
+                                         [WORD_RPI] = "rpi",
+                                         [WORD_RNI] = "rni"};
 
 /* A type's name, "u32"; kind 0: it is none. */
 static Scalar type_of(const char *word) {
@@ -234,16 +261,18 @@ static void read_words(Instruction *in, char *name) {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (strcmp(in->word[0], ops[i].word) == 0)
       in->op = ops[i].op;
-  if (in->op == OP_CP_ASYNC && has_word(in, "bulk"))
+  if (in->op == OP_CP_ASYNC && is_named(in, "bulk"))
     in->op = OP_BULK;
-  if (in->op == OP_ST && has_word(in, "async"))
+  if (in->op == OP_ST && is_named(in, "async"))
     in->op = OP_STORE_THERE;
   for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !in->space; i++)
-    in->space = has_word(in, spaces[i].word) ? spaces[i].space : 0;
-  in->wide = has_word(in, "wide");
-  in->high = has_word(in, "hi");
-  in->flushes = has_word(in, "ftz");
-  in->inexact = has_word(in, "approx") || has_word(in, "full");
+    in->space = is_named(in, spaces[i].word) ? spaces[i].space : 0;
+  for (int i = 0; i < WORDS; i++)
+    in->has |= (uint32_t)is_named(in, asked[i]) << i;
+  in->wide = is_named(in, "wide");
+  in->high = is_named(in, "hi");
+  in->flushes = is_named(in, "ftz");
+  in->inexact = is_named(in, "approx") || is_named(in, "full");
   for (int i = 1; i < in->nwords; i++) {
     Scalar t = type_of(in->word[i]);
     if (t.kind && in->type.kind)

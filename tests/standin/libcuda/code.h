@@ -33,11 +33,12 @@ typedef struct Scalar {
   int size;
 } Scalar;
 
-/* One instruction. word: its name at the points; op: what run.c and numbers.c make of the first of them. guard: the
- * register that it depends on, -1: none. */
+/* One instruction. word: its name at the points; op: what run.c and numbers.c make of the first of them; has: which of
+ * the words below are in it. guard: the register that it depends on, -1: none. */
 typedef struct Instruction {
   char word[MAX_WORDS][32];
   int nwords, op;
+  uint32_t has;
   Scalar type, from;                 /* the last but one type in its name where there are two, as of cvt, is `type` */
   int compare;                       /* of setp: a number of numbers.c */
   char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 0: any */
@@ -109,10 +110,39 @@ enum {
 };
 enum { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_NUM, COMPARE_NAN, COMPARES };
 
+/* Words that run.c and numbers.c ask an instruction for: code.c has their names. */
+enum {
+  WORD_TRY_WAIT,
+  WORD_TEST_WAIT,
+  WORD_ARRIVE,
+  WORD_INIT,
+  WORD_EXPECT_TX,
+  WORD_INVAL,
+  WORD_SHARED,
+  WORD_MBARRIER_COMPLETE_TX_BYTES,
+  WORD_PREFETCH,
+  WORD_COMMIT_GROUP,
+  WORD_WAIT_GROUP,
+  WORD_WARP,
+  WORD_CLUSTER,
+  WORD_WAIT,
+  WORD_UP,
+  WORD_DOWN,
+  WORD_BFLY,
+  WORD_AND,
+  WORD_OR,
+  WORD_SAT,
+  WORD_RZI,
+  WORD_RMI,
+  WORD_RPI,
+  WORD_RNI,
+  WORDS
+};
+
 /* The result of an instruction that has no more to do with memory or other threads. false: it is not known. */
 bool compute(const Instruction *in, const uint64_t *x, uint64_t *out);
-/* Is the name at the points one of the instruction's? */
-bool has_word(const Instruction *in, const char *word);
+/* Is the word one of the instruction's? */
+static inline bool has_word(const Instruction *in, int word) { return in->has >> word & 1; }
 
 /* Runs a launch of the kernel, which has code. false, after a fault: it cannot. */
 typedef struct Kernel Kernel;

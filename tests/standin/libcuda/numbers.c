@@ -193,7 +193,9 @@ static bool compares(const Instruction *in, const uint64_t *x, uint64_t *out) {
   else if (c == COMPARE_NAN)
     holds = false;
   if (in->noperands > 3)
-    holds = has_word(in, "and") ? holds && (x[2] & 1) : has_word(in, "or") ? holds || (x[2] & 1) : holds ^ (x[2] & 1);
+    holds = has_word(in, WORD_AND)  ? holds && (x[2] & 1)
+            : has_word(in, WORD_OR) ? holds || (x[2] & 1)
+                                    : holds ^ (x[2] & 1);
   return *out = holds, true;
 }
 
@@ -215,7 +217,7 @@ static bool converts(const Instruction *in, const uint64_t *x, uint64_t *out) {
   Scalar to = in->type, from = in->from;
   bool into = is_floating(to), out_of = is_floating(from);
   uint64_t a = cut(from, x[0]);
-  if (has_word(in, "sat"))
+  if (has_word(in, WORD_SAT))
     return false;
   if (!into && !out_of)
     return *out = cut((Scalar){'b', to.size}, a), true;
@@ -226,11 +228,11 @@ static bool converts(const Instruction *in, const uint64_t *x, uint64_t *out) {
   if (!out_of)
     return *out = of_f64(from.kind == 's' ? (double)(int64_t)a : (double)a), true;
   double f = floating(from, x[0]);
-  f = has_word(in, "rzi")   ? trunc(f)
-      : has_word(in, "rmi") ? floor(f)
-      : has_word(in, "rpi") ? ceil(f)
-      : has_word(in, "rni") ? rint(f)
-                            : f;
+  f = has_word(in, WORD_RZI)   ? trunc(f)
+      : has_word(in, WORD_RMI) ? floor(f)
+      : has_word(in, WORD_RPI) ? ceil(f)
+      : has_word(in, WORD_RNI) ? rint(f)
+                               : f;
   return *out = into ? of_floating(to, f) : cut((Scalar){'b', to.size}, whole_number(to, f)), true;
 }
 

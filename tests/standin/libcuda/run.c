@@ -144,13 +144,13 @@ static void end_phase(Signals *s) {
 }
 
 static State on_signals(Block *b, Thread *t, const Instruction *in) {
-  bool tries = has_word(in, "try_wait") || has_word(in, "test_wait"), arrives = has_word(in, "arrive");
+  bool tries = has_word(in, WORD_TRY_WAIT) || has_word(in, WORD_TEST_WAIT), arrives = has_word(in, WORD_ARRIVE);
   const Operand *at = &in->operand[tries || arrives ? 1 : 0];
   uint64_t p = address(t, at);
   Signals *s = (Signals *)shared(b, p, sizeof *s);
   if (!s || p % sizeof *s)
     return wrong(b, t, "no memory there");
-  if (has_word(in, "init")) {
+  if (has_word(in, WORD_INIT)) {
     int n = (int)value(b, t, &in->operand[1], 0);
     *s = (Signals){(int16_t)n, (int16_t)n, 0};
   } else if (tries) {
@@ -158,11 +158,11 @@ static State on_signals(Block *b, Thread *t, const Instruction *in) {
     t->registers[in->operand[0].reg[0]] = ended;
     return ended ? STATE_READY : STATE_TRIES;
   } else if (arrives) {
-    if (has_word(in, "expect_tx"))
+    if (has_word(in, WORD_EXPECT_TX))
       s->bytes += 2 * (int32_t)value(b, t, &in->operand[2], 0);
     s->left--;
     end_phase(s);
-  } else if (!has_word(in, "inval")) {
+  } else if (!has_word(in, WORD_INVAL)) {
     return wrong(b, t, "not known");
   }
   return STATE_READY;
@@ -197,7 +197,7 @@ static State stores_there(Block *b, Thread *t, const Instruction *in) {
 
 /* cp.async, which is done at once. */
 static State copies(Block *b, Thread *t, const Instruction *in) {
-  if (!has_word(in, "shared"))
+  if (!has_word(in, WORD_SHARED))
     return STATE_READY; /* groups */
   size_t n = (size_t)value(b, t, &in->operand[2], 0),
          taken = in->noperands > 3 ? (uint32_t)value(b, t, &in->operand[3], 0) : n;
@@ -215,8 +215,8 @@ static State copies(Block *b, Thread *t, const Instruction *in) {
 
 /* cp.async.bulk: likewise, to or from shared memory. */
 static State copies_bulk(Block *b, Thread *t, const Instruction *in) {
-  bool into = has_word(in, "mbarrier::complete_tx::bytes");
-  if (has_word(in, "prefetch") || has_word(in, "commit_group") || has_word(in, "wait_group"))
+  bool into = has_word(in, WORD_MBARRIER_COMPLETE_TX_BYTES);
+  if (has_word(in, WORD_PREFETCH) || has_word(in, WORD_COMMIT_GROUP) || has_word(in, WORD_WAIT_GROUP))
     return STATE_READY;
   size_t n = (uint32_t)value(b, t, &in->operand[2], 0);
   uint64_t here = address(t, &in->operand[into ? 0 : 1]), other = address(t, &in->operand[into ? 1 : 0]);
@@ -272,13 +272,13 @@ static State maps(Block *b, Thread *t, const Instruction *in) {
 
 /* Comes to a barrier. */
 static State arrives(Block *b, Thread *t, const Instruction *in) {
-  if (has_word(in, "warp"))
+  if (has_word(in, WORD_WARP))
     return STATE_WARP;
-  if (has_word(in, "cluster")) /* who has arrived waits at once */
-    return has_word(in, "wait") ? STATE_CLUSTER : STATE_READY;
+  if (has_word(in, WORD_CLUSTER)) /* who has arrived waits at once */
+    return has_word(in, WORD_WAIT) ? STATE_CLUSTER : STATE_READY;
   t->barrier = in->noperands ? (unsigned)value(b, t, &in->operand[0], 0) % BARRIERS : 0;
   t->wanted = in->noperands > 1 ? (unsigned)value(b, t, &in->operand[1], 0) : (unsigned)b->nthreads;
-  if (has_word(in, "arrive"))
+  if (has_word(in, WORD_ARRIVE))
     return b->arrived[t->barrier]++, STATE_READY;
   return STATE_BLOCK;
 }
@@ -328,14 +328,14 @@ static long run_thread(Block *b, Thread *t) {
 /* From which lane a lane of a warp gets its value; `in`: does one give it? */
 static int source_lane(const Instruction *in, int lane, uint64_t by, uint64_t clamp, bool *inside) {
   int mask = (int)(clamp >> 8 & 31), most = (lane & mask) | ((int)clamp & ~mask & 31), least = lane & mask, from;
-  if (has_word(in, "up")) {
+  if (has_word(in, WORD_UP)) {
     from = lane - (int)by;
     *inside = from >= most;
-  } else if (has_word(in, "down")) {
+  } else if (has_word(in, WORD_DOWN)) {
     from = lane + (int)by;
     *inside = from <= most;
   } else {
-    from = has_word(in, "bfly") ? lane ^ (int)by : least | ((int)by & ~mask);
+    from = has_word(in, WORD_BFLY) ? lane ^ (int)by : least | ((int)by & ~mask);
     *inside = from <= most;
   }
   return *inside ? from : lane;
@@ -473,13 +473,13 @@ static size_t register_bytes(const Block *b) {
   return sizeof(uint64_t) * (size_t)b->nthreads * (size_t)(b->code->nregisters + 1);
 }
 
-/* Puts the threads of the block at that place of the grid at the beginning. */
+/* Puts the threads of the block at that place of the grid at the beginning. Registers have what the block before left
+ * there: code sets them first. */
 static void begin_block(Block *b, const unsigned at[3]) {
   memcpy(b->at, at, sizeof b->at);
   b->at[0] += b->rank;
   memset(b->arrived, 0, sizeof b->arrived);
   memset(b->shared, 0x5a, b->shared_bytes);
-  memset(b->registers, 0, register_bytes(b));
   memset(b->local, 0x5a, (size_t)b->nthreads * b->code->local);
   for (int i = 0; i < b->nthreads; i++) {
     unsigned n = (unsigned)i;
@@ -497,7 +497,7 @@ static void make_cluster(Block *cluster, unsigned n) {
     b->rank = k;
     b->shared = aligned_alloc(128, (b->shared_bytes / 128 + 1) * 128);
     b->threads = malloc(sizeof *b->threads * (size_t)b->nthreads);
-    b->registers = malloc(register_bytes(b));
+    b->registers = calloc(1, register_bytes(b));
     b->local = malloc((size_t)b->nthreads * b->code->local + 1);
   }
 }
