@@ -13,16 +13,13 @@ def sir(path):
     return subprocess.run([stc, "-emit=sir", path], stdout=subprocess.PIPE, check=True).stdout
 
 
-def same(path):
-    """Does a program stay the same?"""
-    copy = folder / path.name
-    copy.write_bytes(path.read_bytes())
-    subprocess.run([stc, "fmt", copy], check=True)
-    once = copy.read_bytes()
-    subprocess.run([stc, "fmt", copy], check=True)
-    return copy.read_bytes() == once and sir(copy) == sir(path)
-
-
 paths = sorted(p for where in ("examples", "driver/bench", "tests/programs") for p in (root / where).glob("*.stn"))
-bad = [p.name for p in paths if not same(p)]
+copies = [folder / p.name for p in paths]
+assert len(set(copies)) == len(paths)
+for path, copy in zip(paths, copies):
+    copy.write_bytes(path.read_bytes())
+subprocess.run([stc, "fmt", *copies], check=True)
+once = [copy.read_bytes() for copy in copies]
+subprocess.run([stc, "fmt", *copies], check=True)
+bad = [p.name for p, copy, text in zip(paths, copies, once) if copy.read_bytes() != text or sir(copy) != sir(p)]
 print("\n".join(bad + [f"{len(paths)} programs, {len(bad)} differ"]))
