@@ -53,7 +53,7 @@ static int free_world(void **state) {
 /* Compiles, or fails the test. */
 static StcProgram *compile(World *w, const char *text) {
   StcProgram *p;
-  StcOptions o = {.no_contract = true};
+  StcOptions o = {.opt_level = 1, .no_contract = true}; /* LLVM would take most of the time */
   if (stc_compile_string(w->c, "prog.stn", text, &o, &p) != STC_OK)
     fail_msg("%s", w->messages);
   return p;
