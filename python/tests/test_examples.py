@@ -68,13 +68,13 @@ def read_grey(path):
 
 
 def test_gallery(tmp_path, monkeypatch):
-    """The same from Python, of each example in the gallery: with two steps, on the reference."""
+    """The same from Python, of each example in the gallery: with a step a run, on the reference."""
     source = EXAMPLES.parents[1]
     subprocess.run([sys.executable, source / "packaging/site/gallery.py", "--inputs"], cwd=tmp_path, check=True)
     (tmp_path / "examples").symlink_to(source / "examples")
     monkeypatch.chdir(tmp_path)
     call, shown = stc.Plan.__call__, []
-    monkeypatch.setattr(stc.Plan, "__call__", lambda plan, steps=None: call(plan, min(steps or 2, 2)))
+    monkeypatch.setattr(stc.Plan, "__call__", lambda plan, steps=None: call(plan, min(steps or 1, 1)))
     draw = lambda a, **_: shown[-1].append(np.shape(a))
     names = {"np": np, "stc": stc, "plt": SimpleNamespace(imread=read_grey, imshow=draw, plot=draw)}
     sections = re.split(r"^## ", (source / "docs/gallery.md").read_text(), flags=re.M)[1:]
