@@ -367,10 +367,15 @@ bool stc_plan_param(const StcPlan *plan, int n, StcReduction *out);
 /* The name of scalar number `n` (`scalar`) of the program, in order of declaration; NULL: there is none. Its value
  * under this plan now, told as a reduction's is; that is waited for. Gives it a value: before the first run in place of
  * the one that the program says, which is also the param of the same name, and later at any time between runs: `f` if
- * it is f64, else `i`. */
+ * it is f64, else `i`. In a program with members one that is not `shared` has a value for each of them: out->members
+ * says how many, `out` is told that of the first, and all become the one that is given. */
 const char *stc_program_scalar(const StcProgram *p, int n);
 StcStatus stc_plan_scalar(StcPlan *plan, const char *name, StcReduction *out);
 StcStatus stc_plan_set_scalar(StcPlan *plan, const char *name, double f, int64_t i);
+/* The same of all members, in order, of another scalar of the one that there is: doubles or int64_ts, in `bytes` bytes.
+ */
+StcStatus stc_plan_scalars(StcPlan *plan, const char *name, void *values, size_t bytes);
+StcStatus stc_plan_set_scalars(StcPlan *plan, const char *name, const void *values, size_t bytes);
 /* The name of repeat number `n` of the program (`repeat`; one that is within another comes before it), NULL: there is
  * none. Of its last step that made it, number `step` (-1: none has): how many rounds it made, those of all times that
  * the step came by, and whether an `until` ended them. */

@@ -398,6 +398,7 @@ struct Symbol {
   bool still;     /* value: it is the same wherever a macro reads it, as the number of an inject's point is */
   Stmt *stmt;     /* local, var, value: its declaration */
   Type *types;    /* fn: of its parameters */
+  bool each;      /* scalar that is kept: each member has its own */
   bool adapts;    /* const: it is i64, unless it meets another type of integers */
   bool is_affine;
   Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */

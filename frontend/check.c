@@ -142,6 +142,9 @@ static void check_kept(Checker *c, const Decl *d) {
   add_scalar(c, param, t, first, true);
   s->type = t;
   s->index = -1;
+  s->each = c->lead && !d->shared;
+  if (d->shared && !c->lead)
+    check_shared(c, d, c->lacks);
   CheckedState x = {s, param->index};
   ARENA_PUSH(c->arena, c->states, c->nstates, x);
 }
@@ -590,7 +593,7 @@ static void check_spanning(Checker *c, const Decl *d) {
     r.head.name = s->name;
   }
   r.head.loop = c->in_repeat;
-  r.head.each = c->lead && !alone && !c->in_repeat;
+  r.head.each |= c->lead && !alone && !c->in_repeat;
   add_reduction_scalar(c, s, &r.head);
   r.head.scalar = s->index;
   r.stop = d->kind == DECL_END ? check_met(c, d, s) : is_until ? check_stop(c, d, s) : NULL;
@@ -728,5 +731,6 @@ void check_program(Checker *c, int n, Decl *const *decls) {
     check_histories_move(c);
     check_frames_by(c);
     check_repeats_past(c);
+    check_scalars_derived(c);
   }
 }

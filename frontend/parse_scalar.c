@@ -73,7 +73,11 @@ bool parse_scalar(Parse *p) {
     Decl *d = parse_named(p, "the scalar's name");
     if (!d)
       return false;
-    if (!parse_optional_type(p, &d->type) || !parse_expect(p, TOK_ASSIGN, "'=' and the value before the first step") ||
+    if (!parse_optional_type(p, &d->type))
+      return false;
+    d->shared = parse_is_word(p, "shared");
+    p->t += d->shared;
+    if (!parse_expect(p, TOK_ASSIGN, "'=' and the value before the first step") ||
         !(d->value = parse_expr(p)))
       return false;
     d->kind = DECL_SCALAR;

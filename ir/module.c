@@ -156,6 +156,13 @@ bool box_is_point(const Box *b) {
   return point;
 }
 
+bool update_is_point(const Update *u) {
+  Box own = u->over;
+  if (u->each)
+    own.hi[0] = own.lo[0];
+  return box_is_point(&own);
+}
+
 const ParamArray *module_state(const Module *m) {
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].role == ARRAY_STATE)

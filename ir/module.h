@@ -44,8 +44,8 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, A
  * the point, of values that lie half way from each point to the next, the nearest being that of the point itself and
  * the one before. It has as much for `beyond` more points on either side, as which coordinates go on beyond the ends:
  * see weights_fill (run/weights.c). Of role ARRAY_STATE, a number that is kept from step to step: it has one element,
- * f64 or i64, which before the first step is the value of scalar number `first`; -1: it is not kept, each step gives it
- * a value before it reads it. Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const,
+ * f64 or i64, or with `each` one for each member, the grid's extent in dimension 0, which before the first step is the
+ * value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it. Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const,
  * scalar, index and pure ops. An array of two indices, by rows: `extent` is rows * columns, and columns at least 1; of
  * all others columns is 0.
  */
@@ -58,6 +58,7 @@ typedef struct ParamArray {
   Loc loc;
   int32_t from, derivative, points, side, half, beyond;
   int32_t first;
+  bool each;
   Block *value;
 } ParamArray;
 static inline bool array_has_rows(const ParamArray *a) { return a->columns.n || a->columns.c; }
@@ -352,7 +353,8 @@ typedef struct Reduction {
 /* A change of the number that launch-time array `state`, of role ARRAY_STATE, holds: within a step, behind all stencils
  * whose stage is less than `stage`, which is at least 1, and before all others. The stages of updates never fall; those
  * of one stage are made in order. The number becomes the value of `body` at the points of `over`, combined by `op` in
- * the order of reductions; over a single point, whatever the params are, that of the body itself. The body, of stencil
+ * the order of reductions; over a single point, whatever the params are, that of the body itself. each: the array has an
+ * element for each coordinate of dimension 0, a member, which becomes the value of its own points. The body, of stencil
  * IR, yields a value of type `type`, that of the array. It may read fields but temps and older levels, as they are
  * then, and all states; `step` is the number of the step. Where there are updates a time tile has one step. In kernel
  * IR they are launches of the sequences. */
@@ -360,6 +362,7 @@ typedef struct Update {
   int32_t state, stage;
   Opcode op; /* OP_ADD, OP_MUL, OP_MIN, OP_MAX */
   Type type;
+  bool each;
   Box over;
   Block *body;
   Loc loc;
@@ -725,6 +728,8 @@ bool value_is_guard(const Value *v);
 static inline int shown_dimension(const Module *m, int d) { return d - m->members; }
 /* Is it one point, whatever the params are? */
 bool box_is_point(const Box *b);
+/* Does `u` combine nothing: is its region, or that of each member, a point? */
+bool update_is_point(const Update *u);
 /* Is launch-time array `array` a number that no step leaves to the next? Then it is a scratch buffer, and no launcher
  * knows of it. */
 bool array_is_passing(const Module *m, int array);

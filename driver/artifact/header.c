@@ -632,9 +632,9 @@ static void about_states(TextWriter *w) {
     const ParamArray *a = &w->m->param_arrays[i];
     if (a->role == ARRAY_STATE && a->first >= 0)
       c_put(w,
-            "/* array_%s holds scalar %s, one element: before step 0 the run makes it params->%s, else it is what the "
+            "/* array_%s holds scalar %s, one element%s: before step 0 the run makes it params->%s, else it is what the "
             "run before left. */\n",
-            w->arrays[i], a->name, c_name(w->arena, w->m->scalars[a->first].name));
+            w->arrays[i], a->name, a->each ? " for each member" : "", c_name(w->arena, w->m->scalars[a->first].name));
   }
 }
 
@@ -645,14 +645,18 @@ static void first_states(TextWriter *w) {
     const ParamArray *a = buffer->kind == BUFFER_PARAM ? &w->m->param_arrays[buffer->field] : NULL;
     if (!a || a->role != ARRAY_STATE || a->first < 0)
       continue;
-    const char *name = c_name(w->arena, w->m->scalars[a->first].name);
+    const char *name = c_name(w->arena, w->m->scalars[a->first].name),
+               *at = a->each ? c_text(w, "(char *)s->buffer[%d] + (size_t)i * sizeof bound.%s", b, name)
+                             : c_text(w, "s->buffer[%d]", b);
+    if (a->each)
+      c_put(w, "  for (int64_t i = 0; i < %s && !e && first_step == 0; i++)\n  ", c_affine(w, a->extent));
     if (w->gpu)
       c_put(w,
-            "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(s->buffer[%d], &bound.%s, sizeof bound.%s), "
+            "  if (!e && first_step == 0) e = stc_gpu_error(stc_gpu_in(%s, &bound.%s, sizeof bound.%s), "
             "\"copying to the device\");\n",
-            b, name, name);
+            at, name, name);
     else
-      c_put(w, "  if (!e && first_step == 0) memcpy(s->buffer[%d], &bound.%s, sizeof bound.%s);\n", b, name, name);
+      c_put(w, "  if (!e && first_step == 0) memcpy(%s, &bound.%s, sizeof bound.%s);\n", at, name, name);
   }
 }
 

@@ -14,6 +14,12 @@
 
 /* ---------------------------------------------------------------- the state of a run */
 
+/* How many values scalar number `i` has in a run of so many members. */
+static int64_t values_of_scalar(const Job *j, int i, int64_t members) {
+  const Module *m = j->program->module;
+  return m->param_arrays[module_find_param_array(m, stc_program_scalar(j->program, i))].each ? members : 1;
+}
+
 StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   const Job *j = from->user;
   const Module *m = j->program->module;
@@ -21,10 +27,11 @@ StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   if (drained)
     return drained;
   int nscalars = 0;
-  while (stc_program_scalar(j->program, nscalars))
-    nscalars++;
+  int64_t members = grid_members(m, plan->scalars), nvalues = 0;
+  for (; stc_program_scalar(j->program, nscalars); nscalars++)
+    nvalues += values_of_scalar(j, nscalars, members);
   size_t series = (size_t)j->series.n * sizeof *j->series.values,
-         values = (size_t)(m->nreductions + nscalars) * sizeof(Const),
+         values = (size_t)(m->nreductions + nvalues) * sizeof(Const),
          rows = (size_t)j->series.nrows * sizeof *j->series.rows;
   RunState *s = realloc(*data, sizeof *s + values + series + rows);
   if (!s)
@@ -32,21 +39,23 @@ StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   *s = (RunState){.until = plan->run.met ? plan->run.met->name : "",
                   .nreductions = m->nreductions,
                   .nscalars = nscalars,
+                  .members = members,
                   .nseries = j->series.n,
                   .nrows = j->series.nrows};
   s->values = (Const *)(s + 1);
-  s->series = (StcReduction *)(s->values + m->nreductions + nscalars);
+  s->series = (StcReduction *)(s->values + m->nreductions + nvalues);
   s->rows = (StcProbe *)(s->series + s->nseries);
   for (int i = 0; i < m->nreductions; i++) {
     const Const *v = plan_reduction(plan, m->reductions[i].name);
     s->values[i] = v ? *v : (Const){0};
   }
+  Const *to = s->values + m->nreductions;
   for (int i = 0; i < nscalars; i++) {
-    StcReduction v;
-    StcStatus status = stc_plan_scalar(plan, stc_program_scalar(j->program, i), &v);
+    int64_t n = values_of_scalar(j, i, members);
+    StcStatus status = stc_plan_scalars(plan, stc_program_scalar(j->program, i), to, (size_t)n * sizeof *to);
     if (status)
       return status;
-    s->values[m->nreductions + i] = v.type == STC_F64 ? (Const){.f = v.f} : (Const){.i = v.i};
+    to += n;
   }
   if (series)
     memcpy(s->series, j->series.values, series);
@@ -142,10 +151,12 @@ static bool put_scalars(hid_t file, const Job *j, const RunState *s) {
     return true;
   hid_t g = hdf5_make_group(file, "scalars");
   bool ok = g >= 0;
+  const Const *values = s->values + s->nreductions;
   for (int i = 0; i < s->nscalars && ok; i++) {
-    int64_t bits;
-    memcpy(&bits, &s->values[s->nreductions + i], sizeof bits);
-    ok = hdf5_put_numbers(g, stc_program_scalar(j->program, i), H5T_NATIVE_INT64, 1, &bits);
+    int64_t n = values_of_scalar(j, i, s->members);
+    ok = n == 1 ? hdf5_put_numbers(g, stc_program_scalar(j->program, i), H5T_NATIVE_INT64, 1, values)
+                : put_values(g, stc_program_scalar(j->program, i), STC_I64, n, values);
+    values += n;
   }
   return H5Gclose(g) >= 0 && ok;
 }

@@ -106,7 +106,7 @@ enum { CHECKPOINT_VERSION = 4 };
 typedef struct RunState {
   const char *until;
   int nreductions, nscalars;
-  int64_t nseries, nrows;
+  int64_t nseries, nrows, members;
   Const *values;
   StcReduction *series;
   StcProbe *rows;

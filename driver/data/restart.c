@@ -245,6 +245,15 @@ static StcStatus restore_values(const RestartReader *r) {
   return ok ? STC_OK : bad_file(r, "it lacks a value of a reduction");
 }
 
+/* Sets the scalar called `name`, of which each of `n` members has a value. */
+static StcStatus restore_by_member(const RestartReader *r, const char *name, int64_t n) {
+  size_t bytes = (size_t)n * sizeof(double);
+  void *values = get_array(r, "scalars", name, sizeof(double), bytes);
+  StcStatus s = values ? stc_plan_set_scalars(r->plan, name, values, bytes) : STC_INPUT;
+  free(values);
+  return s;
+}
+
 /* Sets the scalars that are kept. */
 static StcStatus restore_scalars(const RestartReader *r) {
   const char *name = stc_program_scalar(r->j->program, 0);
@@ -253,6 +262,12 @@ static StcStatus restore_scalars(const RestartReader *r) {
   for (int i = 0; name && !s; name = stc_program_scalar(r->j->program, ++i)) {
     int64_t bits;
     double f;
+    StcReduction now;
+    s = stc_plan_scalar(r->plan, name, &now);
+    if (s || now.members > 1) {
+      s = s ? s : restore_by_member(r, name, now.members);
+      continue;
+    }
     if (g < 0 || !get_number(g, name, H5T_NATIVE_INT64, &bits)) {
       s = bad_file(r, arena_printf(r->j->c->arena, "it lacks scalar %s", name));
       break;

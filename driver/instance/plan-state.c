@@ -33,7 +33,7 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
 
 /* ---------------------------------------------------------------- scalars that are kept */
 
-/* Makes the eight bytes at `bits` the scalar that launch-time array `array` holds. */
+/* Makes the values at `bits`, of eight bytes each, the scalar that launch-time array `array` holds. */
 static StcStatus put_state(StcPlan *p, int array, const void *bits) {
   const Slot *slot = array_slot(p, array);
   if (p->run.states)
@@ -41,15 +41,27 @@ static StcStatus put_state(StcPlan *p, int array, const void *bits) {
   return slot && slot->memory ? slot_put(p, slot, bits) : STC_OK;
 }
 
+/* The same, with `value` for each member. */
+static StcStatus put_state_of_all(StcPlan *p, int array, Const value) {
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars);
+  char *bits = malloc((size_t)n * sizeof(double) + 1);
+  if (!bits)
+    return computer_no_room(p->w.context, "the values of scalar", a->name, (double)n * sizeof(double));
+  for (int64_t i = 0; i < n; i++)
+    const_store(a->type, bits + (size_t)i * sizeof(double), value);
+  StcStatus s = put_state(p, array, bits);
+  free(bits);
+  return s;
+}
+
 StcStatus plan_first_states(StcPlan *p) {
   const Module *m = p->module;
   StcStatus s = STC_OK;
   for (int i = 0; i < m->nparam_arrays && !s; i++) {
     const ParamArray *a = &m->param_arrays[i];
-    if (a->role != ARRAY_STATE || a->first < 0 || p->bound.array_given[i])
-      continue;
-    const Const *v = &p->scalars[a->first];
-    s = put_state(p, i, a->type == TY_F64 ? (const void *)&v->f : (const void *)&v->i);
+    if (a->role == ARRAY_STATE && a->first >= 0 && !p->bound.array_given[i])
+      s = put_state_of_all(p, i, p->scalars[a->first]);
   }
   return s;
 }
@@ -91,16 +103,48 @@ static int find_state(StcPlan *p, const char *name) {
   return -1;
 }
 
-/* What giving a scalar a value hands to its guarded part. */
+/* What giving a scalar a value hands to its guarded part: the values at `bits`, or `value` for each member. */
 typedef struct StateArgs {
   StcPlan *p;
   int array;
   const void *bits;
+  Const value;
 } StateArgs;
 
 static StcStatus set_state(void *arg) {
   const StateArgs *a = arg;
-  return put_state(a->p, a->array, a->bits);
+  return a->bits ? put_state(a->p, a->array, a->bits) : put_state_of_all(a->p, a->array, a->value);
+}
+
+/* Copies the values of the scalar that array `array` holds to `values`. */
+static StcStatus fetch_states(StcPlan *p, int array, void *values) {
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars);
+  if (p->run.inits_done || p->bound.array_given[array]) {
+    if (!p->run.states)
+      return plan_get_array(p, array, values, (size_t)n * sizeof(double));
+    memcpy(values, &p->run.states[array], sizeof(double));
+    return STC_OK;
+  }
+  for (int64_t i = 0; i < n; i++)
+    const_store(a->type, (char *)values + (size_t)i * sizeof(double), p->scalars[a->first]);
+  return STC_OK;
+}
+
+/* The array of the scalar called `name`, of which there are values in `bytes` bytes; -1 after reporting. */
+static int find_states(StcPlan *p, const char *name, size_t bytes) {
+  int i = find_state(p, name);
+  size_t own = i < 0 ? 0 : (size_t)param_array_extent(&p->module->param_arrays[i], p->scalars) * sizeof(double);
+  if (i < 0 || bytes == own)
+    return i;
+  context_error(p->w.context, "scalar %s has %zu values, %zu bytes, not %zu", name, own / sizeof(double), own, bytes);
+  return -1;
+}
+
+StcStatus stc_plan_scalars(StcPlan *p, const char *name, void *values, size_t bytes) {
+  StcStatus s = plan_join(p);
+  int i = s ? -1 : find_states(p, name, bytes);
+  return i < 0 ? s ? s : STC_USAGE : fetch_states(p, i, values);
 }
 
 StcStatus stc_plan_scalar(StcPlan *p, const char *name, StcReduction *out) {
@@ -110,15 +154,31 @@ StcStatus stc_plan_scalar(StcPlan *p, const char *name, StcReduction *out) {
   if (i < 0)
     return s ? s : STC_USAGE;
   const ParamArray *a = &p->module->param_arrays[i];
-  const Const *first = &p->scalars[a->first];
-  bool real = a->type == TY_F64, given = p->run.inits_done || p->bound.array_given[i];
-  *out = (StcReduction){a->name, real ? STC_F64 : STC_I64, p->run.done, first->f, real ? 0 : first->i, 0, 0};
-  out->f = real ? out->f : 0;
-  if (given && p->run.states) {
-    memcpy(real ? (void *)&out->f : (void *)&out->i, &p->run.states[i], sizeof(double));
-    return STC_OK;
-  }
-  return !given ? STC_OK : plan_get_array(p, i, real ? (void *)&out->f : (void *)&out->i, sizeof(double));
+  int64_t n = param_array_extent(a, p->scalars);
+  Const *values = malloc((size_t)n * sizeof *values + 1);
+  if (!values)
+    return computer_no_room(p->w.context, "the values of scalar", a->name, (double)n * sizeof(double));
+  s = fetch_states(p, i, values);
+  *out = (StcReduction){.name = a->name,
+                        .type = a->type == TY_F64 ? STC_F64 : STC_I64,
+                        .step = p->run.done,
+                        .members = a->each ? n : 0};
+  if (!s && n > 0 && a->type == TY_F64)
+    out->f = values[0].f;
+  else if (!s && n > 0)
+    out->i = values[0].i;
+  free(values);
+  return s;
+}
+
+StcStatus stc_plan_set_scalars(StcPlan *p, const char *name, const void *values, size_t bytes) {
+  StcStatus s = plan_join(p);
+  int array = s ? -1 : find_states(p, name, bytes);
+  if (array < 0)
+    return s ? s : STC_USAGE;
+  StateArgs args = {p, array, values, {0}};
+  p->bound.array_given[array] = true;
+  return workspace_guard(&p->w, set_state, &args);
 }
 
 StcStatus stc_plan_set_scalar(StcPlan *p, const char *name, double f, int64_t i) {
@@ -126,7 +186,8 @@ StcStatus stc_plan_set_scalar(StcPlan *p, const char *name, double f, int64_t i)
   int array = s ? -1 : find_state(p, name);
   if (array < 0)
     return s ? s : STC_USAGE;
-  StateArgs args = {p, array, p->module->param_arrays[array].type == TY_F64 ? (const void *)&f : (const void *)&i};
+  bool real = p->module->param_arrays[array].type == TY_F64;
+  StateArgs args = {p, array, NULL, real ? (Const){.f = f} : (Const){.i = i}};
   p->bound.array_given[array] = true;
   return workspace_guard(&p->w, set_state, &args);
 }

@@ -179,13 +179,13 @@ static bool keep_component(StcView *v, StcPlan *p, int field, int component) {
 
 /* A copy of the scalar that launch-time array `array` holds; false: there is no room. */
 static bool keep_scalar(StcView *v, StcPlan *p, int array) {
-  StcReduction x;
+  const ParamArray *a = &p->module->param_arrays[array];
+  size_t bytes = (size_t)param_array_extent(a, p->scalars) * sizeof(double);
   Given *g = calloc(1, sizeof *g);
-  StcReduction *value = malloc(sizeof *value);
-  if (!g || !value || stc_plan_scalar(p, p->module->param_arrays[array].name, &x))
-    return free(g), free(value), false;
-  *value = x;
-  *g = (Given){-1, array, sizeof *value, value, v->given};
+  void *values = malloc(bytes + 1);
+  if (!g || !values || stc_plan_scalars(p, a->name, values, bytes))
+    return free(g), free(values), false;
+  *g = (Given){-1, array, bytes, values, v->given};
   v->given = g;
   return true;
 }
@@ -227,8 +227,7 @@ static const char *why_no_restart(const StcPlan *p, bool kept) {
 static StcStatus give_again(StcPlan *p, const Given *g) {
   if (g->field >= 0)
     return stc_plan_set_component(p, g->field, g->component, g->values, g->size);
-  const StcReduction *x = g->values;
-  return stc_plan_set_scalar(p, x->name, x->f, x->i);
+  return stc_plan_set_scalars(p, p->module->param_arrays[g->component].name, g->values, g->size);
 }
 
 /* Has the plan begin at step 0, with the fields and the scalars that it was given. */

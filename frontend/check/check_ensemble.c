@@ -127,10 +127,20 @@ bool check_is_member(const Checker *c, const char *name) {
 Expr *check_member_of_point(Checker *c, const Env *env, Loc loc) {
   if (!check_function_reads(c, env, loc, "member", "the number of the point's member"))
     return check_bad(c, loc);
-  if (c->allowed != ALLOW_BODY)
+  if (c->allowed < ALLOW_STATE)
     return check_not_allowed(c, env, loc, "member");
+  return check_own_member(c, env, loc, "member");
+}
+
+Expr *check_own_member(Checker *c, const Env *env, Loc loc, const char *name) {
   if (c->lacks[0])
-    return check_error(c, env, loc, "'member' has no value here: what is set is shared by all members");
+    return check_error(c, env, loc, "'%s' has no value here: what is set is shared by all members", name);
+  if (c->allowed == ALLOW_STATE && c->one)
+    return check_error(c, env, loc,
+                       "'%s' differs from member to member, and what is computed here is one number of all of them; "
+                       "reduce it over a region, max(%s) over %s, or leave out 'shared'",
+                       name, name, c->grid->name);
+  c->by_member = true;
   return check_coordinate(c, loc, 0, nowhere);
 }
 

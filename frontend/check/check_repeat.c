@@ -132,7 +132,7 @@ Expr *check_round(Checker *c, const Env *env, Loc loc) {
   if (c->allowed < ALLOW_STATE)
     return check_not_allowed(c, env, loc, "round");
   if (!r->round)
-    r->round = check_hidden_state(c, arena_printf(c->arena, "%s.round", r->head.name), TY_I64, loc);
+    r->round = check_hidden_state(c, arena_printf(c->arena, "%s.round", r->head.name), TY_I64, false, loc);
   Expr *zero = check_leaf(c, EXPR_INT, TY_I64, loc, NULL);
   zero->name = "0";
   return check_element_at(c, loc, r->round, zero);

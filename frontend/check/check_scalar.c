@@ -1,12 +1,20 @@
 /* check_scalar.c: numbers of the whole program that are kept from step to step, their updates within a step,
  * and what is looked at of them after one. An update's value is computed at one point, the grid's first, where it may
  * read no field; its parts OP(...) over REGION are updates of hidden scalars in front of it. */
-#include "frontend/checker.h"
+#include "frontend/ensemble.h"
 
 Box check_first_point(const Checker *c) {
   Box b = c->m->grid;
   for (int d = 0; d < b.rank; d++)
     b.hi[d] = b.lo[d];
+  return b;
+}
+
+/* The first point of each member if `each`, else that of the grid. */
+static Box first_points(const Checker *c, bool each) {
+  Box b = check_first_point(c);
+  if (each)
+    check_all_members(c, &b);
   return b;
 }
 
@@ -27,10 +35,11 @@ Expr *check_first(Checker *c, const Decl *d, Type *t) {
 }
 
 /* Element 0 of the array that holds the scalar. */
-static Expr *element(Checker *c, Loc loc, Symbol *sym) {
-  Expr *zero = check_leaf(c, EXPR_INT, TY_I64, loc, NULL);
-  zero->name = "0";
-  return check_element_at(c, loc, sym, zero);
+static Expr *element(Checker *c, const Env *env, Loc loc, Symbol *sym) {
+  Expr *index = sym->each ? check_own_member(c, env, loc, sym->name) : check_leaf(c, EXPR_INT, TY_I64, loc, NULL);
+  if (!sym->each)
+    index->name = "0";
+  return index->kind == EXPR_BAD ? index : check_element_at(c, loc, sym, index);
 }
 
 Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym) {
@@ -51,7 +60,16 @@ Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                        c->what, sym->name);
   if (c->ago || c->at_start)
     return check_error(c, env, loc, "'%s' is a scalar, of which no older values are kept", sym->name);
-  return element(c, loc, sym);
+  return element(c, env, loc, sym);
+}
+
+void check_scalars_derived(Checker *c) {
+  for (int i = 0; i < c->nstates && c->has_gradient; i++)
+    if (c->states[i].sym->each && c->states[i].first >= 0)
+      check_error(c, NULL, c->states[i].sym->loc,
+                  "each member has a scalar '%s' of its own, and gradients are not made through these; declare it as "
+                  "one number of all members, scalar %s shared = ...;, or make a run for each member",
+                  c->states[i].sym->name, c->states[i].sym->name);
 }
 
 void check_add_states(Checker *c) {
@@ -59,7 +77,8 @@ void check_add_states(Checker *c) {
     CheckedState *x = &c->states[i];
     ParamArray a = {.name = x->sym->name,
                     .type = x->sym->type,
-                    .extent = affine_const(1),
+                    .extent = x->sym->each ? box_extent(c->arena, &c->m->grid, 0) : affine_const(1),
+                    .each = x->sym->each,
                     .role = ARRAY_STATE,
                     .first = x->first,
                     .loc = x->sym->loc};
@@ -75,15 +94,15 @@ void check_add_states(Checker *c) {
 static void add_update(Checker *c, Symbol *state, Opcode op, const Box *over, Expr *body, Loc loc) {
   c->stage += !c->in_updates;
   c->in_updates = true;
-  CheckedUpdate u = {{.state = -1, .stage = c->stage, .op = op, .type = state->type, .over = *over, .loc = loc},
+  CheckedUpdate u = {{.state = -1, .stage = c->stage, .op = op, .type = state->type, .each = state->each, .over = *over, .loc = loc},
                      state,
                      body};
   ARENA_PUSH(c->arena, c->updates, c->nupdates, u);
 }
 
-Symbol *check_hidden_state(Checker *c, const char *name, Type t, Loc loc) {
+Symbol *check_hidden_state(Checker *c, const char *name, Type t, bool each, Loc loc) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
-  *s = (Symbol){.kind = SYM_STATE, .name = name, .loc = loc, .type = t, .index = -1};
+  *s = (Symbol){.kind = SYM_STATE, .name = name, .loc = loc, .type = t, .index = -1, .each = each};
   CheckedState x = {s, -1};
   ARENA_PUSH(c->arena, c->states, c->nstates, x);
   return s;
@@ -94,7 +113,7 @@ static Symbol *hidden(Checker *c, const Symbol *of, const char *op, Type t, Loc 
   int n = 1;
   for (int i = 0; i < c->nstates; i++)
     n += c->states[i].first < 0;
-  return check_hidden_state(c, arena_printf(c->arena, "%s.%s.%d", of->name, op, n), t, loc);
+  return check_hidden_state(c, arena_printf(c->arena, "%s.%s.%d", of->name, op, n), t, of->each, loc);
 }
 
 /* What `e`, OP(...) over REGION, combines, of type *t, over *over. EXPR_BAD after reporting. */
@@ -126,7 +145,7 @@ Expr *check_over(Checker *c, const Expr *e, const Env *env) {
     return body;
   Symbol *s = hidden(c, c->updated, e->name, t, e->loc);
   add_update(c, s, e->over->op, &over, body, e->loc);
-  return element(c, e->loc, s);
+  return element(c, env, e->loc, s);
 }
 
 /* The scalar that `d` updates, NULL after reporting. */
@@ -141,7 +160,7 @@ static Symbol *updated(Checker *c, const Decl *d) {
 
 void check_update(Checker *c, const Decl *d) {
   Symbol *s = updated(c, d);
-  Box over = check_first_point(c);
+  Box over = first_points(c, s && s->each);
   Opcode op = OP_MAX;
   Type t = TY_NONE;
   if (!s || !d->value) /* no value: the parser has reported that */
@@ -150,6 +169,7 @@ void check_update(Checker *c, const Decl *d) {
   s->used = true;
   c->region = &over;
   c->in_update = true;
+  c->one = !s->each;
   c->updated = s;
   bool whole = d->value->kind == EXPR_OVER;
   op = whole ? d->value->over->op : op;
@@ -157,7 +177,7 @@ void check_update(Checker *c, const Decl *d) {
   if (e->kind != EXPR_BAD)
     e = check_coerce(c, e, s->type, to);
   c->updated = NULL;
-  c->in_update = false;
+  c->in_update = c->one = false;
   c->region = NULL;
   if (e->kind != EXPR_BAD)
     add_update(c, s, op, &over, e, d->loc);
@@ -215,7 +235,10 @@ bool check_condition(Checker *c, const Decl *d, CheckedReduction *out) {
                           .loc = d->loc};
   c->region = &over;
   c->in_reduction = true;
+  c->by_member = false;
   Expr *e = check_in(c, d->value, NULL, ALLOW_STATE, what);
+  out->head.each = c->by_member;
+  out->head.over = first_points(c, c->by_member);
   c->in_reduction = false;
   c->region = NULL;
   if (until && e->kind != EXPR_BAD && e->type != TY_BOOL)

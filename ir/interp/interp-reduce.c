@@ -82,9 +82,10 @@ bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, Const 
   return evaluate(in, r, body, value);
 }
 
-/* The value of `body` at the only point of `u` into *value. */
-static bool evaluate_point(Interp *in, const Update *u, const InterpBody *body, Const *value) {
+/* The value of `body` at the only point of `u`, or of its member `member`, into *value. */
+static bool evaluate_point(Interp *in, const Update *u, const InterpBody *body, int64_t member, Const *value) {
   InterpRegion over = interp_region(in, &u->over);
+  over.lo[0] += u->each ? member : 0;
   Reduction r = {.name = update_name(in->m, u)};
   in->reduction = &r;
   interp_start_body(in, body);
@@ -100,12 +101,17 @@ bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next) {
     const Update *u = &in->m->updates[*next];
     const InterpBody *body = &bodies[*next];
     Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
-    Const value = {0};
+    int64_t n = u->each ? grid_members(in->m, in->b->scalars) : 1;
     if (in->tape)
       tape_update(in, u, body);
-    if (!(box_is_point(&u->over) ? evaluate_point(in, u, body, &value) : evaluate(in, &r, body, &value)))
-      return false;
-    memcpy(in->b->param_arrays[u->state], u->type == TY_F64 ? (void *)&value.f : (void *)&value.i, sizeof(double));
+    for (int64_t k = 0; k < n; k++) {
+      Const value = {0};
+      if (!(update_is_point(u) ? evaluate_point(in, u, body, k, &value)
+                               : evaluate_of(in, &r, body, u->each ? k : -1, &value)))
+        return false;
+      memcpy((char *)in->b->param_arrays[u->state] + (size_t)k * sizeof(double),
+             u->type == TY_F64 ? (void *)&value.f : (void *)&value.i, sizeof(double));
+    }
   }
   return true;
 }

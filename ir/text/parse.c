@@ -89,6 +89,7 @@ static void parse_param_array(Parser *p, Loc at) {
     parse_values(p, &a);
   else if (reader_accept_word(&p->r, "of"))
     parse_rows(p, &a);
+  a.each = a.role == ARRAY_STATE && reader_accept_word(&p->r, "each");
   if (a.role == ARRAY_STATE && reader_accept_word(&p->r, "first"))
     a.first = text_ref(p, module_find_scalar, "scalar");
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
@@ -433,6 +434,7 @@ static void parse_update(Parser *p, Loc at) {
   u.stage = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
   reader_expect(&p->r, "=");
   parse_combined(p, &u.op, &u.type, &u.over);
+  u.each = reader_accept_word(&p->r, "each");
   u.body = block_new(p->arena, NULL);
   text_block(p, u.body);
   ARENA_PUSH(p->arena, p->m->updates, p->m->nupdates, u);

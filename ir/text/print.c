@@ -213,6 +213,7 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   text_put(s, m, "  param_array %@[%a] : %s%s", p->name, p->extent, type_name(p->type),
            p->role == ARRAY_NEXT     ? " next"
            : p->role == ARRAY_SERIES ? " series"
+           : p->each                 ? " state each"
            : p->role == ARRAY_STATE  ? " state"
                                      : "");
   if (array_has_rows(p))
@@ -536,8 +537,8 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
 
 /* "  update @t stage 1 = max f64 over [0 .. N - 1] {...}". */
 static void print_update(Str *s, const Module *m, const Update *u) {
-  text_put(s, m, "  update %@ stage %d = %s %s over %b {\n", update_name(m, u), (int)u->stage, op_info[u->op].name,
-           type_name(u->type), &u->over);
+  text_put(s, m, "  update %@ stage %d = %s %s over %b%s {\n", update_name(m, u), (int)u->stage, op_info[u->op].name,
+           type_name(u->type), &u->over, u->each ? " each" : "");
   block_print(s, m, NULL, u->body, 2);
   str_add(s, "  }\n");
 }

@@ -1,9 +1,11 @@
 /* verify-updates.c: the rules of numbers that are kept from step to step, and of the updates that change them. */
 #include "ir/verify/verify.h"
 
-/* Is it one number, f64 or i64, with a first value of that type if it has one? */
+/* Is it one number, f64 or i64, or one for each member, with a first value of that type if it has one? */
 static bool is_state(const Module *m, const ParamArray *a) {
-  bool number = (a->type == TY_F64 || a->type == TY_I64) && a->extent.n == 0 && a->extent.c == 1;
+  const Module *all = m->slice_of ? m->slice_of : m;
+  Affine one = affine_const(1), n = a->each && all->members ? box_extent(m->arena, &all->grid, 0) : one;
+  bool number = (a->type == TY_F64 || a->type == TY_I64) && affine_equal(a->extent, n) && (all->members || !a->each);
   bool kept = a->first >= 0;
   return number && a->first >= -1 && a->first < m->nscalars &&
          (!kept || (m->scalars[a->first].type == a->type && !m->scalars[a->first].is_reduction));
@@ -14,7 +16,7 @@ void verify_states(Verifier *v) {
   for (int i = 0; i < m->nparam_arrays; i++) {
     const ParamArray *a = &m->param_arrays[i];
     if (a->role == ARRAY_STATE && !is_state(m, a))
-      verify_fail(v, a->loc, "the state '@%s' is not one f64 or i64 whose first value is a scalar of that type",
+      verify_fail(v, a->loc, "the state '@%s' is not one f64 or i64, or one for each member, whose first value is a scalar of that type",
                   a->name);
   }
 }
@@ -46,6 +48,8 @@ static bool check_head(Verifier *v, const Update *u, int last) {
     verify_fail(v, u->loc, "its type %s is not that of the state", type_name(u->type));
   if (u->stage < 1 || u->stage < last)
     verify_fail(v, u->loc, "stage %d behind stage %d", u->stage, last);
+  if (known && u->each != m->param_arrays[u->state].each)
+    verify_fail(v, u->loc, "it says 'each' where the state has one number, or does not where it has one for each member");
   if (u->op != OP_ADD && u->op != OP_MUL && u->op != OP_MIN && u->op != OP_MAX)
     verify_fail(v, u->loc, "op '%s' does not reduce", op_info[u->op].name);
   verify_box(v, u->loc, &u->over, m->grid.rank);

@@ -140,9 +140,11 @@ static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, i
     b->loc = u->loc;
     for (int d = 0; d < k->rank; d++)
       p.index[d] = build_affine(b, m, u->over.lo[d]);
+    if (k->member)
+      p.index[0] = build2(b, OP_ADD, p.index[0], k->member);
     p.step = build_step(b);
     x->now[u->state] = piece_values(&p, b, &body)[0];
-    build_store(b, u->state, x->now[u->state], 1, &zero, NULL);
+    build_store(b, u->state, x->now[u->state], 1, k->member ? &k->member : &zero, NULL);
   }
 }
 
@@ -450,8 +452,9 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
                  simt ? threads_over_blocks : loops_over_blocks);
 }
 
-/* Starts on `r`: adds the scratch buffer of its partial values. */
-static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
+/* Starts on `r`: adds the scratch buffer of its partial values, and, unless they are those of state `state`, that of the
+ * members' values. */
+static Reducer start_reducer(Lowering *lo, const Reduction *r, int points, int state) {
   Module *m = lo->out;
   Reducer k = {
       .lo = lo, .r = r, .rank = m->grid.rank, .points = points, .lead = 0, .update = -1, .last = -1, .rows = -1};
@@ -462,7 +465,9 @@ static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
                     .cells = REDUCE_BLOCKS,
                     .each = r->each};
   ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
-  if (!r->each)
+  if (state >= 0)
+    k.result = state;
+  if (!r->each || state >= 0)
     return k;
   Buffer values = partial;
   values.name = buffer_name_behind(m, r->name, "members");
@@ -475,7 +480,7 @@ static Reducer start_reducer(Lowering *lo, const Reduction *r, int points) {
 /* Lowers reduction `r` of stencil IR, a thread having the loads of `points` points under way together; `out` is it in
  * kernel IR. */
 static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduction *out) {
-  Reducer k = start_reducer(lo, r, points);
+  Reducer k = start_reducer(lo, r, points, -1);
   *out = *r;
   out->body = NULL;
   out->seq = (HostSeq){0};
@@ -493,10 +498,15 @@ void lower_reductions(Lowering *lo, const Schedule *s) {
 
 /* ---- updates */
 
+/* Are updates number `i` and `k` of one stage, and both of each member or both of all? */
+static bool are_alike(const Module *m, int i, int k) {
+  return m->updates[i].stage == m->updates[k].stage && m->updates[i].each == m->updates[k].each;
+}
+
 /* The number of the last of the updates from number `i` on that one thread makes: the next ones of the same stage that
  * combine nothing. */
 static int last_together(const Module *m, int i) {
-  while (i + 1 < m->nupdates && m->updates[i + 1].stage == m->updates[i].stage && box_is_point(&m->updates[i + 1].over))
+  while (i + 1 < m->nupdates && are_alike(m, i, i + 1) && update_is_point(&m->updates[i + 1]))
     i++;
   return i;
 }
@@ -506,6 +516,7 @@ const Reduction *update_reduction(const Lowering *lo, int i) {
   Reduction *r = ARENA_NEW(lo->out->arena, Reduction);
   *r = (Reduction){
       .name = update_name(lo->m, u), .op = u->op, .type = u->type, .over = u->over, .body = u->body, .loc = u->loc};
+  r->each = u->each;
   return r;
 }
 
@@ -521,8 +532,8 @@ typedef struct UpdateRun {
 static UpdateRun updates_together(const Module *m, int i) {
   UpdateRun run = {i, i, last_together(m, i)};
   int next = run.last + 1;
-  bool alone = box_is_point(&m->updates[i].over), more = next < m->nupdates;
-  if (alone && more && m->updates[next].stage == m->updates[i].stage && !update_waits(m, i, next)) {
+  bool alone = update_is_point(&m->updates[i]), more = next < m->nupdates;
+  if (alone && more && are_alike(m, i, next) && !update_waits(m, i, next)) {
     run.at = next;
     run.last = last_together(m, next);
   }
@@ -536,16 +547,15 @@ static HostSeq make_updates(Lowering *lo, UpdateRun run, bool joined) {
   const Reduction *r = update_reduction(lo, run.at);
   const char *name = arena_printf(lo->out->arena, "%s_update_%s", lo->out->name, r->name);
   HostSeq seq = {0};
-  if (box_is_point(&u->over)) {
+  if (update_is_point(u)) {
     Reducer k = {.lo = lo, .r = r, .rank = lo->out->grid.rank, .update = run.at, .last = run.last};
     reducer_kernel(&k, &seq, name, 1, 1, only_updates);
     return seq;
   }
-  Reducer k = start_reducer(lo, r, 1);
+  Reducer k = start_reducer(lo, r, 1, u->state);
   k.lead = run.lead;
   k.update = run.at;
   k.last = run.last;
-  k.result = u->state;
   set_rows(&k, rows_of_update(lo, run.at, r));
   reduce_kernels(&k, &seq, name, joined);
   return seq;

@@ -220,7 +220,8 @@ class _Run:
         value = self.given.get(self.frames.get(name, {}).get("ahead_of", name)) if name else None
         value = None if isinstance(value, _Series) else value
         if b["kind"] == "array" and "first" in self.a._arrays[name]:
-            value = np.reshape(np.asarray(self.env[self.a._arrays[name]["first"]] if value is None else value), 1).astype(arrays.NUMPY[b["type"]])
+            first = np.asarray(self.env[self.a._arrays[name]["first"]] if value is None else value)
+            value = np.array(np.broadcast_to(first, self._elements(b)), arrays.NUMPY[b["type"]])
         if b["kind"] == "array" and "weights" in self.a._arrays[name]:
             value = self._weights(self.a._arrays[name]["weights"])
         if b["kind"] == "array" and "values" in self.a._arrays[name]:

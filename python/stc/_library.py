@@ -162,6 +162,7 @@ _FUNCTIONS = {
     "stc_program_scalar": (c.c_char_p, [P, c.c_int]), "stc_plan_scalar": (c.c_int, [P, c.c_char_p, c.POINTER(CReduction)]),
     "stc_program_repeat": (c.c_char_p, [P, c.c_int]), "stc_plan_rounds": (c.c_int, [P, c.c_char_p, c.POINTER(CRounds)]),
     "stc_plan_set_scalar": (c.c_int, [P, c.c_char_p, c.c_double, c.c_int64]),
+    "stc_plan_scalars": (c.c_int, [P, c.c_char_p, P, c.c_size_t]), "stc_plan_set_scalars": (c.c_int, [P, c.c_char_p, P, c.c_size_t]),
     "stc_plan_spacing": (c.c_double, [P, c.c_int]), "stc_plan_time_step": (c.c_double, [P]),
     "stc_plan_restart": (c.c_int, [P]), "stc_plan_stop": (None, [P, c.c_bool]), "stc_context_stop": (None, [P, c.c_bool]),
     "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),

@@ -437,14 +437,24 @@ class Plan(Owner):
         value = CReduction()
         self._settle()
         self._check(lib.stc_plan_scalar(self._handle, text("a scalar's name", name), c.byref(value)))
-        return value.f if TYPES[value.type] == "f64" else value.i
+        if not value.members:
+            return value.f if TYPES[value.type] == "f64" else value.i
+        values = np.empty(value.members, arrays.NUMPY[TYPES[value.type]])
+        self._check(lib.stc_plan_scalars(self._handle, text("a scalar's name", name), values.ctypes.data_as(c.c_void_p), values.nbytes))
+        return values
 
     def _set_scalar(self, name: str, value: Any) -> None:
         self._settle()
-        real = isinstance(self._scalar(name), float)
+        now = self._scalar(name)
+        real = np.asarray(now).dtype == np.float64
         number = np.asarray(value)
+        if isinstance(now, np.ndarray) and number.shape == now.shape and np.can_cast(number.dtype, now.dtype, "same_kind"):
+            values = np.ascontiguousarray(number, now.dtype)
+            self._check(lib.stc_plan_set_scalars(self._handle, text("a scalar's name", name), values.ctypes.data_as(c.c_void_p), values.nbytes))
+            return
         if number.ndim or not np.can_cast(number.dtype, np.float64 if real else np.int64, "same_kind"):
-            raise TypeError(f"scalar {name} is one number of type {'f64' if real else 'i64'}, not {value!r}")
+            each = f", or {now.size} of them" if isinstance(now, np.ndarray) else ""
+            raise TypeError(f"scalar {name} is one number of type {'f64' if real else 'i64'}{each}, not {value!r}")
         self._check(lib.stc_plan_set_scalar(self._handle, text("a scalar's name", name), float(value) if real else 0.0, 0 if real else int(value)))
 
     @property
