@@ -22,7 +22,8 @@ enum {
   SCHEMA_WITH_NUMBERS = 12,
   SCHEMA_WITH_CLUSTERS = 13,
   SCHEMA_WITH_EACH = 14,
-  SCHEMA_WITH_FOUR = 15
+  SCHEMA_WITH_FOUR = 15,
+  SCHEMA_WITH_OWN_SCALARS = 16
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -539,6 +540,9 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].each)
+      return SCHEMA_WITH_OWN_SCALARS;
   if (m->grid.rank > GRID_RANK)
     return SCHEMA_WITH_FOUR;
   for (int i = 0; i < m->nreductions; i++)

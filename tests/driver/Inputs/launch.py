@@ -338,7 +338,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12, 14, 15) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12, 14, 15, 16) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
