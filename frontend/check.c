@@ -731,6 +731,5 @@ void check_program(Checker *c, int n, Decl *const *decls) {
     check_histories_move(c);
     check_frames_by(c);
     check_repeats_past(c);
-    check_scalars_derived(c);
   }
 }

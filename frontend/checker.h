@@ -218,7 +218,7 @@ typedef struct Checker {
   bool in_mask;               /* the condition of one, which is an init's; */
   bool in_init, in_reduction; /* in_reduction: or in a probe */
   bool in_update;             /* or in a part of one that is reduced, */
-  bool one, by_member; /* what is computed is one number of all members; it reads what each of them has */
+  bool one, by_member;        /* what is computed is one number of all members; it reads what each of them has */
   const Symbol *updated;      /* the scalar of the update in hand, whose parts may be reduced; NULL: they may not */
   int64_t ago;   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   bool at_start; /* fields are meant as they are at the start of the step, by X@0, if they are not older */
@@ -460,8 +460,6 @@ bool check_repeats_end(const Module *m, Diags *d);
 bool check_condition(Checker *c, const Decl *d, CheckedReduction *out);
 /* The condition on that value, the scalar `s`. */
 Expr *check_met(Checker *c, const Decl *d, Symbol *s);
-/* Reports scalars of which each member has its own, if the program has a gradient. */
-void check_scalars_derived(Checker *c);
 /* Adds the states to the module, behind all arrays that there are. */
 void check_add_states(Checker *c);
 /* The box of `d`, the grid if it names none. False after reporting. */

@@ -28,8 +28,8 @@ Box check_shown_box(const Checker *c, const Box *box);
 void check_all_members(const Checker *c, Box *box);
 /* The number of the member that the point in hand belongs to: the value of the name `member`. */
 Expr *check_member_of_point(Checker *c, const Env *env, Loc loc);
-/* The number of the member that the point in hand, or the number that is computed, belongs to, for `name`, of which each
- * member has its own. Reports where there is none. */
+/* The number of the member that the point in hand, or the number that is computed, belongs to, for `name`, which
+ * differs from member to member. Reports where there is none. */
 Expr *check_own_member(Checker *c, const Env *env, Loc loc, const char *name);
 /* Is `name` that number, at a place where it means nothing else? */
 bool check_is_member(const Checker *c, const char *name);

@@ -77,8 +77,7 @@ bool parse_scalar(Parse *p) {
       return false;
     d->shared = parse_is_word(p, "shared");
     p->t += d->shared;
-    if (!parse_expect(p, TOK_ASSIGN, "'=' and the value before the first step") ||
-        !(d->value = parse_expr(p)))
+    if (!parse_expect(p, TOK_ASSIGN, "'=' and the value before the first step") || !(d->value = parse_expr(p)))
       return false;
     d->kind = DECL_SCALAR;
   } while (parse_accept(p, TOK_COMMA));

@@ -45,9 +45,9 @@ typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES, ARRAY_WEIGHTS, A
  * the one before. It has as much for `beyond` more points on either side, as which coordinates go on beyond the ends:
  * see weights_fill (run/weights.c). Of role ARRAY_STATE, a number that is kept from step to step: it has one element,
  * f64 or i64, or with `each` one for each member, the grid's extent in dimension 0, which before the first step is the
- * value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it. Of role ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const,
- * scalar, index and pure ops. An array of two indices, by rows: `extent` is rows * columns, and columns at least 1; of
- * all others columns is 0.
+ * value of scalar number `first`; -1: it is not kept, each step gives it a value before it reads it. Of role
+ * ARRAY_VALUES: element number i is what `value` yields where index 0 is i: const, scalar, index and pure ops. An array
+ * of two indices, by rows: `extent` is rows * columns, and columns at least 1; of all others columns is 0.
  */
 typedef struct ParamArray {
   const char *name;
@@ -353,11 +353,11 @@ typedef struct Reduction {
 /* A change of the number that launch-time array `state`, of role ARRAY_STATE, holds: within a step, behind all stencils
  * whose stage is less than `stage`, which is at least 1, and before all others. The stages of updates never fall; those
  * of one stage are made in order. The number becomes the value of `body` at the points of `over`, combined by `op` in
- * the order of reductions; over a single point, whatever the params are, that of the body itself. each: the array has an
- * element for each coordinate of dimension 0, a member, which becomes the value of its own points. The body, of stencil
- * IR, yields a value of type `type`, that of the array. It may read fields but temps and older levels, as they are
- * then, and all states; `step` is the number of the step. Where there are updates a time tile has one step. In kernel
- * IR they are launches of the sequences. */
+ * the order of reductions; over a single point, whatever the params are, that of the body itself. each: the array has
+ * an element for each coordinate of dimension 0, a member, which becomes the value of its own points. The body, of
+ * stencil IR, yields a value of type `type`, that of the array. It may read fields but temps and older levels, as they
+ * are then, and all states; `step` is the number of the step. Where there are updates a time tile has one step. In
+ * kernel IR they are launches of the sequences. */
 typedef struct Update {
   int32_t state, stage;
   Opcode op; /* OP_ADD, OP_MUL, OP_MIN, OP_MAX */

@@ -631,10 +631,11 @@ static void about_states(TextWriter *w) {
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     const ParamArray *a = &w->m->param_arrays[i];
     if (a->role == ARRAY_STATE && a->first >= 0)
-      c_put(w,
-            "/* array_%s holds scalar %s, one element%s: before step 0 the run makes it params->%s, else it is what the "
-            "run before left. */\n",
-            w->arrays[i], a->name, a->each ? " for each member" : "", c_name(w->arena, w->m->scalars[a->first].name));
+      c_put(
+          w,
+          "/* array_%s holds scalar %s, one element%s: before step 0 the run makes it params->%s, else it is what the "
+          "run before left. */\n",
+          w->arrays[i], a->name, a->each ? " for each member" : "", c_name(w->arena, w->m->scalars[a->first].name));
   }
 }
 

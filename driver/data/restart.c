@@ -245,7 +245,7 @@ static StcStatus restore_values(const RestartReader *r) {
   return ok ? STC_OK : bad_file(r, "it lacks a value of a reduction");
 }
 
-/* Sets the scalar called `name`, of which each of `n` members has a value. */
+/* Sets the scalar called `name`, which has a value for each of `n` members. */
 static StcStatus restore_by_member(const RestartReader *r, const char *name, int64_t n) {
   size_t bytes = (size_t)n * sizeof(double);
   void *values = get_array(r, "scalars", name, sizeof(double), bytes);

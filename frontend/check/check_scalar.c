@@ -63,15 +63,6 @@ Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return element(c, env, loc, sym);
 }
 
-void check_scalars_derived(Checker *c) {
-  for (int i = 0; i < c->nstates && c->has_gradient; i++)
-    if (c->states[i].sym->each && c->states[i].first >= 0)
-      check_error(c, NULL, c->states[i].sym->loc,
-                  "each member has a scalar '%s' of its own, and gradients are not made through these; declare it as "
-                  "one number of all members, scalar %s shared = ...;, or make a run for each member",
-                  c->states[i].sym->name, c->states[i].sym->name);
-}
-
 void check_add_states(Checker *c) {
   for (int i = 0; i < c->nstates; i++) {
     CheckedState *x = &c->states[i];
@@ -94,9 +85,10 @@ void check_add_states(Checker *c) {
 static void add_update(Checker *c, Symbol *state, Opcode op, const Box *over, Expr *body, Loc loc) {
   c->stage += !c->in_updates;
   c->in_updates = true;
-  CheckedUpdate u = {{.state = -1, .stage = c->stage, .op = op, .type = state->type, .each = state->each, .over = *over, .loc = loc},
-                     state,
-                     body};
+  CheckedUpdate u = {
+      {.state = -1, .stage = c->stage, .op = op, .type = state->type, .each = state->each, .over = *over, .loc = loc},
+      state,
+      body};
   ARENA_PUSH(c->arena, c->updates, c->nupdates, u);
 }
 
@@ -236,9 +228,13 @@ bool check_condition(Checker *c, const Decl *d, CheckedReduction *out) {
   c->region = &over;
   c->in_reduction = true;
   c->by_member = false;
+  c->one = c->in_repeat && !until;
   Expr *e = check_in(c, d->value, NULL, ALLOW_STATE, what);
-  out->head.each = c->by_member;
+  out->head.each = c->by_member && !c->in_repeat;
   out->head.over = first_points(c, c->by_member);
+  if (c->by_member && c->in_repeat) /* one number: does it hold for all? */
+    out->head.op = OP_MIN;
+  c->one = false;
   c->in_reduction = false;
   c->region = NULL;
   if (until && e->kind != EXPR_BAD && e->type != TY_BOOL)

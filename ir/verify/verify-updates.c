@@ -16,8 +16,10 @@ void verify_states(Verifier *v) {
   for (int i = 0; i < m->nparam_arrays; i++) {
     const ParamArray *a = &m->param_arrays[i];
     if (a->role == ARRAY_STATE && !is_state(m, a))
-      verify_fail(v, a->loc, "the state '@%s' is not one f64 or i64, or one for each member, whose first value is a scalar of that type",
-                  a->name);
+      verify_fail(
+          v, a->loc,
+          "the state '@%s' is not one f64 or i64, or one for each member, whose first value is a scalar of that type",
+          a->name);
   }
 }
 
@@ -49,7 +51,8 @@ static bool check_head(Verifier *v, const Update *u, int last) {
   if (u->stage < 1 || u->stage < last)
     verify_fail(v, u->loc, "stage %d behind stage %d", u->stage, last);
   if (known && u->each != m->param_arrays[u->state].each)
-    verify_fail(v, u->loc, "it says 'each' where the state has one number, or does not where it has one for each member");
+    verify_fail(v, u->loc,
+                "it says 'each' where the state has one number, or does not where it has one for each member");
   if (u->op != OP_ADD && u->op != OP_MUL && u->op != OP_MIN && u->op != OP_MAX)
     verify_fail(v, u->loc, "op '%s' does not reduce", op_info[u->op].name);
   verify_box(v, u->loc, &u->over, m->grid.rank);

@@ -21,8 +21,7 @@ static void add_param_buffers(Module *out) {
     const ParamArray *a = &out->param_arrays[i];
     Buffer b = {.name = a->name, .kind = BUFFER_PARAM, .field = i};
     if (array_is_passing(out, i))
-      b = (Buffer){
-          .name = a->name, .kind = BUFFER_SCRATCH, .type = a->type, .cells = 1, .each = a->each};
+      b = (Buffer){.name = a->name, .kind = BUFFER_SCRATCH, .type = a->type, .cells = 1, .each = a->each};
     ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
   }
 }

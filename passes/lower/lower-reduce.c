@@ -452,8 +452,8 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
                  simt ? threads_over_blocks : loops_over_blocks);
 }
 
-/* Starts on `r`: adds the scratch buffer of its partial values, and, unless they are those of state `state`, that of the
- * members' values. */
+/* Starts on `r`: adds the scratch buffer of its partial values, and, unless they are those of state `state`, that of
+ * the members' values. */
 static Reducer start_reducer(Lowering *lo, const Reduction *r, int points, int state) {
   Module *m = lo->out;
   Reducer k = {

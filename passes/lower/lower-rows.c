@@ -63,8 +63,8 @@ static bool is_scaled(const Block *body) {
 /* Can `r` be made of the values of rows? */
 static bool has_rows(const Lowering *lo, const Reduction *r) {
   const Module *m = lo->m;
-  return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part &&
-         !r->each && !box_is_point(&r->over) && !is_scaled(r->body);
+  return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part && !r->each &&
+         !box_is_point(&r->over) && !is_scaled(r->body);
 }
 
 /* Adds a hidden temp field for the values of the rows of `r`, and its buffer, which is returned. */

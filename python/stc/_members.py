@@ -48,7 +48,7 @@ def reason_against(program: Program, manifest: Mapping[str, Any]) -> Optional[st
     if program._again is None or "members" in manifest:
         return "it has members already"
     if lib.stc_program_reduction_count(program._handle) or program.scalars:
-        return "reduce, until and scalar are numbers of all members"
+        return "calls of it have values of reduce, until and scalar of their own"
     if re.search(r"= (random|normal)\b", program.emit("sir")):
         return "each member has random numbers of its own"
     return None

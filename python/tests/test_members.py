@@ -1,4 +1,6 @@
 """Programs with members: arrays with an axis in front, what members share, values of probes by member."""
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,55 @@ until max(u) over G > 40 every 1;
             run(12)
         value = run.reductions["until"]["value"]
         assert value.shape == (5, 3) and np.isnan(value[4]).tolist() == [False, True, False] and value[4, 2] == 5
+
+
+def test_scalars():
+    """Each member has the scalars that it has alone, and a shared one is of all; they are given, read, and go on from a checkpoint by member."""
+    text = """
+grid G = [0 .. 8, 0 .. 5], 12; members 3;
+param k[3] : f64;
+field u : f64 on G outside periodic;
+scalar t : f64 = 0, n = 0, all : f64 shared = 0;
+init a(u)[G] = f64((idx(0) * 5 + idx(1)) % 7) + k[member];
+update t = t + 1.0 / (max(u) over G);
+update n = n + (if t > 1 then 1 else 0);
+update all = sum(t) over G;
+stencil s(u)[G] = u + 0.01 * t * (u[-1,0] + u[0,1] - 2 * u);
+reduce now = t every 4;
+until n >= 99;
+"""
+    k, wanted = np.array([0, 2, 4.5]), []
+    for m in range(3):
+        one = stc.compile(text.replace("members 3;", f"param m = {m};").replace("member", "m").replace("shared", ""), contract=False).plan(device="ref")
+        one["k"] = k
+        one(8)
+        wanted.append((one["t"], one["n"], one["u"]))
+    for device in ("ref", "host", "sim"):
+        program = stc.compile(text, contract=False)
+        run = program.plan(device=device)
+        run["k"] = k
+        assert (run["t"] == 0).all() and run["t"].shape == (3,)
+        run(5)
+        with tempfile.TemporaryDirectory() as folder:
+            run.save(folder + "/c.npz")
+            run = program.plan(device=device)
+            run.load(folder + "/c.npz")
+        run(3)
+        for m, (t, n, u) in enumerate(wanted):
+            assert run["t"][m] == t and run["n"][m] == n and (run["u"][m] == u).all()
+        assert run["n"].dtype == np.int64 and run.reductions["now"]["value"].shape[1] == 3 and isinstance(run["all"], float)
+        run["t"] = [1.0, 2.0, 3.0]
+        assert run["t"].tolist() == [1, 2, 3]
+        run["t"] = 4
+        assert run["t"].tolist() == [4, 4, 4]
+        with pytest.raises(TypeError, match="scalar t is one number of type f64, or 3 of them"):
+            run["t"] = [1, 2]
+    with pytest.raises(stc.StcError, match="each member has a scalar 't' of its own"):
+        stc.compile(text).plan(device="host", split=(3, 1, 1))
+    run = program.plan(device="ref")
+    run["k"] = k
+    with pytest.raises(stc.StcError, match="each member has scalars of its own"):
+        run.pull(4, {"u": np.ones((3, 9, 6))}, to="u")
 
 
 def test_three_dimensions():

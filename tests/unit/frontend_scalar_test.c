@@ -76,20 +76,17 @@ static const FrontendCase cases[] = {
      "reduces what has points over a region: max(...) over G\n"},
     {"scalar_by_member",
      "grid G = [0 .. 9], 4;\nmembers 3;\nfield A : f32 on G;\nscalar a : f64 = 0, b : f64 shared = 0;\n"
-     "update b = sum(a * f64(member)) over G;\nupdate a = a + b + f64(member);\nupdate b = a;\nupdate b = f64(member);\n"
+     "update b = sum(a * f64(member)) over G;\nupdate a = a + b + f64(member);\nupdate b = a;\nupdate b = "
+     "f64(member);\n"
      "stencil s(A)[G] = f32(a + b);\n",
-     "7:12: error: 'a' differs from member to member, and what is computed here is one number of all of them; reduce it "
+     "7:12: error: 'a' differs from member to member, and what is computed here is one number of all of them; reduce "
+     "it "
      "over a region, max(a) over G, or leave out 'shared'\n"
      "8:16: error: 'member' differs from member to member, and what is computed here is one number of all of them; "
      "reduce it over a region, max(member) over G, or leave out 'shared'\n"},
     {"scalar_shared_alone", GRID1 "scalar t : f64 shared = 0;\n" HERE,
      "4:8: error: 't' is shared, but the program has no members that could share it; leave out 'shared', or write "
      "'members N;' behind the grid\n"},
-    {"scalar_by_member_derived",
-     "grid G = [0 .. 9], 4;\nmembers 3;\nfield A : f32 on G;\nscalar a : f64 = 0;\nupdate a = a + 1.0;\n"
-     "stencil s(A)[G] = A + f32(a);\nloss j += A over G at end;\ngradient j to A;\n",
-     "4:8: error: each member has a scalar 'a' of its own, and gradients are not made through these; declare it as one "
-     "number of all members, scalar a shared = ...;, or make a run for each member\n"},
     {"scalar_unused", GRID1 "scalar t = 0.0;\n" HERE, "4:8: warning: 't' is never used\n"},
 };
 
