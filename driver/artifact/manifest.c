@@ -272,6 +272,8 @@ static json_t *arrays(const ManifestWriter *w) {
       set(o, "role", json_string(role_word(p->role)));
     if (p->role == ARRAY_STATE && p->first >= 0)
       set(o, "first", json_string(w->m->scalars[p->first].name));
+    if (p->each)
+      set(o, "each", json_true());
     if (p->role == ARRAY_WEIGHTS) {
       json_t *of =
           json_pack("{s:s, s:i, s:i, s:i, s:i}", "coordinates", w->m->param_arrays[p->from].name, "derivative",

@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 15
+MOST_VERSION = 16
 WHITE = b" \t\r\n"
 
 
@@ -443,9 +443,9 @@ class _Run:
         found: Dict[str, Any] = {}
         for b in self.m["buffers"]:
             if b["kind"] == "array" and "first" in self.a._arrays[b["array"]]:
-                value = CTYPES[b["type"]]()
+                value = (CTYPES[b["type"]] * self._elements(b))()
                 self.driver.fetch(c.addressof(value), self.memory[b["name"]], c.sizeof(value))
-                found[b["array"]] = value.value
+                found[b["array"]] = np.array(value[:]) if self.a._arrays[b["array"]].get("each") else value[0]
         return found
 
     def _settle(self) -> None:

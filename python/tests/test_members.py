@@ -147,6 +147,18 @@ until n >= 99;
         assert run["t"].tolist() == [4, 4, 4]
         with pytest.raises(TypeError, match="scalar t is one number of type f64, or 3 of them"):
             run["t"] = [1, 2]
+    run, again = (program.plan(device="ref") for _ in range(2))
+    run["k"] = again["k"] = k
+    run["t"] = [0.5, 1.0, 1.5]
+    run["u"] = again["u"] = np.ones((3, 9, 6))
+    run(4)
+    with tempfile.TemporaryDirectory() as folder:
+        program = stc.compile(text, contract=False)
+        with open(folder + "/m.json", "w") as manifest, open(folder + "/m.o", "wb") as code:
+            manifest.write(program.emit("manifest"))
+            code.write(program.emit("obj"))
+        got = stc.load(folder + "/m.json", folder + "/m.o").run({"u": np.ones((3, 9, 6)), "k": k, "t": np.array([0.5, 1.0, 1.5])}, 4)
+    assert (got.scalars["t"] == run["t"]).all() and (got.scalars["n"] == run["n"]).all() and got.scalars["all"] == run["all"]
     with pytest.raises(stc.StcError, match="each member has a scalar 't' of its own"):
         stc.compile(text).plan(device="host", split=(3, 1, 1))
     run = program.plan(device="ref")
