@@ -108,8 +108,7 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
   return s;
 }
 
-/* The schedule of launch number `i` of those of several steps, `l`, under plan `s`. */
-static Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i) {
+Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i) {
   if (!lo->c->target->simt)
     return *s;
   if (s->family == FAMILY_OVERLAP)

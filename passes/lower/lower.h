@@ -233,6 +233,8 @@ int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule
 /* Adds the kernel `name` of launch `l` under schedule `s`, of any family, which advances by `steps`, and its launch to
  * `seq`. False after an error. */
 typedef bool (*TileFn)(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps);
+/* The schedule of launch number `i` of those of several steps, `l`, under plan `s`. */
+Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i);
 /* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]; thin ones that would be streamed
  * have `rest`. False after an error. */
 bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule *s, const Schedule *rest);

@@ -444,13 +444,27 @@ static bool make_modules(Finder *x) {
   return true;
 }
 
-Launch *frame_tile(const Frame *f) {
+/* The launch of the last `steps` steps of f->tiled. */
+static Launch *last_steps(const Frame *f, int steps) {
   const Module *m = f->tiled;
+  int n = m->nstencils / m->time_tile * steps;
   const Stencil *end = m->stencils + m->nstencils;
-  Launch *l = launch_new(m, m->nstencils, m->stencils, m->stencils, end);
+  Launch *l = launch_new(m, n, end - n, end - n, end);
   for (int i = 0; i < m->nfields && !l->illegal; i++)
     l->use[i].paired = l->use[i].paired || (l->use[i].stored && !m->fields[i].series);
   return l;
+}
+
+Launch *frame_tile(const Frame *f) { return last_steps(f, f->tiled->time_tile); }
+
+Launch *frame_tile_of(const Frame *f, int steps) {
+  const Launch *all = frame_tile(f);
+  Launch *l = last_steps(f, steps);
+  bool same = !l->illegal;
+  for (int i = 0; i < f->tiled->nfields && same; i++)
+    same = f->tiled->fields[i].series || (l->use[i].stored == all->use[i].stored && l->use[i].from < 0 &&
+                                          l->use[i].into < 0 && l->use[i].paired == all->use[i].paired);
+  return same ? l : NULL;
 }
 
 /* Does the tiles' launch leave the buffers that it loads as they are? */

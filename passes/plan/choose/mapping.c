@@ -8,11 +8,12 @@
 #include <string.h>
 
 /* The work: plan `s` of module `m`, which is cut and repeated as it says. Of a plan whose edges are made step by step
- * `inside` is the launch of the tiles, else NULL. */
+ * `frame` is the frame and `inside` the launch of the tiles, else NULL. */
 typedef struct Filling {
   const PassContext *c;
   const Module *m;
   Schedule *s;
+  const Frame *frame;
   Launch *inside;
 } Filling;
 
@@ -62,9 +63,11 @@ int plan_remainder(const Module *m, int T, int of) {
              : 1;
 }
 
-/* The launch of the last `steps` levels of the module. */
+/* The launch of the last `steps` levels of the module; NULL: a frame cannot be made beside it. */
 static Launch *levels_launch(const Filling *k, int steps) {
   int32_t n;
+  if (k->frame)
+    return frame_tile_of(k->frame, steps);
   last_level(k->m, &n);
   const Stencil *end = k->m->stencils + k->m->nstencils, *st = end - (int64_t)n * steps;
   return launch_new(k->m, n * steps, st, st, end);
@@ -74,11 +77,15 @@ static Launch *levels_launch(const Filling *k, int steps) {
 static const char *fill_remainder(const Filling *k, int of) {
   Schedule *s = k->s;
   int32_t said = map_get(s, MAP_REMAINDER);
-  bool none = s->T < 3 || k->inside || k->c->target->late;
+  bool none = s->T < 3 || k->c->target->late;
   if (said > 1 && (none || said >= s->T || said % of))
     return "'remainder' is 1, or fewer steps than T, as many for each warp";
   if (!none)
     fill(s, MAP_REMAINDER, plan_remainder(k->m, s->T, of));
+  if (!none && k->frame && map_get(s, MAP_REMAINDER) > 1 && !levels_launch(k, map_get(s, MAP_REMAINDER))) {
+    map_set(s, MAP_REMAINDER, 1);
+    return said > 1 ? "older levels are kept for more steps than 'remainder'" : NULL;
+  }
   return NULL;
 }
 
@@ -145,7 +152,8 @@ static const char *fill_streamed_between(const Filling *k, bool asked) {
   if (!between)
     return NULL;
   Launch *l = levels_launch(k, between->T);
-  launch_store_apart(l, false);
+  if (!k->frame)
+    launch_store_apart(l, false);
   const char *why = fill_written(k, l, between);
   if (!why && tile_fits(k->c->target, stream_for(l, between), between))
     end_between(k, between);
@@ -242,8 +250,8 @@ bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Sched
   const char *why = NULL;
   if (!take_said(c, m, want, s))
     return false;
-  const Frame *f = s->edges == EDGES_STEPS ? frame_new(m, s->T, &why) : NULL;
-  k.inside = f ? frame_tile(f) : NULL;
+  k.frame = s->edges == EDGES_STEPS ? frame_new(m, s->T, &why) : NULL;
+  k.inside = k.frame ? frame_tile(k.frame) : NULL;
   if (m->nreductions && c->target->simt)
     fill(s, MAP_REDUCE, plan_mapped(s, MAP_REDUCE));
   if (!why && s->family == FAMILY_WARPS)

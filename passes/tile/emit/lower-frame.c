@@ -9,15 +9,18 @@
  * A launch covers all sides of the frame, since blocks in the core are left out (Kernel.idles), and makes all stencils
  * of a level (frame-steps.c). The plan's rest says how many points a thread has where these are stencils of the tiles.
  *
- * All T steps launch the same kernels: the buffers take turns as the fields do. */
+ * All T steps launch the same kernels: the buffers take turns as the fields do. Fewer steps, those that remain behind
+ * the last T, may have a kernel of their own for their tiles (the plan's `remainder`); the frame's are the same. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/base/tuning.h"
 
 /* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. rows: points of a thread where
- * the tiles' stencils are computed. */
+ * the tiles' stencils are computed. step: the launches of a step of the frame, and the swaps behind them; end: the
+ * kernel behind the last one. */
 typedef struct Framed {
   Lowering *lo, own;
-  HostSeq *seq;
+  HostSeq *seq, step;
+  int32_t end;
   const Frame *f;
   int32_t block[MAX_RANK];
   int32_t rows;
@@ -64,9 +67,8 @@ static void make_buffers(Framed *x) {
 
 /* ---- what the steps have made */
 
-/* Adds the kernel that puts the fields' points of the frame over what the tiles of launch `tile` stored, and its
- * launch. */
-static void end_launch(Framed *x, const Launch *tile) {
+/* Adds the kernel that puts the fields' points of the frame over what the tiles of launch `tile` stored. */
+static void end_kernel(Framed *x, const Launch *tile) {
   Lowering *lo = x->lo;
   const Module *m = x->f->whole;
   int index = lowering_kernel(lo, arena_printf(lo->out->arena, "%s_frame_end", m->name), 0, no_loc());
@@ -80,7 +82,7 @@ static void end_launch(Framed *x, const Launch *tile) {
     Value *v = build_load(&in, m->fields[f].type, x->own.copy[0][f], m->grid.rank, g, here);
     build_store(&in, store_buffer(lo, tile, f), v, m->grid.rank, g, NULL);
   }
-  host_launch(lo, x->seq, index);
+  x->end = index;
 }
 
 /* ---- the steps */
@@ -217,11 +219,19 @@ void frame_swaps(Lowering *own, HostSeq *seq, const Frame *f) {
   add_swaps(own, seq, turns_of(own, &none, 0), turns_of(own, &swaps, 0));
 }
 
-/* Adds the launches of the first step, and the swaps behind it. */
-static void first_step(Framed *x) {
+/* Makes the kernels of a step of the frame `x->f` under schedule `s`, and of what is behind the last one, `tile` being
+ * the launch of the tiles. */
+static void make_step(Framed *x, const Launch *tile, const Schedule *s) {
+  int rank = x->f->whole->grid.rank;
+  x->rows = s->rest ? s->rest->elems[0] : 1;
+  for (int d = 0; d < rank; d++)
+    x->block[d] = (int32_t)tuning.tile_block[rank - 1][d];
+  make_buffers(x);
+  x->seq = &x->step;
   for (int level = 0; level < x->f->nlevels; level++)
     level_launches(x, level);
   frame_swaps(&x->own, x->seq, x->f);
+  end_kernel(x, tile);
 }
 
 /* Has the buffers take their first turns again, which the ops from number `first` on have moved: so that sequences
@@ -231,30 +241,48 @@ static void turn_back(Framed *x, int first) {
   add_swaps(x->lo, x->seq, turns_of(x->lo, x->seq, first), turns_of(x->lo, &none, 0));
 }
 
-/* Adds to `seq`, which has the launch of the tiles of frame `f` and nothing behind it, what makes the frame's points
- * right, and the swaps of that launch, `tile`, under schedule `s`. */
-static void frame_launches(Lowering *lo, HostSeq *seq, const Frame *f, const Launch *tile, const Schedule *s) {
-  Framed x = {.lo = lo, .seq = seq, .f = f};
-  int rank = f->whole->grid.rank;
-  x.rows = s->rest ? s->rest->elems[0] : 1;
-  for (int d = 0; d < rank; d++)
-    x.block[d] = (int32_t)tuning.tile_block[rank - 1][d];
-  make_buffers(&x);
+/* Adds to `seq`, which has the launch of the tiles and nothing behind it, what makes the frame's points right, and the
+ * swaps of that launch, `tile`. */
+static void frame_launches(Framed *x, HostSeq *seq, const Launch *tile) {
   int first = seq->nops;
-  first_step(&x);
-  int n = seq->nops - first;
-  for (int t = 1; t < seq->steps; t++)
-    for (int i = 0; i < n; i++) {
-      HostOp op = seq->ops[first + i];
+  x->seq = seq;
+  for (int t = 0; t < seq->steps; t++)
+    for (int i = 0; i < x->step.nops; i++) {
+      HostOp op = x->step.ops[i];
       op.after = op.kind == HOST_LAUNCH ? t : 0;
-      ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op);
+      ARENA_PUSH(x->lo->out->arena, seq->ops, seq->nops, op);
     }
-  end_launch(&x, tile);
-  turn_back(&x, first);
-  host_swaps(lo, seq, tile);
+  host_launch(x->lo, seq, x->end);
+  turn_back(x, first);
+  host_swaps(x->lo, seq, tile);
 }
 
 /* ---- the module */
+
+/* The launches of tiles of frame `f` under schedule `s` in `tiles`: of T steps, and of those that remain, if they have
+ * a kernel of their own. How many. */
+static int frame_tiles(const TargetInfo *t, const Frame *f, const Schedule *s, Launch *tiles[MOST_TILES]) {
+  int steps[MOST_TILES], n = remainder_tiles(t, s, s->T, steps) - 1;
+  tiles[0] = frame_tile(f);
+  for (int i = 1; i < n; i++)
+    tiles[i] = frame_tile_of(f, steps[i]);
+  return n;
+}
+
+/* Makes the kernels of the `n` launches of tiles at `tiles` by `fn`, and a sequence for each. False after an error. */
+static bool framed_seqs(Framed *x, int n, Launch *const *tiles, const Schedule *s, TileFn fn) {
+  for (int i = 0; i < n; i++) {
+    int steps = tiles[i]->n ? tiles[i]->steps : s->T;
+    HostSeq *seq = host_seq(x->lo, steps);
+    Schedule own = long_schedule(x->lo, tiles[i], s, i);
+    if (!fn(x->lo, seq, tiles[i], &own, group_name(x->lo, tiles[i], family_name(s->family), false), steps))
+      return false;
+    if (i == 0)
+      make_step(x, tiles[0], s);
+    frame_launches(x, seq, tiles[i]);
+  }
+  return true;
+}
 
 Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn fn) {
   const char *why;
@@ -264,14 +292,14 @@ Module *lower_framed(PassContext *c, const Module *m, const Schedule *s, TileFn 
     return NULL;
   }
   int count;
-  Launch *tile = frame_tile(f), **steps = naive_launches(f->whole, f->whole->nstencils, f->whole->stencils, &count);
-  Lowering *lo = lowering_new(c, f->whole, count, steps, 1, &tile);
+  Launch *tiles[MOST_TILES], **steps = naive_launches(f->whole, f->whole->nstencils, f->whole->stencils, &count);
+  int n = frame_tiles(c->target, f, s, tiles);
+  Lowering *lo = lowering_new(c, f->whole, count, steps, n, tiles);
   const int32_t *block = s->rest ? s->rest->block : s->block;
   lower_inits(lo, block);
-  HostSeq *seq = host_seq(lo, s->T);
-  if (!fn(lo, seq, tile, s, group_name(lo, tile, family_name(s->family), false), s->T))
+  Framed x = {.lo = lo, .f = f};
+  if (!framed_seqs(&x, n, tiles, s, fn))
     return NULL;
-  frame_launches(lo, seq, f, tile, s);
   naive_seq(lo, count, steps, block);
   return lowering_finish(lo, s);
 }
