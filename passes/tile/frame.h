@@ -59,8 +59,8 @@ typedef struct Frame {
 const Frame *frame_new(const Module *m, int T, const char **why);
 /* The launch of f->tiled, all of whose stores go to other buffers than its loads. */
 Launch *frame_tile(const Frame *f);
-/* The same of the last `steps` steps alone, fewer than T, beside which the frame that is deep enough for T steps is made
- * for so many. NULL: such a launch would have its fields in other buffers than the one of T steps. */
+/* The same of the last `steps` steps alone, fewer than T, beside which the frame that is deep enough for T steps is
+ * made for so many. NULL: such a launch would have its fields in other buffers than the one of T steps. */
 Launch *frame_tile_of(const Frame *f, int steps);
 /* One step of the stencils that tiles of `T` steps of `m` make, as a module of its own: those inside, and the probes
  * that see more than the frame; all probes where T is 0, not known yet. NULL: there would be no frame, and *why says

@@ -35,10 +35,16 @@ int32_t plan_mapped(const Schedule *s, MapId id) {
 /* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
 static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }
 
+/* The steps of the program's own run; 0: it has none, or nobody knows. */
+static int64_t steps_of_run(const Module *m) {
+  const Const *scalars = m->steps_by ? default_scalars(m) : NULL;
+  return scalars ? scalars[m->steps_by - 1].i : m->steps;
+}
+
 /* Launches that the program's own run takes, or its first part if there are many stops. */
 static int64_t launches_of_run(const Module *m, int T, int t) {
-  int64_t at = 0, launches = 0,
-          end = m->steps > 0                                           ? m->steps
+  int64_t at = 0, launches = 0, steps = steps_of_run(m),
+          end = steps > 0                                              ? steps
                 : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX
                                                                        : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
