@@ -10,7 +10,8 @@
  * and no t is worth its compile time; an `until` every 10 steps under T = 4 gets t = 2. Always halving (12, 6, 3, 1)
  * would make the remainder shorter for numbers of steps that nobody asked for, and doubles the time to compile. A
  * multiple of T that is given with `--steps` needs no remainder at all.
- * With `-edges=steps` (tile/frame.h) such a launch has the frame of T steps beside it, whose kernels make fewer as well.
+ * With `-edges=steps` (tile/frame.h) such a launch has the frame of T steps beside it, whose kernels make fewer as
+ * well.
  *
  * On the CPU, where kernels are compiled in the process that runs them, that is what is done: T, T/2, T/4 and so on
  * down to 1 each get a kernel, the same tile with fewer levels. Lowering one takes less than a hundredth of the time
