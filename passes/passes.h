@@ -88,6 +88,23 @@ typedef struct PassContext PassContext;
 typedef struct PassHooks PassHooks;
 typedef Module *(*PassRunner)(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
 
+/* Values that a field will have before the first step: those of n[d] of its points in each dimension, which lie evenly,
+ * in order of their coordinates. */
+typedef struct ForeseenField {
+  const char *name;
+  Type type;
+  int64_t n[MAX_RANK];
+  const void *values;
+} ForeseenField;
+
+/* What is known of the runs that code is made for: params that have not their defaults (Define, ir/run/run.h), and
+ * values of fields. Choices may go by it; what code means does not. */
+typedef struct Foreseen {
+  int ndefines, nfields;
+  const struct Define *defines;
+  const ForeseenField *fields;
+} Foreseen;
+
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 struct PassContext {
   Arena *arena;
@@ -103,6 +120,7 @@ struct PassContext {
   Str *notes;     /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
   /* What params are, by scalar of the module, those at least that sizes are made of; NULL: not known. */
   const Const *sizes;
+  const Foreseen *known; /* NULL: nothing is, or dry tiles are computed all the same */
 };
 
 /* One "name=value" of a pass's own options in a pipeline. */

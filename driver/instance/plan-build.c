@@ -50,15 +50,17 @@ static StcStatus find_build(void *arg) {
   arena_release(arena, start);
   for (a->out = p->builds; a->out; a->out = a->out->next)
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
-        a->out->extra == extra && a->out->every == p->schedule.every)
+        a->out->extra == extra && a->out->every == p->schedule.every && a->out->known == p->known)
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   pthread_mutex_init(&b->lock, NULL);
-  StcStatus s = program_compile(p, &p->w, t, size, extra, &b->code);
+  StcStatus s =
+      program_compile(p, &p->w, t, size, extra, program_known(p, p->w.arena, extra, a->n, a->defines), &b->code);
   if (s)
     return s;
   memcpy(b->grid, size, sizeof size);
   b->extra = extra;
+  b->known = p->known;
   b->every = p->schedule.every;
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;

@@ -74,7 +74,7 @@ static const char *whole_pipeline(Arena *a, Extra extra, bool why) {
  * lowering took.
  */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
-                          Extra extra, Module *m, bool by_default, Schedule *used) {
+                          Extra extra, const Foreseen *known, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   if (by_default)
     budget_schedule(w->diags, m, &want);
@@ -86,7 +86,8 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
                    .schedule = &want,
                    .used = used,
                    .loaded = p->loaded,
-                   .stats = p->options.stats ? &stats : NULL};
+                   .stats = p->options.stats ? &stats : NULL,
+                   .known = known};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default)
@@ -100,7 +101,7 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
 
 Module *program_run_passes(StcProgram *p, const TargetInfo *t) {
   Module *m = module_copy(p->w.arena, p->source);
-  return run_passes(p, &p->w, t, p->schedule, NULL, EXTRA_NONE, m, false, NULL);
+  return run_passes(p, &p->w, t, p->schedule, NULL, EXTRA_NONE, NULL, m, false, NULL);
 }
 
 Module *program_simplified(StcProgram *p) {
@@ -111,7 +112,7 @@ Module *program_simplified(StcProgram *p) {
 
 /* program_compile, which Ctrl-C ends. */
 static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
-                                 Extra extra, Compiled *out) {
+                                 Extra extra, const Foreseen *known, Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
   const TargetInfo *info = target_info(t);
@@ -122,10 +123,10 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   *out = (Compiled){.target = t};
   bool by_default = p->kind != SOURCE_KIR && !p->options.passes;
   Schedule want = p->schedule;
-  m = run_passes(p, w, info, want, size, extra, m, by_default, &out->schedule);
+  m = run_passes(p, w, info, want, size, extra, known, m, by_default, &out->schedule);
   if (m && by_default && budget_kernels(w->diags, m, info->simt, &want)) {
     m = program_checked(p, w, info, &hooks);
-    m = m ? run_passes(p, w, info, want, size, extra, m, by_default, &out->schedule) : NULL;
+    m = m ? run_passes(p, w, info, want, size, extra, known, m, by_default, &out->schedule) : NULL;
   }
   if (!m)
     return STC_INPUT;
@@ -144,11 +145,11 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
 }
 
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
-                          Compiled *out) {
+                          const Foreseen *known, Compiled *out) {
   if (w->handler)
     arena_obey(w->arena, compile_stop(w->context));
   atomic_store(&w->context->working.of, -1);
-  StcStatus s = compile_kernels(p, w, t, size, extra, out);
+  StcStatus s = compile_kernels(p, w, t, size, extra, known, out);
   working_end(&w->context->working);
   arena_obey(w->arena, NULL);
   return s;
@@ -204,7 +205,7 @@ Module *program_kernels(StcProgram *p) {
   Extra extra = t && p->explains ? program_extra(p, p->w.arena, target_info(t), 0, NULL) : EXTRA_NONE;
   if (!p->kernels && t)
     program_size(p, p->w.arena, target_info(t), extra_pads(extra), 0, NULL, size);
-  if (!p->kernels && t && program_compile(p, &p->w, t, size, extra, &code) == STC_OK) {
+  if (!p->kernels && t && program_compile(p, &p->w, t, size, extra, program_known(p, p->w.arena, extra, 0, NULL), &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;
   }

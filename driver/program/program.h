@@ -137,6 +137,7 @@ typedef struct Build {
   const char *device;
   int64_t grid[MAX_RANK], every;
   Extra extra;
+  const Foreseen *known; /* what had been told of the program's runs when it was made */
   Compiled code;
   char *bytes;
   size_t size;
@@ -146,6 +147,9 @@ typedef struct Build {
   pthread_mutex_t lock;   /* of the module, while a late kernel is compiled */
   struct Build *next;
 } Build;
+
+/* foresee.c: what passes may know of runs whose plans have `extra`, with the params `texts`, in `a`; NULL: nothing. */
+const Foreseen *program_known(const StcProgram *p, Arena *a, Extra extra, int n, const char *const *texts);
 
 /* late.c: is sequence `i` one between that of a tile and that of single steps, on a target that compiles late? By
  * kernel, in `a`: does the build's device compile it late? */
@@ -199,6 +203,7 @@ struct StcProgram {
   bool explains;                       /* `kernels` are to be those that a plan has */
   Module *kernels;                     /* the kernel IR for `target`; made when first needed */
   Schedule resolved;                   /* and its schedule */
+  const Foreseen *known;                  /* what was told of its runs (foresee.c), NULL: nothing */
   Build *builds;                       /* for the devices that plans were made on */
   const char *bytes[STC_EMIT_OBJ + 1]; /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
@@ -251,6 +256,7 @@ Module *program_simplified(StcProgram *p);
 /* Copies the program into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
  * of that size, and checks that the kernels fit the target. extra: what plans have beside fields. */
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
+                          const Foreseen *known,
                           Compiled *out);
 /* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
  * an error. (grid.c) */

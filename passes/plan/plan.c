@@ -437,6 +437,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     return NULL;
   if (by != as)
     prefer_true(&with, of, as, plan);
+  if (of == m)
+    prefer_live(&with, of, as, plan);
   if (!map_plan(&with, by, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");

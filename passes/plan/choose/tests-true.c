@@ -117,6 +117,15 @@ static double cut_seconds(PassContext *c, const Module *m, const Schedule *s, co
   return tiled ? plan_tile_seconds(c, trial, s, size) : INFINITY;
 }
 
+bool plan_with_tests(PassContext *c, const Module *m, const Schedule *given, Schedule *s) {
+  Schedule want = *given;
+  PassContext with = *c;
+  with.schedule = &want;
+  memcpy(want.size, c->schedule->size, sizeof want.size);
+  want.every = c->schedule->every;
+  return plan_make(&with, m, s) && schedule_same(s, given, KNOBS_NUMBERS | KNOBS_WORDS);
+}
+
 /* The plan for `as`, what `m` is where all tests hold, that is one for `m`, too, in *s. False: there is none. */
 static bool plan_as_true(PassContext *c, const Module *m, const Module *as, Schedule *s) {
   Schedule want = *c->schedule, given;
@@ -129,11 +138,7 @@ static bool plan_as_true(PassContext *c, const Module *m, const Module *as, Sche
     want.family = FAMILY_STREAM;
     ok = plan_make(&with, as, &given);
   }
-  want = given;
-  memcpy(want.size, c->schedule->size, sizeof want.size);
-  want.every = c->schedule->every;
-  with.cache = c->cache;
-  return ok && plan_make(&with, m, s) && schedule_same(s, &given, KNOBS_NUMBERS | KNOBS_WORDS);
+  return ok && plan_with_tests(c, m, &given, s);
 }
 
 void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s) {

@@ -247,6 +247,28 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
   return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
+/* Takes the tiles without a wet point out of the load of candidate `k`, and has those with a dry one do more. */
+static void leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
+  const Launch *l = k->of->l;
+  Extent reach = {0};
+  double tile[MAX_RANK];
+  for (int d = 0; d < q->rank; d++) {
+    tile[d] = (double)(k->of->p ? tile_dim(k->of->p, &k->s, d) : tile_dim(BLOCKED_TILE(l), &k->s, d)).stored;
+    for (int i = 0; i < l->n && l->st[i].has_extent; i++) {
+      reach.lo[d] = l->st[i].extent.lo[d] > reach.lo[d] ? l->st[i].extent.lo[d] : reach.lo[d];
+      reach.hi[d] = l->st[i].extent.hi[d] > reach.hi[d] ? l->st[i].extent.hi[d] : reach.hi[d];
+    }
+  }
+  WetParts part = wet_parts(q->wet, tile, &reach);
+  double more = part.live > 0 ? tuning.shore_more * (part.live - part.full) / part.live : 0;
+  load->points *= part.live;
+  load->blocks *= part.live;
+  load->memory_bytes *= part.live;
+  load->cache_bytes *= part.live;
+  load->work.instructions *= 1 + more;
+  load->work.shared *= 1 + more;
+}
+
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
   k->dropped = schedule_has_threads(q->t, &k->s, q->rank)
@@ -254,6 +276,8 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
                    : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
+    if (q->wet)
+      leave_dry(q, k, &load);
     k->time = model_counted_launch(q->t, &load);
     double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
     k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge) / k->s.T;

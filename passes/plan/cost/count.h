@@ -82,6 +82,22 @@ double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end);
 
 /* ---------------------------------------------------------------- cost.c */
 
+/* Where masks are true on a grid of extents size[d], of which n[d] points in each dimension were looked at; any, all:
+ * how many of those before a place have a bit of a word set, or all bits of all words (known-masks.c). */
+typedef struct WetMap {
+  int rank;
+  int64_t size[MAX_RANK], n[MAX_RANK];
+  int32_t *any, *all;
+} WetMap;
+/* Which part of the tiles of so many points in each dimension have a wet point, and which have no other ones as far
+ * around them as `reach`. */
+typedef struct WetParts {
+  double live, full;
+} WetParts;
+WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach);
+/* The part of the grid's points at which all words have all bits. */
+double wet_share(const WetMap *w);
+
 /* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
  * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. all: also those
  * that are not looked at where a program is compiled. */
@@ -95,6 +111,7 @@ typedef struct PlanQuery {
   int tiled;
   bool all;
   double points;
+  const WetMap *wet; /* where masks are true, as far as it matters; NULL: everywhere */
 } PlanQuery;
 
 /* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are streamed, else NULL. What is the

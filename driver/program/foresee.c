@@ -1,0 +1,88 @@
+/* driver/program/foresee.c: what somebody tells of a program's runs before a plan is made, such as where a mask is true,
+ * so that schedules can be chosen for it. A field's values are kept at as many points as choices look at, no more. */
+#include "driver/program/program.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Values of a field that are kept, at most, about. */
+enum { MOST_KEPT = 1 << 18 };
+
+/* What telling a program hands to its guarded part. */
+typedef struct ForeseeArgs {
+  StcProgram *p;
+  const Field *f;
+  const char *values;
+  const int64_t *shape;
+} ForeseeArgs;
+
+/* Keeps `k`'s values of those of shape `shape` at `values`: of so many that lie in its middle, one each. */
+static void thin_out(const ForeseeArgs *a, int rank, ForeseenField *k) {
+  size_t size = (size_t)type_size(k->type);
+  int64_t all = 1;
+  for (int d = 0; d < rank; d++)
+    all *= k->n[d];
+  char *kept = arena_alloc(a->p->w.arena, (size_t)all * size + 1);
+  for (int64_t i = 0; i < all; i++) {
+    int64_t rest = i, from = 0, stride = 1;
+    for (int d = rank - 1; d >= 0; stride *= a->shape[d], rest /= k->n[d], d--)
+      from += stride * ((2 * (rest % k->n[d]) + 1) * a->shape[d] / (2 * k->n[d]));
+    memcpy(kept + (size_t)i * size, a->values + (size_t)from * size, size);
+  }
+  k->values = kept;
+}
+
+/* stc_program_foresee, which ends when memory does. */
+static StcStatus foresee(void *arg) {
+  ForeseeArgs *a = arg;
+  StcProgram *p = a->p;
+  int rank = p->module->grid.rank;
+  ForeseenField k = {.name = a->f->name, .type = a->f->type}, *fields = NULL;
+  Foreseen *known = ARENA_NEW(p->w.arena, Foreseen);
+  double all = 1;
+  for (int d = 0; d < rank; d++)
+    all *= (double)a->shape[d];
+  double step = fmax(1, pow(all / MOST_KEPT, 1.0 / rank));
+  for (int d = 0; d < rank; d++)
+    k.n[d] = (int64_t)fmax(1, floor((double)a->shape[d] / step));
+  thin_out(a, rank, &k);
+  for (int i = 0; p->known && i < p->known->nfields; i++)
+    if (strcmp(p->known->fields[i].name, k.name) != 0)
+      ARENA_PUSH(p->w.arena, fields, known->nfields, p->known->fields[i]);
+  ARENA_PUSH(p->w.arena, fields, known->nfields, k);
+  known->fields = fields;
+  p->known = known;
+  return STC_OK;
+}
+
+StcStatus stc_program_foresee(StcProgram *p, const char *field, const void *values, const int64_t *shape) {
+  const Module *m = p->module;
+  ForeseeArgs a = {p, NULL, values, shape};
+  bool fits = m->grid.rank <= GRID_RANK && p->kind != SOURCE_KIR;
+  for (int f = 0; f < m->nfields; f++)
+    if (strcmp(m->fields[f].name, field) == 0 && type_is_scalar(m->fields[f].type))
+      a.f = &m->fields[f];
+  for (int d = 0; d < m->grid.rank && fits; d++)
+    fits = shape[d] > 0;
+  if (a.f && fits)
+    return workspace_guard(&p->w, foresee, &a);
+  if (stc_program_find_field(p, field) >= 0)
+    return STC_OK;
+  context_error(p->w.context, "there is no field '%s', of which values are told", field);
+  return STC_USAGE;
+}
+
+const Foreseen *program_known(const StcProgram *p, Arena *a, Extra extra, int n, const char *const *texts) {
+  static const Foreseen nothing = {0};
+  bool skips = extra == EXTRA_TESTS || extra >= EXTRA_TESTS_PITCH;
+  Foreseen *known = ARENA_NEW(a, Foreseen);
+  Define *defines = ARENA_ARRAY(a, Define, p->options.ndefines + n + 1);
+  *known = p->known ? *p->known : nothing;
+  for (int i = 0; i < p->options.ndefines; i++)
+    defines[known->ndefines++] = p->defines[i];
+  for (int i = 0; i < n; i++)
+    if (define_parse(a, texts[i], &defines[known->ndefines]))
+      known->ndefines++;
+  known->defines = defines;
+  return skips ? known : NULL;
+}

@@ -1,0 +1,63 @@
+/* live-tiles.c: tiles for masks that are known (known-masks.c). Tiles without a wet point are not run, and those with a
+ * dry one have code that looks at each point's mask, so what counts is how many tiles of each kind there are: large
+ * tiles, which suit a whole rectangle, are seldom dry where land and sea are narrow, and leave cores without work where
+ * they are. All candidates are counted once more, each with as many tiles as are left of it. */
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The candidate of `all` that has the tiles of plan `s`; NULL: there is none. */
+static const PlanCandidate *find_tiles(const PlanCandidates *all, const Schedule *s) {
+  for (int i = 0; i < all->n; i++) {
+    const Schedule *x = &all->all[i].s;
+    if (x->family == s->family && x->tiles == s->tiles && schedule_same(x, s, KNOBS_NUMBERS))
+      return &all->all[i];
+  }
+  return NULL;
+}
+
+/* All candidates for question `q`, each with what it is expected to take. */
+static void cost_all(const PlanQuery *q, PlanCandidates *all) {
+  plan_candidates(q, all);
+  for (int i = 0; i < all->n; i++)
+    plan_cost(q, &all->all[i]);
+}
+
+/* The plan of `as` for the tiles of candidate `k`, in *s. */
+static bool plan_of(PassContext *c, const Module *as, const PlanCandidate *k, Schedule *s) {
+  Schedule want = *c->schedule;
+  PassContext with = *c;
+  ModelCache cache = {0};
+  with.schedule = &want;
+  with.cache = &cache;
+  want.family = k->s.family;
+  want.tiles = k->s.tiles;
+  schedule_take(&want, &k->s, KNOBS_NUMBERS);
+  return plan_make(&with, as, s);
+}
+
+void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s) {
+  PlanQuery q;
+  PlanCandidates all;
+  const Reduction *by;
+  PassContext with = *c;
+  Schedule tiles, full;
+  with.diags = diags_quiet(c->arena);
+  if (!c->known || as == m || s->ngroups > 1 || s->edges == EDGES_STEPS ||
+      !plan_query(&with, as, c->schedule, most_levels(as, &by), &q) || c->schedule->family != FAMILY_AUTO)
+    return;
+  q.wet = wet_map(c, m, q.want.size);
+  if (!q.wet || wet_share(q.wet) >= tuning.much_wet)
+    return;
+  q.all = true;
+  cost_all(&q, &all);
+  const PlanCandidate *best = plan_best(&all), *own = find_tiles(&all, s);
+  if (!best || best == own || (own && best->seconds >= tuning.clearly * own->seconds) ||
+      !plan_of(&with, as, best, &tiles) || !plan_with_tests(&with, m, &tiles, &full))
+    return;
+  diag_remark(c->diags, no_loc(), "the tiles are those that suit the masks, which are known: %.0f %% of the points are wet",
+              100 * wet_share(q.wet));
+  *s = full;
+}
