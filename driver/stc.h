@@ -163,12 +163,6 @@ int stc_program_reduction_count(const StcProgram *p);
  * value. */
 int64_t stc_program_steps(const StcProgram *p);
 
-/* Tells values that field `field` will have in runs of plans that are made from now on, such as a mask's, or those of a
- * field that a mask is made of, so that schedules suit the part of the grid where it is true: shape[0] x shape[1] x ..
- * of them, one for each of the grid's dimensions, in C order. Nothing else goes by them: runs take the values that are
- * set, and have the same results whatever was told. What masks do not depend on is ignored. */
-StcStatus stc_program_foresee(StcProgram *p, const char *field, const void *values, const int64_t *shape);
-
 /* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params
  * overridden by the n strings "NAME=VALUE". A program compiled for another architecture than the device's, or with a
  * schedule chosen for a grid of another size, about, is compiled again. */
@@ -291,6 +285,12 @@ typedef struct StcArray {
   int rank;
   const int64_t *shape, *strides;
 } StcArray;
+/* Tells values that field `field` will have in runs of plans that are made from now on, such as a mask's, or those of a
+ * field that a mask is made of, so that schedules suit the part of the grid where it is true. They are in host memory,
+ * and not wanted any more then. Nothing else goes by them: a run takes the values that are set, and has the same
+ * results whatever was told. Values that no choice depends on are ignored, also those of another shape than the grid's.
+ */
+StcStatus stc_program_foresee(StcProgram *p, const char *field, const StcArray *values);
 /* From now on the field (or its component) lives in the caller's array, without a copy: kernels work on it where it is,
  * and it holds the field's values whenever no run is under way. The array must stay until the plan is freed or the
  * field bound to another; it must be dense in C order, of the field's type and shape, and aligned as the kernels need.

@@ -1,5 +1,6 @@
-/* driver/program/foresee.c: what somebody tells of a program's runs before a plan is made, such as where a mask is true,
- * so that schedules can be chosen for it. A field's values are kept at as many points as choices look at, no more. */
+/* driver/program/foresee.c: what somebody tells of a program's runs before a plan is made, such as where a mask is
+ * true, so that schedules can be chosen for it. A field's values are kept at as many points as choices look at, no
+ * more. */
 #include "driver/program/program.h"
 
 #include <math.h>
@@ -12,22 +13,21 @@ enum { MOST_KEPT = 1 << 18 };
 typedef struct ForeseeArgs {
   StcProgram *p;
   const Field *f;
-  const char *values;
-  const int64_t *shape;
+  const StcArray *values;
 } ForeseeArgs;
 
-/* Keeps `k`'s values of those of shape `shape` at `values`: of so many that lie in its middle, one each. */
-static void thin_out(const ForeseeArgs *a, int rank, ForeseenField *k) {
+/* Keeps `k`'s values of those at `x`: of so many that lie in its middle, one each. */
+static void thin_out(Arena *a, const StcArray *x, ForeseenField *k) {
   size_t size = (size_t)type_size(k->type);
   int64_t all = 1;
-  for (int d = 0; d < rank; d++)
+  for (int d = 0; d < x->rank; d++)
     all *= k->n[d];
-  char *kept = arena_alloc(a->p->w.arena, (size_t)all * size + 1);
+  char *kept = arena_alloc(a, (size_t)all * size + 1);
   for (int64_t i = 0; i < all; i++) {
-    int64_t rest = i, from = 0, stride = 1;
-    for (int d = rank - 1; d >= 0; stride *= a->shape[d], rest /= k->n[d], d--)
-      from += stride * ((2 * (rest % k->n[d]) + 1) * a->shape[d] / (2 * k->n[d]));
-    memcpy(kept + (size_t)i * size, a->values + (size_t)from * size, size);
+    int64_t rest = i, from = 0, dense = 1;
+    for (int d = x->rank - 1; d >= 0; dense *= x->shape[d], rest /= k->n[d], d--)
+      from += (x->strides ? x->strides[d] : dense) * ((2 * (rest % k->n[d]) + 1) * x->shape[d] / (2 * k->n[d]));
+    memcpy(kept + (size_t)i * size, (const char *)x->data + from * (int64_t)size, size);
   }
   k->values = kept;
 }
@@ -36,16 +36,16 @@ static void thin_out(const ForeseeArgs *a, int rank, ForeseenField *k) {
 static StcStatus foresee(void *arg) {
   ForeseeArgs *a = arg;
   StcProgram *p = a->p;
-  int rank = p->module->grid.rank;
-  ForeseenField k = {.name = a->f->name, .type = a->f->type}, *fields = NULL;
+  const StcArray *x = a->values;
+  ForeseenField k = {.name = a->f->name, .type = (Type)x->type}, *fields = NULL;
   Foreseen *known = ARENA_NEW(p->w.arena, Foreseen);
   double all = 1;
-  for (int d = 0; d < rank; d++)
-    all *= (double)a->shape[d];
-  double step = fmax(1, pow(all / MOST_KEPT, 1.0 / rank));
-  for (int d = 0; d < rank; d++)
-    k.n[d] = (int64_t)fmax(1, floor((double)a->shape[d] / step));
-  thin_out(a, rank, &k);
+  for (int d = 0; d < x->rank; d++)
+    all *= (double)x->shape[d];
+  double step = fmax(1, pow(all / MOST_KEPT, 1.0 / x->rank));
+  for (int d = 0; d < x->rank; d++)
+    k.n[d] = (int64_t)fmax(1, floor((double)x->shape[d] / step));
+  thin_out(p->w.arena, x, &k);
   for (int i = 0; p->known && i < p->known->nfields; i++)
     if (strcmp(p->known->fields[i].name, k.name) != 0)
       ARENA_PUSH(p->w.arena, fields, known->nfields, p->known->fields[i]);
@@ -55,15 +55,15 @@ static StcStatus foresee(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_program_foresee(StcProgram *p, const char *field, const void *values, const int64_t *shape) {
+StcStatus stc_program_foresee(StcProgram *p, const char *field, const StcArray *values) {
   const Module *m = p->module;
-  ForeseeArgs a = {p, NULL, values, shape};
-  bool fits = m->grid.rank <= GRID_RANK && p->kind != SOURCE_KIR;
+  ForeseeArgs a = {p, NULL, values};
+  bool fits = values->rank == m->grid.rank && values->rank <= GRID_RANK && type_is_scalar((Type)values->type);
   for (int f = 0; f < m->nfields; f++)
     if (strcmp(m->fields[f].name, field) == 0 && type_is_scalar(m->fields[f].type))
       a.f = &m->fields[f];
-  for (int d = 0; d < m->grid.rank && fits; d++)
-    fits = shape[d] > 0;
+  for (int d = 0; d < values->rank && fits; d++)
+    fits = values->shape[d] > 0;
   if (a.f && fits)
     return workspace_guard(&p->w, foresee, &a);
   if (stc_program_find_field(p, field) >= 0)

@@ -11,6 +11,7 @@
  *   budget.c        what programs of very many stencils do without, to compile in seconds
  *   define.c        a param's value as text
  *   plugin.c        passes from shared objects
+ *   foresee.c       what was told of its runs, for choices
  *   late.c          which kernels of a build are compiled late
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
@@ -107,7 +108,8 @@ static inline const char *option_name(const StcContext *c, const char *option, c
 }
 
 /* ---------------------------------------------------------------- programs: compile.c kernels.c emit.c
- * facts.c settings.c declared.c describe.c define.c late.c plugin.c grid.c budget.c knobs.c */
+ * facts.c settings.c declared.c describe.c define.c late.c plugin.c grid.c budget.c knobs.c
+ * foresee.c */
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
@@ -203,7 +205,7 @@ struct StcProgram {
   bool explains;                       /* `kernels` are to be those that a plan has */
   Module *kernels;                     /* the kernel IR for `target`; made when first needed */
   Schedule resolved;                   /* and its schedule */
-  const Foreseen *known;                  /* what was told of its runs (foresee.c), NULL: nothing */
+  const Foreseen *known;               /* what was told of its runs (foresee.c), NULL: nothing */
   Build *builds;                       /* for the devices that plans were made on */
   const char *bytes[STC_EMIT_OBJ + 1]; /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
@@ -254,10 +256,10 @@ Module *program_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const 
 Module *program_run_passes(StcProgram *p, const TargetInfo *t);
 Module *program_simplified(StcProgram *p);
 /* Copies the program into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
- * of that size, and checks that the kernels fit the target. extra: what plans have beside fields. */
+ * of that size, and checks that the kernels fit the target. extra: what plans have beside fields; known: what is known
+ * of their runs. */
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Extra extra,
-                          const Foreseen *known,
-                          Compiled *out);
+                          const Foreseen *known, Compiled *out);
 /* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
  * an error. (grid.c) */
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts);

@@ -24,12 +24,12 @@
  *   mapping.c         what plans say of the mapping of launches beside knobs
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *   tests-true.c      programs with masks, as they are where these are true
- *   known-masks.c     where masks are true, as far as that is known
  *   live-tiles.c      tiles for masks that are known
  *
  *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
  *   cost.c            a candidate, by what is counted of it, or why it is none
  *   step-work.c, tile-work.c, stream-work.c, kernel-work.c, launch-work.c   what it does
+ *   known-masks.c           where masks are true, as far as that is known
  *   registers.c, kernel-live.c                                            what registers it takes
  *   cpu-stream-cost.c       the time of tiles that one thread streams
  *   fuse-cost.c       of a launch, by its accesses
@@ -133,11 +133,8 @@ void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s)
 /* The plan for `m` of the tiles that `given`, one for `as`, has, in *s. False: there is none. */
 bool plan_with_tests(PassContext *c, const Module *m, const Schedule *given, Schedule *s);
 
-/* ---------------------------------------------------------------- known-masks.c, live-tiles.c */
+/* ---------------------------------------------------------------- live-tiles.c */
 
-/* Where the masks of `m` are true on a grid of extents `size`, as far as c->known tells, in c->arena; NULL: it does
- * not. Numbers the values of inits. */
-const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size);
 /* Makes plan `s` of `m` that of the tiles which are expected to be fastest where masks are true as is known, if these
  * are clearly faster there; `as`: what `m` is where all tests hold. */
 void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s);

@@ -159,7 +159,7 @@ _FUNCTIONS = {
     "stc_plan_probe": (c.c_int, [P, c.c_int, c.POINTER(CProbeInfo)]),
     "stc_plan_probe_point": (c.c_int, [P, c.c_int, c.c_int64, c.POINTER(c.c_int64)]),
     "stc_plan_param": (c.c_bool, [P, c.c_int, c.POINTER(CReduction)]), "stc_plan_first_step": (c.c_int, [P, c.c_int64]),
-    "stc_program_scalar": (c.c_char_p, [P, c.c_int]), "stc_plan_scalar": (c.c_int, [P, c.c_char_p, c.POINTER(CReduction)]),
+    "stc_program_foresee": (c.c_int, [P, c.c_char_p, c.POINTER(CArray)]), "stc_program_scalar": (c.c_char_p, [P, c.c_int]), "stc_plan_scalar": (c.c_int, [P, c.c_char_p, c.POINTER(CReduction)]),
     "stc_program_repeat": (c.c_char_p, [P, c.c_int]), "stc_plan_rounds": (c.c_int, [P, c.c_char_p, c.POINTER(CRounds)]),
     "stc_plan_set_scalar": (c.c_int, [P, c.c_char_p, c.c_double, c.c_int64]),
     "stc_plan_scalars": (c.c_int, [P, c.c_char_p, P, c.c_size_t]), "stc_plan_set_scalars": (c.c_int, [P, c.c_char_p, P, c.c_size_t]),

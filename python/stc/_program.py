@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, O
 
 import numpy as np
 
-from . import _knobs
+from . import _arrays as arrays, _knobs
 from ._context import Context, text_of
 from ._errors import InputError, Message, Owner, error
-from ._library import COptions, lib, strings
+from ._library import TYPES, CArray, COptions, lib, strings
 from ._numbers import I64, defines as param_words, text, whole, wholes
 from ._plan import Plan, device_names
 
@@ -210,6 +210,13 @@ class Program(Owner):
                 if "no param 'steps'" in m.text:
                     e.messages[i] = m._replace(text=f"{m.text}. Steps are given to the run: run({params.get('steps')})")
             raise type(e)(e.status, e.messages) from None
+
+    def foresee(self, name: str, values: Any) -> None:
+        """Tells values that a field will have in runs of plans made from now on, such as a mask's, or those of a field that one is made of: schedules then
+        suit the part of the grid where the mask is true. Results do not depend on it, and a run takes the values that are set."""
+        a = np.ascontiguousarray(arrays.to_numpy(values))
+        array = CArray(a.ctypes.data, TYPES.index(arrays.type_name(a.dtype)), a.ndim, (c.c_int64 * max(a.ndim, 1))(*a.shape), None)
+        self._context.check(lib.stc_program_foresee(self._handle, text("a field's name", name), c.byref(array)))
 
     def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show: on the card that

@@ -1,11 +1,11 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
                          [--print=SEED] [--no-shrink] [--points] [--splits] [--turns] [--by=NAME] [--runs=N]
-                         [--layers] [--family=NAME]
+                         [--layers] [--masks] [--family=NAME]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --layers: of these seeds only those whose programs have layers at edges in two dimensions or three, and each has two more runs with several points a thread. --runs: each has no more runs than that, which chance chooses. --family: runs of that family of schedules alone, such as warps. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --layers: of these seeds only those whose programs have layers at edges in two dimensions or three, and each has two more runs with several points a thread. --masks: of these seeds only those whose programs have masks; --runs: each has no more runs than that, which chance chooses. --family: runs of that family of schedules alone, such as warps. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -172,11 +172,16 @@ class Campaign:
         runs.sort(key=lambda run: first[family(run)] is not run)
         return case.changed(runs=runs[:most])
 
+    def is_wanted(self, seed):
+        """Is the program of that seed one of those asked for?"""
+        maker = Generator(seed) if self.options["layers"] or self.options["masks"] else None
+        return not maker or ((maker.has_edges() or not self.options["layers"]) and (maker.has_masks() or not self.options["masks"]))
+
     def make_and_run(self, first, last):
         """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
         if self.end and time.time() > self.end:
             return []
-        seeds = [seed for seed in range(first, last) if not self.options["layers"] or Generator(seed).has_edges()]
+        seeds = [seed for seed in range(first, last) if self.is_wanted(seed)]
         pairs = [(seed, case) for seed in seeds for case in [self.fewer(self.case(seed), seed)] if case.runs]
         cases = [case for _, case in pairs]
         return [(seed, case, results) for (seed, case), results in zip(pairs, run_batch(self.harness, cases, self.end))]
@@ -213,7 +218,7 @@ class Campaign:
     def all_features(self):
         """Did each feature occur? Prints those that did not, or the rarest; in a run of few programs, or of one that was cut short, some may be missing."""
         missing = [name for name in FEATURES if not self.features[name]]
-        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["layers"] or self.options["splits"] or self.options["turns"] or self.options["family"]
+        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["layers"] or self.options["masks"] or self.options["splits"] or self.options["turns"] or self.options["family"]
         print(f"{len(FEATURES)} features; " + ", ".join(f"{self.features[name]} {name}" for name in sorted(FEATURES, key=lambda name: self.features[name])[:12]))
         if missing and not few:
             print(f"FAIL: no program has: {', '.join(missing)}")
@@ -221,7 +226,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "layers": False, "splits": False, "turns": False, "by": None, "runs": 0, "family": None}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "layers": False, "masks": False, "splits": False, "turns": False, "by": None, "runs": 0, "family": None}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:

@@ -4,15 +4,21 @@ import random
 from model import components
 from tree import Node
 
+MASKED = 0.17   # of the programs
+
 
 class Masked:
     """The part of the Generator that makes them. self.masks: their names."""
+
+    def has_masks(self):
+        """Has the program masks?"""
+        return not (self.plain or self.layered) and random.Random(self.seed * 2 + 33).random() <= MASKED
 
     def mask_lines(self):
         """One or two masks: none of the points, all, stripes, blocks, noise, a shore, or another one at a neighbour."""
         own = self.wet = random.Random(self.seed * 2 + 33)
         self.masks = []
-        if self.plain or self.layered or own.random() > 0.17:
+        if self.plain or self.layered or own.random() > MASKED:
             return
         for name in ("wet1", "wet2")[:own.choice([1, 1, 2])]:
             d, e = own.randrange(self.rank), own.randrange(self.rank)

@@ -3,6 +3,7 @@
  *   run.c        fields in, steps, fields out, the check and the time line
  *   run-ready.c  what can be known before code is made
  *   run-data.c   what options name, and fields in from files
+ *   run-foresee.c  what masks are made of, told before the plan is made
  *   run-frames.c fields that are series of frames, in from files
  *   run-out.c    fields out, after the last step and while the program runs
  *   run-check.c  the same run on the reference, compared
@@ -120,6 +121,9 @@ bool kept_get(const Job *j, const FieldOption *o, const StcFieldInfo *f, void *d
 typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at);
 /* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
 StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give);
+/* Tells the program of what --in gives to masks, and to what they are made of, if choices for `device` depend on it
+ * (run-foresee.c). */
+StcStatus foresee_fields(const Job *j, const char *device);
 StcStatus give_fields(const Job *j, StcPlan *plan);
 /* run-frames.c: Is --in, which names `at`, of type and shape *f, a series of frames in files? Checks it, and that it
  * has as many as the run needs; has `plan` take them from there; closes what is open of them. */

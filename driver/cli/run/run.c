@@ -137,7 +137,6 @@ static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lea
 /* What the run starts from. *steps: those to make. */
 static StcStatus give_start(Job *j, int64_t *steps) {
   *steps = j->c->steps;
-  kept_open(j);
   j->frames = ARENA_NEW(j->c->arena, FrameFiles);
   outputs_facts(j);
   bool lean = j->plan->split && j->plan->split->lean;
@@ -271,6 +270,9 @@ static StcStatus make_plan(Job *j, const char *device) {
   int64_t memory = 0;
   StcStatus s = c->gradient ? STC_OK : command_memory(c, &memory);
   memory = memory || c->gradient ? memory : -1;
+  kept_open(j);
+  if (!s)
+    s = foresee_fields(j, device);
   if (!s)
     s = plan_new_split(j->program, j->net, device, c->split, j->net ? LEAN_MAY : LEAN_NEVER, memory, 0, NULL, &j->plan);
   if (s && j->tuned)

@@ -18,11 +18,16 @@ static const PlanCandidate *find_tiles(const PlanCandidates *all, const Schedule
   return NULL;
 }
 
-/* All candidates for question `q`, each with what it is expected to take. */
-static void cost_all(const PlanQuery *q, PlanCandidates *all) {
+/* All candidates for question `q` that are tiles like those of plan `s`, whose threads have as many points, each with
+ * what it is expected to take: fewer a thread make smaller tiles, and were measured to lose. */
+static void cost_all(const PlanQuery *q, const Schedule *s, PlanCandidates *all) {
   plan_candidates(q, all);
-  for (int i = 0; i < all->n; i++)
-    plan_cost(q, &all->all[i]);
+  for (int i = 0; i < all->n; i++) {
+    PlanCandidate *k = &all->all[i];
+    plan_cost(q, k);
+    if (k->s.family != s->family || k->s.tiles != s->tiles || memcmp(k->s.elems, s->elems, sizeof s->elems) != 0)
+      k->dropped = "its threads have other points than those of the tiles for a mask that is true";
+  }
 }
 
 /* The plan of `as` for the tiles of candidate `k`, in *s. */
@@ -52,12 +57,13 @@ void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s)
   if (!q.wet || wet_share(q.wet) >= tuning.much_wet)
     return;
   q.all = true;
-  cost_all(&q, &all);
+  cost_all(&q, s, &all);
   const PlanCandidate *best = plan_best(&all), *own = find_tiles(&all, s);
   if (!best || best == own || (own && best->seconds >= tuning.clearly * own->seconds) ||
       !plan_of(&with, as, best, &tiles) || !plan_with_tests(&with, m, &tiles, &full))
     return;
-  diag_remark(c->diags, no_loc(), "the tiles are those that suit the masks, which are known: %.0f %% of the points are wet",
+  diag_remark(c->diags, no_loc(),
+              "the tiles are those that suit the masks, which are known: %.0f %% of the points are wet",
               100 * wet_share(q.wet));
   *s = full;
 }

@@ -80,7 +80,7 @@ double loops_ns(const TargetInfo *t, const Module *m, bool *apart);
  * them cannot be one. */
 double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end);
 
-/* ---------------------------------------------------------------- cost.c */
+/* ---------------------------------------------------------------- known-masks.c */
 
 /* Where masks are true on a grid of extents size[d], of which n[d] points in each dimension were looked at; any, all:
  * how many of those before a place have a bit of a word set, or all bits of all words (known-masks.c). */
@@ -97,6 +97,11 @@ typedef struct WetParts {
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach);
 /* The part of the grid's points at which all words have all bits. */
 double wet_share(const WetMap *w);
+/* Where the masks of `m` are true on a grid of extents `size`, as far as c->known tells, in c->arena; NULL: it does
+ * not. Numbers the values of inits. */
+const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size);
+
+/* ---------------------------------------------------------------- cost.c */
 
 /* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
  * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. all: also those

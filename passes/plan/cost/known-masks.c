@@ -9,7 +9,7 @@
  * so that eight numbers at most tell of a box how many of its points are wet, whatever its size. */
 #include "ir/run/run.h"
 #include "passes/launch/launch.h"
-#include "passes/plan/plan.h"
+#include "passes/plan/cost/count.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void find_sources(Sampler *s, const Foreseen *known) {
     }
   for (int f = 0; f < m->nfields && known; f++)
     for (int i = 0; i < known->nfields; i++)
-      if (strcmp(m->fields[f].name, known->fields[i].name) == 0 && m->fields[f].type == known->fields[i].type)
+      if (strcmp(m->fields[f].name, known->fields[i].name) == 0)
         s->sources[f].known = &known->fields[i];
 }
 
@@ -120,7 +120,8 @@ static Const told(const Sampler *s, const Field *f, const ForeseenField *known, 
     int64_t lo = affine_eval(f->box.lo[d], s->scalars, NULL), hi = affine_eval(f->box.hi[d], s->scalars, NULL);
     i = i * known->n[d] + (hi > lo ? (at[d] - lo) * known->n[d] / (hi - lo + 1) : 0);
   }
-  return const_load(known->type, (const char *)known->values + (size_t)i * (size_t)type_size(known->type));
+  Const v = const_load(known->type, (const char *)known->values + (size_t)i * (size_t)type_size(known->type));
+  return const_convert(v, known->type, f->type);
 }
 
 /* The value of field `field` at the point, which it has, before the first step. Where no piece computes one it is 0. */
@@ -249,7 +250,7 @@ const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size) {
     return NULL;
   sum_up(w, w->any);
   sum_up(w, w->all);
-  return w;
+  return w->any[place(w, w->n)] ? w : NULL;
 }
 
 /* ---- of tiles */
@@ -257,7 +258,8 @@ const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size) {
 /* The points of the map of a tile's points from `from` to before `to` in dimension `d`, one at least. */
 static void map_range(const WetMap *w, int d, double from, double to, int64_t *lo, int64_t *hi) {
   double each = (double)w->size[d] / (double)w->n[d];
-  int64_t first = (int64_t)ceil(fmax(0, from) / each - 0.5), end = (int64_t)ceil(fmin((double)w->size[d], to) / each - 0.5);
+  int64_t first = (int64_t)ceil(fmax(0, from) / each - 0.5),
+          end = (int64_t)ceil(fmin((double)w->size[d], to) / each - 0.5);
   if (end <= first)
     first = (int64_t)((fmax(0, from) + fmin((double)w->size[d], to)) / 2 / each);
   *lo = first < 0 ? 0 : first > w->n[d] - 1 ? w->n[d] - 1 : first;

@@ -1,0 +1,81 @@
+/* run-foresee.c: values that --in gives to masks, or to fields that these are made of, are told before the plan is
+ * made, which then suits the part of the grid where they are true. They are read once more for the run. */
+#include "driver/cli/run/job.h"
+#include "driver/cli/used/used.h"
+#include "driver/instance/runner.h"
+#include "driver/data/writer.h"
+#include "driver/program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Notes in `wanted` what the bodies of `st` read. True: some of it was not noted. */
+static bool note_reads(const Stencil *st, bool *wanted) {
+  bool more = false;
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op->code == OP_ACCESS && !wanted[op->sym])
+        more = wanted[op->sym] = true;
+  return more;
+}
+
+/* Notes in `wanted` which fields of `m` tests may look at that no step changes. True: there are some. */
+static bool find_tested(const Module *m, bool *wanted) {
+  bool any = false;
+  for (int f = 0; f < m->nfields; f++)
+    any |= wanted[f] = m->fields[f].input &&
+                       (m->fields[f].type == TY_BOOL || m->fields[f].type == TY_U8 || m->fields[f].type == TY_I8);
+  return any;
+}
+
+/* These and what they are made of. */
+static const bool *find_wanted(const Module *m, Arena *a) {
+  bool *wanted = ARENA_ARRAY(a, bool, m->nfields + 1);
+  find_tested(m, wanted);
+  for (bool more = true; more;) {
+    more = false;
+    for (int i = 0; i < m->ninits; i++)
+      for (int t = 0; t < m->inits[i].ntargets; t++)
+        if (wanted[m->inits[i].targets[t]] && note_reads(&m->inits[i], wanted))
+          more = true;
+  }
+  return wanted;
+}
+
+/* Tells the program of what one --in gives. `plan`: one that has the program's sizes. */
+static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
+  const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
+  const bool *wanted = find_wanted(j->program->module, j->c->arena);
+  StcFieldInfo f;
+  void *data = NULL;
+  if (!d || at.component >= 0 || d->ncomponents != 1 || !wanted[d->field] ||
+      declared_has_frames(j->program, at.field) || (is_file(o->value) && path_is_special(o->value)))
+    return STC_OK;
+  StcStatus s = read_place(j, plan, o, at, &f, &data);
+  StcArray values = {data, f.type, f.rank, f.shape, NULL};
+  if (!s)
+    s = stc_program_foresee(j->program, o->field, &values);
+  free(data);
+  return s;
+}
+
+/* Are there masks of which choices on `device` depend: on one GPU? */
+static bool depends(const Job *j, const char *device) {
+  const Module *m = j->program->module;
+  return find_tested(m, ARENA_ARRAY(j->c->arena, bool, m->nfields + 1)) && j->c->nin && !j->net && !j->c->split &&
+         strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
+}
+
+StcStatus foresee_fields(const Job *j, const char *device) {
+  StcPlan *sizes = NULL;
+  if (!depends(j, device))
+    return STC_OK;
+  StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &sizes);
+  if (!s)
+    plan_warned(sizes);
+  if (!s)
+    s = give_in_order(j, sizes, foresee);
+  if (sizes)
+    stc_plan_free(sizes);
+  return s;
+}
