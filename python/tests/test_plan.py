@@ -409,3 +409,20 @@ def test_a_bound_mask_that_changes_in_place(device):
     other["wet"], other["A"] = second, state
     other(3)
     np.testing.assert_array_equal(one["A"], other["A"])
+
+
+def test_masks_that_are_told_of_choose_tiles_alone():
+    program = stc.compile("param N = 96; grid G = [0 .. N-1, 0 .. N-1], 9; mask wet on G = true; field u : f32 on G where wet dry self outside clamp;"
+                          "init a(u)[G] = real(idx(0) * 7 % 5); stencil s(u)[G where wet] = u + 0.125 * (u[0,1] - 2 * u + u[-1,0]);")
+    wet, seen = np.zeros((96, 96), bool), []
+    wet[40:48] = True
+    for told in (None, wet, ~wet):
+        if told is not None:
+            program.foresee("wet", told)
+        run = program.plan("sim")
+        run["wet"] = wet
+        run(9)
+        seen.append(run["u"].copy())
+    assert (seen[0] == seen[1]).all() and (seen[0] == seen[2]).all()
+    with pytest.raises(stc.OptionError, match="there is no field 'dry'"):
+        program.foresee("dry", wet)
