@@ -42,6 +42,56 @@ int64_t plan_batch_steps(StcPlan *p) {
   return steps < 2 ? 0 : steps;
 }
 
+/* Does kernel `k` touch buffer `buffer`; does it write it? */
+static bool touches(const Kernel *k, int buffer, bool *writes) {
+  bool any = false;
+  *writes = false;
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_BUFFER && k->args[i].index == buffer) {
+      any = true;
+      *writes |= k->args[i].writes;
+    }
+  return any;
+}
+
+/* Does what kernel `k` reads stay as it is, and what it writes unread, while the step's operation `op` is made? */
+static bool is_apart(const Module *m, const Kernel *k, const HostOp *op) {
+  bool apart = op->kind != HOST_REPEAT, writes;
+  for (int i = 0; i < k->nargs && apart; i++) {
+    int buffer = k->args[i].index;
+    if (k->args[i].kind != KARG_BUFFER)
+      continue;
+    apart = op->kind == HOST_SWAP ? op->a != buffer && op->b != buffer
+                                  : !touches(&m->kernels[op->a], buffer, &writes) || (!writes && !k->args[i].writes);
+  }
+  return apart;
+}
+
+/* Are there launches beside others in the step, so that the device is ready for them? */
+static bool has_beside(const HostSeq *seq) {
+  bool any = false;
+  for (int i = 0; i < seq->nops; i++)
+    any |= seq->ops[i].kind == HOST_LAUNCH && seq->ops[i].beside;
+  return any;
+}
+
+/* Can all that is reduced behind steps be so at once, before them: each by one launch, of what no step changes, into a
+ * place of its own for each step? */
+static bool reduces_at_once(const StcPlan *p, const HostSeq *seq) {
+  const Module *m = p->build->code.module;
+  bool can = p->device.kind->fork && m->nreductions && !m->nupdates && p->run.deferred.memory && has_beside(seq);
+  for (int i = 0; i < m->nreductions && can; i++) {
+    const Reduction *r = &m->reductions[i];
+    const Kernel *k = r->seq.nops == 1 && r->seq.ops[0].kind == HOST_LAUNCH ? &m->kernels[r->seq.ops[0].a] : NULL;
+    can = k && !r->loop;
+    for (int a = 0; can && a < k->nargs; a++)
+      can = k->args[a].kind != KARG_BUFFER || !k->args[a].writes || plan_deferred_place(p, k->args[a].index);
+    for (int j = 0; j < seq->nops && can; j++)
+      can = is_apart(m, k, &seq->ops[j]);
+  }
+  return can;
+}
+
 /* What is kept: so many runs of the sequence, each with what is reduced behind it, and what the batch has between them.
  */
 typedef struct Steps {
@@ -50,16 +100,35 @@ typedef struct Steps {
   const StepBatch *batch;
 } Steps;
 
+/* Reduces what is due behind all of them, launches beside each other. */
+static StcStatus reduce_at_once(StcPlan *p, const Steps *x) {
+  HostRun h = plan_host(p);
+  int64_t done = p->run.done;
+  StcStatus s = p->device.kind->fork(&p->device);
+  p->run.replay.follows = false;
+  p->run.group = 1;
+  for (int64_t k = 0; k < x->n && !s; k++) {
+    s = x->batch->before ? x->batch->before(x->batch->user, k) : STC_OK;
+    p->run.done++;
+    s = s ? s : (StcStatus)host_reduce(&h);
+  }
+  p->run.done = done;
+  p->run.group = 0;
+  p->run.replay.follows = false;
+  return s ? s : p->device.kind->join(&p->device);
+}
+
 /* Makes them (plan_keep_anew). */
 static StcStatus make_steps(StcPlan *p, void *user) {
   const Steps *x = user;
   const StepBatch *b = x->batch;
   HostRun h = plan_host(p);
-  StcStatus s = STC_OK;
+  bool reduced = b->lends && reduces_at_once(p, x->seq);
+  StcStatus s = reduced ? reduce_at_once(p, x) : STC_OK;
   for (int64_t k = 0; k < x->n && !s; k++) {
     s = b->before ? b->before(b->user, k) : STC_OK;
     s = s ? s : plan_sequence(p, x->seq);
-    s = s ? s : (StcStatus)host_reduce(&h);
+    s = s || reduced ? s : (StcStatus)host_reduce(&h);
     s = s || !b->behind ? s : b->behind(b->user, k);
   }
   return s;

@@ -120,11 +120,12 @@ static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
   }
   for (int i = 0; i < n; i++)
     busy += has_blocks(p, op[i].a);
-  bool apart = busy > 1 && kind->fork && !p->run.times;
+  bool apart = busy > 1 && kind->fork && !p->run.times && !p->run.group;
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
   p->run.replay.follows &= !apart;
   for (int i = 0; i < n && !s; i++)
-    s = launch_in(p, op[i].a, step, apart && op[i].beside, op[i].behind, LANE_MAIN);
+    s = launch_in(p, op[i].a, step, (apart && op[i].beside) || (p->run.group && p->run.group++ > 1), op[i].behind,
+                  LANE_MAIN);
   p->run.replay.follows &= !apart;
   return apart && !s ? kind->join(&p->device) : s;
 }

@@ -53,11 +53,12 @@ typedef struct TimeLoop {
   int64_t done;  /* that and the steps run so far */
   int64_t launches;
   bool inits_done;
-  bool once_done;       /* what is computed once (Host.once) is as the fields are that it is made of, as far as the plan
-                           knows */
-  bool evaluated;       /* the reductions have been evaluated after the steps done so far, as far as they were due */
-  bool wrong;           /* a reduction found a mistake in the program's values */
-  bool torn;            /* a run was stopped within a step: until the plan begins anew its fields have no values */
+  bool once_done; /* what is computed once (Host.once) is as the fields are that it is made of, as far as the plan
+                     knows */
+  bool evaluated; /* the reductions have been evaluated after the steps done so far, as far as they were due */
+  int group;      /* launches are beside each other for the time being: one more than there were; 0: they are not */
+  bool wrong;     /* a reduction found a mistake in the program's values */
+  bool torn;      /* a run was stopped within a step: until the plan begins anew its fields have no values */
   const Reduction *met; /* whose condition ended this run; NULL none */
   bool some_not;        /* of the `until` in hand: a member told of so far does not meet the condition */
   int64_t *reduced;     /* the values of the reduction in hand, f64 or i64 as they are in memory (malloc) */
@@ -220,9 +221,10 @@ bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 
 /* Steps to be made in one go, at most `most`: what is done before and behind step number `k` of them (NULL: nothing),
  * by launches, copies within the device, or on this computer; it neither waits for the device nor asks it for memory.
- */
+ * lends: what is done before has fields be in memory that no step of the batch changes, and copies nothing. */
 typedef struct StepBatch {
   int64_t most;
+  bool lends;
   StcStatus (*before)(void *user, int64_t k), (*behind)(void *user, int64_t k);
   void *user;
 } StepBatch;

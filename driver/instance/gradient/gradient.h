@@ -162,6 +162,8 @@ StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const Saved
 /* The same where nothing writes to the parts of `to`: on a device with memory of its own these are in the copy's memory
  * then, until they are lent another one's or returned. The device must be done with them before copies are freed. */
 StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *parts);
+/* Have those parts of `to` been lent memory so far, so that giving them another copy is but to lend them that? */
+bool kept_are_lent(const Keeper *k, const StcPlan *to, const SavedPart *parts);
 void kept_return(Keeper *k);
 void kept_free(const Keeper *k, KeptCopy *x);
 
@@ -199,6 +201,8 @@ StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts
  * and without a wait? */
 bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to, const SavedPart *now,
                       const SavedPart *later);
+/* Have those parts of `to` been lent copies so far, which nothing changes while that is so? */
+bool saved_are_lent(const Saved *s, const StcPlan *to, const SavedPart *parts);
 /* Has plan `to` have memory of its own for them again, once its device is done. */
 void saved_return(Saved *s);
 /* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done: numbers of

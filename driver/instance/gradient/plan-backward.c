@@ -281,7 +281,9 @@ static StcStatus reverse_batch(Reverse *w, int64_t *made) {
   Back *b = w->b;
   const Row *row = w->row;
   int64_t done = b->steps - w->first, n = w->first && !b->facts.nelements ? plan_batch_steps(b->back) : 0;
-  StepBatch batch = {done + 1, give_step, NULL, w};
+  StepBatch batch = {.most = done + 1, .before = give_step, .user = w};
+  batch.lends = !row->n || (saved_are_lent(w->saved, b->back, row->now) &&
+                            (!row->ahead || saved_are_lent(w->saved, b->back, row->later)));
   *made = 0;
   bool can = n && n <= batch.most;
   can = can && (!row->n || saved_are_queued(w->saved, done, n, b->back, row->now, row->ahead ? row->later : NULL));

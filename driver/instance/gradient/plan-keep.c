@@ -247,6 +247,18 @@ static bool is_lendable(const Slot *slot) {
   return !slot->lead && !slot->foreign && !slot->loan && !slot->shown && slot->memory;
 }
 
+bool kept_are_lent(const Keeper *k, const StcPlan *to, const SavedPart *parts) {
+  bool lent = true;
+  for (int i = 0; i < k->n && lent; i++) {
+    const Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
+    bool already = false;
+    for (int j = 0; j < k->nlent && slot; j++)
+      already = already || k->lent[j].slot == slot;
+    lent = parts[i].field < 0 || already;
+  }
+  return lent;
+}
+
 /* Has `slot` be in memory `image`, its own being kept. False: it may not. */
 static bool lend(Keeper *k, Slot *slot, void *image) {
   int i = 0;

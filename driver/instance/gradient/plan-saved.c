@@ -263,7 +263,7 @@ static StcStatus take_behind(void *user, int64_t k) {
  * *made of them, none where copies or scalars make the host wait. */
 static StcStatus fill_batch(Saved *s, int64_t from, int64_t most, int64_t *made) {
   Filling x = {s, from};
-  StepBatch b = {most, NULL, take_behind, &x};
+  StepBatch b = {.most = most, .behind = take_behind, .user = &x};
   int64_t n = s->nscalars ? 0 : plan_batch_steps(s->p);
   StcStatus status = STC_OK;
   *made = 0;
@@ -390,6 +390,10 @@ bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to
     queued = kept_is_queued(&s->rows, &s->kept[k - s->first], to, now) &&
              (!later || kept_is_queued(&s->rows, &s->kept[k + 1 - s->first], to, later));
   return queued;
+}
+
+bool saved_are_lent(const Saved *s, const StcPlan *to, const SavedPart *parts) {
+  return kept_are_lent(&s->rows, to, parts);
 }
 
 void saved_return(Saved *s) { kept_return(&s->rows); }
