@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gradients of random programs: those of the backward program on a device against those of the reference's tape, and these against
-differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--print=SEED]`; a program that fails
+differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--long] [--print=SEED]`; a program that fails
 is printed with the command that repeats it."""
 import argparse, math, os, random, re, struct, subprocess, sys, tempfile
 
@@ -10,6 +10,7 @@ SMOOTH = ["sin({a})", "cos({a})", "exp(-{a} * {a})", "tanh({a})", "sqrt(1 + {a} 
           "log10(2 + {a} * {a})", "{a} * {b}", "{a} + {b}", "{a} - {b}", "-{a}", "({a} + {b}) * {c}", "0.5 * {a}", "{p} * {a}", "{a} / {p}"]
 KINKED = ["min({a}, {b})", "max({a}, {b})", "abs({a})", "(if {a} > {b} then {b} else {c})", "(if idx(0) % 2 == 0 then {a} else {b})", "copysign({a}, {b})",
           "(if {a} > 0 then sqrt({a}) else 0)", "floor({a}) * {b}"]
+LONG = False            # of so many steps that GPUs make most of them in batches
 RULES = ["clamp", "mirror", "mirror half", "periodic", "0", "0.5", "mirror odd", "mirror half odd", "mirror odd about q"]
 
 
@@ -26,6 +27,7 @@ class Maker:
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
         self.fields, self.text, self.steps = [], [], self.r.randint(0, 5)
+        self.steps = random.Random(seed * 7 + 4).randint(20, 40) if LONG else self.steps
 
     def pick(self, *of):
         return self.r.choice(of)
@@ -369,10 +371,13 @@ def main():
     o.add_argument("--seed", type=int, default=1)
     o.add_argument("--taylor", action="store_true")
     o.add_argument("--memory", action="store_true", help="and whether numbers are the same in the least memory")
+    o.add_argument("--long", action="store_true", help="programs of 20 to 40 steps, most of which GPUs make in batches")
     o.add_argument("--option", action="append", default=[])
     o.add_argument("--verbose", action="store_true", help="say why programs are refused")
     o.add_argument("--print", type=int, dest="show")
     a = o.parse_args()
+    global LONG
+    LONG = a.long
     if a.show is not None:
         with tempfile.TemporaryDirectory() as at:
             case = Case(a.stc, at, a.show, a.taylor)
@@ -386,7 +391,7 @@ def main():
         if what == "refused" and a.verbose:
             print("seed %d: %s" % (seed, next((l for l in told.splitlines() if "error:" in l), told)))
         if what == "failed":
-            print("seed %d: %s\n  %s %s %s --device=%s --seed=%d --programs=1%s" % (seed, told, sys.executable, __file__, a.stc, a.device, seed, " --taylor" if a.taylor else ""))
+            print("seed %d: %s\n  %s %s %s --device=%s --seed=%d --programs=1%s" % (seed, told, sys.executable, __file__, a.stc, a.device, seed, " --taylor" * a.taylor + " --long" * a.long))
     print("%d programs agree, %d refused, %d failed; the largest difference is %.2g" % (count["ok"], count["refused"], count["failed"], worst))
     return count["failed"] > 0 or count["refused"] * 4 > a.programs
 
