@@ -2,6 +2,7 @@
  * contents of this folder:
  *
  *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
+ *   split-shape.c   what --split says
  *   split-choose.c  how many parts along which dimension, if that is not said
  *   split-every.c   after how many steps they exchange
  *   exchange.c      which cells go from which part to which
@@ -270,6 +271,15 @@ char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
+/* Reads `text`, "2x2", "4x1/8" or "4/8:nccl", into the numbers of parts of *p->split, of steps between exchanges (0:
+ * not said), and the transport; where it names no parts (NULL, or what begins with '/' or ':') there are as many as
+ * `ndevices`, cut as is best. STC_USAGE after reporting: it is not right. */
+StcStatus split_read_shape(StcPlan *p, const char *text, int ndevices);
+
+/* Checks that each part gets a point in every dimension, and that there are not too many; sets their number. STC_USAGE
+ * after reporting. */
+StcStatus split_check_shape(StcPlan *p);
+
 /* The numbers of parts, `n` in all, of a grid of these extents that have the least to exchange, cut along dimensions
  * that it can be cut along alone. False if there are none. */
 bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);

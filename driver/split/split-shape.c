@@ -1,0 +1,108 @@
+/* split-shape.c: how --split says that the grid is to be cut. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* At most so many parts. */
+enum { MOST_PARTS = 4096 };
+
+/* Says how it is written. */
+static StcStatus bad_split(StcPlan *p, const char *text) {
+  diag_error(
+      p->w.diags, no_loc(),
+      "--split=%s: write how many parts the grid is to have along each dimension, slowest first, such as 4 or 2x2, "
+      "and behind a slash after how many steps they are to exchange, behind a colon by what: peer, copy, nccl or mpi",
+      text);
+  return STC_USAGE;
+}
+
+/* Chooses how the grid is cut into `n` parts. If there is no way, it is along the slowest dimension, which is said to
+ * be wrong later. */
+static StcStatus choose_parts(StcPlan *p, int n) {
+  Split *s = p->split;
+  int64_t extents[MAX_RANK];
+  bool can[MAX_RANK];
+  for (int d = 0; d < s->rank; d++) {
+    extents[d] = s->hi[d] - s->lo[d] + 1;
+    can[d] = s->rank == 1 || n == 1;
+    StcStatus st = can[d] ? STC_OK : program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can[d]);
+    if (st)
+      return st;
+  }
+  if (!split_choose(s->rank, extents, n, can, s->parts))
+    s->parts[0] = n;
+  return STC_OK;
+}
+
+/* Reads "2x2", as far as it goes; where there is nothing the parts are as many as devices, cut as is best. Returns what
+ * is behind it; NULL: it is not right. *st is set to an error in choosing. */
+static const char *read_shape(StcPlan *p, const char *text, int ndevices, StcStatus *st) {
+  Split *s = p->split;
+  const char *at = text;
+  for (int k = 0; k < MAX_RANK; k++)
+    s->parts[k] = 1;
+  if (!*text || *text == '/' || *text == ':')
+    return *st = choose_parts(p, ndevices), text;
+  int d = 0;
+  for (bool more = true; more && d < MAX_RANK; d++) {
+    char *end;
+    long n = strtol(at, &end, 10);
+    if (end == at || n < 1 || n > MOST_PARTS)
+      return NULL;
+    s->parts[d] = n;
+    more = *end == 'x';
+    at = end + more;
+  }
+  return at;
+}
+
+StcStatus split_read_shape(StcPlan *p, const char *text, int ndevices) {
+  static const char *const ways[] = {"peer", "copy", "nccl", "mpi"};
+  Split *s = p->split;
+  StcStatus st = STC_OK;
+  const char *at = read_shape(p, text ? text : "", ndevices, &st);
+  if (st)
+    return st;
+  if (at && *at == '/' && at[1] >= '1' && at[1] <= '9') {
+    char *end;
+    s->every = strtol(at + 1, &end, 10);
+    at = end;
+  }
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && at && *at == ':'; i++)
+    if (strcmp(at + 1, ways[i]) == 0) {
+      s->by = ways[i];
+      at += strlen(at);
+    }
+  if (!at || *at || (text && !*text))
+    return bad_split(p, text);
+  for (int k = s->rank; k < MAX_RANK; k++)
+    if (s->parts[k] > 1)
+      return diag_error(p->w.diags, no_loc(), "--split=%s: the grid has %d dimension%s", text, s->rank,
+                        s->rank > 1 ? "s" : ""),
+             STC_USAGE;
+  return STC_OK;
+}
+
+StcStatus split_check_shape(StcPlan *p) {
+  Split *s = p->split;
+  s->nparts = 1;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t extent = s->hi[d] - s->lo[d] + 1;
+    if (s->parts[d] > extent)
+      return diag_error(p->w.diags, no_loc(),
+                        "the grid has %lld point%s in dimension %d, which cannot be cut into %lld parts: at most %lld",
+                        (long long)extent, extent > 1 ? "s" : "", d, (long long)s->parts[d], (long long)extent),
+             STC_USAGE;
+    if (s->nparts * s->parts[d] > MOST_PARTS)
+      return diag_error(p->w.diags, no_loc(), "there can be at most %d parts", MOST_PARTS), STC_USAGE;
+    s->nparts *= (int)s->parts[d];
+  }
+  if (s->net && s->nparts < s->net->size)
+    return diag_error(
+               p->w.diags, no_loc(),
+               "%d ranks are to work on %d part%s of the grid: start at most %d, or cut it into more with --split",
+               s->net->size, s->nparts, s->nparts > 1 ? "s" : "", s->nparts),
+           STC_USAGE;
+  return STC_OK;
+}
