@@ -1,7 +1,11 @@
-"""The README's program and the Python beside it do what the README says."""
+"""The README's program and the Python beside it do what the README says; what pages show as Python is Python."""
+import ast
+import re
 from pathlib import Path
 
 import pytest
+
+import stc
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -16,3 +20,20 @@ def test_readme(tmp_path, monkeypatch, capsys):
     exec(python, values)
     assert "GPts/s, 500 steps" in capsys.readouterr().out
     assert values["run"]["u"].shape == (512, 512) and 0 < abs(values["run"]["u"]).max() < 1
+
+
+@pytest.mark.skipif(not README.exists(), reason="not in a checkout")
+def test_blocks_of_pages():
+    """Each block of Python can be read; the notebook's cell of docs/python.md makes the program that the page says."""
+    pages = [README, *(README.parent / "docs").rglob("*.md")]
+    blocks = [(page, text) for page in pages for text in re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)]
+    assert len(blocks) > 40
+    for page, text in blocks:
+        ast.parse(text, str(page))
+    pytest.importorskip("IPython")
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    name, cell = re.search(r"^```\n(%%stencil (\w+) .*?)^```$", (README.parent / "docs" / "python.md").read_text(encoding="utf-8"), re.M | re.S).group(2, 1)
+    for text in "%load_ext stc", cell:
+        shell.run_cell(text).raise_error()
+    assert isinstance(shell.user_ns[name], stc.Program)
