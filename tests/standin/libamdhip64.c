@@ -39,11 +39,19 @@ typedef struct Allocation {
   char *p;
   size_t size;
 } Allocation;
-/* An event: whether it was recorded, in the stream for launches beside others (`beside`), or in the other after `front`
- * launches. */
+/* A stream for launches beside others, or for copies to the host. It has waited for the first `seen` of the launches in
+ * the main one, and for the first `copies` of the copies within the device; of its own launches the main one has waited
+ * for the first `joined`. */
+typedef struct Stream {
+  bool used;
+  int seen, copies, launches, joined;
+} Stream;
+/* An event: whether it was recorded, in stream `beside` after `launches` of its launches, or in the main one (NULL)
+ * after `front` launches; `open`: that had not waited for all that was beside them. */
 typedef struct Event {
-  bool used, recorded, beside;
-  int front, copies;
+  bool used, recorded, open;
+  Stream *beside;
+  int front, copies, launches;
 } Event;
 /* A copy to the host in the other stream, made when somebody waits for an event there; `copies`: of those within the
  * device the last that went to where it comes from. */
@@ -52,17 +60,17 @@ typedef struct Out {
   const void *from;
   size_t size;
 } Out;
-enum { MAX_OUT = 16 };
+enum { MAX_OUT = 16, MAX_STREAMS = 16 };
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   int device;
-  bool counted, set, loaded, beside, second; /* streams that were made: launches may go to the first */
-  int copies, copies_seen[2];                /* copies within the device; those that the streams have waited for */
+  bool counted, set, loaded;
+  int copies; /* within the device */
+  Stream streams[MAX_STREAMS];
   void *pinned[MAX_OUT];
   Out outs[MAX_OUT];
-  int front, seen, open; /* launches but those beside others; how many of them the stream for those has waited for; how
-                            many of those nobody has waited for */
+  int front; /* launches but those beside others */
   int nkernels;
   Kernel kernels[MAX_KERNELS];
   Allocation allocations[MAX_ALLOCATIONS];
@@ -438,9 +446,20 @@ static Allocation *find_around(const char *p, size_t size) {
 char standin_stream;
 #define MAIN(stream) ((stream) == &standin_stream ? NULL : (stream))
 
-/* Is it a stream that was made? */
-static bool is_made(const void *stream) {
-  return (stream == &rt.beside && rt.beside) || (stream == &rt.second && rt.second);
+/* The stream that was made which `stream` is, or NULL. */
+static Stream *made(const void *stream) {
+  for (int i = 0; i < MAX_STREAMS; i++)
+    if (stream == &rt.streams[i] && rt.streams[i].used)
+      return &rt.streams[i];
+  return NULL;
+}
+
+/* Is there a launch beside others that the main stream has not waited for? */
+static bool is_open(void) {
+  bool open = false;
+  for (int i = 0; i < MAX_STREAMS; i++)
+    open |= rt.streams[i].launches > rt.streams[i].joined;
+  return open;
 }
 
 int hipStreamSynchronize(void *stream) {
@@ -483,9 +502,9 @@ int hipHostFree(void *p) {
 
 int hipMemcpyDtoHAsync(void *to, const void *from, size_t size, void *stream) {
   call("hipMemcpyDtoHAsync %zu", size);
-  if (!is_made(stream) || !find_around(from, size))
+  if (!made(stream) || !find_around(from, size))
     return fault("hipMemcpyDtoHAsync of %zu bytes", size);
-  if (rt.copies_seen[stream == &rt.second] < rt.copies)
+  if (made(stream)->copies < rt.copies)
     return fault("hipMemcpyDtoHAsync does not wait for what is copied there");
   for (int i = 0; i < MAX_OUT; i++)
     if (!rt.outs[i].from)
@@ -590,13 +609,13 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
     return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
     return fault("launch of what hipModuleGetFunction did not give");
-  if (stream && (stream != &rt.beside || !rt.beside))
+  if (stream && !made(stream))
     return fault("%s: a stream that was not made", k->name);
-  if (stream && rt.seen != rt.front - 1)
-    return fault("%s: does not wait for what was launched before, or is beside nothing", k->name);
-  if (!stream && rt.open)
+  if (stream && made(stream)->seen < rt.front - 1)
+    return fault("%s: does not wait for what was launched before", k->name);
+  if (!stream && is_open())
     return fault("%s: does not wait for what was launched beside others", k->name);
-  *(stream ? &rt.open : &rt.front) += 1;
+  *(stream ? &made(stream)->launches : &rt.front) += 1;
   if (args || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3)
     return fault("%s: arguments are not given as one buffer with its size", k->name);
   size_t size;
@@ -656,44 +675,48 @@ int hipEventDestroy(void *e) {
 
 int hipEventRecord(void *e, void *stream) {
   stream = MAIN(stream);
-  if (!event(e) || (stream ? !is_made(stream) : rt.open))
+  Stream *s = made(stream);
+  if (!event(e) || (stream && !s))
     return fault("hipEventRecord of no event, or into another stream");
-  *(Event *)e = (Event){true, true, stream != NULL, rt.front, rt.copies};
+  *(Event *)e = (Event){true, true, !s && is_open(), s, rt.front, rt.copies, s ? s->launches : 0};
   return SUCCESS;
 }
 
 int hipStreamCreateWithFlags(void **stream, unsigned flags) {
-  bool *free = rt.beside ? &rt.second : &rt.beside;
-  if (*free || flags != 1)
-    return fault("hipStreamCreateWithFlags");
-  *free = true;
-  *stream = free;
-  return SUCCESS;
+  for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
+    if (!rt.streams[i].used) {
+      rt.streams[i] = (Stream){.used = true};
+      *stream = &rt.streams[i];
+      return SUCCESS;
+    }
+  return fault("hipStreamCreateWithFlags");
 }
 
 int hipStreamDestroy(void *stream) {
-  return is_made(stream) ? (*(bool *)stream = false, SUCCESS) : fault("hipStreamDestroy of no stream");
+  return made(stream) ? (*(Stream *)stream = (Stream){0}, SUCCESS) : fault("hipStreamDestroy of no stream");
 }
 
-int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
-  if (stream == &standin_stream && event(e) && ((Event *)e)->recorded && !((Event *)e)->beside)
+int hipStreamWaitEvent(void *stream, void *which, unsigned flags) {
+  const Event *e = event(which) ? which : NULL;
+  if (stream == &standin_stream && e && e->recorded && !e->beside)
     return SUCCESS;
   stream = MAIN(stream);
-  if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside ||
-      (stream && !is_made(stream)))
+  Stream *s = made(stream);
+  if (!e || !e->recorded || flags || (stream != NULL) == (e->beside != NULL) || (stream && !s))
     return fault("hipStreamWaitEvent of no event, or in its own stream");
-  if (stream)
-    rt.copies_seen[stream == &rt.second] = ((Event *)e)->copies;
-  if (stream == &rt.beside)
-    rt.seen = ((Event *)e)->front;
-  if (!stream)
-    rt.open = 0;
+  if (s) {
+    s->copies = e->copies;
+    s->seen = e->front;
+  } else if (e->beside->joined < e->launches)
+    e->beside->joined = e->launches;
   return SUCCESS;
 }
 
 int hipEventSynchronize(void *e) {
   if (!event(e) || !((Event *)e)->recorded)
     return fault("hipEventSynchronize before the event was recorded");
+  if (((Event *)e)->open)
+    return fault("hipEventSynchronize does not wait for what was launched beside others");
   for (int i = 0; i < MAX_OUT && ((Event *)e)->beside; i++)
     if (rt.outs[i].from) {
       memcpy(rt.outs[i].to, rt.outs[i].from, rt.outs[i].size);
@@ -721,8 +744,9 @@ __attribute__((destructor)) static void at_end(void) {
   for (int i = 0; i < MAX_OUT; i++)
     if (rt.pinned[i])
       fault("memory of the host was left");
-  if (rt.second)
-    fault("a stream was left");
+  for (int i = 0; i < MAX_STREAMS; i++)
+    if (rt.streams[i].used)
+      fault("a stream was left");
   for (int i = 0; i < MAX_EVENTS; i++)
     if (rt.events[i].used)
       fault("an event was left");

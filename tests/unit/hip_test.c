@@ -450,6 +450,32 @@ WORLD_TEST(test_failures) {
   stc_program_free(p);
 }
 
+/* Layers at edges are in four launches beside each other: each but the first has a stream of its own, and what follows
+ * waits for all. */
+WORLD_TEST(test_beside_each_other) {
+  static const char *const text =
+      "param N = 100, M = 50;\ngrid G = [0 .. N-1, 0 .. M-1], 3 spacing [10, 10] step 0.1;\n"
+      "absorb rim = 8 of G speed 1.5, frequency 0.02, reflection 0.001;\nfield U : f32 on G history 1;\n"
+      "init u(U)[G] = 1;\n"
+      "stencil s(U)[2 .. N-3, 2 .. M-3] absorb rim = 2.0 * U - U@1 + 0.1 * diff(U, 0, 2, order 4) + diff(U, 1, 2);\n";
+  StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a", .schedule = "naive", .passes = PASSES_DEFAULT};
+  StcProgram *p;
+  StcPlan *q;
+  assert_int_equal(stc_compile_string(w->c, "layers.stn", text, &o, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "hip", 0, NULL, &q), STC_OK);
+  if (stc_plan_run(q, 3, NULL) != STC_OK)
+    fail_msg("%s", w->messages);
+  stc_plan_free(q);
+  assert_null(strstr(read_log(w), "fault:"));
+  int beside = 0, most = 0;
+  for (const char *line = w->log; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    beside = strncmp(line, "beside launch ", 14) == 0 ? beside + 1 : strncmp(line, "launch ", 7) == 0 ? 0 : beside;
+    most = beside > most ? beside : most;
+  }
+  assert_int_equal(most, 3);
+  stc_program_free(p);
+}
+
 /* The device's own architecture is compiled for when none is asked. */
 WORLD_TEST(test_architecture) {
   StcProgram *p;
