@@ -79,7 +79,7 @@ static inline bool is_since(uint32_t when, uint32_t since, uint32_t now) { retur
 static inline int touch_read(SimTouch *t, uint32_t since, uint32_t now, uint32_t me, uint32_t *other) {
   bool race = is_since(t->wrote, since, now) && t->writer != me;
   *other = t->writer;
-  t->reader = t->read == now && t->reader != me ? SIM_MANY : me;
+  t->reader = is_since(t->read, since, now) && t->reader != me ? SIM_MANY : me;
   t->read = now;
   return race;
 }
