@@ -210,7 +210,8 @@ class Campaign:
             print(f"{n:6} schedules refused: {text}")
         print("runs by family: " + ", ".join(f"{n} {name}" for name, n in sorted(self.families.items())))
         print(", ".join(f"{self.count[what]} {what}" for what in ("programs", "runs", "refused programs", "refused schedules", "failures")))
-        enough = 20 * refused <= max(self.count["programs"], FEW) and (self.options["family"] or 2 * illegal <= self.count["runs"])
+        wanted = self.options["family"]                 # of one family most are refused
+        enough = self.families[wanted] > 0 if wanted else 20 * refused <= max(self.count["programs"], FEW) and 2 * illegal <= self.count["runs"]
         if not enough:
             print("FAIL: too many were refused")
         return self.all_features() and enough and not self.count["failures"]
