@@ -46,6 +46,8 @@ StcStatus npy_check(StcContext *c, const char *path, const char *what, const Stc
 /* Is the name that of an HDF5 or netCDF file, or of one and an array in it, FILE.nc:NAME? Reads that array, or the one
  * of the field's name, as npy_read does; its shape may have an axis of length 1 in front. `data` NULL: only checks. */
 bool frames_are_hdf5(const char *path);
+/* The name of the file alone, if `path` is FILE.nc:NAME or the like; else the same path. */
+const char *hdf5_file(Arena *a, const char *path);
 StcStatus hdf5_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 
 /* A series of frames in files, and a thread that reads the frame which will be wanted next: frames.c. */

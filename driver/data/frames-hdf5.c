@@ -35,6 +35,12 @@ bool frames_are_hdf5(const char *path) {
   return n > 0;
 }
 
+const char *hdf5_file(Arena *a, const char *path) {
+  int n;
+  split_name(path, &n);
+  return n ? arena_printf(a, "%.*s", n, path) : path;
+}
+
 /* "(4, 13, 11)". */
 static const char *shape_text(char text[256], int rank, const int64_t *shape) {
   int n = snprintf(text, 256, "(");
@@ -157,6 +163,16 @@ static StcStatus check_type(StcContext *c, const char *path, const char *what, c
   return STC_OK;
 }
 
+/* Is it a netCDF file of the formats before netCDF-4, which are not HDF5? */
+static bool is_classic(const char *file) {
+  char magic[3] = "";
+  FILE *from = file ? fopen(file, "rb") : NULL;
+  bool is = from && fread(magic, 1, 3, from) == 3 && memcmp(magic, "CDF", 3) == 0;
+  if (from)
+    fclose(from);
+  return is;
+}
+
 /* Opens the array; "" or why not. */
 static StcStatus open_array(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                             Cast *cast, int64_t *count) {
@@ -169,8 +185,15 @@ static StcStatus open_array(StcContext *c, const char *path, const char *what, c
     return free(file), context_error(c, "%s: %s is of structs, which come from .npy files alone", path, what),
            STC_INPUT;
   a->file = file ? H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
-  free(file);
   hdf5_reason(reason);
+  bool classic = a->file < 0 && is_classic(file);
+  free(file);
+  if (classic)
+    return context_error(c,
+                         "%.*s: it is netCDF of a format before netCDF-4, of which %s is not read; make it netCDF-4: "
+                         "nccopy -k nc4 OLD NEW",
+                         n, path, what),
+           STC_INPUT;
   if (a->file < 0)
     return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
   a->set = H5Lexists(a->file, name, H5P_DEFAULT) > 0 ? H5Dopen2(a->file, name, H5P_DEFAULT) : -1;

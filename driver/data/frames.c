@@ -134,9 +134,9 @@ static void *raw_of(FrameFile *x, const Cast *cast, void *data, char why[512]) {
   int64_t bytes = file_bytes(x, cast);
   if (!cast->needed)
     return data;
-  if (x->room < bytes) {
+  if (!x->raw || x->room < bytes) { /* a field without points has no bytes */
     free(x->raw);
-    x->raw = malloc((size_t)bytes);
+    x->raw = malloc((size_t)bytes + 1);
     x->room = x->raw ? bytes : 0;
   }
   if (!x->raw)

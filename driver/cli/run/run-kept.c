@@ -20,10 +20,11 @@ void kept_open(Job *j) {
   memset(j->kept, 0, n * sizeof *j->kept);
 }
 
-/* Does the run write the file `path`, as --out or --png names it? */
+/* Does the run write the file `path`, or that of the array in it, as --out or --png names it? */
 static bool is_written(const Command *c, const char *path) {
   UsedFiles u = {.arena = c->arena};
   bool same = false;
+  path = hdf5_file(c->arena, path);
   for (int i = 0; i < c->nout + c->npng; i++)
     used_add_output(&u, USE_WRITE_VALUES, i < c->nout ? c->outs[i].value : c->pngs[i - c->nout].value, "");
   for (int i = 0; i < u.n; i++)

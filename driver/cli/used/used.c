@@ -76,7 +76,7 @@ void used_add_inputs(UsedFiles *u, const Command *c) {
     used_add(u, USE_READ, c->load_passes[i], "what -load-pass names");
   for (int i = 0; i < c->nin; i++)
     if (is_file(c->in[i].value))
-      used_add(u, USE_READ_VALUES, c->in[i].value, "read by --in");
+      used_add(u, USE_READ_VALUES, hdf5_file(u->arena, c->in[i].value), "read by --in");
   used_add(u, USE_READ_STATE, c->restart, "the checkpoint of --restart");
   if (c->no_tune_db || c->kind == CMD_TUNE || c->kind == CMD_BENCH)
     return;
