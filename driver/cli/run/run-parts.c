@@ -274,13 +274,16 @@ static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at,
   return s;
 }
 
-/* Is it a file whose elements are not those of the field, as they lie there? */
-static bool is_converted(const Job *j, const FieldOption *o, const char *what, const StcFieldInfo *whole) {
-  Cast cast;
-  return frames_are_hdf5(o->value) || (!npy_check(j->c->context, o->value, what, whole, &cast) && cast.needed);
+/* Checks a file that is no picture. *converted: its elements are not those of the field, as they lie there. */
+static StcStatus check_file(const Job *j, const FieldOption *o, const char *what, const StcFieldInfo *whole,
+                            bool *converted) {
+  Cast cast = {.needed = true};
+  StcStatus s = frames_are_hdf5(o->value) ? STC_OK : npy_check(j->c->context, o->value, what, whole, &cast);
+  *converted = cast.needed;
+  return s;
 }
 
-/* Carries out one --in of such a file, which every rank reads as a whole. */
+/* Carries out one --in of a file whose elements are converted, which every rank reads as a whole. */
 static StcStatus give_converted(const Job *j, const FieldOption *o, FieldPlace at, const char *what,
                                 const StcFieldInfo *whole) {
   PartStream x;
@@ -339,7 +342,10 @@ static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
     return s;
   if (is_file(o->value) && is_picture(o->value))
     return give_picture(j, o, at, &whole);
-  if (is_file(o->value) && is_converted(j, o, what, &whole))
+  bool converted = false;
+  if (is_file(o->value) && (s = check_file(j, o, what, &whole, &converted)))
+    return s;
+  if (converted)
     return give_converted(j, o, at, what, &whole);
   if (is_file(o->value))
     from.file.fd = npy_open(j->c->context, o->value, what, &whole, NULL, &from.file.at);
