@@ -14,8 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Points at which words are computed, about; the most ops that are computed for them. */
-enum { SAMPLES = 1 << 17, MOST_DEPTH = 8 };
+/* Points at which words are computed, about; the most ops that are computed for them, some tenths of a second; the most
+ * inits of which each reads what the next one makes. */
+enum { SAMPLES = 1 << 17, MOST_OPS = 1 << 25, MOST_DEPTH = 8 };
 
 /* What is computed of a field: the init that makes it (NULL: none does), how many values its bodies have, and what
  * somebody has told of it. */
@@ -25,13 +26,14 @@ typedef struct Source {
   const ForeseenField *known;
 } Source;
 
-/* The sampler at work. failed: something is not known. */
+/* The sampler at work. ops: how many were computed; failed: something is not known, or takes too long. */
 typedef struct Sampler {
   const Module *m;
   const Const *scalars;
   Source *sources;
   Arena *scratch;
   int depth;
+  int64_t ops;
   bool failed;
 } Sampler;
 
@@ -72,17 +74,24 @@ static Const accessed(Sampler *s, const Op *op, const int64_t *at) {
   return value_at(s, op->sym, to);
 }
 
+/* Does eval_op know what `op` gives: is it arithmetic on numbers, and no read? */
+static bool is_plain(const Op *op) {
+  const OpInfo *info = &op_info[op->code];
+  return op->code == OP_CONST || ((info->flags & OPF_PURE) && info->form == FORM_PLAIN && op->noperands > 0 &&
+                                  type_is_scalar(op->results[0]->type));
+}
+
 /* What `op` gives at the point, when `values` has those before it. */
 static Const op_value(Sampler *s, const Op *op, const int64_t *at, const Const *values) {
   Const in[MAX_RANK + 8];
+  s->failed |= ++s->ops > MOST_OPS;
   if (op->code == OP_INDEX)
     return (Const){.i = at[op->sym]};
   if (op->code == OP_SCALAR)
     return s->scalars[op->sym];
   if (op->code == OP_ACCESS)
     return accessed(s, op, at);
-  bool can = op->code == OP_CONST || (op_info[op->code].flags & OPF_PURE);
-  if (!can || op->nblocks || op->nresults != 1 || op->noperands > (int)(sizeof in / sizeof *in)) {
+  if (op->nblocks || op->nresults != 1 || op->noperands > (int)(sizeof in / sizeof *in) || !is_plain(op)) {
     s->failed = true;
     return (Const){0};
   }
