@@ -448,11 +448,12 @@ class Plan(Owner):
         now = self._scalar(name)
         real = np.asarray(now).dtype == np.float64
         number = np.asarray(value)
-        if isinstance(now, np.ndarray) and number.shape == now.shape and np.can_cast(number.dtype, now.dtype, "same_kind"):
+        fits = np.can_cast(number.dtype, np.float64 if real else np.int64, "same_kind") and (number.dtype != np.uint64 or real or not (number >> 63).any())
+        if isinstance(now, np.ndarray) and number.shape == now.shape and fits:
             values = np.ascontiguousarray(number, now.dtype)
             self._check(lib.stc_plan_set_scalars(self._handle, text("a scalar's name", name), values.ctypes.data_as(c.c_void_p), values.nbytes))
             return
-        if number.ndim or not np.can_cast(number.dtype, np.float64 if real else np.int64, "same_kind"):
+        if number.ndim or not fits:
             each = f", or {now.size} of them" if isinstance(now, np.ndarray) else ""
             raise TypeError(f"scalar {name} is one number of type {'f64' if real else 'i64'}{each}, not {value!r}")
         self._check(lib.stc_plan_set_scalar(self._handle, text("a scalar's name", name), float(value) if real else 0.0, 0 if real else int(value)))

@@ -215,7 +215,10 @@ class Program(Owner):
         """Tells values that a field will have in runs of plans made from now on, such as a mask's, or those of a field that one is made of: schedules then
         suit the part of the grid where the mask is true. Results do not depend on it, and a run takes the values that are set."""
         a = np.ascontiguousarray(arrays.to_numpy(values))
-        array = CArray(a.ctypes.data, TYPES.index(arrays.type_name(a.dtype)), a.ndim, (c.c_int64 * max(a.ndim, 1))(*a.shape), None)
+        kind = arrays.type_name(a.dtype)
+        if kind not in TYPES:
+            raise TypeError(f"{name}: values are wanted of a type that fields have, and these are of type {a.dtype}; convert them first: values.astype('f4')")
+        array = CArray(a.ctypes.data, TYPES.index(kind), a.ndim, (c.c_int64 * max(a.ndim, 1))(*a.shape), None)
         self._context.check(lib.stc_program_foresee(self._handle, text("a field's name", name), c.byref(array)))
 
     def explain(self, *options: str, device: Union[str, Sequence[str], None] = None, **params: Any) -> "Explanation":

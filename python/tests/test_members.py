@@ -147,6 +147,8 @@ until n >= 99;
         assert run["t"].tolist() == [4, 4, 4]
         with pytest.raises(TypeError, match="scalar t is one number of type f64, or 3 of them"):
             run["t"] = [1, 2]
+        with pytest.raises(TypeError, match="scalar n is one number of type i64"):
+            run["n"] = [2 ** 63] * 3
     run, again = (program.plan(device="ref") for _ in range(2))
     run["k"] = again["k"] = k
     run["t"] = [0.5, 1.0, 1.5]

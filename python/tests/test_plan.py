@@ -426,3 +426,5 @@ def test_masks_that_are_told_of_choose_tiles_alone():
     assert (seen[0] == seen[1]).all() and (seen[0] == seen[2]).all()
     with pytest.raises(stc.OptionError, match="there is no field 'dry'"):
         program.foresee("dry", wet)
+    with pytest.raises(TypeError, match="these are of type complex128"):
+        program.foresee("wet", wet * 1j)

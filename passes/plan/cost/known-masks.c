@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Points at which words are computed, about; the most ops that are computed for them, some tenths of a second; the most
- * inits of which each reads what the next one makes. */
+ * inits in a chain, where one reads what the next one makes. */
 enum { SAMPLES = 1 << 17, MOST_OPS = 1 << 25, MOST_DEPTH = 8 };
 
 /* What is computed of a field: the init that makes it (NULL: none does), how many values its bodies have, and what
