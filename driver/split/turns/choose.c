@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Bytes that are copied each way to measure a link; GB/s that none has. */
-enum { TRIED_BYTES = 1 << 26, FASTEST_LINK = 1000 };
+/* The fewest and the most bytes that are copied each way to measure a link; GB/s that none has. */
+enum { FEWEST_TRIED = 1 << 20, MOST_TRIED = 1 << 26, FASTEST_LINK = 1000 };
 /* At most so many launches a turn, and parts. */
 enum { MOST_LAUNCHES = 128, MOST_TURNS = 1024 };
 /* GB/s of copies, and of memory, where nothing is known of a device. */
@@ -183,18 +183,20 @@ static double step_seconds(const Choosing *c, int64_t parts, int64_t steps, doub
   return ((launches > most ? launches : most) + (in + out) / (double)parts) / (double)steps;
 }
 
-/* GB/s that the device copies each way while it copies the other way, measured once it has begun; 0: it cannot be. */
-static double measured_link(const StcPlan *p) {
+/* GB/s that the device copies each way while it copies the other way, measured once it has begun, by as many bytes as
+ * a round copies, within limits: those of a small grid take no longer to measure than to copy. 0: it cannot be. */
+static double measured_link(const StcPlan *p, double bytes) {
+  size_t tried = (size_t)fmax(FEWEST_TRIED, fmin(bytes, MOST_TRIED)) & ~(size_t)63;
   Device *d = &p->split->part[p->split->begin].plan->device;
   const DeviceKind *kind = d->kind;
-  char *here = p->split->turns->beside && kind->carry ? kind->pinned_new(d, 2 * (size_t)TRIED_BYTES) : NULL;
+  char *here = p->split->turns->beside && kind->carry ? kind->pinned_new(d, 2 * tried) : NULL;
   void *there = NULL;
   double start = 0, seconds = 0;
-  StcStatus s = here ? kind->alloc(d, 2 * (size_t)TRIED_BYTES, &there) : STC_DEVICE;
+  StcStatus s = here ? kind->alloc(d, 2 * tried, &there) : STC_DEVICE;
   for (int try = 0; try < 2 && !s && there; try++) {
     start = clock_seconds();
-    s = kind->carry(d, LANE_IN, there, here, TRIED_BYTES, false);
-    s = s ? s : kind->carry(d, LANE_OUT, here + TRIED_BYTES, (char *)there + TRIED_BYTES, TRIED_BYTES, true);
+    s = kind->carry(d, LANE_IN, there, here, tried, false);
+    s = s ? s : kind->carry(d, LANE_OUT, here + tried, (char *)there + tried, tried, true);
     for (int lane = LANE_IN; lane <= LANE_OUT && !s; lane++)
       s = kind->mark(d, lane);
     for (int lane = LANE_IN; lane <= LANE_OUT && !s; lane++)
@@ -202,10 +204,10 @@ static double measured_link(const StcPlan *p) {
     seconds = clock_seconds() - start;
   }
   if (there)
-    kind->release(d, there, 2 * (size_t)TRIED_BYTES);
+    kind->release(d, there, 2 * tried);
   if (here)
     kind->pinned_free(d, here);
-  double rate = s || seconds <= 0 ? 0 : TRIED_BYTES / (seconds * 1e9);
+  double rate = s || seconds <= 0 ? 0 : (double)tried / (seconds * 1e9);
   return rate < FASTEST_LINK ? rate : 0;
 }
 
@@ -256,7 +258,7 @@ static void measure(Choosing *c) {
   }
   const TargetInfo *target = q->build ? target_info(q->build->code.target) : t;
   bool known = k && k->host.nseqs && t->bandwidth > 0 && target->simt;
-  double measured = measured_link(p);
+  double measured = measured_link(p, c->in);
   c->link = 1e9 * (measured > 0 ? measured : target->link > 0 ? target->link : SLOW_LINK);
   c->launch = 1e-6 * target->launch_us;
   int n;
