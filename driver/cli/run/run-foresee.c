@@ -59,11 +59,11 @@ static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, Fiel
   return s;
 }
 
-/* Are there masks of which choices on `device` depend: on one GPU? */
+/* Are there masks of which choices on `device` depend: on one GPU, of a program whose kernels are not made yet? */
 static bool depends(const Job *j, const char *device) {
   const Module *m = j->program->module;
-  return find_tested(m, ARENA_ARRAY(j->c->arena, bool, m->nfields + 1)) && j->c->nin && !j->net && !j->c->split &&
-         strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
+  return m->level == LEVEL_SIR && find_tested(m, ARENA_ARRAY(j->c->arena, bool, m->nfields + 1)) && j->c->nin &&
+         !j->net && !j->c->split && strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
 }
 
 StcStatus foresee_fields(const Job *j, const char *device) {
