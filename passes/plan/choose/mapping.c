@@ -41,9 +41,9 @@ static int64_t steps_of_run(const Module *m) {
   return scalars ? scalars[m->steps_by - 1].i : m->steps;
 }
 
-/* Launches that the program's own run takes, or its first part if there are many stops. */
-static int64_t launches_of_run(const Module *m, int T, int t) {
-  int64_t at = 0, launches = 0, steps = steps_of_run(m),
+/* Launches that a run of `steps` steps takes (0: nobody knows how many), or its first part if there are many stops. */
+static int64_t launches_of_run(const Module *m, int64_t steps, int T, int t) {
+  int64_t at = 0, launches = 0,
           end = steps > 0                                              ? steps
                 : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX
                                                                        : 0;
@@ -55,11 +55,12 @@ static int64_t launches_of_run(const Module *m, int T, int t) {
   return launches;
 }
 
-int plan_remainder(const Module *m, int T, int of) {
-  int64_t without = launches_of_run(m, T, 1), least = without;
+/* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
+static int remainder_of(const Module *m, int64_t steps, int T, int of) {
+  int64_t without = launches_of_run(m, steps, T, 1), least = without;
   int best = 1;
   for (int t = of > 1 ? of : 2; t < T; t += of) {
-    int64_t with = launches_of_run(m, T, t);
+    int64_t with = launches_of_run(m, steps, T, t);
     best = with < least ? t : best;
     least = with < least ? with : least;
   }
@@ -67,6 +68,12 @@ int plan_remainder(const Module *m, int T, int of) {
                  (double)(without - least) * tuning.fewer_launches_in >= (double)without
              ? best
              : 1;
+}
+
+/* Where a param says how many steps, a run may make more than its default: stops alone are looked at, too. */
+int plan_remainder(const Module *m, int T, int of) {
+  int t = remainder_of(m, steps_of_run(m), T, of);
+  return t > 1 || !m->steps_by ? t : remainder_of(m, 0, T, of);
 }
 
 /* The launch of the last `steps` levels of the module; NULL: a frame cannot be made beside it. */
