@@ -161,15 +161,15 @@ class Campaign:
         return case
 
     def fewer(self, case, seed):
-        """The case with as many runs as --runs allows, of as many families of schedules as can be."""
+        """The case with as many runs as --runs allows: in parts and whole, of as many families of schedules as can be."""
         most, wanted = self.options["runs"], self.options["family"]
         if wanted:
             case = case.changed(runs=[run for run in case.runs if family(run) == wanted])
         if not most or len(case.runs) <= most:
             return case
         runs = random.Random(seed).sample(case.runs, len(case.runs))
-        first = {family(run): run for run in reversed(runs)}
-        runs.sort(key=lambda run: first[family(run)] is not run)
+        kinds = [(family(run), any(word.startswith("--split=") for word in run)) for run in runs]
+        runs = [run for _, run in sorted(enumerate(runs), key=lambda one: kinds.index(kinds[one[0]]) != one[0])]
         return case.changed(runs=runs[:most])
 
     def is_wanted(self, seed):
