@@ -17,8 +17,8 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   return STC_USAGE;
 }
 
-/* Chooses how the grid is cut into `n` parts. If there is no way, it is along the slowest dimension, which is said to
- * be wrong later. */
+/* Chooses how the grid is cut into `n` parts. If there is no way, it is cut along the slowest dimension, and
+ * a later step reports the error. */
 static StcStatus choose_parts(StcPlan *p, int n) {
   Split *s = p->split;
   int64_t extents[MAX_RANK];
