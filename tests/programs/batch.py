@@ -16,10 +16,11 @@ def plain(message):
 
 
 class Result:
-    """What came of a reference or run. what: ok, ended, refused, same-error, error, differs or crash; text: the rest of the line, or what the process said at its end."""
+    """What came of a reference or run. what: ok, ended, refused, same-error, error, differs or crash; text: the rest of the line, or what the process said at its end; seconds of
+    processors' time, 0 where the process does not say them."""
 
-    def __init__(self, what, text):
-        self.what, self.text = what, text
+    def __init__(self, what, text, seconds=0.0):
+        self.what, self.text, self.seconds = what, text, seconds
 
     def failed(self):
         return self.what in ("error", "differs", "crash")
@@ -114,5 +115,10 @@ def read_results(path):
         return []
     with open(path, errors="replace") as f:
         lines = [line for line in f if line.endswith("\n")]
-    found = [line.rstrip("\n").partition(" ") for line in lines]
-    return [Result(what, text) for what, _, text in found if what != "start"]
+    results = []
+    for what, _, text in (line.rstrip("\n").partition(" ") for line in lines):
+        if what == "took" and results:
+            results[-1].seconds = float(text)
+        elif what != "start":
+            results.append(Result(what, text))
+    return results

@@ -111,6 +111,8 @@ class Real(unittest.TestCase):
             process.send_signal(signal.SIGCONT)
             self.assertEqual(process.wait(), 0)
         endless = run_groups(REAL, [Group(self.TEXT, "", "-Dk=4 --steps=1000000000", [])], limit=1)
+        timed = run_groups(REAL, [Group(self.TEXT, "", "-Dk=4 --steps=1000000", [])])[0][0]
+        self.assertTrue(timed.what == "ok" and timed.seconds > 0, vars(timed))
         self.assertIn("no end after 1 s of processors' time", endless[0][0].text)
 
 

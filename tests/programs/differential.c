@@ -11,6 +11,7 @@
  * one that ends the process can be told, and then
  * one of    ok | ended STATUS: MESSAGE | same-error STATUS: MESSAGE | refused STATUS: MESSAGE | error STATUS: MESSAGE
  * | differs OUTPUT: byte N
+ * and then `took SECONDS`, which are of processors' time.
  * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or
  * a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
  * Of an output with another `%` behind the first (A_%d.npy: a file a step) all files are.
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -309,6 +311,13 @@ static void do_run(Batch *b, const char *options) {
     compare_outputs(b);
 }
 
+/* Seconds of processors' time that the process has used. */
+static double used_time(void) {
+  struct rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
 /* Has the process end by SIGPROF after so many more seconds of processors' time, or by SIGALRM after ten times as long.
  */
 static void limit_time(unsigned seconds) {
@@ -331,6 +340,7 @@ int main(int argc, char **argv) {
     char *space = strchr(line, ' ');
     const char *rest = space ? space + 1 : "";
     limit_time(seconds);
+    double before = used_time();
     if (strncmp(line, "program", 7) == 0)
       snprintf(b.program, sizeof b.program, "%s", rest), each_file(&b, "ref", "", 0, remove_reference);
     else if (strncmp(line, "outputs", 7) == 0)
@@ -339,6 +349,8 @@ int main(int argc, char **argv) {
       do_reference(&b, rest);
     else if (strncmp(line, "run", 3) == 0)
       do_run(&b, rest);
+    if (strncmp(line, "r", 1) == 0)
+      fprintf(b.results, "took %.3f\n", used_time() - before);
   }
   fclose(in);
   release_device(&b);

@@ -1,12 +1,12 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
                          [--print=SEED] [--no-shrink] [--points] [--splits] [--turns] [--by=NAME] [--runs=N]
-                         [--layers] [--masks] [--family=NAME]
+                         [--layers] [--masks] [--family=NAME] [--mix]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --layers: of these seeds only those whose programs have layers at edges in two dimensions or three, and each has two more runs with several points a thread. --masks: of these seeds only those whose programs have masks; --runs: each has no more runs than that, which chance chooses. --family: runs of that family of schedules alone, such as warps. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
-a line every ten seconds tells how far they are. After --seconds all are ended.
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --turns: the same with parts that take turns on the device. --layers: of these seeds only those whose programs have layers at edges in two dimensions or three, and each has two more runs with several points a thread. --masks: of these seeds only those whose programs have masks; --runs: each has no more runs than that, which chance chooses, one of --layers two more. --family: runs of that family of schedules alone, such as warps. --mix: of ten programs one is as with --splits, one as with --turns, one as with --points, and of the others those that have layers as with --layers. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+a line every ten seconds tells how far they are. After --seconds all are ended: programs some of whose runs have no result then do not count. With --runs=3 a program takes some 0.15 s of a processor's time.
 """
 import collections
 import concurrent.futures
@@ -95,6 +95,7 @@ class Campaign:
         if options["seconds"]:
             self.end = self.start + options["seconds"]
         self.count, self.reasons, self.schedules, self.kinds, self.features, self.families = *(collections.Counter() for _ in range(3)), {}, collections.Counter(), collections.Counter()
+        self.mixed, self.seconds = collections.Counter(), collections.Counter()
 
     def failure(self, seed, case, run, result):
         """Shrinks and prints one failure; of each kind the first three alone."""
@@ -102,6 +103,7 @@ class Campaign:
         kind = result.kind()
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         if self.kinds[kind] > 3:
+            print(f"FAIL seed {seed}: one more of: {kind}", flush=True)
             return
         case.runs = [run]
         if not self.options["no-shrink"]:
@@ -120,10 +122,12 @@ class Campaign:
                 f.write(text)
 
     def take(self, seed, case, results):
-        """Counts the results of the case."""
+        """Counts the results of the case. A program that the end came upon is none."""
         if not results:
             return
-        self.count["programs"] += 1
+        ended = len(results) <= len(case.runs) and results[0].what != "refused"
+        self.count["programs that the end came upon" if ended else "programs"] += 1
+        self.mixed[self.kind(seed)] += not ended
         if results[0].what == "refused":
             self.count["refused programs"] += 1
             self.reasons[plain(results[0].text)[:110]] += 1
@@ -133,6 +137,7 @@ class Campaign:
         self.families.update(family(run) for run, _ in done)
         for run, result in zip([["--device=ref"]] + case.runs, results):
             self.count["runs"] += 1
+            self.seconds["reference" if run == ["--device=ref"] else family(run)] += result.seconds
             if result.what == "refused":
                 self.count["refused schedules"] += 1
                 self.schedules[plain(result.text)[:110]] += 1
@@ -149,13 +154,21 @@ class Campaign:
             self.told = now
             print(f"{now - self.start:.0f} s: {self.count['programs']} of {self.options['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures", flush=True)
 
+    def kind(self, seed):
+        """What the program of the seed is made for: an option's name, or "plain"."""
+        named = next((name for name in ("splits", "turns", "layers", "points") if self.options[name]), "plain")
+        if named != "plain" or not self.options["mix"] or self.options["device"]:
+            return named
+        return {0: "splits", 1: "turns", 2: "points"}.get(seed % 10) or ("layers" if Generator(seed).has_edges() else "plain")
+
     def case(self, seed):
-        """The case of the seed, with --splits or --turns nothing of it but runs whose grid is cut."""
-        if not (self.options["splits"] or self.options["turns"]):
-            maker = Generator(seed, self.options["points"], TURNS)
-            case = maker.case(self.options["device"])
-            return case.changed(runs=case.runs + maker.several_runs(self.options["device"])) if self.options["layers"] else case
-        case = Generator(seed, self.options["points"], 1 if self.options["turns"] else 0).case(self.options["device"], 1)
+        """The case of the seed, for --splits or --turns nothing of it but runs whose grid is cut."""
+        kind, device = self.kind(seed), self.options["device"]
+        if kind not in ("splits", "turns"):
+            maker = Generator(seed, self.options["points"] or kind == "points", TURNS)
+            case = maker.case(device)
+            return case.changed(runs=case.runs + maker.several_runs(device)) if kind == "layers" else case
+        case = Generator(seed, self.options["points"], 1 if kind == "turns" else 0).case(device, 1)
         by = ":" + self.options["by"] if self.options["by"] else ""
         case.runs = [[word + by if word.startswith("--split=") else word for word in run] for run in case.runs[-1:]]
         return case
@@ -165,6 +178,7 @@ class Campaign:
         most, wanted = self.options["runs"], self.options["family"]
         if wanted:
             case = case.changed(runs=[run for run in case.runs if family(run) == wanted])
+        most += 2 if most and self.kind(seed) == "layers" else 0
         if not most or len(case.runs) <= most:
             return case
         runs = random.Random(seed).sample(case.runs, len(case.runs))
@@ -208,8 +222,10 @@ class Campaign:
             print(f"{n:6} refused: {text}")
         for text, n in self.schedules.most_common(6):
             print(f"{n:6} schedules refused: {text}")
+        print("programs by kind: " + ", ".join(f"{n} {kind}" for kind, n in sorted(self.mixed.items())))
+        print(f"processors' time: {sum(self.seconds.values()):.0f} s; " + ", ".join(f"{n:.0f} {name}" for name, n in self.seconds.most_common()))
         print("runs by family: " + ", ".join(f"{n} {name}" for name, n in sorted(self.families.items())))
-        print(", ".join(f"{self.count[what]} {what}" for what in ("programs", "runs", "refused programs", "refused schedules", "failures")))
+        print(", ".join(f"{self.count[what]} {what}" for what in ("programs", "runs", "refused programs", "refused schedules", "programs that the end came upon", "failures")))
         wanted = self.options["family"]                 # of one family most are refused
         enough = self.families[wanted] > 0 if wanted else 20 * refused <= max(self.count["programs"], FEW) and 2 * illegal <= self.count["runs"]
         if not enough:
@@ -227,7 +243,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "layers": False, "masks": False, "splits": False, "turns": False, "by": None, "runs": 0, "family": None}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "layers": False, "masks": False, "splits": False, "turns": False, "mix": False, "by": None, "runs": 0, "family": None}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
@@ -242,7 +258,7 @@ def parse(argv):
 def main():
     harness, options = os.path.abspath(sys.argv[1]), parse(sys.argv[2:])
     if options["print"] is not None:
-        case = Generator(options["print"], options["points"], 1 if options["turns"] else TURNS).case(options["device"])
+        case = Campaign(harness, options).case(options["print"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))
         return
     os.environ["STC_CACHE_DISABLE"] = "1"  # no program comes a second time
