@@ -10,6 +10,7 @@ a line every ten seconds tells how far they are. After --seconds all are ended: 
 """
 import collections
 import concurrent.futures
+import itertools
 import os
 import random
 import sys
@@ -204,11 +205,14 @@ class Campaign:
         """Runs all programs, and counts what comes of them."""
         first, size = self.options["seed"], self.options["batch"]
         last = first + self.options["programs"]
+        starts = iter(range(first, last, size))
         with concurrent.futures.ThreadPoolExecutor(self.options["jobs"]) as pool:
-            waiting = {pool.submit(self.make_and_run, seed, min(last, seed + size)) for seed in range(first, last, size)}
+            batch = lambda seed: pool.submit(self.make_and_run, seed, min(last, seed + size))
+            waiting = {batch(seed) for seed in itertools.islice(starts, 2 * self.options["jobs"])}
             while waiting:
                 try:
                     done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                    waiting |= {batch(seed) for seed in itertools.islice(starts, len(done)) if not self.end or time.time() < self.end}
                 except KeyboardInterrupt:
                     self.end, done = time.time(), []
                 for seed, case, results in (one for future in done for one in future.result()):

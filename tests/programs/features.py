@@ -311,12 +311,21 @@ END = {
     "ended by a NaN in until": "compares is NaN",
 }
 FEATURES = [*TEXT, *RUN, *END]
+PATTERNS = {name: re.compile(pattern.replace(r"(.|\n)*", r"([\s\S]*)")) for name, pattern in TEXT.items()}   # the same, found four times as fast
 assert EXTENT[0] not in "ABCDE"
+
+
+class Said:
+    """A tree whose text is known."""
+
+    def __init__(self, text):
+        self.text = lambda: text
 
 
 def features_of(case, rows, ends):
     """The features of a case, of whose runs those with the options in `rows` were carried out and ended with the texts `ends`."""
     text = case.tree.text()
-    found = {name for name, pattern in TEXT.items() if re.search(pattern, text)}
+    case = case.changed(tree=Said(text))
+    found = {name for name, pattern in PATTERNS.items() if pattern.search(text)}
     found |= {name for name, has in RUN.items() if any(has(case, row) for row in rows)}
     return found | {name for name, pattern in END.items() if any(re.search(pattern, end) for end in ends)}
