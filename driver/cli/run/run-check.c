@@ -67,13 +67,17 @@ static StcStatus shake_component(StcPlan *p, int field, int component) {
   return s;
 }
 
-/* A plan on the reference with the job's fields, or what it restarts from; *steps are those to make. */
+/* A plan on the reference with the job's fields, or what it restarts from; *steps are those to make. What notes say of
+ * files was said when the run read them. */
 static StcStatus make_reference(const Job *j, Series *series, StcPlan **out, int64_t *steps) {
+  bool quiet = j->c->context->quiet;
   StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, out);
   if (!s)
     plan_warned(*out);
+  j->c->context->quiet = true;
   if (!s)
     s = start_plan(j, *out, series, steps);
+  j->c->context->quiet = quiet;
   if (!s && j->c->first_step > 0)
     s = stc_plan_first_step(*out, j->c->first_step);
   return s;
