@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Is something said of tiles or points a thread, not the family alone? */
+static bool says_tiles(const Schedule *s) { return schedule_says_any(s, KNOBS_NUMBERS | KNOBS_TEXTS); }
+
 /* Is everything about tiles left open? */
-static bool is_open(const Schedule *s) {
-  return s->family == FAMILY_AUTO && !schedule_says_any(s, KNOBS_NUMBERS | KNOBS_TEXTS);
-}
+static bool is_open(const Schedule *s) { return s->family == FAMILY_AUTO && !says_tiles(s); }
 
 /* Counts an op (a block_walk callback). */
 static void count_op(void *user, Op *op) {
@@ -162,8 +163,7 @@ static int64_t instructions(const char *entry, const char **end) {
 }
 
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want) {
-  bool tiles = want->family != FAMILY_NAIVE && !is_open(want);
-  for (const char *entry = strstr(ptx, ".entry "), *end; entry && tiles; entry = end) {
+  for (const char *entry = strstr(ptx, ".entry "), *end; entry && says_tiles(want); entry = end) {
     int64_t n = instructions(entry, &end);
     if ((double)n < tuning.endless_code)
       continue;

@@ -301,7 +301,8 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
  */
 bool budget_compiler(Diags *d, const Module *m, bool simt);
 /* False after an error: a kernel of `ptx`, which LLVM made, has too many instructions for a GPU's compiler, and `want`
- * asks for tiles. How long it takes depends on instructions more than on ops. What nobody asked for is compiled. */
+ * says what tiles or how many points a thread. How long it takes depends on instructions more than on ops. What stc
+ * chose, of a family that was asked for, too, is compiled. */
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want);
 /* The artifact of `b` in b->bytes, made when first needed. */
 StcStatus build_artifact(StcProgram *p, Build *b);

@@ -3,6 +3,7 @@
 #include "tests/unit/ir_testing.h"
 #include "tests/unit/planning.h"
 
+#include "driver/program/program.h"
 #include "passes/lower/lower.h"
 #include "passes/plan/plan.h"
 
@@ -325,4 +326,23 @@ FIXTURE_TEST(test_remainder_late) {
   assert_memory_equal(tiles, ((int[]){13, 6, 3, 1}), 4 * sizeof *tiles);
   assert_int_equal(remainder_tiles(&late, &s, 1 << 20, tiles), MOST_TILES);
   assert_int_equal(tiles[MOST_TILES - 1], 1);
+}
+
+/* A kernel that is too long for a GPU's compiler is refused where tiles or points a thread were asked for, of the naive
+ * family, too; not where a family alone was, whose tiles are stc's choice, nor where nothing was. */
+FIXTURE_TEST(test_budget_assembly) {
+  Str ptx = {.arena = f->arena};
+  str_add(&ptx, ".visible .entry short(\n)\n{\n\tret;\n}\n.visible .entry long(\n)\n{\n");
+  for (int i = 0; i < (int)tuning.endless_code; i++)
+    str_add(&ptx, "\tadd.f32 %f1, %f1, %f1;\n");
+  str_add(&ptx, "\tret;\n}\n");
+  Schedule s[] = {{.family = FAMILY_AUTO},
+                  {.family = FAMILY_STREAM},
+                  {.family = FAMILY_NAIVE},
+                  {.family = FAMILY_STREAM, .T = 2},
+                  {.family = FAMILY_NAIVE, .elems = {3, 4, 8}},
+                  {.T = 4}};
+  for (int i = 0; i < 6; i++)
+    assert_int_equal(budget_assembly(f->diags, ptx.s, &s[i]), i < 3);
+  assert_non_null(strstr(f->messages.s, "kernel long has"));
 }
