@@ -55,7 +55,9 @@ def cuda_tool(name):
 
 
 ptxas, nvdisasm = cuda_tool("ptxas"), cuda_tool("nvdisasm")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 if ptxas and nvdisasm:
     config.available_features.add("nvdisasm")
-    config.substitutions.append(("%ptxas", ptxas))
     config.substitutions.append(("%nvdisasm", nvdisasm))
