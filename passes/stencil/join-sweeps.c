@@ -112,16 +112,25 @@ static bool is_overwritten(const Module *m, int n, int stage, int f, const Box *
   return false;
 }
 
+/* Has field `f` older levels? The stencil that moves them on stands before the one that sets the field. */
+static bool has_levels(const Module *m, int f) {
+  for (int g = 0; g < m->nfields; g++)
+    if (m->fields[g].past > 0 && m->fields[g].present == f)
+      return true;
+  return false;
+}
+
 /* Which targets of `st`, number `n` or before that, does nobody need whom sweep `s` beside it does not keep them for:
- * temp fields that nobody reads from number `n` + 1 on, and what is set anew before it is read. */
+ * temp fields that nobody reads from number `n` + 1 on, and what is set anew before it is read, without older levels.
+ */
 static bool *unneeded(const Module *m, int n, const Stencil *st, const Stencil *s) {
   bool *wanted = temps_wanted(m, m->stencils + n + 1, m->stencils + m->nstencils);
   bool *out = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   Box region = sweep_region(s);
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
-    out[f] =
-        stencil_target(s, f) < 0 && (m->fields[f].temp ? !wanted[f] : is_overwritten(m, n + 1, s->stage, f, &region));
+    out[f] = stencil_target(s, f) < 0 && !has_levels(m, f) &&
+             (m->fields[f].temp ? !wanted[f] : is_overwritten(m, n + 1, s->stage, f, &region));
   }
   return out;
 }
