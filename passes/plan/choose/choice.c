@@ -38,7 +38,8 @@ const PlanCandidate *plan_best(const PlanCandidates *all) {
 
 /* Does candidate `k` make one step by threads of several points, whose kernel, once it is lowered, wants more registers
  * than there are? What is counted of a point says too little where its body keeps many values alive: a bilateral filter
- * of 81 points in f64 spills 2.9 KB a thread of two points, and nothing of one. */
+ * of 81 points spills 716 bytes a thread of two points in f32 and 2.9 KB in f64, and nothing of one; in f32 it makes
+ * 0.81 GPts/s then for 0.52 (512^2, H200). */
 static bool spills_points(const PlanQuery *q, const PlanCandidate *k) {
   PlanCandidate looked = *k;
   int64_t points = 1;
