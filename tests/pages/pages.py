@@ -7,6 +7,9 @@ A page is a Markdown file. Its fenced blocks are done in their order, in an empt
 - A block `text` behind a block `sh` is what that one prints, on both outputs; `...` in it stands for anything.
 - `<!-- not run: WHY -->` on a line before a block leaves the block out; `<!-- needs NAME ... -->` does where no program and no Python package
   has one of the names.
+- `<!-- as FILE -->` has a block written to that file: a piece of a program that a hidden file includes.
+- `<!-- hidden sh`, `<!-- hidden cell` or `<!-- hidden FILE`, up to a line `-->`, is such a block that readers do not see: the program that a
+  reference's examples are about, or what is around a piece of one.
 - `<!-- cell -->` makes a block a notebook's cell: all of them are run in one IPython at the end of the page (`<!-- cell needs NAME ... -->`).
 
 Any other block is a mistake of the page's: what a reader may copy is run here, or says why not.
@@ -25,7 +28,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*) -->\n\n?)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
+BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^\n]*) -->\n\n?)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$"
+                   r"|^<!-- hidden (?P<kind>[^\n]*)\n(?P<hidden>.*?)^-->$", re.M | re.S)
 NAMED = re.compile(r"(?://|#|!|/\*|%)\s*([\w./-]+\.\w+|CMakeLists\.txt|Makefile)(?:\s*\*/)?\s*$")
 
 
@@ -79,11 +83,9 @@ def notebook(path, environment):
     print(f"{path.name}: {len(cells)} cells")
 
 
-def do(block, where, folder, environment, last):
-    """Does one block of a page in a folder; gives what it printed (None if it is no block of commands)."""
-    language, text = block["language"], block["text"]
-    first = text.partition("\n")[0]
-    name = NAMED.match(first.strip())
+def do(language, name, text, where, folder, environment, last):
+    """Does one block of a page in a folder, one of commands or one that is written to the file `name`; gives what it printed (None if it is no
+    block of commands)."""
     if language == "sh":
         done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", text], cwd=folder, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, timeout=300, check=False)
@@ -94,12 +96,24 @@ def do(block, where, folder, environment, last):
         if not matches(text, last):
             sys.exit(f"{where}: this is not what the commands print, which is\n{last}")
     elif name:
-        path = folder / name[1]
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     else:
         sys.exit(f"{where}: this block is neither run nor marked: name a file in its first line, or say why it is not run")
     return None
+
+
+def parts(block):
+    """Of a match of BLOCK: its mark, its language, the file that it is written to (None: none is named) and its text."""
+    if block["hidden"] is not None:
+        kind = block["kind"]
+        mark, language, name = (kind, "", None) if kind.startswith("cell") else ("", "sh", None) if kind == "sh" else ("", "", kind)
+        return mark, language, name, block["hidden"]
+    mark = block["mark"] or ""
+    named = NAMED.match(block["text"].partition("\n")[0].strip())
+    name = mark[3:] if mark.startswith("as ") else named and named[1]
+    return mark, block["language"], name, block["text"]
 
 
 def installed(folder, build):
@@ -120,8 +134,8 @@ def page(path, environment):
     with tempfile.TemporaryDirectory() as folder:
         last, count, cells = None, 0, []
         for block in BLOCK.finditer(text):
-            where = f"{path}:{text.count(chr(10), 0, block.start('fence')) + 1}"
-            mark = block["mark"] or ""
+            where = f"{path}:{text.count(chr(10), 0, block.start('fence' if block['fence'] else 0)) + 1}"
+            mark, language, name, body = parts(block)
             lacks = missing(mark)
             if mark.startswith("not run") or lacks:
                 print(f"{where}: {f'needs {lacks}, which is not here' if lacks else mark}")
@@ -129,9 +143,9 @@ def page(path, environment):
                 continue
             count += 1
             if mark.startswith("cell"):
-                cells.append(block["text"])
+                cells.append(body)
                 continue
-            last = do(block, where, Path(folder), environment, last)
+            last = do(language, name, body, where, Path(folder), environment, last)
         if cells:
             run_cells(cells, Path(folder), environment)
     print(f"{path.name}: {count} blocks")
@@ -147,7 +161,8 @@ def main():
         source = Path(__file__).resolve().parents[2]
         environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(source / "python"), "STC_LIBRARY": str(Path(library).resolve()),
                        "STC_SOURCE": str(source), "STC_PAGES": programs, "STC_BUILD": str(Path(stc).resolve().parent), "STC_TUNE_DB": "off", "MPLBACKEND": "Agg",
-                       "XDG_CACHE_HOME": programs, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"}
+                       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                       "STC_MPI": str(Path(stc).resolve().parent / "tests/openmpi/stc-mpi.so"), "XDG_CACHE_HOME": programs, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"}
         for name in pages:
             (notebook if name.endswith(".ipynb") else page)(Path(name), environment)
 

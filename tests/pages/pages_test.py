@@ -11,9 +11,10 @@ WRONG = {
     "exit code 1": "```sh\nfalse\ntrue\n```\n",
     "not what the commands print": "```sh\necho one two\n```\n\n```text\none ... three\n```\n",
     "neither run nor marked": "```c\nint a;\n```\n",
+    "hidden is run": "<!-- hidden sh\necho hidden is run; false\n-->\n",
     "a cell failed": "<!-- cell -->\n```\nnothing_of_this_name\n```\n",
 }
-RIGHT = "```\n# a.txt\nfoo\n```\n\n```sh\ncat a.txt\n```\n\n```text\n# a...\nfoo\n```\n\n<!-- not run: no -->\n```c\nint a;\n```\n\n<!-- needs no-such-program -->\n```sh\nfalse\n```\n"
+RIGHT = "<!-- hidden b.txt\nbar\n-->\n<!-- as c.txt -->\n```c\nbaz\n```\n<!-- hidden sh\ngrep bar b.txt; grep baz c.txt\n-->\n```\n# a.txt\nfoo\n```\n\n```sh\ncat a.txt\n```\n\n```text\n# a...\nfoo\n```\n\n<!-- not run: no -->\n```c\nint a;\n```\n\n<!-- needs no-such-program -->\n```sh\nfalse\n```\n"
 
 
 LANGUAGE = Path(__file__).parents[2] / "docs" / "language.md"
