@@ -38,6 +38,20 @@ static const char *list_text(Arena *a, const char *const *names) {
   return s.s;
 }
 
+/* The row of the architecture that has a processor, or a card, of this name; NULL: none has. */
+static const Arch *arch_with(const char *cpu) {
+  const Card *card = card_named(cpu);
+  if (card)
+    return find_arch(card->arch);
+  for (int i = 0; arch_names[i]; i++) {
+    const Arch *row = find_arch(arch_names[i]);
+    for (int k = 0; row->cpus[k]; k++)
+      if (strcmp(row->cpus[k], cpu) == 0)
+        return row;
+  }
+  return NULL;
+}
+
 /* Target `t` with the figures of `card`. */
 static Target with_card(const Target *t, const Card *card) {
   Target own = *t;
@@ -50,6 +64,11 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
   const Arch *row = find_arch(arch);
   Target *t = ARENA_NEW(a, Target);
   target_init_llvm();
+  if (!row && (row = arch_with(arch))) {
+    diag_error(d, no_loc(), "'%s' is a processor of architecture %s; write -march=%s -mcpu=%s", arch, row->name,
+               row->name, arch);
+    return NULL;
+  }
   if (!row) {
     diag_error(d, no_loc(), "there is no architecture '%s'; -march= takes one of %s", arch, list_text(a, arch_names));
     return NULL;
@@ -60,8 +79,13 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
     *t = card ? with_card(t, card) : *t;
     return t;
   }
-  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s, or a card: %s", arch, cpu,
-             list_text(a, row->cpus), card_names(a, arch));
+  const Arch *other = arch_with(cpu);
+  if (other && other != row)
+    diag_error(d, no_loc(), "'%s' is a processor of architecture %s, not of %s; write -march=%s -mcpu=%s", cpu,
+               other->name, arch, other->name, cpu);
+  else
+    diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s, or a card: %s", arch, cpu,
+               list_text(a, row->cpus), card_names(a, arch));
   return NULL;
 }
 

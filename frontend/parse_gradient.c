@@ -29,7 +29,7 @@ static bool loss(Parse *p) {
   if (!d)
     return false;
   if (!parse_accept(p, TOK_PLUS)) {
-    parse_error(p, "'+=' and what the loss adds up");
+    parse_error(p, "'+=' and what the loss adds up, such as 'loss J += u * u over G at end;'");
     return false;
   }
   if (!parse_expect(p, TOK_ASSIGN, "'=' behind '+'") || !(d->value = parse_expr(p)))

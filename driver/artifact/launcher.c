@@ -205,7 +205,9 @@ char *launcher_text(Workspace *ws, const StcProgram *p, const Module *m, const T
                     size_t size) {
   TextWriter w = header_writer(ws->arena, p, m, t), body = w;
   about(&w, is_hip(&w) ? "link with -lamdhip64 -lm" : "link with -lcuda -lm");
-  str_add(&w.s, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
+  str_add(&w.s, "#ifdef __cplusplus\n#error \"this is C: compile it by a C compiler; C++ calls it by the header of "
+                "-emit=header\"\n"
+                "#endif\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
                 "<stdlib.h>\n#include <string.h>\n\n");
   header_helpers(&w);
   str_addf(&w.s, "%s\n%s\n", is_hip(&w) ? launcher_hip : launcher_cuda, launcher_common);

@@ -130,6 +130,11 @@ class Program(Owner):
         self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
         self._finalizer.atexit = False      # arrays and runs may use it until the process ends
 
+    if not TYPE_CHECKING:      # so that type checkers find names that a program does not have
+        def __getattr__(self, name: str) -> Any:
+            known = not name.startswith("_") and (hasattr(Plan, name) or name in self.fields)
+            raise AttributeError(f"a program has no attribute {name!r}" + ("; what runs it has: run = program.plan()" if known else ""))
+
     @property
     def name(self) -> str:
         return text_of(lib.stc_program_name(self._handle))

@@ -149,5 +149,9 @@ def test_names_that_there_are_not():
         run.U
     with pytest.raises(AttributeError, match="a plan has no attribute 'run_all'$"):
         run.run_all
+    with pytest.raises(AttributeError, match="a program has no attribute 'gradient'; what runs it has: run = program.plan"):
+        run.program.gradient()
+    with pytest.raises(AttributeError, match="a program has no attribute 'run_all'$"):
+        run.program.run_all
     run.close()
     assert not hasattr(run, "_repr_html_x") and not hasattr(run, "U")
