@@ -446,4 +446,8 @@ const char *symbol_words(const Symbol *s); /* what it is: "a field" */
 const char *habit_at(const Token *t, const char *expected);
 const char *habit_of_name(const char *name);
 
+/* What to write in place of a name that is no rule for what is beyond a field's edges: NumPy's modes of padding, and
+ * names of boundary conditions. NULL: no advice. */
+const char *habit_of_rule(const char *name);
+
 #endif

@@ -8,8 +8,18 @@ typedef struct Foreign {
   const char *name, *instead;
 } Foreign;
 
+/* What a table of `n` rows says of a name; NULL: nothing. */
+static const char *instead_of(const Foreign *table, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(name, table[i].name))
+      return table[i].instead;
+  return NULL;
+}
+
 const char *habit_of_name(const char *name) {
   static const Foreign table[] = {
+      {"t", "the number of the step is 'step', the time 'real(step) * dt'"},
+      {"time", "the number of the step is 'step', the time 'real(step) * dt'"},
       {"where", "a choice is written 'if c then a else b', or 'select(c, a, b)'"},
       {"pi", "declare it: 'const pi = 3.14159265358979324;'"},
       {"PI", "declare it: 'const PI = 3.14159265358979324;'"},
@@ -28,10 +38,22 @@ const char *habit_of_name(const char *name) {
       {"maximum", "the function is 'max'"},
       {"minimum", "the function is 'min'"},
   };
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (!strcmp(name, table[i].name))
-      return table[i].instead;
-  return NULL;
+  return instead_of(table, sizeof table / sizeof *table, name);
+}
+
+const char *habit_of_rule(const char *name) {
+  static const Foreign table[] = {
+      {"neumann", "no flux is 'clamp'"},
+      {"edge", "the nearest point's value is 'clamp'"},
+      {"nearest", "the nearest point's value is 'clamp'"},
+      {"wrap", "the other end's values are 'periodic'"},
+      {"reflect", "a mirror image about the last point is 'mirror'"},
+      {"symmetric", "a mirror image with the last point twice is 'mirror half'"},
+      {"dirichlet", "a fixed value is written as it is, '0'"},
+      {"constant", "a fixed value is written as it is, '0'"},
+      {"zero", "a fixed value is written as it is, '0'"},
+  };
+  return instead_of(table, sizeof table / sizeof *table, name);
 }
 
 /* Does `expected` begin with that word? */
@@ -46,7 +68,8 @@ const char *habit_at(const Token *t, const char *expected) {
     return "a choice is written 'if c then a else b'";
   if (t->kind == TOK_COLON && wants(expected, "'..'"))
     return "a range is written 'lo .. hi', with both ends";
-  if (t->kind == TOK_ASSIGN && wants(expected, "an expression"))
+  if ((t->kind == TOK_ASSIGN && wants(expected, "an expression")) ||
+      ((t->kind == TOK_PLUS || t->kind == TOK_MINUS) && wants(expected, "'=' or '{'")))
     return "a new value is written out: 'u = u + ...'";
   /* These end what has begun with a word and something behind it, so that there are two tokens before this one. */
   if (t->kind == TOK_LPAREN && (wants(expected, "';'") || wants(expected, "',' or ')'")) && t[-1].kind == TOK_NAME &&

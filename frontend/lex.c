@@ -186,7 +186,8 @@ static void directive(Lexer *x) {
                "there is no preprocessor: functions such as sqrt are part of the language; a file of declarations is "
                "included by include \"FILE.stn\";");
   else
-    diag_error(x->d, place(x, x->p), "there is no preprocessor: leave out '#%.*s'", n < 20 ? n : 20, word);
+    diag_error(x->d, place(x, x->p), "there is no preprocessor, and a comment begins with //: leave out '#%.*s'",
+               n < 20 ? n : 20, word);
   x->p += strcspn(x->p, "\n");
 }
 

@@ -19,6 +19,10 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
   const char *colon = strchr(name, ':');
   size_t n = colon ? (size_t)(colon - name) : strlen(name);
   const DeviceKind *kind = find_kind(name, n);
+  if (!kind && (strcmp(name, "cpu") == 0 || strcmp(name, "gpu") == 0))
+    return diag_error(w->diags, no_loc(), "no device '%s'; %s", name,
+                      *name == 'c' ? "this computer's CPU is host" : "NVIDIA's GPUs are cuda, AMD's hip"),
+           STC_USAGE;
   if (!kind)
     return diag_error(w->diags, no_loc(),
                       "no device '%s'; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),

@@ -77,9 +77,13 @@ static bool is_no_rule(Checker *c, const SideDecl *s) {
   if (s->rule != OUTSIDE_CONST || s->value->kind != EXPR_NAME || symbols_find(&c->syms, s->value->name) ||
       is_reserved(s->value->name))
     return false;
-  check_error(c, NULL, s->value->loc,
-              "'%.60s' is no rule for what is beyond the edges; there are %s, or it is a constant, such as 0",
-              s->value->name, outside_words(c->arena, " and "));
+  const char *name = s->value->name, *instead = habit_of_rule(name);
+  if (instead)
+    check_error(c, NULL, s->value->loc, "'%.60s' is no rule for what is beyond the edges; %s", name, instead);
+  else
+    check_error(c, NULL, s->value->loc,
+                "'%.60s' is no rule for what is beyond the edges; there are %s, or it is a constant, such as 0", name,
+                outside_words(c->arena, " and "));
   return true;
 }
 

@@ -24,8 +24,13 @@ def install(folder):
     if done.exists() and done.read_text() == " ".join(PACKAGES):
         return 0
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-    pip = subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "--no-compile", "--disable-pip-version-check", *PACKAGES],
-                         capture_output=True, text=True)
+    # uv takes a quarter of pip's time; where it cannot be had, or does not find the index that pip is told of, pip does it.
+    install, quiet = [str(folder / "bin" / "pip"), "install", "-q", "--no-compile", "--disable-pip-version-check"], {"capture_output": True, "text": True}
+    by_uv = [str(folder / "bin" / "uv"), "pip", "install", "-q", "--no-cache", "--python", str(folder / "bin" / "python")]
+    if subprocess.run([*install, "uv"], **quiet).returncode == 0 and subprocess.run([*by_uv, *PACKAGES], **quiet).returncode == 0:
+        done.write_text(" ".join(PACKAGES))
+        return 0
+    pip = subprocess.run([*install, *PACKAGES], **quiet)
     if pip.returncode:
         print(f"skipped: pip cannot install {' '.join(PACKAGES)}: {pip.stderr[-1000:]}")
         return 77

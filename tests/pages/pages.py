@@ -159,10 +159,12 @@ def main():
         (Path(programs) / "python3").write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")
         (Path(programs) / "python3").chmod(0o755)
         source = Path(__file__).resolve().parents[2]
+        # What Python compiles of packages is kept for the next page, and not in the sources.
         environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(source / "python"), "STC_LIBRARY": str(Path(library).resolve()),
                        "STC_SOURCE": str(source), "STC_PAGES": programs, "STC_BUILD": str(Path(stc).resolve().parent), "STC_TUNE_DB": "off", "MPLBACKEND": "Agg",
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-                       "STC_MPI": str(Path(stc).resolve().parent / "tests/openmpi/stc-mpi.so"), "XDG_CACHE_HOME": programs, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"}
+                       "STC_MPI": str(Path(stc).resolve().parent / "tests/openmpi/stc-mpi.so"), "XDG_CACHE_HOME": programs,
+                       "PYTHONPYCACHEPREFIX": str(Path(stc).resolve().parent / "tests/pycache"), "OMP_NUM_THREADS": "2"}
         for name in pages:
             (notebook if name.endswith(".ipynb") else page)(Path(name), environment)
 

@@ -25,9 +25,14 @@ static const FrontendCase cases[] = {
     {"double_of_c", "param a : double = 1;\ngrid G = [0 .. 3], 1;\n",
      "1:11: error: there is no type 'double'; write f64\n"},
     {"int_of_c", "grid G = [0 .. 3], 1;\nfield A : int[2];\n", "2:11: error: there is no type 'int'; write i32\n"},
-    {"outside_of_another_name", "grid G = [0 .. 3], 1;\nfield A : f32 on G outside reflect;\n",
-     "2:28: error: 'reflect' is no rule for what is beyond the edges; there are clamp, mirror and periodic, or it is a "
+    {"outside_of_another_name", "grid G = [0 .. 3], 1;\nfield A : f32 on G outside reflecting;\n",
+     "2:28: error: 'reflecting' is no rule for what is beyond the edges; there are clamp, mirror and periodic, or it "
+     "is a "
      "constant, such as 0\n"},
+    {"outside_of_numpy", "grid G = [0 .. 3], 1;\nfield A : f32 on G outside wrap;\n",
+     "2:28: error: 'wrap' is no rule for what is beyond the edges; the other end's values are 'periodic'\n"},
+    {"time_of_mathematics", GRID1 INNER1 "A + sin(t);\n",
+     "4:34: error: 't' is not declared; the number of the step is 'step', the time 'real(step) * dt'\n"},
     {"indices_of_c", GRID2 INNER2 "A[i-1,j] + A[0,j+1];\n",
      "4:36: error: offsets are relative to the point that is computed: write A[-1,0]; its coordinates are idx(0) and "
      "idx(1)\n4:47: error: offsets are relative to the point that is computed: write A[0,1]; its coordinates are "

@@ -8,7 +8,7 @@ static const FrontendCase cases[] = {
     {"define_of_c", "#define R 2\n" GRID1 INNER1 "A;\n",
      "1:1: error: there is no preprocessor: write const NAME = VALUE; or a macro, op NAME(X) = ...;\n"},
     {"pragma_of_c", "#  pragma once\n" GRID1 INNER1 "A;\n",
-     "1:1: error: there is no preprocessor: leave out '#pragma'\n"},
+     "1:1: error: there is no preprocessor, and a comment begins with //: leave out '#pragma'\n"},
     {"compound_assignment", GRID1 "stencil s(A)[G] { A += 1; }\n",
      "4:21: error: there is no '+='; write A = A + ...\n"},
     {"compound_assignment_of_a_product", GRID1 "stencil s(A)[G] { A *= 2; }\n",
