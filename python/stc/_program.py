@@ -135,6 +135,15 @@ class Program(Owner):
             known = not name.startswith("_") and (hasattr(Plan, name) or name in self.fields)
             raise AttributeError(f"a program has no attribute {name!r}" + ("; what runs it has: run = program.plan()" if known else ""))
 
+        def __call__(self, *_: Any, **__: Any) -> Any:
+            raise TypeError("a program is not run by itself: run = program.plan(); run(steps)")
+
+        def __getitem__(self, name: Any) -> Any:
+            raise TypeError(f"a program has no values: run = program.plan(); run[{name!r}]")
+
+        def __setitem__(self, name: Any, _: Any) -> None:
+            self[name]
+
     @property
     def name(self) -> str:
         return text_of(lib.stc_program_name(self._handle))

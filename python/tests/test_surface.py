@@ -153,5 +153,9 @@ def test_names_that_there_are_not():
         run.program.gradient()
     with pytest.raises(AttributeError, match="a program has no attribute 'run_all'$"):
         run.program.run_all
+    with pytest.raises(TypeError, match="a program is not run by itself: run = program.plan"):
+        run.program(10)
+    with pytest.raises(TypeError, match=r"a program has no values: run = program.plan\(\); run\['U'\]"):
+        run.program["U"] = 1
     run.close()
     assert not hasattr(run, "_repr_html_x") and not hasattr(run, "U")
