@@ -15,6 +15,7 @@ enum { MAX_UNROLL = 4096 };
 #define MAX_BLOCKS (INT64_C(1) << 40)
 
 static void emit_block(Emit *e, const Block *b);
+static LLVMValueRef emit_op(Emit *e, const Op *op);
 
 /* ---------------------------------------------------------------- values */
 
@@ -196,23 +197,68 @@ static void loop_results(Emit *e, const Op *op, LLVMBasicBlockRef before, LLVMBa
   }
 }
 
+/* The `n` ops at the present place. */
+static void emit_ops(Emit *e, const Op *const *ops, int32_t n) {
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef v = emit_op(e, ops[i]);
+    if (v)
+      set_value(e, ops[i]->results[0], v);
+  }
+}
+
+/* Computes, at the end of a loop's entry `first`, what its first round takes over, and goes on to `head`. */
+static void emit_first_carries(Emit *e, const Op *op, const Carries *c, LLVMBasicBlockRef first, LLVMBasicBlockRef head,
+                               LLVMValueRef *start) {
+  int32_t mark = value_mark(&e->here.seen);
+  LLVMPositionBuilderAtEnd(e->here.b, first);
+  set_value(e, op->blocks[0]->args[0], emit_value(e, op->operands[0]));
+  emit_ops(e, c->first, c->nfirst);
+  for (int i = 0; i < c->n; i++)
+    start[i] = emit_value(e, c->value[i]);
+  value_release(&e->here.seen, mark);
+  LLVMBuildBr(e->here.b, head);
+}
+
+/* The body of a loop whose rounds take over values, which are `start` at first and come from `first` then. */
+static void emit_carried(Emit *e, const Carries *c, LLVMBasicBlockRef first, LLVMValueRef *start) {
+  LLVMValueRef *phi = ARENA_ARRAY(e->arena, LLVMValueRef, c->n);
+  for (int i = 0; i < c->n; i++) {
+    phi[i] = LLVMBuildPhi(e->here.b, LLVMTypeOf(start[i]), "");
+    LLVMAddIncoming(phi[i], &start[i], &first, 1);
+    set_value(e, c->value[i], phi[i]);
+  }
+  emit_ops(e, c->round, c->nround);
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->here.b);
+  for (int i = 0; i < c->n; i++) {
+    LLVMValueRef next = emit_value(e, c->from[i]);
+    LLVMAddIncoming(phi[i], &next, &latch, 1);
+  }
+}
+
 /* A for as a loop tested at its end, behind a test whether it is entered. */
 static void emit_loop(Emit *e, const Op *op) {
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->here.b), head = append_block(e, "loop"),
-                    exit = append_block(e, "exit");
-  LLVMValueRef lo = emit_value(e, op->operands[0]), hi = emit_value(e, op->operands[1]);
-  LLVMValueRef *phis = ARENA_ARRAY(e->arena, LLVMValueRef, op->blocks[0]->nargs);
   bool parallel = (op->flags & FOR_PARALLEL) && e->ngroups < 16;
+  const Carries *carries = parallel && e->target->carries ? carries_find(e->arena, op) : NULL;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->here.b), first = carries ? append_block(e, "first") : NULL,
+                    head = append_block(e, "loop"), exit = append_block(e, "exit"), entry = carries ? first : before;
+  LLVMValueRef lo = emit_value(e, op->operands[0]), hi = emit_value(e, op->operands[1]);
+  LLVMValueRef *phis = ARENA_ARRAY(e->arena, LLVMValueRef, op->blocks[0]->nargs),
+               *start = ARENA_ARRAY(e->arena, LLVMValueRef, carries ? carries->n : 1);
   LLVMMetadataRef group = parallel ? emit_access_group(e) : NULL;
-  LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, lo, hi, ""), head, exit);
+  LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, lo, hi, ""), carries ? first : head, exit);
+  if (carries)
+    emit_first_carries(e, op, carries, first, head, start);
   LLVMPositionBuilderAtEnd(e->here.b, head);
-  open_phis(e, op, before, phis);
+  open_phis(e, op, entry, phis);
   if (group)
     e->groups[e->ngroups++] = group;
   int32_t mark = value_mark(&e->here.seen);
   EmitLoop inner;
-  emit_open_loop(e, &inner, op, before, head);
-  emit_block(e, op->blocks[0]);
+  emit_open_loop(e, &inner, op, entry, head);
+  if (carries)
+    emit_carried(e, carries, first, start);
+  else
+    emit_block(e, op->blocks[0]);
   emit_close_loop(e, LLVMGetInsertBlock(e->here.b));
   value_release(&e->here.seen, mark);
   e->ngroups -= group != NULL;

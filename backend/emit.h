@@ -26,6 +26,7 @@
 #define STC_BACKEND_EMIT_H
 
 #include "backend/backend.h"
+#include "ir/carries.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
@@ -348,6 +349,7 @@ struct Target {
       static_shared; /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
   bool shared_is_scratch;  /* the caller gives memory for the shared arrays */
   bool calls_nests;        /* loops of a kernel that do the same are a function, which it calls */
+  bool carries;            /* loops of rows take over values from round to round */
   bool remainder_in_f64;   /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
   bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
                               result */

@@ -154,6 +154,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .static_shared = INT64_MAX,
                 .shared_is_scratch = true,
                 .calls_nests = true,
+                .carries = true,
                 .artifact = EMIT_OBJ,
                 .extremes_by_select = true,
                 .bfloat_is_bits = true,

@@ -5,6 +5,7 @@
  *   op.h           the table of ops (ops.def), values, ops, blocks
  *   module.h       what a module is made of: fields, stencils, kernels, the host part
  *   build.h        making and changing code
+ *   carries.h      what rounds of a row's loop take over from the round before
  *   schedule.h     schedules and plans, families.def
  *   target.h       what passes may ask about a target
  *   run/run.h      what code means; launching, the interpreter
@@ -22,6 +23,7 @@
 
 #include "ir/base/base.h"
 #include "ir/build.h"
+#include "ir/carries.h"
 #include "ir/module.h"
 #include "ir/op.h"
 #include "ir/run/run.h"

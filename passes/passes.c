@@ -17,7 +17,7 @@ enum { VERIFY_ALWAYS = 1 };
 
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const hoist_options[] = {"always", NULL};
-static const char *const share_options[] = {"always", NULL};
+static const char *const share_options[] = {"always", "rows", NULL};
 static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"inner", NULL};
@@ -66,7 +66,7 @@ const Pass pass_table[] = {
      LEVEL_SIR, LEVEL_SIR, hoist_options, pass_hoist},
     {"share",
      "compute what stencils compute at a point and again beside it once, into a temp\nfield; for targets without "
-     "threads, always=1: for all",
+     "threads, always=1: for all; rows=1: of neighbours\nin a row, too",
      LEVEL_SIR, LEVEL_SIR, share_options, pass_share},
     {"order", "put the ops of long bodies into an order in which few values are alive at\nonce", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_order},

@@ -9,8 +9,8 @@
 #include "passes/passes.h"
 
 /* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), distribute the
- * option cut (dimensions, default 0), hoist and share the option always (default 0), fuse the option cuts (default the
- * schedule's), time-tile the option t (levels, default 1). */
+ * option cut (dimensions, default 0), hoist and share the option always, share the option rows (default 0), fuse the
+ * option cuts (default the schedule's), time-tile the option t (levels, default 1). */
 Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o);

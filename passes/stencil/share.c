@@ -5,9 +5,9 @@
  * class whose members lie at two points or more is *shared*, and a *root* if something reads it that is not shared.
  * Roots that take long enough become temp fields, and their members accesses of these:
  *
- *     stencil euler(U)[G] = U - k * (flux(U, U[1]) - flux(U[-1], U))
- *  -> stencil euler.shared(F)[..] = flux(U, U[1])
- *     stencil euler(U)[..] = U - k * (F - F[-1])
+ *     stencil fall(U)[G] = U - k * (flux(U, U[1,0]) - flux(U[-1,0], U))
+ *  -> stencil fall.shared(F)[..] = flux(U, U[1,0])
+ *     stencil fall(U)[..] = U - k * (F - F[-1,0])
  *
  * Values that are the same ops on accesses whose offsets differ by the same vector are a *class*. Those classes whose
  * values lie at two points or more, at most two from each other in a dimension, are shared; of these become fields the
@@ -18,6 +18,9 @@
  * again. Where the box would leave the grid, the field is periodic if all that it is made of is, and clamps or mirrors
  * if that does and is of one point alone; else strips along the grid's edges go on computing all by themselves. Ops and
  * their order are the same, so values are to the bit, but where a product and a sum are parted that were rounded once.
+ *
+ * What two neighbours in a row have in common is left alone, for a row's loop takes it over from round to round, and
+ * keeps it in a register (ir/carries.c); rows=1: it is shared, too.
  *
  * `-stats` says how many stencils were made. They are called `NAME.shared`, also in `-fuse=`; a cut that names
  * stencils, but none of these, leaves the pass out, and so do `-fuse=none` and `-schedule=naive`, under which the
@@ -39,16 +42,23 @@ typedef struct Share {
   bool *shared;
 } Share;
 
+/* Which module; rows: whether what a row's neighbours have in common is shared, too. */
+typedef struct Sharing {
+  Module *m;
+  bool rows;
+} Sharing;
+
 /* ---- which to keep */
 
-/* Finds which classes have members at several points, none of them too far from the first. */
-static void find_shared(Share *s) {
+/* Finds which classes have members at several points, none of them too far from the first. Two that are neighbours in a
+ * row do not count, but for `rows`. */
+static void find_shared(Share *s, bool rows) {
   const Alike *a = &s->a;
   s->shared = ARENA_ARRAY(a->m->arena, bool, a->n + 1);
   for (int i = 0; i < a->n; i++) {
     bool several = false, far = false;
     for (int d = 0; d < a->rank; d++) {
-      several = several || a->low[i][d] < 0 || a->high[i][d] > 0;
+      several = several || a->high[i][d] - a->low[i][d] > (d == a->rank - 1 && !rows);
       far = far || a->low[i][d] < -MOST_SHIFT || a->high[i][d] > MOST_SHIFT;
     }
     s->shared[i] = several && !far;
@@ -72,11 +82,11 @@ static void find_roots(Share *s, const Block *body) {
 }
 
 /* The piece `piece` of stencil `st`, and what of it to keep. */
-static Alike look_at(Module *m, int st, int piece) {
-  const Block *body = m->stencils[st].pieces[piece].body;
-  Share s = {.a = alike_look(m, st, piece, ORDER_SAME)};
+static Alike look_at(const Sharing *h, int st, int piece) {
+  const Block *body = h->m->stencils[st].pieces[piece].body;
+  Share s = {.a = alike_look(h->m, st, piece, ORDER_SAME)};
   s.a.field = tuning.shared_field;
-  find_shared(&s);
+  find_shared(&s, h->rows);
   find_roots(&s, body);
   alike_drop_roots(&s.a, body);
   return s.a;
@@ -241,13 +251,14 @@ static void apply(const Alike *s, const Places *p) {
 /* ---- the pass */
 
 /* Shares what pays in the main piece of stencil number `st`, which becomes number st + 1; false: nothing does. */
-static bool share_once(Module *m, int st) {
+static bool share_once(const Sharing *h, int st) {
+  Module *m = h->m;
   int piece = main_piece_number(m->arena, &m->stencils[st]);
   const Piece *of = &m->stencils[st].pieces[piece];
   Places p;
   if (body_number(of->body) > MOST_VALUES)
     return false;
-  Alike s = look_at(m, st, piece);
+  Alike s = look_at(h, st, piece);
   if (!alike_pays(&s, of->body, tuning.shared_gain))
     return false;
   if (!find_safe_places(&s, &of->box, &p)) {
@@ -270,10 +281,10 @@ static bool is_open(const Module *m, int i) {
 
 /* Shares what pays in stencil number `at`, in what is left of it, and in what is made for it; the number of stencils
  * made, behind which it stands then. */
-static int share_stencil(Module *m, int at, int rounds) {
+static int share_stencil(const Sharing *h, int at, int rounds) {
   int made = 0;
-  while (rounds-- > 0 && is_open(m, at + made) && share_once(m, at + made))
-    made += 1 + share_stencil(m, at + made, rounds);
+  while (rounds-- > 0 && is_open(h->m, at + made) && share_once(h, at + made))
+    made += 1 + share_stencil(h, at + made, rounds);
   return made;
 }
 
@@ -290,6 +301,7 @@ Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o) {
   int64_t made = 0;
   bool ok = true;
   bool always = pass_option_int(c, "share", n, o, "always", 0, 1, 0, &ok) != 0;
+  Sharing h = {m, pass_option_int(c, "share", n, o, "rows", 0, 1, 0, &ok) != 0};
   if (!ok)
     return NULL;
   bool nothing = m->time_tile > 1 || m->part || (!always && (c->target->simt || says_launches(c->schedule)));
@@ -297,7 +309,7 @@ Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o) {
   module_renumber(m);
   kept_own_lists(m);
   for (int i = 0; i < m->nstencils && !nothing; i++) {
-    int more = m->stencils[i].sweep || stencil_is_scaled(&m->stencils[i]) ? 0 : share_stencil(m, i, MOST_ROUNDS);
+    int more = m->stencils[i].sweep || stencil_is_scaled(&m->stencils[i]) ? 0 : share_stencil(&h, i, MOST_ROUNDS);
     made += more;
     i += more;
   }

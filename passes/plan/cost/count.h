@@ -62,7 +62,7 @@ CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p);
  * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. */
 double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s);
 /* What a core takes for `body` at a point, in additions: for its arithmetic, or its accesses where these are more. */
-double cpu_body_additions(const Block *body);
+double cpu_body_additions(const Module *m, const Block *body);
 /* Bytes a point that launch `l` moves from and to memory: what is written over comes first. halo: points loaded for
  * each that is stored. */
 double cpu_moved_bytes(const Launch *l, double halo);

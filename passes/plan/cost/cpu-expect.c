@@ -70,7 +70,7 @@ static void add_tiled(const CpuCost *c, const Launch *l, const Schedule *s) {
       rows = d < rank - 1 ? cells : rows;
     }
     if (!stencil_is_thin(c->m, st))
-      add_arithmetic(c, cells * cpu_body_additions(main_piece(c->m->arena, st)->body) / l->steps,
+      add_arithmetic(c, cells * cpu_body_additions(c->m, main_piece(c->m->arena, st)->body) / l->steps,
                      c->m->fields[st->targets[0]].type);
     if (streamed)
       c->out->lines += rows * tiles_a_point(c, p, s, rank - 1) * tuning.expect_line / walk_lines(l) / l->steps;
@@ -85,7 +85,7 @@ static void add_plain(const CpuCost *c, Launch *l) {
   if (l->thin)
     return;
   for (int i = 0; i < l->n; i++)
-    add_arithmetic(c, cpu_body_additions(main_piece(c->m->arena, &l->st[i])->body),
+    add_arithmetic(c, cpu_body_additions(c->m, main_piece(c->m->arena, &l->st[i])->body),
                    c->m->fields[l->st[i].targets[0]].type);
   c->out->bytes += cpu_moved_bytes(l, 1);
   add_copies(c, l);
@@ -95,7 +95,7 @@ static void add_plain(const CpuCost *c, Launch *l) {
 static void add_reduction(const CpuCost *c, const Reduction *r) {
   double part = share_of(c, &r->over) / (double)r->every;
   bool *read = ARENA_ARRAY(c->m->arena, bool, c->m->nfields + 1);
-  add_arithmetic(c, part * (1 + cpu_body_additions(r->body)), r->type);
+  add_arithmetic(c, part * (1 + cpu_body_additions(c->m, r->body)), r->type);
   for (const Op *op = r->body->first; op; op = op->next)
     if (op->code == OP_ACCESS && !read[op->sym]) {
       read[op->sym] = true;

@@ -31,20 +31,20 @@ static double area(const CpuStreamCost *c, const int64_t *lo, const int64_t *hi,
   return product;
 }
 
-double cpu_body_additions(const Block *body) {
+double cpu_body_additions(const Module *m, const Block *body) {
   double additions = 0, accesses = 0;
   for (const Op *op = body->first; op; op = op->next) {
     additions += op_additions(op);
     accesses += op->code == OP_ACCESS;
   }
-  return fmax(additions, accesses);
+  return fmax(additions - carries_save(m->arena, body, m->grid.rank), accesses);
 }
 
 /* Nanoseconds a point that a core takes for the arithmetic of instance `st` of `m`. */
 static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
   bool wide = type_size(m->fields[st->targets[0]].type) > 4;
   double per = wide ? t->f64_rate : t->f32_rate;
-  return tuning.core_slower * cpu_body_additions(main_piece(m->arena, st)->body) * t->cores / per;
+  return tuning.core_slower * cpu_body_additions(m, main_piece(m->arena, st)->body) * t->cores / per;
 }
 
 /* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it

@@ -10,6 +10,7 @@
   --size=full|tiny    the grids as they are, about a million points, or some thousands, to see whether it works
   --repeat=N          runs of each, in turns, of which the best counts (default 3)
   --steps=N           steps of each run (default: what makes a run about half a second)
+  --longer=X          X times as many steps, for many threads (default 1)
   --cc=CC             the C compiler (default gcc), which gets -O3 -march=native -fopenmp -fno-math-errno
   --json=FILE         write what was measured there, too
   --stc-options=TEXT  options for stc, e.g. -T=2
@@ -281,6 +282,7 @@ def parse():
     p.add_argument("--size", choices=["full", "tiny"], default="full")
     p.add_argument("--repeat", type=int, default=3)
     p.add_argument("--steps", type=int)
+    p.add_argument("--longer", type=float, default=1)
     p.add_argument("--cc", default="gcc")
     p.add_argument("--json")
     p.add_argument("--stc-options", default="")
@@ -291,7 +293,7 @@ def parse():
     if not found or not set(o.peers) <= set(PEERS) or (set(o.peers) & set(OWN) and not o.stc):
         sys.exit(p.format_usage())
     for case in found:
-        case.steps = o.steps or case.steps
+        case.steps = int((o.steps or case.steps) * o.longer)
     return o, found
 
 

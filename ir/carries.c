@@ -1,0 +1,480 @@
+/* carries.c: what rounds of a row's loop take over from the round before.
+ *
+ * A flux between two points is computed twice in a loop over a row, at the left point's and at the right one's: the
+ * expression of a round at offset -1 is the one at offset 0 of the round before. Such values go from round to round as
+ * phis, which LLVM's vectoriser makes one shuffle of ("fixed-order recurrences"), in place of all that they are made
+ * of. In the first round they are computed before the loop.
+ *
+ * Each value of the body gets a class and a shift, so that in round j it is what its class is at j + shift: loads at
+ * places that go along with the loop have their offset as shift, an op has the least of its operands', and the class
+ * says all else. Two values of a class whose shifts differ by one are one and the same, a round apart: rounds of a
+ * parallel loop do not write what others read, so that loads of one place give the same in both.
+ *
+ * Values are taken over from users to operands, so that the largest come first, and those are left out again whose own
+ * part is less than what the shuffle and the register take.
+ *
+ * In stencil IR, where there is no loop yet, a piece's body is looked at as if it were one along the last dimension, so
+ * that what it takes can be counted. */
+#include "ir/carries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bodies of more ops are left; most values taken over: each needs a register all the time; rounds of choosing. */
+enum { MOST_OPS = 3000, MOST_CARRIED = 10, MOST_ROUNDS = 24 };
+
+/* What ops cost, in halves of an instruction of 16 lanes: those that divide, take roots, or call functions; what a
+ * value that is taken over must save by itself, and all of them together, also of the body, one part in so many. */
+enum { COST_LOAD = 1, COST_PLAIN = 2, COST_DIV = 20, COST_SQRT = 24, COST_CALL = 60 };
+enum { LEAST_SAVED = 6, LEAST_IN_ALL = 16, LEAST_PART = 16 };
+
+/* Words that say which op it is, and what an operand is, at most. */
+enum { OP_WORDS = 5, OPERAND_WORDS = 3 };
+
+/* Classes of values that are the same in all rounds, and of those of which nothing is known. */
+enum { CLASS_SAME = 0, CLASS_UNKNOWN = -1 };
+
+/* An op of the body. class, shift: of its result. alike, shifted: the node that was first of its class; the node whose
+ * result it may take over. needed, carried, source, banned: in the present choice it is computed; it is taken over; it
+ * is taken over by another; it is not to be taken over. done: it stands in the order. */
+typedef struct Node {
+  const Op *op;
+  int32_t class, cost;
+  int64_t shift;
+  struct Node *ahead;
+  bool unit, needed, carried, source, banned, done;
+} Node;
+
+/* A class and what makes it, as words. first: its members, chained by `next_alike`. */
+typedef struct Class {
+  uint64_t hash;
+  int32_t nwords, nmembers;
+  uint64_t *words;
+  Node **members;
+} Class;
+
+typedef struct Search {
+  Arena *arena;
+  const Block *body;
+  const Value *number; /* the round's; NULL: a stencil's piece */
+  int last;            /* of a stencil's piece the last dimension */
+  Node *nodes;
+  int32_t n, nslots;
+  Node **slots; /* nodes by the value that their op gives */
+  Class *classes;
+  int32_t nclasses, nbuckets, *buckets;
+  uint64_t *words; /* of the class that is looked for */
+  int32_t nwords;
+} Search;
+
+/* ---------------------------------------------------------------- classes */
+
+static void put_word(Search *s, uint64_t word) { s->words[s->nwords++] = word; }
+
+/* The class that the words at hand make, a new one if there is none. */
+static int32_t class_of_words(Search *s) {
+  uint64_t hash = 14695981039346656037u;
+  for (int i = 0; i < s->nwords; i++)
+    hash = (hash ^ s->words[i]) * 1099511628211u;
+  int32_t at = (int32_t)(hash % (uint64_t)s->nbuckets);
+  for (; s->buckets[at]; at = (at + 1) % s->nbuckets) {
+    const Class *c = &s->classes[s->buckets[at]];
+    if (c->hash == hash && c->nwords == s->nwords &&
+        memcmp(c->words, s->words, sizeof *s->words * (size_t)s->nwords) == 0)
+      return s->buckets[at];
+  }
+  Class *c = &s->classes[++s->nclasses];
+  *c = (Class){.hash = hash, .nwords = s->nwords, .words = ARENA_ARRAY(s->arena, uint64_t, s->nwords + 1)};
+  memcpy(c->words, s->words, sizeof *s->words * (size_t)s->nwords);
+  return s->buckets[at] = s->nclasses;
+}
+
+/* Where the node of the op that gives `v` is, or would be. */
+static Node **slot_of(const Search *s, const Value *v) {
+  size_t at = (size_t)((uintptr_t)v / sizeof(void *) * 11400714819323198485u >> 16) % (size_t)s->nslots;
+  while (s->slots[at] && s->slots[at]->op->results[0] != v)
+    at = (at + 1) % (size_t)s->nslots;
+  return &s->slots[at];
+}
+
+/* The node of the op in the body that gives `v`, NULL if `v` is from outside. */
+static Node *node_of(const Search *s, const Value *v) { return *slot_of(s, v); }
+
+/* Is `v` the number of the round? */
+static bool is_round(const Search *s, const Value *v) { return s->number && v == s->number; }
+
+/* The class of operand `v`, and its shift. */
+static int32_t class_of(const Search *s, const Value *v, int64_t *shift) {
+  const Node *n = node_of(s, v);
+  *shift = n ? n->shift : 0;
+  return n ? n->class : is_round(s, v) ? 1 : CLASS_SAME;
+}
+
+/* Does integer `v` go up by one from round to round? */
+static bool goes_along(const Search *s, const Value *v) {
+  const Node *n = node_of(s, v);
+  return n ? n->unit : is_round(s, v);
+}
+
+/* Is `v` the same in all rounds? */
+static bool is_same(const Search *s, const Value *v) {
+  int64_t shift;
+  return class_of(s, v, &shift) == CLASS_SAME;
+}
+
+/* Does the result of `op` go up by one from round to round? */
+static bool is_unit(const Search *s, const Op *op) {
+  if (op->code == OP_CONVERT)
+    return op->results[0]->type == TY_I64 && op->operands[0]->type == TY_I32 && goes_along(s, op->operands[0]);
+  if (op->code == OP_ADD && type_is_int(op->results[0]->type))
+    return (goes_along(s, op->operands[0]) && is_same(s, op->operands[1])) ||
+           (is_same(s, op->operands[0]) && goes_along(s, op->operands[1]));
+  return op->code == OP_SUB && type_is_int(op->results[0]->type) && goes_along(s, op->operands[0]) &&
+         is_same(s, op->operands[1]);
+}
+
+/* Puts the words that say which op this is, its operands and the offset along the row apart. */
+static void put_op(Search *s, const Op *op) {
+  s->nwords = 0;
+  put_word(s, (uint64_t)op->code);
+  put_word(s, (uint64_t)op->results[0]->type);
+  put_word(s, (uint64_t)op->sym);
+  put_word(s, (uint64_t)op->ver);
+  put_word(s, (uint64_t)op->count);
+}
+
+/* Puts what operand `v` is: where from outside itself, else its class and its shift from `base`. */
+static void put_operand(Search *s, const Value *v, int64_t base) {
+  int64_t shift;
+  int32_t class = class_of(s, v, &shift);
+  put_word(s, (uint64_t)class);
+  put_word(s, class == CLASS_SAME ? (uint64_t)(uintptr_t)v : (uint64_t)(shift - base));
+}
+
+/* The class of a load, whose place goes along with the loop in the last dimension alone. */
+static void class_load(Search *s, Node *n) {
+  const Op *op = n->op;
+  int last = op->noperands - 1;
+  bool same = true;
+  for (int d = 0; d < op->noperands; d++)
+    same = same && is_same(s, op->operands[d]);
+  for (int d = 0; d < last; d++)
+    if (!is_same(s, op->operands[d]))
+      return;
+  if (same)
+    n->class = CLASS_SAME;
+  if (same || last < 0 || !goes_along(s, op->operands[last]))
+    return;
+  put_op(s, op);
+  for (int d = 0; d < op->noperands; d++) {
+    put_operand(s, op->operands[d], 0);
+    put_word(s, d < last ? (uint64_t)op->off[d] : 0);
+  }
+  n->shift = op->off[last];
+  n->class = class_of_words(s);
+}
+
+/* The class of an access of stencil IR. */
+static void class_access(Search *s, Node *n) {
+  put_op(s, n->op);
+  for (int d = 0; d < MAX_RANK; d++)
+    put_word(s, d == s->last ? 0 : (uint64_t)n->op->off[d]);
+  n->shift = n->op->off[s->last];
+  n->class = class_of_words(s);
+}
+
+/* The class of an op that only computes. */
+static void class_plain(Search *s, Node *n) {
+  const Op *op = n->op;
+  int64_t base = INT64_MAX, shift;
+  for (int i = 0; i < op->noperands; i++) {
+    int32_t class = class_of(s, op->operands[i], &shift);
+    if (class == CLASS_UNKNOWN)
+      return;
+    if (class != CLASS_SAME && shift < base)
+      base = shift;
+  }
+  if (base == INT64_MAX) {
+    n->class = CLASS_SAME;
+    return;
+  }
+  put_op(s, op);
+  for (int i = 0; i < op->noperands; i++)
+    put_operand(s, op->operands[i], base);
+  n->shift = base;
+  n->unit = is_unit(s, op);
+  n->class = class_of_words(s);
+}
+
+/* What `op` costs. */
+static int32_t cost_of(const Op *op) {
+  if (op_info[op->code].flags & OPF_INEXACT)
+    return COST_CALL;
+  switch (op->code) {
+  case OP_LOAD:
+  case OP_ACCESS:
+  case OP_ALOAD: return COST_LOAD;
+  case OP_DIV: return type_is_float(op->results[0]->type) ? COST_DIV : COST_PLAIN;
+  case OP_SQRT: return COST_SQRT;
+  case OP_RSQRT: return COST_DIV + COST_SQRT;
+  default: return COST_PLAIN;
+  }
+}
+
+/* Is `op` a load of one element? */
+static bool is_load(const Op *op) { return op->code == OP_LOAD || op->code == OP_ALOAD; }
+
+/* Is it a store of one, or what a stencil's piece ends with? */
+static bool is_store(const Op *op) { return op->code == OP_STORE || op->code == OP_ASTORE || op->code == OP_YIELD; }
+
+/* Does `op` of stencil IR, no access, give something else from point to point though its operands do not? */
+static bool op_varies(const Op *op) { return op->code == OP_INDEX; }
+
+/* Can `op` stand in a body that is looked at: loads, arithmetic, and stores of which no load behind reads? */
+static bool is_simple(const Search *s, const Op *op) {
+  if (is_store(op))
+    return true;
+  bool constant = op->code == OP_CONST || op_info[op->code].form == FORM_SCALAR;
+  bool plain = (op_info[op->code].form == FORM_PLAIN || !s->number) && (op_info[op->code].flags & OPF_PURE);
+  if (op->nresults != 1 || op->nblocks || value_is_guard(op->results[0]) || !(constant || plain || is_load(op)))
+    return false;
+  for (const Node *n = s->nodes; is_load(op) && n < s->nodes + s->n; n++)
+    if (is_store(n->op) && n->op->sym == op->sym && op_info[n->op->code].form == op_info[op->code].form)
+      return false;
+  return true;
+}
+
+/* Gives node `n` a class. */
+static void class_node(Search *s, Node *n) {
+  if (is_load(n->op))
+    class_load(s, n);
+  else if (n->op->code == OP_ACCESS)
+    class_access(s, n);
+  else if (op_info[n->op->code].form == FORM_PLAIN || !op_varies(n->op))
+    class_plain(s, n);
+  if (n->class == CLASS_SAME)
+    n->cost = 0;
+}
+
+/* Gives the ops of the body nodes with classes. False if it is none that is looked at. */
+static bool read_body(Search *s) {
+  int32_t count = 0, most = MAX_RANK;
+  for (const Op *op = s->body->first; op; op = op->next, count++)
+    most = op->noperands > most ? op->noperands : most;
+  if (count > MOST_OPS)
+    return false;
+  s->words = ARENA_ARRAY(s->arena, uint64_t, OP_WORDS + OPERAND_WORDS * most);
+  s->nodes = ARENA_ARRAY(s->arena, Node, count + 1);
+  s->classes = ARENA_ARRAY(s->arena, Class, count + 3);
+  s->nbuckets = s->nslots = 2 * count + 5;
+  s->buckets = ARENA_ARRAY(s->arena, int32_t, s->nbuckets);
+  s->slots = ARENA_ARRAY(s->arena, Node *, s->nslots);
+  s->nclasses = 1; /* class 1 is the number of the round */
+  for (const Op *op = s->body->first; op; op = op->next) {
+    if (op->code == OP_YIELD && s->number)
+      continue;
+    if (!is_simple(s, op))
+      return false;
+    Node *n = &s->nodes[s->n++];
+    *n = (Node){.op = op, .class = CLASS_UNKNOWN, .cost = cost_of(op)};
+    if (is_store(op))
+      continue;
+    *slot_of(s, op->results[0]) = n;
+    class_node(s, n);
+  }
+  return true;
+}
+
+/* Finds for each node the one that gives a round before what it gives. */
+static bool find_ahead(Search *s) {
+  bool any = false;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    if (n->class > 1) {
+      Class *c = &s->classes[n->class];
+      ARENA_PUSH(s->arena, c->members, c->nmembers, n);
+    }
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++) {
+    bool takes =
+        n->class > 1 && n->cost > COST_LOAD && (n->op->results[0]->type == TY_F32 || n->op->results[0]->type == TY_F64);
+    const Class *c = takes ? &s->classes[n->class] : NULL;
+    for (int i = 0; c && i < c->nmembers; i++)
+      if (c->members[i]->shift == n->shift + 1)
+        n->ahead = c->members[i];
+    any = any || n->ahead;
+  }
+  return any;
+}
+
+/* ---------------------------------------------------------------- the choice */
+
+/* Marks `n` and all that it is made of as computed; what is taken over is needed where it comes from. */
+static void need(Search *s, Node *n) { // NOLINT(misc-no-recursion)
+  if (n->carried)
+    n = n->ahead;
+  if (n->needed)
+    return;
+  n->needed = true;
+  for (int i = 0; i < n->op->noperands; i++) {
+    Node *from = node_of(s, n->op->operands[i]);
+    if (from)
+      need(s, from);
+  }
+}
+
+/* The cost of a round with the present choice. */
+static int32_t cost_of_round(Search *s) {
+  int32_t cost = 0;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    n->needed = false;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    if (is_store(n->op))
+      need(s, n);
+  for (const Node *n = s->nodes; n < s->nodes + s->n; n++)
+    cost += n->needed ? n->cost : 0;
+  return cost;
+}
+
+/* Takes over all that may be, from users to operands. Returns how many values. */
+static int32_t take_all(Search *s) {
+  int32_t taken = 0;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    n->carried = n->source = n->needed = false;
+  for (Node *n = s->nodes + s->n - 1; n >= s->nodes; n--) {
+    bool stores = is_store(n->op);
+    if (!stores && !n->needed)
+      continue;
+    n->carried = !stores && n->ahead && !n->banned && !n->source && !n->ahead->carried;
+    if (n->carried) {
+      n->ahead->source = true;
+      n->ahead->needed = true;
+      taken++;
+    }
+    for (int i = 0; i < n->op->noperands && !n->carried; i++) {
+      Node *from = node_of(s, n->op->operands[i]);
+      if (from)
+        from->needed = true;
+    }
+  }
+  return taken;
+}
+
+/* Leaves out the values by which little is saved, and where there are too many the one by which least is. Returns how
+ * many. */
+static int32_t drop_least(Search *s, int32_t taken) {
+  Node *least = NULL;
+  int32_t all = cost_of_round(s), dropped = 0, saved = 0;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++) {
+    if (!n->carried)
+      continue;
+    n->carried = false;
+    int32_t more = cost_of_round(s) - all;
+    n->carried = true;
+    n->banned = more < LEAST_SAVED;
+    dropped += n->banned;
+    if (!least || more < saved) {
+      least = n;
+      saved = more;
+    }
+  }
+  if (dropped || taken <= MOST_CARRIED)
+    return dropped;
+  least->banned = true;
+  return 1;
+}
+
+/* What the present choice saves of what a round costs with nothing taken over. *cost: that. */
+static int32_t saved_by(Search *s, int32_t *cost) {
+  int32_t with = cost_of_round(s);
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++) {
+    n->source = n->carried;
+    n->carried = false;
+  }
+  *cost = cost_of_round(s);
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    n->carried = n->source;
+  return *cost - with;
+}
+
+/* Chooses what is taken over. Returns how many values, 0 if it does not pay. *saved: what a round is spared. */
+static int32_t choose(Search *s, int32_t *saved) {
+  int32_t taken = take_all(s), rounds = 0, cost;
+  *saved = 0;
+  while (taken && drop_least(s, taken)) {
+    if (++rounds > MOST_ROUNDS)
+      return 0;
+    taken = take_all(s);
+  }
+  int32_t all = taken ? saved_by(s, &cost) : 0;
+  if (!taken || all < LEAST_IN_ALL + cost / LEAST_PART)
+    return 0;
+  *saved = all;
+  return taken;
+}
+
+/* ---------------------------------------------------------------- the order */
+
+/* Puts the op of `n` behind all that it is made of, in `ops`; what is taken over stands behind where it comes from, so
+ * that the vectoriser need not move it. `carries`: whether values are taken over. */
+static void put_in_order(Search *s, Node *n, bool carries, const Op **ops,
+                         int32_t *count) { // NOLINT(misc-no-recursion)
+  if (carries && n->carried)
+    n = n->ahead;
+  if (n->done)
+    return;
+  n->done = true;
+  for (int i = 0; i < n->op->noperands; i++) {
+    Node *from = node_of(s, n->op->operands[i]);
+    if (from)
+      put_in_order(s, from, carries, ops, count);
+  }
+  ops[(*count)++] = n->op;
+}
+
+/* Does piece `body` read a field at two neighbouring points of a row, the last of `rank` dimensions? */
+static bool reads_neighbours(const Block *body, int rank) {
+  for (const Op *x = body->first; x; x = x->next)
+    for (const Op *y = x->code == OP_ACCESS ? x->next : NULL; y; y = y->next) {
+      bool beside = y->code == OP_ACCESS && y->sym == x->sym && llabs(y->off[rank - 1] - x->off[rank - 1]) == 1;
+      if (beside && memcmp(x->off, y->off, sizeof *x->off * (size_t)(rank - 1)) == 0)
+        return true;
+    }
+  return false;
+}
+
+double carries_save(Arena *a, const Block *body, int rank) {
+  ArenaMark mark = arena_mark(a);
+  Search s = {.arena = a, .body = body, .last = rank - 1};
+  int32_t saved = 0;
+  if (reads_neighbours(body, rank) && read_body(&s) && find_ahead(&s))
+    choose(&s, &saved);
+  arena_release(a, mark);
+  return saved / (double)COST_PLAIN;
+}
+
+Carries *carries_find(Arena *a, const Op *loop) {
+  Search s = {.arena = a, .body = loop->blocks[0], .number = loop->blocks[0]->args[0]};
+  int32_t saved;
+  if (loop->nresults || loop->off[0] != 1 || !read_body(&s) || !find_ahead(&s))
+    return NULL;
+  int32_t n = choose(&s, &saved), k = 0;
+  if (!n)
+    return NULL;
+  Carries *c = ARENA_NEW(a, Carries);
+  *c = (Carries){.n = n, .value = ARENA_ARRAY(a, const Value *, n), .from = ARENA_ARRAY(a, const Value *, n)};
+  c->first = ARENA_ARRAY(a, const Op *, s.n + 1);
+  c->round = ARENA_ARRAY(a, const Op *, s.n + 1);
+  cost_of_round(&s);
+  for (Node *node = s.nodes; node < s.nodes + s.n; node++) {
+    if (!node->carried)
+      continue;
+    c->value[k] = node->op->results[0];
+    c->from[k++] = node->ahead->op->results[0];
+    put_in_order(&s, node, false, c->first, &c->nfirst);
+  }
+  for (Node *node = s.nodes; node < s.nodes + s.n; node++)
+    node->done = false;
+  for (Node *node = s.nodes; node < s.nodes + s.n; node++)
+    if (node->needed)
+      put_in_order(&s, node, true, c->round, &c->nround);
+  return c;
+}
