@@ -2,7 +2,11 @@
  *
  * Each has a share of the tiles, those that follow each other, so that it finds in each launch what it had in the last
  * one: in its cache, and in the memory that is near to it, for memory belongs to the node of the thread that touched it
- * first. Threads that have finished their share take some of others'. */
+ * first. Threads that have finished their share take some of others'.
+ *
+ * A launch may take 50 microseconds, and 16 threads that sleep take as long to be woken one after the other. So a
+ * thread whose last wait was short asks for the next launch for a while before it sleeps, and so does who waits for the
+ * others; not where there are more threads than CPUs. */
 #include "driver/device/host.h"
 
 #include <stdlib.h>
@@ -13,6 +17,10 @@
 /* A page of the large kind. Scratch from a half of it on gets whole ones: pages lie in memory as they like, and those
  * of the small kind then share sets of the second-level cache that others leave alone. */
 enum { LARGE_PAGE = 1 << 21 };
+
+/* How long a thread asks before it sleeps, seconds; how often between looks at the clock. */
+static const double patience = 60e-6;
+enum { ASKS = 32 };
 
 /* Takes a run of the tiles of thread `of`, a quarter of what is left: long runs first, single tiles at the end, so that
  * all threads end together. False if none is left. */
@@ -55,28 +63,79 @@ static void pull_tiles(HostPool *p, const HostWorker *w) {
     }
 }
 
+/* Lets the CPU rest for some cycles. */
+static void rest(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Is there another generation than `seen`? */
+static bool is_called(HostPool *p, unsigned long long seen) { return atomic_load(&p->generation) != seen; }
+
+/* Have the other threads done their part? */
+static bool are_done(HostPool *p, unsigned long long unused) {
+  (void)unused;
+  return atomic_load(&p->busy) == 0;
+}
+
+/* Asks until `holds` or the patience ends. Whether it holds. */
+static bool ask(HostPool *p, bool (*holds)(HostPool *p, unsigned long long seen), unsigned long long seen) {
+  double end = clock_seconds() + patience;
+  do {
+    for (int i = 0; i < ASKS; i++) {
+      if (holds(p, seen))
+        return true;
+      rest();
+    }
+  } while (clock_seconds() < end);
+  return holds(p, seen);
+}
+
+/* Waits for another generation than `seen`; returns it. */
+static unsigned long long await_call(HostPool *p, HostWorker *w, unsigned long long seen) {
+  double start = clock_seconds();
+  if (!p->alert || !w->asks || !ask(p, is_called, seen)) {
+    pthread_mutex_lock(&p->lock);
+    p->asleep++;
+    while (!is_called(p, seen))
+      pthread_cond_wait(&p->wake, &p->lock);
+    p->asleep--;
+    pthread_mutex_unlock(&p->lock);
+  }
+  w->asks = clock_seconds() - start < patience;
+  return atomic_load(&p->generation);
+}
+
+/* Calls all threads: raises the generation. */
+static void call_all(HostPool *p) {
+  pthread_mutex_lock(&p->lock);
+  atomic_fetch_add(&p->generation, 1);
+  if (p->asleep)
+    pthread_cond_broadcast(&p->wake);
+  pthread_mutex_unlock(&p->lock);
+}
+
 /* The life of a thread of the pool. */
 static void *worker_main(void *arg) {
   HostWorker *w = arg;
   HostPool *p = w->pool;
-  uint64_t seen = 0;
+  unsigned long long seen = 0;
   if (w->cpus)
     pthread_setaffinity_np(pthread_self(), sizeof *w->cpus, w->cpus);
-  pthread_mutex_lock(&p->lock);
   for (;;) {
-    while (p->generation == seen && !p->quit)
-      pthread_cond_wait(&p->wake, &p->lock);
-    if (p->quit)
-      break;
-    seen = p->generation;
-    pthread_mutex_unlock(&p->lock);
+    seen = await_call(p, w, seen);
+    if (atomic_load(&p->quit))
+      return NULL;
     pull_tiles(p, w);
-    pthread_mutex_lock(&p->lock);
-    if (--p->busy == 0)
+    if (atomic_fetch_sub(&p->busy, 1) == 1) {
+      pthread_mutex_lock(&p->lock);
       pthread_cond_signal(&p->done);
+      pthread_mutex_unlock(&p->lock);
+    }
   }
-  pthread_mutex_unlock(&p->lock);
-  return NULL;
 }
 
 /* Scratch for one worker, aligned to 64 bytes at least; never NULL unless out of memory. */
@@ -104,6 +163,7 @@ bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
   pthread_cond_init(&p->done, NULL);
   p->scratch_size = scratch_size;
   p->process = getpid();
+  p->alert = threads <= CPU_COUNT(&allowed);
   p->workers = calloc((size_t)threads, sizeof *p->workers);
   p->shares = aligned_alloc(_Alignof(HostShare), (size_t)threads * sizeof *p->shares);
   if (!p->workers || !p->shares || !worker_new(p, 0, threads))
@@ -129,8 +189,9 @@ static void follow_fork(HostPool *p) {
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->wake, NULL);
   pthread_cond_init(&p->done, NULL);
-  p->generation = 0;
-  p->busy = p->nworkers = 0;
+  atomic_store(&p->generation, 0);
+  atomic_store(&p->busy, 0);
+  p->asleep = p->nworkers = 0;
   for (int i = 1; i <= before; i++) {
     HostWorker *w = &p->workers[i];
     if (p->nworkers == i - 1 && pthread_create(&w->thread, NULL, worker_main, w) == 0) {
@@ -144,10 +205,8 @@ static void follow_fork(HostPool *p) {
 
 void host_pool_stop(HostPool *p) {
   follow_fork(p);
-  pthread_mutex_lock(&p->lock);
-  p->quit = true;
-  pthread_cond_broadcast(&p->wake);
-  pthread_mutex_unlock(&p->lock);
+  atomic_store(&p->quit, true);
+  call_all(p);
   for (int i = 1; i <= p->nworkers; i++) {
     pthread_join(p->workers[i].thread, NULL);
     free(p->workers[i].scratch);
@@ -186,17 +245,14 @@ static void work_along(HostPool *p) {
 /* Runs what is dealt out: `alone` by this thread. */
 static void run_dealt(HostPool *p, bool alone) {
   if (!alone) {
-    pthread_mutex_lock(&p->lock);
-    p->busy = p->nworkers;
-    p->generation++;
-    pthread_cond_broadcast(&p->wake);
-    pthread_mutex_unlock(&p->lock);
+    atomic_store(&p->busy, p->nworkers);
+    call_all(p);
   }
   work_along(p);
-  if (alone)
+  if (alone || (p->alert && ask(p, are_done, 0)))
     return;
   pthread_mutex_lock(&p->lock);
-  while (p->busy > 0)
+  while (!are_done(p, 0))
     pthread_cond_wait(&p->done, &p->lock);
   pthread_mutex_unlock(&p->lock);
 }

@@ -43,17 +43,20 @@ typedef struct HostShare {
   long long end;
 } HostShare;
 
-/* A thread of the pool with the scratch memory of its tile; cpus: those that it stays on, NULL: all. */
+/* A thread of the pool with the scratch memory of its tile; cpus: those that it stays on, NULL: all. asks: its last
+ * wait was short, so it asks again and again for a while before it sleeps. */
 typedef struct HostWorker {
   HostPool *pool;
   pthread_t thread;
   char *scratch;
   const cpu_set_t *cpus;
   int number;
+  bool asks;
 } HostWorker;
 
 /* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along
- * and waits until `busy` is 0. each: a thread runs its own share alone. process: the one that the threads are in. */
+ * and waits until `busy` is 0. asleep: threads that wait to be woken; alert: there is a CPU for each thread. each: a
+ * thread runs its own share alone. process: the one that the threads are in. */
 struct HostPool {
   pid_t process;
   int nworkers; /* without the main thread, which is workers[0] */
@@ -63,9 +66,11 @@ struct HostPool {
   size_t scratch_size;
   pthread_mutex_t lock;
   pthread_cond_t wake, done;
-  uint64_t generation;
-  int busy;
-  bool quit, each;
+  atomic_ullong generation;
+  atomic_int busy;
+  int asleep;
+  atomic_bool quit;
+  bool alert, each;
   const Stop *stop; /* the tiles that are left are left out once it says so; NULL: never */
   atomic_bool torn; /* some were */
   HostKernelFn fn;

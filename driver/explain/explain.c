@@ -36,6 +36,7 @@ static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, 
   bool host = d.kind == &device_host, gpu = arch && !host;
   if (host) {
     e->threads = d.limits.cores;
+    e->limits = d.limits;
     o->march = o->march ? o->march : arch;
   }
   if (!gpu && !host && d.kind != &device_sim)
@@ -96,11 +97,11 @@ static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, S
   return strcmp(o->march, "host") == 0 || e->threads ? choose_host(c, e, o) : STC_OK;
 }
 
-/* Has the program planned for the card or the GPU at hand that is meant, as a run on it has. */
+/* Has the program planned for the card or the device at hand that is meant, as a run on it has. */
 static StcStatus plan_for_card(Explanation *e) {
   StcProgram *p = e->program;
   const char *device = e->at_hand ? e->at_hand : e->card ? e->card->name : NULL;
-  if (!device)
+  if (!device && !e->threads)
     return STC_OK;
   p->target = target_on(p->w.arena, p->w.diags, p->options.march, p->options.mcpu, device, &e->limits);
   return p->target ? STC_OK : STC_USAGE;
