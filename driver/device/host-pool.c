@@ -163,7 +163,7 @@ bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
   pthread_cond_init(&p->done, NULL);
   p->scratch_size = scratch_size;
   p->process = getpid();
-  p->alert = threads <= CPU_COUNT(&allowed);
+  p->alert = p->alert || threads <= CPU_COUNT(&allowed);
   p->workers = calloc((size_t)threads, sizeof *p->workers);
   p->shares = aligned_alloc(_Alignof(HostShare), (size_t)threads * sizeof *p->shares);
   if (!p->workers || !p->shares || !worker_new(p, 0, threads))

@@ -55,8 +55,8 @@ typedef struct HostWorker {
 } HostWorker;
 
 /* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along
- * and waits until `busy` is 0. asleep: threads that wait to be woken; alert: there is a CPU for each thread. each: a
- * thread runs its own share alone. process: the one that the threads are in. */
+ * and waits until `busy` is 0. asleep: threads that wait to be woken; alert: there is a CPU for each thread, or who
+ * starts the pool says so. each: a thread runs its own share alone. process: the one that the threads are in. */
 struct HostPool {
   pid_t process;
   int nworkers; /* without the main thread, which is workers[0] */

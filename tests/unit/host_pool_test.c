@@ -50,6 +50,34 @@ static void note_share(void *const *args, const int64_t *block, char *scratch) {
   ((char **)args[0])[block[0]] = scratch;
 }
 
+/* Adds one to the count of the tile. */
+static void add_tile(void *const *args, const int64_t *block, char *scratch) {
+  atomic_int *count = args[0];
+  (void)scratch;
+  atomic_fetch_add(&count[block[0]], 1);
+}
+
+/* Of many launches each has run all its tiles once when it ends, whether threads ask for it or sleep: as CPUs are
+ * there, asking, and with waits between that are longer than their patience. */
+TEST(runs_many_launches) {
+  enum { LAUNCHES = 150 };
+  for (int kind = 0; kind < 3; kind++) {
+    HostPool p = {.alert = kind > 0};
+    atomic_int count[COLUMNS] = {0};
+    int wrong = 0;
+    assert_true(host_pool_start(&p, THREADS, 4096));
+    for (int i = 1; i <= LAUNCHES; i++) {
+      host_pool_run(&p, add_tile, (void *[]){count}, 1, (int64_t[]){COLUMNS});
+      for (int k = 0; k < COLUMNS; k++)
+        wrong += atomic_load(&count[k]) != i;
+      if (kind == 2 && i % 10 == 0)
+        usleep(200);
+    }
+    host_pool_stop(&p);
+    assert_int_equal(wrong, 0);
+  }
+}
+
 /* Each thread runs the share that has its number, none that of another. */
 TEST(each_runs_its_own) {
   HostPool p = {0};
