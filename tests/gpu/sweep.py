@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """sweep.py STC [--seconds=N] [--programs=A,B] [--types=f32,f64] [--sizes=S,S] [--start=FILE.json] [--out=FILE.json] [--all=FILE.json]
-              [--jobs=N] [--mcpu=sm_90] [--jit]
+              [--list=FILE.json] [--jobs=N] [--mcpu=sm_90] [--jit]
 
 What stc chooses against the best that a search finds, for each program, type and size, on the CUDA device.
 
@@ -8,7 +8,9 @@ A case begins with stc's own choice, the best schedules that FILE of --start (do
 at random; then what is one step of one knob (passes/plan/axes.def) away from the best so far is tried, until the time is over. Schedules are
 compiled by processes beside the card, which takes them in turn. At the end the choice and the three best are timed again in four rounds, and
 the median of those counts. --jit: the driver compiles for the card, and not ptxas beside it. --out keeps a row for each case, --all every
-schedule that was timed. Results are not compared with the reference: check.py does that.
+schedule that was timed. --list names the cases in place of --programs, --types and --sizes: rows of program, type and size, where wanted of
+its file (path), params that are no extents (params, as -D has them) and schedules that are tried first (ask), which may leave knobs open;
+those of its list "keep" are timed in the last rounds, too. Results are not compared with the reference: check.py does that.
 """
 import collections
 import ctypes
@@ -39,8 +41,9 @@ PTXAS = "/usr/local/cuda/bin/ptxas" if os.path.exists("/usr/local/cuda/bin/ptxas
 CPU = option("mcpu", "sm_90")
 JIT = "--jit" in sys.argv
 KNOBS = ("T", "block", "elems", "chunk", "ahead")
-SAID = (*KNOBS, "tiles")
+SAID = ("fuse", *KNOBS, "tiles")
 RANDOM, KNOWN, FINALISTS, ROUNDS = 3, 3, 3, 4
+PATIENCE = 60  # seconds of ptxas for a schedule; others are given up
 INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8,
             "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -74,9 +77,10 @@ def source(program):
 class Case:
     """A program of a type on a grid: the schedules that were asked for, and what those made that were timed, in GPts/s."""
 
-    def __init__(self, program, kind, size, known):
+    def __init__(self, program, kind, size, known, path=None, params=(), keep=()):
         self.key, self.size = (program, kind, size), [int(n) for n in size.split("x")]
-        self.path = source(program)[0]
+        self.path, self.params, self.keep, self.kept = path or source(program)[0], params, keep, []
+        self.listed = path is not None
         self.asked, self.waiting, self.made, self.code = set(), 0, collections.defaultdict(list), {}
         self.default, self.tried = None, set()
         self.known = known
@@ -89,7 +93,8 @@ class Case:
 def words(schedule):
     """A schedule as options in words: its family and knobs."""
     family = re.search(r"(?:-schedule=)?(\w+)", schedule.replace("-schedule=", ""))[1]
-    return family, {k: v for k, v in re.findall(r"(\w+)=(\S+)", schedule) if k in SAID}
+    found = {k: v for k, v in re.findall(r"(\w+)=(\S+)", schedule) if k in SAID}
+    return family, {k: v for k, v in found.items() if k != "T" or "fuse" not in found}
 
 
 def options(family, knobs):
@@ -107,7 +112,7 @@ def neighbours(table, schedule, rank):
     family, knobs = words(schedule)
     lanes = "-lanes" if knobs.get("tiles") == "lanes" else ""
     for knob, values in table.get((family + lanes, rank), {}).items():
-        if knob not in knobs or not values:
+        if knob not in knobs or not values or "fuse" in knobs:
             continue
         own = math.prod(number(knobs[knob]))
         near = sorted((v for v in values if v != knobs[knob]), key=lambda v: abs(math.log(math.prod(number(v)) / own)))
@@ -127,14 +132,24 @@ def at_random(table, rank, rng):
 # ---- compiling
 
 
+def architecture(path):
+    """What a file of PTX is for, as ptxas has it: sm_90a."""
+    with open(path, encoding="utf-8") as f:
+        return re.search(r"^\.target (\w+)", f.read(4096), re.M)[1]
+
+
 def compile_one(stc, folder, case, schedule):
     """The machine code and the manifest of a schedule; None if it is not legal."""
     base = tempfile.mktemp(dir=folder)
     done = subprocess.run([stc, "-march=nvptx", "-mcpu=" + CPU, "--no-tune-db", "-freal=" + case.key[1], "-for-grid=" + case.key[2],
-                           *schedule.split(), "-o", base + ".ptx", case.path], capture_output=True, check=False)
+                           *case.params, *schedule.split(), "-o", base + ".ptx", case.path], capture_output=True, check=False)
     if done.returncode:
         return None
-    if not JIT and subprocess.run([PTXAS, "-arch=" + CPU, "-o", base + ".cubin", base + ".ptx"], capture_output=True, check=False).returncode:
+    try:
+        if not JIT and subprocess.run([PTXAS, "-arch=" + architecture(base + ".ptx"), "-o", base + ".cubin", base + ".ptx"], capture_output=True, check=False,
+                                      timeout=PATIENCE).returncode:
+            return None
+    except subprocess.TimeoutExpired:
         return None
     with open(base + (".ptx" if JIT else ".cubin"), "rb") as code, open(base + ".json", encoding="utf-8") as manifest:
         both = code.read() + b"\0", json.load(manifest)
@@ -248,11 +263,12 @@ class Code:
 
     def add_buffer(self, buffer):
         """Makes a buffer, which is 0 at first, where launches are fastest: `lead` bytes behind a multiple of 256."""
-        extents = [1 << 18]
-        if buffer["kind"] == "field":
+        if buffer["kind"] != "field":
+            size = eval(buffer["bytes"].replace("/", "//"), {"max": max, **self.scalars})
+        else:
             field = next(f for f in self.m["fields"] if f["name"] == buffer["field"])
-            extents = [max(1, affine(x, self.scalars)) for x in field["extents"]]
-        held = self.cuda.memory(math.prod(extents) * buffer["element_bytes"] + 4096)
+            size = math.prod(max(1, affine(x, self.scalars)) for x in field["extents"]) * buffer["element_bytes"]
+        held = self.cuda.memory(size + 4096)
         self.held.append(held)
         self.at[buffer["name"]] = held[1] + buffer.get("lead", 0)
         self.cuda("cuMemsetD8Async", held[1], 0, held[0], None)
@@ -317,9 +333,9 @@ class Code:
                 if beside:
                     self.cuda("cuEventRecord", self.cuda.marks[0], first)
                     self.cuda("cuStreamWaitEvent", other, self.cuda.marks[0], 0)
+                self.launch(op["launch"], first, step)
                 for x in beside:
                     self.launch(x["launch"], other, step)
-                self.launch(op["launch"], first, step)
                 if beside:
                     self.cuda("cuEventRecord", self.cuda.marks[1], other)
                     self.cuda("cuStreamWaitEvent", first, self.cuda.marks[1], 0)
@@ -400,7 +416,7 @@ class Search:
         """Wants what each case begins with."""
         for case in self.cases:
             self.ask(case, "")
-            for schedule in [*case.known, *at_random(self.table, len(case.size), self.rng)]:
+            for schedule in [*case.keep, *case.known, *([] if case.listed else at_random(self.table, len(case.size), self.rng))]:
                 self.ask(case, schedule)
 
     def work(self, folder):
@@ -422,7 +438,8 @@ class Search:
             if own not in case.code:
                 case.code[own] = both
                 timed(cuda, case, own)
-        if not case.waiting:
+            case.kept += [own] if schedule in case.keep else []
+        if not case.waiting and (case.known or not case.listed):
             for best in case.best(2):
                 if best not in case.tried:
                     case.tried.add(best)
@@ -434,7 +451,7 @@ class Search:
 
 def finals(cuda, cases, end):
     """Times the choice and the best of each case anew, one after the other, in as many rounds as end by then; in one at least."""
-    finalists = [(c, s) for c in cases if c.default for s in dict.fromkeys([c.default, *c.best(FINALISTS)])]
+    finalists = [(c, s) for c in cases if c.default for s in dict.fromkeys([c.default, *c.best(FINALISTS), *c.kept])]
     for c, s in finalists:
         c.made[s] = []
     for r in range(ROUNDS):
@@ -453,7 +470,7 @@ def rows_of(cases):
         if c.default:
             best = max(c.final, key=c.final.get)
             yield {**dict(zip(("program", "type", "size"), c.key)), "choice": c.default, "gpts": round(c.final[c.default], 1), "best": best,
-                   "best_gpts": round(c.final[best], 1), "tried": len(c.made)}
+                   "best_gpts": round(c.final[best], 1), "tried": len(c.made), "final": {s: round(g, 2) for s, g in c.final.items()}}
 
 
 def report(rows):
@@ -479,6 +496,13 @@ def known_rows(path):
     return {k: sorted(v, key=lambda s: -v[s])[:KNOWN] for k, v in found.items()}
 
 
+def listed_cases(path):
+    """The cases of a file of --list."""
+    with open(path, encoding="utf-8") as f:
+        for r in json.load(f):
+            yield Case(r["program"], r["type"], r["size"], r.get("ask", []), r.get("path"), r.get("params", []), r.get("keep", []))
+
+
 def all_cases(known):
     """The cases that the options ask for."""
     for program in option("programs", PROGRAMS).split(","):
@@ -490,33 +514,46 @@ def all_cases(known):
                     yield Case(program, kind, size, known.get((program, kind, size), []))
 
 
+def keep(cuda, name, rows):
+    """Writes rows to the file that an option names, if it does."""
+    if option(name, ""):
+        with open(option(name, ""), "w", encoding="utf-8") as f:
+            json.dump({"device": cuda.name(), "date": time.strftime("%Y-%m-%d"), "rows": rows}, f)
+
+
 def main():
     begin, seconds = time.monotonic(), float(option("seconds", "600"))
     stc = next((a for a in sys.argv[1:] if not a.startswith("--")), None) or sys.exit(__doc__)
-    cases = list(all_cases(known_rows(option("start", ""))))
+    listed = option("list", "")
+    cases = list(listed_cases(listed) if listed else all_cases(known_rows(option("start", ""))))
     cuda, search = Cuda(), Search(os.path.abspath(stc), cases, axes())
     search.begin()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         threads = [threading.Thread(target=search.work, args=(folder,), daemon=True) for _ in range(int(option("jobs", str(os.cpu_count() - 1))))]
         for t in threads:
             t.start()
-        reserve = min(8, seconds / 4) + 0.02 * len(cases) * ROUNDS * (FINALISTS + 1)
-        while time.monotonic() - begin < seconds - reserve and any(c.waiting for c in cases):
+        last, took = sum(FINALISTS + 1 + len(c.keep) for c in cases) * ROUNDS, []
+        while time.monotonic() - begin < seconds * 0.98 - min(seconds / 3, last * statistics.mean(took or [0.02])) and any(c.waiting for c in cases):
             try:
-                search.take(cuda, *search.compiled.get(timeout=1))
+                compiled = search.compiled.get(timeout=1)
             except queue.Empty:
                 continue
+            start = time.monotonic()
+            try:
+                search.take(cuda, *compiled)
+            except RuntimeError as error:
+                print("%s %s: %s" % (" ".join(compiled[0].key), compiled[1], error), flush=True)
+                break
+            took += [time.monotonic() - start] if compiled[2] else []
         search.over.set()
         for t in threads:
             t.join()
     everything = [{**dict(zip(("program", "type", "size"), c.key)), "schedule": s, "gpts": round(statistics.median(v), 2)} for c in cases
-                  for s, v in c.made.items()]
+                  for s, v in c.made.items() if v]
+    keep(cuda, "all", everything)
     finals(cuda, cases, begin + seconds - 1)
     rows = list(rows_of(cases))
-    for path, what in ((option("out", ""), rows), (option("all", ""), everything)):
-        if path:
-            with open(path, "w", encoding="utf-8") as f:
-                json.dump({"device": cuda.name(), "date": time.strftime("%Y-%m-%d"), "rows": what}, f)
+    keep(cuda, "out", rows)
     report(rows)
     print("%d schedules of %d cases in %.0f s" % (len(everything), len(cases), time.monotonic() - begin))
 
