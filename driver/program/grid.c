@@ -145,7 +145,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
-  bool exact = rank >= GRID_RANK && points_of(size, rank) >= tuning.exact_points;
+  bool exact = rank >= GRID_RANK && points_of(size, rank) >= tuning.parted_points;
   bool ragged =
       !padded && rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= tuning.ragged_points;
   for (int d = 0; d < rank && !exact; d++)

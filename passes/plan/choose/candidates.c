@@ -133,7 +133,7 @@ static bool leads_back(const Module *m) {
 static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool one = of->words == 1 && loaded_fields(of->l) <= 1;
   bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
-              q->points <= (one ? tuning.most_lanes_one : tuning.most_lanes);
+              q->points <= (one ? tuning.parted_points : tuning.most_lanes);
   return fits && q->rank == 2 && !leads_back(q->m) && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES &&
          !of->functions && !reads_history(q->m) && T > 1;
 }

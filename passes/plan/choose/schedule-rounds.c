@@ -63,7 +63,7 @@ static double launch_rows(double cores, double at_once, double across, int64_t s
 /* The same for streamed tiles of planes. */
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
-  return (rounds + tuning.round_begun + tuning.round_lost * (ceil(rounds) - rounds)) *
+  return (rounds + model_counted.rounds_begun + model_finished.places_lost * (ceil(rounds) - rounds)) *
          (ceil((double)(rows + more) / tuning.rounded_rows) * tuning.rounded_rows);
 }
 

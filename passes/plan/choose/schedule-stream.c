@@ -66,28 +66,17 @@ static Mapping *pipeline(const Chooser *r, const Launch *l) {
   return r->c->target->simt ? stream_new(l) : stream_alone(l);
 }
 
-/* Are lines of other warps read only from those nearest to the thread's own? */
-static bool reads_nearest_lines(const Mapping *p) {
-  for (int f = 0; f < p->l->m->nfields; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->kept[f][v].reach_lo > tuning.nearest_lines || p->kept[f][v].reach_hi > tuning.nearest_lines)
-        return false;
-  return true;
-}
-
 /* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread
  * has four and only the outer two are exchanged through shared memory, which is what bounds such streamed tiles. That
- * is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more
- * lines are read than the two nearest, and so more is kept, two lines of 128. */
-static void choose_planes(const Schedule *want, const Mapping *p, int bytes, Schedule *s) {
+ * is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen. */
+static void choose_planes(const Schedule *want, int bytes, Schedule *s) {
   bool wide = bytes > 4;
   if (!want->block[1])
     s->block[1] = tuning.plane_warps[wide];
   if (!want->elems[2])
-    s->elems[2] = (reads_nearest_lines(p) ? tuning.plane_cells : tuning.far_plane_cells)[wide];
+    s->elems[2] = tuning.plane_cells;
   if (!want->elems[1])
-    s->elems[1] =
-        (int32_t)(!wide && s->elems[2] > tuning.plane_cells[0] ? tuning.wide_plane_lines : tuning.plane_lines);
+    s->elems[1] = tuning.plane_lines;
 }
 
 /* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed,
@@ -134,7 +123,7 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
   if (rank < 3 && !w->elems[x])
     s->elems[x] = rank == 1 ? (int32_t)tuning.line_bytes / bytes : tuning.row_cells[bytes > 4];
   if (rank == 3)
-    choose_planes(w, p, bytes, s);
+    choose_planes(w, bytes, s);
   s->cluster = w->cluster;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? (int32_t)tuning.usual_rows : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;

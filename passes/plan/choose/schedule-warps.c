@@ -1,18 +1,16 @@
 /* schedule-warps.c: tiles for pipelines of warps: what is asked for made legal, and what is left open chosen.
  *
- * What is left open is chosen (`schedule-warps.c`) among 2, 4 and 8 warps, 1 to 8 levels a warp, up to 28 cells a lane
+ * What is left open is chosen (`schedule-warps.c`) among 4 and 8 warps, 1 to 8 levels a warp, up to 28 cells a lane
  * and rings of 2 and 3 groups, by an estimate: the columns that all strips compute for those that there are on a large
  * grid, the rows that segments lose at their ends, shuffles and rings against arithmetic, what a row costs beside its
  * cells, which a core with 12 warps hides best, and what the rings of further fields take of shared memory. Registers
  * (what is kept, two rows of each field on their way, and 30) must be 248 at most; X times the bytes of a cell over 16
  * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
  * together (`warps-work.c`), and keep a loop's body below 1300 operations. `-schedule=auto` takes this schedule where
- * it was measured to be faster: for steps that only add and multiply, sums of 5 to 25 terms of one field that reach 4
- * points far at most on grids of 4096^2 points and more, of 2048 rows or more, in f64 of 2048^2, and steps of two or
- * three fields that read the points beside on grids of 2048^2 and more. Where there are producer warps, steps of up to
- * four fields of one type that only add and multiply, read 4 points far and delay reads of fields have it from 4096^2
- * points on, in f64 from 2048^2. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken
- * for steps with roots and quotients, but no other functions, of one or two fields and a reach of 2, where this
+ * it was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points and
+ * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more. On
+ * grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken
+ * for steps with roots and quotients, but no other functions, where this
  * estimate, for the grid at hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of
  * the streamed tile.
  *
@@ -26,7 +24,7 @@
 #include <string.h>
 
 /* Limits of any request. */
-enum { MAX_WARPS_T = 64, LEAST_RING = 2, MOST_RING = 8 };
+enum { MAX_WARPS_T = 64, LEAST_WARPS = 2, LEAST_RING = 2, MOST_RING = 8 };
 
 /* The launch at hand: its level, and at most so many steps. */
 typedef struct WarpChoice {
@@ -92,16 +90,15 @@ static bool computes_roots(const WarpLevel *e) {
 }
 
 /* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
- * (of one field), those that compute roots, whose operands wait for tests, and those of two warps. `row` are the
- * operations of a row. */
+ * (of one field), those that compute roots, whose operands wait for tests. `row` are the operations of a
+ * row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
   double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
   bool both = size > 4 && per == 2 && e->nfields == 1;
   double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
   double body = e->sums ? 0 : w->V * row,
          longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return roots * beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
-         (w->W == 2 ? tuning.warps_two_lost : 1);
+  return roots * beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1);
 }
 
 /* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
@@ -186,7 +183,8 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
   int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
   double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
          most_cells = cells ? cells : tuning.warps_most_cells;
-  for (int W = warps ? warps : (int)tuning.warps_least_warps; W <= most_warps; W *= 2)
+  int fewest = most < tuning.warps_least_warps ? LEAST_WARPS : (int)tuning.warps_least_warps;
+  for (int W = warps ? warps : fewest; W <= most_warps; W *= 2)
     for (int C = 1; C <= tuning.warps_most_steps; C++)
       for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
         s.T = C * W;
@@ -282,35 +280,18 @@ static bool only_adds(const WarpLevel *e) {
   return true;
 }
 
-/* How far a level reads. */
-static int32_t reach_of(const WarpLevel *e) {
-  int32_t down = e->below > e->above ? e->below : e->above, across = e->left > e->right ? e->left : e->right;
-  return down > across ? down : across;
-}
-
-/* Is it among the equations that were measured to be faster over warps than streamed: sums of 5 to 25 terms that reach
- * 4 points far at most? */
-static bool was_faster(const WarpLevel *e) {
-  int terms = warps_operations(e) + 1;
-  return e->sums && warps_stages(e) == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] &&
-         terms >= tuning.warps_least_terms && terms <= tuning.warps_most_terms &&
-         reach_of(e) <= tuning.warps_most_reach;
-}
-
-/* The same of steps of several fields: of two or three of one type, which read the points beside alone. */
-static bool fields_were_faster(const WarpLevel *e) {
-  return e->nfields >= 2 && e->nfields <= tuning.warps_most_fields && warps_smallest(e) == warps_largest(e) &&
-         reach_of(e) <= tuning.warps_fields_reach && !e->ruled[0] && !e->ruled[1];
+/* Is a step that only adds and multiplies faster over warps than streamed: a sum of one field's points, or a step of
+ * several fields of one type, none of which is read beyond an edge by a rule? */
+static bool sums_are_faster(const WarpLevel *e) {
+  return e->nfields == 1 ? e->sums && warps_stages(e) == 1 && !e->wraps[0] && !e->wraps[1]
+                         : warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1];
 }
 
 /* The same of steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
  * with warps of their own that load and store. */
-static bool late_were_faster(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
-  double least = tuning.warps_least_slow_extent;
-  return e->delay && w->move.producers && warps_stages(e) <= tuning.warps_late_stages &&
-         e->nfields <= tuning.warps_late_fields && warps_smallest(e) == warps_largest(e) && !e->ruled[0] &&
-         !e->ruled[1] && !e->wraps[0] && !e->wraps[1] && reach_of(e) <= tuning.warps_most_reach &&
-         (double)size[0] >= least && (double)size[1] >= least;
+static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
+  return e->delay && w->move.producers && warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] &&
+         !e->wraps[0] && !e->wraps[1];
 }
 
 /* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
@@ -330,14 +311,6 @@ static double streamed_ps(PassContext *c, const Module *m, const Schedule *strea
   return t.seconds * 1e12 / ((double)size[0] * (double)size[1] * slices_of_size(m->grid.rank, size));
 }
 
-/* Is it like the steps with roots or quotients that were measured beside streamed tiles: of one or two fields, which
- * are read a few points far, and not by a rule beyond their edges? */
-static bool is_like_measured(const WarpLevel *e) {
-  double far = tuning.warps_near;
-  return computes_roots(e) && e->nfields <= tuning.warps_root_fields && e->below <= far && e->above <= far &&
-         e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
-}
-
 /* Which part of a streamed tile's time tile `s` must be expected to take at most, to be faster on a grid of extents
  * `size`: the larger one on large grids, where estimates err alike, since both count what roots and quotients take; but
  * for lanes of one vector, on all but the largest. On smaller ones in f64 the streamed tile's is too long, so it must
@@ -355,7 +328,7 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *stream, const int64_t *size) {
   double part = sure_part(e, s, size);
-  return is_like_measured(e) && part > 0 && cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
+  return computes_roots(e) && !e->ruled[0] && !e->ruled[1] && part > 0 && cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
 }
 
 /* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
@@ -387,10 +360,9 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
   const WarpLevel *e = warps_level(m, &why);
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
-  if (only_adds(e) && late_were_faster(own, &w, size))
+  if (only_adds(e) && delays_are_faster(own, &w))
     return true;
   if (only_adds(e) && !e->constant)
-    return (was_faster(e) || fields_were_faster(e)) && is_large_enough(e, size) &&
-           s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
+    return sums_are_faster(e) && is_large_enough(e, size);
   return is_expected_faster(c, m, e, &s, stream, size);
 }

@@ -141,7 +141,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
-      !(q->points >= tuning.parted_points && s->chunk >= tuning.edge_rows_least && waits_for_edges(load)))
+      !(q->points >= tuning.parted_points && s->chunk >= tuning.fewest_rows && waits_for_edges(load)))
     return "it has fewer rows than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->elems[1] * w->words * 4 > VECTOR_BYTES)
     return "a lane has more cells than were measured to pay";
@@ -152,7 +152,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
   if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
     return "it makes more time steps than were measured to pay with older levels of a field";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
-      (load->blocks > q->t->cores || s->chunk < tuning.long_chunk))
+      (load->blocks > q->t->cores || s->chunk < tuning.long_planes))
     return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
   return NULL;
 }
@@ -225,7 +225,7 @@ static double blended_planes(const PlanCandidate *k) {
  * longer they are. */
 static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
-               longer = fmax(1, k->s.chunk / tuning.usual_chunk_large),
+               longer = fmax(1, k->s.chunk / tuning.short_rows),
                part = tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
