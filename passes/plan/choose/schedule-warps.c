@@ -328,7 +328,8 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *stream, const int64_t *size) {
   double part = sure_part(e, s, size);
-  return computes_roots(e) && !e->ruled[0] && !e->ruled[1] && part > 0 && cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
+  return computes_roots(e) && !e->ruled[0] && !e->ruled[1] && part > 0 &&
+         cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
 }
 
 /* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
