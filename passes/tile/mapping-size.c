@@ -278,9 +278,5 @@ bool stream_code_is_short(const Mapping *p, const Schedule *s) {
 }
 
 bool stream_is_comfortable(const Mapping *p, const Schedule *s) {
-  int rank = p->l->m->grid.rank;
-  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1),
-          equation = stream_thread_code(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return stream_thread_words(p, s) <= stream_good_words(s, rank) && stream_code_is_short(p, s) &&
-         (rank < 3 || equation <= tuning.long_equation);
+  return stream_thread_words(p, s) <= stream_good_words(s, p->l->m->grid.rank) && stream_code_is_short(p, s);
 }

@@ -24,8 +24,8 @@
  * columns. See docs/lab/model.md#lines-and-tiles-on-small-grids-in-rank-2-2026-11-23.
  *
  * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with
- * other warps, and take 1.15 times that. They are looked at for equations without roots, quotients, functions, older
- * levels and mirrored or clamped fields, from 2^16 points (f64: 2^17) to 2^20, of one field in f32 to 2^22, with at
+ * other warps. They are looked at for equations without roots, quotients, functions, older
+ * levels and mirrored or clamped fields, up to 2^20 points, of one field in f32 to 2^22, with at
  * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps. Where they are chosen they
  * make 1.28 times as much as what was chosen before
  * (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
@@ -127,19 +127,16 @@ static bool leads_back(const Module *m) {
 }
 
 /* Were tiles in lanes measured to pay there: in rank 2 with warps of NVIDIA's length, of equations without roots,
- * quotients and functions, older levels, and rules that lead back from an edge, on grids neither so small that nearly
- * all tiles are at edges nor so large that streamed tiles have warps enough, of several fields or in f64 smaller ones?
- */
+ * quotients and functions, older levels, and rules that lead back from an edge, on grids not so large that streamed
+ * tiles have warps enough, of several fields or in f64 smaller ones? */
 static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool one = of->words == 1 && loaded_fields(of->l) <= 1;
-  bool fits = q->points >= (of->words > 1 ? tuning.least_lanes_f64 : tuning.least_lanes) &&
-              q->points <= (one ? tuning.parted_points : tuning.most_lanes);
+  bool fits = q->points <= (one ? tuning.parted_points : tuning.most_lanes);
   return fits && q->rank == 2 && !leads_back(q->m) && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES &&
          !of->functions && !reads_history(q->m) && T > 1;
 }
 
-/* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. Those of many cells were measured
- * to lose where tiles at edges are in the same kernel, so that it has all of their code twice. */
+/* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. */
 static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   const PlanLaunch *of = plan_launch(q, l, false);
   Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, WARP_LANES}, .tiles = TILES_LANES};
@@ -151,8 +148,7 @@ static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         s.block[0] = *w;
         s.elems[0] = *r;
         s.elems[1] = *v;
-        if (*r * *v <= tuning.lane_most_cells || q->points >= tuning.parted_points)
-          add(q, out, &s, of);
+        add(q, out, &s, of);
       }
 }
 

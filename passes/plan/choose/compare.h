@@ -60,13 +60,13 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
  * schedule `stream`, which are what `want` comes to for module `m`? Of one that was tiled as they are and not as the
  * streamed ones, that was found before. */
 bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *stream);
+/* Is it known that streamed tiles of the step of `m` beat overlapped tiles? They always did on the hardware that was
+ * measured, that with asynchronous copies, but for steps that compute functions. */
+bool schedule_streaming_wins(const PassContext *c, const Module *m);
 /* Gives streamed tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly
  * faster.
  */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
-/* Gives it lanes half as wide if all is left open, where few warps wait for memory and more of them would hide that.
- */
-void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 
 /* ---------------------------------------------------------------- why.c */
 

@@ -165,6 +165,16 @@ static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
 }
 
+/* Are all operands of `op` scalars and constants, so that it is computed once, and not at each point? */
+static bool of_scalars(const Op *op) {
+  bool all = op->noperands > 0;
+  for (int i = 0; i < op->noperands; i++) {
+    const Op *by = op->operands[i]->def;
+    all = all && by && (by->code == OP_CONST || by->code == OP_SCALAR);
+  }
+  return all;
+}
+
 /* Does a step compute roots, quotients or functions? Where it does not, streamed tiles have always been the faster
  * ones, by far, so that no time is spent on looking. */
 static bool computes_functions(const Module *m) {
@@ -173,7 +183,7 @@ static bool computes_functions(const Module *m) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)
       for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
-        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1 && !of_scalars(op))
           return true;
   return false;
 }
@@ -229,9 +239,7 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
   return better ? more : T;
 }
 
-/* Is it known that streamed tiles of the step of `m` beat overlapped tiles? They always did on the hardware that was
- * measured, that with asynchronous copies, but for steps that compute functions. */
-static bool streaming_wins(const PassContext *c, const Module *m) {
+bool schedule_streaming_wins(const PassContext *c, const Module *m) {
   return c->target->async_copy && !computes_functions(m);
 }
 
@@ -239,7 +247,8 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
   Schedule over, wide = *stream;
   ScheduleTime mine, other;
   bool given = m->time_tile > 1;
-  if (!c->target->simt || streaming_wins(c, m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
+  if (!c->target->simt || schedule_streaming_wins(c, m) || !overlapped_tile(c, m, &over) ||
+      (given && over.T != m->time_tile))
     return false;
   if (given && stream->T != m->time_tile)
     return true;
@@ -287,25 +296,4 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   if (wide.registers < MOST_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&
       wide.longest < tuning.clearly * usual.longest)
     *s = wider;
-}
-
-/* Does the model say of a streamed tile that few warps of it wait for memory? */
-static bool waits_for_memory(const ScheduleTime *t) {
-  return (t->bound == BOUND_MEMORY || t->bound == BOUND_CACHE) && t->warps <= tuning.waiting_warps;
-}
-
-/* The model adds up what a core does at once alike for few warps and for many, which hide it better: acoustic_wave f32
- * on 16384^2 makes 359 GPts/s by 8 warps with four cells a lane and 391 by 16 with two, the shot 119 and 195.
- * Where the time steps were asked for, it was not measured; want->T alone may say for how many the module was tiled. */
-void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
-  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
-  ScheduleTime wide, time;
-  Schedule narrow = *s;
-  if (!tiled || m->grid.rank != 2 || (c->schedule ? c->schedule : want)->T || want->elems[1] || s->elems[1] != 4 ||
-      !schedule_time(c, m, s, want->size, &wide) || !waits_for_memory(&wide))
-    return;
-  narrow.elems[1] = 2;
-  if (schedule_time(c, m, &narrow, want->size, &time) && time.warps >= tuning.hiding_warps &&
-      time.spilled <= wide.spilled && time.longest < tuning.narrow_part * wide.longest)
-    *s = narrow;
 }

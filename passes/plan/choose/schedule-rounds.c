@@ -9,7 +9,7 @@
  *
  * Streamed tiles of rank 3 fill a multiprocessor by themselves, so n of them take at least n / multiprocessors rounds,
  * and a round for a few tiles is partly lost. If the size of the grid is known and -chunk is not given, the length is
- * chosen, from 32 to 192 planes, that makes
+ * chosen, from 32 planes on, that makes
  *
  *     (rounds + 0.2 + 0.5 * (what lacks to whole rounds)) * (planes + halo and lag, in multiples of 4)
  *
@@ -76,7 +76,7 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
     double time = launch_planes(t->cores, at_once, across, size, rows, more);
     if (rows < tuning.fewest_rows)
       break;
-    if (rows > tuning.most_rows || rows == last || (last && time >= least))
+    if (rows == last || (last && time >= least))
       continue;
     least = time;
     best = last = rows;
@@ -88,8 +88,7 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
  * `usual` if that is not possible. */
 static int32_t planes_at_once(double places, double across, int64_t size, int32_t usual) {
   int64_t tiles = (int64_t)(places / across);
-  int64_t rows = tiles > 0 ? (size + tiles - 1) / tiles : INT64_MAX;
-  return rows <= tuning.most_rows_at_once ? (int32_t)rows : usual;
+  return tiles > 0 ? (int32_t)((size + tiles - 1) / tiles) : usual;
 }
 
 /* Rows of streamed tiles of planes that blocks of clusters share, of which `places` are there at once: all blocks of a

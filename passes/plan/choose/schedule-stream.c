@@ -86,22 +86,6 @@ static int32_t planes_of(const Mapping *p) {
   return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
 }
 
-/* Warps that have room in the shared memory of a core at once, in blocks of so many of streamed tile `s`. */
-static int32_t warps_with_room(const TargetInfo *t, const Mapping *p, const Schedule *s, int32_t warps) {
-  Schedule of = *s;
-  of.block[0] = warps;
-  return model_occupancy(t, (int64_t)warps * s->block[1], 0, tile_bytes(t, p, &of)).warps;
-}
-
-/* Warps of a block that streams over rows: as `s` says, or half as many where few have room in shared memory and halves
- * leave less of it empty; not of lanes of more cells, which were measured to lose by it. */
-static int32_t warps_of_rows(const TargetInfo *t, const Mapping *p, const Schedule *s) {
-  int32_t usual = warps_with_room(t, p, s, s->block[0]);
-  bool halves = s->elems[1] <= tuning.halved_cells && usual < tuning.few_warps &&
-                warps_with_room(t, p, s, s->block[0] / 2) > usual;
-  return halves ? s->block[0] / 2 : s->block[0];
-}
-
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule *s) {
@@ -129,8 +113,6 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;
   if (rank == 3 && s->ahead > 1 && !w->ahead)
     s->ahead = stream_planes_ahead(r->c->target, p, s);
-  if (rank == 2 && !w->block[0] && s->ahead > 1)
-    s->block[0] = warps_of_rows(r->c->target, p, s);
   s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
   if (rank > 1 && w->size[0] && !w->chunk)
     s->chunk = stream_rows(r->c->target, p, s, w->size);
@@ -424,7 +406,8 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return any ? "no tile fits the target" : "no stencil reads beside its point";
   if (T == 1 && why)
     return why;
-  if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
+  bool fuses = r.rank == 2 && one->n > 1 && schedule_streaming_wins(c, m);
+  if (T == 1 && most > 1 && !fuses && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
     return "there are registers for one time step only";
   T = chosen_T(&r, most);
   Schedule stream;
@@ -656,7 +639,6 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *asked, int
   else {
     out->fuse = schedule_cut(c->arena, m, T);
     schedule_widen(c, m, want, out);
-    schedule_narrow(c, m, want, out);
   }
   return !why;
 }

@@ -83,8 +83,6 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
     return "a thread has more cells than were measured to pay with roots, quotients or functions";
   if (roots && has_many_rounds(q))
     return "streamed tiles were measured to be faster there with roots, quotients or functions";
-  if (many && loaded_fields(of->l) > 1)
-    return "a thread has more cells than were measured to pay with several fields";
   if (many && q->points >= tuning.parted_points)
     return "a thread has more cells than were measured to pay on grids of that size";
   if (of->words > 1 && load->registers >= registers_limit(q->t, load->work.threads))
@@ -149,8 +147,6 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
     return "its halo has more rows than were measured to pay";
   if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
     return "it makes more time steps than were measured to pay in f64";
-  if (q->rank == 2 && q->points <= tuning.parted_points && s->T > tuning.older_levels && reads_history(q->m))
-    return "it makes more time steps than were measured to pay with older levels of a field";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
       (load->blocks > q->t->cores || s->chunk < tuning.long_planes))
     return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
@@ -189,7 +185,7 @@ static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const L
 /* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
 static double uncounted_lane(const LaunchLoad *load) {
   double missed = (load->work.instructions - tuning.lane_code_held) / tuning.lane_code_width;
-  return tuning.lanes_slower * (1 + tuning.lane_code_lost * fmax(0, fmin(1, missed)));
+  return 1 + tuning.lane_code_lost * fmax(0, fmin(1, missed));
 }
 
 /* How many times as long as is counted candidate `k` takes, for costs that no count has: copies that go by the first
