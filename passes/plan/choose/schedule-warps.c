@@ -8,11 +8,11 @@
  * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
  * together (`warps-work.c`), and keep a loop's body below 1300 operations. `-schedule=auto` takes this schedule where
  * it was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points and
- * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more. On
- * grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken
- * for steps with roots and quotients, but no other functions, where this
- * estimate, for the grid at hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of
- * the streamed tile.
+ * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more;
+ * where a field is a constant beyond an edge, if this estimate is below 0.92 of what the model expects of the streamed
+ * tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with roots and
+ * quotients, but no other functions, where this estimate, for the grid at hand, is below 0.92 (in f64 from 4096^2
+ * points on below 0.65) of what the model expects of the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -361,8 +361,8 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
   WarpShape w = warps_shape(c->target, own, &s);
   if (only_adds(e) && delays_are_faster(own, &w))
     return true;
-  bool sure = !e->constant || cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size);
   if (only_adds(e))
-    return sums_are_faster(e) && is_large_enough(e, size) && sure;
+    return sums_are_faster(e) && is_large_enough(e, size) &&
+           (!e->constant || cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size));
   return is_expected_faster(c, m, e, &s, stream, size);
 }
