@@ -136,7 +136,8 @@ static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
          !of->functions && !reads_history(q->m) && T > 1;
 }
 
-/* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. */
+/* Adds the overlapped tiles of launch `l` whose cells stay in the registers of lanes. Those of many cells were measured
+ * to lose where tiles at edges are in the same kernel, so that it has all of their code twice. */
 static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   const PlanLaunch *of = plan_launch(q, l, false);
   Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, WARP_LANES}, .tiles = TILES_LANES};
@@ -148,7 +149,8 @@ static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         s.block[0] = *w;
         s.elems[0] = *r;
         s.elems[1] = *v;
-        add(q, out, &s, of);
+        if (*r * *v <= tuning.lane_most_cells || q->points >= tuning.parted_points)
+          add(q, out, &s, of);
       }
 }
 
