@@ -25,7 +25,7 @@
  *
  * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with
  * other warps. They are looked at for equations without roots, quotients, functions, older
- * levels and mirrored or clamped fields, up to 2^20 points, of one field in f32 to 2^22, with at
+ * levels and mirrored or clamped fields, from 2^16 points to 2^20, of one field in f32 to 2^22, with at
  * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps. Where they are chosen they
  * make 1.28 times as much as what was chosen before
  * (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
@@ -127,11 +127,12 @@ static bool leads_back(const Module *m) {
 }
 
 /* Were tiles in lanes measured to pay there: in rank 2 with warps of NVIDIA's length, of equations without roots,
- * quotients and functions, older levels, and rules that lead back from an edge, on grids not so large that streamed
- * tiles have warps enough, of several fields or in f64 smaller ones? */
+ * quotients and functions, older levels, and rules that lead back from an edge, on grids neither so small that nearly
+ * all tiles are at edges nor so large that streamed tiles have warps enough, of several fields or in f64 smaller ones?
+ */
 static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
   bool one = of->words == 1 && loaded_fields(of->l) <= 1;
-  bool fits = q->points <= (one ? tuning.parted_points : tuning.most_lanes);
+  bool fits = q->points >= tuning.least_lanes && q->points <= (one ? tuning.parted_points : tuning.most_lanes);
   return fits && q->rank == 2 && !leads_back(q->m) && !q->want.tiles && q->t->async_copy && q->t->lanes == WARP_LANES &&
          !of->functions && !reads_history(q->m) && T > 1;
 }

@@ -9,7 +9,7 @@
  *
  * Streamed tiles of rank 3 fill a multiprocessor by themselves, so n of them take at least n / multiprocessors rounds,
  * and a round for a few tiles is partly lost. If the size of the grid is known and -chunk is not given, the length is
- * chosen, from 32 planes on, that makes
+ * chosen, from 32 to 192 planes, that makes
  *
  *     (rounds + 0.2 + 0.5 * (what lacks to whole rounds)) * (planes + halo and lag, in multiples of 4)
  *
@@ -76,7 +76,7 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
     double time = launch_planes(t->cores, at_once, across, size, rows, more);
     if (rows < tuning.fewest_rows)
       break;
-    if (rows == last || (last && time >= least))
+    if (rows > tuning.most_rows || rows == last || (last && time >= least))
       continue;
     least = time;
     best = last = rows;

@@ -90,13 +90,14 @@ static bool computes_roots(const WarpLevel *e) {
 }
 
 /* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
- * (of one field). `row` are the operations of a row. */
+ * (of one field), and those that compute roots, whose operands wait for tests. `row` are the operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
+  double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
   bool both = size > 4 && per == 2 && e->nfields == 1;
   double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
   double body = e->sums ? 0 : w->V * row,
          longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1);
+  return roots * beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1);
 }
 
 /* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
@@ -122,7 +123,7 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / row : 0;
+  double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (tuning.warps_issued * row) : 0;
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / s->T /
                                          ((t->kept_bandwidth > 0 ? t->kept_bandwidth : 1) * t->bandwidth)

@@ -83,6 +83,8 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
     return "a thread has more cells than were measured to pay with roots, quotients or functions";
   if (roots && has_many_rounds(q))
     return "streamed tiles were measured to be faster there with roots, quotients or functions";
+  if (many && reads_history(q->m))
+    return "a thread has more cells than were measured to pay with older levels of a field";
   if (many && q->points >= tuning.parted_points)
     return "a thread has more cells than were measured to pay on grids of that size";
   if (of->words > 1 && load->registers >= registers_limit(q->t, load->work.threads))
