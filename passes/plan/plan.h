@@ -67,6 +67,13 @@ int32_t plan_mapped(const Schedule *s, MapId id);
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer
  * launches, and is there only if that saves a tenth of all launches, for it costs compile time. */
 int plan_remainder(const Module *m, int T, int of);
+/* The launches that the program's own run takes, or its first part if there are many stops, where tiles make T steps:
+ * of T steps, of `t`, the plan's remainder (1: there is none), and of single ones. All 0: nobody knows. */
+typedef struct RunLaunches {
+  int t;
+  int64_t whole, between, single;
+} RunLaunches;
+RunLaunches plan_run_launches(const Module *m, int T, int of);
 
 /* ---------------------------------------------------------------- candidates.c */
 

@@ -32,35 +32,39 @@ int32_t plan_mapped(const Schedule *s, MapId id) {
 
 /* ---- the kernel for the steps that remain */
 
-/* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
-static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }
-
 /* The steps of the program's own run; 0: it has none, or nobody knows. */
 static int64_t steps_of_run(const Module *m) {
   const Const *scalars = m->steps_by ? default_scalars(m) : NULL;
   return scalars ? scalars[m->steps_by - 1].i : m->steps;
 }
 
-/* Launches that a run of `steps` steps takes (0: nobody knows how many), or its first part if there are many stops. */
-static int64_t launches_of_run(const Module *m, int64_t steps, int T, int t) {
-  int64_t at = 0, launches = 0,
+/* The launches of T, `t` (1: none) and 1 steps, each time the largest that does not go too far, that a run of `steps`
+ * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
+static RunLaunches launches_of_run(const Module *m, int64_t steps, int T, int t) {
+  RunLaunches out = {.t = t};
+  int64_t at = 0,
           end = steps > 0                                              ? steps
                 : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX
                                                                        : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
     int64_t gap = module_steps_to_stop(m, 0, at, end - at);
-    launches += launches_of(gap, T, t);
+    out.whole += gap / T;
+    out.between += t > 1 ? gap % T / t : 0;
+    out.single += t > 1 ? gap % T % t : gap % T;
     at += gap;
   }
-  return launches;
+  return out;
 }
+
+/* So many launches. */
+static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
 
 /* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
 static int remainder_of(const Module *m, int64_t steps, int T, int of) {
-  int64_t without = launches_of_run(m, steps, T, 1), least = without;
+  int64_t without = count_of(launches_of_run(m, steps, T, 1)), least = without;
   int best = 1;
   for (int t = of > 1 ? of : 2; t < T; t += of) {
-    int64_t with = launches_of_run(m, steps, T, t);
+    int64_t with = count_of(launches_of_run(m, steps, T, t));
     best = with < least ? t : best;
     least = with < least ? with : least;
   }
@@ -74,6 +78,10 @@ static int remainder_of(const Module *m, int64_t steps, int T, int of) {
 int plan_remainder(const Module *m, int T, int of) {
   int t = remainder_of(m, steps_of_run(m), T, of);
   return t > 1 || !m->steps_by ? t : remainder_of(m, 0, T, of);
+}
+
+RunLaunches plan_run_launches(const Module *m, int T, int of) {
+  return launches_of_run(m, steps_of_run(m), T, plan_remainder(m, T, of));
 }
 
 /* The launch of the last `steps` levels of the module; NULL: a frame cannot be made beside it. */

@@ -108,6 +108,12 @@ static bool delays_reads(const WarpLevel *level, const Schedule *s) {
   return warps_level_for(level, &alone)->delay;
 }
 
+/* Picoseconds a point that memory takes to bring all fields of a level and to take them back. */
+static double memory_ps(const TargetInfo *t, const WarpLevel *e) {
+  double kept = t->kept_bandwidth > 0 ? t->kept_bandwidth : 1;
+  return t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / (kept * t->bandwidth) : 0;
+}
+
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
  * beside them; or what memory moves, if that is longer; where fields are
  * delayed, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap.
@@ -125,12 +131,26 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (tuning.warps_issued * row) : 0;
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
-  double memory = t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / s->T /
-                                         ((t->kept_bandwidth > 0 ? t->kept_bandwidth : 1) * t->bandwidth)
-                                   : 0;
+  double memory = memory_ps(t, e) / s->T;
   bool count = e->delay || delays_reads(level, s);
   double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
   return across * (rows + w.ends) / rows * both;
+}
+
+/* The same a step of the program's own run, with the steps that T leaves over: by fewer levels of the same warps, and
+ * one by one, which memory bounds. As cost_of where nobody knows how many steps a run has. */
+static double run_cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
+  RunLaunches run = plan_run_launches(level->m, s->T, s->block[0]);
+  double whole = cost_of(t, level, s, size), between = 0,
+         n = (double)(run.whole * s->T + run.between * run.t + run.single);
+  if (run.between) {
+    Schedule fewer = *s;
+    fewer.T = run.t;
+    between = cost_of(t, level, &fewer, size) * run.t;
+  }
+  double single = tuning.warps_single * memory_ps(t, level);
+  return n > 0 ? (whole * (double)run.whole * s->T + between * (double)run.between + single * (double)run.single) / n
+               : whole;
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size) {
@@ -168,7 +188,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     return;
   const WarpLevel *e = warps_level_for(x->e, &s);
   WarpShape w = warps_shape(x->c->target, e, &s);
-  double cost = cost_of(x->c->target, x->e, &s, warps_grid_size());
+  double cost = run_cost_of(x->c->target, x->e, &s, warps_grid_size());
   if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
@@ -280,10 +300,10 @@ static bool only_adds(const WarpLevel *e) {
 }
 
 /* Is a step that only adds and multiplies faster over warps than streamed: a sum of one field's points, or a step of
- * several fields of one type, none of which is read beyond an edge by a rule? */
+ * several fields of one type, also by rules beyond edges? */
 static bool sums_are_faster(const WarpLevel *e) {
   return e->nfields == 1 ? e->sums && warps_stages(e) == 1 && !e->wraps[0] && !e->wraps[1]
-                         : warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1];
+                         : warps_smallest(e) == warps_largest(e);
 }
 
 /* The same of steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
