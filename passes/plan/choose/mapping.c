@@ -42,10 +42,7 @@ static int64_t steps_of_run(const Module *m) {
  * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
 static RunLaunches launches_of_run(const Module *m, int64_t steps, int T, int t) {
   RunLaunches out = {.t = t};
-  int64_t at = 0,
-          end = steps > 0                                              ? steps
-                : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX
-                                                                       : 0;
+  int64_t at = 0, end = steps > 0 ? steps : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
     int64_t gap = module_steps_to_stop(m, 0, at, end - at);
     out.whole += gap / T;

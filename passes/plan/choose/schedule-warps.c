@@ -6,13 +6,15 @@
  * cells, which a core with 12 warps hides best, and what the rings of further fields take of shared memory. Registers
  * (what is kept, two rows of each field on their way, and 30) must be 248 at most; X times the bytes of a cell over 16
  * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
- * together (`warps-work.c`), and keep a loop's body below 1300 operations. `-schedule=auto` takes this schedule where
- * it was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points and
- * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more;
- * where a field is a constant beyond an edge, if this estimate is below 0.92 of what the model expects of the streamed
- * tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with roots and
- * quotients, but no other functions, where this estimate, for the grid at hand, is below 0.92 (in f64 from 4096^2
- * points on below 0.65) of what the model expects of the streamed tile.
+ * together (`warps-work.c`), and keep a loop's body below 1300 operations. All of that is weighed by the launches that
+ * the program's own run takes: of T steps, of the fewer that one kernel for a remainder makes, and of single steps,
+ * each of which takes what memory does. `-schedule=auto` takes this schedule where it was measured to be faster: for
+ * steps that only add and multiply, sums of one field on grids of 4096^2 points and more, of 2048 rows or more, in f64
+ * of 2048^2, and steps of several fields of one type on grids of 2048^2 and more (of 8192^2, in f64 of 4096^2, where
+ * they have rules beyond their edges); where a field is a constant beyond an edge, if this estimate is below 0.92 of
+ * what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector)
+ * it is taken for steps with roots and quotients, but no other functions, where this estimate, for the grid at hand, is
+ * below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -115,9 +117,8 @@ static double memory_ps(const TargetInfo *t, const WarpLevel *e) {
 }
 
 /* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
- * beside them; or what memory moves, if that is longer; where fields are
- * delayed, whose rows come just in time, or could be, both count. All of it as often as strips and segments overlap.
- * An operation in f64 takes two slots. */
+ * beside them; or what memory moves, if that is longer; where fields are delayed, whose rows come just in time, or
+ * could be, both count. All of it as often as strips and segments overlap. An operation in f64 takes two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
   const WarpLevel *e = warps_level_for(level, s);
   WarpShape w = warps_shape(t, e, s);
@@ -315,9 +316,9 @@ static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
 
 /* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
  * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
- * tiles need more points to be fast in f64, and of several fields. */
+ * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
-  bool slow = e->nfields > 1 || warps_smallest(e) > 4;
+  bool slow = (e->nfields > 1 || warps_smallest(e) > 4) && !e->ruled[0] && !e->ruled[1];
   double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
