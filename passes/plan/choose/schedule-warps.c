@@ -318,8 +318,11 @@ static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
  * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
  * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
-  bool slow = (e->nfields > 1 || warps_smallest(e) > 4) && !e->ruled[0] && !e->ruled[1];
-  double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
+  bool f64 = warps_smallest(e) > 4, ruled = e->ruled[0] || e->ruled[1];
+  double least = ruled && !f64           ? tuning.warps_ruled_extent
+                 : ruled                 ? tuning.warps_least_extent
+                 : f64 || e->nfields > 1 ? tuning.warps_least_slow_extent
+                                         : tuning.warps_least_extent;
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
