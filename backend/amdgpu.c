@@ -61,19 +61,21 @@ static LLVMValueRef thread(Emit *e, int hw) {
 }
 static LLVMValueRef block(Emit *e, int hw) { return id(e, "workgroup", hw); }
 
-/* A fence for the block's threads that orders accesses to shared memory alone. */
-static void fence(Emit *e, LLVMAtomicOrdering order) {
+/* A fence for the block's threads that orders accesses to memory, or (local) to shared memory alone. */
+static void fence(Emit *e, LLVMAtomicOrdering order, bool local) {
   LLVMValueRef f = LLVMBuildFenceSyncScope(e->here.b, order, LLVMGetSyncScopeID(e->context, "workgroup", 9), "");
   LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "amdgpu-synchronize-as", 21),
                              LLVMMDStringInContext2(e->context, "local", 5)};
-  LLVMSetMetadata(f, LLVMGetMDKindIDInContext(e->context, "mmra", 4),
-                  LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 2)));
+  if (local)
+    LLVMSetMetadata(f, LLVMGetMDKindIDInContext(e->context, "mmra", 4),
+                    LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 2)));
 }
 
 static void barrier(Emit *e) {
-  fence(e, LLVMAtomicOrderingRelease);
+  bool local = !kernel_passes_memory(e->k);
+  fence(e, LLVMAtomicOrderingRelease, local);
   emit_intrinsic(e, e->here.b, "llvm.amdgcn.s.barrier", 0, NULL, 0, NULL);
-  fence(e, LLVMAtomicOrderingAcquire);
+  fence(e, LLVMAtomicOrderingAcquire, local);
 }
 
 /* `x` through no instruction. The assembly has an effect, so that it stays in the loop. */

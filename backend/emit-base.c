@@ -78,13 +78,17 @@ void emit_arg_types(Emit *e, LLVMTypeRef *types) {
   }
 }
 
+/* What other threads write behind a barrier is read through the same pointer, but is no access of the call's own, which
+ * `noalias` would say. */
 void emit_arg_attributes(Emit *e) {
+  bool passes = kernel_passes_memory(e->k);
   for (int i = 0; i < e->k->nargs; i++) {
     const KArg *a = &e->k->args[i];
     if (a->kind != KARG_BUFFER)
       continue;
     unsigned p = (unsigned)i + 1;
-    emit_attribute(e, e->fn, p, "noalias", 0);
+    if (!(passes && a->reads && a->writes))
+      emit_attribute(e, e->fn, p, "noalias", 0);
     emit_attribute(e, e->fn, p, "align", (uint64_t)kernel_alignment(e->m, e->k, a->index));
     if (!a->writes)
       emit_attribute(e, e->fn, p, "readonly", 0);

@@ -542,6 +542,18 @@ void kernel_set_args(Module *m, Kernel *k) {
     push_arg(m, k, (KArg){KARG_STEP, 0, true, false});
 }
 
+/* Is `op` a barrier of the block (a block_walk callback)? */
+static void note_barrier(void *user, Op *op) { *(bool *)user |= op->code == OP_BARRIER; }
+
+bool kernel_passes_memory(const Kernel *k) {
+  bool meets = false;
+  for (int i = 0; i < k->narrays; i++)
+    if (k->arrays[i].space == SPACE_SHARED)
+      return false;
+  block_walk(k->body, note_barrier, &meets);
+  return meets;
+}
+
 /* A buffer, and the most bytes that an op seen so far moves to or from it at once. */
 typedef struct Widest {
   int buffer;

@@ -720,6 +720,9 @@ bool module_moves_levels(const Module *m);
 void module_renumber(Module *m);
 /* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */
 int32_t block_renumber(Block *b, int32_t next);
+/* Do threads of `k` meet at barriers for the sake of what they leave each other in global memory: at any, if it has no
+ * shared arrays? */
+bool kernel_passes_memory(const Kernel *k);
 /* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly
  * always holds. */
 bool value_is_guard(const Value *v);

@@ -48,6 +48,7 @@
  *   shared-alloc.c    versions of an array that are never alive at once share storage
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps
  *                     where that will do
+ *   small-launches.c  launches of few points in a row as one of one block
  *   step-branches.c   arithmetic that a choice by the step throws away, in an if
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   thin-regions.c    a version without what thin regions need for the tiles that meet none

@@ -45,9 +45,10 @@ Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
 /* Either level. */
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 
-/* Kernel IR to kernel IR. barriers has the option near (1: barriers between neighbouring warps where they are enough,
- * default 0). */
+/* Kernel IR to kernel IR. small-launches has the options points and threads (defaults in tuning.def), barriers the
+ * option near (1: barriers between neighbouring warps where they are enough, default 0). */
 Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_step_branches(PassContext *c, Module *m, int n, const PassOption *o);

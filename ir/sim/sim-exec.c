@@ -336,8 +336,11 @@ static bool meet(Sim *s) {
     sim_settle(s);
     return false;
   }
-  if (first->state == SIM_WAITING && meeting_of(s, first)->op->code == OP_BARRIER)
+  if (first->state == SIM_WAITING && meeting_of(s, first)->op->code == OP_BARRIER) {
     s->met = s->interval + 1;
+    if (s->nmembers == 1 && s->k->nblocks == 1)
+      s->since = ++s->period;
+  }
   if (first->state == SIM_WAITING && s->k->signals)
     sim_clocks_meet(s, s->k->threads, s->k->nthreads);
   return first->state == SIM_WAITING && !s->stop;
@@ -538,8 +541,10 @@ static void run_member(Sim *s, const SimMember *x) {
 }
 
 void sim_launch(Sim *s, int from, int to, int with) {
-  s->since = with < from ? s->launch : s->launch + 1;
+  uint32_t before = s->began;
   s->launch++;
+  s->began = ++s->period;
+  s->since = with < from ? before : s->began;
   for (int n = from; n < to && !s->stop; n++)
     run_member(s, &s->members[n]);
 }

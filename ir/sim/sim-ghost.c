@@ -119,7 +119,7 @@ static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
   place_of(s, f, n, at);
   InitMakes makes = s->b->ghosts->init(s->b->ghosts->user, k->loc, field, at);
   if (is_outside(s->b->ghosts, f, at, NULL, NULL)) {
-    bool wrote = page && page->touch[n % SIM_PAGE].wrote == s->launch;
+    bool wrote = page && page->touch[n % SIM_PAGE].wrote >= s->began;
     if (makes == INIT_GUESS || (makes == INIT_VALUE && !wrote))
       make_stale(s, m, field, n, s->b->first_step);
   } else if (makes == INIT_GUESS && !s->faults++) {

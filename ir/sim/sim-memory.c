@@ -272,7 +272,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
     if (s->writes[i->place->sym] &&
-        touch_read(&page->touch[element % SIM_PAGE], s->since, s->launch, global_number(s, t), &other))
+        touch_read(&page->touch[element % SIM_PAGE], s->since, s->period, global_number(s, t), &other))
       sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name,
                sim_place_text(s, t, i), who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
@@ -325,7 +325,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
     *sim_memory_stale(s, m, element) = origin;
   if (!ghost)
     check_stale_store(s, t, i, stale);
-  int race = touch_write(&page->touch[element % SIM_PAGE], s->since, s->launch, global_number(s, t), &other);
+  int race = touch_write(&page->touch[element % SIM_PAGE], s->since, s->period, global_number(s, t), &other);
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
              sim_place_text(s, t, i), who_text(s, other), race == 1 ? "writes" : "reads");

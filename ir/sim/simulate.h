@@ -250,9 +250,9 @@ typedef struct SimPending {
 } SimPending;
 
 /* A run. seen: all that probes saw when so many steps were done, or before, has been handed out. memory[i] is what
- * buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f
- * are dropped (inits of fields that have data already). since: launches with this number and later ones may run at the
- * same time as the running one. interval: all threads are as many barriers behind the block's
+ * buffer i stands for now. Counters launch, period, block_epoch and interval never repeat in a run. keep[f]: stores to
+ * field f are dropped (inits of fields that have data already). since: what periods with this number and later ones do
+ * is not ordered with what the running launch does. interval: all threads are as many barriers behind the block's
  * begin; what they did before interval `met`, when the whole block met last, is done for all. */
 typedef struct Sim {
   Arena *arena;
@@ -273,6 +273,7 @@ typedef struct Sim {
   SimKernel *k;   /* the kernel being run, from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
+  uint32_t period, began; /* accesses to global memory in different periods are ordered; the launch's first one */
   uint32_t launch, since, block_epoch, interval, met;
   int32_t nghosts;
   SimGhost *ghosts;

@@ -30,6 +30,8 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
   Str p = {.arena = a};
   str_addf(&p, "%s%s%s,simplify", whole && f->tiled ? PASSES_TILING "," : "", f->lower[t->simt],
            whole && m->nprobes ? ",series" : "");
+  if (t->simt && whole && module_has_stages(m))
+    str_add(&p, ",small-launches");
   if (t->simt)
     add_thread_passes(&p, t, f, s, m->grid.rank - plan_is_sliced(m, s), whole);
   else

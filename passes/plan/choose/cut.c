@@ -37,7 +37,7 @@ typedef struct Group {
 } Group;
 
 /* The work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
- * all of them. */
+ * all of them. joins[i]: see find_joins. */
 typedef struct Fuse {
   PassContext *c;
   Module *m;
@@ -46,6 +46,7 @@ typedef struct Fuse {
   double points;
   int longest;
   Group *groups, whole;
+  bool *joins;
 } Fuse;
 
 /* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
@@ -139,15 +140,83 @@ static void measure_streamed(Fuse *f) {
     f->whole.why = schedule_streamed(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
+/* Does stencil `st` by itself cover few points, where params have the values `scalars`? */
+static bool covers_few(const Fuse *f, const Stencil *st, const Const *scalars) {
+  const Box *box = st->npieces == 1 ? &st->pieces[0].box : &f->m->grid;
+  int64_t points = 1;
+  bool overflow = false;
+  for (int d = 0; d < box->rank && !overflow; d++)
+    overflow =
+        __builtin_mul_overflow(points, affine_eval(box_extent(f->c->arena, box, d), scalars, &overflow), &points);
+  return !overflow && points <= (int64_t)tuning.small_points && !st->sweep;
+}
+
+/* Does something look at the rounds of repeat `r`, or change a scalar in them: a reduction, an update, also of a repeat
+ * within it? */
+static bool is_looked_at(const Module *m, const Repeat *r) {
+  bool any = false;
+  for (int i = 0; i < m->nreductions; i++) {
+    const Repeat *of = m->reductions[i].loop ? &m->repeats[m->reductions[i].loop - 1] : NULL;
+    any = any || (of && of->first >= r->first && of->last <= r->last);
+  }
+  for (int i = 0; i < m->nupdates; i++)
+    any = any || (m->updates[i].stage >= r->first && m->updates[i].stage <= r->last);
+  return any;
+}
+
+/* Can nothing but a launch end between stencils of stages `before` and `behind`: no update, no round that is looked at,
+ * no begin or end of such rounds? */
+static bool meets_nothing(const Fuse *f, int32_t before, int32_t behind) {
+  const Module *m = f->m;
+  bool nothing = true;
+  for (int i = 0; i < m->nupdates; i++)
+    nothing = nothing && !(m->updates[i].stage > before && m->updates[i].stage <= behind);
+  for (int i = 0; i < m->nrepeats; i++) {
+    const Repeat *r = &m->repeats[i];
+    bool borders = (before < r->first && behind >= r->first) || (before <= r->last && behind > r->last) ||
+                   (r->tile && before >= r->first && before < r->last && behind == r->last);
+    nothing = nothing && !(borders && is_looked_at(m, r));
+  }
+  return nothing;
+}
+
+/* Marks in f->joins the stencils of few points whose launches pass small-launches makes one with those of stencils that
+ * no tile has with them, and the ones beside these: there is nothing to gain by a tile of several, but
+ * where one was asked for. */
+static void find_joins(Fuse *f) {
+  const Const *scalars = f->c->target->simt && !f->m->part ? default_scalars(f->m) : NULL;
+  bool *few = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
+  f->joins = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
+  for (int i = 0; i < f->n && scalars && module_has_stages(f->m) && !f->c->schedule->repeats; i++)
+    few[i] = covers_few(f, &f->st[i], scalars);
+  for (int i = 0; i + 1 < f->n; i++)
+    if (few[i] && few[i + 1] && f->st[i].stage != f->st[i + 1].stage &&
+        meets_nothing(f, f->st[i].stage, f->st[i + 1].stage))
+      f->joins[i] = f->joins[i + 1] = true;
+  for (int i = 1; i < f->n; i++)
+    f->joins[i] = f->joins[i] || (few[i] && f->joins[i - 1] && f->st[i].stage == f->st[i - 1].stage);
+  for (int i = f->n - 2; i >= 0; i--)
+    f->joins[i] = f->joins[i] || (few[i] && f->joins[i + 1] && f->st[i].stage == f->st[i + 1].stage);
+}
+
+/* Are stencils from `i` to before `j` better by themselves, since their launches are joined with others? */
+static bool are_joined(const Fuse *f, int i, int j) {
+  bool joined = false;
+  for (int k = i; k < j; k++)
+    joined = joined || f->joins[k];
+  return joined && j > i + 1;
+}
+
 /* Finds what all groups cost. */
 static void measure_groups(Fuse *f) {
   int groups = (int)(tuning.long_group * tuning.long_step);
   f->longest = f->n <= tuning.long_step ? (int)tuning.long_group : (groups + f->n - 1) / f->n;
   f->longest = f->longest < f->n && !f->c->schedule->repeats ? f->longest : f->n;
   f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
+  find_joins(f);
   for (int i = 0; i < f->n; i++)
     for (int k = 1; k <= f->longest && i + k <= f->n; k++) {
-      bool asked = may_cut(f, i) && may_cut(f, i + k);
+      bool asked = may_cut(f, i) && may_cut(f, i + k) && !are_joined(f, i, i + k);
       f->groups[i * f->longest + k - 1] = asked ? measure_group(f, i, i + k) : (Group){.why = "it is not looked at"};
     }
   if (f->n > 0)

@@ -1,0 +1,594 @@
+/* small-launches.c: launches in a row that compute few points each become one launch of one block, with a barrier
+ * between any two of them:
+ *
+ *   launch @red        launch @red_to_black: one block, whose threads make
+ *   swap @u, @v          for the points of @red { its code }
+ *   launch @black        barrier
+ *   swap @u, @v          for the points of @black { its code, with @u for @v and @v for @u }
+ *
+ * A launch takes some microseconds however few points it has: the coarse levels of a multigrid cycle, a layer's or a
+ * boundary's updates, small grids as a whole. What one launch leaves in global memory the next one's threads see behind
+ * a barrier, as they are of the same block.
+ *
+ * Rounds of a repeat which nothing looks at in between are a loop around the barriers, if after some of them buffers
+ * stand for what they did before, and the number of rounds is known, or that is so after each. The host still counts
+ * these rounds, for their names are in logs, but they do nothing.
+ *
+ * A launch is small if it covers so few points (`small_points`) where the params have the values that kernels are made
+ * for. Whatever they are, the kernel is right: its threads take the points in rounds. Its code has to be of threads
+ * that go each their own way: no shared arrays, no shuffles. */
+#include <string.h>
+
+#include "passes/base/tuning.h"
+#include "passes/kernel/inner.h"
+#include "passes/launch/launch.h"
+#include "passes/registry.h"
+
+/* A launch's code of more ops than MOST_OPS is not made, since the driver's compiler takes long; a loop's swaps are
+ * undone after at most MOST_TURNS rounds, or the launches of such a loop stay. */
+enum { MOST_OPS = 6000, MOST_TURNS = 4 };
+
+/* The pass at work. values: of the params, as kernels are made for. small[k]: kernel k is; uses[l]: how many repeats of
+ * loop l there are; whole[l]: its launches are all small, and nothing looks at its rounds. */
+typedef struct Small {
+  PassContext *c;
+  Module *m;
+  const Const *values;
+  int64_t points, threads;
+  bool *small, *whole;
+  int32_t *uses;
+} Small;
+
+/* A kernel in the making. at: what each buffer stands for now, as a buffer at the begin of the launch. any: a barrier
+ * must stand before what comes next. */
+typedef struct Joined {
+  const Small *s;
+  Kernel *k;
+  int32_t *at;
+  bool any;
+} Joined;
+
+/* ---- what is small */
+
+/* Looking at a kernel: has it only ops of a thread by itself? */
+typedef struct Look {
+  const Module *m;
+  bool alone;
+} Look;
+
+/* Notes that `op` is one of several threads, has a sweep's version, or stores to a launch-time array, which no op loads
+ * anew (a block_walk callback). */
+static void note_op(void *user, Op *op) {
+  Look *look = user;
+  OpForm form = op_info[op->code].form;
+  bool meets = form == FORM_PLAIN && (op_is_barrier(op) || op_is_signal(op) || op_meets_warp(op) ||
+                                      op->code == OP_CLUSTER_RANK || op->code == OP_BARRIER_CLUSTER);
+  bool moves = form == FORM_LANE || form == FORM_COPY || form == FORM_COUNT || form == FORM_SIGNAL ||
+               form == FORM_BULK || form == FORM_SEND || form == FORM_FETCH;
+  int written = op_buffer_written(op);
+  bool array = written >= 0 && look->m->buffers[written].kind != BUFFER_FIELD;
+  look->alone = look->alone && !meets && !moves && !array && !(form == FORM_GLOBAL && op->ver);
+}
+
+/* How many threads of `k` along dimension `d` have points among the first `extent`: where a thread has one point they
+ * are these, else all of the blocks. */
+static int64_t threads_along(const Kernel *k, int d, int64_t extent) {
+  extent = extent > 0 ? extent : 0;
+  return k->tile[d] == k->threads[d] ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
+}
+
+/* How many threads of `k` have points under the params' values; INT64_MAX: too many to count. */
+static int64_t threads_of(const Small *s, const Kernel *k) {
+  int64_t all = 1;
+  for (int d = 0; d < k->rank; d++) {
+    bool overflow = false;
+    int64_t n = threads_along(k, d, affine_eval(k->extent[d], s->values, &overflow));
+    if (overflow || __builtin_mul_overflow(all, n, &all))
+      return INT64_MAX;
+  }
+  return all;
+}
+
+static bool is_small(const Small *s, const Kernel *k) {
+  bool alone = !k->cluster && !k->leaves_out && !k->idles && !k->nmultiples && !k->instead && !k->tests;
+  for (int d = 0; d < k->rank; d++)
+    alone = alone && !k->over[d];
+  for (int i = 0; i < k->narrays; i++)
+    alone = alone && k->arrays[i].space == SPACE_PRIVATE && k->arrays[i].storage < 0;
+  Look look = {s->m, alone};
+  if (alone)
+    block_walk(k->body, note_op, &look);
+  return look.alone && inner_ops(k->body) <= MOST_OPS && threads_of(s, k) <= s->points;
+}
+
+/* How many rounds loop `l` makes; -1: that depends on params. */
+static int64_t rounds_of(const HostLoop *l) { return l->most.n ? -1 : l->most.c > 0 ? l->most.c : 0; }
+
+static void run_swaps(const Small *s, const HostSeq *seq, int32_t *at);
+
+/* After how many runs of `seq` every buffer stands for what it did before; 0: after more than MOST_TURNS. */
+static int turns_of(const Small *s, const HostSeq *seq) {
+  int32_t *at = ARENA_ARRAY(s->c->arena, int32_t, s->m->nbuffers + 1);
+  for (int b = 0; b < s->m->nbuffers; b++)
+    at[b] = b;
+  for (int n = 1; n <= MOST_TURNS; n++) {
+    bool same = true;
+    run_swaps(s, seq, at);
+    for (int b = 0; b < s->m->nbuffers; b++)
+      same = same && at[b] == b;
+    if (same)
+      return n;
+  }
+  return 0;
+}
+
+/* Has `at`, what buffers stand for, follow a run of `seq`, whose loops are whole. */
+static void run_swaps(const Small *s, const HostSeq *seq, int32_t *at) {
+  for (int i = 0; i < seq->nops; i++) {
+    const HostOp *op = &seq->ops[i];
+    const HostLoop *l = op->kind == HOST_REPEAT ? &s->m->host.loops[op->a] : NULL;
+    int64_t left = l ? rounds_of(l) : 0;
+    if (op->kind == HOST_SWAP)
+      host_swap(&(HostSeq){.nops = 1, .ops = seq->ops + i}, 0, at);
+    for (int q = 0; l && q < l->nseqs && left > 0; left %= l->seqs[q++].steps)
+      for (int64_t n = left / l->seqs[q].steps % turns_of(s, &l->seqs[q]); n > 0; n--)
+        run_swaps(s, &l->seqs[q], at);
+  }
+}
+
+/* Can `op` be done by a block that does what is before it: a swap, a small launch, the rounds of such? */
+static bool is_joinable(const Small *s, const HostOp *op) {
+  return op->kind == HOST_SWAP || (op->kind == HOST_LAUNCH ? s->small[op->a] : s->whole[op->a]);
+}
+
+/* Are the rounds of loop number `l`, whose inner loops are known, small launches and swaps that nothing looks at? */
+static bool is_whole(const Small *s, int l) {
+  const HostLoop *loop = &s->m->host.loops[l];
+  bool whole = s->uses[l] == 1 && !loop->count;
+  for (int i = 0; i < s->m->nreductions; i++)
+    whole = whole && s->m->reductions[i].loop != l + 1;
+  for (int q = 0; q < loop->nseqs && whole; q++) {
+    for (int i = 0; i < loop->seqs[q].nops; i++)
+      whole = whole && is_joinable(s, &loop->seqs[q].ops[i]) && !loop->seqs[q].ops[i].after;
+    int turns = whole ? turns_of(s, &loop->seqs[q]) : 0;
+    whole = turns == 1 || (turns > 1 && rounds_of(loop) >= 0);
+  }
+  return whole;
+}
+
+/* ---- how much it is */
+
+/* What a list of operations is in a block: launches that it stands for, and ops of code. */
+typedef struct Size {
+  int64_t launches, ops;
+} Size;
+
+static Size size_of(const Small *s, const HostOp *op);
+
+/* The same of a run of `seq`. */
+static Size size_of_run(const Small *s, const HostSeq *seq) {
+  Size all = {0, 0};
+  for (int i = 0; i < seq->nops; i++) {
+    Size one = size_of(s, &seq->ops[i]);
+    all.launches += one.launches;
+    all.ops += one.ops;
+  }
+  return all;
+}
+
+/* The same of `op`; rounds whose number depends on params count as two. */
+static Size size_of(const Small *s, const HostOp *op) {
+  if (op->kind == HOST_SWAP)
+    return (Size){0, 0};
+  if (op->kind == HOST_LAUNCH)
+    return (Size){1, inner_ops(s->m->kernels[op->a].body)};
+  const HostLoop *l = &s->m->host.loops[op->a];
+  int64_t left = rounds_of(l);
+  Size all = {0, 0};
+  for (int q = 0; q < l->nseqs; q++) {
+    Size one = size_of_run(s, &l->seqs[q]);
+    int64_t n = left < 0 ? 2 : left / l->seqs[q].steps, turns = turns_of(s, &l->seqs[q]);
+    left = left < 0 ? left : left % l->seqs[q].steps;
+    all.launches += n * one.launches;
+    all.ops += one.ops * (n < turns ? n : turns + n % turns);
+  }
+  return all;
+}
+
+/* ---- the code of a launch */
+
+/* The least power of two that is `n` at least, but `most` at most. */
+static int64_t power_of_two(int64_t n, int64_t most) {
+  int64_t p = 1;
+  while (p < n && p < most)
+    p *= 2;
+  return p;
+}
+
+/* How many threads along `d` kernel `k` has for points, at `b`. */
+static Value *count_along(const Joined *j, Builder *b, const Kernel *k, int d) {
+  Value *n = build_affine(b, j->s->m, k->extent[d]);
+  if (k->tile[d] == k->threads[d])
+    return n;
+  n = build2(b, OP_ADD, n, build_int(b, TY_I64, k->tile[d] - 1));
+  n = build2(b, OP_DIV, n, build_int(b, TY_I64, k->tile[d]));
+  return build2(b, OP_MUL, n, build_int(b, TY_I64, k->threads[d]));
+}
+
+/* Begins, at `b`, what each thread of the block does for its share of the threads of `k`, and finds in `at` which of
+ * them it stands for. The block's threads lie beside each other as those of `k` under the params' values. */
+static Builder each_thread(const Joined *j, Builder *b, const Kernel *k, Value *at[MAX_RANK]) {
+  const Small *s = j->s;
+  int64_t left = s->threads;
+  Builder in = *b;
+  Value *thread = build_convert(&in, TY_I64, build_dim(&in, OP_THREAD, k->rank - 1));
+  for (int d = k->rank - 1; d >= 0; d--) {
+    int64_t n = threads_along(k, d, affine_eval(k->extent[d], s->values, NULL)),
+            along = d ? power_of_two(n, left) : left;
+    Value *first = thread;
+    if (d && along < left) {
+      first = build2(&in, OP_BIT_AND, thread, build_int(&in, TY_I64, along - 1));
+      thread = build2(&in, OP_DIV, thread, build_int(&in, TY_I64, along));
+    } else {
+      thread = build_int(&in, TY_I64, 0);
+    }
+    Op *loop = build_for(&in, first, count_along(j, &in, k, d), along, FOR_APART, 0, NULL);
+    in = builder_at_end(in.arena, loop->blocks[0]);
+    in.loc = k->loc;
+    at[d] = loop->blocks[0]->args[0];
+    left /= along;
+  }
+  return in;
+}
+
+/* The thread of a launch that code is for, and its block, in the place of those that run it; what buffers it uses. */
+typedef struct Place {
+  const Joined *j;
+  int32_t arrays; /* the number of its first array */
+  Value *block[MAX_RANK], *thread[MAX_RANK];
+  Block *body;
+} Place;
+
+/* Puts `op`, cloned, in its place (a block_walk callback). */
+static void put_op(void *user, Op *op) {
+  const Place *p = user;
+  if (op->code == OP_BLOCK || op->code == OP_THREAD) {
+    block_replace_uses(p->body, op->results[0], op->code == OP_BLOCK ? p->block[op->sym] : p->thread[op->sym]);
+    op_unlink(op);
+  } else if (op_info[op->code].form == FORM_GLOBAL) {
+    op->sym = p->j->at[op->sym];
+  } else if (op_info[op->code].form == FORM_ARRAY) {
+    op->sym += p->arrays;
+  }
+}
+
+/* Adds the arrays of `k` to those of the kernel in the making. */
+static void join_arrays(Joined *j, const Kernel *k) {
+  Arena *a = j->s->m->arena;
+  for (int i = 0; i < k->narrays; i++) {
+    Array array = k->arrays[i];
+    array.name = arena_printf(a, "%s.%d", array.name, (int)j->k->narrays);
+    ARENA_PUSH(a, j->k->arrays, j->k->narrays, array);
+  }
+}
+
+/* The code of kernel number `kernel` at `b`, a barrier before it where `apart`. */
+static void join_kernel(Joined *j, Builder *b, int kernel, bool apart) {
+  const Kernel *k = &j->s->m->kernels[kernel];
+  Value *at[MAX_RANK];
+  Place p = {.j = j, .arrays = j->k->narrays};
+  b->loc = k->loc;
+  if (apart && j->any)
+    build_barrier(b);
+  j->any = true;
+  join_arrays(j, k);
+  Builder in = each_thread(j, b, k, at);
+  for (int d = 0; d < k->rank; d++) {
+    Value *threads = build_int(&in, TY_I64, k->threads[d]);
+    p.block[d] = build2(&in, OP_DIV, at[d], threads);
+    p.thread[d] = build_convert(&in, TY_I32, build2(&in, OP_REM, at[d], threads));
+  }
+  block_renumber(k->body, 0);
+  p.body = block_clone(in.arena, k->body, NULL, NULL);
+  block_walk(p.body, put_op, &p);
+  for (Op *op = p.body->first, *next; op; op = next) {
+    next = op->next;
+    op_unlink(op);
+    op_insert(in.block, NULL, op);
+  }
+}
+
+static void join_ops(Joined *j, Builder *b, int n, const HostOp *op);
+
+/* `turns` runs of `seq` at `b`, over and over: `n` times, or once where that is NULL. */
+static void join_runs(Joined *j, Builder *b, const HostSeq *seq, int64_t turns, Value *n) {
+  Builder in = *b;
+  if (n) {
+    Op *loop = build_for(b, build_int(b, TY_I64, 0), n, 1, 0, 0, NULL);
+    in = builder_at_end(b->arena, loop->blocks[0]);
+    j->any = true;
+  }
+  for (int64_t i = 0; i < turns; i++)
+    join_ops(j, &in, seq->nops, seq->ops);
+}
+
+/* The rounds of loop `l`, which is whole, at `b`. */
+static void join_loop(Joined *j, Builder *b, const HostLoop *l) {
+  int64_t left = rounds_of(l);
+  Value *rest = left < 0 ? build2(b, OP_MAX, build_affine(b, j->s->m, l->most), build_int(b, TY_I64, 0)) : NULL;
+  for (int q = 0; q < l->nseqs; q++) {
+    const HostSeq *seq = &l->seqs[q];
+    Value *steps = rest ? build_int(b, TY_I64, seq->steps) : NULL;
+    int64_t n = rest ? 0 : left / seq->steps, turns = turns_of(j->s, seq);
+    if (rest)
+      join_runs(j, b, seq, 1, build2(b, OP_DIV, rest, steps));
+    else if (n >= 2 * turns)
+      join_runs(j, b, seq, turns, build_int(b, TY_I64, n / turns));
+    else
+      join_runs(j, b, seq, n / turns * turns, NULL);
+    join_runs(j, b, seq, n % turns, NULL);
+    rest = rest ? build2(b, OP_REM, rest, steps) : NULL;
+    left %= seq->steps;
+  }
+}
+
+/* The `n` operations at `op` at `b`. */
+static void join_ops(Joined *j, Builder *b, int n, const HostOp *op) {
+  for (int i = 0; i < n; i++) {
+    if (op[i].kind == HOST_LAUNCH)
+      join_kernel(j, b, op[i].a, !op[i].beside || op[i].behind);
+    else if (op[i].kind == HOST_SWAP)
+      host_swap(&(HostSeq){.nops = 1, .ops = (HostOp *)op + i}, 0, j->at);
+    else
+      join_loop(j, b, &j->s->m->host.loops[op[i].a]);
+  }
+}
+
+/* ---- the host part */
+
+/* The first kernel that is launched by the `n` operations at `op` (last: the last one); -1: there is none. */
+static int some_kernel(const Module *m, int n, const HostOp *op, bool last) {
+  int found = -1;
+  for (int i = 0; i < n && (found < 0 || last); i++) {
+    const HostLoop *l = op[i].kind == HOST_REPEAT ? &m->host.loops[op[i].a] : NULL;
+    int k = op[i].kind == HOST_LAUNCH ? op[i].a : l ? some_kernel(m, l->seqs[0].nops, l->seqs[0].ops, last) : -1;
+    found = k >= 0 ? k : found;
+  }
+  return found;
+}
+
+/* A name for a kernel of what `from` to `to` do. */
+static const char *joined_name(const Module *m, const Kernel *from, const Kernel *to) {
+  size_t same = 0, n = strlen(m->name);
+  while (from->name[same] && from->name[same] == to->name[same])
+    same++;
+  while (same > n && to->name[same - 1] != '_')
+    same--;
+  const char *base = from == to ? arena_printf(m->arena, "%s_rounds", from->name)
+                                : arena_printf(m->arena, "%s_to_%s", from->name, to->name + same),
+             *name = base;
+  for (int i = 2; module_find_kernel(m, name) >= 0; i++)
+    name = arena_printf(m->arena, "%s_%d", base, i);
+  return name;
+}
+
+/* Makes a kernel of the `n` operations at `op`: its number. */
+static int join(Small *s, int n, const HostOp *op) {
+  Module *m = s->m;
+  const Kernel *from = &m->kernels[some_kernel(m, n, op, false)], *to = &m->kernels[some_kernel(m, n, op, true)];
+  Kernel k = {.name = joined_name(m, from, to),
+              .rank = m->grid.rank,
+              .body = block_new(m->arena, NULL),
+              .loc = from->loc};
+  Joined j = {.s = s, .k = &k, .at = ARENA_ARRAY(s->c->arena, int32_t, m->nbuffers + 1)};
+  for (int b = 0; b < m->nbuffers; b++)
+    j.at[b] = b;
+  for (int d = 0; d < MAX_RANK; d++) {
+    k.threads[d] = k.tile[d] = 1;
+    k.extent[d] = affine_const(1);
+  }
+  k.threads[k.rank - 1] = (int32_t)s->threads;
+  k.steps = to->steps;
+  Builder b = builder_at_end(m->arena, k.body);
+  join_ops(&j, &b, n, op);
+  kernel_set_args(m, &k);
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, k);
+  return m->nkernels - 1;
+}
+
+/* Leaves of loop `l`, and of those within it, rounds of nothing. */
+static void empty_loop(const Small *s, int l) {
+  HostLoop *loop = &s->m->host.loops[l];
+  for (int q = 0; q < loop->nseqs; q++) {
+    HostSeq *seq = &loop->seqs[q], out = {.steps = seq->steps};
+    for (int i = 0; i < seq->nops; i++)
+      if (seq->ops[i].kind == HOST_REPEAT) {
+        empty_loop(s, seq->ops[i].a);
+        ARENA_PUSH(s->m->arena, out.ops, out.nops, seq->ops[i]);
+      }
+    *seq = out;
+  }
+}
+
+/* Adds the swap of buffers `a` and `b` to `out`, which has led to `at`. */
+static void push_swap(const Small *s, HostSeq *out, int a, int b, int32_t *at) {
+  HostOp swap = {.kind = HOST_SWAP, .a = a, .b = b};
+  ARENA_PUSH(s->m->arena, out->ops, out->nops, swap);
+  host_swap(&(HostSeq){.nops = 1, .ops = &swap}, 0, at);
+}
+
+/* The buffer that stands for `memory` by `at`. */
+static int buffer_with(const int32_t *at, int32_t memory) {
+  int b = 0;
+  while (at[b] != memory)
+    b++;
+  return b;
+}
+
+/* Adds to `out` swaps by which buffers stand for what `end` says. What a field's second buffer has behind a swap nobody
+ * needs, so these come last, each once. */
+static void push_swaps(const Small *s, const int32_t *end, HostSeq *out) {
+  const Module *m = s->m;
+  int32_t *now = ARENA_ARRAY(s->c->arena, int32_t, m->nbuffers + 1),
+          *first = ARENA_ARRAY(s->c->arena, int32_t, m->nbuffers + 1);
+  for (int b = 0; b < m->nbuffers; b++) {
+    now[b] = b;
+    first[b] = end[b];
+  }
+  for (int c = 0; c < m->nbuffers; c++)
+    if (m->buffers[c].copy && first[c] != c) {
+      first[buffer_with(first, c)] = first[c];
+      first[c] = c;
+    }
+  for (int a = 0; a < m->nbuffers; a++)
+    if (now[a] != first[a])
+      push_swap(s, out, a, buffer_with(now, first[a]), now);
+  for (int c = 0; c < m->nbuffers; c++)
+    if (m->buffers[c].copy && now[c] != end[c])
+      push_swap(s, out, buffer_with(now, end[c]), c, now);
+}
+
+/* Adds to `out` what is left for the host of the `n` operations at `op`, behind their launch: rounds of nothing, and
+ * swaps by which buffers stand for what they do behind them all. */
+static void push_rest(const Small *s, int n, const HostOp *op, HostSeq *out) {
+  int32_t *end = ARENA_ARRAY(s->c->arena, int32_t, s->m->nbuffers + 1);
+  for (int b = 0; b < s->m->nbuffers; b++)
+    end[b] = b;
+  run_swaps(s, &(HostSeq){.nops = n, .ops = (HostOp *)op}, end);
+  push_swaps(s, end, out);
+  for (int i = 0; i < n; i++)
+    if (op[i].kind == HOST_REPEAT) {
+      empty_loop(s, op[i].a);
+      ARENA_PUSH(s->m->arena, out->ops, out->nops, op[i]);
+    }
+}
+
+/* Is the operation of `seq` that is number `i` a launch beside the one before? */
+static bool is_beside(const HostSeq *seq, int i) {
+  return i < seq->nops && seq->ops[i].kind == HOST_LAUNCH && seq->ops[i].beside;
+}
+
+/* How many points launches beside each other cover, of which number `i` of `seq` is the first: they run at the same
+ * time as they are. INT64_MAX: one of them is not small. */
+static int64_t points_beside(const Small *s, const HostSeq *seq, int i) {
+  int64_t points = 0;
+  do {
+    if (!s->small[seq->ops[i].a])
+      return INT64_MAX;
+    points += threads_of(s, &s->m->kernels[seq->ops[i].a]);
+  } while (is_beside(seq, ++i));
+  return points;
+}
+
+/* How many of the operations of `seq` from number `i` on can be one launch; *size: what they are. */
+static int run_length(const Small *s, const HostSeq *seq, int i, Size *size) {
+  int n = 0;
+  *size = (Size){0, 0};
+  while (i + n < seq->nops && is_joinable(s, &seq->ops[i + n]) && seq->ops[i + n].after == seq->ops[i].after) {
+    const HostOp *op = &seq->ops[i + n];
+    Size one = size_of(s, op);
+    bool many = op->kind == HOST_LAUNCH && !op->beside && points_beside(s, seq, i + n) > s->points;
+    if (many || size->ops + one.ops > MOST_OPS)
+      break;
+    size->launches += one.launches;
+    size->ops += one.ops;
+    n++;
+  }
+  while (n && is_beside(seq, i + n))
+    size->launches -= size_of(s, &seq->ops[i + --n]).launches;
+  return n;
+}
+
+/* Has what is launched by `seq` in a row become launches of one block. */
+static void join_sequence(Small *s, HostSeq *seq) {
+  HostSeq out = {.steps = seq->steps};
+  for (int i = 0; i < seq->nops;) {
+    Size size;
+    int n = seq->ops[i].kind == HOST_SWAP || is_beside(seq, i) ? 0 : run_length(s, seq, i, &size);
+    if (n && size.launches > 1) {
+      HostOp one = {.kind = HOST_LAUNCH, .a = join(s, n, seq->ops + i), .after = seq->ops[i].after};
+      pass_stat(s->c, size.launches, "small-launches", "launches that kernel %s makes", s->m->kernels[one.a].name);
+      ARENA_PUSH(s->m->arena, out.ops, out.nops, one);
+      push_rest(s, n, seq->ops + i, &out);
+      i += n;
+    } else {
+      ARENA_PUSH(s->m->arena, out.ops, out.nops, seq->ops[i++]);
+    }
+  }
+  *seq = out;
+}
+
+/* ---- the pass */
+
+/* Counts the repeats in `seq` of each loop. */
+static void count_uses(Small *s, const HostSeq *seq) {
+  for (int i = 0; i < seq->nops; i++)
+    if (seq->ops[i].kind == HOST_REPEAT)
+      s->uses[seq->ops[i].a]++;
+}
+
+/* Takes out the kernels of `m` from before number `count` that nothing launches any more. */
+static void drop_kernels(PassContext *c, Module *m, int count) {
+  bool *kept = ARENA_ARRAY(c->arena, bool, m->nkernels + 1);
+  int32_t *number = ARENA_ARRAY(c->arena, int32_t, m->nkernels + 1), n = 0;
+  HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    host_kernels(m, q, kept);
+  for (int k = 0; k < m->nkernels; k++)
+    if (kept[k] && m->kernels[k].instead)
+      kept[m->kernels[k].instead - 1] = true;
+  for (int k = 0; k < m->nkernels; k++) {
+    number[k] = n;
+    if (kept[k] || k >= count)
+      m->kernels[n++] = m->kernels[k];
+  }
+  m->nkernels = n;
+  for (int k = 0; k < n; k++)
+    if (m->kernels[k].instead)
+      m->kernels[k].instead = number[m->kernels[k].instead - 1] + 1;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    for (int k = 0; k < q->nops; k++)
+      if (q->ops[k].kind == HOST_LAUNCH)
+        q->ops[k].a = number[q->ops[k].a];
+}
+
+/* What of the module is small. */
+static void find_small(Small *s) {
+  Module *m = s->m;
+  HostSeq *q;
+  s->small = ARENA_ARRAY(s->c->arena, bool, m->nkernels + 1);
+  s->whole = ARENA_ARRAY(s->c->arena, bool, m->host.nloops + 1);
+  s->uses = ARENA_ARRAY(s->c->arena, int32_t, m->host.nloops + 1);
+  for (int i = 0; (q = host_part(m, i)); i++)
+    count_uses(s, q);
+  for (int k = 0; k < m->nkernels; k++)
+    s->small[k] = is_small(s, &m->kernels[k]);
+  for (int l = 0; l < m->host.nloops; l++)
+    s->whole[l] = is_whole(s, l);
+}
+
+/* The pass: the launches of steps and rounds, outer ones first. What parts of a grid exchange lies between launches. */
+Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o) {
+  bool ok = true;
+  int64_t points =
+      pass_option_int(c, "small-launches", n, o, "points", 0, INT32_MAX, (int64_t)tuning.small_points, &ok);
+  int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_threads, &ok);
+  Small s = {.c = c, .m = m, .points = points, .threads = threads, .values = default_scalars(m)};
+  int count = m->nkernels;
+  if (!ok || !c->target->simt || m->part || !s.values || threads > c->target->max_threads)
+    return ok ? m : NULL;
+  find_small(&s);
+  for (int i = 0; i < m->host.nseqs; i++)
+    join_sequence(&s, &m->host.seqs[i]);
+  for (int l = m->host.nloops - 1; l >= 0; l--)
+    for (int q = 0; q < m->host.loops[l].nseqs; q++)
+      join_sequence(&s, &m->host.loops[l].seqs[q]);
+  int made = m->nkernels - count;
+  if (!made)
+    return m;
+  drop_kernels(c, m, count);
+  module_renumber(m);
+  for (int k = m->nkernels - made; k < m->nkernels; k++)
+    simplify_kernel(c, m, &m->kernels[k]);
+  return m;
+}
