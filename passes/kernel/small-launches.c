@@ -28,13 +28,15 @@
  * undone after at most MOST_TURNS rounds, or the launches of such a loop stay. */
 enum { MOST_OPS = 6000, MOST_TURNS = 4 };
 
-/* The pass at work. values: of the params, as kernels are made for. small[k]: kernel k is; uses[l]: how many repeats of
+/* The pass at work. values: of the params, by default; growth: so many times the points of
+ * that grid has the one that kernels are made for. small[k]: kernel k is; uses[l]: how many repeats of
  * loop l there are; whole[l]: its launches are all small, and nothing looks at its rounds. */
 typedef struct Small {
   PassContext *c;
   Module *m;
   const Const *values;
   int64_t points, threads;
+  double growth;
   bool *small, *whole;
   int32_t *uses;
 } Small;
@@ -86,7 +88,7 @@ static int64_t threads_of(const Small *s, const Kernel *k) {
     if (overflow || __builtin_mul_overflow(all, n, &all))
       return INT64_MAX;
   }
-  return all;
+  return (double)all * s->growth < 1e18 ? (int64_t)((double)all * s->growth) : INT64_MAX;
 }
 
 static bool is_small(const Small *s, const Kernel *k) {
@@ -574,8 +576,9 @@ Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *
       pass_option_int(c, "small-launches", n, o, "points", 0, INT32_MAX, (int64_t)tuning.small_points, &ok);
   int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_threads, &ok);
   Small s = {.c = c, .m = m, .points = points, .threads = threads, .values = default_scalars(m)};
+  s.growth = grid_growth(m, c->schedule ? c->schedule->size : NULL);
   int count = m->nkernels;
-  if (!ok || !c->target->simt || m->part || !s.values || threads > c->target->max_threads)
+  if (!ok || !c->target->simt || m->part || !s.growth || threads > c->target->max_threads)
     return ok ? m : NULL;
   find_small(&s);
   for (int i = 0; i < m->host.nseqs; i++)

@@ -311,6 +311,10 @@ void launch_copy_back(Launch *l);
 enum { THIN_SHARE = 8 };
 /* The values of the scalars of `m` where all params have their defaults, NULL: one has none, or a check fails. */
 const Const *default_scalars(const Module *m);
+/* How many times the points of `m` with the params' defaults a grid has whose extents are `size`, at least 1: what
+ * covers few points by the defaults may cover so many more. 0: that is not known, as of `size` NULL or 0, or of the
+ * defaults. */
+double grid_growth(const Module *m, const int64_t *size);
 /* Finds them once for `m` and the copies that are made of it, until a pass has run (Module.defaults): for passes that
  * ask often and change neither params nor checks. */
 void keep_defaults(Module *m);

@@ -37,7 +37,7 @@ typedef struct Group {
 } Group;
 
 /* The work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
- * all of them. joins[i]: see find_joins. */
+ * all of them. joins[i], growth: see find_joins, grid_growth. */
 typedef struct Fuse {
   PassContext *c;
   Module *m;
@@ -47,6 +47,7 @@ typedef struct Fuse {
   int longest;
   Group *groups, whole;
   bool *joins;
+  double growth;
 } Fuse;
 
 /* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
@@ -148,7 +149,7 @@ static bool covers_few(const Fuse *f, const Stencil *st, const Const *scalars) {
   for (int d = 0; d < box->rank && !overflow; d++)
     overflow =
         __builtin_mul_overflow(points, affine_eval(box_extent(f->c->arena, box, d), scalars, &overflow), &points);
-  return !overflow && points <= (int64_t)tuning.small_points && !st->sweep;
+  return !overflow && (double)points * f->growth <= tuning.small_points && !st->sweep;
 }
 
 /* Does something look at the rounds of repeat `r`, or change a scalar in them: a reduction, an update, also of a repeat
@@ -187,7 +188,8 @@ static void find_joins(Fuse *f) {
   const Const *scalars = f->c->target->simt && !f->m->part ? default_scalars(f->m) : NULL;
   bool *few = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   f->joins = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
-  for (int i = 0; i < f->n && scalars && module_has_stages(f->m) && !f->c->schedule->repeats; i++)
+  f->growth = grid_growth(f->m, f->c->schedule->size);
+  for (int i = 0; i < f->n && scalars && f->growth > 0 && module_has_stages(f->m) && !f->c->schedule->repeats; i++)
     few[i] = covers_few(f, &f->st[i], scalars);
   for (int i = 0; i + 1 < f->n; i++)
     if (few[i] && few[i + 1] && f->st[i].stage != f->st[i + 1].stage &&
