@@ -140,6 +140,7 @@ struct Schedule {
   int32_t map[MAPS];      /* the mapping: map_get */
   int64_t size[MAX_RANK]; /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
                              grids of all sizes */
+  bool told;              /* the grids of all runs have about these extents, or who makes code says they have */
   int64_t every;          /* steps from one stop of runs to the next that open choices are to suit; 0: not known */
   int32_t ngroups;        /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups; /* and the schedule of each */

@@ -22,7 +22,7 @@ static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"inner", NULL};
 static const char *const pad_rows_options[] = {"rest", NULL};
-static const char *const small_launches_options[] = {"points", "threads", NULL};
+static const char *const small_launches_options[] = {"points", "threads", "along0", "along1", "along2", "along3", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const early_signals_options[] = {"behind", NULL};
 static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", "stage", NULL};
@@ -101,8 +101,8 @@ const Pass pass_table[] = {
     {"series", "store what probes see at their points alone; directly after lowering", LEVEL_KIR, LEVEL_KIR, NULL,
      pass_series},
     {"small-launches",
-     "make launches in a row that compute few points one launch of one block;\npoints=N: what few are, threads=N: of "
-     "the block",
+     "make launches in a row that compute few points one launch of one block;\npoints=N: what few are, on a grid that "
+     "has along0=N points along dimension 0;\nthreads=N: of the block",
      LEVEL_KIR, LEVEL_KIR, small_launches_options, pass_small_launches},
     {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL,
      pass_shared_alloc},

@@ -54,6 +54,7 @@ static StcStatus find_build(void *arg) {
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   pthread_mutex_init(&b->lock, NULL);
+  p->schedule.told = true;
   StcStatus s =
       program_compile(p, &p->w, t, size, extra, program_known(p, p->w.arena, extra, a->n, a->defines), &b->code);
   if (s)

@@ -205,6 +205,7 @@ Module *program_kernels(StcProgram *p) {
   Extra extra = t && p->explains ? program_extra(p, p->w.arena, target_info(t), 0, NULL) : EXTRA_NONE;
   if (!p->kernels && t)
     program_size(p, p->w.arena, target_info(t), extra_pads(extra), 0, NULL, size);
+  p->schedule.told = p->options.grid[0] || p->explains;
   if (!p->kernels && t &&
       program_compile(p, &p->w, t, size, extra, program_known(p, p->w.arena, extra, 0, NULL), &code) == STC_OK) {
     p->kernels = code.module;

@@ -14,9 +14,10 @@
  * stand for what they did before, and the number of rounds is known, or that is so after each. The host still counts
  * these rounds, for their names are in logs, but they do nothing.
  *
- * A launch is small if it covers so few points (`small_points`) where the params have the values that kernels are made
- * for. Whatever they are, the kernel is right: its threads take the points in rounds. Its code has to be of threads
- * that go each their own way: no shared arrays, no shuffles. */
+ * A launch is small if it covers so few points on the grid that the plan says (MAP_JOINED, MAP_ALONG_0), by its extents
+ * alone, and no more than twice as many on an eighth larger ones, which get the same kernels. However many there are, the
+ * kernel is right: its threads take the points in rounds. Its code has to be of threads that go each their own way: no
+ * shared arrays, no shuffles. */
 #include <string.h>
 
 #include "passes/base/tuning.h"
@@ -28,15 +29,13 @@
  * undone after at most MOST_TURNS rounds, or the launches of such a loop stay. */
 enum { MOST_OPS = 6000, MOST_TURNS = 4 };
 
-/* The pass at work. values: of the params, by default; growth: so many times the points of
- * that grid has the one that kernels are made for. small[k]: kernel k is; uses[l]: how many repeats of
+/* The pass at work. grid: the scalars by which points are counted. small[k]: kernel k is; uses[l]: how many repeats of
  * loop l there are; whole[l]: its launches are all small, and nothing looks at its rounds. */
 typedef struct Small {
   PassContext *c;
   Module *m;
-  const Const *values;
+  GridScalars grid;
   int64_t points, threads;
-  double growth;
   bool *small, *whole;
   int32_t *uses;
 } Small;
@@ -79,19 +78,23 @@ static int64_t threads_along(const Kernel *k, int d, int64_t extent) {
   return k->tile[d] == k->threads[d] ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
 }
 
-/* How many threads of `k` have points under the params' values; INT64_MAX: too many to count. */
-static int64_t threads_of(const Small *s, const Kernel *k) {
+/* How many threads of `k` have points; *most: on the largest grid that gets these kernels. INT64_MAX: too many to count,
+ * or that does not follow from the grid. */
+static int64_t threads_of(const Small *s, const Kernel *k, int64_t *most) {
   int64_t all = 1;
+  bool many = false;
+  *most = 1;
   for (int d = 0; d < k->rank; d++) {
-    bool overflow = false;
-    int64_t n = threads_along(k, d, affine_eval(k->extent[d], s->values, &overflow));
-    if (overflow || __builtin_mul_overflow(all, n, &all))
-      return INT64_MAX;
+    int64_t largest, n = grid_extent(&s->grid, k->extent[d], &largest);
+    many = many || n > INT32_MAX || largest > INT32_MAX || __builtin_mul_overflow(all, threads_along(k, d, n), &all) ||
+           __builtin_mul_overflow(*most, threads_along(k, d, largest), most);
   }
-  return (double)all * s->growth < 1e18 ? (int64_t)((double)all * s->growth) : INT64_MAX;
+  *most = many ? INT64_MAX : *most;
+  return many ? INT64_MAX : all;
 }
 
 static bool is_small(const Small *s, const Kernel *k) {
+  int64_t most;
   bool alone = !k->cluster && !k->leaves_out && !k->idles && !k->nmultiples && !k->instead && !k->tests;
   for (int d = 0; d < k->rank; d++)
     alone = alone && !k->over[d];
@@ -100,7 +103,7 @@ static bool is_small(const Small *s, const Kernel *k) {
   Look look = {s->m, alone};
   if (alone)
     block_walk(k->body, note_op, &look);
-  return look.alone && inner_ops(k->body) <= MOST_OPS && threads_of(s, k) <= s->points;
+  return look.alone && inner_ops(k->body) <= MOST_OPS && threads_of(s, k, &most) <= s->points && most <= 2 * s->points;
 }
 
 /* How many rounds loop `l` makes; -1: that depends on params. */
@@ -218,14 +221,14 @@ static Value *count_along(const Joined *j, Builder *b, const Kernel *k, int d) {
 }
 
 /* Begins, at `b`, what each thread of the block does for its share of the threads of `k`, and finds in `at` which of
- * them it stands for. The block's threads lie beside each other as those of `k` under the params' values. */
+ * them it stands for. The block's threads lie beside each other as those of `k` on the grid at hand. */
 static Builder each_thread(const Joined *j, Builder *b, const Kernel *k, Value *at[MAX_RANK]) {
   const Small *s = j->s;
   int64_t left = s->threads;
   Builder in = *b;
   Value *thread = build_convert(&in, TY_I64, build_dim(&in, OP_THREAD, k->rank - 1));
   for (int d = k->rank - 1; d >= 0; d--) {
-    int64_t n = threads_along(k, d, affine_eval(k->extent[d], s->values, NULL)),
+    int64_t n = threads_along(k, d, affine_eval(k->extent[d], s->grid.values, NULL)),
             along = d ? power_of_two(n, left) : left;
     Value *first = thread;
     if (d && along < left) {
@@ -473,11 +476,11 @@ static bool is_beside(const HostSeq *seq, int i) {
 /* How many points launches beside each other cover, of which number `i` of `seq` is the first: they run at the same
  * time as they are. INT64_MAX: one of them is not small. */
 static int64_t points_beside(const Small *s, const HostSeq *seq, int i) {
-  int64_t points = 0;
+  int64_t points = 0, most;
   do {
     if (!s->small[seq->ops[i].a])
       return INT64_MAX;
-    points += threads_of(s, &s->m->kernels[seq->ops[i].a]);
+    points += threads_of(s, &s->m->kernels[seq->ops[i].a], &most);
   } while (is_beside(seq, ++i));
   return points;
 }
@@ -569,16 +572,29 @@ static void find_small(Small *s) {
     s->whole[l] = is_whole(s, l);
 }
 
+/* Finds the scalars by which points are counted: on the grid of options along0 and on, as they are by default where
+ * these are left out. False: they are not known, or an option is wrong. */
+static bool find_grid(Small *s, int n, const PassOption *o) {
+  static const char *const along[MAX_RANK] = {"along0", "along1", "along2", "along3"};
+  const Const *usual = default_scalars(s->m);
+  int64_t size[MAX_RANK] = {0};
+  bool ok = true, overflow = false;
+  for (int d = 0; d < s->m->grid.rank && ok; d++) {
+    int64_t extent = usual ? affine_eval(box_extent(s->m->arena, &s->m->grid, d), usual, &overflow) : 0;
+    size[d] = pass_option_int(s->c, "small-launches", n, o, along[d], 0, INT32_MAX, overflow ? 0 : extent, &ok);
+  }
+  return ok && grid_scalars(s->m, size, &s->grid);
+}
+
 /* The pass: the launches of steps and rounds, outer ones first. What parts of a grid exchange lies between launches. */
 Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   int64_t points =
       pass_option_int(c, "small-launches", n, o, "points", 0, INT32_MAX, (int64_t)tuning.small_points, &ok);
   int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_threads, &ok);
-  Small s = {.c = c, .m = m, .points = points, .threads = threads, .values = default_scalars(m)};
-  s.growth = grid_growth(m, c->schedule ? c->schedule->size : NULL);
+  Small s = {.c = c, .m = m, .points = points, .threads = threads};
   int count = m->nkernels;
-  if (!ok || !c->target->simt || m->part || !s.growth || threads > c->target->max_threads)
+  if (!ok || !find_grid(&s, n, o) || !c->target->simt || m->part || threads > c->target->max_threads)
     return ok ? m : NULL;
   find_small(&s);
   for (int i = 0; i < m->host.nseqs; i++)

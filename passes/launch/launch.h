@@ -12,6 +12,7 @@
  *   copies.c         copies that a launch need not make
  *   single.c         launches of one stencil each
  *   thin.c           launches that compute few points
+ *   grid-scalars.c   scalars and extents on a grid of known size
  *   words.c          words of tests: what masks say, as bits of a field
  *   points.c         stencils on a point merged into those before them
  *   series-rows.c    how what a probe sees at a point is stored
@@ -299,6 +300,20 @@ typedef struct LaunchSwap {
 /* The swaps that have to follow launch `l`, in order: *swaps in the module's arena, and how many. */
 int launch_swaps(const Launch *l, LaunchSwap **swaps);
 
+/* ---------------------------------------------------------------- grid-scalars.c */
+
+/* The scalars of a module on a grid of certain extents. values: where the params that are its extents have the values
+ * that give these, and others their defaults. follows[i]: scalar i depends on no other params than those. */
+typedef struct GridScalars {
+  const Const *values;
+  const bool *follows;
+} GridScalars;
+/* Finds them for the extents `size`; where they are constants, whatever stands there. False: they are not known. */
+bool grid_scalars(const Module *m, const int64_t *size, GridScalars *out);
+/* The value of `e`, an extent: INT64_MAX if it does not follow from the grid's. *most: what it comes to on the largest
+ * grid that is given kernels for this one, an eighth larger along each dimension. */
+int64_t grid_extent(const GridScalars *g, Affine e, int64_t *most);
+
 /* ---------------------------------------------------------------- thin.c */
 
 /* Are the pieces of `st` thin: few points across, or an eighth of the grid's points at most? */
@@ -311,10 +326,6 @@ void launch_copy_back(Launch *l);
 enum { THIN_SHARE = 8 };
 /* The values of the scalars of `m` where all params have their defaults, NULL: one has none, or a check fails. */
 const Const *default_scalars(const Module *m);
-/* How many times the points of `m` with the params' defaults a grid has whose extents are `size`, at least 1: what
- * covers few points by the defaults may cover so many more. 0: that is not known, as of `size` NULL or 0, or of the
- * defaults. */
-double grid_growth(const Module *m, const int64_t *size);
 /* Finds them once for `m` and the copies that are made of it, until a pass has run (Module.defaults): for passes that
  * ask often and change neither params nor checks. */
 void keep_defaults(Module *m);

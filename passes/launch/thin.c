@@ -78,19 +78,6 @@ void keep_defaults(Module *m) {
   m->defaults = d;
 }
 
-double grid_growth(const Module *m, const int64_t *size) {
-  const Const *scalars = default_scalars(m);
-  double growth = 1;
-  for (int d = 0; d < m->grid.rank; d++) {
-    bool overflow = false;
-    int64_t extent = scalars ? affine_eval(box_extent(m->arena, &m->grid, d), scalars, &overflow) : 0;
-    if (!size || size[d] < 1 || extent < 1 || overflow)
-      return 0;
-    growth *= size[d] > extent ? (double)size[d] / (double)extent : 1;
-  }
-  return growth;
-}
-
 double box_share(const Module *m, const Box *box, const Const *scalars) {
   double share = 1;
   if (!scalars)

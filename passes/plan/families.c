@@ -24,14 +24,23 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
 
+/* The pass that joins launches of few points as plan `s` of `m` says. */
+static void add_small_launches(Str *p, const Module *m, const Schedule *s) {
+  str_addf(p, ",small-launches(points=%d", (int)map_get(s, MAP_JOINED));
+  for (int d = 0; d < m->grid.rank; d++)
+    if (map_get(s, (MapId)(MAP_ALONG_0 + d)) > 0)
+      str_addf(p, ",along%d=%d", d, (int)map_get(s, (MapId)(MAP_ALONG_0 + d)));
+  str_add(p, ")");
+}
+
 const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole) {
   const Schedule *s = m->plan;
   const Family *f = family_row(s->family);
   Str p = {.arena = a};
   str_addf(&p, "%s%s%s,simplify", whole && f->tiled ? PASSES_TILING "," : "", f->lower[t->simt],
            whole && m->nprobes ? ",series" : "");
-  if (t->simt && whole && module_has_stages(m))
-    str_add(&p, ",small-launches");
+  if (t->simt && whole && map_get(s, MAP_JOINED) > 0)
+    add_small_launches(&p, m, s);
   if (t->simt)
     add_thread_passes(&p, t, f, s, m->grid.rank - plan_is_sliced(m, s), whole);
   else

@@ -40,6 +40,7 @@
 #ifndef STC_PASSES_PLAN_H
 #define STC_PASSES_PLAN_H
 
+#include "passes/launch/launch.h"
 #include "passes/plan/choose/legal.h"
 #include "passes/plan/choose/compare.h"
 #include "passes/plan/cost/count.h"
@@ -63,6 +64,10 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
 bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 /* What plan `s` says of MAP_NEAR, MAP_BEHIND or MAP_REDUCE, or what is chosen, whatever its launches. */
 int32_t plan_mapped(const Schedule *s, MapId id);
+/* How many points launches cover at most that are joined by pass small-launches where `want` is asked for `m`, 0: none
+ * are; *g: the scalars on the grid by which they are counted. Where extents are params they are so if the grid's are
+ * told, by what the plan says or as those of the runs: a block alone takes long for a grid that turns out larger. */
+int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g);
 /* The steps of a kernel for what remains behind tiles of T, a multiple of `of`, or 1: none is worth it. It makes what
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer
  * launches, and is there only if that saves a tenth of all launches, for it costs compile time. */

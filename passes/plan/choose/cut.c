@@ -37,7 +37,7 @@ typedef struct Group {
 } Group;
 
 /* The work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
- * all of them. joins[i], growth: see find_joins, grid_growth. */
+ * all of them. joins[i]: see find_joins. */
 typedef struct Fuse {
   PassContext *c;
   Module *m;
@@ -47,7 +47,6 @@ typedef struct Fuse {
   int longest;
   Group *groups, whole;
   bool *joins;
-  double growth;
 } Fuse;
 
 /* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
@@ -141,15 +140,16 @@ static void measure_streamed(Fuse *f) {
     f->whole.why = schedule_streamed(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
-/* Does stencil `st` by itself cover few points, where params have the values `scalars`? */
-static bool covers_few(const Fuse *f, const Stencil *st, const Const *scalars) {
+/* Does stencil `st` by itself cover at most `points` points, with the scalars `g`? See is_small of small-launches.c. */
+static bool covers_few(const Fuse *f, const Stencil *st, const GridScalars *g, int64_t points) {
   const Box *box = st->npieces == 1 ? &st->pieces[0].box : &f->m->grid;
-  int64_t points = 1;
-  bool overflow = false;
-  for (int d = 0; d < box->rank && !overflow; d++)
-    overflow =
-        __builtin_mul_overflow(points, affine_eval(box_extent(f->c->arena, box, d), scalars, &overflow), &points);
-  return !overflow && (double)points * f->growth <= tuning.small_points && !st->sweep;
+  double all = 1, most = 1;
+  for (int d = 0; d < box->rank; d++) {
+    int64_t largest;
+    all *= (double)grid_extent(g, box_extent(f->c->arena, box, d), &largest);
+    most *= (double)largest;
+  }
+  return all <= (double)points && most <= 2 * (double)points && !st->sweep;
 }
 
 /* Does something look at the rounds of repeat `r`, or change a scalar in them: a reduction, an update, also of a repeat
@@ -185,12 +185,12 @@ static bool meets_nothing(const Fuse *f, int32_t before, int32_t behind) {
  * no tile has with them, and the ones beside these: there is nothing to gain by a tile of several, but
  * where one was asked for. */
 static void find_joins(Fuse *f) {
-  const Const *scalars = f->c->target->simt && !f->m->part ? default_scalars(f->m) : NULL;
+  GridScalars g;
+  int64_t points = f->c->schedule->repeats ? 0 : plan_joined(f->c, f->m, f->c->schedule, &g);
   bool *few = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   f->joins = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
-  f->growth = grid_growth(f->m, f->c->schedule->size);
-  for (int i = 0; i < f->n && scalars && f->growth > 0 && module_has_stages(f->m) && !f->c->schedule->repeats; i++)
-    few[i] = covers_few(f, &f->st[i], scalars);
+  for (int i = 0; i < f->n && points > 0; i++)
+    few[i] = covers_few(f, &f->st[i], &g, points);
   for (int i = 0; i + 1 < f->n; i++)
     if (few[i] && few[i + 1] && f->st[i].stage != f->st[i + 1].stage &&
         meets_nothing(f, f->st[i].stage, f->st[i + 1].stage))

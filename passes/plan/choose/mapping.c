@@ -30,6 +30,42 @@ int32_t plan_mapped(const Schedule *s, MapId id) {
   return map_get(s, id) >= 0 ? map_get(s, id) : (int32_t)chosen;
 }
 
+/* ---- launches of few points */
+
+/* The extents of the grid by which plan `s` says that launches of few points are counted, for which it says that some
+ * are joined: its own, or else those that are told. */
+static void joined_size(const Schedule *s, int64_t size[MAX_RANK]) {
+  bool said = map_get(s, MAP_JOINED) >= 0;
+  for (int d = 0; d < MAX_RANK; d++) {
+    int32_t along = map_get(s, (MapId)(MAP_ALONG_0 + d));
+    size[d] = said ? (along > 0 ? along : 0) : s->told && s->size[d] <= INT32_MAX / 2 ? s->size[d] : 0;
+  }
+}
+
+int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g) {
+  int64_t size[MAX_RANK], points = map_get(want, MAP_JOINED) >= 0 ? map_get(want, MAP_JOINED) : tuning.small_points;
+  joined_size(want, size);
+  bool any = c->target->simt && !m->part && module_has_stages(m) && points > 0;
+  return any && grid_scalars(m, size, g) ? points : 0;
+}
+
+/* Has the plan say which launches of few points are joined, and on which grid they have as few. */
+static void fill_joined(const Filling *k) {
+  GridScalars g;
+  int64_t size[MAX_RANK];
+  if (!k->c->target->simt || k->m->part || !module_has_stages(k->m) || map_get(k->s, MAP_JOINED) >= 0)
+    return;
+  const Schedule *want = k->c->schedule; /* NULL: kernels are made to be looked at alone */
+  Schedule told = *k->s;
+  told.told = want && want->told;
+  memcpy(told.size, want ? want->size : (int64_t[MAX_RANK]){0}, sizeof told.size);
+  joined_size(&told, size);
+  map_set(k->s, MAP_JOINED, (int32_t)plan_joined(k->c, k->m, &told, &g));
+  for (int d = 0; d < k->m->grid.rank && map_get(k->s, MAP_JOINED) > 0; d++)
+    if (box_extent(k->c->arena, &k->m->grid, d).n)
+      map_set(k->s, (MapId)(MAP_ALONG_0 + d), (int32_t)size[d]);
+}
+
 /* ---- the kernel for the steps that remain */
 
 /* The steps of the program's own run; 0: it has none, or nobody knows. */
@@ -272,6 +308,7 @@ bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Sched
   k.inside = k.frame ? frame_tile(k.frame) : NULL;
   if (m->nreductions && c->target->simt)
     fill(s, MAP_REDUCE, plan_mapped(s, MAP_REDUCE));
+  fill_joined(&k);
   if (!why && s->family == FAMILY_WARPS)
     why = fill_warps(&k);
   else if (!why && s->family == FAMILY_STREAM)
