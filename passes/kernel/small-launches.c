@@ -15,9 +15,9 @@
  * these rounds, for their names are in logs, but they do nothing.
  *
  * A launch is small if it covers so few points on the grid that the plan says (MAP_JOINED, MAP_ALONG_0), by its extents
- * alone, and no more than twice as many on an eighth larger ones, which get the same kernels. However many there are, the
- * kernel is right: its threads take the points in rounds. Its code has to be of threads that go each their own way: no
- * shared arrays, no shuffles. */
+ * alone, and no more than twice as many on an eighth larger ones, which get the same kernels. However many there are,
+ * the kernel is right: its threads take the points in rounds. Its code has to be of threads that go each their own way:
+ * no shared arrays, no shuffles. */
 #include <string.h>
 
 #include "passes/base/tuning.h"
@@ -78,8 +78,8 @@ static int64_t threads_along(const Kernel *k, int d, int64_t extent) {
   return k->tile[d] == k->threads[d] ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
 }
 
-/* How many threads of `k` have points; *most: on the largest grid that gets these kernels. INT64_MAX: too many to count,
- * or that does not follow from the grid. */
+/* How many threads of `k` have points; *most: on the largest grid that gets these kernels. INT64_MAX: too many to
+ * count, or that does not follow from the grid. */
 static int64_t threads_of(const Small *s, const Kernel *k, int64_t *most) {
   int64_t all = 1;
   bool many = false;
