@@ -92,7 +92,7 @@ def arguments():
     p.add_argument("--change", type=float, default=1e-4)
     p.add_argument("--chunk", type=float, default=5.0, help="units of time between two looks at the flow")
     p.add_argument("--Re", type=float, default=1000)
-    return p.parse_args()
+    return p.parse_intermixed_args()
 
 
 def run(o, program, n, dt, steps, flow):
