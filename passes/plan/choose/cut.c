@@ -201,12 +201,15 @@ static void find_joins(Fuse *f) {
     f->joins[i] = f->joins[i] || (few[i] && f->joins[i + 1] && f->st[i].stage == f->st[i + 1].stage);
 }
 
-/* Are stencils from `i` to before `j` better by themselves, since their launches are joined with others? */
+/* Are stencils from `i` to before `j` better by themselves, since their launches are joined with others? What has to go
+ * along with the one before is none by itself. */
 static bool are_joined(const Fuse *f, int i, int j) {
-  bool joined = false;
-  for (int k = i; k < j; k++)
+  bool joined = false, several = false;
+  for (int k = i; k < j; k++) {
     joined = joined || f->joins[k];
-  return joined && j > i + 1;
+    several = several || (k > i && may_cut(f, k));
+  }
+  return joined && several;
 }
 
 /* Finds what all groups cost. */
