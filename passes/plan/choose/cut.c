@@ -140,16 +140,19 @@ static void measure_streamed(Fuse *f) {
     f->whole.why = schedule_streamed(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
-/* Does stencil `st` by itself cover at most `points` points, with the scalars `g`? See is_small of small-launches.c. */
+/* Does stencil `st` by itself cover at most `points` points, with the scalars `g`? See is_small of small-launches.c.
+ * And is that less than a quarter of the grid, such as coarser levels? On small grids a tile of several stencils, or
+ * rounds, is as fast. */
 static bool covers_few(const Fuse *f, const Stencil *st, const GridScalars *g, int64_t points) {
   const Box *box = st->npieces == 1 ? &st->pieces[0].box : &f->m->grid;
-  double all = 1, most = 1;
+  double all = 1, most = 1, whole = 1;
   for (int d = 0; d < box->rank; d++) {
     int64_t largest;
     all *= (double)grid_extent(g, box_extent(f->c->arena, box, d), &largest);
     most *= (double)largest;
+    whole *= (double)grid_extent(g, box_extent(f->c->arena, &f->m->grid, d), &largest);
   }
-  return all <= (double)points && most <= 2 * (double)points && !st->sweep;
+  return all <= (double)points && most <= 2 * (double)points && 4 * all < whole && !st->sweep;
 }
 
 /* Does something look at the rounds of repeat `r`, or change a scalar in them: a reduction, an update, also of a repeat
