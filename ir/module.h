@@ -467,7 +467,9 @@ typedef struct Multiple {
  * kernel that `leaves_out` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
  * extent[d] allows: the blocks that are left, the product of the ones less the product of the others, are numbered
  * along the last dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges).
- * kernel_blocks computes all this. Blocks of a kernel with `idles` that cover nothing but points of the box from
+ * kernel_blocks computes all this. list: 1 + the buffer of a list of the tiles, made once, by which block number n along
+ * the last dimension is for the tile of row n: its class, which is in buffer list_of, and its number in each dimension;
+ * 0: there is none. A launch may leave out rows of classes for which the code does nothing (pass tile-lists). Blocks of a kernel with `idles` that cover nothing but points of the box from
  * idle_lo to idle_hi, counted from the first that it covers, do nothing: pass split-edges leaves them out. It may be
  * launched only where all of `multiples` hold under the launch's params, and
  * where one does not the kernel number instead - 1 is launched in its place (0: there is none, and a launch is an
@@ -508,6 +510,7 @@ typedef struct Kernel {
   int32_t over[MAX_RANK];    /* points that the first and the last block cover beside */
   bool leaves_out;
   Affine without[MAX_RANK];
+  int32_t list, list_of;
   bool idles;
   Affine idle_lo[MAX_RANK], idle_hi[MAX_RANK];
   int32_t steps;    /* time steps a launch advances; 0 for an init */

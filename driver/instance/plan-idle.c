@@ -7,8 +7,12 @@
  *
  *     %c = load @k.classes[..]   if %c == 1 { } else { if %c == 2 { } else { .. } }         idle if all are 1 or 2
  *
+ * Where its blocks go by a list of tiles (pass tile-lists), those of the others alone are put to the list's begin, in
+ * the order they had, so that neighbours run at the same time, and as many blocks are launched as there are.
+ *
  * The bytes are fetched behind what is computed once, if the run is waited for: a caller's stream is not. Where a mask
- * is in the caller's memory, which may change before each run, nothing is fetched and all is launched. */
+ * is in the caller's memory, which may change before each run, nothing is fetched, all is launched, and lists have all
+ * tiles, as what is computed once has left them. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -55,10 +59,10 @@ static bool changes_buffer(const Module *m, const HostSeq *seq, int buffer) {
   return changes;
 }
 
-/* Is buffer `buffer` of bytes that what is computed once alone leaves in a hidden field? */
-static bool is_made_once(const Module *m, int buffer) {
+/* Is buffer `buffer` of values of type `t` that what is computed once alone leaves in a hidden field? */
+static bool is_made_once(const Module *m, int buffer, Type t) {
   const Buffer *b = &m->buffers[buffer];
-  if (b->kind != BUFFER_FIELD || m->fields[b->field].type != TY_U8 || !strchr(m->fields[b->field].name, '.'))
+  if (b->kind != BUFFER_FIELD || m->fields[b->field].type != t || !strchr(m->fields[b->field].name, '.'))
     return false;
   bool other = changes_buffer(m, &m->host.init, buffer);
   for (int i = 0; i < m->host.nseqs; i++)
@@ -69,44 +73,97 @@ static bool is_made_once(const Module *m, int buffer) {
   return !other && changes_buffer(m, &m->host.once, buffer);
 }
 
-/* The load of the class of a block's tile in `k`; NULL: there is none. */
-static const Op *class_load(const Module *m, const Kernel *k) {
-  for (const Op *op = k->body->first; op; op = op->next)
-    if (op->code == OP_LOAD && op->results[0]->type == TY_U8 && is_made_once(m, op->sym))
-      return op;
-  return NULL;
-}
+/* The classes of the tiles of a kernel: the buffer with all of them, and the value that is that of a block's tile. */
+typedef struct Classes {
+  int buffer;
+  const Value *class;
+} Classes;
 
-/* Which bytes there are in the buffer, as found[byte], of the classes below `n`; *other: there are others. */
-static StcStatus find_bytes(StcPlan *p, int buffer, int n, bool *found, bool *other) {
-  const Slot *slot = buffer_slot(p, buffer);
-  size_t size = slot_bytes(slot);
-  unsigned char *bytes = malloc(size ? size : 1);
-  StcStatus s = bytes ? slot_fetch(p, slot, bytes) : STC_MEMORY;
-  memset(found, 0, (size_t)n * sizeof *found);
-  *other = false;
-  for (size_t i = 0; i < size && !s; i++) {
-    *other = *other || bytes[i] >= n;
-    if (bytes[i] < n)
-      found[bytes[i]] = true;
+/* Those of `k`; false: it has none. */
+static bool find_classes(const Module *m, const Kernel *k, Classes *out) {
+  bool listed = k->list && is_made_once(m, k->list - 1, TY_U32) && is_made_once(m, k->list_of, TY_U8);
+  for (const Op *op = k->body->first; op; op = op->next) {
+    bool is =
+        k->list ? listed && kernel_loads_class(k, op) : op->code == OP_LOAD && is_made_once(m, op->sym, TY_U8);
+    if (!is)
+      continue;
+    *out = (Classes){k->list ? k->list_of : op->sym, op->results[0]};
+    return true;
   }
-  free(bytes);
-  return s == STC_MEMORY ? context_error(p->w.context, "no memory is left to look at the classes of tiles"), s : s;
+  return false;
 }
 
-/* Is kernel `k` idle, whose tiles' classes `load` loads? */
-static StcStatus find_idle(StcPlan *p, const Kernel *k, const Op *load, bool *idle) {
-  enum { MOST_CLASSES = 4 };
-  bool found[MOST_CLASSES], busy, any = false;
-  for (int i = 0; i < MOST_CLASSES; i++)
-    any = any || !is_busy(k->body, load->results[0], i);
-  *idle = false;
-  if (!any)
+/* The classes that a kernel may do nothing for are below so many. */
+enum { MOST_CLASSES = 4 };
+
+/* The search. bytes[buffer]: its values, once they were fetched. */
+typedef struct Looking {
+  StcPlan *p;
+  unsigned char **bytes;
+} Looking;
+
+/* Fetches the classes in buffer `buffer`. */
+static StcStatus fetch_classes(Looking *l, int buffer) {
+  const Slot *slot = buffer_slot(l->p, buffer);
+  size_t size = slot_bytes(slot);
+  if (l->bytes[buffer])
     return STC_OK;
-  StcStatus s = find_bytes(p, load->sym, MOST_CLASSES, found, &busy);
-  for (int i = 0; i < MOST_CLASSES && !s; i++)
-    busy = busy || (found[i] && is_busy(k->body, load->results[0], i));
-  *idle = !s && !busy;
+  l->bytes[buffer] = malloc(size ? size : 1);
+  StcStatus s = l->bytes[buffer] ? slot_fetch(l->p, slot, l->bytes[buffer]) : STC_MEMORY;
+  return s == STC_MEMORY ? context_error(l->p->w.context, "no memory is left to look at the classes of tiles"), s : s;
+}
+
+/* For which classes `k` does something, as busy[MOST_CLASSES], if classes are those of `x`. False: for all. */
+static bool find_busy(const Kernel *k, const Classes *x, bool *busy) {
+  bool any = false;
+  for (int i = 0; i < MOST_CLASSES; i++) {
+    busy[i] = is_busy(k->body, x->class, i);
+    any = any || !busy[i];
+  }
+  return any;
+}
+
+/* How many of the tiles with classes in `buffer` are of one in `busy`, or above those. */
+static int64_t count_busy(const Looking *l, int buffer, const bool *busy) {
+  size_t size = slot_bytes(buffer_slot(l->p, buffer));
+  int64_t n = 0;
+  for (size_t i = 0; i < size; i++)
+    n += l->bytes[buffer][i] >= MOST_CLASSES || busy[l->bytes[buffer][i]];
+  return n;
+}
+
+/* Notes in *rows, whose memory the caller frees, the rows of the list of `k` for the tiles of a class in `busy`, `n` of
+ * them. False: no memory is left. */
+static bool make_rows(const Looking *l, const Kernel *k, const bool *busy, int64_t n, uint32_t **rows) {
+  const unsigned char *bytes = l->bytes[k->list_of];
+  int64_t blocks[MAX_RANK], at[MAX_RANK] = {0};
+  Kernel all = *k;
+  all.leaves_out = false;
+  int64_t tiles = kernel_blocks(&all, l->p->scalars, blocks);
+  uint32_t *to = *rows = malloc((size_t)n * (size_t)(k->rank + 1) * sizeof *to);
+  for (int64_t i = 0; i < tiles && to; i++) {
+    if (bytes[i] >= MOST_CLASSES || busy[bytes[i]]) {
+      *to++ = bytes[i];
+      for (int d = 0; d < k->rank; d++)
+        *to++ = (uint32_t)at[d];
+    }
+    for (int d = k->rank - 1; d >= 0 && ++at[d] == blocks[d]; d--)
+      at[d] = 0;
+  }
+  return *rows;
+}
+
+/* Has the list of `k` begin with the tiles of a class in `busy`, of which there are `n`. */
+static StcStatus put_rows(const Looking *l, const Kernel *k, const bool *busy, int64_t n) {
+  Device *d = &l->p->device;
+  uint32_t *rows = NULL;
+  StcStatus s = n > 0 && !make_rows(l, k, busy, n, &rows) ? STC_MEMORY : STC_OK;
+  if (s)
+    context_error(l->p->w.context, "no memory is left to list the tiles that have something to do");
+  if (n > 0 && !s)
+    s = d->kind->put(d, buffer_slot(l->p, k->list - 1)->memory, rows,
+                     (size_t)n * (size_t)(k->rank + 1) * sizeof *rows);
+  free(rows);
   return s;
 }
 
@@ -120,26 +177,53 @@ static bool is_of_once(const Module *m, int i) {
   return of_once;
 }
 
-/* Notes whether kernel `i` is idle. Recordings go by what was noted before: they are gone before it is another, so that
- * none is left behind an error, wherever it comes. */
-static void note_idle(StcPlan *p, int i, bool idle) {
-  if (p->run.idle[i] != idle)
-    plan_forget_recordings(p);
-  p->run.idle[i] = idle;
+/* How many blocks of kernel `i` have something to do, in *live, -1: all are launched; its list begins with those. A
+ * list is for kernels before number `i`, too: what one of them does something for is on it. */
+static StcStatus find_live(Looking *l, int i, int64_t *live) {
+  const Module *m = l->p->build->code.module;
+  const Kernel *k = &m->kernels[i];
+  Classes x;
+  bool busy[MOST_CLASSES], other[MOST_CLASSES];
+  *live = -1;
+  if (is_of_once(m, i) || !find_classes(m, k, &x) || !find_busy(k, &x, busy))
+    return STC_OK;
+  for (int j = 0; j < m->nkernels && k->list; j++)
+    for (int c = 0; c < MOST_CLASSES && m->kernels[j].list == k->list; c++)
+      busy[c] = busy[c] || !find_classes(m, &m->kernels[j], &x) || !find_busy(&m->kernels[j], &x, other) || other[c];
+  StcStatus s = fetch_classes(l, x.buffer);
+  int64_t n = s ? 0 : count_busy(l, x.buffer, busy);
+  *live = s || (n > 0 && !k->list) ? -1 : n;
+  return s || !k->list ? s : put_rows(l, k, busy, n);
 }
 
-StcStatus plan_find_idle(StcPlan *p, bool look) {
+/* Notes how many blocks of kernel `i` are launched. Recordings go by what was noted before: they are gone before it is
+ * another, so that none is left behind an error, wherever it comes. */
+static void note_live(StcPlan *p, int i, int64_t live) {
+  if (p->run.live[i] != live)
+    plan_forget_recordings(p);
+  p->run.live[i] = live;
+}
+
+StcStatus plan_find_live(StcPlan *p, bool look) {
   const Module *m = p->build->code.module;
-  if (!p->run.idle && !look)
+  if (!p->run.live && !look)
     return STC_OK;
-  if (!p->run.idle)
-    p->run.idle = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
-  StcStatus s = look ? p->device.kind->wait(&p->device) : STC_OK;
-  for (int i = 0; i < m->nkernels && !s; i++) {
-    bool idle = false;
-    const Op *load = look && !is_of_once(m, i) ? class_load(m, &m->kernels[i]) : NULL;
-    s = load ? find_idle(p, &m->kernels[i], load, &idle) : STC_OK;
-    note_idle(p, i, idle);
+  if (!p->run.live) {
+    p->run.live = ARENA_ARRAY(p->w.arena, int64_t, m->nkernels + 1);
+    memset(p->run.live, -1, sizeof *p->run.live * (size_t)(m->nkernels + 1));
   }
+  Looking l = {p, look ? calloc((size_t)m->nbuffers + 1, sizeof *l.bytes) : NULL};
+  StcStatus s = look && !l.bytes ? STC_MEMORY : STC_OK;
+  if (s)
+    context_error(p->w.context, "no memory is left to look at the classes of tiles");
+  s = s || !look ? s : p->device.kind->wait(&p->device);
+  for (int i = 0; i < m->nkernels && !s; i++) {
+    int64_t live = -1;
+    s = look ? find_live(&l, i, &live) : STC_OK;
+    note_live(p, i, live);
+  }
+  for (int i = 0; i < m->nbuffers && l.bytes; i++)
+    free(l.bytes[i]);
+  free(l.bytes);
   return s;
 }

@@ -198,11 +198,11 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
-/* Computes what is computed once, and finds which kernels have nothing to do now. `may_change`: it may have to be
- * done again before the next run. A run that nobody waits for does not wait for it either. */
+/* Computes what is computed once, and finds which blocks of kernels have something to do now. `may_change`: it may have
+ * to be done again before the next run. A run that nobody waits for does not wait for it either. */
 static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
   StcStatus s = plan_sequence(p, seq);
-  return s ? s : plan_find_idle(p, !may_change && (!p->back.pending || p->back.threaded));
+  return s ? s : plan_find_live(p, !may_change && (!p->back.pending || p->back.threaded));
 }
 
 StcStatus plan_run_once(StcPlan *p) {

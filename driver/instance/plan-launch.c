@@ -56,7 +56,8 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, boo
   void *args[k->nargs + 1];
   KernelLaunch l = {index,  k,      {0},  args,
                     beside, behind, lane, p->run.replay.recording && p->run.replay.follows && !beside};
-  if (p->run.idle && p->run.idle[index])
+  const int64_t live = p->run.live ? p->run.live[index] : -1;
+  if (live == 0)
     return STC_OK;
   StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
@@ -73,6 +74,8 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, boo
   for (int d = 0; d < k->rank; d++)
     if (l.blocks[d] == 0)
       return s;
+  if (live > 0)
+    l.blocks[k->rank - 1] = live;
   return s ? s : start_kernel(p, &l);
 }
 
@@ -104,7 +107,7 @@ static bool has_blocks(const StcPlan *p, int named) {
   const Module *m = p->build->code.module;
   int64_t blocks[MAX_RANK];
   int index = kernel_chosen(m, named, p->scalars);
-  return !(p->run.idle && p->run.idle[index]) && kernel_blocks(&m->kernels[index], p->scalars, blocks) > 0;
+  return !(p->run.live && p->run.live[index] == 0) && kernel_blocks(&m->kernels[index], p->scalars, blocks) > 0;
 }
 
 /* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do

@@ -66,7 +66,7 @@ typedef struct TimeLoop {
   Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
-  bool *idle;           /* by kernel: it has nothing to do, as masks are; NULL: none is known of */
+  int64_t *live;        /* by kernel: how many blocks have something to do, as masks are, -1: any; NULL: any of all */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Rounds *rounds;       /* of each repeat of the program's reference */
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
@@ -248,8 +248,8 @@ void *plan_deferred_place(const StcPlan *p, int buffer);
 
 /* plan-idle.c: */
 
-/* Finds which kernels have nothing to do as what was computed once is now, if `look`; else all may have. */
-StcStatus plan_find_idle(StcPlan *p, bool look);
+/* Finds which blocks of kernels have something to do as what was computed once is now, if `look`; else all may have. */
+StcStatus plan_find_live(StcPlan *p, bool look);
 
 /* plan-watch.c: */
 

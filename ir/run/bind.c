@@ -322,6 +322,10 @@ int32_t kernel_lanes(const Kernel *k) { return k->lanes ? k->lanes : WARP_LANES;
 
 int32_t kernel_warp(const Kernel *k) { return k->lanes > WARP_LANES ? k->lanes : WARP_LANES; }
 
+bool kernel_loads_class(const Kernel *k, const Op *op) {
+  return k->list && op->code == OP_LOAD && op->sym == k->list - 1 && op->off[k->rank - 1] == 0;
+}
+
 int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
   const Kernel *k = &m->kernels[kernel];
   return failed_multiple(k, scalars) ? k->instead - 1 : kernel;

@@ -223,6 +223,8 @@ int kernel_chosen(const Module *m, int kernel, const Const *scalars);
 /* Threads of a warp of `k`: WARP_LANES, or MOST_LANES where lines of so many cells were lowered for a target with such
  * warps. They are those of the block in order, the last dimension fastest. */
 int32_t kernel_warp(const Kernel *k);
+/* Does `op` load the class of the block's tile from the list by which the blocks of `k` go (Kernel.list)? */
+bool kernel_loads_class(const Kernel *k, const Op *op);
 /* Threads that trade values by shuffles: a warp, or a part of it where several lines of cells share one. */
 int32_t kernel_lanes(const Kernel *k);
 /* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their

@@ -121,8 +121,8 @@ static void parse_extents(Parser *p, int rank, Affine *extent) {
   reader_expect(&p->r, "]");
 }
 
-/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64] idle from [8, 8] to [N - 9, M - 9]", the last
- * parts perhaps not. */
+/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64] lists @k.listed of @k.classes idle from
+ * [8, 8] to [N - 9, M - 9]", the last parts perhaps not. */
 static void parse_cover(Parser *p, Kernel *k) {
   reader_expect_word(&p->r, "covers");
   parse_extents(p, k->rank, k->extent);
@@ -133,6 +133,11 @@ static void parse_cover(Parser *p, Kernel *k) {
   k->leaves_out = reader_accept_word(&p->r, "without");
   if (k->leaves_out)
     parse_extents(p, k->rank, k->without);
+  if (reader_accept_word(&p->r, "lists")) {
+    k->list = text_ref(p, module_find_buffer, "buffer") + 1;
+    reader_expect_word(&p->r, "of");
+    k->list_of = text_ref(p, module_find_buffer, "buffer");
+  }
   k->idles = reader_accept_word(&p->r, "idle");
   if (!k->idles)
     return;

@@ -490,6 +490,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
     str_add(s, " without ");
     print_extents(s, m, k->rank, k->without);
   }
+  if (k->list)
+    text_put(s, m, " lists %@ of %@", m->buffers[k->list - 1].name, m->buffers[k->list_of].name);
   if (k->idles) {
     str_add(s, " idle from ");
     print_extents(s, m, k->rank, k->idle_lo);

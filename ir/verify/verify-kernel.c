@@ -91,7 +91,7 @@ static void check_launch(Verifier *v, const Kernel *k) {
     if (k->over[d] < 0)
       verify_fail(v, k->loc, "blocks at the ends cover %d points more in dimension %d; it must be 0 at least",
                   k->over[d], d);
-    if (k->leaves_out && v->errors == errors && !has_let(v->m, k->without[d]) &&
+    if (k->leaves_out && !k->list && v->errors == errors && !has_let(v->m, k->without[d]) &&
         (!affine_diff(k->extent[d], k->without[d], &less) || less < k->over[d]))
       verify_fail(v, k->loc,
                   "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' "

@@ -1,6 +1,6 @@
 /* passes/kernel/inner.h: some blocks of a kernel by themselves, those of the interior or those that meet thin regions
- * (private to specialize.c, split-edges.c, idle-blocks.c, thin-regions.c and tile-classes.c; most of it written in
- * split-edges.c). */
+ * (private to specialize.c, split-edges.c, idle-blocks.c, thin-regions.c, tile-classes.c and tile-lists.c; most of it
+ * written in split-edges.c). */
 #ifndef STC_PASSES_KERNEL_INNER_H
 #define STC_PASSES_KERNEL_INNER_H
 
@@ -48,5 +48,15 @@ int64_t inner_ops(Block *b);
 bool inner_is_worthwhile(const Kernel *k);
 /* Makes what `body`, a version of that of `k`, reads of word number i of k->tests bits[i] (settle-words.c). */
 void settle_words(const Module *m, const Kernel *k, Block *body, const int64_t *bits);
+
+/* tile-lists.c: may blocks of `k` be for the tiles of a list? */
+bool tiles_may_be_listed(const Kernel *k);
+/* Adds a list of the tiles of `k`, whose classes are in buffer `classes`, and what lists all of them, once. Its buffer.
+ */
+int32_t tiles_list(Module *m, const Kernel *k, int32_t classes);
+/* The class of the tile that a block of `k` is for by buffer `list`; its numbers in tile[rank]. */
+Value *tiles_row(Builder *b, const Kernel *k, int32_t list, Value **tile);
+/* Has `k` go by that list: its blocks are for the tiles tile[rank], which what is in `before` computes (tiles_row). */
+void tiles_by_list(Kernel *k, int32_t list, int32_t classes, Block *before, Value *const *tile);
 
 #endif

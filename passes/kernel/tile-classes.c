@@ -53,12 +53,20 @@ typedef struct Classes {
   const KernelTests *tests;
 } Classes;
 
+/* The list of the tiles of kernels that do the same for each class of those in a buffer: `mixed` ones, or all others. */
+typedef struct TileList {
+  int32_t classes, list;
+  bool mixed;
+} TileList;
+
 /* The pass at work. */
 typedef struct Classifier {
   PassContext *c;
   Module *m;
   int32_t n;
   Classes *classes;
+  int32_t nlists;
+  TileList *lists;
 } Classifier;
 
 /* ---- what there is */
@@ -583,20 +591,47 @@ static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
   how->parted &= how->has[CLASS_ALL];
 }
 
-/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. */
-static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part) {
+/* The list by which blocks of kernel `k`, which is made as `how` says for `part`, are for tiles whose classes are in
+ * `buffer`; -1: none, where there are no threads, or something is done for each class, or a part of the blocks is not by
+ * class. */
+static int32_t list_of(Classifier *x, Kernel *k, int32_t buffer, const Making *how, Part part) {
+  Module *m = x->m;
+  if (!x->c->target->simt || (part == WHOLE && !how->dead) || k->tests->more >= 0 || versions_place(k) != &k->body ||
+      !tiles_may_be_listed(k))
+    return -1;
+  for (int i = 0; i < x->nlists; i++)
+    if (x->lists[i].classes == buffer && x->lists[i].mixed == (part == MIXED))
+      return x->lists[i].list;
+  TileList own = {buffer, tiles_list(m, k, buffer), part == MIXED};
+  ARENA_PUSH(m->arena, x->lists, x->nlists, own);
+  return own.list;
+}
+
+/* The class of a tile of `k`, that of a block or by `list` (-1: none), whose numbers go to tile[] then, and the code for
+ * both to `b`. */
+static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t buffer, int32_t list, Value **tile) {
   static const int64_t here[MAX_RANK];
+  if (list >= 0)
+    return tiles_row(b, k, list, tile);
+  for (int d = 0; d < k->rank && !k->leaves_out; d++)
+    tile[d] = build_dim(b, OP_BLOCK, d);
+  if (k->leaves_out)
+    inner_edge_places(b, m, k, k->tests->first, tile);
+  return build_load(b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, tile, here);
+}
+
+/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. list: of its tiles, -1: none. */
+static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part, int32_t list) {
   block_renumber(k->body, 0);
   Block **place = versions_place(k), *body = *place, *own = block_new(m->arena, body->parent);
-  Builder b = builder_at_end(m->arena, own);
-  Value *block[MAX_RANK];
+  Block *before = list >= 0 ? block_new(m->arena, NULL) : own;
+  Builder b = builder_at_end(m->arena, before);
+  Value *tile[MAX_RANK];
   b.loc = k->loc;
-  for (int d = 0; d < k->rank && !k->leaves_out; d++)
-    block[d] = build_dim(&b, OP_BLOCK, d);
-  if (k->leaves_out)
-    inner_edge_places(&b, m, k, k->tests->first, block);
-  Value *class = build_load(&b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, block, here);
+  Value *class = load_class(&b, m, k, buffer, list, tile);
   Op *choice = NULL;
+  b = list >= 0 ? builder_at_end(m->arena, own) : b;
+  b.loc = k->loc;
   *place = own;
   if (k->tests->more >= 0) {
     class = settle_tiles(&b, k, body, class);
@@ -615,6 +650,8 @@ static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Makin
     body->parent = choice;
   } else if (own->parent)
     own->parent->blocks[1] = block_new(m->arena, own->parent);
+  if (list >= 0)
+    tiles_by_list(k, list, buffer, before, tile);
 }
 
 /* Adds a kernel for the mixed tiles of kernel number `index`, and for those at edges if it has a version for these; its
@@ -628,7 +665,7 @@ static int32_t add_mixed(Classifier *x, int index, int32_t buffer, const Making 
   own.arrays = ARENA_ARRAY(m->arena, Array, own.narrays + 1);
   if (own.narrays)
     memcpy(own.arrays, m->kernels[index].arrays, sizeof *own.arrays * (size_t)own.narrays);
-  add_versions(m, &own, buffer, how, MIXED);
+  add_versions(m, &own, buffer, how, MIXED, list_of(x, &own, buffer, how, MIXED));
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
   return m->nkernels - 1;
 }
@@ -715,7 +752,9 @@ Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o)
     int32_t buffer = classes_of(&x, i, dead[i]);
     if (how[i].parted)
       mixed[i] = add_mixed(&x, i, buffer, &how[i]);
-    add_versions(m, &m->kernels[i], buffer, &how[i], how[i].parted ? UNMIXED : WHOLE);
+    Part part = how[i].parted ? UNMIXED : WHOLE;
+    int32_t list = list_of(&x, &m->kernels[i], buffer, &how[i], part);
+    add_versions(m, &m->kernels[i], buffer, &how[i], part, list);
     simplify_kernel(c, m, &m->kernels[i]);
     pass_stat(c, 1, "tile-classes", "kernels with versions by class of tile%s%s: %s",
               dead[i] ? ", nothing to do for dry ones" : "", how[i].parted ? ", mixed ones apart" : "",

@@ -395,12 +395,18 @@ static void add_part(KernelWork *w, const KernelWork *x, double part) {
     *to[i] += part * from[i];
 }
 
-/* Does `op` load the class of the block's tile, a byte of a field that no program names, on another box than the grid
- * (pass tile-classes)? */
+/* Does `op` load the class of the block's tile, from a list of tiles, or a byte of a field that no program names, on
+ * another box than the grid (pass tile-classes)? */
 static bool loads_class(const Count *c, const Op *op) {
   const Buffer *b = op && op->code == OP_LOAD ? &c->m->buffers[op->sym] : NULL;
   const Field *f = b && b->kind == BUFFER_FIELD ? &c->m->fields[b->field] : NULL;
-  return f && f->type == TY_U8 && strchr(f->name, '.') && !box_equal(&f->box, &c->m->grid);
+  return f && (kernel_loads_class(c->k, op) ||
+               (f->type == TY_U8 && strchr(f->name, '.') && !box_equal(&f->box, &c->m->grid)));
+}
+
+/* Does `op` load of the list by which the kernel's blocks go? */
+static bool loads_listed(const Count *c, const Op *op) {
+  return op->code == OP_LOAD && c->k->list && op->sym == c->k->list - 1;
 }
 
 /* Does `v` test whether all tests of the block's tile hold? */
@@ -443,7 +449,7 @@ static void count_op(Count *c, const Op *op) {
     c->times[op->results[i]->id] = rounds;
     c->fixed[op->results[i]->id] = is_fixed(c, op);
   }
-  if (loads_class(c, op))
+  if (loads_class(c, op) || loads_listed(c, op))
     return;
   switch (op->code) {
   case OP_FOR: count_for(c, op); break;
