@@ -98,6 +98,9 @@ static void check_launch(Verifier *v, const Kernel *k) {
                   "less a constant",
                   d);
   }
+  if (k->list && (!k->leaves_out || buffer_rank(v->m, k->list - 1) != k->rank ||
+                  buffer_type(v->m, k->list - 1) != TY_U32 || buffer_type(v->m, k->list_of) != TY_U8))
+    verify_fail(v, k->loc, "a list of tiles is a field of u32, that of classes of u8, and goes with 'without'");
   if (threads > INT32_MAX)
     verify_fail(v, k->loc, "more than %d threads", INT32_MAX);
   int32_t lanes = kernel_lanes(k);

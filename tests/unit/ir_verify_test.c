@@ -277,6 +277,8 @@ static const Bad BAD[] = {
      "less a constant"},
     {KDECLS "kernel @k threads [1] covers [N] by [4] without [4] steps 1 { args (scalar @N)" KEND,
      "kernel 'k': the blocks that are left out in dimension 0 may be more"},
+    {KDECLS "kernel @k threads [1] covers [N] by [4] without [0] lists @A of @A steps 1 { args (scalar @N)" KEND,
+     "kernel 'k': a list of tiles is a field of u32, that of classes of u8, and goes with 'without'"},
     {KDECLS "kernel @k threads [1] covers [7] by [4] without N steps 1 { args (scalar @N)" KEND, "expected '['"},
     {KDECLS "kernel @k threads [1] covers [N] by [4] without [2 * N] steps 1 { args (scalar @N)" KEND,
      "kernel 'k': the blocks that are left out in dimension 0 may be more"},
