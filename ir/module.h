@@ -467,15 +467,15 @@ typedef struct Multiple {
  * kernel that `leaves_out` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
  * extent[d] allows: the blocks that are left, the product of the ones less the product of the others, are numbered
  * along the last dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges).
- * kernel_blocks computes all this. list: 1 + the buffer of a list of the tiles, made once, by which block number n along
- * the last dimension is for the tile of row n: its class, which is in buffer list_of, and its number in each dimension;
- * 0: there is none. A launch may leave out rows of classes for which the code does nothing (pass tile-lists). Blocks of a kernel with `idles` that cover nothing but points of the box from
- * idle_lo to idle_hi, counted from the first that it covers, do nothing: pass split-edges leaves them out. It may be
- * launched only where all of `multiples` hold under the launch's params, and
- * where one does not the kernel number instead - 1 is launched in its place (0: there is none, and a launch is an
- * error). That one does the same: it makes as many steps and writes the same buffers, has no multiples, and may have
- * other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says
- * which runs. */
+ * kernel_blocks computes all this. list: 1 + the buffer of a list of the tiles, made once, by which block number n
+ * along the last dimension is for the tile of row n: its class, which is in buffer list_of, and its number in each
+ * dimension; 0: there is none. A launch may leave out rows of classes for which the code does nothing (pass
+ * tile-lists). Blocks of a kernel with `idles` that cover nothing but points of the box from idle_lo to idle_hi,
+ * counted from the first that it covers, do nothing: pass split-edges leaves them out. It may be launched only where
+ * all of `multiples` hold under the launch's params, and where one does not the kernel number instead - 1 is launched
+ * in its place (0: there is none, and a launch is an error). That one does the same: it makes as many steps and writes
+ * the same buffers, has no multiples, and may have other threads, tile, arrays and arguments. The host part names the
+ * kernel with the multiples; kernel_chosen says which runs. */
 enum { LEAST_LANES = 8, WARP_LANES = 32, MOST_LANES = 64 };
 /* Warps whose registers are changed together, and how many registers a thread of theirs may have: a multiple of
  * REGISTERS_STEP. */

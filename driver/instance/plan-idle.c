@@ -83,8 +83,7 @@ typedef struct Classes {
 static bool find_classes(const Module *m, const Kernel *k, Classes *out) {
   bool listed = k->list && is_made_once(m, k->list - 1, TY_U32) && is_made_once(m, k->list_of, TY_U8);
   for (const Op *op = k->body->first; op; op = op->next) {
-    bool is =
-        k->list ? listed && kernel_loads_class(k, op) : op->code == OP_LOAD && is_made_once(m, op->sym, TY_U8);
+    bool is = k->list ? listed && kernel_loads_class(k, op) : op->code == OP_LOAD && is_made_once(m, op->sym, TY_U8);
     if (!is)
       continue;
     *out = (Classes){k->list ? k->list_of : op->sym, op->results[0]};
@@ -161,8 +160,7 @@ static StcStatus put_rows(const Looking *l, const Kernel *k, const bool *busy, i
   if (s)
     context_error(l->p->w.context, "no memory is left to list the tiles that have something to do");
   if (n > 0 && !s)
-    s = d->kind->put(d, buffer_slot(l->p, k->list - 1)->memory, rows,
-                     (size_t)n * (size_t)(k->rank + 1) * sizeof *rows);
+    s = d->kind->put(d, buffer_slot(l->p, k->list - 1)->memory, rows, (size_t)n * (size_t)(k->rank + 1) * sizeof *rows);
   free(rows);
   return s;
 }

@@ -56,7 +56,7 @@ bool tiles_may_be_listed(const Kernel *k);
 int32_t tiles_list(Module *m, const Kernel *k, int32_t classes);
 /* The class of the tile that a block of `k` is for by buffer `list`; its numbers in tile[rank]. */
 Value *tiles_row(Builder *b, const Kernel *k, int32_t list, Value **tile);
-/* Has `k` go by that list: its blocks are for the tiles tile[rank], which what is in `before` computes (tiles_row). */
+/* Has `k` go by list `list`: its blocks are for the tiles tile[rank], which `before` computes (tiles_row). */
 void tiles_by_list(Kernel *k, int32_t list, int32_t classes, Block *before, Value *const *tile);
 
 #endif

@@ -53,7 +53,8 @@ typedef struct Classes {
   const KernelTests *tests;
 } Classes;
 
-/* The list of the tiles of kernels that do the same for each class of those in a buffer: `mixed` ones, or all others. */
+/* The list of the tiles of kernels that do the same for each class of those in a buffer: `mixed` ones, or all others.
+ */
 typedef struct TileList {
   int32_t classes, list;
   bool mixed;
@@ -592,8 +593,8 @@ static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
 }
 
 /* The list by which blocks of kernel `k`, which is made as `how` says for `part`, are for tiles whose classes are in
- * `buffer`; -1: none, where there are no threads, or something is done for each class, or a part of the blocks is not by
- * class. */
+ * `buffer`; -1: none, where there are no threads, or something is done for each class, or a part of the blocks is not
+ * by class. */
 static int32_t list_of(Classifier *x, Kernel *k, int32_t buffer, const Making *how, Part part) {
   Module *m = x->m;
   if (!x->c->target->simt || (part == WHOLE && !how->dead) || k->tests->more >= 0 || versions_place(k) != &k->body ||
@@ -607,8 +608,8 @@ static int32_t list_of(Classifier *x, Kernel *k, int32_t buffer, const Making *h
   return own.list;
 }
 
-/* The class of a tile of `k`, that of a block or by `list` (-1: none), whose numbers go to tile[] then, and the code for
- * both to `b`. */
+/* The class of a tile of `k`, that of a block or by `list` (-1: none), whose numbers go to tile[] then, and the code
+ * for both to `b`. */
 static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t buffer, int32_t list, Value **tile) {
   static const int64_t here[MAX_RANK];
   if (list >= 0)
@@ -620,7 +621,8 @@ static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t b
   return build_load(b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, tile, here);
 }
 
-/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. list: of its tiles, -1: none. */
+/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. list: of its tiles, -1: none.
+ */
 static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part, int32_t list) {
   block_renumber(k->body, 0);
   Block **place = versions_place(k), *body = *place, *own = block_new(m->arena, body->parent);

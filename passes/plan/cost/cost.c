@@ -245,8 +245,8 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
   return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
-/* Takes the tiles without a wet point, which have no blocks (pass tile-lists), out of the load of candidate `k`, and has
- * those with a dry one do more. */
+/* Takes the tiles without a wet point, which have no blocks (pass tile-lists), out of the load of candidate `k`, and
+ * has those with a dry one do more. */
 static void leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const Launch *l = k->of->l;
   Extent reach = {0};
