@@ -245,9 +245,9 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
   return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
-/* Takes the tiles without a wet point, which have no blocks (pass tile-lists), out of the load of candidate `k`, and
- * has those with a dry one do more. */
-static void leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
+/* Takes the tiles without a wet point out of the load of candidate `k`, and has those with a dry one do more. Returns
+ * the seconds that all blocks take to look at their class, in two launches. */
+static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const Launch *l = k->of->l;
   Extent reach = {0};
   double tile[MAX_RANK];
@@ -259,6 +259,7 @@ static void leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *lo
     }
   }
   WetParts part = wet_parts(q->wet, tile, &reach);
+  double looks = 2 * tuning.block_skipped * load->blocks;
   double more = part.live > 0 ? tuning.shore_more * (part.live - part.full) / part.live : 0;
   load->points *= part.live;
   load->blocks *= part.live;
@@ -266,6 +267,7 @@ static void leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *lo
   load->cache_bytes *= part.live;
   load->work.instructions *= 1 + more;
   load->work.shared *= 1 + more;
+  return looks;
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
@@ -275,11 +277,10 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
                    : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
-    if (q->wet)
-      leave_dry(q, k, &load);
+    double looks = q->wet ? leave_dry(q, k, &load) : 0;
     k->time = model_counted_launch(q->t, &load);
     double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
-    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge) / k->s.T;
+    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge + looks) / k->s.T;
   }
 }
 
