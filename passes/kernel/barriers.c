@@ -339,11 +339,11 @@ typedef struct Ops {
 } Ops;
 
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
- * these whole rows? */
+ * these whole rows? Not where barriers are for global memory, of which nothing is found here. */
 static bool has_neighbours(const PassContext *c, const Kernel *k, int64_t least) {
   int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = kernel_threads(k) / warp;
-  return (row % warp == 0 || warp % row == 0) && kernel_threads(k) % warp == 0 && warps % 2 == 0 && warps >= least &&
-         warps <= c->target->near_warps;
+  return !kernel_passes_memory(k) && (row % warp == 0 || warp % row == 0) && kernel_threads(k) % warp == 0 &&
+         warps % 2 == 0 && warps >= least && warps <= c->target->near_warps;
 }
 
 /* Appends the barriers of the block below `b` to `found`. */
