@@ -34,18 +34,20 @@ enum { OP_WORDS = 5, OPERAND_WORDS = 3 };
 /* Classes of values that are the same in all rounds, and of those of which nothing is known. */
 enum { CLASS_SAME = 0, CLASS_UNKNOWN = -1 };
 
-/* An op of the body. class, shift: of its result. alike, shifted: the node that was first of its class; the node whose
- * result it may take over. needed, carried, source, banned: in the present choice it is computed; it is taken over; it
- * is taken over by another; it is not to be taken over. done: it stands in the order. */
+/* An op of the body. class, shift: of its result. from: the nodes of its operands, NULL for those from outside. ahead:
+ * the node whose result a round before it may take over. unit: it goes up by one from round to round. needed, carried,
+ * source, banned: in the present choice it is computed; it is taken over; it is taken over by another; it is not to be
+ * taken over; saves: what that spares a round. uses, over: how often its result is used where it is computed, and where
+ * it is taken over. done: it stands in the order. */
 typedef struct Node {
   const Op *op;
-  int32_t class, cost;
+  int32_t class, cost, saves, uses, over;
   int64_t shift;
-  struct Node *ahead;
+  struct Node *ahead, **from;
   bool unit, needed, carried, source, banned, done;
 } Node;
 
-/* A class and what makes it, as words. first: its members, chained by `next_alike`. */
+/* A class and what makes it, as words; its members. */
 typedef struct Class {
   uint64_t hash;
   int32_t nwords, nmembers;
@@ -227,7 +229,7 @@ static bool is_load(const Op *op) { return op->code == OP_LOAD || op->code == OP
 /* Is it a store of one, or what a stencil's piece ends with? */
 static bool is_store(const Op *op) { return op->code == OP_STORE || op->code == OP_ASTORE || op->code == OP_YIELD; }
 
-/* Does `op` of stencil IR, no access, give something else from point to point though its operands do not? */
+/* Does `op`, no access, give something else from point to point of stencil IR though its operands do not? */
 static bool op_varies(const Op *op) { return op->code == OP_INDEX; }
 
 /* Can `op` stand in a body that is looked at: loads, arithmetic, and stores of which no load behind reads? */
@@ -250,7 +252,7 @@ static void class_node(Search *s, Node *n) {
     class_load(s, n);
   else if (n->op->code == OP_ACCESS)
     class_access(s, n);
-  else if (op_info[n->op->code].form == FORM_PLAIN || !op_varies(n->op))
+  else if (op_info[n->op->code].form != FORM_ACCESS && !op_varies(n->op))
     class_plain(s, n);
   if (n->class == CLASS_SAME)
     n->cost = 0;
@@ -277,6 +279,9 @@ static bool read_body(Search *s) {
       return false;
     Node *n = &s->nodes[s->n++];
     *n = (Node){.op = op, .class = CLASS_UNKNOWN, .cost = cost_of(op)};
+    n->from = ARENA_ARRAY(s->arena, Node *, op->noperands + 1);
+    for (int i = 0; i < op->noperands; i++)
+      n->from[i] = node_of(s, op->operands[i]);
     if (is_store(op))
       continue;
     *slot_of(s, op->results[0]) = n;
@@ -307,30 +312,50 @@ static bool find_ahead(Search *s) {
 
 /* ---------------------------------------------------------------- the choice */
 
-/* Marks `n` and all that it is made of as computed; what is taken over is needed where it comes from. */
-static void need(Search *s, Node *n) { // NOLINT(misc-no-recursion)
-  if (n->carried)
-    n = n->ahead;
-  if (n->needed)
-    return;
-  n->needed = true;
-  for (int i = 0; i < n->op->noperands; i++) {
-    Node *from = node_of(s, n->op->operands[i]);
-    if (from)
-      need(s, from);
-  }
+/* Adds a use of `n`, or of what it takes over. Returns what is computed for it that was not before costs. */
+static int32_t use(Node *n) { // NOLINT(misc-no-recursion)
+  n->over += n->carried;
+  n = n->carried ? n->ahead : n;
+  if (n->uses++)
+    return 0;
+  int32_t cost = n->cost;
+  for (int i = 0; i < n->op->noperands; i++)
+    cost += n->from[i] ? use(n->from[i]) : 0;
+  return cost;
 }
 
-/* The cost of a round with the present choice. */
+/* Takes a use away again. Returns what is not computed any more cost. */
+static int32_t leave(Node *n) { // NOLINT(misc-no-recursion)
+  n->over -= n->carried;
+  n = n->carried ? n->ahead : n;
+  if (--n->uses)
+    return 0;
+  int32_t cost = n->cost;
+  for (int i = 0; i < n->op->noperands; i++)
+    cost += n->from[i] ? leave(n->from[i]) : 0;
+  return cost;
+}
+
+/* Has `n` be taken over or not, as `carried` says, where it is used. Returns what a round costs more then. */
+static int32_t turn(Node *n, bool carried) {
+  int32_t uses = n->carried ? n->over : n->uses, cost = 0;
+  for (int i = 0; i < uses; i++)
+    cost -= leave(n);
+  n->carried = carried;
+  for (int i = 0; i < uses; i++)
+    cost += use(n);
+  return cost;
+}
+
+/* The cost of a round with the present choice, whose uses it counts. */
 static int32_t cost_of_round(Search *s) {
   int32_t cost = 0;
   for (Node *n = s->nodes; n < s->nodes + s->n; n++)
-    n->needed = false;
+    n->uses = n->over = 0;
   for (Node *n = s->nodes; n < s->nodes + s->n; n++)
-    if (is_store(n->op))
-      need(s, n);
-  for (const Node *n = s->nodes; n < s->nodes + s->n; n++)
-    cost += n->needed ? n->cost : 0;
+    cost += is_store(n->op) ? use(n) : 0;
+  for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+    n->needed = n->uses > 0;
   return cost;
 }
 
@@ -349,37 +374,34 @@ static int32_t take_all(Search *s) {
       n->ahead->needed = true;
       taken++;
     }
-    for (int i = 0; i < n->op->noperands && !n->carried; i++) {
-      Node *from = node_of(s, n->op->operands[i]);
-      if (from)
-        from->needed = true;
-    }
+    for (int i = 0; i < n->op->noperands && !n->carried; i++)
+      if (n->from[i])
+        n->from[i]->needed = true;
   }
   return taken;
 }
 
-/* Leaves out the values by which little is saved, and where there are too many the one by which least is. Returns how
+/* Leaves out the values by which little is saved, and where there are too many those by which least is. Returns how
  * many. */
 static int32_t drop_least(Search *s, int32_t taken) {
-  Node *least = NULL;
-  int32_t all = cost_of_round(s), dropped = 0, saved = 0;
+  int32_t dropped = 0;
+  cost_of_round(s);
   for (Node *n = s->nodes; n < s->nodes + s->n; n++) {
     if (!n->carried)
       continue;
-    n->carried = false;
-    int32_t more = cost_of_round(s) - all;
-    n->carried = true;
-    n->banned = more < LEAST_SAVED;
+    n->saves = turn(n, false);
+    turn(n, true);
+    n->banned = n->saves < LEAST_SAVED;
     dropped += n->banned;
-    if (!least || more < saved) {
-      least = n;
-      saved = more;
-    }
   }
-  if (dropped || taken <= MOST_CARRIED)
-    return dropped;
-  least->banned = true;
-  return 1;
+  for (bool many = !dropped; many && taken - dropped > MOST_CARRIED; dropped++) {
+    Node *least = NULL;
+    for (Node *n = s->nodes; n < s->nodes + s->n; n++)
+      if (n->carried && !n->banned && (!least || n->saves < least->saves))
+        least = n;
+    least->banned = true;
+  }
+  return dropped;
 }
 
 /* What the present choice saves of what a round costs with nothing taken over. *cost: that. */
@@ -415,18 +437,15 @@ static int32_t choose(Search *s, int32_t *saved) {
 
 /* Puts the op of `n` behind all that it is made of, in `ops`; what is taken over stands behind where it comes from, so
  * that the vectoriser need not move it. `carries`: whether values are taken over. */
-static void put_in_order(Search *s, Node *n, bool carries, const Op **ops,
-                         int32_t *count) { // NOLINT(misc-no-recursion)
+static void put_in_order(Node *n, bool carries, const Op **ops, int32_t *count) { // NOLINT(misc-no-recursion)
   if (carries && n->carried)
     n = n->ahead;
   if (n->done)
     return;
   n->done = true;
-  for (int i = 0; i < n->op->noperands; i++) {
-    Node *from = node_of(s, n->op->operands[i]);
-    if (from)
-      put_in_order(s, from, carries, ops, count);
-  }
+  for (int i = 0; i < n->op->noperands; i++)
+    if (n->from[i])
+      put_in_order(n->from[i], carries, ops, count);
   ops[(*count)++] = n->op;
 }
 
@@ -469,12 +488,12 @@ Carries *carries_find(Arena *a, const Op *loop) {
       continue;
     c->value[k] = node->op->results[0];
     c->from[k++] = node->ahead->op->results[0];
-    put_in_order(&s, node, false, c->first, &c->nfirst);
+    put_in_order(node, false, c->first, &c->nfirst);
   }
   for (Node *node = s.nodes; node < s.nodes + s.n; node++)
     node->done = false;
   for (Node *node = s.nodes; node < s.nodes + s.n; node++)
     if (node->needed)
-      put_in_order(&s, node, true, c->round, &c->nround);
+      put_in_order(node, true, c->round, &c->nround);
   return c;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A program of N stencils: many.py fields|stencils|layers N. Each is on a field of its own, or all are on one; or each is on a layer of its own along
-the edge of a field, which another stencil reads all of."""
+"""A program of N stencils: many.py fields|stencils|layers|fluxes N. Each is on a field of its own, or all are on one; or each is on a layer of its own
+along the edge of a field, which another stencil reads all of; or each sums up differences of 120 fluxes to the right and to the left."""
 import sys
 
 kind, n = sys.argv[1], int(sys.argv[2])
@@ -18,8 +18,16 @@ def layers():
     print("stencil sa(a) {\n  [0 .. W, 0 .. M-1] = b[1,0] + %s;\n  [W+1 .. N-1, 0 .. M-1] = b[-1,0];\n}" % " + ".join("l%d[0,1]" % i for i in range(n)))
 
 
-if kind == "layers":
-    layers()
+def fluxes():
+    """The program of stencils with many fluxes."""
+    print("param N = 64;\ngrid G = [0 .. N-1, 0 .. N-1], 40;\nfield u, r : real on G outside clamp;")
+    for i in range(n):
+        flux = ["sqrt(u%s + %d.5) / (u%s + 3)" % ("%s", i * 120 + k, "%s") for k in range(120)]
+        print("stencil st%d(r)[G] = r + %s;" % (i, " + ".join("(%s - %s)" % (f % ("[0,1]", "[0,1]"), f % ("", "")) for f in flux)))
+
+
+if kind in ("layers", "fluxes"):
+    layers() if kind == "layers" else fluxes()
     sys.exit()
 fields = n if kind == "fields" else 1
 print("param N = 1024, M = 1024;\ngrid G = [0 .. N-1, 0 .. M-1], 100;")
