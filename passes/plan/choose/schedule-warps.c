@@ -28,11 +28,18 @@
 /* Limits of any request. */
 enum { MAX_WARPS_T = 64, LEAST_WARPS = 2, LEAST_RING = 2, MOST_RING = 8 };
 
+/* The launches of a run in tiles of T steps by W warps, kept since many tiles of those are looked at; T 0: of none. */
+typedef struct LastRun {
+  int32_t T, W;
+  RunLaunches run;
+} LastRun;
+
 /* The launch at hand: its level, and at most so many steps. */
 typedef struct WarpChoice {
   PassContext *c;
   const WarpLevel *e;
   const Schedule *want;
+  LastRun *last;
 } WarpChoice;
 
 const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
@@ -140,8 +147,12 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
 
 /* The same a step of the program's own run, with the steps that T leaves over: by fewer levels of the same warps, and
  * one by one, which memory bounds. As cost_of where nobody knows how many steps a run has. */
-static double run_cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
-  RunLaunches run = plan_run_launches(level->m, s->T, s->block[0]);
+static double run_cost_of(const WarpChoice *x, const Schedule *s, const int64_t *size) {
+  const TargetInfo *t = x->c->target;
+  const WarpLevel *level = x->e;
+  if (x->last->T != s->T || x->last->W != s->block[0])
+    *x->last = (LastRun){s->T, s->block[0], plan_run_launches(level->m, s->T, s->block[0])};
+  RunLaunches run = x->last->run;
   double whole = cost_of(t, level, s, size), between = 0,
          n = (double)(run.whole * s->T + run.between * run.t + run.single);
   if (run.between) {
@@ -183,13 +194,13 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     Schedule one = s;
     one.ahead = ahead;
     if (ahead == LEAST_RING || !is_long_twice(x, &one))
-      consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
+      consider(&(WarpChoice){x->c, x->e, &one, x->last}, one, best, least);
   }
   if (!s.ahead || why_not_legal(x, &s))
     return;
   const WarpLevel *e = warps_level_for(x->e, &s);
   WarpShape w = warps_shape(x->c->target, e, &s);
-  double cost = run_cost_of(x->c->target, x->e, &s, warps_grid_size());
+  double cost = run_cost_of(x, &s, warps_grid_size());
   if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
@@ -258,7 +269,8 @@ const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *
   if (!c->target->bulk_copy)
     return arena_printf(c->arena, "target %s %s has no signals between warps and bulk copies", c->target->name,
                         c->target->cpu ? c->target->cpu : "");
-  WarpChoice x = {c, warps_level(m, &why), want};
+  LastRun last = {0};
+  WarpChoice x = {c, warps_level(m, &why), want, &last};
   if (x.e)
     why = rest_refused(m);
   if (why)
