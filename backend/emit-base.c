@@ -78,8 +78,8 @@ void emit_arg_types(Emit *e, LLVMTypeRef *types) {
   }
 }
 
-/* What other threads write behind a barrier is read through the same pointer, but is no access of the call's own, which
- * `noalias` would say. */
+/* What other threads read and write on the other side of a barrier is an access through the same pointer that `noalias`
+ * would deny: stores would be taken for overwritten, and loads be taken from before the barrier. */
 void emit_arg_attributes(Emit *e) {
   bool passes = kernel_passes_memory(e->k);
   for (int i = 0; i < e->k->nargs; i++) {
@@ -87,7 +87,7 @@ void emit_arg_attributes(Emit *e) {
     if (a->kind != KARG_BUFFER)
       continue;
     unsigned p = (unsigned)i + 1;
-    if (!(passes && a->reads && a->writes))
+    if (!(passes && a->writes))
       emit_attribute(e, e->fn, p, "noalias", 0);
     emit_attribute(e, e->fn, p, "align", (uint64_t)kernel_alignment(e->m, e->k, a->index));
     if (!a->writes)

@@ -45,7 +45,8 @@ Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
 /* Either level. */
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 
-/* Kernel IR to kernel IR. small-launches has the options points and threads (defaults in tuning.def), barriers the
+/* Kernel IR to kernel IR. small-launches has the options points and threads (defaults in tuning.def), along0 to
+ * along3, the grid's extents on which launches have so few points (those by default), barriers the
  * option near (1: barriers between neighbouring warps where they are enough, default 0). */
 Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o);

@@ -27,7 +27,7 @@
 
 /* A launch's code of more ops than MOST_OPS is not made, since the driver's compiler takes long; a loop's swaps are
  * undone after at most MOST_TURNS rounds, or the launches of such a loop stay. */
-enum { MOST_OPS = 6000, MOST_TURNS = 4 };
+enum { MOST_OPS = 6000, MOST_TURNS = 4, MOST_LAUNCHES = 1 << 16 };
 
 /* The pass at work. grid: the scalars by which points are counted. small[k]: kernel k is; uses[l]: how many repeats of
  * loop l there are; whole[l]: its launches are all small, and nothing looks at its rounds. */
@@ -146,10 +146,27 @@ static bool is_joinable(const Small *s, const HostOp *op) {
   return op->kind == HOST_SWAP || (op->kind == HOST_LAUNCH ? s->small[op->a] : s->whole[op->a]);
 }
 
-/* Are the rounds of loop number `l`, whose inner loops are known, small launches and swaps that nothing looks at? */
+/* How many launches the rounds of loop `l` are on the grid that kernels are made for, those of loops within it, too, by
+ * the defaults of params; more than MOST_LAUNCHES: MOST_LAUNCHES + 1. */
+static int64_t launches_of(const Small *s, const HostLoop *l) {
+  bool overflow = false;
+  int64_t rounds = affine_eval(l->most, s->grid.values, &overflow), most = 0;
+  for (int q = 0; q < l->nseqs; q++) {
+    int64_t n = 0;
+    for (int i = 0; i < l->seqs[q].nops && n <= MOST_LAUNCHES; i++) {
+      const HostOp *op = &l->seqs[q].ops[i];
+      n += op->kind == HOST_LAUNCH ? 1 : op->kind == HOST_REPEAT ? launches_of(s, &s->m->host.loops[op->a]) : 0;
+    }
+    most = n > most ? n : most;
+  }
+  return overflow || (rounds > 0 && most > MOST_LAUNCHES / rounds) ? MOST_LAUNCHES + 1 : rounds > 0 ? rounds * most : 0;
+}
+
+/* Are the rounds of loop number `l`, whose inner loops are known, small launches and swaps that nothing looks at? So
+ * many that a kernel would take long are left to the host, which can be interrupted between them. */
 static bool is_whole(const Small *s, int l) {
   const HostLoop *loop = &s->m->host.loops[l];
-  bool whole = s->uses[l] == 1 && !loop->count;
+  bool whole = s->uses[l] == 1 && !loop->count && launches_of(s, loop) <= MOST_LAUNCHES;
   for (int i = 0; i < s->m->nreductions; i++)
     whole = whole && s->m->reductions[i].loop != l + 1;
   for (int q = 0; q < loop->nseqs && whole; q++) {
@@ -594,6 +611,10 @@ Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *
   int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_threads, &ok);
   Small s = {.c = c, .m = m, .points = points, .threads = threads};
   int count = m->nkernels;
+  if (ok && (threads & (threads - 1)))
+    ok = (diag_error(c->diags, no_loc(), "small-launches: threads must be a power of two, and are %lld",
+                     (long long)threads),
+          false);
   if (!ok || !find_grid(&s, n, o) || !c->target->simt || m->part || threads > c->target->max_threads)
     return ok ? m : NULL;
   find_small(&s);

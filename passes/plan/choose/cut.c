@@ -185,8 +185,8 @@ static bool meets_nothing(const Fuse *f, int32_t before, int32_t behind) {
 }
 
 /* Marks in f->joins the stencils of few points whose launches pass small-launches makes one with those of stencils that
- * no tile has with them, and the ones beside these: there is nothing to gain by a tile of several, but
- * where one was asked for. */
+ * no tile has with them, and the ones beside these: there is nothing to gain by a tile of several, but where one was
+ * asked for. */
 static void find_joins(Fuse *f) {
   GridScalars g;
   int64_t points = f->c->schedule->repeats ? 0 : plan_joined(f->c, f->m, f->c->schedule, &g);
