@@ -175,6 +175,16 @@ static bool is_of_once(const Module *m, int i) {
   return of_once;
 }
 
+/* Have the classes and the list of `k` a row for each of its tiles? A text of kernel IR can say otherwise. */
+static bool fits_list(StcPlan *p, const Kernel *k) {
+  int64_t blocks[MAX_RANK];
+  Kernel all = *k;
+  all.leaves_out = false;
+  size_t tiles = (size_t)kernel_blocks(&all, p->scalars, blocks);
+  return slot_bytes(buffer_slot(p, k->list_of)) == tiles &&
+         slot_bytes(buffer_slot(p, k->list - 1)) == tiles * (size_t)(k->rank + 1) * sizeof(uint32_t);
+}
+
 /* How many blocks of kernel `i` have something to do, in *live, -1: all are launched; its list begins with those. A
  * list is for kernels before number `i`, too: what one of them does something for is on it. */
 static StcStatus find_live(Looking *l, int i, int64_t *live) {
@@ -188,6 +198,8 @@ static StcStatus find_live(Looking *l, int i, int64_t *live) {
   for (int j = 0; j < m->nkernels && k->list; j++)
     for (int c = 0; c < MOST_CLASSES && m->kernels[j].list == k->list; c++)
       busy[c] = busy[c] || !find_classes(m, &m->kernels[j], &x) || !find_busy(&m->kernels[j], &x, other) || other[c];
+  if (k->list && !fits_list(l->p, k))
+    return STC_OK;
   StcStatus s = fetch_classes(l, x.buffer);
   int64_t n = s ? 0 : count_busy(l, x.buffer, busy);
   *live = s || (n > 0 && !k->list) ? -1 : n;
