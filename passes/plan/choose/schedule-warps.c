@@ -214,7 +214,7 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
   int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
   double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
          most_cells = cells ? cells : tuning.warps_most_cells;
-  int fewest = most < tuning.warps_least_warps ? LEAST_WARPS : (int)tuning.warps_least_warps;
+  int many = (int)tuning.warps_least_warps, fewest = most < many || want->T % many ? LEAST_WARPS : many;
   for (int W = warps ? warps : fewest; W <= most_warps; W *= 2)
     for (int C = 1; C <= tuning.warps_most_steps; C++)
       for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
