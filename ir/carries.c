@@ -312,7 +312,7 @@ static bool find_ahead(Search *s) {
 
 /* ---------------------------------------------------------------- the choice */
 
-/* Adds a use of `n`, or of what it takes over. Returns what is computed for it that was not before costs. */
+/* Adds a use of `n`, or of what it takes over. Returns the cost of what has to be computed for it in addition. */
 static int32_t use(Node *n) { // NOLINT(misc-no-recursion)
   n->over += n->carried;
   n = n->carried ? n->ahead : n;
@@ -324,7 +324,7 @@ static int32_t use(Node *n) { // NOLINT(misc-no-recursion)
   return cost;
 }
 
-/* Takes a use away again. Returns what is not computed any more cost. */
+/* Removes a use of `n`, or of what it takes over. Returns the cost of what then need not be computed. */
 static int32_t leave(Node *n) { // NOLINT(misc-no-recursion)
   n->over -= n->carried;
   n = n->carried ? n->ahead : n;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Is something said of tiles or points a thread, not the family alone? */
+/* Does the schedule name tiles or points of a thread, not the family alone? */
 static bool says_tiles(const Schedule *s) { return schedule_says_any(s, KNOBS_NUMBERS | KNOBS_TEXTS); }
 
 /* Is everything about tiles left open? */

@@ -26,7 +26,8 @@
 #include "passes/registry.h"
 
 /* A launch's code of more ops than MOST_OPS is not made, since the driver's compiler takes long; a loop's swaps are
- * undone after at most MOST_TURNS rounds, or the launches of such a loop stay. */
+ * undone after at most MOST_TURNS rounds, and its rounds are MOST_LAUNCHES launches at most, for a kernel cannot be
+ * interrupted, or the launches of such a loop stay. */
 enum { MOST_OPS = 6000, MOST_TURNS = 4, MOST_LAUNCHES = 1 << 16 };
 
 /* The pass at work. grid: the scalars by which points are counted. small[k]: kernel k is; uses[l]: how many repeats of
