@@ -917,7 +917,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         r, rank = self.r, self.rank
         threads, points = [[31, 64, 100], [5, 8, 16], [4, 5, 8]][rank - 1], [[3, 17, 40, 100], [4, 7, 16, 30], [3, 8, 14, 20]][rank - 1]
         shape = lambda choices: "x".join(str(r.choice(choices)) for _ in range(rank))
-        if device and device.split(":")[0] == "host":
+        kind = device and device.split(":")[0]
+        if kind == "host":
             for options in [[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []]:
                 yield [f"--device={device}"] + options
             return
@@ -925,11 +926,11 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         reductions = any(i.form.startswith(("reduce", "until", "update", "repeat")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
         for _ in range(3 if device else 1 if reductions else r.choice([1, 2])):
             yield gpu + self.tiles(shape, threads, [1, 2, 3, 4])
-        if not device or device in ("sim", "cuda"):
+        if kind in (None, "sim", "cuda"):
             cpu = r.choice(["sm_75", "sm_90", "sm_90"])
-            yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
-        if (not device or device in ("sim", "cuda")) and rank == 2:
-            yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=" + ("sm_90a" if self.moved_apart() else "sm_90")]) + self.over_warps()
+            yield [f"--device={device or 'sim'}"] + (self.streamed(True) if kind == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
+        if kind in (None, "sim", "cuda") and rank == 2:
+            yield [f"--device={device or 'sim'}"] + ([] if kind == "cuda" else ["-march=nvptx", "-mcpu=" + ("sm_90a" if self.moved_apart() else "sm_90")]) + self.over_warps()
             yield gpu + self.in_lanes()
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"], self.several(shape, threads), self.several(shape, threads)])
