@@ -70,7 +70,8 @@ OutsideRule kept_rule(const Alike *a, const Box *box, const int64_t *low, const 
 bool kept_is_here(OutsideRule rule);
 /* Takes the ops out of `body`, a straight line, that nothing uses. */
 void kept_drop_unused(const Module *m, Block *body);
-/* Does an access at `off` to field `f` give a value at all points of `box`, by an outside rule or since it lies inside?
+/* Does an access at `off` to field `f` give a value at all points of `box`, since it lies inside, or by an outside
+ * rule, which leads nowhere in a field without points?
  */
 bool kept_gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off);
 /* Do all accesses that the roots are made of give a value on all of `box`? That they do on the piece's own proves

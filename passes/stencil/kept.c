@@ -71,6 +71,16 @@ OutsideRule kept_rule(const Alike *s, const Box *box, const int64_t *low, const 
   return rule;
 }
 
+/* Has field `f` a point at least, whatever the params are? The grid has. */
+static bool has_points(const Module *m, const Field *f) {
+  bool has = true;
+  for (int d = 0; d < f->box.rank && has; d++) {
+    bool whole = affine_equal(f->box.lo[d], m->grid.lo[d]) && affine_equal(f->box.hi[d], m->grid.hi[d]);
+    has = whole || field_lacks(f, d) || always_holds(m, affine_sub(m->arena, f->box.hi[d], f->box.lo[d]), &m->grid);
+  }
+  return has;
+}
+
 bool kept_gives_value(const Module *m, const Box *box, const Field *f, const int64_t *off) {
   Box read = *box;
   bool inside = true;
@@ -81,7 +91,7 @@ bool kept_gives_value(const Module *m, const Box *box, const Field *f, const int
   for (int d = 0; d < box->rank && inside; d++)
     inside = field_lacks(f, d) || range_inside(read.lo[d], read.hi[d], f->box.lo[d], f->box.hi[d]) ||
              points_inside(m, &read, &f->box, d);
-  return inside || outside_any(f);
+  return inside || (outside_any(f) && has_points(m, f));
 }
 
 bool kept_is_here(OutsideRule rule) { return rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR; }
