@@ -131,8 +131,18 @@ static LLVMValueRef private_array(Emit *e, int i) {
   return e->arrays[root] = v;
 }
 
+/* Makes room for what is known of all buffers, once a module, and forgets that of the kernel before. */
+static void forget_buffers(Emit *e) {
+  if (!e->buffers)
+    e->buffers = ARENA_ARRAY(e->arena, BufferValue, e->m->nbuffers);
+  for (int i = 0; e->bound && i < e->bound->nargs; i++)
+    if (e->bound->args[i].kind == KARG_BUFFER)
+      e->buffers[e->bound->args[i].index] = (BufferValue){0};
+  e->bound = e->k;
+}
+
 bool emit_memory_begin(Emit *e) {
-  e->buffers = ARENA_ARRAY(e->arena, BufferValue, e->m->nbuffers);
+  forget_buffers(e);
   e->arrays = ARENA_ARRAY(e->arena, LLVMValueRef, e->k->narrays);
   for (int i = 0; i < e->k->nargs; i++)
     if (e->k->args[i].kind == KARG_BUFFER)

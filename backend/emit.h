@@ -155,6 +155,7 @@ typedef struct Emit {
   PtrMap ranges;                /* LLVMValueRef -> Range */
   PtrMap linears;               /* LLVMValueRef -> Linear, where it is not itself + 0 */
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
+  const Kernel *bound;          /* the kernel whose buffers those are */
   LLVMValueRef *arrays;         /* by array index: its first cell */
   EmitLoop *inner;              /* the innermost loop, NULL: none */
   Nests *nests;                 /* loops that are calls of a function, NULL: none */

@@ -445,12 +445,22 @@ int op_bulk_count(const Module *m, const Kernel *k, const Op *op) {
 
 /* ---- kernels */
 
-/* What a kernel's body was seen to use. */
+/* What a kernel's body was seen to use; of buffers none before `first` and none behind `last`. */
 typedef struct Uses {
   const Module *module;
+  int first, last;
   bool *reads, *writes, *scalars;
   bool step;
 } Uses;
+
+/* Notes in `is`, one of reads and writes, that `buffer` is used; -1: none is. */
+static void use_buffer(Uses *u, bool *is, int buffer) {
+  if (buffer < 0)
+    return;
+  is[buffer] = true;
+  u->first = buffer < u->first ? buffer : u->first;
+  u->last = buffer > u->last ? buffer : u->last;
+}
 
 /* Notes the params in `x`. */
 static void use_affine(Uses *u, Affine x) {
@@ -469,11 +479,8 @@ static void use_box(Uses *u, const Box *b) {
 /* Notes what one op uses (a block_walk callback). */
 static void use_op(void *user, Op *op) {
   Uses *u = user;
-  int reads = op_buffer_read(op), writes = op_buffer_written(op);
-  if (reads >= 0)
-    u->reads[reads] = true;
-  if (writes >= 0)
-    u->writes[writes] = true;
+  use_buffer(u, u->reads, op_buffer_read(op));
+  use_buffer(u, u->writes, op_buffer_written(op));
   if (op->code == OP_SCALAR)
     u->scalars[op->sym] = true;
   else if (op->code == OP_STEP)
@@ -511,15 +518,19 @@ static bool is_init_kernel(const Module *m, const Kernel *k) {
  * nothing is left of its stores. */
 static void keep_writes(Uses *u, const Module *m, const Kernel *k) {
   for (int i = 0; i < k->nargs; i++)
-    if (k->args[i].kind == KARG_BUFFER && m->buffers[k->args[i].index].kind == BUFFER_FIELD)
-      u->writes[k->args[i].index] |= k->args[i].writes;
+    if (k->args[i].kind == KARG_BUFFER && m->buffers[k->args[i].index].kind == BUFFER_FIELD && k->args[i].writes)
+      use_buffer(u, u->writes, k->args[i].index);
 }
 
 void kernel_set_args(Module *m, Kernel *k) {
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
   Uses u = {.module = m,
-            .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers),
-            .writes = ARENA_ARRAY(m->arena, bool, m->nbuffers),
-            .scalars = ARENA_ARRAY(m->arena, bool, m->nscalars)};
+            .first = m->nbuffers,
+            .last = -1,
+            .reads = ARENA_ARRAY(scratch, bool, m->nbuffers),
+            .writes = ARENA_ARRAY(scratch, bool, m->nbuffers),
+            .scalars = ARENA_ARRAY(scratch, bool, m->nscalars)};
   block_walk(k->body, use_op, &u);
   for (int d = 0; d < k->rank; d++) {
     use_affine(&u, k->extent[d]);
@@ -530,7 +541,7 @@ void kernel_set_args(Module *m, Kernel *k) {
     keep_writes(&u, m, k);
   k->nargs = 0;
   k->args = NULL;
-  for (int i = 0; i < m->nbuffers; i++)
+  for (int i = u.first; i <= u.last; i++)
     if (u.reads[i] || u.writes[i]) {
       push_arg(m, k, (KArg){KARG_BUFFER, i, u.reads[i], u.writes[i]});
       use_buffer_shape(&u, &m->buffers[i]);
@@ -540,6 +551,7 @@ void kernel_set_args(Module *m, Kernel *k) {
       push_arg(m, k, (KArg){KARG_SCALAR, i, true, false});
   if (u.step)
     push_arg(m, k, (KArg){KARG_STEP, 0, true, false});
+  arena_release(scratch, start);
 }
 
 /* Is `op` a barrier of the block (a block_walk callback)? */

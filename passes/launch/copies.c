@@ -59,7 +59,7 @@ static int copy_of(const Copies *c, const Stencil *st, int f) { return c->kept[f
 /* Gives the targets of instance `i` their new values: the root of what they copy, else a version of their own. */
 static void write_targets(Copies *c, int i) {
   const Stencil *st = &c->st[i];
-  Version *value = ARENA_ARRAY(c->l->m->arena, Version, st->ntargets);
+  Version *value = ARENA_ARRAY(arena_scratch(c->l->m->arena), Version, st->ntargets);
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t], from = copy_of(c, st, f);
     value[t] = from >= 0 ? c->value[from] : (Version){f, ++c->versions[f]};
@@ -92,14 +92,15 @@ static bool can_exchange(const Copies *c, int f, Version root) {
 
 /* Decides for each field that is a copy in the end and wanted how it gets to be in global memory. */
 static void settle_fields(Copies *c) {
-  const Module *m = c->l->m;
-  for (int f = 0; f < m->nfields; f++) {
+  for (int k = 0; k < c->l->nuses; k++) {
+    FieldUse *u = &c->l->uses[k];
+    int f = u->field;
     Version root = c->value[f];
-    c->stored_by[f] = c->l->use[f].from = -1;
+    c->stored_by[f] = -1;
     if (!c->written[f] || !c->wanted[f] || (root.field == f && root.version > 0 && root.version == c->versions[f]))
       continue;
     if (can_exchange(c, f, root)) {
-      c->l->use[f].from = root.field;
+      u->from = root.field;
       c->source[root.field] = true;
       continue;
     }
@@ -162,9 +163,10 @@ static void number_bodies(const Copies *c) {
     }
 }
 
-/* Starts from version 0 of every field. */
+/* Starts from version 0 of every field that is used. */
 static void start_values(Copies *c) {
-  for (int f = 0; f < c->l->m->nfields; f++) {
+  for (int k = 0; k < c->l->nuses; k++) {
+    int f = c->l->uses[k].field;
     c->value[f] = (Version){f, 0};
     c->versions[f] = 0;
   }
@@ -173,15 +175,15 @@ static void start_values(Copies *c) {
 /* Makes the instances that remain, and what each of them sees. */
 static void make_instances(Copies *c) {
   Launch *l = c->l;
-  int32_t nfields = l->m->nfields, n = 0;
+  int32_t n = 0;
   Stencil *left = ARENA_ARRAY(l->m->arena, Stencil, c->n);
-  Version *sees = ARENA_ARRAY(l->m->arena, Version, (int64_t)c->n * nfields);
+  Version *sees = ARENA_ARRAY(l->m->arena, Version, (int64_t)c->n * l->nuses);
   start_values(c);
   number_bodies(c);
   for (int i = 0; i < c->n; i++) {
     left[n] = without_copies(c, i);
-    for (int f = 0; f < nfields; f++)
-      sees[(int64_t)n * nfields + f] = c->value[f];
+    for (int k = 0; k < l->nuses; k++)
+      sees[(int64_t)n * l->nuses + k] = c->value[l->uses[k].field];
     n += left[n].ntargets > 0;
     write_targets(c, i);
   }
@@ -191,7 +193,7 @@ static void make_instances(Copies *c) {
 }
 
 void launch_drop_copies(Launch *l, const bool *wanted) {
-  Arena *a = l->m->arena;
+  Arena *a = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(a);
   int32_t nfields = l->m->nfields;
   Copies c = {.l = l,
@@ -218,10 +220,5 @@ void launch_drop_copies(Launch *l, const bool *wanted) {
     }
   if (any && left && (dropped || c.n > 1))
     make_instances(&c);
-  else
-    arena_release(a, start);
-}
-
-Version launch_reads(const Launch *l, int field, int i) {
-  return l->sees ? l->sees[(int64_t)i * l->m->nfields + field] : (Version){field, launch_version(l, field, i)};
+  arena_release(a, start);
 }

@@ -103,7 +103,9 @@ static void need_levels(Need *n, const Stencil *st) {
 
 void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has) {
   Need state = {.m = m, .need = need, .has = has};
-  const bool *wanted = temps_wanted(m, st + n, end);
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
+  const bool *wanted = temps_wanted(scratch, m, st + n, end);
   for (int f = 0; f < m->nfields; f++)
     forget(&state, f);
   for (int i = 0; i < n; i++)
@@ -117,10 +119,14 @@ void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Exten
     (only_copies(m, &st[i]) ? need_levels : need_operands)(&state, &st[i]);
   }
   forget_temps(&state);
+  arena_release(scratch, start);
 }
 
 void launch_halo(const Module *m, int k, Stencil *st, const Stencil *end) {
-  halo_compute(m, k, st, end, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
+  halo_compute(m, k, st, end, ARENA_ARRAY(scratch, Extent, m->nfields), ARENA_ARRAY(scratch, bool, m->nfields));
+  arena_release(scratch, start);
 }
 
 void groups_halo(const Module *m, int n, Stencil *st) {

@@ -50,36 +50,62 @@ void stencil_accesses(const Stencil *st, AccessFn fn, void *user) {
         fn(user, &st->pieces[i], op->sym, op->off);
 }
 
-int launch_version(const Launch *l, int field, int i) {
-  int first = l->first_write[field], lo = first, hi = l->first_write[field + 1];
+int launch_use_number(const Launch *l, int field) {
+  int lo = 0, hi = l->nuses;
   while (lo < hi) {
     int middle = lo + (hi - lo) / 2;
-    if (l->writer[middle] < i)
+    if (l->uses[middle].field < field)
       lo = middle + 1;
     else
       hi = middle;
   }
-  return lo - first;
+  return lo;
 }
 
-/* Notes which instances of `l` write each field: place[f + 1] counts those of field f, then is where they begin, and in
- * the end where they end, which is where those of f + 1 begin. */
-static void note_writers(Launch *l) {
-  int nfields = l->m->nfields;
-  int32_t *place = ARENA_ARRAY(l->m->arena, int32_t, nfields + 1), n = 0;
-  for (int i = 0; i < l->n; i++)
-    for (int t = 0; t < l->st[i].ntargets; t++)
-      place[l->st[i].targets[t] + 1]++;
-  for (int f = 1; f <= nfields; f++) {
-    n += place[f];
-    place[f] = n - place[f];
+FieldUse *launch_use(const Launch *l, int field) {
+  static int32_t nowhere[] = {-1};
+  static const FieldUse unused = {.field = -1, .into = -1, .from = -1, .depth = 2, .near = nowhere, .rows = nowhere};
+  int k = launch_use_number(l, field);
+  return k < l->nuses && l->uses[k].field == field ? &l->uses[k] : (FieldUse *)&unused;
+}
+
+Version launch_reads(const Launch *l, int field, int i) {
+  int k = launch_use_number(l, field);
+  bool copied = l->sees && k < l->nuses && l->uses[k].field == field;
+  return copied ? l->sees[(int64_t)i * l->nuses + k] : (Version){field, launch_version(l, field, i)};
+}
+
+int launch_version(const Launch *l, int field, int i) {
+  const FieldUse *u = launch_use(l, field);
+  int lo = 0, hi = u->versions;
+  while (lo < hi) {
+    int middle = lo + (hi - lo) / 2;
+    if (u->writer[middle] < i)
+      lo = middle + 1;
+    else
+      hi = middle;
   }
-  int32_t *writer = ARENA_ARRAY(l->m->arena, int32_t, n);
+  return lo;
+}
+
+/* Notes which instances of `l` write each field. */
+static void note_writers(Launch *l) {
+  int32_t n = 0;
   for (int i = 0; i < l->n; i++)
-    for (int t = 0; t < l->st[i].ntargets; t++)
-      writer[place[l->st[i].targets[t] + 1]++] = i;
-  l->writer = writer;
-  l->first_write = place;
+    for (int t = 0; t < l->st[i].ntargets; t++, n++)
+      launch_use(l, l->st[i].targets[t])->versions++;
+  int32_t *writer = ARENA_ARRAY(l->m->arena, int32_t, n);
+  for (int k = 0; k < l->nuses; k++) {
+    FieldUse *u = &l->uses[k];
+    u->writer = writer;
+    writer += u->versions;
+    u->versions = 0;
+  }
+  for (int i = 0; i < l->n; i++)
+    for (int t = 0; t < l->st[i].ntargets; t++) {
+      FieldUse *u = launch_use(l, l->st[i].targets[t]);
+      ((int32_t *)u->writer)[u->versions++] = i;
+    }
 }
 
 /* ---- launches of several steps */
@@ -122,8 +148,8 @@ static bool has_temps(const Module *m) {
   return temps;
 }
 
-bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end) {
-  Wants w = {ARENA_ARRAY(m->arena, bool, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields)};
+bool *temps_wanted(Arena *a, const Module *m, const Stencil *first, const Stencil *end) {
+  Wants w = {ARENA_ARRAY(a, bool, m->nfields), ARENA_ARRAY(a, bool, m->nfields)};
   bool temps = has_temps(m);
   for (const Stencil *st = first; st < end && temps; st++) {
     stencil_accesses(st, note_want, &w);
@@ -199,7 +225,7 @@ static void wrap_dimension(Launch *l, int d, const Field *f) {
 static void note_near(Scan *s, const Box *box, int field, int version, const int64_t *off, const Rules *rules) {
   Launch *l = s->l;
   const Field *f = &l->m->fields[field];
-  FieldUse *u = &l->use[field];
+  FieldUse *u = launch_use(l, field);
   int64_t lo, hi;
   outside_reach(rules->dim[0], off[0], &lo, &hi);
   u->near[version] = s->i;
@@ -226,7 +252,7 @@ static void note_near(Scan *s, const Box *box, int field, int version, const int
 /* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once.
  * Version 0 must then not be overwritten in global memory. */
 static void note_read(Scan *s, Version v) {
-  FieldUse *u = &s->l->use[v.field];
+  FieldUse *u = launch_use(s->l, v.field);
   int now = s->versions[v.field], depth = launch_version(s->l, v.field, s->i + 1) - v.version + 1;
   u->depth = depth > u->depth ? depth : u->depth;
   if (v.version == 0 && now > 0)
@@ -235,7 +261,7 @@ static void note_read(Scan *s, Version v) {
 
 /* Notes that the instance at hand needs the own value of version 0 of `field`. */
 static void note_own(Scan *s, int field) {
-  s->l->use[field].own_loads += s->own[field] != s->i + 1;
+  launch_use(s->l, field)->own_loads += s->own[field] != s->i + 1;
   s->own[field] = s->i + 1;
 }
 
@@ -251,8 +277,8 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
   if (v.version > 0) {
     if (!own)
       note_near(s, &piece->box, v.field, v.version, off, &rules);
-  } else if (!s->l->use[v.field].fresh) {
-    s->l->use[v.field].loaded = true;
+  } else if (!launch_use(s->l, v.field)->fresh) {
+    launch_use(s->l, v.field)->loaded = true;
     if (own)
       note_own(s, v.field);
     else
@@ -261,10 +287,10 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
 }
 
 bool launch_holds(const Launch *l, int field, int i) {
-  if (!l->m->fields[field].temp || (l->st[i].level == l->first_level && !l->use[field].fresh))
+  if (!l->m->fields[field].temp || (l->st[i].level == l->first_level && !launch_use(l, field)->fresh))
     return true;
   int before = launch_version(l, field, i);
-  return before > 0 && l->st[l->writer[l->first_write[field] + before - 1]].level == l->st[i].level;
+  return before > 0 && l->st[launch_use(l, field)->writer[before - 1]].level == l->st[i].level;
 }
 
 /* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
@@ -275,11 +301,11 @@ static void note_instance(Scan *s) {
   for (int i = 0; i < st->npieces; i++)
     for (const Op *op = st->pieces[i].body->first; op; op = op->next)
       if (op_is_scaled(op))
-        l->use[op->sym].loaded = true;
+        launch_use(l, op->sym)->loaded = true;
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
-    if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f)) {
-      l->use[f].loaded = true;
+    if (s->versions[f] == 0 && !launch_use(l, f)->fresh && stencil_keeps(l->m, st, f)) {
+      launch_use(l, f)->loaded = true;
       note_own(s, f);
     }
   }
@@ -295,29 +321,25 @@ static void grow(Extent *hull, const Extent *x, int rank) {
   }
 }
 
-/* Which temp fields have instances before the launch written? */
-static bool *written_earlier(const Launch *l) {
-  bool *written = ARENA_ARRAY(l->m->arena, bool, l->m->nfields), temps = has_temps(l->m);
+/* Which temp fields have instances before the launch written? In `a`. */
+static bool *written_earlier(Arena *a, const Launch *l) {
+  bool *written = ARENA_ARRAY(a, bool, l->m->nfields), temps = has_temps(l->m);
   for (const Stencil *st = l->first; st < l->given && temps; st++)
     for (int t = 0; t < st->ntargets; t++)
       written[st->targets[t]] = true;
   return written;
 }
 
-/* Makes room for the versions and sets the hull. */
-static void measure(Launch *l) {
+/* Makes room for the versions and sets the hull; `scratch` is for what is needed while it does. */
+static void measure(Launch *l, Arena *scratch) {
   int rank = l->m->grid.rank;
-  bool *earlier = written_earlier(l);
-  int32_t *none = ARENA_ARRAY(l->m->arena, int32_t, 1);
-  none[0] = -1;
+  bool *earlier = written_earlier(scratch, l);
   note_writers(l);
-  for (int f = 0; f < l->m->nfields; f++) {
-    FieldUse *u = &l->use[f];
-    u->versions = launch_version(l, f, l->n);
-    u->depth = 2;
-    u->fresh = l->m->fields[f].temp && !earlier[f];
-    u->near = u->versions ? ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1) : none;
-    u->rows = u->versions ? ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1) : none;
+  for (int k = 0; k < l->nuses; k++) {
+    FieldUse *u = &l->uses[k];
+    u->fresh = l->m->fields[u->field].temp && !earlier[u->field];
+    u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
+    u->rows = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
     for (int v = 0; v <= u->versions; v++)
       u->near[v] = u->rows[v] = -1;
   }
@@ -335,13 +357,14 @@ static bool is_wrapped_to(const Launch *l, const Box *box, int d) {
 
 /* Where halo cells are images, all that is written must be reached by wrapping. */
 static void check_images(Launch *l) {
-  for (int f = 0; f < l->m->nfields; f++)
-    for (int d = 0; d < l->m->grid.rank; d++) {
-      if (l->wraps[d] && l->use[f].versions && !is_wrapped_to(l, &l->m->fields[f].box, d))
+  for (int k = 0; k < l->nuses; k++) {
+    const Field *f = &l->m->fields[l->uses[k].field];
+    for (int d = 0; d < l->m->grid.rank; d++)
+      if (l->wraps[d] && l->uses[k].versions && !is_wrapped_to(l, &f->box, d))
         reject(l, arena_printf(l->m->arena,
                                "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
-                               l->m->fields[f].name, d));
-    }
+                               f->name, d));
+  }
 }
 
 /* Has the launch a halo? */
@@ -355,10 +378,10 @@ static bool has_halo(const Launch *l) {
 /* The field that gets the oldest of the buffers that move on from field `f`; `f` itself if none do. */
 static int oldest_level(const Launch *l, int f) {
   int last = f;
-  for (int g = 0; g < l->m->nfields; g++)
-    if (l->use[g].from == last) {
-      last = g;
-      g = -1;
+  for (int k = 0; k < l->nuses; k++)
+    if (l->uses[k].from == last) {
+      last = l->uses[k].field;
+      k = -1;
     }
   return last;
 }
@@ -367,7 +390,7 @@ static int oldest_level(const Launch *l, int f) {
  * launch; -1 if there is none. */
 static int free_level(const Launch *l, int f) {
   int last = oldest_level(l, f);
-  return last != f && l->use[last].fresh ? last : -1;
+  return last != f && launch_use(l, last)->fresh ? last : -1;
 }
 
 /* Is field `f` read behind the point, where it may have to be in memory while the launch runs? */
@@ -381,26 +404,29 @@ static bool is_read_behind(const Launch *l, int f) {
 }
 
 /* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
-static Launch *analyse(Launch *l, const bool *wanted) {
+static void analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
-  measure(l);
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
+  measure(l, scratch);
   Scan s = {.l = l,
-            .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
-            .own = ARENA_ARRAY(m->arena, int32_t, m->nfields),
-            .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
+            .versions = ARENA_ARRAY(scratch, int32_t, m->nfields),
+            .own = ARENA_ARRAY(scratch, int32_t, m->nfields),
+            .far = ARENA_ARRAY(scratch, bool, m->nfields)};
   for (s.i = 0; s.i < l->n; s.i++)
     note_instance(&s);
   check_images(l);
-  for (int f = 0; f < m->nfields; f++)
-    if (l->use[f].from >= 0)
-      s.far[l->use[f].from] = true;
-  for (int f = 0; f < m->nfields; f++) {
-    FieldUse *u = &l->use[f];
+  for (int k = 0; k < l->nuses; k++)
+    if (l->uses[k].from >= 0)
+      s.far[l->uses[k].from] = true;
+  for (int k = 0; k < l->nuses; k++) {
+    FieldUse *u = &l->uses[k];
+    int f = u->field;
     u->stored = u->versions && (wanted[f] || (is_read_behind(l, f) && !launch_keeps(l, f))) && u->from < 0;
     u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
     u->into = u->paired ? free_level(l, f) : -1;
   }
-  return l;
+  arena_release(scratch, start);
 }
 
 /* A field, and whether what the one instance of launch `l` reads of it is beside the point. */
@@ -422,44 +448,76 @@ static void note_beside(void *user, const Piece *piece, int field, const int64_t
 }
 
 void launch_store_over(Launch *l) {
-  for (int f = 0; f < l->m->nfields && l->n == 1 && !has_halo(l); f++) {
-    int last = l->use[f].paired && l->use[f].into < 0 ? oldest_level(l, f) : f;
+  for (int k = 0; k < l->nuses && l->n == 1 && !has_halo(l); k++) {
+    FieldUse *u = &l->uses[k];
+    int last = u->paired && u->into < 0 ? oldest_level(l, u->field) : u->field;
     Beside b = {l, last, false};
-    if (last == f)
+    if (last == u->field)
       continue;
     stencil_accesses(l->st, note_beside, &b);
     if (!b.found)
-      l->use[f].into = last;
+      u->into = last;
   }
 }
 
 void launch_store_apart(Launch *l, bool all) {
-  for (int f = 0; f < l->m->nfields; f++) {
-    FieldUse *u = &l->use[f];
-    u->paired = u->paired || (u->stored && (all ? !l->m->fields[f].series : u->loaded));
+  for (int k = 0; k < l->nuses; k++) {
+    FieldUse *u = &l->uses[k];
+    u->paired = u->paired || (u->stored && (all ? !l->m->fields[u->field].series : u->loaded));
   }
 }
 
-/* A launch of `n` instances that nothing is known of yet. */
+/* Which fields launch `l` uses: used[f], and the first and the last of them. */
+typedef struct Used {
+  bool *used;
+  int first, last;
+} Used;
+
+/* Notes that `field` is used. */
+static void note_used(Used *u, int field) {
+  u->used[field] = true;
+  u->first = field < u->first ? field : u->first;
+  u->last = field > u->last ? field : u->last;
+}
+
+/* Gives `l` the uses of the fields that its instances read and write, with nothing set. */
+static void list_uses(Launch *l) {
+  Arena *scratch = arena_scratch(l->m->arena);
+  ArenaMark start = arena_mark(scratch);
+  Used u = {ARENA_ARRAY(scratch, bool, l->m->nfields + 1), l->m->nfields, -1};
+  int n = 0;
+  for (int i = 0; i < l->n; i++) {
+    for (int t = 0; t < l->st[i].ntargets; t++)
+      note_used(&u, l->st[i].targets[t]);
+    for (int k = 0; k < l->st[i].npieces; k++)
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        if (op_reads_field(op) || op->code == OP_BEHIND)
+          note_used(&u, op->sym);
+  }
+  for (int f = u.first; f <= u.last; f++)
+    n += u.used[f];
+  l->uses = ARENA_ARRAY(l->m->arena, FieldUse, n);
+  for (int f = u.first; f <= u.last; f++)
+    if (u.used[f])
+      l->uses[l->nuses++] = (FieldUse){.field = f, .from = -1, .into = -1, .depth = 2};
+  arena_release(scratch, start);
+}
+
+/* A launch of `n` instances of which no more is known yet than which fields they use. */
 static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
   Launch *l = ARENA_NEW(m->arena, Launch);
-  *l = (Launch){.m = m,
-                .n = n,
-                .st = st,
-                .first = first,
-                .given = st,
-                .ngiven = n,
-                .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
+  *l = (Launch){.m = m, .n = n, .st = st, .first = first, .given = st, .ngiven = n};
   l->first_level = n ? st[0].level : 0;
   l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
-  for (int f = 0; f < m->nfields; f++)
-    l->use[f].from = l->use[f].into = -1;
+  list_uses(l);
   return l;
 }
 
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end) {
   Launch *l = start_launch(m, n, st, first);
-  bool *wanted = temps_wanted(m, st + n, end);
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
+  bool *wanted = temps_wanted(scratch, m, st + n, end);
   for (int f = 0; f < m->nfields; f++)
     wanted[f] = wanted[f] || !m->fields[f].temp;
   launch_drop_copies(l, wanted);
@@ -473,14 +531,21 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
     if (stencil_is_scaled(&l->st[i]))
       reject(l,
              arena_printf(m->arena, "'%s' reads another level of the grid, and is a launch of its own", l->st[i].name));
-  return analyse(l, wanted);
+  analyse(l, wanted);
+  arena_release(scratch, start);
+  return l;
 }
 
 Launch *init_launch_new(const Module *m, const Stencil *st) {
-  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark start = arena_mark(scratch);
+  bool *wanted = ARENA_ARRAY(scratch, bool, m->nfields);
   for (int f = 0; f < m->nfields; f++)
     wanted[f] = true;
-  return analyse(start_launch(m, 1, st, st), wanted);
+  Launch *l = start_launch(m, 1, st, st);
+  analyse(l, wanted);
+  arena_release(scratch, start);
+  return l;
 }
 
 /* ---- sizes */
@@ -489,7 +554,7 @@ int64_t launch_width(const Launch *l, int d, int64_t cells) { return cells - l->
 
 /* Bytes of one array for near accesses to `field`, rounded up to 16. */
 static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
-  const FieldUse *u = &l->use[field];
+  const FieldUse *u = launch_use(l, field);
   int64_t bytes = type_size(l->m->fields[field].type);
   for (int d = 0; d < l->m->grid.rank; d++)
     if (__builtin_mul_overflow(bytes, (int64_t)cells[d] + u->reach_lo[d] + u->reach_hi[d], &bytes))
@@ -506,7 +571,7 @@ typedef struct Slot {
 
 /* Have near arrays of the fields the same cells at the same places? */
 static bool same_layout(const Launch *l, int f, int g) {
-  const FieldUse *u = &l->use[f], *v = &l->use[g];
+  const FieldUse *u = launch_use(l, f), *v = launch_use(l, g);
   bool same = l->m->fields[f].type == l->m->fields[g].type;
   for (int d = 0; d < l->m->grid.rank; d++)
     same = same && u->reach_lo[d] == v->reach_lo[d] && u->reach_hi[d] == v->reach_hi[d];
@@ -533,7 +598,7 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
   int64_t sum = 0;
   for (int i = 0; i < l->n; i++)
     for (int t = 0; t < l->st[i].ntargets; t++) {
-      int f = l->st[i].targets[t], last = l->use[f].near[launch_version(l, f, i + 1)];
+      int f = l->st[i].targets[t], last = launch_use(l, f)->near[launch_version(l, f, i + 1)];
       int64_t bytes = near_bytes(l, f, cells);
       if (last < 0)
         continue;
@@ -550,11 +615,11 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
 }
 
 int32_t launch_row_arrays(const Launch *l, int f, int32_t *array) {
-  const FieldUse *u = &l->use[f];
+  const FieldUse *u = launch_use(l, f);
   int32_t n = 0, *busy = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
   for (int v = 0; v <= u->versions; v++) {
     int32_t k = 0;
-    while (u->rows[v] >= 0 && k < n && busy[k] >= l->writer[l->first_write[f] + v - 1])
+    while (u->rows[v] >= 0 && k < n && busy[k] >= u->writer[v - 1])
       k++;
     if (u->rows[v] >= 0) {
       n += k == n;
@@ -570,8 +635,8 @@ int32_t launch_row_arrays(const Launch *l, int f, int32_t *array) {
 
 double launch_bytes(const Launch *l) {
   double bytes = 0;
-  for (int f = 0; f < l->m->nfields; f++)
-    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  for (int k = 0; k < l->nuses; k++)
+    bytes += (double)type_size(l->m->fields[l->uses[k].field].type) * (l->uses[k].loaded + l->uses[k].stored);
   return bytes;
 }
 

@@ -150,13 +150,15 @@ bool access_leaves(const Module *m, const Box *box, int field, const int64_t *of
 
 /* What a launch does with one field. */
 typedef struct FieldUse {
-  int32_t versions; /* how many instances write it; 0: it is only read, or not used */
-  bool fresh;       /* there is no version 0: a temp field that no launch before in the step wrote */
-  bool loaded;      /* version 0 is read from global memory */
-  bool stored;      /* it is to be in global memory after the launch */
-  bool paired;      /* it is read from one buffer and stored to another, which the host then swaps */
-  int32_t into;     /* paired: that other one is the buffer of field `into`, free before the launch, which that field's
-                       `from` names (a temp one, or see launch_store_over); -1: its own second */
+  int32_t field;
+  int32_t versions;      /* how many instances write it; 0: it is only read, or not used */
+  const int32_t *writer; /* those instances, in order */
+  bool fresh;            /* there is no version 0: a temp field that no launch before in the step wrote */
+  bool loaded;           /* version 0 is read from global memory */
+  bool stored;           /* it is to be in global memory after the launch */
+  bool paired;           /* it is read from one buffer and stored to another, which the host then swaps */
+  int32_t into;  /* paired: that other one is the buffer of field `into`, free before the launch, which that field's
+                    `from` names (a temp one, or see launch_store_over); -1: its own second */
   bool back;     /* paired, but what is stored to the other buffer, at the points of pieces alone, is copied back by a
                     kernel behind; the host swaps nothing */
   int32_t from;  /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
@@ -181,8 +183,8 @@ typedef struct Launch {
   const Module *m;
   int32_t n;
   const Stencil *st;
-  const Version *sees; /* [instance * nfields + field]: what instances read in place of a field's present version; NULL:
-                          that itself */
+  const Version *sees; /* [instance * nuses + number of the field's use]: what instances read in place of a field's
+                          present version; NULL: that itself */
   const Stencil *first, *given; /* the first instance of the step or tile, and of those that the launch was made of:
                                    what is between is in launches before */
   int32_t ngiven;
@@ -190,9 +192,8 @@ typedef struct Launch {
   Extent hull;                                 /* of the instances' extents: what a tile computes beyond its output */
   bool wraps[MAX_RANK];                        /* halo cells beyond the edge are images in this dimension, */
   Affine wrap_lo[MAX_RANK], wrap_hi[MAX_RANK]; /* of the points of this range */
-  FieldUse *use;                               /* Module.nfields */
-  const int32_t *writer, *first_write;         /* the instances that write field f, in order, are those from
-                                                  writer[first_write[f]] to before writer[first_write[f + 1]] */
+  int32_t nuses;                               /* what it does with fields, by their numbers: those that the given */
+  FieldUse *uses;                              /* instances read or write, for programs have thousands of others */
   bool thin;           /* its kernel has nothing to do but at the points of pieces (launch_copy_back) */
   const char *illegal; /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
 } Launch;
@@ -202,6 +203,10 @@ typedef struct Launch {
  * written it (it is loaded then) or one after reads what this one leaves (then it is stored). Lives in the module's
  * arena, as the instances must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
+/* What launch `l` does with `field`. If nothing, what says so, which may not be written to. */
+FieldUse *launch_use(const Launch *l, int field);
+/* Which of its uses that is: else that of the first field with a larger number, nuses if there is none. */
+int launch_use_number(const Launch *l, int field);
 /* Bytes that launch `l` reads and writes for a point, without halo. */
 double launch_bytes(const Launch *l);
 /* Lets launch `l`, of one instance that computes no point twice, write a field over its oldest level where that is read
@@ -213,8 +218,8 @@ void launch_store_over(Launch *l);
  * writing what they load. */
 void launch_store_apart(Launch *l, bool all);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
- * number, in the module's arena; what it says of other fields means nothing. */
-bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
+ * number, in `a`; what it says of other fields means nothing. */
+bool *temps_wanted(Arena *a, const Module *m, const Stencil *first, const Stencil *end);
 /* The launch of the stencils from number `first` to before `end` of the `n` stencils of a step at `step`, with extents
  * of its own. */
 Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);

@@ -19,7 +19,7 @@ Launch **init_launches(const Module *m) {
     bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
     stencil_accesses(&own[i], mark_read, reads);
     for (int t = 0; t < own[i].ntargets; t++)
-      l[i]->use[own[i].targets[t]].paired |= reads[own[i].targets[t]];
+      launch_use(l[i], own[i].targets[t])->paired |= reads[own[i].targets[t]];
   }
   return l;
 }
@@ -28,16 +28,20 @@ int launch_swaps(const Launch *l, LaunchSwap **swaps) {
   const Module *m = l->m;
   int n = 0, oldest = 0;
   *swaps = NULL;
-  for (int f = 0; f < m->nfields; f++)
-    if (l->use[f].from >= 0 && m->fields[f].past > oldest)
-      oldest = m->fields[f].past;
+  for (int k = 0; k < l->nuses; k++)
+    if (l->uses[k].from >= 0 && m->fields[l->uses[k].field].past > oldest)
+      oldest = m->fields[l->uses[k].field].past;
   for (int past = oldest; past > 0; past--)
-    for (int f = 0; f < m->nfields; f++)
-      if (m->fields[f].past == past && l->use[f].from >= 0)
-        ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){f, l->use[f].from, 0}));
-  for (int f = 0; f < m->nfields; f++)
-    if (l->use[f].paired && l->use[f].into < 0 && !l->use[f].back)
-      ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){f, f, 1}));
+    for (int k = 0; k < l->nuses; k++) {
+      const FieldUse *u = &l->uses[k];
+      if (m->fields[u->field].past == past && u->from >= 0)
+        ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){u->field, u->from, 0}));
+    }
+  for (int k = 0; k < l->nuses; k++) {
+    const FieldUse *u = &l->uses[k];
+    if (u->paired && u->into < 0 && !u->back)
+      ARENA_PUSH(m->arena, *swaps, n, ((LaunchSwap){u->field, u->field, 1}));
+  }
   return n;
 }
 

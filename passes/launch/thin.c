@@ -36,8 +36,8 @@ static bool is_plain(const Launch *l) {
   bool plain = l->n == 1;
   for (int d = 0; d < l->m->grid.rank; d++)
     plain = plain && !l->hull.lo[d] && !l->hull.hi[d] && !l->wraps[d];
-  for (int f = 0; f < l->m->nfields; f++)
-    plain = plain && l->use[f].from < 0 && l->use[f].into < 0;
+  for (int k = 0; k < l->nuses; k++)
+    plain = plain && l->uses[k].from < 0 && l->uses[k].into < 0;
   return plain;
 }
 
@@ -46,7 +46,7 @@ void launch_copy_back(Launch *l) {
   if (!l->thin)
     return;
   for (int t = 0; t < l->st->ntargets; t++) {
-    FieldUse *u = &l->use[l->st->targets[t]];
+    FieldUse *u = launch_use(l, l->st->targets[t]);
     u->back = u->paired && stencil_keeps(l->m, l->st, l->st->targets[t]);
   }
 }
@@ -140,7 +140,7 @@ bool launch_copies_rest(const Launch *l) {
   bool copies = false;
   for (int t = 0; t < l->st->ntargets; t++) {
     int f = l->st->targets[t];
-    copies = copies || (l->use[f].paired && l->use[f].stored && stencil_keeps(l->m, l->st, f));
+    copies = copies || (launch_use(l, f)->paired && launch_use(l, f)->stored && stencil_keeps(l->m, l->st, f));
   }
   return copies;
 }
@@ -177,7 +177,7 @@ static bool writes_for(const Launch *a, const Launch *b) {
   bool writes = false;
   for (int i = 0; i < a->n; i++)
     for (int t = 0; t < a->st[i].ntargets; t++) {
-      const FieldUse *u = &b->use[a->st[i].targets[t]];
+      const FieldUse *u = launch_use(b, a->st[i].targets[t]);
       writes = writes || u->loaded || u->versions || u->from >= 0;
     }
   return writes;

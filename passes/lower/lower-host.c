@@ -6,6 +6,8 @@
  * kernel for all others (see docs/ir.md); which one is launched the host part decides anew for each run. */
 #include "passes/lower/lower.h"
 
+#include <string.h>
+
 /* Adds the buffer of `copy` of field `f`. */
 static void add_buffer(Lowering *lo, int f, int copy) {
   Module *out = lo->out;
@@ -37,27 +39,73 @@ static void own_checks(Module *out) {
 }
 
 /* Notes in first and second which fields the `n` launches at `l` need a buffer for, and another one. */
-static void note_buffers(const Module *m, int n, Launch *const *l, bool *first, bool *second) {
+static void note_buffers(int n, Launch *const *l, bool *first, bool *second) {
   for (int i = 0; i < n; i++)
-    for (int f = 0; f < m->nfields; f++) {
-      const FieldUse *u = &l[i]->use[f];
-      first[f] = first[f] || u->loaded || u->stored || u->from >= 0;
-      second[f] = second[f] || (u->paired && u->into < 0);
+    for (int k = 0; k < l[i]->nuses; k++) {
+      const FieldUse *u = &l[i]->uses[k];
+      first[u->field] = first[u->field] || u->loaded || u->stored || u->from >= 0;
+      second[u->field] = second[u->field] || (u->paired && u->into < 0);
     }
+}
+
+/* The names of the first `n` kernels by their hashes, in `size` places, a power of two, at most half of which are
+ * taken.
+ */
+typedef struct KernelNames {
+  int32_t n, size;
+  const char **at;
+} KernelNames;
+
+/* The place of `name`: where it is, or where it belongs. */
+static const char **name_place(const KernelNames *names, const char *name) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (const char *c = name; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 16777619u;
+  uint32_t i = hash & (uint32_t)(names->size - 1);
+  while (names->at[i] && strcmp(names->at[i], name))
+    i = (i + 1) & (uint32_t)(names->size - 1);
+  return &names->at[i];
+}
+
+/* Takes in the names of kernels that came since. */
+static void note_names(KernelNames *names, const Module *out) {
+  if (names->size < 2 * out->nkernels + 2) {
+    names->size = names->size ? names->size : 64;
+    while (names->size < 4 * out->nkernels)
+      names->size *= 2;
+    names->at = ARENA_ARRAY(out->arena, const char *, names->size);
+    names->n = 0;
+  }
+  for (; names->n < out->nkernels; names->n++)
+    *name_place(names, out->kernels[names->n].name) = out->kernels[names->n].name;
+}
+
+/* An identifier for `name` that no kernel has yet. */
+static const char *unique_name(const Lowering *lo, const char *name) {
+  const Module *out = lo->out;
+  const char *base = arena_identifier(out->arena, name), *s = base;
+  note_names(lo->names, out);
+  for (int i = 2; *name_place(lo->names, s); i++)
+    s = arena_printf(out->arena, "%s_%d", base, i);
+  return s;
 }
 
 Lowering *lowering_new(PassContext *c, const Module *m, int nsteps, Launch *const *steps, int ntiles,
                        Launch *const *tiles) {
   Lowering *lo = ARENA_NEW(c->arena, Lowering);
-  *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR), .inits = init_launches(m)};
+  *lo = (Lowering){.c = c,
+                   .m = m,
+                   .out = module_derive(m, LEVEL_KIR),
+                   .names = ARENA_NEW(c->arena, KernelNames),
+                   .inits = init_launches(m)};
   own_checks(lo->out);
   add_param_buffers(lo->out);
   for (int copy = 0; copy < 2; copy++)
     lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
   bool *first = ARENA_ARRAY(c->arena, bool, m->nfields), *second = ARENA_ARRAY(c->arena, bool, m->nfields);
-  note_buffers(m, m->ninits, lo->inits, first, second);
-  note_buffers(m, nsteps, steps, first, second);
-  note_buffers(m, ntiles, tiles, first, second);
+  note_buffers(m->ninits, lo->inits, first, second);
+  note_buffers(nsteps, steps, first, second);
+  note_buffers(ntiles, tiles, first, second);
   for (int f = 0; f < m->nfields; f++) {
     lo->copy[0][f] = lo->copy[1][f] = -1;
     if (first[f] || !m->fields[f].temp)
@@ -70,16 +118,8 @@ Lowering *lowering_new(PassContext *c, const Module *m, int nsteps, Launch *cons
 
 int load_buffer(const Lowering *lo, int field) { return lo->copy[0][field]; }
 int store_buffer(const Lowering *lo, const Launch *l, int field) {
-  const FieldUse *u = &l->use[field];
+  const FieldUse *u = launch_use(l, field);
   return u->paired && u->into >= 0 ? lo->copy[0][u->into] : lo->copy[u->paired][field];
-}
-
-/* An identifier for `name` that no kernel has yet. */
-static const char *unique_name(const Module *out, const char *name) {
-  const char *base = arena_identifier(out->arena, name), *s = base;
-  for (int i = 2; module_find_kernel(out, s) >= 0; i++)
-    s = arena_printf(out->arena, "%s_%d", base, i);
-  return s;
 }
 
 const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several) {
@@ -96,7 +136,7 @@ const char *group_name(const Lowering *lo, const Launch *l, const char *family, 
 
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
   Module *out = lo->out;
-  Kernel k = {.name = unique_name(out, name),
+  Kernel k = {.name = unique_name(lo, name),
               .rank = out->grid.rank,
               .steps = steps,
               .body = block_new(out->arena, NULL),
@@ -181,9 +221,12 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
       row = {.lo[0] = m->grid.lo[x], .hi[0] = m->grid.hi[x]};
   bool *vectors = ARENA_ARRAY(lo->out->arena, bool, m->nfields + 1),
        lanes = !l->wraps[x] || same_bounds(&wrapped, &row, 0);
-  for (int f = 0; f < m->nfields && lanes; f++)
-    vectors[f] = (l->use[f].loaded || l->use[f].stored) && vector_cells(m->fields[f].type, V) > 1 &&
-                 same_bounds(&m->fields[f].box, &m->grid, x) && whole_rows(lo, l, kernel, &m->fields[f], V);
+  for (int k = 0; k < l->nuses && lanes; k++) {
+    const FieldUse *u = &l->uses[k];
+    const Field *f = &m->fields[u->field];
+    vectors[u->field] = (u->loaded || u->stored) && vector_cells(f->type, V) > 1 && same_bounds(&f->box, &m->grid, x) &&
+                        whole_rows(lo, l, kernel, f, V);
+  }
   return vectors;
 }
 

@@ -203,7 +203,7 @@ static void point_values(RowPoint *x, Builder *b, Value **value) {
 static void store_point(const RowPoint *x, Builder *b) {
   const Tile *w = x->w;
   for (int f = 0; w->l && f < w->lo->m->nfields; f++)
-    if (x->now[f] && w->l->use[f].stored)
+    if (x->now[f] && launch_use(w->l, f)->stored)
       build_store(b, store_buffer(w->lo, w->l, f), x->now[f], w->rank, x->at, NULL);
 }
 
@@ -420,13 +420,13 @@ static double tile_registers(const Tile *w) {
   for (int i = 0; i < w->n; i++)
     n += w->count * (double)type_size(w->of[i]->type) / 4;
   for (int f = 0; f < w->lo->m->nfields; f++) {
-    bool made = w->l && w->l->use[f].versions > 0;
+    bool made = w->l && launch_use(w->l, f)->versions > 0;
     Touched t = touched(w, f);
     if (t.far)
       return INFINITY;
-    if (!made || w->l->use[f].loaded)
+    if (!made || launch_use(w->l, f)->loaded)
       n += 2.0 * t.rows + t.cells * ceil((double)type_size(w->lo->m->fields[f].type) / 4);
-    n += made && w->l->use[f].stored && (w->l->use[f].paired || !t.rows) ? 2.0 * w->count : 0;
+    n += made && launch_use(w->l, f)->stored && (launch_use(w->l, f)->paired || !t.rows) ? 2.0 * w->count : 0;
   }
   return n;
 }
@@ -602,7 +602,7 @@ static bool is_plain(const Launch *l, int i, const Box *over) {
                st->pieces[0].ntargets == st->ntargets;
   for (int t = 0; t < st->ntargets && plain; t++) {
     const Field *f = &l->m->fields[st->targets[t]];
-    const FieldUse *u = &l->use[st->targets[t]];
+    const FieldUse *u = launch_use(l, st->targets[t]);
     plain = !f->series && !field_lacks_any(f) && !u->back && (!u->paired || box_equal(&f->box, over));
   }
   Joining j = {l, i, plain};
@@ -668,11 +668,11 @@ static bool joining_pays(Tile *w) {
     double bytes = (double)type_size(w->lo->m->fields[f].type);
     if (all.far)
       return false;
-    bool made = w->l->use[f].versions > 0;
+    bool made = launch_use(w->l, f)->versions > 0;
     again += own.rows ? bytes : 0;
-    memory += own.rows && !made && !w->l->use[f].loaded ? bytes : 0;
-    cache += made && !w->l->use[f].loaded ? 0 : bytes * all.rows / w->count;
-    cache += w->l->use[f].stored ? bytes : 0;
+    memory += own.rows && !made && !launch_use(w->l, f)->loaded ? bytes : 0;
+    cache += made && !launch_use(w->l, f)->loaded ? 0 : bytes * all.rows / w->count;
+    cache += launch_use(w->l, f)->stored ? bytes : 0;
   }
   if (t->bandwidth <= 0 || t->cache_bandwidth <= 0)
     return true;

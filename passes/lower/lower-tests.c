@@ -66,7 +66,7 @@ static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, co
     const Known *known = known_values(t, p->body, arena);
     for (int k = 0; k < p->ntargets; k++) {
       int f = p->targets[k];
-      if (m->fields[f].temp ? l->use[f].stored : !is_kept(known, p->body->last->operands[k], f, m->grid.rank))
+      if (m->fields[f].temp ? launch_use(l, f)->stored : !is_kept(known, p->body->last->operands[k], f, m->grid.rank))
         return false;
     }
   }
@@ -83,12 +83,23 @@ static void widen(Extent *reach, const Stencil *st, int rank) {
   }
 }
 
+/* The first field behind number `f` that one of the `n` launches at `l` uses, -1: there is none. */
+static int next_used(int n, const Launch *const *l, int f) {
+  int next = -1;
+  for (int i = 0; i < n; i++) {
+    int k = launch_use_number(l[i], f + 1);
+    if (k < l[i]->nuses && (next < 0 || l[i]->uses[k].field < next))
+      next = l[i]->uses[k].field;
+  }
+  return next;
+}
+
 void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const Box *covers) {
   const Module *m = lo->m;
   Kernel *k = &lo->out->kernels[index];
   KernelTests *t = ARENA_NEW(lo->out->arena, KernelTests);
   t->more = -1;
-  for (int f = 0; f < m->nfields && t->n < MAX_TESTS; f++) {
+  for (int f = next_used(n, l, -1); f >= 0 && t->n < MAX_TESTS; f = next_used(n, l, f)) {
     TestWord w = test_word(m, f);
     Extent reach = t->reach;
     for (int i = 0; i < n && w.tests; i++)

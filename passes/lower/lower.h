@@ -135,6 +135,7 @@ typedef struct Lowering {
   PassContext *c;
   const Module *m; /* stencil IR */
   Module *out;
+  struct KernelNames *names; /* of out's kernels, so that each gets another one */
   int32_t *copy[2];
   Launch **inits;   /* the launches of the inits */
   HostSeq *updates; /* at twice the number of Module.updates: the launches that make it, and behind them those that do

@@ -218,7 +218,7 @@ static bool is_set(const PointsKernel *r, int buffer) {
   bool set = false;
   for (int i = 0; i < r->n; i++)
     for (int f = 0; f < r->lo->m->nfields; f++)
-      set = set || (r->of[i].l->use[f].stored && store_buffer(r->of[i].lo, r->of[i].l, f) == buffer);
+      set = set || (launch_use(r->of[i].l, f)->stored && store_buffer(r->of[i].lo, r->of[i].l, f) == buffer);
   return set;
 }
 
@@ -559,13 +559,13 @@ static const bool *vectors_from(Lowering *lo, const Launch *l, int index, int V,
   const Module *m = lo->m;
   int x = m->grid.rank - 1;
   bool *vectors = kernel_vectors(lo, l, index, V);
-  for (int f = 0; f < m->nfields && !l->wraps[x]; f++) {
-    const Field *field = &m->fields[f];
+  for (int k = 0; k < l->nuses && !l->wraps[x]; k++) {
+    const FieldUse *u = &l->uses[k];
+    const Field *field = &m->fields[u->field];
     int64_t width, from;
-    if ((l->use[f].loaded || l->use[f].stored) && !vectors[f] && !field_lacks(field, x) &&
-        vector_cells(field->type, V) > 1 && affine_diff(field->box.hi[x], field->box.lo[x], &width) &&
-        affine_diff(first, field->box.lo[x], &from))
-      vectors[f] =
+    if ((u->loaded || u->stored) && !vectors[u->field] && !field_lacks(field, x) && vector_cells(field->type, V) > 1 &&
+        affine_diff(field->box.hi[x], field->box.lo[x], &width) && affine_diff(first, field->box.lo[x], &from))
+      vectors[u->field] =
           (width + 1) % V == 0 && from % V == 0 && kernel_multiple(lo, index, field_row(lo->out->arena, field), V);
   }
   return vectors;

@@ -26,7 +26,7 @@ Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, const R
   return access_global(b, p->m, from, load_buffer(k->lo, from), rules, p->index, off, false);
 }
 
-bool naive_writes(const Naive *k, int f) { return k->l->use[f].stored && (k->only < 0 || k->only == f); }
+bool naive_writes(const Naive *k, int f) { return launch_use(k->l, f)->stored && (k->only < 0 || k->only == f); }
 
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field,
                       Value *const *at) {
@@ -69,7 +69,7 @@ Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at)
 void naive_keep(const Naive *k, Builder *b, int f) {
   const Module *m = k->l->m;
   static const int64_t here[MAX_RANK];
-  if (k->part || !k->l->use[f].paired || !naive_writes(k, f))
+  if (k->part || !launch_use(k->l, f)->paired || !naive_writes(k, f))
     return;
   Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g)
                                  : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
@@ -126,7 +126,7 @@ void naive_pieces(const Naive *k, Builder b) {
 static bool covers_grid(const Naive *k) {
   const Stencil *st = k->l->st;
   for (int t = 0; t < st->ntargets; t++)
-    if (k->l->use[st->targets[t]].paired && naive_writes(k, st->targets[t]))
+    if (launch_use(k->l, st->targets[t])->paired && naive_writes(k, st->targets[t]))
       return true;
   return st->npieces != 1;
 }

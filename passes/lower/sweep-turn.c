@@ -88,7 +88,7 @@ bool turn_suits(const Sweep *s) {
   const Launch *l = s->k.l;
   bool suits = s->k.lo->c->target->simt && s->st->along == l->m->grid.rank - 1 && l->m->grid.rank > 1 && !l->m->part;
   for (int f = 0; f < l->m->nfields; f++)
-    suits = suits && !(l->use[f].stored && l->use[f].paired);
+    suits = suits && !(launch_use(l, f)->stored && launch_use(l, f)->paired);
   for (int i = 0; i < l->n; i++)
     for (int p = 0; p < l->st[i].npieces; p++) {
       int64_t from, to;
@@ -155,7 +155,7 @@ static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *
   const Module *m = s->k.l->m;
   Rules rules = access_rules(m, &piece->box, op->sym, op->off);
   int from = launch_reads(s->k.l, op->sym, s->i).field;
-  bool stored = s->k.l->use[from].stored;
+  bool stored = launch_use(s->k.l, from)->stored;
   memcpy(p->index, stored ? c->at : c->near, sizeof p->index);
   if (!stored) {
     point_access(p, b, op->sym, op->off, &rules);

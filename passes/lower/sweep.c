@@ -97,7 +97,7 @@ static Value *before(Point *p, Builder *b, int field, const int64_t *off, const 
   int from = launch_reads(s->k.l, field, s->i).field;
   if (is_kept_before(s, field))
     return load_kept(s, b, from, 0);
-  if (s->turned && s->on < 0 && s->k.l->use[from].stored) { /* of a column that is no other thread's */
+  if (s->turned && s->on < 0 && launch_use(s->k.l, from)->stored) { /* of a column that is no other thread's */
     Builder in;
     Value *v = build_value_or(b, turn_inside(s, b), p->m->fields[from].type, (Const){0}, &in);
     build_yield(&in, 1,
@@ -172,7 +172,7 @@ static bool copies(const Sweep *s) {
   const Stencil *st = &s->k.l->st[s->k.l->n - 1];
   bool any = false;
   for (int t = 0; t < st->ntargets; t++)
-    any = any || (s->k.l->use[st->targets[t]].paired && naive_writes(&s->k, st->targets[t]));
+    any = any || (launch_use(s->k.l, st->targets[t])->paired && naive_writes(&s->k, st->targets[t]));
   return any;
 }
 

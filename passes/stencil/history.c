@@ -32,9 +32,11 @@
 
 /* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k]
  * its past k, levels[f][K + 1] the temp field that holds past K once the levels have rotated, -1 as long as nobody
- * needs it. writer[f] is the number of the first stencil that writes f, nstencils if none does. */
+ * needs it. writer[f] is the number of the first stencil that writes f, nstencils if none does. grows: the module's
+ * fields are an array that has been made here. */
 typedef struct History {
   Module *m;
+  bool grows;
   int32_t nfields;
   int32_t **levels;
   int32_t *writer;
@@ -125,10 +127,14 @@ static Stencil new_copies(const Module *m, int f) {
   return st;
 }
 
-/* The stencil among the `*n` at `*list` that copies on the region of field `f`, a new one if there is none. */
-static Stencil *copies_for(const Module *m, int f, int *n, Stencil **list) {
+/* Inits of several fields become a kernel for each, which reads what all of them are made of: of many, too much. */
+enum { MOST_INITS = 16 };
+
+/* The stencil among the `*n` at `*list` that copies on the region of field `f`, a new one if there is none with less
+ * than `most` targets. */
+static Stencil *copies_for(const Module *m, int f, int most, int *n, Stencil **list) {
   for (int i = 0; i < *n; i++)
-    if (box_equal(&(*list)[i].pieces[0].box, &m->fields[f].box))
+    if ((*list)[i].ntargets < most && box_equal(&(*list)[i].pieces[0].box, &m->fields[f].box))
       return &(*list)[i];
   ARENA_PUSH(m->arena, *list, *n, new_copies(m, f));
   return &(*list)[*n - 1];
@@ -143,7 +149,7 @@ static void add_inits(const History *h) {
   int n = 0, ninits = 0;
   for (int f = 0; f < m->nfields; f++)
     if (m->fields[f].past && first_writer(m->ninits, m->inits, f) == m->ninits)
-      add_copy(m, copies_for(m, f, &n, &copies), f, m->fields[f].present);
+      add_copy(m, copies_for(m, f, MOST_INITS, &n, &copies), f, m->fields[f].present);
   for (int i = 0; i < m->ninits + n; i++)
     ARENA_PUSH(m->arena, inits, ninits, i < m->ninits ? m->inits[i] : copies[i - m->ninits]);
   m->inits = inits;
@@ -151,6 +157,17 @@ static void add_inits(const History *h) {
 }
 
 /* ---- in a step */
+
+/* Makes the module's fields an array that can grow, once. */
+static void own_fields(History *h) {
+  Module *m = h->m;
+  Field *fields = NULL;
+  int n = 0;
+  for (int i = 0; i < m->nfields && !h->grows; i++)
+    ARENA_PUSH(m->arena, fields, n, m->fields[i]);
+  m->fields = h->grows ? m->fields : fields;
+  h->grows = true;
+}
 
 /* The field that holds past K + 1 of field `f`, made if there is none yet. */
 static int32_t last_level_of(History *h, int f) {
@@ -167,13 +184,9 @@ static int32_t last_level_of(History *h, int f) {
   x.history = 0;
   x.past = K + 1;
   x.present = f;
-  Field *fields = NULL;
-  int n = 0;
-  for (int i = 0; i <= m->nfields; i++)
-    ARENA_PUSH(m->arena, fields, n, i < m->nfields ? m->fields[i] : x);
-  m->fields = fields;
-  m->nfields = n;
-  return h->levels[f][K + 1] = n - 1;
+  own_fields(h);
+  ARENA_PUSH(m->arena, m->fields, m->nfields, x);
+  return h->levels[f][K + 1] = m->nfields - 1;
 }
 
 /* Makes stencil number `i` read levels as they are then: rotated, for fields written by then. */
@@ -197,7 +210,7 @@ static void add_moves(const History *h, int i, int *n, Stencil **list) {
   for (int f = 0; f < h->nfields; f++)
     for (int k = 1; m->fields[f].history && h->writer[f] == i && k <= m->fields[f].history + 1; k++)
       if (h->levels[f][k] >= 0)
-        add_copy(m, copies_for(m, f, &ncopies, &copies), h->levels[f][k], h->levels[f][k - 1]);
+        add_copy(m, copies_for(m, f, INT32_MAX, &ncopies, &copies), h->levels[f][k], h->levels[f][k - 1]);
   for (int k = 0; k < ncopies; k++) {
     copies[k].stage = stage_before(m, i);
     copies[k].group = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].group : 0;

@@ -124,7 +124,7 @@ static bool has_levels(const Module *m, int f) {
  * temp fields that nobody reads from number `n` + 1 on, and what is set anew before it is read, without older levels.
  */
 static bool *unneeded(const Module *m, int n, const Stencil *st, const Stencil *s) {
-  bool *wanted = temps_wanted(m, m->stencils + n + 1, m->stencils + m->nstencils);
+  bool *wanted = temps_wanted(m->arena, m, m->stencils + n + 1, m->stencils + m->nstencils);
   bool *out = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   Box region = sweep_region(s);
   for (int t = 0; t < st->ntargets; t++) {

@@ -36,7 +36,7 @@ static Touch touch_of(const FrameLaunch *fl, const Box *zone) {
   stencil_accesses(l->st, note_read, &t);
   for (int i = 0; i < l->st->ntargets; i++) {
     int f = l->st->targets[i];
-    const FieldUse *u = &l->use[f];
+    const FieldUse *u = launch_use(l, f);
     t.own[fl->at[0][f]] = true; /* points that it leaves as they are may be copied */
     if (u->stored)
       t.sets[u->paired && u->into >= 0 ? fl->at[0][u->into] : fl->at[u->paired][f]] = true;

@@ -450,8 +450,8 @@ static Launch *last_steps(const Frame *f, int steps) {
   int n = m->nstencils / m->time_tile * steps;
   const Stencil *end = m->stencils + m->nstencils;
   Launch *l = launch_new(m, n, end - n, end - n, end);
-  for (int i = 0; i < m->nfields && !l->illegal; i++)
-    l->use[i].paired = l->use[i].paired || (l->use[i].stored && !m->fields[i].series);
+  for (int i = 0; i < l->nuses && !l->illegal; i++)
+    l->uses[i].paired = l->uses[i].paired || (l->uses[i].stored && !m->fields[l->uses[i].field].series);
   return l;
 }
 
@@ -461,9 +461,11 @@ Launch *frame_tile_of(const Frame *f, int steps) {
   const Launch *all = frame_tile(f);
   Launch *l = last_steps(f, steps);
   bool same = !l->illegal;
-  for (int i = 0; i < f->tiled->nfields && same; i++)
-    same = f->tiled->fields[i].series || (l->use[i].stored == all->use[i].stored && l->use[i].from < 0 &&
-                                          l->use[i].into < 0 && l->use[i].paired == all->use[i].paired);
+  for (int i = 0; i < f->tiled->nfields && same; i++) {
+    const FieldUse *u = launch_use(l, i), *v = launch_use(all, i);
+    same =
+        f->tiled->fields[i].series || (u->stored == v->stored && u->from < 0 && u->into < 0 && u->paired == v->paired);
+  }
   return same ? l : NULL;
 }
 
@@ -472,8 +474,8 @@ static bool check_tile(Finder *x) {
   const Launch *l = frame_tile(x->f);
   if (l->illegal)
     return none(x, l->illegal);
-  for (int i = 0; i < x->f->tiled->nfields; i++)
-    if (l->use[i].from >= 0 || l->use[i].into >= 0)
+  for (int i = 0; i < l->nuses; i++)
+    if (l->uses[i].from >= 0 || l->uses[i].into >= 0)
       return none(x, "older levels are kept for more steps than a tile makes");
   return true;
 }
@@ -578,7 +580,7 @@ static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reac
     fl.depth.hi[d] = x->f->halo.hi[d] + (role == FRAME_PROBE ? 0 : reach->lo[d]);
   }
   for (int f = 0; f < x->f->whole->nfields; f++)
-    if (l->use[f].paired && !x->inner[f] && !x->m->fields[f].past && !x->f->whole->fields[f].series)
+    if (launch_use(l, f)->paired && !x->inner[f] && !x->m->fields[f].past && !x->f->whole->fields[f].series)
       return none(x, "a field of an edge is not written in place");
   if (role == FRAME_INNER && !has_pieces(x, &fl))
     return none(x, "a stencil inside sets a field of few points further in");

@@ -29,7 +29,7 @@ const char *stream_why_no_cluster(Arena *a, const TargetInfo *t, const Mapping *
     return arena_printf(a, "-cluster=%d: blocks have two warps at least, each a line of %d threads; leave -cluster out",
                         s->cluster, WARP_LANES);
   for (int f = 0; f < m->nfields && !why; f++)
-    for (int v = 0; v <= p->l->use[f].versions && !why; v++) {
+    for (int v = 0; v <= launch_use(p->l, f)->versions && !why; v++) {
       const KeptVersion *w = &p->kept[f][v];
       why = w->used && w->across ? why_not_lines(a, w, &m->fields[f], s->elems[1]) : NULL;
     }

@@ -47,7 +47,7 @@ static bool can_fit(const Mapping *p, int d) {
   const Module *m = p->l->m;
   bool can = m->grid.rank == GRID_RANK && d > 0 && !p->alone && !is_cut(m, d) && !p->l->wraps[d];
   for (int f = 0; f < m->nfields && can; f++)
-    if (p->l->use[f].loaded || p->l->use[f].stored || p->l->use[f].versions)
+    if (launch_use(p->l, f)->loaded || launch_use(p->l, f)->stored || launch_use(p->l, f)->versions)
       can = is_within(p, f, d);
   return can;
 }
@@ -132,7 +132,7 @@ static int64_t bytes_with(const Mapping *p, const Schedule *s, bool rings) {
   int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1,
       lanes = stream_lanes(s, m->grid.rank);
   for (int f = 0; f < m->nfields; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++) {
+    for (int v = 0; v <= launch_use(p->l, f)->versions; v++) {
       const KeptVersion *w = &p->kept[f][v];
       int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
       while (p->unroll % slots)
@@ -175,7 +175,7 @@ int32_t walk_pad(const Launch *l) {
   int64_t reach = 0;
   int x = l->m->grid.rank - 1;
   for (int f = 0; f < l->m->nfields; f++)
-    reach = larger(reach, larger(l->use[f].reach_lo[x], l->use[f].reach_hi[x]));
+    reach = larger(reach, larger(launch_use(l, f)->reach_lo[x], launch_use(l, f)->reach_hi[x]));
   return (int32_t)round_up(reach, ROW_CELLS);
 }
 
@@ -190,8 +190,8 @@ static int64_t ring_bytes(const Mapping *p, const Schedule *s, int64_t row) {
   const Launch *l = p->l;
   int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1), rows = walk_rows(l);
   for (int f = 0; f < l->m->nfields; f++)
-    for (int v = 1; v <= l->use[f].versions; v++)
-      if (p->kept[f][v].used && (v < l->use[f].versions || p->kept[f][v].rows))
+    for (int v = 1; v <= launch_use(l, f)->versions; v++)
+      if (p->kept[f][v].used && (v < launch_use(l, f)->versions || p->kept[f][v].rows))
         sum += (rows + p->kept[f][v].rows) * plane * type_size(l->m->fields[f].type);
   return sum;
 }
@@ -200,7 +200,7 @@ static int64_t ring_bytes(const Mapping *p, const Schedule *s, int64_t row) {
 static int64_t lanes_bytes(const Launch *l, const Schedule *s) {
   int64_t sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
-    int32_t lo = l->use[f].rows_lo, hi = l->use[f].rows_hi;
+    int32_t lo = launch_use(l, f)->rows_lo, hi = launch_use(l, f)->rows_hi;
     int64_t rows = (int64_t)s->block[0] * shared_lines(lo, hi, s->elems[0]) + lo + hi,
             bytes = rows * s->block[1] * s->elems[1] * type_size(l->m->fields[f].type);
     sum += launch_row_arrays(l, f, NULL) * round_up(bytes, 16);
@@ -219,7 +219,7 @@ static int64_t blocked_bytes(const TargetInfo *t, const Launch *l, const Schedul
   if (t->simt)
     return launch_array_bytes(l, cells);
   for (int f = 0; f < l->m->nfields; f++)
-    bytes += l->use[f].versions ? 2 * type_size(l->m->fields[f].type) : 0;
+    bytes += launch_use(l, f)->versions ? 2 * type_size(l->m->fields[f].type) : 0;
   for (int d = 0; d < l->m->grid.rank; d++)
     if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
       return INT64_MAX;

@@ -98,7 +98,7 @@ static int64_t rows_words(const Planner *p, bool early) {
   const Launch *l = p->s->l;
   int64_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    for (int v = 0; v <= l->use[f].versions; v++) {
+    for (int v = 0; v <= launch_use(l, f)->versions; v++) {
       int64_t most = 0;
       for (const Op *op = p->piece->body->first; op; op = op->next) {
         Version from = op->code == OP_ACCESS ? launch_reads(l, op->sym, p->i) : (Version){-1, 0};

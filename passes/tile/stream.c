@@ -51,7 +51,7 @@ static void note_far(void *user, const Piece *piece, int field, const int64_t *o
   const Launch *l = k->s->l;
   Version v = launch_reads(l, field, k->i);
   Rules rules = access_rules(l->m, &piece->box, field, off);
-  for (int d = 0; d < l->m->grid.rank && v.version == 0 && !l->use[v.field].fresh; d++)
+  for (int d = 0; d < l->m->grid.rank && v.version == 0 && !launch_use(l, v.field)->fresh; d++)
     k->s->far[k->i * l->m->nfields + field] |= leads_far(l, &piece->box, &l->m->fields[field], d, off[d], rules.dim[d]);
 }
 
@@ -59,7 +59,7 @@ static void note_far(void *user, const Piece *piece, int field, const int64_t *o
 
 KeptVersion *stream_window(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules) {
   Version v = launch_reads(s->l, field, i);
-  if (v.version == 0 && (s->l->use[v.field].fresh || stream_far(s, i, field, off, rules)))
+  if (v.version == 0 && (launch_use(s->l, v.field)->fresh || stream_far(s, i, field, off, rules)))
     return NULL;
   return &s->kept[v.field][v.version];
 }
@@ -155,7 +155,7 @@ static void note_targets(Mapping *s, int i) {
   for (int t = 0; t < l->st[i].ntargets; t++) {
     int f = l->st[i].targets[t], v = launch_version(l, f, i + 1);
     s->kept[f][v].lag = s->lag[i];
-    if (!l->use[f].stored || v != l->use[f].versions)
+    if (!launch_use(l, f)->stored || v != launch_use(l, f)->versions)
       continue;
     s->kept[f][v].used = true;
     s->last = (int32_t)larger(s->last, s->lag[i]);
@@ -167,7 +167,7 @@ static void note_targets(Mapping *s, int i) {
 static void choose_direct(Mapping *s, const bool *moved) {
   for (int f = 0; f < s->l->m->nfields; f++) {
     KeptVersion *w = &s->kept[f][0];
-    w->direct = w->used && !moved[f] && w->rows > 2 && (!s->l->use[f].stored || s->l->use[f].paired);
+    w->direct = w->used && !moved[f] && w->rows > 2 && (!launch_use(s->l, f)->stored || launch_use(s->l, f)->paired);
     w->behind = w->direct ? w->rows : 0;
     if (w->direct)
       w->rows = 0;
@@ -181,7 +181,7 @@ static void choose_filled(Mapping *s) {
   for (int d = 0; d < s->l->m->grid.rank; d++)
     wraps |= s->l->wraps[d];
   for (int f = 0; f < s->l->m->nfields && !wraps; f++)
-    for (int v = 0; v <= s->l->use[f].versions; v++)
+    for (int v = 0; v <= launch_use(s->l, f)->versions; v++)
       s->kept[f][v].filled = s->kept[f][v].constants > 1;
 }
 
@@ -215,7 +215,7 @@ static bool keeps_sums(const Mapping *s) {
 int32_t stream_least_written(const Mapping *s) {
   int32_t u = 1;
   for (int f = 0; f < s->l->m->nfields; f++)
-    for (int v = 0; v <= s->l->use[f].versions; v++) {
+    for (int v = 0; v <= launch_use(s->l, f)->versions; v++) {
       const KeptVersion *w = &s->kept[f][v];
       u = (int32_t)larger(u, w->rows);
       u = (int32_t)larger(u, w->across ? w->across + 1 : 1);
@@ -255,8 +255,8 @@ static Mapping *make_stream(const Launch *l, bool alone) {
   Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
   s->versions = ARENA_ARRAY(a, int32_t, l->m->nfields + 1);
   for (int f = 0; f < l->m->nfields; f++) {
-    s->versions[f] = l->use[f].versions;
-    s->kept[f] = ARENA_ARRAY(a, KeptVersion, l->use[f].versions + 1);
+    s->versions[f] = launch_use(l, f)->versions;
+    s->kept[f] = ARENA_ARRAY(a, KeptVersion, launch_use(l, f)->versions + 1);
   }
   s->far = ARENA_ARRAY(a, bool, l->n * l->m->nfields + 1);
   s->wraps = arena_alloc(a, sizeof *s->wraps * (size_t)(l->m->nfields + 1));
@@ -288,7 +288,7 @@ Mapping *stream_for(const Launch *l, const Schedule *s) {
 int64_t stream_words(const Mapping *s) {
   int64_t words = 0;
   for (int f = 0; f < s->l->m->nfields; f++)
-    for (int v = 0; v <= s->l->use[f].versions; v++)
+    for (int v = 0; v <= launch_use(s->l, f)->versions; v++)
       words += s->kept[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
   for (int i = 0; i < s->l->n; i++)
     words += s->partial[i] ? s->partial[i]->words : 0;

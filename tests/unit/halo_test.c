@@ -144,7 +144,7 @@ FIXTURE_TEST(test_launch) {
   assert_int_equal(l->steps, 2);
   assert_extent(&l->hull, 0, 1, 2);
   assert_int_equal(launch_width(l, 0, 16), 13);
-  const FieldUse *a = &l->use[0], *b = &l->use[1];
+  const FieldUse *a = launch_use(l, 0), *b = launch_use(l, 1);
   assert_int_equal(a->versions, 2);
   assert_true(a->loaded && a->stored && a->paired);
   assert_int_equal(a->near[1], 2);
@@ -179,10 +179,10 @@ FIXTURE_TEST(test_array_bytes) {
 FIXTURE_TEST(test_in_place) {
   Found r = one_access(f, "", 0, "[0 .. 99]", 3);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
-  assert_false(l->use[0].paired);
-  assert_true(l->use[0].stored);
+  assert_false(launch_use(l, 0)->paired);
+  assert_true(launch_use(l, 0)->stored);
   r = one_access(f, "", 1, "[0 .. 98]", 1);
-  assert_true(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->use[0].paired);
+  assert_true(launch_use(launch_new(r.m, r.n, r.st, r.st, r.st + r.n), 0)->paired);
 }
 
 /* Periodic fields with different bounds cannot share a launch of several steps. */

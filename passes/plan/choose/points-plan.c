@@ -20,7 +20,7 @@ static double bytes_of(const Launch *l, const Const *scalars) {
   double bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
     bytes += (double)type_size(l->m->fields[f].type) * box_share(l->m, &l->m->fields[f].box, scalars) *
-             ((l->use[f].loaded ? 1 : 0) + (l->use[f].stored ? 1 : 0));
+             ((launch_use(l, f)->loaded ? 1 : 0) + (launch_use(l, f)->stored ? 1 : 0));
   return bytes;
 }
 
@@ -100,7 +100,7 @@ static double bytes_of_pieces(const Launch *l, double points) {
   double bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
     bytes += fmin(points, box_points(l->m, &l->m->fields[f].box)) * (double)type_size(l->m->fields[f].type) *
-             ((l->use[f].loaded ? 1 : 0) + (l->use[f].stored ? 1 : 0));
+             ((launch_use(l, f)->loaded ? 1 : 0) + (launch_use(l, f)->stored ? 1 : 0));
   return bytes;
 }
 

@@ -126,7 +126,7 @@ static int32_t blocks_at_once(const TargetInfo *t, const Mapping *p, const Sched
 static bool has_places(const Mapping *p, int32_t ahead) {
   bool wide = false;
   for (int f = 0; f < p->l->m->nfields; f++)
-    wide |= p->l->use[f].loaded && type_size(p->l->m->fields[f].type) > 4;
+    wide |= launch_use(p->l, f)->loaded && type_size(p->l->m->fields[f].type) > 4;
   return !wide || p->unroll % stream_slots(p, ahead) == 0;
 }
 

@@ -41,7 +41,7 @@ typedef struct Chooser {
 static int widest_type(const Launch *l) {
   int bytes = 1;
   for (int f = 0; f < l->m->nfields; f++)
-    if (l->use[f].stored && type_size(l->m->fields[f].type) > bytes)
+    if (launch_use(l, f)->stored && type_size(l->m->fields[f].type) > bytes)
       bytes = (int)type_size(l->m->fields[f].type);
   return bytes;
 }
@@ -56,7 +56,7 @@ static const char *why_not(const Chooser *r, const Launch *l) {
   if (l->illegal)
     return l->illegal;
   for (int f = 0; f < r->m->nfields; f++)
-    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
+    if (launch_use(l, f)->stored && launch_use(l, f)->loaded && !launch_use(l, f)->paired)
       return arena_printf(r->c->arena, "field '%s' is written in place", r->m->fields[f].name);
   return NULL;
 }

@@ -17,8 +17,8 @@ Launch *tile_launch(const Resolve *r, int T) { return r->part ? r->part : tiled_
 static int64_t element_words(const Resolve *r, const Launch *l) {
   int64_t words = 0;
   for (int f = 0; f < r->m->nfields; f++)
-    if (l->use[f].versions || l->use[f].own_loads > 1)
-      words += (l->use[f].depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
+    if (launch_use(l, f)->versions || launch_use(l, f)->own_loads > 1)
+      words += (launch_use(l, f)->depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
   return words > 0 ? words : 1;
 }
 

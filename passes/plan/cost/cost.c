@@ -37,7 +37,7 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed
   of->tile = streamed ? NULL : tile_work(q->t, l);
   of->functions = has_functions(q, l);
   for (int f = 0; f < q->m->nfields; f++)
-    if (l->use[f].stored && type_size(q->m->fields[f].type) > 4)
+    if (launch_use(l, f)->stored && type_size(q->m->fields[f].type) > 4)
       of->words = 2;
   return of;
 }
@@ -67,7 +67,7 @@ static bool has_many_rounds(const PlanQuery *q) {
 int loaded_fields(const Launch *l) {
   int n = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    n += l->use[f].loaded > 0;
+    n += launch_use(l, f)->loaded > 0;
   return n;
 }
 

@@ -50,7 +50,7 @@ static void add_copies(const CpuCost *c, const Launch *l) {
   for (int d = 0; d < c->m->grid.rank; d++)
     points *= (double)c->size[d];
   for (int f = 0; f < c->m->nfields; f++)
-    if (l->use[f].stored && (l->use[f].paired ? l->use[f].into < 0 : c->m->fields[f].temp))
+    if (launch_use(l, f)->stored && (launch_use(l, f)->paired ? launch_use(l, f)->into < 0 : c->m->fields[f].temp))
       c->out->fields += points * share_of(c, &c->m->fields[f].box) * (double)type_size(c->m->fields[f].type);
 }
 

@@ -89,7 +89,7 @@ double cpu_moved_bytes(const Launch *l, double halo) {
   double sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
     double size = (double)type_size(l->m->fields[f].type);
-    const FieldUse *u = &l->use[f];
+    const FieldUse *u = launch_use(l, f);
     if (u->loaded)
       sum += size * halo;
     if (u->stored)
@@ -108,8 +108,9 @@ static double kept_of_cell(const Mapping *p) {
   const Launch *l = p->l;
   int64_t sum = 0, rows = walk_rows(l);
   for (int f = 0; f < l->m->nfields; f++)
-    for (int v = 0; v <= l->use[f].versions; v++)
-      if (v == 0 ? l->use[f].loaded : p->kept[f][v].used && (v < l->use[f].versions || p->kept[f][v].rows))
+    for (int v = 0; v <= launch_use(l, f)->versions; v++)
+      if (v == 0 ? launch_use(l, f)->loaded
+                 : p->kept[f][v].used && (v < launch_use(l, f)->versions || p->kept[f][v].rows))
         sum += ((v ? rows : 1) + p->kept[f][v].rows) * type_size(l->m->fields[f].type);
   return (double)sum;
 }
@@ -125,7 +126,7 @@ static double kept_bytes(const CpuStreamCost *c) {
 static double apart_bytes(const Launch *l) {
   int64_t bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    bytes += (l->use[f].reach_lo[0] + l->use[f].reach_hi[0]) * type_size(l->m->fields[f].type);
+    bytes += (launch_use(l, f)->reach_lo[0] + launch_use(l, f)->reach_hi[0]) * type_size(l->m->fields[f].type);
   return (double)(l->n * bytes);
 }
 

@@ -70,7 +70,7 @@ static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *ra
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    if ((l->use[f].versions || l->use[f].own_loads > 1) && !is_rare_field(l->m, f))
+    if ((launch_use(l, f)->versions || launch_use(l, f)->own_loads > 1) && !is_rare_field(l->m, f))
       words += type_words(l->m->fields[f].type);
   return words;
 }
@@ -155,7 +155,7 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
     own.off[d] = off[d];
     self = self && off[d] == 0;
   }
-  if (v == 0 && !l->use[field].fresh) {
+  if (v == 0 && !launch_use(l, field)->fresh) {
     Reach *r = &x->r->reach[field];
     for (int d = 0; d < rank; d++) {
       r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
@@ -271,7 +271,7 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
     bool near = false;
     for (int k = 0; k < l->st[i].ntargets; k++) {
       int f = l->st[i].targets[k];
-      near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
+      near = near || launch_use(l, f)->near[launch_version(l, f, i + 1)] >= 0;
       words += type_words(l->m->fields[f].type);
     }
     double load_ops = t->simt ? tuning.part_load : 1;
@@ -308,18 +308,18 @@ static void thread_registers(const TargetInfo *t, const Launch *l, const Schedul
 static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
   for (int f = 0; f < l->m->nfields; f++) {
     double size = type_size(l->m->fields[f].type), about = 1;
-    if (!l->use[f].loaded && !l->use[f].stored)
+    if (!launch_use(l, f)->loaded && !launch_use(l, f)->stored)
       continue;
     for (int d = 0; d < l->m->grid.rank; d++) {
       double cells = (double)s->block[d] * s->elems[d],
              width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
       about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
     }
-    if (l->use[f].loaded) {
+    if (launch_use(l, f)->loaded) {
       k->bytes += size * about;
       k->memory_bytes += size * (1 + tuning.halo_missed * (about - 1));
     }
-    if (l->use[f].stored) {
+    if (launch_use(l, f)->stored) {
       k->bytes += size;
       k->memory_bytes += size;
     }

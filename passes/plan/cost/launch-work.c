@@ -83,7 +83,7 @@ static double points_read(const LaunchPlan *p, const Reach *r, int f) {
     double beyond = p->stream ? 0 : (double)(x->lo[d] + x->hi[d]);
     product *= (cells_of(p, d) + beyond) / width_of(p, d);
   }
-  return product * (direct ? p->l->use[f].own_loads : 1);
+  return product * (direct ? launch_use(p->l, f)->own_loads : 1);
 }
 
 /* The reach of the launch's accesses. */
@@ -100,11 +100,11 @@ static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
   MemoryTraffic t = {0, 0, 0};
   for (int f = 0; f < m->nfields; f++) {
     double size = type_size(m->fields[f].type) * box_share(m, &m->fields[f].box, p->scalars);
-    if (p->l->use[f].loaded) {
+    if (launch_use(p->l, f)->loaded) {
       t.read += size;
       t.again += size * (points_read(p, r, f) - 1);
     }
-    t.written += p->l->use[f].stored ? size : 0;
+    t.written += launch_use(p->l, f)->stored ? size : 0;
   }
   return t;
 }

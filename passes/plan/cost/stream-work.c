@@ -39,7 +39,7 @@ static double exchanged_words(const Launch *l) {
 static double across_words(const Mapping *p) {
   double words = 0;
   for (int f = 0; f < p->l->m->nfields; f++)
-    for (int v = 0; v <= p->l->use[f].versions; v++)
+    for (int v = 0; v <= launch_use(p->l, f)->versions; v++)
       if (p->kept[f][v].used && p->kept[f][v].across)
         words += (double)(p->kept[f][v].reach_lo + p->kept[f][v].reach_hi) * type_words(p->l->m->fields[f].type);
   return words;
@@ -117,7 +117,7 @@ StreamWork *stream_work(const TargetInfo *t, const Mapping *p) {
     stencil_point_work(t, m, &p->l->st[i], &w->point);
   w->point.instructions += tuning.element_code * own_elements(p->l);
   for (int f = 0; f < m->nfields; f++) {
-    const FieldUse *use = &p->l->use[f];
+    const FieldUse *use = launch_use(p->l, f);
     double bytes = type_size(m->fields[f].type), words = type_words(m->fields[f].type);
     w->addresses += 2 * (use->loaded + use->stored);
     w->words = use->stored && words > 1 ? 2 : w->words;

@@ -80,7 +80,7 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
     Reach *r = &x->w->reach[field];
     own.off[d] = off[d];
     own.self = own.self && off[d] == 0;
-    if (own.made || l->use[field].fresh)
+    if (own.made || launch_use(l, field)->fresh)
       continue;
     r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
     r->hi[d] = off[d] > r->hi[d] ? off[d] : r->hi[d];
@@ -112,8 +112,8 @@ static void note_stores(TileWork *w, int i) {
   for (int k = 0; k < st->ntargets; k++) {
     int f = st->targets[k], v = launch_version(l, f, i + 1);
     x->stored[k] = (Stored){.words = type_words(l->m->fields[f].type),
-                            .near = l->use[f].near[v] >= 0,
-                            .last = v == l->use[f].versions && l->use[f].stored};
+                            .near = launch_use(l, f)->near[v] >= 0,
+                            .last = v == launch_use(l, f)->versions && launch_use(l, f)->stored};
   }
 }
 
@@ -347,7 +347,7 @@ static double words_beside(const TileWork *w) {
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    if ((l->use[f].versions || l->use[f].loaded) && !is_rare_field(l->m, f))
+    if ((launch_use(l, f)->versions || launch_use(l, f)->loaded) && !is_rare_field(l->m, f))
       words += type_words(l->m->fields[f].type);
   return words;
 }
@@ -368,7 +368,7 @@ static double alive_words(const Launch *l) {
 static RegisterNeed lane_registers(const Tile *x) {
   double sum = 0, most = 0;
   for (int f = 0; f < x->l->m->nfields; f++) {
-    const FieldUse *u = &x->l->use[f];
+    const FieldUse *u = launch_use(x->l, f);
     double own = (double)x->s->elems[0] + fmax(0, u->rows_lo + u->rows_hi - 2),
            words = own * x->s->elems[1] * type_words(x->l->m->fields[f].type);
     if (u->versions || u->loaded) {
@@ -401,8 +401,8 @@ static void add_bytes(const Tile *x, const Reach *reach, double *memory, double 
       double cells = (double)x->s->block[d] * x->s->elems[d], width = (double)launch_width(l, d, (int64_t)cells);
       about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
     }
-    *cache += size * (l->use[f].loaded * about + l->use[f].stored);
-    *memory += size * (l->use[f].loaded * (1 + tuning.halo_missed * (about - 1)) + l->use[f].stored);
+    *cache += size * (launch_use(l, f)->loaded * about + launch_use(l, f)->stored);
+    *memory += size * (launch_use(l, f)->loaded * (1 + tuning.halo_missed * (about - 1)) + launch_use(l, f)->stored);
   }
 }
 

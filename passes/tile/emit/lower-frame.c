@@ -43,7 +43,7 @@ static int32_t add_copy(Lowering *lo, int f) {
 static bool touches(const Frame *fr, int f, int copy) {
   bool any = false;
   for (int i = 0; i < fr->n; i++) {
-    const FieldUse *u = &fr->launches[i].l->use[f];
+    const FieldUse *u = launch_use(fr->launches[i].l, f);
     any = any || (copy ? u->paired && u->into < 0 : u->loaded || u->stored || u->from >= 0);
   }
   return any;

@@ -51,14 +51,14 @@ typedef struct CellUse {
 /* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is
  * written in place: then it is read by its own thread only. */
 static bool is_cached(const Launch *l, int f) {
-  const FieldUse *u = &l->use[f];
+  const FieldUse *u = launch_use(l, f);
   return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
 }
 
 /* Makes the private arrays of field `f`. */
 static void make_own_arrays(Tile *t, int f) {
   const Field *field = &t->l->m->fields[f];
-  int first = is_cached(t->l, f) ? 0 : 1, last = t->l->use[f].versions, depth = t->l->use[f].depth;
+  int first = is_cached(t->l, f) ? 0 : 1, last = launch_use(t->l, f)->versions, depth = launch_use(t->l, f)->depth;
   t->own[f] = ARENA_ARRAY(t->l->m->arena, int32_t, depth);
   for (int p = 0; p < depth; p++) {
     bool used = p >= first ? p <= last : p + depth <= last;
@@ -70,7 +70,7 @@ static void make_own_arrays(Tile *t, int f) {
 
 /* Makes the shared arrays of field `f`, one for each version that has near accesses. */
 static void make_near_arrays(Tile *t, int f) {
-  const FieldUse *u = &t->l->use[f];
+  const FieldUse *u = launch_use(t->l, f);
   const Field *field = &t->l->m->fields[f];
   Arena *a = t->l->m->arena;
   int32_t cells[MAX_RANK];
@@ -151,7 +151,7 @@ static Cell open_cell(const Tile *t, int32_t n) {
 }
 
 /* The private array that holds version `v` of field `f`. */
-int own_array(const Tile *t, int f, int v) { return t->own[f][v % t->l->use[f].depth]; }
+int own_array(const Tile *t, int f, int v) { return t->own[f][v % launch_use(t->l, f)->depth]; }
 
 /* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
 static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
@@ -189,7 +189,7 @@ static bool has_tests(const Tile *t) {
  * made of pads; but one number that is tiny or huge makes a test fail for all of the warp, and so does a difference of
  * a value from itself. */
 static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, int d, int64_t off) {
-  const FieldUse *u = &t->l->use[field];
+  const FieldUse *u = launch_use(t->l, field);
   bool fixed = d < t->rank - 1, own = c->fixed[d] + off >= 0 && c->fixed[d] + off < t->s->elems[d];
   int64_t last = (int64_t)t->s->block[d] * t->s->elems[d] - 1,
           aside = off < 0 ? u->reach_hi[d] + 1 - off : -(int64_t)u->reach_lo[d] - 1 - off;
@@ -232,7 +232,7 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   field = from.field;
   for (int d = 0; d < t->rank; d++)
     own = own && off[d] == 0;
-  if (v == 0 && t->l->use[field].fresh)
+  if (v == 0 && launch_use(t->l, field)->fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (own && (v > 0 || is_cached(t->l, field)))
     return own_value(t, b, u->cell, field, v, NULL);
@@ -283,7 +283,7 @@ static void load_cached(const Tile *t, int32_t n) {
   for (int f = 0; f < t->l->m->nfields; f++) {
     if (!is_cached(t->l, f))
       continue;
-    bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
+    bool in_place = launch_use(t->l, f)->stored && !launch_use(t->l, f)->paired;
     set_own(t, &c, f, 0,
             in_place   ? load_if_inside(&c.b, t->l->m, f, load_buffer(t->lo, f), c.g)
             : t->lanes ? lanes_load(t, &c.b, &c, f, here, &none)
@@ -367,8 +367,9 @@ static Value *in_tile(const Tile *t, Cell *c) {
 
 /* Are fields `f` and `g` stored, and at the same points? */
 static bool stored_alike(const Launch *l, int f, int g) {
-  if (f == g || !l->use[f].stored || !l->use[g].stored || l->m->fields[f].series || l->m->fields[g].series)
-    return f == g && l->use[f].stored;
+  if (f == g || !launch_use(l, f)->stored || !launch_use(l, g)->stored || l->m->fields[f].series ||
+      l->m->fields[g].series)
+    return f == g && launch_use(l, f)->stored;
   return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
 }
 
@@ -383,7 +384,7 @@ static int stored_at_once(const Tile *t, const Cell *c, int f) {
 
 /* Stores field `f` at cell `c`, and those that are stored with it. */
 static void store_cells(const Tile *t, Builder *b, const Cell *c, int f) {
-  int n = stored_at_once(t, c, f), buffer = store_buffer(t->lo, t->l, f), last = t->l->use[f].versions;
+  int n = stored_at_once(t, c, f), buffer = store_buffer(t->lo, t->l, f), last = launch_use(t->l, f)->versions;
   Value *x[16];
   for (int e = 0; e < n; e++) {
     int64_t on[MAX_RANK] = {0};
@@ -420,7 +421,7 @@ static void store_tile(const Tile *t, int32_t n) {
   Cell c = open_cell(t, n);
   Value *mine = in_tile(t, &c);
   for (int f = 0; f < t->l->m->nfields; f++)
-    if (t->l->use[f].stored && !t->l->m->fields[f].series)
+    if (launch_use(t->l, f)->stored && !t->l->m->fields[f].series)
       store_like(t, &c, mine, f);
 }
 

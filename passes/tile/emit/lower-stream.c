@@ -140,7 +140,7 @@ static void make_arrays(Flow *f) {
   f->edge = ARENA_ARRAY(a, int32_t *, m->nfields);
   f->in = ARENA_ARRAY(a, int32_t, m->nfields);
   for (int fl = 0; fl < m->nfields; fl++) {
-    int versions = f->l->use[fl].versions + 1;
+    int versions = launch_use(f->l, fl)->versions + 1;
     f->ring[fl] = ARENA_ARRAY(a, int32_t, versions);
     f->edge[fl] = ARENA_ARRAY(a, int32_t, versions);
     for (int v = 0; v < versions; v++)
@@ -362,8 +362,8 @@ static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
     int64_t most = t->lane_bytes / type_size(f->type) / ((lines - 1) * s->elems[1] + LANE_ROWS);
     Check c = {.value = affine_sub(lo->out->arena, affine_const(most), box_extent(lo->out->arena, &f->box, x)),
                .loc = f->loc};
-    if ((!c.value.n && c.value.c >= 0) || !(l->use[fl].loaded || l->use[fl].stored) || f->box.rank != m->grid.rank ||
-        lower_has_check(lo->out, c.value))
+    if ((!c.value.n && c.value.c >= 0) || !(launch_use(l, fl)->loaded || launch_use(l, fl)->stored) ||
+        f->box.rank != m->grid.rank || lower_has_check(lo->out, c.value))
       continue;
     c.message = arena_printf(lo->out->arena,
                              "field '%s' has more than %lld points in dimension %d; use -schedule=overlap, or make "
@@ -384,7 +384,7 @@ static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
     return;
   for (int i = 0; i < lo->out->nbuffers; i++) {
     Buffer *b = &lo->out->buffers[i];
-    if (b->kind != BUFFER_FIELD || !(l->use[b->field].loaded || l->use[b->field].stored))
+    if (b->kind != BUFFER_FIELD || !(launch_use(l, b->field)->loaded || launch_use(l, b->field)->stored))
       continue;
     int64_t size = type_size(l->m->fields[b->field].type), seam = (p->halo.lo[x] + V - 1) / V * V * size,
             lead = (sector - seam % sector) % sector;

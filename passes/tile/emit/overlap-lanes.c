@@ -21,7 +21,7 @@
 /* ---- arrays */
 
 void lanes_make_arrays(Tile *t, int f) {
-  const FieldUse *u = &t->l->use[f];
+  const FieldUse *u = launch_use(t->l, f);
   const Field *field = &t->l->m->fields[f];
   Arena *a = t->l->m->arena;
   int32_t R = t->s->elems[0], V = t->s->elems[1], lo[MAX_RANK] = {u->rows_lo}, hi[MAX_RANK] = {u->rows_hi},
@@ -36,7 +36,7 @@ void lanes_make_arrays(Tile *t, int f) {
 
 /* The rows of version `v` of field `f` that warps trade. */
 static TradedLines traded_rows(const Tile *t, Builder *b, int f, int v) {
-  const FieldUse *u = &t->l->use[f];
+  const FieldUse *u = launch_use(t->l, f);
   int32_t R = t->s->elems[0], V = t->s->elems[1], rows = shared_lines(u->rows_lo, u->rows_hi, R);
   Value *first = build2(b, OP_MUL, build_dim(b, OP_THREAD, 0), build_int(b, TY_I32, rows));
   Type type = t->l->m->fields[f].type;

@@ -110,7 +110,7 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   const FlowCell *c = p->user;
   Flow *f = c->f;
   Version from = launch_reads(f->l, field, c->i);
-  if (from.version == 0 && f->l->use[from.field].fresh)
+  if (from.version == 0 && launch_use(f->l, from.field)->fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (from.version == 0 && f->rank > 1 && field_lacks(&p->m->fields[from.field], 0))
     return load_once(c, from.field, off, rules);

@@ -220,7 +220,7 @@ static Value *in_tile(Flow *f, int lag, int j) {
 
 /* Stores `n` elements from element e of line j of the finished row of field `fl`. */
 static void store_cells(Flow *f, int fl, int j, int e, int n, Value *mine) {
-  int version = f->l->use[fl].versions;
+  int version = launch_use(f->l, fl)->versions;
   Value *g[MAX_RANK], *w[MAX_RANK],
       **row = cells_line(f->cells, (CellLine){.of = fl, .version = version, .line = j}) + e;
   flow_coordinates(f, f->st->kept[fl][version].lag, j, e, g, w);
@@ -232,9 +232,9 @@ static void store_cells(Flow *f, int fl, int j, int e, int n, Value *mine) {
 
 void flow_store(Flow *f) {
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
-    if (!f->l->use[fl].stored)
+    if (!launch_use(f->l, fl)->stored)
       continue;
-    int n = partly_written(f->l, fl) ? 1 : f->move[fl].width, lag = f->st->kept[fl][f->l->use[fl].versions].lag;
+    int n = partly_written(f->l, fl) ? 1 : f->move[fl].width, lag = f->st->kept[fl][launch_use(f->l, fl)->versions].lag;
     for (int j = 0; j < f->E; j++) {
       Value *mine = in_tile(f, lag, j);
       for (int e = 0; e < f->V; e += n)

@@ -303,7 +303,7 @@ void warps_load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
 static void store_row(WarpKernel *k, const WarpSegment *s, Value *row, Value *slot, int u, Value *x, Value *n) {
   Value *at[] = {warps_grid(k, row, 0, false), x}, *cells[MAX_RANK];
   for (int f = 0; f < k->e->nfields; f++)
-    if (k->l->use[k->e->field[f].field].stored) {
+    if (launch_use(k->l, k->e->field[f].field)->stored) {
       warps_end_ring(k, f, k->w.W, slot, warps_small(k, u), s->from, cells);
       build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
                  (BulkPlace){store_buffer(k->lo, k->l, k->e->field[f].field), 2, at, NULL}, n, (BulkPlace){0});

@@ -272,7 +272,7 @@ static void load_row(WarpRow *r, int n, Value **out) {
 }
 
 /* Is field number `n` stored by the launch? */
-static bool is_stored(const WarpKernel *k, int n) { return k->l->use[k->e->field[n].field].stored; }
+static bool is_stored(const WarpKernel *k, int n) { return launch_use(k->l, k->e->field[n].field)->stored; }
 
 /* Stores the finished rows to global memory, those of their cells that are the segment's. */
 static void store_rows(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {

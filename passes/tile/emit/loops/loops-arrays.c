@@ -19,13 +19,16 @@ bool keeps_values(const Launch *l, int i, int field) {
   return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i);
 }
 
-/* read[f][v]: does an instance of `l` read version v of field f, which one makes, be it to keep it? */
-static bool **versions_read(const Launch *l) {
+/* read[f][v]: does an instance of `l` read version v of field f, which one makes, be it to keep it? In `a`. */
+static bool **versions_read(Arena *a, const Launch *l) {
   const Module *m = l->m;
-  ReadMarks r = {l, 0, ARENA_ARRAY(m->arena, bool *, m->nfields)};
-  bool *unwritten = ARENA_ARRAY(m->arena, bool, 1);
+  ReadMarks r = {l, 0, ARENA_ARRAY(a, bool *, m->nfields)};
+  bool *unwritten = ARENA_ARRAY(a, bool, 1);
   for (int f = 0; f < m->nfields; f++)
-    r.read[f] = l->use[f].versions ? ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1) : unwritten;
+    r.read[f] = unwritten;
+  for (int k = 0; k < l->nuses; k++)
+    if (l->uses[k].versions)
+      r.read[l->uses[k].field] = ARENA_ARRAY(a, bool, l->uses[k].versions + 1);
   for (r.instance = 0; r.instance < l->n; r.instance++) {
     const Stencil *st = &l->st[r.instance];
     stencil_accesses(st, mark_read, &r);
@@ -45,7 +48,7 @@ static bool extent_zero(const Extent *e, int rank) {
 }
 
 bool stores_directly(const Tile *t, int field, int i) {
-  const FieldUse *u = &t->l->use[field];
+  const FieldUse *u = launch_use(t->l, field);
   int v = launch_version(t->l, field, i) + 1;
   return u->stored && v == u->versions && t->array[field][v] < 0;
 }
@@ -56,8 +59,8 @@ static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
   for (int i = 0; i < l->n; i++)
     for (int k = 0; k < l->st[i].ntargets; k++) {
       int f = l->st[i].targets[k], v = launch_version(l, f, i) + 1;
-      bool last = v == l->use[f].versions;
-      if (read[f][v] || (last && l->use[f].stored && !extent_zero(&l->st[i].extent, t->rank)))
+      bool last = v == launch_use(l, f)->versions;
+      if (read[f][v] || (last && launch_use(l, f)->stored && !extent_zero(&l->st[i].extent, t->rank)))
         t->array[f][v] = fn(t, i, f, v);
     }
 }
@@ -70,14 +73,18 @@ static int mark_array(Tile *t, int i, int field, int v) {
 
 void tile_arrays(Tile *t, ArrayFn make) {
   const Module *m = t->l->m;
-  bool **read = versions_read(t->l);
-  int32_t *none = ARENA_ARRAY(m->arena, int32_t, 1);
+  Arena *a = arena_scratch(m->arena);
+  bool **read = versions_read(a, t->l);
+  int32_t *none = ARENA_ARRAY(a, int32_t, 1);
   none[0] = -1;
-  t->array = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
-  for (int f = 0; f < m->nfields; f++) {
-    t->array[f] = t->l->use[f].versions ? ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1) : none;
-    for (int v = 0; v <= t->l->use[f].versions; v++)
-      t->array[f][v] = -1;
+  t->array = ARENA_ARRAY(a, int32_t *, m->nfields);
+  for (int f = 0; f < m->nfields; f++)
+    t->array[f] = none;
+  for (int k = 0; k < t->l->nuses; k++) {
+    const FieldUse *u = &t->l->uses[k];
+    t->array[u->field] = ARENA_ARRAY(a, int32_t, u->versions + 1);
+    for (int v = 0; v <= u->versions; v++)
+      t->array[u->field][v] = -1;
   }
   each_array(t, read, mark_array);
   each_array(t, read, make);

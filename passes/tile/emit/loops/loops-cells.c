@@ -255,7 +255,7 @@ static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *cons
  * written. What an array holds beyond the region was never stored to it, and stays where it is. */
 static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell,
                        Value *const *at) {
-  const FieldUse *u = &t->l->use[field];
+  const FieldUse *u = launch_use(t->l, field);
   const Module *m = t->l->m;
   int version = launch_version(t->l, field, i);
   bool kept = keeps_values(t->l, i, field);
@@ -282,7 +282,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
 }
 
 bool carries_over(const Tile *t, int i, int field) {
-  const FieldUse *u = &t->l->use[field];
+  const FieldUse *u = launch_use(t->l, field);
   int version = launch_version(t->l, field, i);
   bool to_array = t->array[field][version + 1] >= 0;
   if (!is_written(t, field) || !stencil_keeps(t->l->m, &t->l->st[i], field))
@@ -402,7 +402,7 @@ void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell) {
 }
 
 void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell) {
-  int version = t->l->use[field].versions, array = t->array[field][version];
+  int version = launch_use(t->l, field)->versions, array = t->array[field][version];
   Value *at[MAX_RANK], *idx[MAX_RANK];
   int64_t rest[MAX_RANK];
   for (int d = 0; d < t->rank; d++)

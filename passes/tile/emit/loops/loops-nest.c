@@ -175,7 +175,7 @@ static void fill_region(const Tile *t, Builder b, int field, int v, const Region
 
 /* Puts it into those cells of all rows that lie beside the grid and are read, `all` being the array's. */
 static void fill_sides(const Tile *t, Builder b, int field, int v, const Region *all) {
-  const FieldUse *u = &t->l->use[field];
+  const FieldUse *u = launch_use(t->l, field);
   Value *cell[MAX_RANK];
   Region box = region_of_box(t, &b, &t->covers), read = *all;
   box.lo[0] = all->lo[0];
@@ -193,7 +193,7 @@ static void fill_sides(const Tile *t, Builder b, int field, int v, const Region 
 void build_constant_cells(const Tile *t, const Builder *b) {
   const Module *m = t->l->m;
   for (int f = 0; f < m->nfields; f++)
-    for (int v = 1; v <= t->l->use[f].versions; v++) {
+    for (int v = 1; v <= launch_use(t->l, f)->versions; v++) {
       bool beside = false;
       Builder in = *b;
       for (int d = 1; d < t->rank; d++)
@@ -205,7 +205,7 @@ void build_constant_cells(const Tile *t, const Builder *b) {
         fill_sides(t, in, f, v, &all);
       if (!has_constant_cells(t, f, v, 0))
         continue;
-      Value *before = plus_i64(&in, t->base[0], -t->l->use[f].reach_lo[0]),
+      Value *before = plus_i64(&in, t->base[0], -launch_use(t->l, f)->reach_lo[0]),
             *first = build_affine(&in, m, t->covers.lo[0]);
       fill_region(t, build_then(&in, build2(&in, OP_LT, before, first)), f, v, &all);
     }
@@ -221,7 +221,7 @@ void build_constant_rows(const Tile *t, const Builder *b, int i) {
     Value *last = build_affine(&in, t->l->m, t->covers.hi[0]);
     Region rows = array_region(t, &in, &t->lo->out->kernels[t->kernel].arrays[t->array[f][v]]);
     rows.lo[0] = plus_i64(&in, last, 1);
-    rows.hi[0] = plus_i64(&in, last, t->l->use[f].reach_hi[0]);
+    rows.hi[0] = plus_i64(&in, last, launch_use(t->l, f)->reach_hi[0]);
     region_rows(t, &in, t->walk->lag[i], &rows);
     fill_region(t, in, f, v, &rows);
   }
@@ -235,7 +235,7 @@ static bool reads_points_first(const Tile *t, int i) {
   for (int d = 0; d < t->rank; d++)
     first = first || t->l->wraps[d];
   for (int k = 0; k < st->ntargets; k++)
-    first = first || (t->l->use[st->targets[k]].into >= 0 && carries_over(t, i, st->targets[k]));
+    first = first || (launch_use(t->l, st->targets[k])->into >= 0 && carries_over(t, i, st->targets[k]));
   return first;
 }
 
@@ -326,7 +326,7 @@ void build_copy_back(const Tile *t, Builder *b) {
       at[d] = coordinate_of(t, &in, cell[d], d);
     for (int j = 0; j < piece->ntargets; j++) {
       int f = piece->targets[j];
-      if (!t->l->use[f].back)
+      if (!launch_use(t->l, f)->back)
         continue;
       Value *v = build_load(&in, t->l->m->fields[f].type, store_buffer(t->lo, t->l, f), t->rank, at, NULL);
       build_store(&in, load_buffer(t->lo, f), v, t->rank, at, NULL);
@@ -345,7 +345,7 @@ static int32_t version_lag(const Tile *t, int field, int v) {
 void build_write_back(const Tile *t, Builder *b) {
   const Module *m = t->l->m;
   for (int f = 0; f < m->nfields; f++) {
-    const FieldUse *u = &t->l->use[f];
+    const FieldUse *u = launch_use(t->l, f);
     if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0)
       continue;
     Region tile = tile_region(t, b), box = region_of_box(t, b, &m->fields[f].box);

@@ -65,7 +65,8 @@ typedef struct Region {
 /* ---------------------------------------------------------------- loops-arrays.c */
 
 /* Gives an array, made by `make` for version `v` of `field`, the target of instance `i`, to every version from 1 on
- * that is read in the launch, or that is computed on more than the output tile and stored. */
+ * that is read in the launch, or that is computed on more than the output tile and stored. Tile.array lives in the
+ * scratch of the module's arena. */
 typedef int (*ArrayFn)(Tile *t, int i, int field, int v);
 void tile_arrays(Tile *t, ArrayFn make);
 /* Does instance `i` store its version of `field` straight to global memory? (So it must be the last one and on the

@@ -95,13 +95,15 @@ static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const 
 /* Does launch `l` leave values in other buffers that are to be copied back? */
 static bool copies_back(const Launch *l) {
   bool back = false;
-  for (int f = 0; f < l->m->nfields; f++)
-    back = back || l->use[f].back;
+  for (int k = 0; k < l->nuses; k++)
+    back = back || l->uses[k].back;
   return back;
 }
 
 void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
                   int steps) {
+  Arena *scratch = arena_scratch(l->m->arena);
+  ArenaMark start = arena_mark(scratch);
   bool back = copies_back(l);
   Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1, .covers = launch_points(l)};
   t.kernel = lowering_kernel(lo, name, back ? 0 : steps, l->st[0].loc);
@@ -115,6 +117,7 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
     build_instance(&t, &b, i);
   build_write_back(&t, &b);
   host_launch(lo, seq, t.kernel);
+  arena_release(scratch, start);
   if (back)
     copy_back_launch(lo, seq, l, name, block, steps);
 }

@@ -87,7 +87,7 @@ static int make_ring(Tile *t, int i, int field, int v) {
 static int32_t reach_back(const Launch *l) {
   int64_t reach = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    reach = larger(reach, l->use[f].reach_lo[0]);
+    reach = larger(reach, launch_use(l, f)->reach_lo[0]);
   return (int32_t)reach;
 }
 
@@ -204,6 +204,8 @@ static void build_walk(Walk *k, Builder *b) {
 /* Builds the kernel of launch `l`, with tiles of schedule `s`, and adds its launch to `seq`. */
 static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
   int32_t lines = map_get(s, MAP_LINES);
+  Arena *scratch = arena_scratch(l->m->arena);
+  ArenaMark start = arena_mark(scratch);
   Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = lines},
             .st = stream_alone(l)};
   k.t.walk = &k.w;
@@ -218,6 +220,7 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   build_constant_cells(&k.t, &b);
   build_walk(&k, &b);
   host_launch(lo, seq, k.t.kernel);
+  arena_release(scratch, start);
 }
 
 /* ---- modules */
