@@ -8,6 +8,7 @@
  *   device-hip.c    AMD's GPUs, libamdhip64.so by dlopen
  *   gpu.h, gpu.c    what these two share
  *   circle.c        circular memory of this computer
+ *   disk.c          memory of this computer that is a file
  *   code-cache.h    where NVIDIA's driver keeps compiled kernels
  *   object-cache.h  where kernels for this CPU are kept
  *   memory.c        how much memory there is, and asking for it
@@ -231,6 +232,34 @@ StcStatus here_wait(Device *d);
 size_t here_circle_step(Device *d);
 StcStatus here_circle_new(Device *d, size_t size, void **memory);
 void here_circle_free(Device *d, void *memory, size_t size);
+
+/* disk.c: */
+
+/* A file without a name in the folder for large ones ($TMPDIR, else /var/tmp); used: bytes of it that are mapped. */
+typedef struct DiskFile {
+  int file;
+  size_t used;
+  const char *folder;
+} DiskFile;
+/* Makes one of so many bytes, zeros, for `what`, "the fields of heat"; *out lives as long as `w`. Warns where its
+ * folder is in memory itself. STC_IO: the disk has no room. */
+StcStatus disk_open(Workspace *w, const char *what, double bytes, DiskFile **out);
+/* The bytes of the file that memory of so many bytes takes: whole pages. */
+size_t disk_room(size_t bytes);
+/* The next `room` bytes of the file, of disk_room, as memory, *place where in the file they are; NULL: it cannot be.
+ * Its end. */
+void *disk_map(DiskFile *f, size_t room, size_t *place);
+void disk_unmap(void *memory, size_t room);
+/* Copies `n` bytes from place `place` of the file, and to it: unlike reading and writing the memory that is mapped, a
+ * disk that fails is an error. */
+StcStatus disk_read(Workspace *w, const DiskFile *f, size_t place, void *to, size_t n);
+StcStatus disk_write(Workspace *w, const DiskFile *f, size_t place, const void *from, size_t n);
+/* Has the system read these bytes beside all else: they are asked for soon. */
+void disk_foresee(const DiskFile *f, size_t place, size_t n);
+/* Could all be written that the system has written so far? It writes when it sees fit. */
+StcStatus disk_check(Workspace *w, const DiskFile *f);
+void disk_close(DiskFile *f);
+
 /* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
  * bytes that all of the plan takes, 0: not to be said. */
 StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);

@@ -163,7 +163,14 @@ StcStatus needs_check(Device *d, int n, const Need *needs) {
     all += needs[i].bytes;
     most = needs[i].bytes > needs[most].bytes ? i : most;
   }
-  return all <= left ? STC_OK : device_no_room(d, needs[most].what, needs[most].bytes, all);
+  if (all <= left)
+    return STC_OK;
+  StcStatus s = device_no_room(d, needs[most].what, needs[most].bytes, all);
+  if (!d->kind->whole && d->kind->dlpack == DEVICE_MEMORY_HERE)
+    diag_note(
+        d->w->diags, no_loc(),
+        "with --memory=8GiB, or what memory there is, parts of the grid take turns, and the fields are in a file");
+  return s;
 }
 
 int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **out) {

@@ -152,7 +152,25 @@ static void mark_needed(const StcPlan *p, bool *used) {
     mark_used(p, &k->probes[i].seq, used);
 }
 
-/* Memory of this computer for the slots that are needed by who makes no steps. */
+/* A file for slots that are marked, whose bytes are at `needs`, and each its piece of it: zeros. */
+static StcStatus allocate_on_disk(StcPlan *p, const Need *needs, const bool *used) {
+  PlanMemory *m = &p->memory;
+  double all = 0;
+  for (int i = 0; i < m->nslots; i++)
+    all += used[i] ? (double)disk_room((size_t)needs[i].bytes) : 0;
+  StcStatus s = disk_open(&p->w, arena_printf(p->w.arena, "the fields of %s", p->program->name), all, &m->disk);
+  for (int i = 0; i < m->nslots && !s; i++) {
+    Slot *slot = &m->slots[i];
+    size_t room = used[i] ? disk_room((size_t)needs[i].bytes) : 0;
+    if (room && !(slot->memory = disk_map(m->disk, room, &slot->place)))
+      return computer_no_room(p->w.context, "the addresses of", needs[i].what, needs[i].bytes);
+    slot->mapped = room;
+  }
+  return s;
+}
+
+/* Memory of this computer for the slots that are needed by who makes no steps: of its disk for devices that launch
+ * kernels in memory of this computer, for what does not fit that is to fit nowhere else. */
 static StcStatus allocate_outside(SlotMaker *k, const Need *needs) {
   StcPlan *p = k->p;
   const DeviceKind *kind = p->device.kind;
@@ -160,6 +178,8 @@ static StcStatus allocate_outside(SlotMaker *k, const Need *needs) {
   double left, total, all = 0;
   StcStatus s = STC_OK;
   mark_needed(p, used);
+  if (!kind->whole && kind->dlpack == DEVICE_MEMORY_HERE)
+    return allocate_on_disk(p, needs, used);
   for (int i = 0; i < p->memory.nslots; i++)
     all += used[i] ? needs[i].bytes : 0;
   computer_room(&left, &total);
@@ -427,6 +447,8 @@ void plan_release(StcPlan *p) {
   plan_release_left(p, true);
   memory_free_loans(&p->memory);
   plan_free_frames(p);
+  disk_close(p->memory.disk);
+  p->memory.disk = NULL;
   p->memory.nslots = 0;
 }
 

@@ -21,6 +21,8 @@ static void give_back(StcPlan *p, Slot *slot) {
     plan_before_write(p, slot);
   if (own && slot->pinned)
     p->device.kind->pinned_free(&p->device, (char *)slot->memory - slot->lead);
+  else if (own && slot->mapped)
+    disk_unmap(slot->memory, slot->mapped);
   else if (own)
     p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
 }

@@ -53,7 +53,7 @@ typedef struct CopyArgs {
 /* Copies all of a slot in or out. */
 static StcStatus copy_slot(StcPlan *p, Slot *slot, void *out, const void *in) {
   StcStatus kept = in && slot->loan ? plan_before_write(p, slot) : STC_OK;
-  if (kept || !slot->size)
+  if (kept || !slot->size || in == slot->memory) /* who wrote to plan_in_file */
     return kept;
   return in ? slot_put(p, slot, in) : slot_fetch(p, slot, out);
 }

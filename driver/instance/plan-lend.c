@@ -1,7 +1,8 @@
 /* driver/instance/plan-lend.c: the values that a field has now, lent to a thread that writes them to a file while the
  * plan goes on. Where kernels work in this computer's memory nothing is copied: the memory itself is lent, and before
- * the first launch that would write over it the buffer gets other memory. From a GPU the values are copied within its
- * memory, in order with launches, and from there to the host beside the launches that follow. */
+ * the first launch that would write over it the buffer gets other memory; of a file that has what memory has no room
+ * for (disk.c) there is no other, and who writes waits. From a GPU the values are copied within its memory, in order
+ * with launches, and from there to the host beside the launches that follow. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -21,9 +22,11 @@ struct Loan {
   Loan *next;
 };
 
-/* What a plan has to lend by. spares: memory, or stages, that nobody uses. The lock is for those and for readers. */
+/* What a plan has to lend by. spares: memory, or stages, that nobody uses. The lock is for those and for readers;
+ * returned: a loan has no readers any more. */
 struct Lending {
   pthread_mutex_t lock;
+  pthread_cond_t returned;
   Device *device;
   Loan *spares;
 };
@@ -68,6 +71,7 @@ static Lending *lending_of(StcPlan *p) {
     return NULL;
   l->device = &p->device;
   pthread_mutex_init(&l->lock, NULL);
+  pthread_cond_init(&l->returned, NULL);
   return p->memory.lending = l;
 }
 
@@ -87,6 +91,7 @@ void memory_free_loans(PlanMemory *m) {
     next = loan->next;
     free_loan(loan);
   }
+  pthread_cond_destroy(&l->returned);
   pthread_mutex_destroy(&l->lock);
   free(l);
   m->lending = NULL;
@@ -98,17 +103,22 @@ void memory_free_loans(PlanMemory *m) {
  * it would have to be gathered, or lies where it must stay. */
 static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
-  if (p->device.kind->whole || p->split)
+  if (p->device.kind->whole || (p->split && !p->memory.disk))
     return NULL;
   Home h = p->bound.homes[field];
   if (h.packed || (component < 0 && d->ncomponents > 1))
     return NULL;
   int at = h.field + (component > 0 ? component : 0);
   Slot *slot = p->module->fields[at].temp || p->memory.fixed[at] >= 0 ? NULL : field_slot(p, at);
-  return slot && slot->size && !slot->pitch && !slot->foreign ? slot : NULL;
+  return slot && slot->size && !slot->pitch && !slot->foreign && (!p->split || slot->mapped) ? slot : NULL;
 }
 
 bool plan_can_lend(const StcPlan *p, int field, int component) { return slot_to_lend(p, field, component) != NULL; }
+
+void *plan_in_file(const StcPlan *p, int field, int component) {
+  const Slot *slot = p->memory.disk ? slot_to_lend(p, field, component) : NULL;
+  return slot ? slot->memory : NULL;
+}
 
 /* One spare more of `size` bytes: false if there is no room. */
 static bool add_spare(StcPlan *p, size_t size) {
@@ -127,7 +137,7 @@ bool plan_may_lend(StcPlan *p, int field, int component, int ahead) {
   const Slot *slot = slot_to_lend(p, field, component);
   if (!slot || (!p->device.kind->stage_new && p->device.kind->dlpack != DEVICE_MEMORY_HERE) || !lending_of(p))
     return false;
-  int made = 0;
+  int made = slot->mapped ? ahead : 0;
   while (made < ahead && add_spare(p, slot->size))
     made++;
   for (bool some = made < ahead; some && made > 0; made--)
@@ -179,6 +189,7 @@ void loan_return(Loan *loan) {
   pthread_mutex_lock(&l->lock);
   if (--loan->readers == 0 && !loan->attached)
     put_spare(loan);
+  pthread_cond_broadcast(&l->returned);
   pthread_mutex_unlock(&l->lock);
 }
 
@@ -233,12 +244,22 @@ static bool is_relied_on(const StcPlan *p, const Slot *slot) {
   return false;
 }
 
+/* Waits until nobody reads the loan's memory. */
+static void wait_for_readers(Loan *loan) {
+  pthread_mutex_lock(&loan->of->lock);
+  while (loan->readers > 0)
+    pthread_cond_wait(&loan->of->returned, &loan->of->lock);
+  pthread_mutex_unlock(&loan->of->lock);
+}
+
 StcStatus plan_before_write(StcPlan *p, Slot *slot) {
   Loan *loan = slot->loan;
   Device *d = &p->device;
   StcStatus s = STC_OK;
   if (!loan)
     return STC_OK;
+  if (slot->mapped)
+    wait_for_readers(loan);
   if (!is_read(loan))
     return keep_memory(slot);
   Loan *spare = take_spare(p->memory.lending, slot->size);

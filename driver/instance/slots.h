@@ -17,6 +17,7 @@ typedef struct Slot {
   size_t lead;                   /* bytes before it that were allocated with it */
   bool foreign;                  /* the caller's */
   bool pinned;                   /* it is this computer's, and the device reaches it */
+  size_t mapped, place;          /* so many bytes of the plan's file, from `place` on; 0: it is not there */
   bool handed;                   /* stc_plan_pointer has told where it is */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
   struct Loan *loan;             /* of the memory; NULL: it is not lent */
@@ -40,18 +41,19 @@ typedef struct Lending Lending;
 typedef struct PlanMemory {
   int32_t nslots;
   Slot *slots;
-  int32_t *of_field;  /* the slot that holds the field's present value; -1 none (temp) */
-  int32_t *of_buffer; /* the slot that a buffer of the module stands for now */
-  int32_t *of_array;  /* the slot of a launch-time array; -1 if no kernel uses it */
-  int32_t *fixed;     /* the slot that is to hold the field whenever no run is under way; -1: any */
-  void **fields;      /* where the fields are, and the launch-time arrays, on ref and sim: room for runs, */
-  void **arrays;      /* kept from one to the next */
-  Shown *left;        /* memory that slots have left and tensors may show still */
-  Slot spare;         /* to exchange the values of two slots by */
-  Lending *lending;   /* NULL: nothing was lent yet */
-  bool dense;         /* rows of fields are never padded, and there are no hidden fields */
-  bool crowded;       /* nor are there any since there may be no memory for them */
-  bool outside;       /* all of it is this computer's, where the device's kernels reach it: the device has no room */
+  int32_t *of_field;     /* the slot that holds the field's present value; -1 none (temp) */
+  int32_t *of_buffer;    /* the slot that a buffer of the module stands for now */
+  int32_t *of_array;     /* the slot of a launch-time array; -1 if no kernel uses it */
+  int32_t *fixed;        /* the slot that is to hold the field whenever no run is under way; -1: any */
+  void **fields;         /* where the fields are, and the launch-time arrays, on ref and sim: room for runs, */
+  void **arrays;         /* kept from one to the next */
+  Shown *left;           /* memory that slots have left and tensors may show still */
+  Slot spare;            /* to exchange the values of two slots by */
+  Lending *lending;      /* NULL: nothing was lent yet */
+  bool dense;            /* rows of fields are never padded, and there are no hidden fields */
+  bool crowded;          /* nor are there any since there may be no memory for them */
+  bool outside;          /* all of it is this computer's, where the device's kernels reach it: the device has no room */
+  struct DiskFile *disk; /* that it is in, where the computer has no room either; or NULL */
 } PlanMemory;
 
 /* plan-rows.c: */
@@ -106,6 +108,9 @@ StcStatus plan_gather_vector(StcPlan *p, int field);
 bool plan_may_lend(StcPlan *p, int field, int component, int ahead);
 /* Does it lie as it must for that? Fields that are bound, or whose rows are padded, do not. */
 bool plan_can_lend(const StcPlan *p, int field, int component);
+/* The memory of the component that is a piece of the plan's file, and nothing else: it may be written to before it is
+ * set with what is there. NULL: it is none. */
+void *plan_in_file(const StcPlan *p, int field, int component);
 /* Lends the values that it has now. A loan that *out is must be returned, also after an error, before the plan is
  * freed. */
 StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out);

@@ -87,15 +87,18 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
   return false;
 }
 
-/* Type and shape of a place, and memory for its elements (malloc). */
-static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, StcFieldInfo *f, void **data) {
+/* Type and shape of a place, and memory for its elements: where the plan has them in a file (`straight`), else new
+ * (malloc). */
+static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, bool straight, StcFieldInfo *f, void **data) {
   *data = NULL;
   StcStatus s = at.array >= 0       ? stc_plan_array(plan, at.array, f)
                 : at.component >= 0 ? stc_plan_component(plan, at.field, at.component, f)
                                     : stc_plan_field(plan, at.field, f);
   if (s)
     return s;
-  *data = malloc((size_t)f->bytes + 1);
+  *data = straight && at.array < 0 ? plan_in_file(plan, at.field, at.component) : NULL;
+  if (!*data)
+    *data = malloc((size_t)f->bytes + 1);
   if (*data)
     return STC_OK;
   return computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
@@ -184,9 +187,11 @@ static StcStatus fill_part(const Command *c, const FieldOption *o, const StcFiel
   return s;
 }
 
-StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, StcFieldInfo *f, void **data) {
+/* read_place; straight: as in place_memory. */
+static StcStatus read_to(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, bool straight,
+                         StcFieldInfo *f, void **data) {
   char *room;
-  StcStatus s = place_memory(j, plan, at, f, data);
+  StcStatus s = place_memory(j, plan, at, straight, f, data);
   if (s || kept_get(j, o, f, *data))
     return s;
   s = o->whole && is_file(o->value)
@@ -199,14 +204,20 @@ StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPla
   return s;
 }
 
+StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, StcFieldInfo *f, void **data) {
+  return read_to(j, plan, o, at, false, f, data);
+}
+
 /* Carries out one --in for a place. */
 static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f;
   void *data;
-  StcStatus s = read_place(j, plan, o, at, &f, &data);
+  StcStatus s = read_to(j, plan, o, at, true, &f, &data);
+  bool straight = at.array < 0 && data && data == plan_in_file(plan, at.field, at.component);
   if (!s)
     s = put(plan, at, data, (size_t)f.bytes);
-  free(data);
+  if (!straight)
+    free(data);
   return s;
 }
 

@@ -221,7 +221,10 @@ static void remark_plan(const Job *j) {
   if (j->net && j->plan->split->why)
     context_remark(j->c->context, "ghost cells not by NCCL: %s", j->plan->split->why);
   if (j->plan->split && j->plan->split->turns)
-    context_remark(j->c->context, "memory: this computer's; %s", turns_describe(j->plan, j->c->arena));
+    context_remark(j->c->context, "memory: %s; %s",
+                   j->plan->memory.disk ? arena_printf(j->c->arena, "a file in %s", j->plan->memory.disk->folder)
+                                        : "this computer's",
+                   turns_describe(j->plan, j->c->arena));
   int links = 0, direct = j->net ? mpi_direct(j->plan, &links) : 0;
   if (direct)
     context_remark(j->c->context, "ghost cells: %d of %d ways to and from other ranks are from GPU to GPU", direct,

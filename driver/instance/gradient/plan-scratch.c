@@ -1,6 +1,7 @@
 /* driver/instance/gradient/plan-scratch.c: a file on this computer's disk for copies of what a run's
  * fields were. It loses its name as soon as it is there, so that nothing is left of it behind the process, however
  * that ends. */
+#include "driver/files/files.h"
 #include "driver/instance/gradient/gradient.h"
 
 #include <errno.h>
@@ -34,30 +35,17 @@ StcStatus scratch_open(StcContext *c, const char *folder, int *file) {
   return context_error(c, "no file for the gradient's snapshots can be made in %s: %s", folder, strerror(why)), STC_IO;
 }
 
+/* What has failed with a copy, as errno says. */
+static StcStatus failed(StcContext *c, int64_t bytes, const char *how) {
+  return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be %s: %s", (long long)bytes, how,
+                       strerror(errno)),
+         STC_IO;
+}
+
 StcStatus scratch_write(StcContext *c, int file, int64_t place, const void *data, int64_t bytes) {
-  for (int64_t n = 0; n < bytes;) {
-    ssize_t k = pwrite(file, (const char *)data + n, (size_t)(bytes - n), (off_t)((place - 1) * bytes + n));
-    if (k < 0 && errno == EINTR)
-      continue;
-    if (k <= 0)
-      return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be written: %s", (long long)bytes,
-                           strerror(errno)),
-             STC_IO;
-    n += k;
-  }
-  return STC_OK;
+  return file_write_at(file, data, bytes, (place - 1) * bytes) ? STC_OK : failed(c, bytes, "written");
 }
 
 StcStatus scratch_read(StcContext *c, int file, int64_t place, void *data, int64_t bytes) {
-  for (int64_t n = 0; n < bytes;) {
-    ssize_t k = pread(file, (char *)data + n, (size_t)(bytes - n), (off_t)((place - 1) * bytes + n));
-    if (k < 0 && errno == EINTR)
-      continue;
-    if (k <= 0)
-      return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be read: %s", (long long)bytes,
-                           k ? strerror(errno) : "the file has an end there"),
-             STC_IO;
-    n += k;
-  }
-  return STC_OK;
+  return file_read_at(file, data, bytes, (place - 1) * bytes) ? STC_OK : failed(c, bytes, "read");
 }

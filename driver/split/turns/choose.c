@@ -264,7 +264,8 @@ static void measure(Choosing *c) {
   int n;
   const char *const *defines = defines_of_launch(c, &n);
   c->row = known ? split_launch_seconds(p, s->begin, n, defines) / ((double)c->steps * (double)rows)
-                 : (c->in + c->out) / ((double)c->extent * 1e9 * (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY));
+                 : (c->in + c->out) / ((double)(c->extent * c->steps) * 1e9 *
+                                       (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
 }
 
 /* There is too little memory. */

@@ -99,34 +99,59 @@ void turns_close(StcPlan *p) {
 /* The device whose lanes copy for all parts. */
 static Device *carrier(const StcPlan *p) { return &p->split->part[p->split->begin].plan->device; }
 
-/* Copies run by run in lane `lane`, or (not `beside`) at once: in, or out. */
+/* Copies run by run in lane `lane`, or (not `beside`) at once: in, or out. place: where the whole grid's cells are in
+ * the plan's file; -1: they are not there. ahead: nothing is copied, but will be, in: the file may be read meanwhile.
+ */
 typedef struct Carrying {
   const StcPlan *p;
   Device *device;
   int lane;
-  bool out;
+  bool out, ahead;
   char *to;
   const char *from;
-  int64_t size;
+  int64_t size, place;
 } Carrying;
 
 static StcStatus carry_run(void *user, int64_t from, int64_t to, int64_t n) {
   const Carrying *x = user;
   const DeviceKind *kind = x->device->kind;
+  const DiskFile *disk = x->p->memory.disk;
+  Workspace *w = (Workspace *)&x->p->w;
+  size_t bytes = (size_t)(n * x->size), place = (size_t)(x->place + (x->out ? to : from) * x->size);
+  if (x->ahead) {
+    if (x->place >= 0)
+      disk_foresee(disk, place, bytes);
+    return STC_OK;
+  }
   char *there = x->to + to * x->size;
   const char *here = x->from + from * x->size;
-  size_t bytes = (size_t)(n * x->size);
+  if (x->place >= 0)
+    return x->out ? disk_write(w, disk, place, here, bytes) : disk_read(w, disk, place, there, bytes);
   if (x->p->split->turns->beside)
     return kind->carry(x->device, x->lane, there, here, bytes, x->out);
   return x->out ? kind->fetch(x->device, there, here, bytes) : kind->put(x->device, there, here, bytes);
 }
 
+/* Where the whole grid's field is in the plan's file; -1: it is not there. */
+static int64_t place_of(const StcPlan *p, const TurnField *f) {
+  const Slot *slot = field_slot(p, f->whole);
+  return slot->mapped ? (int64_t)slot->place : -1;
+}
+
+/* What is to be brought: of field `f` to part `i`; ahead: soon, not now (Carrying). */
+typedef struct Bringing {
+  int i;
+  const TurnField *f;
+  bool ahead;
+} Bringing;
+
 /* Brings rows [lo .. hi] of the field, which are in the whole grid `shift` rows lower, from `source`, where that has
- * the points of `all`, to part `i`. */
-static StcStatus bring_rows(const StcPlan *p, int i, const TurnField *f, int64_t lo, int64_t hi, int64_t shift,
-                            CellArray all, const char *source) {
+ * the points of `all`. */
+static StcStatus bring_rows(const StcPlan *p, const Bringing *b, int64_t lo, int64_t hi, int64_t shift, CellArray all,
+                            const char *source) {
+  const TurnField *f = b->f;
   const Split *s = p->split;
-  const PartPlan *part = &s->part[i];
+  const PartPlan *part = &s->part[b->i];
   CellArray mine = part_array(part, f->mine), box = mine;
   int d = s->turns->dimension;
   if (lo > hi)
@@ -135,17 +160,21 @@ static StcStatus bring_rows(const StcPlan *p, int i, const TurnField *f, int64_t
   box.hi[d] = hi;
   all.shift[d] = shift;
   Runs r = runs_of(s->rank, box.lo, box.hi, &all, &mine);
-  Carrying c = {p, carrier(p), LANE_IN, false, field_slot(part->plan, f->mine)->memory, source, f->bytes};
+  Carrying c = {p,      carrier(p), LANE_IN,
+                false,  b->ahead,   field_slot(part->plan, f->mine)->memory,
+                source, f->bytes,   source == f->around ? -1 : place_of(p, f)};
   return runs_each(&r, carry_run, &c);
 }
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Brings in what part `i` has of the field and the part before it has not: from where it is in the whole grid, beyond
+/* Brings in what the part has of the field and the part before it has not: from where it is in the whole grid, beyond
  * the edges of a ring from around, where that is what it was before the round. */
-static StcStatus bring_field(const StcPlan *p, int i, const TurnField *f) {
+static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
   const Split *s = p->split;
+  const TurnField *f = b->f;
+  int i = b->i;
   int d = s->turns->dimension;
   CellArray mine = part_array(&s->part[i], f->mine), all = whole_points(p, f), edge = all;
   const char *values = field_slot(p, f->whole)->memory;
@@ -154,18 +183,17 @@ static StcStatus bring_field(const StcPlan *p, int i, const TurnField *f) {
   if (!any)
     return STC_OK;
   if (f->lacks)
-    return bring_rows(p, i, f, mine.lo[d], mine.hi[d], 0, all, values);
+    return bring_rows(p, b, mine.lo[d], mine.hi[d], 0, all, values);
   if (i > s->begin)
     from = greater(from, part_array(&s->part[i - 1], f->mine).hi[d] + 1);
-  StcStatus st = bring_rows(p, i, f, from, lesser(mine.hi[d], all.lo[d] - 1), -extent, all, values);
+  StcStatus st = bring_rows(p, b, from, lesser(mine.hi[d], all.lo[d] - 1), -extent, all, values);
   if (!st)
-    st = bring_rows(p, i, f, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
+    st = bring_rows(p, b, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
   edge.hi[d] = all.lo[d] + f->rows - 1;
   if (st || (s->turns->skew && f->changed)) /* the last part finds what is beyond the edge on the device */
     return st;
   bool own = s->turns->skew;
-  return bring_rows(p, i, f, greater(from, all.hi[d] + 1), mine.hi[d], extent, own ? all : edge,
-                    own ? values : f->around);
+  return bring_rows(p, b, greater(from, all.hi[d] + 1), mine.hi[d], extent, own ? all : edge, own ? values : f->around);
 }
 
 StcStatus turns_move(const StcPlan *p, int i, const Runs *r, int64_t size, const char *from, char *to) {
@@ -219,9 +247,11 @@ static StcStatus return_rows(const StcPlan *p, int i, const TurnField *f, int64_
                 carrier(p),
                 LANE_OUT,
                 true,
+                false,
                 field_slot(p, f->whole)->memory,
                 field_slot(s->part[i].plan, f->mine)->memory,
-                f->bytes};
+                f->bytes,
+                place_of(p, f)};
   return runs_each(&r, carry_run, &c);
 }
 
@@ -257,10 +287,16 @@ static StcStatus come_in(StcPlan *p, int i) {
   if (!st)
     st = turns_take(p, i, true);
   for (int k = 0; k < t->nfields && !st; k++)
-    st = bring_field(p, i, &t->fields[k]);
+    st = bring_field(p, &(Bringing){i, &t->fields[k], false});
   if (!st)
     ghosts_came_in(p, i);
   return st;
+}
+
+/* The file, if there is one, may be read of what part `i` will lack. */
+static void foresee(const StcPlan *p, int i) {
+  for (int k = 0; k < p->split->turns->nfields && p->memory.disk; k++)
+    bring_field(p, &(Bringing){i, &p->split->turns->fields[k], true});
 }
 
 /* Has what part `i` owns go out, behind its launches, which made so many steps. */
@@ -323,6 +359,8 @@ static StcStatus take_turn(StcPlan *p, int i, int64_t steps, bool late) {
     st = hand_field(p, i, &t->fields[k]);
   if (!st && t->skew && i == s->end - 1)
     st = skew_take_back(p);
+  if (!st && i + 2 < s->end)
+    foresee(p, i + 2);
   if (!st)
     st = launch(p, i, steps);
   if (!st && t->skew && i == s->begin)
@@ -358,6 +396,8 @@ static StcStatus settle(StcPlan *p, StcStatus s) {
   }
   for (int i = p->split->begin; i < p->split->end && !w; i++)
     w = kind->wait(&p->split->part[i].plan->device);
+  if (!w && p->memory.disk)
+    w = disk_check(&p->w, p->memory.disk);
   return s ? s : w;
 }
 
@@ -367,6 +407,8 @@ static StcStatus make_round(StcPlan *p, int64_t steps) {
   const Skew *skew = s->turns->skew;
   bool late = skew && !skew->wide && skew_is_wide(s->part[s->begin].plan, steps);
   StcStatus st = p->device.kind->wait(&p->device);
+  for (int k = 0; k < s->turns->nfields && !st; k++)
+    st = s->turns->fields[k].changed ? plan_before_write(p, field_slot(p, s->turns->fields[k].whole)) : STC_OK;
   if (!st)
     put_aside(p);
   if (!st)

@@ -1,0 +1,111 @@
+/* disk.c: memory of this computer that is a file without a name, so that more than there is memory fits: the system
+ * keeps in memory what of the file there is room for, and the disk has the rest. Nothing of the file is left when the
+ * process ends, however it ends. Its blocks are reserved when it is made, so a disk that is full is an error then, and
+ * no signal (SIGBUS) later. */
+#include "driver/device/device.h"
+#include "driver/files/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* What Linux calls a file system that is in memory itself (linux/magic.h). */
+enum { IN_MEMORY = 0x01021994 };
+/* Bytes that the system is asked at once to read ahead: it reads no more than that, or little more, by one call. */
+enum { READ_AHEAD = 1 << 19 };
+
+/* The folder for files that may be large: unlike /tmp, /var/tmp is no memory on usual systems. */
+static const char *large_folder(void) {
+  const char *folder = getenv("TMPDIR");
+  return folder && *folder ? folder : "/var/tmp";
+}
+
+/* A new file without a name in `folder`; -1: none can be made there. */
+static int file_without_name(Arena *a, const char *folder) {
+  int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+  if (file >= 0)
+    return file;
+  char *name = arena_printf(a, "%s/stc.XXXXXX", folder);
+  file = mkostemp(name, O_CLOEXEC);
+  if (file >= 0)
+    unlink(name);
+  return file;
+}
+
+StcStatus disk_open(Workspace *w, const char *what, double bytes, DiskFile **out) {
+  char size[MEMORY_TEXT];
+  DiskFile *f = ARENA_NEW(w->arena, DiskFile);
+  struct statfs system;
+  *out = NULL;
+  f->folder = arena_printf(w->arena, "%s", large_folder());
+  f->file = file_without_name(w->arena, f->folder);
+  if (f->file < 0 || !file_reserve(f->file, (int64_t)bytes) || ftruncate(f->file, (off_t)bytes) != 0) {
+    diag_error(w->diags, no_loc(),
+               "%s do not fit the memory, and no file of %s can be made for them in %s: %s; set TMPDIR to a folder of "
+               "a disk that has as much free",
+               what, memory_text(size, bytes), f->folder, strerror(errno));
+    if (f->file >= 0)
+      close(f->file);
+    return STC_IO;
+  }
+  if (fstatfs(f->file, &system) == 0 && (long)system.f_type == IN_MEMORY)
+    diag_warning(w->diags, no_loc(),
+                 "%s are in a file in %s, which is in this computer's memory and saves none; set TMPDIR to a folder of "
+                 "a disk",
+                 what, f->folder);
+  *out = f;
+  return STC_OK;
+}
+
+size_t disk_room(size_t bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+void *disk_map(DiskFile *f, size_t room, size_t *place) {
+  void *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, f->file, (off_t)f->used);
+  if (memory == MAP_FAILED)
+    return NULL;
+  *place = f->used;
+  f->used += room;
+  return memory;
+}
+
+void disk_unmap(void *memory, size_t room) { munmap(memory, room); }
+
+/* Reports that the file cannot be read, or written, as errno says. */
+static StcStatus failed(Workspace *w, const DiskFile *f, const char *how) {
+  diag_error(w->diags, no_loc(), "the file in %s that the fields are in cannot be %s: %s", f->folder, how,
+             strerror(errno));
+  return STC_IO;
+}
+
+StcStatus disk_read(Workspace *w, const DiskFile *f, size_t place, void *to, size_t n) {
+  return file_read_at(f->file, to, (int64_t)n, (int64_t)place) ? STC_OK : failed(w, f, "read");
+}
+
+StcStatus disk_write(Workspace *w, const DiskFile *f, size_t place, const void *from, size_t n) {
+  return file_write_at(f->file, from, (int64_t)n, (int64_t)place) ? STC_OK : failed(w, f, "written");
+}
+
+void disk_foresee(const DiskFile *f, size_t place, size_t n) {
+  for (size_t at = 0; at < n; at += READ_AHEAD)
+    posix_fadvise(f->file, (off_t)(place + at), (off_t)(n - at < READ_AHEAD ? n - at : READ_AHEAD),
+                  POSIX_FADV_WILLNEED);
+}
+
+StcStatus disk_check(Workspace *w, const DiskFile *f) {
+  if (sync_file_range(f->file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 || errno == ENOSYS || errno == ESPIPE ||
+      errno == EINTR)
+    return STC_OK;
+  return failed(w, f, "written");
+}
+
+void disk_close(DiskFile *f) {
+  if (f)
+    close(f->file);
+}
