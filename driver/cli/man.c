@@ -93,7 +93,7 @@ static void end(FILE *to) {
       {"XDG_CACHE_HOME",
        "the folder of the user's database, `stc/tune.json` there, if it is an absolute path; default `~/.cache`"},
       {"PATH", "where `ptxas` is looked for"},
-      {"TMPDIR", "the folder for temporary files; default `/tmp`"},
+      {"TMPDIR", "the folder for temporary files; default `/tmp`, for fields in a file (--memory) `/var/tmp`"},
       {"CC", "the C compiler of -emit=so; default `cc`"},
       {"STC_LIBCLC", "the folder of libclc's bitcode, if it is elsewhere than when stc was built"},
       {"STC_LLD", "the linker of code objects for AMD GPUs; default `ld.lld-22`"},
