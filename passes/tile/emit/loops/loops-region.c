@@ -40,6 +40,13 @@ void region_rows(const Tile *t, Builder *b, int lag, Region *r) {
   r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->walk->rows - 1));
 }
 
+/* Of `last`, in dimension `d`, what is no more than `more` points beyond those that tiles store. */
+static Value *within_tiles(const Tile *t, Builder *b, int d, Value *last, int64_t more) {
+  if (affine_equal(t->tiles.hi[d], t->covers.hi[d]))
+    return last;
+  return build2(b, OP_MIN, last, plus_i64(b, build_affine(b, t->l->m, t->tiles.hi[d]), more));
+}
+
 Region instance_region(const Tile *t, Builder *b, int i) {
   const Module *m = t->l->m;
   Extent e = tile_extent(t, i);
@@ -51,6 +58,7 @@ Region instance_region(const Tile *t, Builder *b, int i) {
     r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, t->covers.lo[d]));
     r.hi[d] =
         build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, t->covers.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
+    r.hi[d] = within_tiles(t, b, d, r.hi[d], e.hi[d]);
   }
   if (t->walk)
     region_rows(t, b, t->walk->lag[i], &r);
@@ -61,7 +69,7 @@ Region tile_region(const Tile *t, Builder *b) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     r.lo[d] = plus_i64(b, t->base[d], t->lead[d]);
-    r.hi[d] = tile_last(t, b, d, plus_i64(b, r.lo[d], t->width[d] - 1));
+    r.hi[d] = within_tiles(t, b, d, tile_last(t, b, d, plus_i64(b, r.lo[d], t->width[d] - 1)), 0);
   }
   return r;
 }

@@ -48,7 +48,8 @@ typedef struct Tile {
   int32_t width[MAX_RANK]; /* points stored */
   int32_t cells[MAX_RANK]; /* points computed: width and the hull */
   int32_t lead[MAX_RANK];  /* cells before the first that is stored */
-  Box covers;              /* the points that the launch's tiles cover: the grid, or those that have something to do */
+  Box covers;              /* the points that instances compute: the grid, or those that have something to do */
+  Box tiles;               /* those of them that tiles store: all, or in a part of a grid what the launch is told */
   int32_t lines;           /* lines of the dimension before the last that the fast loops compute together */
   Value *base[MAX_RANK];   /* i64 */
   int32_t **array;         /* [field][version]: index of the array that holds it, -1: none */

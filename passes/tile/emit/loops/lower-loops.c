@@ -52,9 +52,9 @@ static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
     t->lead[d] = (int32_t)l->hull.lo[d];
     k->threads[d] = 1;
     k->tile[d] = t->width[d];
-    k->extent[d] = box_extent(t->lo->out->arena, &t->covers, d);
+    k->extent[d] = box_extent(t->lo->out->arena, &t->tiles, d);
     Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
-    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(t->covers.lo[d], -l->hull.lo[d])));
+    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(t->tiles.lo[d], -l->hull.lo[d])));
   }
 }
 
@@ -76,13 +76,22 @@ static Box pieces_hull(const Module *m, const Stencil *st) {
   return box;
 }
 
-/* The points that kernels of launch `l` cover: all of the grid, or the pieces if that is thin. */
-static Box launch_points(const Launch *l) { return box_of_targets(l, l->thin ? pieces_hull(l->m, l->st) : l->m->grid); }
+/* The tile of a kernel for launch `l`: it covers all of the grid, or the pieces if the launch is thin. */
+static Tile tile_of(Lowering *lo, const Launch *l, int only) {
+  Box thin = l->thin ? pieces_hull(l->m, l->st) : l->m->grid;
+  return (Tile){.lo = lo,
+                .l = l,
+                .rank = l->m->grid.rank,
+                .only = only,
+                .lines = 1,
+                .covers = box_of_targets(l, thin),
+                .tiles = box_of_targets(l, l->thin ? thin : *launch_covers(l->m))};
+}
 
 /* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
 static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,
                              int steps) {
-  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = 1, .covers = launch_points(l)};
+  Tile t = tile_of(lo, l, -1);
   t.kernel = lowering_kernel(lo, arena_printf(l->m->arena, "%s_back", name), steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
@@ -105,13 +114,13 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
   Arena *scratch = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(scratch);
   bool back = copies_back(l);
-  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1, .covers = launch_points(l)};
+  Tile t = tile_of(lo, l, only);
   t.kernel = lowering_kernel(lo, name, back ? 0 : steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
   b.loc = k->loc;
   place_tile(&t, k, &b, block);
-  kernel_looks(lo, t.kernel, 1, &l, &t.covers);
+  kernel_looks(lo, t.kernel, 1, &l, &t.tiles);
   tile_arrays(&t, make_array);
   for (int i = 0; i < l->n; i++)
     build_instance(&t, &b, i);

@@ -151,9 +151,9 @@ static void place_tile(Walk *k, Builder *b, const Schedule *s) {
     t->cells[d] = (int32_t)(t->lead[d] + t->width[d] + (t->width[d] < stored ? stored : 0) + l->hull.hi[d]);
     kernel->threads[d] = 1;
     kernel->tile[d] = t->width[d];
-    kernel->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);
+    kernel->extent[d] = box_extent(t->lo->out->arena, &t->tiles, d);
     Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, t->width[d]));
-    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(l->m->grid.lo[d], -t->lead[d])));
+    t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(t->tiles.lo[d], -t->lead[d])));
   }
   place_classed(k, b);
   k->w.pad = walk_pad(l);
@@ -185,6 +185,8 @@ static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
     *first = build2(b, OP_MAX, *first, build_affine(b, l->m, l->m->grid.lo[0]));
   *last = build2(b, OP_MIN, with_more(t, b, plus_i64(b, own, t->width[0] - 1 + above)),
                  plus_i64(b, build_affine(b, l->m, l->m->grid.hi[0]), images + most));
+  if (!affine_equal(t->tiles.hi[0], t->covers.hi[0]))
+    *last = build2(b, OP_MIN, *last, plus_i64(b, build_affine(b, l->m, t->tiles.hi[0]), above));
 }
 
 /* The walk: at each step all instances make the rows that are due. */
@@ -206,15 +208,16 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   int32_t lines = map_get(s, MAP_LINES);
   Arena *scratch = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(scratch);
-  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .covers = l->m->grid, .lines = lines},
-            .st = stream_alone(l)};
+  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = lines}, .st = stream_alone(l)};
+  k.t.covers = l->m->grid;
+  k.t.tiles = *launch_covers(l->m);
   k.t.walk = &k.w;
   k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   k.w = (Walked){.rows = l->m->grid.rank == 2 ? lines : 1, .lag = k.st->lag, .reach = reach_back(l)};
   Kernel *kernel = &lo->out->kernels[k.t.kernel];
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
-  kernel_looks(lo, k.t.kernel, 1, &l, &k.t.covers);
+  kernel_looks(lo, k.t.kernel, 1, &l, &k.t.tiles);
   place_tile(&k, &b, s);
   tile_arrays(&k.t, make_ring);
   build_constant_cells(&k.t, &b);
