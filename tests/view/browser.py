@@ -33,14 +33,14 @@ class Browser:
                                         stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(to_browser)
         os.close(from_browser)
-        self.number, self.buffer, self.session, self.said = 0, b"", None, []
+        self.number, self.buffer, self.session, self.said, self.frames = 0, b"", None, [], {}
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Runtime.enable")
         self.call("Log.enable")
         self.call("Page.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.set_dark(dark)
 
     def receive(self):
         while b"\0" not in self.buffer:
@@ -61,30 +61,37 @@ class Browser:
             answer = self.receive()
             if answer.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
                 self.said.append(json.dumps(answer["params"])[:600])
+            if answer.get("method") == "Runtime.executionContextCreated":
+                self.frames[answer["params"]["context"]["origin"]] = answer["params"]["context"]["id"]
             if answer.get("id") == self.number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
+    def set_dark(self, dark):
+        """Whether the computer is set to dark windows."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
     def open(self, url):
         self.call("Page.navigate", url=url)
 
-    def value(self, script):
-        """What an expression of JavaScript comes to."""
-        got = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+    def value(self, script, origin=None):
+        """What an expression of JavaScript comes to; in the page within the page that is of that origin (http://HOST:PORT), if one is named."""
+        where = {"contextId": self.frames[origin]} if origin else {}
+        got = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True, **where)
         if "exceptionDetails" in got:
             raise RuntimeError(f"{script}: {got['exceptionDetails']}")
         return got["result"].get("value")
 
-    def wait(self, script, seconds=20):
-        """Until an expression is true."""
+    def wait(self, script, seconds=20, origin=None):
+        """Until an expression is true (`origin` as of `value`)."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             try:
-                if self.value(script):
+                if self.value(script, origin):
                     return
-            except RuntimeError:
-                pass
+            except (RuntimeError, KeyError):        # KeyError: the page within is not there yet
+                self.value("0")
             time.sleep(0.05)
         raise RuntimeError(f"not within {seconds} s: {script}; {self.said}")
 

@@ -1,15 +1,21 @@
-"""page_test.py STC [FOLDER]: the page of `stc run --view` in a headless Chromium, light and dark; skipped (77) where there is none. Pictures of it
-go to the folder."""
+"""page_test.py STC [LIBRARY [FOLDER]]: the page of `stc run --view` in a headless Chromium, light and dark, and with LIBRARY that of `run.view()`
+within a notebook's page; skipped (77) where there is no Chromium. Pictures of the page go to the folder."""
+import http.server
+import os
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from browser import Browser, find
 from window import WAVES, Window
 
 STC = sys.argv[1]
-OUT = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+LIBRARY = sys.argv[2] if len(sys.argv) > 2 else None
+OUT = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def middle(browser, what):
@@ -17,10 +23,18 @@ def middle(browser, what):
     return browser.value(f"(r => [r.x + r.width / 2, r.y + r.height / 2])(document.getElementById('{what}').getBoundingClientRect())")
 
 
-def check(browser, window, dark):
+def shoot(browser, name):
+    """A picture of the page, a second later."""
+    if OUT:
+        time.sleep(1)
+        browser.shoot(OUT / f"{name}.png")
+
+
+def check(browser, window):
+    """What the page of a run shows, and what its buttons do."""
     browser.open(window.url)
     browser.wait("typeof frame !== 'undefined' && frame && now.step > 100", 60)
-    assert browser.value("getComputedStyle(document.body).backgroundColor") == ("rgb(17, 21, 19)" if dark else "rgb(243, 244, 241)")
+    assert browser.value(BACKGROUND) == "rgb(243, 244, 241)"
     x, y = middle(browser, "picture")
     browser.click(x, y)                                                  # follows a point
     browser.wait("pins.length === 1 && pins[0].values.length > 1")
@@ -45,26 +59,67 @@ def check(browser, window, dark):
     browser.wait("now.state === 'running' && Math.abs(now.params.c - 0.11) < 1e-6")
     browser.click(*middle(browser, "restart"))
     browser.wait("now.cleared > 0 && now.step > 200 && document.querySelectorAll('#curves .curve').length === 2")
+    shoot(browser, "view-light")
+    browser.set_dark(True)
+    browser.wait(f"{BACKGROUND} === 'rgb(17, 21, 19)'")
+    shoot(browser, "view-dark")
     assert not browser.said, browser.said
-    if OUT:
-        time.sleep(1)
-        browser.shoot(OUT / f"view-{'dark' if dark else 'light'}.png")
+
+
+class Notebook(http.server.BaseHTTPRequestHandler):
+    """A page with what a cell gave, as Jupyter shows it: from another port than the view's."""
+    cell = ""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f"<!doctype html><h1>A notebook</h1>{self.cell}".encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def check_notebook(browser):
+    """The cell that ends in run.view() shows the run that the next cell makes in the background, and its button has that run wait."""
+    os.environ["STC_LIBRARY"] = LIBRARY
+    sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    shell.run_cell("%load_ext stc").raise_error()
+    shell.run_cell("%%stencil waves\n" + WAVES).raise_error()
+    view = shell.run_cell("run = waves.plan(device='host')\nrun.view()").result
+    Notebook.cell = shell.display_formatter.format(view)[0]["text/html"]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notebook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    shell.run_cell("run(10**8, wait=False)").raise_error()
+    address = urlsplit(view.url)
+    origin = f"http://{address.hostname}:{address.port}"
+    browser.open(f"http://127.0.0.1:{server.server_address[1]}/")
+    browser.wait("typeof frame !== 'undefined' && frame && now.step > 100 && now.state === 'running'", origin=origin)
+    browser.value("document.getElementById('play').click()", origin)
+    browser.wait("now.state === 'paused' && frame.step === now.step", origin=origin)
+    shoot(browser, "view-notebook")
+    shell.run_cell("run.close()").raise_error()
+    browser.open("about:blank")
+    server.shutdown()
 
 
 def main():
     if not find():
-        print("there is no Chromium")
+        print("skipped: there is no Chromium")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "waves.stn"
         program.write_text(WAVES)
-        for dark in (False, True):
+        browser = Browser()
+        try:
             with Window(STC, program) as window:
-                browser = Browser(dark=dark)
-                try:
-                    check(browser, window, dark)
-                finally:
-                    browser.close()
+                check(browser, window)
+            if LIBRARY:
+                check_notebook(browser)
+        finally:
+            browser.close()
     return 0
 
 

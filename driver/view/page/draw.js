@@ -87,14 +87,14 @@ function styled(name) { return getComputedStyle(document.documentElement).getPro
 // A number for people.
 function tell(v, digits = 5) {
   if (v === null || v === undefined || Number.isNaN(v))
-    return "no number";
+    return "NaN or infinite";
   if (v === 0 || !Number.isFinite(v) || (Number.isInteger(v) && Math.abs(v) < 1e9))
     return String(v);
   const a = Math.abs(v);
   return a >= 1e5 || a < 1e-3 ? v.toExponential(digits - 2) : String(Number(v.toPrecision(digits)));
 }
 
-// Draws values over places in a canvas, with the least and the greatest beside it; values that are no numbers leave a gap.
+// Draws values over places in a canvas, with the least and the greatest beside it; values that are NaN leave a gap.
 // Positive ones over more than three decades are drawn by their logarithms. Returns whether that is so.
 function drawCurve(canvas, xs, ys, { color, labels = true, zero = false } = {}) {
   const [context, w, h] = cleared(canvas);

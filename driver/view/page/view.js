@@ -164,7 +164,7 @@ function paint() {
   drawRamp($("ramp"), table);
   const e = extents(), b = box(), part = (b[1] - b[0]) * (b[3] - b[2]) < e[0] * e[1];
   $("shown").textContent = (part ? `zoomed: ${b[1] - b[0]} × ${b[3] - b[2]} of ` : "") + field().shape.join(" × ") +
-    ` points, step ${frame.step}` + (frame.nowhere ? `; ${frame.nowhere} pixels are no number` : "");
+    ` points, step ${frame.step}` + (frame.nowhere ? `; ${frame.nowhere} pixels are NaN or infinite` : "");
   $("whole").disabled = !part;
   showMarks(at);
 }
@@ -462,7 +462,7 @@ function showSpeed() {
     return;
   const last = speeds[speeds.length - 1], mega = last < 0.1;
   $("speed").textContent = mega ? tell(last * 1000, 3) : tell(last, 3);
-  $("speed-unit").textContent = `${mega ? "million" : "billion"} points/s` + (now.rate > 0 ? `, ${tell(now.rate, 3)} steps/s` : "");
+  $("speed-unit").textContent = `${mega ? "million" : "billion"} points/s` + (now.rate > 0 ? `, ${Number(now.rate.toPrecision(3)).toLocaleString("en")} steps/s` : "");
   drawCurve($("speed-curve"), speeds.map((_, i) => i), speeds, { labels: false, zero: true });
 }
 
