@@ -358,12 +358,16 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   const Symbol *f = symbols_find(&c->syms, st->name);
   if (f && f->kind == SYM_FIELD && st->level)
     f = st->level <= f->npasts ? f->pasts[st->level - 1] : f;
-  if (!f && !symbols_nearest(&c->syms, c->locals, st->name, is_field)) {
+  const char *near = f ? NULL : symbols_nearest(&c->syms, c->locals, st->name, is_field);
+  if (!f && near) {
+    check_error(c, NULL, st->loc,
+                "'%.60s' is not declared; did you mean '%s'? A name for a value is written 'let %.60s = ...'", st->name,
+                near, st->name);
+    check_told(c, st->loc, st->name);
+  } else if (!f) {
     check_error(c, NULL, st->loc, "'%.60s' is not declared; a name for a value is written 'let %.60s = ...'", st->name,
                 st->name);
     check_told(c, st->loc, st->name);
-  } else if (!f) {
-    check_undefined(c, NULL, st->loc, st->name, is_field);
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
     check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')",
                 st->name, symbol_words(f));

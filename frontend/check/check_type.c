@@ -264,8 +264,25 @@ static const char *instead(Opcode op, Type t, bool other) {
   return op == OP_BIT_XOR && t != TY_BOOL ? "a power is written 'pow(x, y)'" : "convert it: u32(...) or i64(...)";
 }
 
+/* Warns of `x ^ 2` and `x ^ 3`, which most who write them mean as powers. `2 ^ x` is the same operation on bits,
+ * without a warning. */
+static void warn_of_power(Checker *c, const Expr *e) {
+  const Expr *by = e->kids[1];
+  if (by->kind != EXPR_INT || e->kids[0]->kind == EXPR_INT || !by->name ||
+      (strcmp(by->name, "2") && strcmp(by->name, "3")))
+    return;
+  const char *text = arena_printf(c->arena,
+                                  "'x ^ %s' is the exclusive or of bits, no power; a power is written '%s', the "
+                                  "exclusive or '%s ^ x'",
+                                  by->name, *by->name == '2' ? "x * x" : "x * x * x", by->name);
+  if (!check_repeated(c, e->loc, text))
+    diag_warning(c->d, e->loc, "%s", text);
+}
+
 /* % and operations on bits: integers; of literals an i64, unless they meet another type of integers. */
 static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
+  if (e->op == OP_BIT_XOR)
+    warn_of_power(c, e);
   for (int i = 0; i < e->n; i++) {
     Type t = check_base(c, e->kids[i]->type);
     bool other = e->n == 2 && is_int(check_base(c, e->kids[1 - i]->type));
