@@ -37,3 +37,13 @@ def test_blocks_of_pages():
     for text in "%load_ext stc", cell:
         shell.run_cell(text).raise_error()
     assert isinstance(shell.user_ns[name], stc.Program)
+
+
+@pytest.mark.skipif(not README.exists(), reason="not in a checkout")
+def test_reference_is_complete():
+    """docs/python.md names all that the package, programs, plans, runs and artifacts have."""
+    page = (README.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"\w+", page))
+    of = {c: [n for n in vars(c) if not n.startswith("_")] for c in (stc.Program, stc.Plan, stc.RunInfo, stc.Artifact)}
+    names = [n for n in stc.__all__ if not n.startswith("_")] + [n for members in of.values() for n in members]
+    assert len(names) > 40 and not [n for n in names if n not in words]
