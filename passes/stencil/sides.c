@@ -1,7 +1,10 @@
 /* sides.c: edges of a field that have rules of their own, written out. An access then gives what is where the field's
  * rules lead, as all lowerings know them, and stencils choose by the coordinate what that becomes beyond an edge: its
  * sign changed, twice a number less it, or a constant. Which edges an access may leave is seen from offsets and
- * regions: others cost nothing. */
+ * regions: others cost nothing. Two constants that differ, or a constant beside signs, are such choices behind all
+ * others, and the access clamps there. The field's rules are `apart` from then on; the reference knows them natively.
+ * A mirror that may change more than the point must come back into the region at once: a launch check says so, which
+ * the front end has made, or this pass for IR that comes without. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
