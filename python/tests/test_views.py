@@ -17,7 +17,7 @@ LINE = "param N = 12; grid G = [0 .. N-1], 3; field A : f64 on G; stencil s(A)[1
 VALUES = np.random.default_rng(1).random((N, M))
 DENSE = {"rows": lambda: np.zeros((N + 4, M))[2:-2], "subclass": lambda: np.zeros((N, M)).view(np.matrix)}
 APART = "elements apart.*Give it a dense copy in C order"
-# What kernels cannot work in, and what is said of it.
+# Arrays that kernels cannot work in, and the message for each.
 OTHER = {"every second row": (lambda: np.zeros((2 * N, M))[::2], APART), "every second column": (lambda: np.zeros((N, 2 * M))[:, ::2], APART),
          "a part": (lambda: np.zeros((N + 4, M + 4))[2:-2, 2:-2], APART), "transposed": (lambda: np.zeros((M, N)).T, "Fortran order"),
          "in Fortran order": (lambda: np.zeros((N, M), order="F"), "Fortran order"), "reversed": (lambda: np.zeros((N, M))[::-1], APART),
