@@ -8,6 +8,8 @@ import re
 import sys
 from pathlib import Path
 
+from cures import CURES
+
 CALL = re.compile(r'\b(?P<call>diag_error|check_error|diag_warning|context_error|context_warning|schedule_error|arena_printf)\((?P<arguments>[^";]*?)'
                   r'(?P<text>(?:"(?:[^"\\]|\\.)*"\s*(?:PRI\w+\s*)?)+)')
 IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make|go on|remove|rename|compute|convert|declare|draw|say|cut|put|"
@@ -40,65 +42,11 @@ GROUPS = [   # heading, where the rules are, files
     ("Several devices", "cluster.md", ["driver/split/"]),
 ]
 INNER = re.compile(r"^(?:pass '|kernel '|pipeline '|family number|...: there is no pass)|a mistake in stc|formatting would change")   # met by those who work on stc alone
-CURES = {   # of common messages that have no room for one; one that no source says is a mistake
-    "expected ';' at the end of the declaration": "put the semicolon at the end of the line before the caret",
-    "expected ..., found '...'": "something is missing or too much just before the caret: compare with the grammar",
-    "expected ..., found the end of the file": "a brace or a semicolon is missing at the end",
-    "unexpected character '...'": "remove it; programs are plain ASCII outside comments",
-    "write the bounds of each dimension as lo .. hi": "[0 .. N-1, 0 .. M-1]; two points, not a comma, between the bounds",
-    "'...' is given twice": "leave one out",
-    "the block of function '...' must end with 'return' and its value": "put `return EXPR;` last",
-    "behind a macro's arguments stand its offsets, one for each dimension of the grid": "lap(u)[0,-1], not lap(u)[-1]",
-    "field '...' cannot be both input (never written) and temp (always written)": "leave out one of the words",
-    "'...' is a target twice": "name each target once",
-    "'...' is assigned twice in this block": "compute with lets or vars, and assign once",
-    "'...' is never used": "remove it, or use it; programs run with it",
-    "... must be a single number, but this is ...": "take a component: v[0] or s.member",
-    "'...' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;": "move the grid up",
-    "'...' never assigns to its target '...'": "assign to it, or leave it out of the brackets",
-    "the value of '...' must be a constant": "declare it as a param or a let if it is known at launch only",
-    "there are two parameters '...'": "rename one",
-    "'...' has ... offset, but the grid has ... dimension": "one offset for each dimension, slowest first: u[-1,0]",
-    "'...' is ..., not a type": "types are real, f32, f64, i32, i64, bool, f16, bf16, i8, i16, u8, u16, vectors of these, and structs",
-    "'...' is ..., not a value": "compute with a field, param, const or let",
-    "'...' is a function and needs its arguments: '...(...)'": "call it",
-    "... must be a constant, but '...' is known only when the program runs": "declare a const; offsets and lengths cannot be params",
-    "... must be an integer constant": "write a number or the name of a const",
-    "'...' takes ... argument, not ...": "count them",
-    "'...' takes no offset": "only fields and macros have neighbours; make it a field, or an op",
-    "the literal ... does not fit the type ...": "take a wider type, or a smaller number",
-    "the constant '...' does not fit the type ...": "take a wider type, or a smaller number",
-    "'...' is ..., not a region": "write a box in brackets, or the name of a region, a field or the grid",
-    "a grid has 1 to ... dimensions, not ...": "put further dimensions into vectors or structs",
-    "this region has ... dimension, but the grid has ...": "one range for each dimension, slowest first",
-    "the region ... is empty": "lower and upper bounds are exchanged, or a param is too small",
-    "the access ... reads temp field '...' on ..., but before it this step has written only ...":
-        "write the temp field on a larger region, or give it an outside rule",
-    "this init reads its own target '...', which no init before it has set": "it reads zeros; write an init before it",
-    "'every' takes at least 1 step, not ...": "write a constant from 1",
-    "the access ... from region ... leaves the region ... of field '...' at the ... end of dimension ...":
-        "shrink the stencil's region, or give the field a rule: outside clamp, mirror, periodic or a constant",
-    "the derivative's access ... from region ... goes over the seam of '...' at the ... end of dimension ...":
-        "shrink the stencil's region, or give the field another rule: outside clamp, mirror or a constant",
-    "a derivative is of floats, but this is ...": "convert it, real(...), or take one member of the struct",
-    "coordinates are f32 or f64, and '...' is an array of ...": "declare the array as f32 or f64",
-    "coordinates of points that an array has are known ... points away at most, not ...": "shorten the offset",
-    "'coord' takes 1 argument, the dimension, not ...": "name the dimension alone: coord(0)",
-    "'...' needs the distance of the grid's points: grid ... = [...], STEPS spacing [...];": "give the grid a spacing, a number for each dimension",
-    "'...' has the coordinates of dimension ..., so it must be as long as the grid there": "declare it with the grid's length",
-    "the access ... reads field '...', whose region ... has no points": "give the field points, or a constant outside",
-    "the pieces ... and ... of '...' overlap": "make one end before the other begins",
-    "... ... reaches beyond ... ... at the ... end of dimension ...": "shrink the region to what it must lie in",
-    "field ... has no value to start from: ...": "give it one with --in u=FILE.npy, --in u=random:1 or --in u=0, or write an init",
-    "this '...' has more than ... terms": "split it into several",
-    "the arrays '...' and '...' of one list of points must have the same length": "declare both with one param as the length",
-    "this point has ... coordinate, but the grid has ... dimension": "one coordinate for each dimension, slowest first",
-}
 HEAD = """# Messages: cause and cure
 
 Made from the sources by `tests/pages/messages.py`; a test compares. Look for the part of a message that does not change: `...` stands for
-names, types and numbers of your program. Above each table stands where the rules are. An empty cell means that the message itself
-says what was expected. Messages about a program show its line with a caret at the place.
+names, types and numbers of your program. Above each table stands where the rules are. Messages about a program show its line with a caret
+at the place.
 
 """
 
@@ -115,7 +63,8 @@ def halves(said):
     """Cause and cure of a message; the cure is empty where the message has none."""
     m = re.fullmatch(rf"([^;]*?): ((?:{IMPERATIVE})\b.*)", said)
     cause, _, cure = (m[1], "", m[2]) if m else said.partition("; ")
-    return cause.strip(), cure.strip() or CURES.get(cause.strip(), "")
+    cure = cure.strip().removeprefix("...")
+    return cause.strip(), cure or CURES.get(cause.strip(), "")
 
 
 def messages(source, group):
@@ -154,8 +103,11 @@ def page(source):
     for group in GROUPS:
         rows = messages(source, group)
         said |= {cause for cause, _, _ in rows}
+        bare = [cause for cause, cure, _ in rows if not cure]
+        if bare:
+            sys.exit(f"{bare[0]!r} has no cure: put one behind a semicolon in the message, or into tests/pages/cures.py")
         out += f"## {group[0]}\n\nRules: [{group[1].partition('#')[0].removesuffix('.md')}]({group[1]}).\n\n| message | what to do |\n|---|---|\n"
-        out += "".join(f"| {'*warning:* ' if warning else ''}{cell(cause)} | {cell(cure) if cure != '...' else ''} |\n" for cause, cure, warning in rows) + "\n"
+        out += "".join(f"| {'*warning:* ' if warning else ''}{cell(cause)} | {cell(cure)} |\n" for cause, cure, warning in rows) + "\n"
     lost = sorted(set(CURES) - said)
     if lost:
         sys.exit(f"no source says {lost[0]!r}, for which {sys.argv[0]} has a cure")
