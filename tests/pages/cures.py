@@ -81,7 +81,7 @@ CURES = {
     "the offset ... is too large": "read nearer points: offsets are at most 2^30",
     "the program has more than ... vector and struct types": "use fewer types, or split the program",
     "the value ... does not fit the type ...": "take a wider type, or a smaller number",
-    "this value is ..., which has no ...": "components have vectors, v[0]; members have structs, s.xx",
+    "this value is ..., which has no ...": "a vector has components, v[0], a struct has members, s.xx",
     "'...' differs from member to member, and what is set here is shared by all of them":
         "make the field one of each member, or leave out what differs",
     "'...' has dimension ..., which the region here does not have: there is no one point of it to read":
