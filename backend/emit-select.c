@@ -88,7 +88,7 @@ static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueR
   return LLVMBuildICmp(b, LLVMIntULT, at, LLVMBuildTrunc(b, rows, e->i32, ""), "");
 }
 
-/* That of an inside op. */
+/* The test of an inside op, made anew where a loop's row changes. */
 static LLVMValueRef renewed_inside(Emit *e, const Op *test, const Op *loop, bool anew) {
   unsigned same = kept_coordinates(test, loop);
   LLVMValueRef all = NULL;
@@ -104,7 +104,7 @@ static LLVMValueRef renewed_inside(Emit *e, const Op *test, const Op *loop, bool
   return same && all ? LLVMBuildAnd(e->here.b, emit_inside(e, test, same), all, "") : all;
 }
 
-/* That of an op that compares a coordinate for being equal to something else. */
+/* The test of an op that compares a coordinate with something for being equal, made anew in the same way. */
 static LLVMValueRef renewed_equal(Emit *e, const Op *test, const Op *loop, bool anew) {
   for (int i = 0; i < 2 && test->operands[0]->type == TY_I64; i++)
     if (emit_is_invariant(test->operands[i], loop, DEEPEST) && !emit_is_threads(e, test->operands[i])) {

@@ -173,7 +173,7 @@ typedef struct Emit {
 LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
                           const CodegenOptions *o);
 
-/* Those passes in LLVM's own notation, NULL: none. */
+/* The passes that pipeline_run runs, in LLVM's own notation; NULL: none. */
 const char *pipeline_of(const CodegenOptions *o);
 
 /* The module's kernels, or those in o->only, as LLVM IR in `context`, verified. NULL after an error. Parallel loops
@@ -202,7 +202,7 @@ void emit_arg_attributes(Emit *e);
 /* The result of a pure op of arithmetic, mathematics, comparison, logic or convert. */
 LLVMValueRef emit_arith(Emit *e, const Op *op);
 LLVMValueRef emit_const(Emit *e, Type t, Const c);
-/* That of ranged, div.ranged and sqrt.ranged. */
+/* The result of ranged, div.ranged and sqrt.ranged. */
 LLVMValueRef emit_ranged(Emit *e, const Op *op);
 /* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type that are
  * tested alike. */

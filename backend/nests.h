@@ -38,7 +38,7 @@ typedef struct NestUse {
   NestText text;
 } NestUse;
 
-/* Those of a kernel: in `of`, from loop to NestUse. */
+/* The nests of a kernel, and in `of` for each loop its NestUse. */
 struct Nests {
   Nest *first, *last;
   PtrMap of;

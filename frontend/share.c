@@ -2,7 +2,7 @@
  * index of a table. */
 #include "frontend/checker.h"
 
-/* Such a value is a local without a place of its own: it is lowered before the first expression of a block that needs
+/* A shared value is a local without a place of its own: it is lowered before the first expression of a block that needs
  * it. */
 
 /* The constant `k` of type `t` as an expression. */

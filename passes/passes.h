@@ -171,6 +171,6 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The same on targets with threads, where hidden fields have the tests of masks alone. */
 #define PASSES_PACKED \
   "scalarize,every,sides,history,merge-points,join-sweeps,probes,random,simplify,pack-tests,share,order,rounds"
-/* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
+/* The passes that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 #endif

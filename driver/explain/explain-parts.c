@@ -74,7 +74,7 @@ static StcStatus find_cuts(const Explanation *e, ExplainedParts *x) {
   return s;
 }
 
-/* Those dimensions as pass distribute has them: at least one. */
+/* The dimensions that are cut, as pass distribute takes them: at least one. */
 static const char *cut_text(Arena *a, int rank, const bool *cut) {
   Str text = {.arena = a};
   for (int d = 0; d < rank; d++)

@@ -68,8 +68,8 @@ typedef struct PartPeriod {
   PartMessages to[MAX_RANK + 1]; /* by dimension; corners */
 } PartPeriod;
 
-/* So many devices: each with a part of the same size, cut as `weak`; or sharing the grid, cut as `strong`, parts of at
- * most `own` points. A speed of 0: the grid is too small. */
+/* A row of the table of scaling, for a number of devices: each with a part of the same size, cut as `weak`; or sharing
+ * the grid, cut as `strong`, parts of at most `own` points. A speed of 0: the grid is too small. */
 typedef struct ScalingRow {
   int64_t devices, weak[MAX_RANK], strong[MAX_RANK], own[MAX_RANK];
   double weak_gpts, weak_efficiency, strong_gpts, strong_efficiency;

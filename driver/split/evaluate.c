@@ -259,7 +259,7 @@ static int64_t count_rows(const OwnRows *x) {
   return n;
 }
 
-/* Those of reduction `k` that part `i` owns; none of an empty region. */
+/* The rows of reduction `k` that part `i` owns; none of an empty region. */
 static OwnRows own_rows(StcPlan *p, int k, int i) {
   const Split *s = p->split;
   const Box *over;
@@ -330,7 +330,7 @@ static StcStatus look_at_rows(StcPlan *p, int k, int i) {
   return count_rows(&x) ? workspace_guard(&x.q->w, compute_own_rows, &x) : STC_OK;
 }
 
-/* Those values, in order, in memory of their own (malloc, in *own). NULL after an error. */
+/* The values of the rows of part `i`, in order, in memory of their own (malloc, in *own). NULL after an error. */
 static const char *fetch_rows(StcPlan *p, int k, int i, char **own, StcStatus *s) {
   OwnRows x = own_rows(p, k, i);
   size_t bytes = (size_t)count_rows(&x) * sizeof(Const);

@@ -109,7 +109,8 @@ static int repeat_alone(const Phases *x, int i) {
   return alone ? r : -1;
 }
 
-/* So many rounds of repeat `r`, or a multiple, are made between two evaluations; -1: no repeat, and 0. */
+/* The number of rounds of repeat `r` of which a multiple is made between any two evaluations; r = -1: no repeat, and 0.
+ */
 static int64_t rounds_between(const Module *m, int r) {
   int64_t every = 0;
   for (int i = 0; i < m->nreductions && r >= 0; i++)

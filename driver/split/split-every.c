@@ -168,7 +168,8 @@ static PartLaunch part_launch_of(const StcPlan *p, int i, int64_t steps, int n, 
   return x;
 }
 
-/* So many steps for the parts here: a multiple of what a launch makes, on GPUs, where nobody waits on the host. */
+/* The best number of steps between exchanges for the parts here: a multiple of what a launch makes, on GPUs, where
+ * nobody waits on the host. */
 static int64_t best_steps(const StcPlan *p, int n, const char *const *defines) {
   const StcPlan *q = p->split->part[p->split->begin].plan;
   if (!q->build || !q->build->code.module->host.nseqs)

@@ -320,7 +320,7 @@ static Period *keep(StcPlan *p) {
 
 /* ---------------------------------------------------------------- making them */
 
-/* Those that begin with the buffers as they are, at most `most`; NULL: there are none. */
+/* The recorded period that begins with the buffers as they are, of at most `most` steps; NULL: there is none. */
 static Period *find(const StcPlan *p, int64_t most) {
   Period *x = p->split->periods;
   while (x && !(x->n <= most && note_slots(p->split, x->slots, true)))

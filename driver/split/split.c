@@ -562,7 +562,7 @@ static StcStatus read_devices(void *arg) {
   return STC_OK;
 }
 
-/* Those of the devices that are for this rank: of a list its share, of a kind of GPU the one of its number among the
+/* Leaves in the list the devices of this rank: of a list its share, of a kind of GPU the one of its number among the
  * ranks of this machine, of the host's cores as many as are left to it. */
 static StcStatus take_share(void *arg) {
   DeviceList *l = arg;

@@ -52,7 +52,7 @@ typedef struct Seat {
   char missing[256];
 } Seat;
 
-/* That of a part here. */
+/* The seat of a part of this rank. */
 static Seat own_seat(const StcPlan *p, int part, const char *missing) {
   Seat seat = {0};
   Device *d = &p->split->part[part].plan->device;
@@ -63,7 +63,7 @@ static Seat own_seat(const StcPlan *p, int part, const char *missing) {
   return seat;
 }
 
-/* Those of all parts, by number (calloc). NULL without memory on any rank. */
+/* The seats of all parts, by number (calloc). NULL without memory on any rank. */
 static Seat *all_seats(StcPlan *p, const char *missing) {
   Split *s = p->split;
   int ranks = s->net ? s->net->size : 1, most = (s->nparts + ranks - 1) / ranks;
@@ -518,8 +518,8 @@ typedef struct Outcome {
   char why[NCCL_WHY];
 } Outcome;
 
-/* That of all ranks: STC_OK if all are connected, or if NCCL failed and nothing else did: `why` says on which rank and
- * how then. A rank that is well while another is not has heard so from the other, or waits for nobody. */
+/* The outcome of all ranks: STC_OK if all are connected, or if NCCL failed and nothing else did: `why` says on which
+ * rank and how then. A rank that is well while another is not has heard so from the other, or waits for nobody. */
 static StcStatus share_outcome(StcPlan *p, const Outcome *mine, char why[256]) {
   Net *net = p->split->net;
   int size = net ? net->size : 1;

@@ -236,7 +236,7 @@ static StcStatus launch_whole(StcPlan *q, Windows *w, int k) {
   return plan_ops(q, n, w->seq->ops + first);
 }
 
-/* They in two lanes of window `k`, from lane 1 + 2 k on. */
+/* The last launch and those beside it, in two lanes of window `k`, from lane 1 + 2 k on. */
 static StcStatus launch_window(StcPlan *q, Windows *w, int k) {
   Device *d = &q->device;
   StcStatus s = STC_OK;

@@ -165,7 +165,7 @@ static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                                    : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
-/* That of a complex param or let, of its parts. */
+/* The value of a complex param or let, made of its two parts. */
 static Expr *complex_scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->allowed == ALLOW_CONST)
     return check_not_allowed(c, env, loc, sym->name);

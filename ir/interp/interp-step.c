@@ -12,7 +12,7 @@ static int32_t next_stencil(const Interp *in, StepCode *s, int level) {
   return s->i < m->nstencils ? m->stencils[s->i].stage : INT32_MAX;
 }
 
-/* That of the next update. */
+/* The stage of the next update, INT32_MAX: none comes. */
 static int32_t next_update(const Interp *in, const StepCode *s) {
   return s->next < in->m->nupdates ? in->m->updates[s->next].stage : INT32_MAX;
 }

@@ -99,7 +99,7 @@ static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
     mark_field(s, m, field, levels, g->every - g->age, g->exchanged);
 }
 
-/* Those that are after so many steps of it. */
+/* Marks the ghost cells whose values are still right after the steps that were made since the exchange. */
 static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
   (void)levels;

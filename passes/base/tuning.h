@@ -36,14 +36,14 @@ typedef struct Tuning {
 } Tuning;
 extern const Tuning tuning;
 
-/* Those of ops. */
+/* The rows for ops: what each takes. */
 typedef struct OpWeights {
 #define TUNING_OP(name, ...) OpWeight name;
 #include "passes/base/tuning.def"
 } OpWeights;
 extern const OpWeights op_weights;
 
-/* Those of the model, by which finished kernels and tiles that are not lowered yet take so long. */
+/* The rows of the model: the times of finished kernels, and of tiles that are not lowered yet. */
 typedef struct ModelNumbers {
 #define TUNING_MODEL(name, ...) double name;
 #include "passes/base/tuning.def"

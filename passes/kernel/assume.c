@@ -28,7 +28,7 @@
 enum { MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-/* That a point is among less than one of so many is not assumed. */
+/* A condition that holds for less than one of so many points is not assumed. */
 enum { COMMON_SHARE = 4 };
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT, DENIED } Decision;

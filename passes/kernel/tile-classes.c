@@ -140,9 +140,9 @@ static int32_t add_buffer(Module *m, const Kernel *k) {
 /* What is found of a tile: of each word all and any of its bits, and the first and last place. */
 enum { MOST_FOUND = 2 * MAX_TESTS + 2 };
 
-/* It in the making: for tiles of `k`; the types in which words are kept, the coordinates so far, the numbers of the
- * block; lane: of the thread (NULL: there is but one), lanes: how many there are; own, place: where the tile begins,
- * and the coordinates, not led about edges; nacc: how many values are found. */
+/* The kernel that finds classes, while it is made for tiles of `k`: the types in which words are kept, the coordinates
+ * so far, the numbers of the block; lane: of the thread (NULL: there is but one), lanes: how many there are; own,
+ * place: where the tile begins, and the coordinates, not led about edges; nacc: how many values are found. */
 typedef struct Finder {
   const Module *m;
   const Kernel *k;

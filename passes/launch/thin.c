@@ -6,7 +6,7 @@
  * stencil together are if they have at most one of THIN_SHARE of the grid's points. */
 enum { THIN_POINTS = 32 };
 
-/* So many parts of a stencil at most are kernels of their own. */
+/* The most parts of a stencil that have kernels of their own. */
 enum { MOST_PARTS = 4 };
 
 /* At most so much of the points of `grid` are in `box`, where a param says how large the grid is or it is a constant.

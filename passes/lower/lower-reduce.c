@@ -528,7 +528,8 @@ typedef struct UpdateRun {
   int lead, at, last;
 } UpdateRun;
 
-/* Those from number `i` on: up to one with a region, unless that reads what they change, and those behind it. */
+/* The updates from number `i` on that share launches: up to one with a region, unless that one reads what the others
+ * change, and the updates behind it. */
 static UpdateRun updates_together(const Module *m, int i) {
   UpdateRun run = {i, i, last_together(m, i)};
   int next = run.last + 1;

@@ -65,7 +65,7 @@ static Value *poly(Builder *b, int n, const double *c, Value *x) {
   return p;
 }
 
-/* That with coefficients of f32. */
+/* The polynomial of `x` with the `n` coefficients `f`, in f32. */
 static Value *poly_f32(Builder *b, int n, const float *f, Value *x) {
   double *c = ARENA_ARRAY(b->arena, double, n);
   for (int i = 0; i < n; i++)

@@ -23,10 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many stencils T rounds have at most, so that plan does not look at more than it can in time. */
+/* The most stencils that T rounds may have, so that pass plan does not look at more than it has time for. */
 enum { MOST_STENCILS = 8 };
 
-/* So many rounds can be asked for at most, that come to so many stencils. */
+/* The most rounds that -repeats= may ask for, and the most stencils that they may come to. */
 enum { MOST_ASKED = 64, MOST_WRITTEN = 256 };
 
 /* Stages up to this are numbered anew. */

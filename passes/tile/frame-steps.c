@@ -134,8 +134,8 @@ const Frame *frame_of_step(const Module *m, int n, Launch *const *l) {
   return f;
 }
 
-/* So many pieces of a stencil at most have launches of their own, and so many points of those that are not the largest
- * are enough for it, counted in points that the target has threads for at once. */
+/* The most pieces of a stencil that have launches of their own; and how many points the pieces beside the largest one
+ * must have for that, counted in the points that the target has threads for at once. */
 enum { MOST_PIECES = 3 * 3 * 3, MANY_THREADS = 2 };
 
 double box_points(const Module *m, const Box *box) {

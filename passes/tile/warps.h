@@ -77,7 +77,7 @@ typedef struct WarpLevel {
 
 /* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
 const WarpLevel *warps_level(const Module *m, const char **why);
-/* That level as schedule `s` has it: alone in its warp or not, and then with fields whose reads are delayed, as the
+/* Level `e` as schedule `s` has it: alone in its warp or not, and then with fields whose reads are delayed, as the
  * mapping says. */
 const WarpLevel *warps_level_for(const WarpLevel *e, const Schedule *s);
 /* The region of the fields. */

@@ -87,7 +87,8 @@ void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
   widen_fields(x);
 }
 
-/* Those of `by` that inits are made of: all but fields that steps change, which count from behind the inits on. */
+/* Takes of the `nby` names `by` those that inits read: all but fields that steps change, which count from behind the
+ * inits on. Gives their number. */
 static int sources(const Module *m, const By *by, int nby, By *out) {
   int n = 0;
   for (int i = 0; i < nby; i++)

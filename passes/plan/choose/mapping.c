@@ -89,7 +89,7 @@ static RunLaunches launches_of_run(const Module *m, int64_t steps, int T, int t)
   return out;
 }
 
-/* So many launches. */
+/* The number of launches in `l`. */
 static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
 
 /* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */

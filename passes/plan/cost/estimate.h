@@ -55,8 +55,9 @@ KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool ed
 typedef struct LiveWords {
   int32_t words, conditions;
 } LiveWords;
-/* Those of `k`, cells of private arrays among them, but of arrays with an index that is not known when the kernel is
- * compiled; early: if loads from global memory are begun as early as they can be. Numbers the kernel's values. */
+/* The live words of `k`, with cells of private arrays, but without arrays with an index that is not known when the
+ * kernel is compiled; early: if loads from global memory are begun as early as they can be. Numbers the kernel's
+ * values. */
 LiveWords kernel_live_words(const Module *m, Kernel *k, bool early);
 /* Registers that a thread of `k` takes (registers.c), which leave room for the blocks that it asks for; *spilled words
  * that do not fit into those that a thread can have. */
@@ -91,7 +92,8 @@ int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed
 typedef struct Work {
   double bytes, f32_ops, f64_ops;
 } Work;
-/* That of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of bodies. */
+/* The work of a step of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of
+ * bodies. */
 Work step_work(const Module *m, const Const *scalars);
 /* Adds the operations of the largest piece of `st` to *w. */
 void stencil_work(const Module *m, const Stencil *st, Work *w);
@@ -178,8 +180,8 @@ typedef struct CpuTime {
   double additions, bytes, fields, arithmetic, lines, memory;
   bool cached;
 } CpuTime;
-/* That of `m`, which is before its lowering under schedule `s`, on a grid of extents `size`; the params have the values
- * `scalars`. */
+/* The time of a step of `m`, which is before its lowering under schedule `s`, on a grid of extents `size`; the params
+ * have the values `scalars`. */
 CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, const Const *scalars,
                    const int64_t *size);
 

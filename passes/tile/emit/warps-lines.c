@@ -13,10 +13,10 @@
  * compute as if there were neither source nor receivers. A grid whose rows are images of others has no special rows. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* A lane has so many cells at least. */
+/* The least number of cells of a lane. */
 enum { LEAST_CELLS = 6 };
 
-/* Those of the conditions that condition `v` is all of which are the same in all columns. */
+/* Condition `v` is the conjunction of several; this is the conjunction of those that are the same in all columns. */
 static Value *row_condition(WarpCell *c, Point *p, int v) {
   WarpKernel *k = c->r->k;
   int n;

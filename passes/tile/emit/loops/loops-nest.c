@@ -239,8 +239,8 @@ static bool reads_points_first(const Tile *t, int i) {
   return first;
 }
 
-/* Such an instance: the fast box of the main piece; what is left point by point, by tests, which piece it lies in among
- * them. */
+/* Builds instance `i` whose fields go around or whose target is carried over: the fast box of the main piece first,
+ * then all other points one by one, with tests, among them which piece a point lies in. */
 static void build_by_points(const Tile *t, Builder *b, int i) {
   const Piece *piece = main_piece(b->arena, &t->l->st[i]);
   Value *cell[MAX_RANK];
