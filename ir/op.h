@@ -116,7 +116,7 @@ enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
 /* Blocks of a cluster, where a kernel has any: more are not run together everywhere. */
 enum { LEAST_CLUSTER = 2, MOST_CLUSTER = 8 };
 
-/* An operation. Which of sym, off, ver, cval, box, flags mean something is said by its form (ops.def). Operands and
+/* An operation. Which of sym, off, ver, cval, box, flags mean something follows from its form (ops.def). Operands and
  * results live in the arena. */
 struct Op {
   Opcode code;

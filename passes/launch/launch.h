@@ -63,7 +63,7 @@ int64_t most_levels(const Module *m, const Reduction **by);
 
 /* ---------------------------------------------------------------- groups.c */
 
-/* "gauss+st,dt,pde+history,probe": the groups of the `n` stencils at `st`, each of which is said by its name but for
+/* "gauss+st,dt,pde+history,probe": the groups of the `n` stencils at `st`, each of which is named but for
  * those that pass history made and that stay with a stencil of the program. It says any cut that can be, so that
  * plan_cut reads it back. */
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);

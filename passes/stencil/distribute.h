@@ -63,8 +63,8 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
 /* Fills part->reach and depth. False after an error: an access leads nobody knows how far. */
 bool distribute_reach(Parts *p);
 /* The cells that parts need so that the `n` stencils or inits at `list`, one after the other, are right where they own
- * points, into *reach; by stencil how deep it stays, into depth. False where nobody knows, which is said to `d`, unless
- * that is NULL. */
+ * points, into *reach; by stencil how deep it stays, into depth. False where nobody knows, which is reported to `d`,
+ * unless that is NULL. */
 bool distribute_find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Extent *depth, Diags *d);
 /* Decides whether parts do the inits (else p->inits becomes false), and how. Behind distribute_reach. */
 void distribute_choose_inits(Parts *p);

@@ -328,7 +328,7 @@ static bool has_name(const Fuse *f, int i, const char *name) {
   return strcmp(said_name(f->c->arena, &f->st[i]), name) == 0;
 }
 
-/* The number of the first stencil of the step that is said by `name`, n: none is. */
+/* The number of the first stencil of the step that `name` names; n: there is none. */
 static int find_stencil(const Fuse *f, const char *name) {
   int i = next_said(f, 0);
   while (i < f->n && !has_name(f, i, name))
@@ -386,7 +386,7 @@ static int next_named(const Fuse *f, int i, int end) {
 }
 
 /* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil
- * in parts is said by its name once, or once for each part, if there are cuts between them. What the
+ * in parts is named once, or once for each part, if there are cuts between them. What the
  * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
  * it can. */
 static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {

@@ -213,7 +213,7 @@ static bool keep_rows(Flow *f, int u, bool shared, bool start) {
   return any;
 }
 
-/* Starts with zeros in what is read before it is made, which nobody needs. */
+/* Fills with zeros what is read before it is made; these zeros are never used. */
 static void clear_rows(Flow *f) {
   bool any = false;
   for (int u = 0; u < f->st->unroll; u++) {

@@ -346,8 +346,8 @@ static void make_arrays(WarpKernel *k) {
     make_private(k, l);
 }
 
-/* Starts what is kept with ones, which nobody needs: what is at least so much for sure stays so, and nothing is divided
- * by zero. */
+/* Starts what is kept with ones, which are never used: what is at least so much for sure stays so, and nothing is
+ * divided by zero. */
 static void start_kept(WarpKernel *k) {
   const WarpLevel *e = k->e;
   for (int i = 0; i < k->w.C * e->nvalues; i++)

@@ -120,7 +120,7 @@ void warps_end_ring(WarpKernel *k, int n, int ring, Value *slot, Value *u, Value
  * is put into the ring behind the warp. */
 void warps_row_taken(WarpRow *r, int n, Value **at);
 void warps_row_put(WarpRow *r, int n, Value **at);
-/* Starts what is taken before any row was put there with zeros, which nobody needs. */
+/* Fills with zeros what is read before any row was put there; these zeros are never used. */
 void warps_start_rings(WarpKernel *k);
 /* The place of the group behind the one at hand. */
 Value *warps_next_place(WarpKernel *k);
