@@ -42,13 +42,13 @@ StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {
   return b->threaded ? STC_OK : (context_error(p->w.context, "no thread is left for a run"), STC_MEMORY);
 }
 
-/* The end of a run in a stream. */
+/* The end of a run in a stream. The next one launches what has something to do alone, as one that is waited for does. */
 static StcStatus stop_guarded(void *arg) {
   StcPlan *p = arg;
   double seconds = 0;
   StcStatus s = p->device.kind->stop(&p->device, &seconds);
   p->back.info = plan_run_info(p, p->back.first, p->back.launches, seconds);
-  return s;
+  return s || p->split ? s : plan_find_late(p);
 }
 
 StcStatus stc_plan_wait(StcPlan *p, StcRunInfo *info) {

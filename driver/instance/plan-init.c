@@ -198,11 +198,16 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
+/* Is the run that is being made one in a stream that nobody waits for? */
+static bool is_in_stream(const StcPlan *p) { return p->back.pending && !p->back.threaded; }
+
 /* Computes what is computed once, and finds which blocks of kernels have something to do now. `may_change`: it may have
  * to be done again before the next run. A run that nobody waits for does not wait for it either. */
 static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
   StcStatus s = plan_sequence(p, seq);
-  return s ? s : plan_find_live(p, !may_change && (!p->back.pending || p->back.threaded));
+  bool waited = !is_in_stream(p);
+  p->run.unlooked = !may_change && !waited;
+  return s ? s : plan_find_live(p, !may_change && waited);
 }
 
 StcStatus plan_run_once(StcPlan *p) {
@@ -218,6 +223,8 @@ StcStatus plan_run_once(StcPlan *p) {
   p->run.once_done &= !exposed;
   StcStatus s = p->run.once_done || !seq->nops ? STC_OK : compute_once(p, seq, exposed);
   p->run.once_done |= !s;
+  if (!s && !is_in_stream(p))
+    s = plan_find_late(p);
   p->run.torn = torn;
   return s;
 }

@@ -66,6 +66,7 @@ typedef struct TimeLoop {
   Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
+  bool unlooked;        /* that was made in a run that was not waited for, so that live is not found yet */
   int64_t *live;        /* by kernel: how many blocks have something to do, as masks are, -1: any; NULL: any of all */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Rounds *rounds;       /* of each repeat of the program's reference */
@@ -250,6 +251,9 @@ void *plan_deferred_place(const StcPlan *p, int buffer);
 
 /* Finds which blocks of kernels have something to do as what was computed once is now, if `look`; else all may have. */
 StcStatus plan_find_live(StcPlan *p, bool look);
+/* Does so where nobody has looked since that was computed, in a run that was not waited for; the device is waited for.
+ */
+StcStatus plan_find_late(StcPlan *p);
 
 /* plan-watch.c: */
 

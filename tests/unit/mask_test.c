@@ -112,6 +112,40 @@ TEST(looking_fails) {
   unsetenv("STC_STANDIN_COMPUTE");
 }
 
+/* How many blocks of kernels of the step have something to do, as far as the plan has looked. */
+static int64_t live_blocks(const StcPlan *p) {
+  const Module *m = p->build->code.module;
+  int64_t n = 0;
+  for (int i = 0; p->run.live && i < m->nkernels; i++)
+    n += m->kernels[i].list && p->run.live[i] > 0 ? p->run.live[i] : 0;
+  return n;
+}
+
+/* A run that is not waited for launches all blocks; when it is waited for, those with something to do are found, and the
+ * next one, waited for or not, launches these alone. A mask set between belongs to the next run. */
+TEST(found_at_the_end) {
+  static const Way way = {"cuda", "nvptx", "naive", 0, {8, 16}};
+  setenv("STC_STANDIN_COMPUTE", "1", 1);
+  Pair x = make_pair(&way);
+  for (int seed = 2; seed < 4; seed++) {
+    set_mask(&x, seed);
+    assert_int_equal(stc_plan_run_async(x.plan[0], 3), STC_OK);
+    assert_int_equal(live_blocks(x.plan[0]), 0);
+    assert_int_equal(stc_plan_wait(x.plan[0], NULL), STC_OK);
+    int64_t live = live_blocks(x.plan[0]);
+    assert_true(live > 0 && live < 15);
+    assert_int_equal(stc_plan_run_async(x.plan[0], 2), STC_OK);
+    assert_int_equal(live_blocks(x.plan[0]), live);
+    set_mask(&x, seed + 2);
+    assert_int_equal(stc_plan_wait(x.plan[0], NULL), STC_OK);
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(stc_plan_restart(x.plan[i]), STC_OK);
+    run(&x, 3);
+  }
+  free_pair(&x);
+  unsetenv("STC_STANDIN_COMPUTE");
+}
+
 /* Set before the first run, between runs of even and odd numbers of steps, and taken back by beginning anew. */
 TEST(values_set) {
   for (int w = 0; w < WAYS; w++) {
