@@ -141,7 +141,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
-      !(q->points >= tuning.parted_points && s->chunk >= tuning.fewest_rows && waits_for_edges(load)))
+      !(q->points >= tuning.parted_points && s->chunk >= tuning.fewest_rows && (q->wet || waits_for_edges(load))))
     return "it has fewer rows than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->elems[1] * w->words * 4 > VECTOR_BYTES)
     return "a lane has more cells than were measured to pay";
@@ -245,9 +245,8 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
   return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
-/* Takes the tiles without a wet point out of the load of candidate `k`, and has those with a dry one do more. Returns
- * the seconds that all blocks take to look at their class, in two launches. */
-static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
+/* Which tiles of candidate `k` have a wet point, and which no other ones as far as they look. */
+static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
   const Launch *l = k->of->l;
   Extent reach = {0};
   double tile[MAX_RANK];
@@ -258,16 +257,30 @@ static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *
       reach.hi[d] = l->st[i].extent.hi[d] > reach.hi[d] ? l->st[i].extent.hi[d] : reach.hi[d];
     }
   }
-  WetParts part = wet_parts(q->wet, tile, &reach);
-  double looks = 2 * tuning.block_skipped * load->blocks;
+  return wet_parts(q->wet, tile, &reach);
+}
+
+/* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and has
+ * those with a dry one do more: a block of these waits as long as one at an edge where fields are read by a rule, and
+ * where no tile at an edge has a wet point, nothing waits for those. Returns the seconds that a launch takes more: it
+ * is one for each class. */
+static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
+  const WetParts part = wet_tiles(q, k);
   double more = part.live > 0 ? tuning.shore_more * (part.live - part.full) / part.live : 0;
+  load->at_edge = part.at_edge ? load->at_edge : 0;
+  load->edge_code = part.at_edge ? load->edge_code : 0;
+  if (more > 0) {
+    double longest = load->turned ? fmax(load->at_edge, load->work.instructions) : load->work.instructions;
+    load->at_edge = (1 + tuning.shore_more) * longest;
+    load->turned = true;
+  }
   load->points *= part.live;
   load->blocks *= part.live;
   load->memory_bytes *= part.live;
   load->cache_bytes *= part.live;
   load->work.instructions *= 1 + more;
   load->work.shared *= 1 + more;
-  return looks;
+  return tuning.class_launch;
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
@@ -277,10 +290,10 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
                    : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
-    double looks = q->wet ? leave_dry(q, k, &load) : 0;
+    double classes = q->wet ? leave_dry(q, k, &load) : 0;
     k->time = model_counted_launch(q->t, &load);
     double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
-    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge + looks) / k->s.T;
+    k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge + classes) / k->s.T;
   }
 }
 

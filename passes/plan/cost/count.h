@@ -90,9 +90,10 @@ typedef struct WetMap {
   int32_t *any, *all;
 } WetMap;
 /* Which part of the tiles of so many points in each dimension have a wet point, and which have no other ones as far
- * around them as `reach`. */
+ * around them as `reach`; at_edge: one at an edge of the grid has a wet point. */
 typedef struct WetParts {
   double live, full;
+  bool at_edge;
 } WetParts;
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach);
 /* The part of the grid's points at which all words have all bits. */

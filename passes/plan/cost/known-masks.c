@@ -275,10 +275,26 @@ static void map_range(const WetMap *w, int d, double from, double to, int64_t *l
   *hi = end <= *lo ? *lo + 1 : end > w->n[d] ? w->n[d] : end;
 }
 
+/* Has a tile with so many points in each dimension that touches an edge of the grid a wet point? */
+static bool is_wet_at_edge(const WetMap *w, const double *tile) {
+  bool wet = false;
+  for (int side = 0; side < 2 * w->rank; side++) {
+    int of = side / 2;
+    int64_t lo[MAX_RANK], hi[MAX_RANK];
+    for (int d = 0; d < w->rank; d++) {
+      double size = (double)w->size[d], last = tile[d] * floor((size - 1) / fmax(1, tile[d]));
+      bool here = d == of;
+      map_range(w, d, here && side % 2 ? last : 0, here && side % 2 == 0 ? tile[d] : size, &lo[d], &hi[d]);
+    }
+    wet = wet || count(w, w->any, lo, hi) > 0;
+  }
+  return wet;
+}
+
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach) {
   enum { MOST_TILES = 1 << 13 };
   int64_t tiles[MAX_RANK] = {1, 1, 1}, all = 1, step;
-  WetParts parts = {0};
+  WetParts parts = {.at_edge = is_wet_at_edge(w, tile)};
   double seen = 0;
   for (int d = 0; d < w->rank; d++) {
     tiles[d] = (int64_t)ceil((double)w->size[d] / fmax(1, tile[d]));
