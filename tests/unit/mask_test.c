@@ -121,8 +121,8 @@ static int64_t live_blocks(const StcPlan *p) {
   return n;
 }
 
-/* A run that is not waited for launches all blocks; when it is waited for, those with something to do are found, and the
- * next one, waited for or not, launches these alone. A mask set between belongs to the next run. */
+/* A run that is not waited for launches all blocks; when it is waited for, those with something to do are found, and
+ * the next one, waited for or not, launches these alone. A mask set between belongs to the next run. */
 TEST(found_at_the_end) {
   static const Way way = {"cuda", "nvptx", "naive", 0, {8, 16}};
   setenv("STC_STANDIN_COMPUTE", "1", 1);
