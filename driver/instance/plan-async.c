@@ -42,7 +42,8 @@ StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {
   return b->threaded ? STC_OK : (context_error(p->w.context, "no thread is left for a run"), STC_MEMORY);
 }
 
-/* The end of a run in a stream. The next one launches what has something to do alone, as one that is waited for does. */
+/* The end of a run in a stream. The next one launches what has something to do alone, as one that is waited for does.
+ */
 static StcStatus stop_guarded(void *arg) {
   StcPlan *p = arg;
   double seconds = 0;

@@ -10,9 +10,9 @@
  * Where its blocks go by a list of tiles (pass tile-lists), those of the others alone are put to the list's begin, in
  * the order they had, so that neighbours run at the same time, and as many blocks are launched as there are.
  *
- * The bytes are fetched behind what is computed once, if the run is waited for; where it is not, in a stream, when it is
- * at its end, or the next one is waited for. Where a mask is in the caller's memory, which may change before each run, nothing is fetched, all is launched, and lists have all
- * tiles, as what is computed once has left them. */
+ * The bytes are fetched behind what is computed once, if the run is waited for; where it is not, in a stream, when it
+ * is at its end, or the next one is waited for. Where a mask is in the caller's memory, which may change before each
+ * run, nothing is fetched, all is launched, and lists have all tiles, as what is computed once has left them. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"

@@ -260,10 +260,10 @@ static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
   return wet_parts(q->wet, tile, &reach);
 }
 
-/* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and has
- * those with a dry one do more: a block of these waits as long as one at an edge where fields are read by a rule, and
- * where no tile at an edge has a wet point, nothing waits for those. Returns the seconds that a launch takes more: it
- * is one for each class. */
+/* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and
+ * has those with a dry one do more: a block of these waits as long as one at an edge where fields are read by a rule,
+ * and where no tile at an edge has a wet point, nothing waits for those. Returns the seconds that a launch takes more:
+ * it is one for each class. */
 static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const WetParts part = wet_tiles(q, k);
   double more = part.live > 0 ? tuning.shore_more * (part.live - part.full) / part.live : 0;
