@@ -105,6 +105,7 @@ static json_t *load_json(const LaunchLoad *l) {
              {"exchanges", w->exchanges},
              {"barriers", w->barriers},
              {"rounds", w->rounds},
+             {"fetched", w->fetched},
              {"waits", w->waits},
              {"copies", w->copies},
              {"registers", l->registers},

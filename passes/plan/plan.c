@@ -303,6 +303,15 @@ static double prefer_whole(PassContext *c, const Module *m, double seconds, Sche
   return all;
 }
 
+/* Are other families looked at beside plan `s` of `m`: all was left open, the size of the grid is known, and nothing
+ * but what is counted decided on streamed tiles? Where `expected` seconds of a step are, kernels were looked at. The
+ * model is fitted to hardware with asynchronous copies. */
+static bool may_have_rivals(const PassContext *c, const Module *m, const Schedule *s, double expected) {
+  const Schedule *want = c->schedule;
+  return c->target->simt && c->target->async_copy && want->family == FAMILY_AUTO && !says_launches(want) &&
+         !says_tile(want) && want->size[0] > 0 && s->family == FAMILY_STREAM && expected <= 0 && !m->part;
+}
+
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
   Module *trial = module_trial(m);
   Schedule want = *c->schedule, first;
@@ -334,6 +343,8 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
             prefer_warps(c, trial, s) && says_cut(c, trial, s) && prefer_apart(c, m, trial, s, &expected);
   if (ok && expected > 0 && !m->slice_of)
     prefer_framed(c, m, &expected, s);
+  if (ok && may_have_rivals(c, m, s, expected))
+    expected = prefer_rival(c, m, trial, s);
   if (ok && points_may_be_better(c, m)) {
     expected = expected > 0 ? expected : plan_tile_seconds(c, trial, s, c->schedule->size);
     prefer_points(c, m, prefer_whole(c, m, expected, s), s);

@@ -12,6 +12,7 @@
  *   given-steps.c     which family is taken for a number of time steps that is given
  *   frame-plan.c      tiles inside and step by step at edges, in place of it
  *   points-plan.c     threads of several points and no tiles, in place of it
+ *   rivals.c          another family, by what finished kernels take, in place of it
  *   why.c             why, for people (choose/compare.h)
  *   schedule-model.c  schedules compared by what their kernels take
  *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h,
@@ -160,6 +161,13 @@ bool plan_framed(PassContext *c, const Module *m, Schedule *s);
 /* Makes plan `s` of `m`, of which *expected seconds a step are expected, one whose edges are made step by step, if that
  * is clearly faster: then it becomes what is expected of that. */
 void prefer_framed(PassContext *c, const Module *m, double *expected, Schedule *s);
+
+/* ---------------------------------------------------------------- rivals.c */
+
+/* Makes plan `s` of `m`, whose step is neither cut nor repeated, which streams `cut`, that step as it is cut, the plan
+ * of another family where what is counted says too little of it and that is expected to be clearly faster. The seconds
+ * a step that are expected of what *s is then; 0: nothing was looked at. */
+double prefer_rival(PassContext *c, const Module *m, const Module *cut, Schedule *s);
 
 /* ---------------------------------------------------------------- points-plan.c */
 

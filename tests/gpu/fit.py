@@ -140,9 +140,7 @@ def blocks_a_core(blocks, cores, at_once, v):
 
 def cycles(w, rounds, v):
     """Cycles that the blocks of a core wait, so many rounds of them."""
-    length = w["instructions"] / w["rounds"] if w["rounds"] > 1 else 0
-    missed = max(0, min(1, (length / v["code_held"] - 1) / v["code_width"]))
-    one = ((v["result_wait"] + v["fetch_wait"] * missed) * w["instructions"] + v["f64_wait"] * w["f64"] + v["chain_wait"] * w["chained"] +
+    one = (v["result_wait"] * w["instructions"] + v["fetch_wait"] * w["fetched"] + v["f64_wait"] * w["f64"] + v["chain_wait"] * w["chained"] +
            v["memory_wait"] * w["waits"] + v["copy_wait"] * w["copies"] + v["barrier_wait"] * w["barriers"])
     edge = one + v["turn_wait" if w["turned"] else "edge_wait"] * w["at_edge"] - v["result_wait"] * w["instructions"]
     return max(max(rounds, 1) * one, max(rounds - 1, 0) * one + edge if w["at_edge"] > 0 else 0)
@@ -167,8 +165,7 @@ def terms(t, w, at_once, v, counted):
              w["memory_bytes"] * 1e-9 * (1 / cache if counted and cached else (1 if counted else missed) / (t["bandwidth"] * t["kept_bandwidth"])),
              w["cache_bytes"] * 1e-9 / cache]
     left = [blocks / (cores * most) if blocks > 0 else 1] * BOUNDS
-    left[LATENCY] = min(1, rounds)
-    left[MEMORY] = left[CACHE] = 1
+    left[LATENCY] = left[MEMORY] = left[CACHE] = 1
     return alone, left
 
 

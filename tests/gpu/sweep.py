@@ -10,7 +10,7 @@ compiled by processes beside the card, which takes them in turn. At the end the 
 the median of those counts. --jit: the driver compiles for the card, and not ptxas beside it. --out keeps a row for each case, --all every
 schedule that was timed. --list names the cases in place of --programs, --types and --sizes: rows of program, type and size, where wanted of
 its file (path), params that are no extents (params, as -D has them) and schedules that are tried first (ask), which may leave knobs open;
-those of its list "keep" are timed in the last rounds, too. Results are not compared with the reference: check.py does that.
+those of its list "keep" are timed in the last rounds, too. Inputs have some numbers, other fields without an init are 0. Results are not compared with the reference: check.py does that.
 """
 import collections
 import ctypes
@@ -22,6 +22,7 @@ import queue
 import random
 import re
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,9 @@ KNOBS = ("T", "block", "elems", "chunk", "ahead")
 SAID = ("fuse", *KNOBS, "tiles")
 RANDOM, KNOWN, FINALISTS, ROUNDS = 3, 3, 3, 4
 PATIENCE = 60  # seconds of ptxas for a schedule; others are given up
+# What inputs have: a letter of struct, and the value number i. Integers stay the same for a while, as depths and kinds of rock do.
+FILLS = {"f32": ("f", lambda rng, i: rng.uniform(0.25, 0.75)), "f64": ("d", lambda rng, i: rng.uniform(0.25, 0.75)),
+         "i32": ("i", lambda rng, i: i // 100 % 64), "bool": ("B", lambda rng, i: i % 1000 > 100)}
 INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8,
             "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -166,7 +170,7 @@ class Cuda:
 
     def __init__(self):
         try:
-            self.lib, self.pool = ctypes.CDLL("libcuda.so.1"), {}
+            self.lib, self.pool, self.texts = ctypes.CDLL("libcuda.so.1"), {}, {}
         except OSError as error:
             sys.exit("sweep.py: there is no driver of NVIDIA's here: %s" % error)
         pointer = ctypes.c_void_p
@@ -195,6 +199,14 @@ class Cuda:
         handle = ctypes.c_void_p()
         self(name, ctypes.byref(handle), *arguments)
         return handle
+
+    def numbers(self, kind, size):
+        """At least so many bytes of the numbers that inputs have: they repeat, from row to row elsewhere."""
+        own, rng = self.texts.get(kind, b""), random.Random(2)
+        if len(own) < size:
+            some = struct.pack("<8191" + FILLS[kind][0], *[FILLS[kind][1](rng, i) for i in range(8191)])
+            own = self.texts[kind] = some * (size // len(some) + 1)
+        return own
 
     def name(self):
         """The device's name."""
@@ -272,6 +284,9 @@ class Code:
         self.held.append(held)
         self.at[buffer["name"]] = held[1] + buffer.get("lead", 0)
         self.cuda("cuMemsetD8Async", held[1], 0, held[0], None)
+        if buffer["kind"] == "field" and field.get("input") and field["type"] in FILLS:
+            text = self.cuda.numbers(field["type"], size)
+            self.cuda("cuMemcpyHtoD_v2", ctypes.c_uint64(self.at[buffer["name"]]), text, ctypes.c_size_t(size))
 
     def close(self):
         """Gives back what it holds."""

@@ -267,8 +267,9 @@ static LaunchLoad busy(double blocks, int64_t threads) {
                       .blocks = blocks};
 }
 
-/* What the model is told of tiles at edges makes a launch longer, more so where a rule brings accesses back; it was not
- * fitted to finished kernels. */
+/* What the model is told of tiles at edges makes a launch longer, of finished kernels, too; where a rule brings
+ * accesses back, more so by what is counted. A launch beside another one takes no less for having few blocks: these
+ * wait for one instruction after the other. */
 FIXTURE_TEST(test_edges) {
   LaunchLoad plain = busy(100, 32), edge = plain, turned;
   edge.at_edge = 3 * plain.work.instructions;
@@ -276,7 +277,21 @@ FIXTURE_TEST(test_edges) {
   turned.turned = true;
   assert_true(model_counted_launch(&CARD, &edge).seconds > model_counted_launch(&CARD, &plain).seconds);
   assert_true(model_counted_launch(&CARD, &turned).seconds > model_counted_launch(&CARD, &edge).seconds);
-  assert_float_equal(model_launch(&CARD, &edge).seconds, model_launch(&CARD, &plain).seconds, 0);
+  assert_true(model_launch(&CARD, &edge).seconds > model_launch(&CARD, &plain).seconds);
+  LaunchLoad few = busy(2, 32);
+  few.at_edge = few.work.instructions;
+  LaunchTime both[] = {model_launch(&CARD, &plain), model_launch(&CARD, &few)};
+  assert_float_equal(model_beside(2, both).alone[BOUND_LATENCY],
+                     both[0].alone[BOUND_LATENCY] + both[1].alone[BOUND_LATENCY], 1e-12);
+}
+
+/* Instructions of a loop that near caches hold are not fetched anew; all of one that is much longer are. */
+FIXTURE_TEST(test_fetched) {
+  (void)f;
+  double held = model_finished.code_held;
+  assert_float_equal(model_fetched(&model_finished, 100, held), 0, 0);
+  assert_float_equal(model_fetched(&model_finished, 100, held * (1 + model_finished.code_width / 2)), 50, 1e-9);
+  assert_float_equal(model_fetched(&model_finished, 100, 3 * held), 100, 0);
 }
 
 /* The code of a walk without a loop is fetched more slowly if it is long, up to twice straight_held; that of finished

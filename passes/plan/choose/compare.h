@@ -22,11 +22,11 @@ struct ModelCache {
 };
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
- * longest of them, and the warps that a core holds of it; registers of a thread, and words that it wants beyond those,
- * at most. why: there is no time, because
- * of this, NULL: there is. */
+ * longest of them, and the warps that a core holds of it; registers of a thread, words that it wants beyond those, and
+ * instructions that come anew in each round of a loop, at most. why: there is no time, because of this, NULL: there is.
+ */
 typedef struct ScheduleTime {
-  double seconds, longest;
+  double seconds, longest, fetched;
   Bound bound;
   int32_t registers, spilled, warps;
   const char *why;
@@ -38,6 +38,9 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 /* The same with what tiles at edges take, where they are in one kernel with others. */
 bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
                               ScheduleTime *out);
+/* The same, also where they have a kernel of their own: both are looked at. In rank 3 tiles at edges are left out then:
+ * the loops of streamed ones are split behind what is looked at (pass split-loops). */
+bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step of module `m` on a grid of extents `size` (NULL: a large one) under schedule `s`, where
  * its family has an estimate of its own, for its kernels do not say how long their loops are; 0: it has none. */
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size);

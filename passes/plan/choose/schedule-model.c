@@ -36,11 +36,40 @@ static double tiles_at_ends(const Module *m, int d, int32_t tile) {
   return fmax(1, ceil(before / tile)) + fmax(1, ceil(behind / tile));
 }
 
+/* Whose tiles are looked at: those away from edges; those at edges, too, in one kernel with others; or as if these had
+ * a kernel of their own, though there is one. */
+typedef enum EdgesAsked { NO_EDGES, EDGES_IN_KERNEL, EDGES_PARTED } EdgesAsked;
+
+/* What the blocks of version `version` of kernel `k` of `m`, which makes `w`, take in a launch of their own, if they
+ * are the part `share` of `space`; *spilled: the words that a thread lacks. */
+static LaunchTime version_time(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *w, KernelSpace space,
+                               double share, int version, int32_t *spilled) {
+  space = (KernelSpace){space.points * share, space.blocks * share, version};
+  LaunchLoad load = launch_load(t, m, k, w, NULL, space);
+  load.registers = kernel_version_registers(t, m, k, version, &load.spilled);
+  load.at_edge = version ? load.work.instructions : 0;
+  *spilled = load.spilled;
+  return model_launch(t, &load);
+}
+
+/* The time of the launch of kernel `k` if tiles at edges, the part space.edges of all, have a kernel of their own
+ * beside that of others. */
+static LaunchTime parted_time(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *w, KernelSpace space,
+                              ScheduleTime *out) {
+  int32_t inner, edge;
+  LaunchTime both[] = {version_time(t, m, k, w, space, 1 - space.edges, 0, &inner),
+                       version_time(t, m, k, w, space, space.edges, 1, &edge)};
+  int32_t spilled = inner + (int32_t)(space.edges * edge);
+  out->spilled = spilled > out->spilled ? spilled : out->spilled;
+  return space.edges >= 1 ? both[1] : model_beside(2, both);
+}
+
 /* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
  * IR module `m`, which stencil module `of` became, and which makes `w`, on a grid of `rank` extents `size`: those of
- * the last dimensions, where there are slices. Registers and words spilled in *out become its, if they were less. */
+ * the last dimensions, where there are slices. Registers, words spilled and instructions fetched anew in *out
+ * become its, if they were less. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *of, const Module *m, const HostSeq *seq, int i,
-                              const LaunchWork *w, int rank, const int64_t *size, bool edges, ScheduleTime *out) {
+                              const LaunchWork *w, int rank, const int64_t *size, EdgesAsked edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   int lead = k->rank - rank;
   double slices = slices_of_size(rank, size), all_points = slices;
@@ -59,8 +88,11 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *of, const Modul
            ends = all ? tiles_at_ends(of, d - lead, k->tile[d]) : 2;
     space.edges = 1 - (1 - space.edges) * fmax(0, blocks - ends) / blocks;
   }
+  if (edges == EDGES_PARTED && kernel_has_versions(k))
+    return parted_time(t, m, k, w, space, out);
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
+  out->fetched = load.work.fetched > out->fetched ? load.work.fetched : out->fetched;
   out->registers = load.registers > out->registers ? load.registers : out->registers;
   return model_launch(t, &load);
 }
@@ -74,7 +106,7 @@ static void keep_first(void *user, const Diag *d) {
 
 /* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it.
  * Kernels of what is around a box, few points of many pieces, are left to who asks. */
-static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, EdgesAsked edges,
                          const char **why, ScheduleTime *out) {
   PassContext quiet = {.arena = c->arena, .target = c->target, .loaded = c->loaded, .sketch = true};
   Module planned = *m;
@@ -106,7 +138,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
 }
 
 /* The same; nothing is left in the arena but the reason out->why. */
-static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, bool edges,
+static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, EdgesAsked edges,
                          ScheduleTime *out) {
   ArenaMark mark = arena_mark(c->arena);
   const char *why = NULL;
@@ -137,7 +169,7 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
       *out = e->time;
       return e->ok;
     }
-  own.ok = lowered_time(c, m, s, size, false, &own.time);
+  own.ok = lowered_time(c, m, s, size, NO_EDGES, &own.time);
   if (c->cache)
     ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
   *out = own.time;
@@ -146,7 +178,15 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 
 bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
                               ScheduleTime *out) {
-  return lowered_time(c, m, s, size, true, out);
+  return lowered_time(c, m, s, size, EDGES_IN_KERNEL, out);
+}
+
+bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  Schedule along = *s;
+  if (!family_row(s->family)->tiled || s->edges != EDGES_APART || m->grid.rank == GRID_RANK)
+    return schedule_time_with_edges(c, m, s, size, out);
+  along.edges = EDGES_ALONG;
+  return lowered_time(c, m, &along, size, EDGES_PARTED, out);
 }
 
 /* `m` if it was tiled for T steps, else a copy that is. */

@@ -279,6 +279,9 @@ static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *
   load->memory_bytes *= part.live;
   load->cache_bytes *= part.live;
   load->work.instructions *= 1 + more;
+  if (load->work.rounds > 1)
+    load->work.fetched =
+        model_fetched(&model_counted, load->work.instructions, load->work.instructions / load->work.rounds);
   load->work.shared *= 1 + more;
   return tuning.class_launch;
 }

@@ -37,9 +37,11 @@ typedef struct KernelWork {
   double global;  /* the same of global memory */
   double exchanges; /* of `shared`: those of lanes */
   double barriers;
-  double rounds; /* of its longest loop, at least 1 */
-  double waits;  /* times that it waits for what it loaded from global memory */
-  double copies; /* the same of copies that run ahead, if each took as long as all that are on their way at once */
+  double rounds;  /* of its longest loop, at least 1 */
+  double fetched; /* of `instructions`: those of loops whose code is longer than the caches near a scheduler hold, as
+                     far as each comes anew in every round (model_fetched) */
+  double waits;   /* times that it waits for what it loaded from global memory */
+  double copies;  /* the same of copies that run ahead, if each took as long as all that are on their way at once */
 } KernelWork;
 
 /* Has the kernel a version for blocks that touch no edge, and another one for those that do (pass specialize)? */
@@ -62,6 +64,8 @@ LiveWords kernel_live_words(const Module *m, Kernel *k, bool early);
 /* Registers that a thread of `k` takes (registers.c), which leave room for the blocks that it asks for; *spilled words
  * that do not fit into those that a thread can have. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
+/* The same of one version alone, where it has two: 0 of blocks that touch no edge, 1 of others; -1: of both. */
+int32_t kernel_version_registers(const TargetInfo *t, const Module *m, Kernel *k, int version, int32_t *spilled);
 
 /* ---------------------------------------------------------------- registers.c */
 
@@ -260,6 +264,10 @@ LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
 LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l);
 /* Seconds that the last blocks at edges of counted load `l` are waited for beyond others. */
 double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l);
+/* Of `n` instructions of a loop whose code is `length` instructions long: those that come anew in each round, since the
+ * caches near a scheduler do not hold them, by the numbers `m` of the record. */
+struct ModelNumbers;
+double model_fetched(const struct ModelNumbers *m, double n, double length);
 /* The load of the launch that module `m` comes to under schedule `s`, both as launch_works wants them, on a grid of
  * extents `size`, counted as it is before anything is lowered. False: there is none, as the step is several launches,
  * or the tiles of another kind. (cost.c) */

@@ -14,7 +14,8 @@ typedef struct Thing {
 /* The traversal, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the
  * thing that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its
  * cells are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and
- * loops allow; `loads` are the values of those that wait for such a place. */
+ * loops allow; `loads` are the values of those that wait for such a place. version: that alone of a kernel with two, 0:
+ * of blocks that touch no edge, 1: of others; -1: both. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
@@ -23,6 +24,7 @@ typedef struct Live {
   int32_t *first, *cells;
   bool *in_memory;
   bool early;
+  int version;
   int32_t nloads, *loads;
 } Live;
 
@@ -158,6 +160,10 @@ static void live_for(Live *l, const Op *op) {
 
 /* A choice: what is alive before it is what either arm needs. */
 static void live_if(Live *l, const Op *op) {
+  if (l->version >= 0 && (op->flags & IF_INTERIOR)) {
+    live_block(l, op->blocks[l->version]);
+    return;
+  }
   bool *after = ARENA_ARRAY(l->arena, bool, l->n), *first = ARENA_ARRAY(l->arena, bool, l->n);
   for (int32_t i = 0; i < l->n; i++)
     after[i] = l->things[i].live;
@@ -208,10 +214,12 @@ static void number_cells(Live *l, int32_t n) {
   }
 }
 
-LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) {
+/* See kernel_live_words. */
+static LiveWords live_words(const Module *m, Kernel *k, bool early, int version) {
   Live l = {.arena = m->arena,
             .k = k,
             .early = early,
+            .version = version,
             .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
             .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
             .in_memory = ARENA_ARRAY(m->arena, bool, k->narrays + 1)};
@@ -228,6 +236,8 @@ LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) {
   live_block(&l, k->body);
   return (LiveWords){l.most, l.most_conditions};
 }
+
+LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) { return live_words(m, k, early, -1); }
 
 /* The buffers of global memory that a kernel's ops read or write; exchanges: lanes give each other values. */
 typedef struct Touched {
@@ -261,13 +271,13 @@ static bool has_loop(const Block *b) {
 
 /* The words alive in a thread of `k`. A traversal keeps most of them from round to round, and an address of two words
  * for each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if
- * tiles are in their registers. */
-static RegisterNeed registers_of(const Module *m, Kernel *k) {
+ * tiles are in their registers. version: see Live. */
+static RegisterNeed registers_of(const Module *m, Kernel *k, int version) {
   Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
   block_walk(k->body, note_touched, &t);
-  LiveWords live = kernel_live_words(m, k, false);
+  LiveWords live = live_words(m, k, false, version);
   RegisterNeed n = {.live = live.words,
-                    .early = kernel_live_words(m, k, true).words,
+                    .early = live_words(m, k, true, version).words,
                     .addresses = 2 * t.n,
                     .conditions = live.conditions,
                     .rounds = has_loop(k->body)};
@@ -280,10 +290,14 @@ static RegisterNeed registers_of(const Module *m, Kernel *k) {
   return n;
 }
 
-int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
+int32_t kernel_version_registers(const TargetInfo *t, const Module *m, Kernel *k, int version, int32_t *spilled) {
   int64_t threads = kernel_threads(k);
-  RegisterNeed n = registers_of(m, k);
+  RegisterNeed n = registers_of(m, k, version);
   int32_t registers = model_registers(t, threads, &n, spilled);
   int32_t most = k->per_core ? registers_limit(t, k->per_core * threads) : registers;
   return most < registers ? most : registers;
+}
+
+int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
+  return kernel_version_registers(t, m, k, -1, spilled);
 }

@@ -332,9 +332,21 @@ static double loop_rounds(const Count *c, const Op *op) {
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
-/* Counts a loop. */
+/* Is there a loop below `b` that is not written out? */
+static bool has_loop_within(const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_FOR && !(op->flags & FOR_UNROLL))
+      return true;
+    for (int i = 0; i < op->nblocks; i++)
+      if (has_loop_within(op->blocks[i]))
+        return true;
+  }
+  return false;
+}
+
+/* Counts a loop. Its code is what is issued in a round, but what is moved out of it. */
 static void count_for(Count *c, const Op *op) {
-  double outer = c->rounds, n = loop_rounds(c, op);
+  double outer = c->rounds, n = loop_rounds(c, op), before = c->w->instructions;
   bool unrolled = op->flags & FOR_UNROLL;
   c->rounds = outer * n;
   for (int i = 0; i < op->blocks[0]->nargs; i++) {
@@ -349,6 +361,9 @@ static void count_for(Count *c, const Op *op) {
   c->w->rounds = c->rounds > c->w->rounds && !unrolled ? c->rounds : c->w->rounds;
   c->nplaces = unrolled ? c->nplaces : 0;
   c->w->instructions += unrolled ? 0 : tuning.round_code * c->rounds;
+  double own = c->w->instructions - before;
+  if (!unrolled && n > 1 && own > 0 && !has_loop_within(op->blocks[0]))
+    c->w->fetched += model_fetched(&model_finished, own, own / c->rounds);
   c->rounds = outer;
 }
 
@@ -387,10 +402,10 @@ static double test_share(const Count *c, const Value *v) {
 
 /* Adds to what was counted so much of what `x` has more than it. */
 static void add_part(KernelWork *w, const KernelWork *x, double part) {
-  double *const to[] = {&w->instructions, &w->f64,      &w->special, &w->shared, &w->global,
-                        &w->exchanges,    &w->barriers, &w->waits,   &w->copies, &w->chained};
-  const double from[] = {x->instructions, x->f64,      x->special, x->shared, x->global,
-                         x->exchanges,    x->barriers, x->waits,   x->copies, x->chained};
+  double *const to[] = {&w->instructions, &w->f64,   &w->special, &w->shared,  &w->global, &w->exchanges,
+                        &w->barriers,     &w->waits, &w->copies,  &w->chained, &w->fetched};
+  const double from[] = {x->instructions, x->f64,   x->special, x->shared,  x->global, x->exchanges,
+                         x->barriers,     x->waits, x->copies,  x->chained, x->fetched};
   for (size_t i = 0; i < sizeof to / sizeof *to; i++)
     *to[i] += part * from[i];
 }

@@ -61,10 +61,10 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
 
 /* Work `x` in all but the part `part`, work `y` in that. */
 static KernelWork mix(KernelWork x, KernelWork y, double part) {
-  double *to[] = {&x.instructions, &x.f64,      &x.special, &x.shared, &x.global,
-                  &x.exchanges,    &x.barriers, &x.waits,   &x.copies, &x.chained};
-  const double from[] = {y.instructions, y.f64,      y.special, y.shared, y.global,
-                         y.exchanges,    y.barriers, y.waits,   y.copies, y.chained};
+  double *to[] = {&x.instructions, &x.f64,   &x.special, &x.shared,  &x.global, &x.exchanges,
+                  &x.barriers,     &x.waits, &x.copies,  &x.chained, &x.fetched};
+  const double from[] = {y.instructions, y.f64,   y.special, y.shared,  y.global, y.exchanges,
+                         y.barriers,     y.waits, y.copies,  y.chained, y.fetched};
   for (size_t i = 0; i < sizeof to / sizeof *to; i++)
     *to[i] += part * (from[i] - *to[i]);
   return x;
@@ -78,6 +78,8 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
                      .blocks = space.blocks};
   if (space.edges > 0)
     load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
+  if (k->leaves_out)
+    load.at_edge = load.work.instructions;
   bool moves = load.work.global + load.work.copies > 0 || block_has_signals(k->body);
   double once = moves ? l->traffic.read + l->traffic.written : 0;
   load.registers = kernel_registers(t, m, k, &load.spilled);
@@ -134,12 +136,14 @@ static double unevenness(double blocks, double warps) {
   return ceil(all / SCHEDULERS) * SCHEDULERS / all;
 }
 
+double model_fetched(const ModelNumbers *m, double n, double length) {
+  return n * fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width));
+}
+
 /* Cycles that a thread waits. The instructions of a loop that is longer than the caches near a scheduler are fetched
  * anew in each round. */
 static double cycles_waited(const ModelNumbers *m, const KernelWork *w) {
-  double length = w->rounds > 1 ? w->instructions / w->rounds : 0,
-         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width));
-  return (m->result_wait + m->fetch_wait * missed) * w->instructions + m->f64_wait * w->f64 +
+  return m->result_wait * w->instructions + m->fetch_wait * w->fetched + m->f64_wait * w->f64 +
          m->chain_wait * w->chained + m->memory_wait * w->waits + m->copy_wait * w->copies +
          m->barrier_wait * w->barriers;
 }
@@ -154,8 +158,7 @@ static double cycles_in_rounds(const ModelNumbers *m, const LaunchLoad *l, doubl
 
 double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
   const ModelNumbers *m = &model_counted;
-  double length = l->edge_code / fmax(1, l->work.rounds),
-         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width)),
+  double missed = model_fetched(m, 1, l->edge_code / fmax(1, l->work.rounds)),
          warps = (double)l->work.threads / (t->lanes > 0 ? t->lanes : 32),
          each = fmax(m->result_wait + m->fetch_wait * missed, warps / SCHEDULERS);
   return taken(each * fmax(0, l->edge_code - l->at_edge) * 1e-9, rates_of(t).clock);
@@ -195,7 +198,7 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
          there = fmax(1, fmin(at_once, ceil(l->blocks / r.cores))), lanes = t->lanes > 0 ? t->lanes : 32,
          issued = threads * unevenness(there, ceil((double)w->threads / lanes));
   double words = m->shared_word * (w->shared - w->exchanges) + m->exchanged_word * w->exchanges +
-                 m->global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
+                 m->global_word * w->global + m->spilled_word * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = taken(fetch_slowdown(m, l) * w->instructions * issued, r.issue);
   time.alone[BOUND_F64] = taken(w->f64 * issued, r.f64);
   time.alone[BOUND_SPECIAL] = taken(w->special * threads * SPECIAL_SLOTS, r.issue);
@@ -234,10 +237,10 @@ LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
 }
 
 /* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had
- * the same number of them, and what they wait for only as far as they fill the cores. */
+ * the same number of them. What a block waits for passes one instruction after the other, however few there are. */
 static double beside(const LaunchTime *t, int b) {
-  bool shares = b == BOUND_MEMORY || b == BOUND_CACHE;
-  return t->alone[b] * (shares ? 1 : b == BOUND_LATENCY ? t->filled : t->even);
+  bool whole = b == BOUND_MEMORY || b == BOUND_CACHE || b == BOUND_LATENCY;
+  return t->alone[b] * (whole ? 1 : t->even);
 }
 
 LaunchTime model_beside(int n, const LaunchTime *t) {

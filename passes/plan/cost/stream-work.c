@@ -201,6 +201,9 @@ LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule 
   load.edge_code = inner < 1 ? load.at_edge + cells * (w->pieces + apart) : 0;
   load.turned = module_turns(w->p->l->m);
   load.work.instructions += (1 - inner) * more;
+  load.work.fetched = load.work.rounds > 1 ? model_fetched(&model_counted, load.work.instructions,
+                                                           load.work.instructions / load.work.rounds)
+                                           : 0;
   load.straight = rank == 1 ? load.work.instructions : 0;
   load.registers = model_registers(t, load.work.threads, &need, &load.spilled);
   load.memory_bytes = load.points * (w->loaded_bytes + w->stored_bytes);

@@ -1,0 +1,55 @@
+/* rivals.c: the families of tiles compared by what their kernels are expected to take, once one was chosen by what is
+ * counted of tiles before they are lowered. That count knows what steps of few short stencils take: what it was fitted
+ * to. Of steps of several stencils, or with functions, the finished kernels say what it does not see: code that is
+ * longer than the caches near a scheduler hold, registers that lack, what tiles at edges take.
+ *
+ * Measured: docs/lab/model.md. */
+#include "passes/plan/plan.h"
+#include "passes/plan/choose/resolve.h"
+
+#include <math.h>
+
+/* The plan that family `id` comes to for module `m`, whose step is neither cut nor repeated, where all else is open, in
+ * *s, and the seconds a step that are expected of it; infinite: there is none. Messages are dropped. */
+static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, Schedule *s) {
+  Schedule want = *c->schedule;
+  PassContext with = *c;
+  ScheduleTime time;
+  Module *cut = module_trial(m);
+  want.family = id;
+  with.schedule = &want;
+  with.diags = diags_quiet(c->arena);
+  if (!plan_make(&with, m, s) || (!family_is_plain(s->family) && !plan_cut_apply(&with, cut, s)))
+    return INFINITY;
+  return schedule_time_parted(&with, plan_tiled_copy(cut, s->T), s, want.size, &time) ? time.seconds : INFINITY;
+}
+
+/* Does what is counted of plan `s` of `cut` say too little of it: its loop is longer than near caches hold, registers
+ * lack once it is lowered, or it makes several stencils of a single step, which a launch each would make as well?
+ * `time`: what its kernels are expected to take. */
+static bool counts_too_little(const Module *cut, const Schedule *s, const ScheduleTime *time) {
+  int32_t n;
+  last_level(cut, &n);
+  return time->spilled > 0 || time->fetched > 0 || (s->T == 1 && n > 1);
+}
+
+double prefer_rival(PassContext *c, const Module *m, const Module *cut, Schedule *s) {
+  static const FamilyId rivals[] = {FAMILY_OVERLAP, FAMILY_NAIVE};
+  Schedule best = *s, other;
+  ScheduleTime time;
+  if (!schedule_time_parted(c, plan_tiled_copy(cut, s->T), s, c->schedule->size, &time) ||
+      !counts_too_little(cut, s, &time))
+    return 0;
+  double least = tuning.clearly * time.seconds;
+  for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
+    double seconds = rival_seconds(c, m, rivals[i], &other);
+    best = seconds < least ? other : best;
+    least = fmin(seconds, least);
+  }
+  if (best.family == s->family)
+    return time.seconds;
+  diag_remark(c->diags, no_loc(), "tiles are not streamed: family %s is expected to be faster",
+              family_name(best.family));
+  *s = best;
+  return least;
+}
